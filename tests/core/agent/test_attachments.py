@@ -207,16 +207,10 @@ async def test_what_cannot_be_sent_is_named_with_the_reason(
 @pytest.mark.parametrize(
     "path",
     [
-        "/etc/passwd",
-        "~/.pgpass",
-        "../a",
-        "a/../../b",
-        '"/etc/passwd"',
-        '" /etc/passwd"',
-        '"a b/../../c"',
+        "/etc/passwd", "~/.pgpass", "../a", "a/../../b", '"/etc/passwd"', '" /etc/passwd"', '"a b/../../c"',
         '"~/a"',
     ],
-)
+)  # fmt: skip
 def test_a_file_elsewhere_is_no_longer_named(path: str) -> None:
     for before in ("", "Read ", "\ufeff", "(", "x\u00a0"):
         assert without_mentions_elsewhere(f"{before}@{path} now") == f"{before}@ {path} now"

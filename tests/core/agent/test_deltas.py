@@ -34,16 +34,13 @@ def test_pieces_of_one_text_become_one_message() -> None:
 @pytest.mark.parametrize(
     "other",
     [
-        piece("b", index=1),
-        piece("b", of="toolu_1"),
-        piece("b", thought=True),
-        stop(),
+        piece("b", index=1), piece("b", of="toolu_1"), piece("b", thought=True), stop(),
         {"type": "control_request"},
         {"type": "stream_event", "event": {"type": "content_block_delta", "index": 0, "delta": {"type": []}}},
         {"type": "stream_event", "event": {"type": "content_block_delta", "index": 0, "delta": None}},
         {"type": "stream_event", "event": {"type": "ping"}},
     ],
-)
+)  # fmt: skip
 def test_what_does_not_continue_a_text_stays_where_it_is(other: dict[str, Any]) -> None:
     assert list(join_deltas([piece("a"), other, piece("c")])) == [piece("a"), other, piece("c")]
 

@@ -20,26 +20,17 @@ from tests.waiting import run_ready, until
 
 PROPERTIES: dict[str, Any] = {
     "name": {"type": "string", "title": "Name", "minLength": 2, "maxLength": 5},
-    "mail": {"type": "string", "format": "email"},
-    "when": {"type": "string", "format": "date-time"},
-    "day": {"type": "string", "format": "date"},
-    "page": {"type": "string", "format": "uri"},
+    "mail": {"type": "string", "format": "email"}, "when": {"type": "string", "format": "date-time"},
+    "day": {"type": "string", "format": "date"}, "page": {"type": "string", "format": "uri"},
     "count": {"type": "integer", "minimum": 1, "maximum": 9, "default": 3},
-    "ratio": {"type": "number", "maximum": 1.5},
-    "agreed": {"type": "boolean", "default": True},
+    "ratio": {"type": "number", "maximum": 1.5}, "agreed": {"type": "boolean", "default": True},
     "size": {"type": "string", "enum": ["s", "m"], "enumNames": ["small", "medium"], "default": "m"},
     "colour": {"type": "string", "oneOf": [{"const": "r", "title": "Red"}, {"const": "b", "title": "Blue"}]},
-    "tags": {
-        "type": "array",
-        "minItems": 1,
-        "maxItems": 2,
-        "items": {"anyOf": [{"const": each, "title": each.upper()} for each in "abc"]},
-        "default": ["a"],
-    },
-    "days": {"type": "array", "items": {"type": "string", "enum": ["mo", "tu"]}},
-    "apiKey": {"type": "string"},
+    "tags": {"type": "array", "minItems": 1, "maxItems": 2, "items": {"anyOf": [{"const": each,
+     "title": each.upper()} for each in "abc"]}, "default": ["a"]},
+    "days": {"type": "array", "items": {"type": "string", "enum": ["mo", "tu"]}}, "apiKey": {"type": "string"},
     "pin": {"type": "string", "format": "password", "default": "0000"},
-}
+}  # fmt: skip
 SCHEMA = {"type": "object", "properties": PROPERTIES, "required": ["name", "size"]}
 FIELDS = {field.name: field for field in read_form(SCHEMA, ["mail", "name", "nothing"])}
 
@@ -91,40 +82,25 @@ def test_a_form_has_the_fields_of_the_specification_in_their_order() -> None:
     assert field_hint(FIELDS["mail"]) == "an e-mail address, such as name@example.com"
 
 
-@pytest.mark.parametrize(
-    ("schema", "problem"),
-    [
+def test_another_schema_is_refused_with_the_reason() -> None:
+    for schema, problem in (
         (None, "no fields that can be read"),
         ({"type": "object", "properties": []}, "no fields that can be read"),
-        (
-            {"type": "object", "properties": {"a": {"type": "object"}}},
-            "the field “a” of its form is an object",
-        ),
+        ({"type": "object", "properties": {"a": {"type": "object"}}}, "the field “a” of its form is an object"),
         ({"type": "object", "properties": {"a": {"type": "array"}}}, "is a list without choices"),
         ({"type": "object", "properties": {"a": {"$ref": "#/x"}}}, "is of an unknown type"),
         ({"type": "object", "properties": {"a\x1b" * 200: {"type": "string"}}}, "the field “a\ufffda"),
         ({"type": "object", "properties": {"a": {"type": "string", "enum": []}}}, "has 0 choices"),
-        (
-            {"type": "object", "properties": {"a": {"type": "string", "enum": [1]}}},
-            "choices that are not texts",
-        ),
-        (
-            {
-                "type": "object",
-                "properties": {str(each): {"type": "string"} for each in range(MOST_FIELDS + 1)},
-            },
-            "its form has 51 fields",
-        ),
-    ],
-)
-def test_another_schema_is_refused_with_the_reason(schema: object, problem: str) -> None:
-    with pytest.raises(FormError, match=problem):
-        read_form(schema)
+        ({"type": "object", "properties": {"a": {"type": "string", "enum": [1]}}}, "choices that are not texts"),
+        ({"type": "object", "properties": {str(each): {"type": "string"} for each in range(MOST_FIELDS + 1)}},
+         "its form has 51 fields"),
+    ):  # fmt: skip
+        with pytest.raises(FormError, match=problem):
+            read_form(schema)
 
 
-@pytest.mark.parametrize(
-    ("name", "raw", "wanted"),
-    [
+def test_a_value_is_checked_against_its_field() -> None:
+    for name, raw, wanted in (
         ("name", "Ann", "Ann"),
         ("name", "", "An answer is required"),
         ("name", "Annabel", "2 to 5 characters; this is 7"),
@@ -153,15 +129,13 @@ def test_another_schema_is_refused_with_the_reason(schema: object, problem: str)
         ("tags", ["b", "b", "a"], ["b", "a"]),
         ("tags", ["a", "b", "c"], "Choose 1 to 2 choices"),
         ("tags", ["z"], "Choose one of the answers"),
-    ],
-)
-def test_a_value_is_checked_against_its_field(name: str, raw: object, wanted: object) -> None:
-    if isinstance(wanted, str) and wanted != raw:
-        with pytest.raises(FormError, match=wanted):
-            checked_value(FIELDS[name], raw)
-    else:
-        found = checked_value(FIELDS[name], raw)
-        assert (found, type(found)) == (wanted, type(wanted))
+    ):  # fmt: skip
+        if isinstance(wanted, str) and wanted != raw:
+            with pytest.raises(FormError, match=wanted):
+                checked_value(FIELDS[name], raw)
+        else:
+            found = checked_value(FIELDS[name], raw)
+            assert (found, type(found)) == (wanted, type(wanted))
 
 
 def test_a_form_leaves_out_what_is_empty_and_names_the_field_that_is_wrong() -> None:

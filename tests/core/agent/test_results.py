@@ -65,11 +65,9 @@ CUT_700K = (
     "copy",
     [
         {"content": [{"type": "text", "text": WHOLE}]},
-        {"content": "cut too", "structuredContent": json.loads(WHOLE)},
-        [{"type": "text", "text": WHOLE}],
-        WHOLE,
+        {"content": "cut too", "structuredContent": json.loads(WHOLE)}, [{"type": "text", "text": WHOLE}], WHOLE,
     ],
-)
+)  # fmt: skip
 def test_a_cut_result_is_recovered_from_the_messages_own_copy(cut: str, copy: Any) -> None:
     seen = observe(RawResult(block=cut, message_copy=copy))
     assert json.loads(seen.output) == json.loads(WHOLE)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-
 from core.agent.mcp.error_messages import describe_call_error, describe_server_error, problem_in
 from core.agent.mcp.states import ServerStates
 from core.redaction.redactor import Redactor
@@ -11,9 +9,8 @@ from core.redaction.redactor import Redactor
 MINTED = "Server rejected the Authorization header minted by the configured headersHelper"
 
 
-@pytest.mark.parametrize(
-    ("error", "reported", "remedy"),
-    [
+def test_an_error_names_what_happened_before_the_remedy() -> None:
+    for error, reported, remedy in (
         ("ECONNREFUSED: Unable to connect. Is the computer able to access the url?",
          "it cannot be reached (ECONNREFUSED)", "check that it runs"),
         ("SSE error: ENOTFOUND: getaddrinfo", "its host name is unknown (ENOTFOUND)", "network"),
@@ -50,14 +47,13 @@ MINTED = "Server rejected the Authorization header minted by the configured head
         (f"{MINTED} (HTTP 403). Check that the helper", "it refused access (HTTP 403)", "your account"),
         ("Connection closed", "it ended, or closed the connection", "`ua-tui doctor`"),
         ("TypeError dialing http://REDACTED:x@a.example/", "its address cannot be used (TypeError)", "check"),
-    ],
-)  # fmt: skip
-def test_an_error_names_what_happened_before_the_remedy(error: str, reported: str, remedy: str) -> None:
-    front, _, back = describe_server_error(error).partition("): " if reported.endswith(")") else ": ")
-    assert front.startswith(reported.removesuffix(")"))
-    assert remedy in back
-    assert "access the url" not in describe_server_error(error)
-    assert problem_in(describe_server_error(error)).startswith(reported)
+    ):  # fmt: skip
+        front, _, back = describe_server_error(error).partition("): " if reported.endswith(")") else ": ")
+        assert front.startswith(reported.removesuffix(")"))
+        assert remedy in back
+        assert "access the url" not in describe_server_error(error)
+        assert problem_in(describe_server_error(error)).startswith(reported)
+    assert describe_server_error("nobody knows this: {0}") == "nobody knows this: {0}"
 
 
 def test_of_a_secret_in_a_long_error_nothing_is_left_where_it_is_cut() -> None:
@@ -67,10 +63,6 @@ def test_of_a_secret_in_a_long_error_nothing_is_left_where_it_is_cut() -> None:
     (report,) = states.report_update([{"name": "notes", "status": "failed", "error": error}])
     assert "it answers with an error" in str(report)
     assert secret[:6] not in str(report)
-
-
-def test_what_nobody_knows_is_reported_as_it_came() -> None:
-    assert describe_server_error("no such tool: {0}") == "no such tool: {0}"
 
 
 def test_a_server_that_needs_a_login_says_so_and_stays_so_where_a_list_has_no_errors() -> None:

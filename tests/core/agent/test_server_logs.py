@@ -84,13 +84,11 @@ def test_nothing_else_in_the_log_counts(tmp_path: Path, entries: list[object]) -
     [
         ("no \x1b[2Jdatabase\n", "no \N{REPLACEMENT CHARACTER}[2Jdatabase"),
         ("Traceback (most recent call last):\n  File \"x\"\nKeyError: 'NOTES'\n\n", "KeyError: 'NOTES'"),
-        (
-            "throw err;\nError: Cannot find module 'x'\n    at Module._load\n\nNode.js v22\n",
-            "Error: Cannot find module 'x'",
-        ),
+        ("throw err;\nError: Cannot find module 'x'\n    at Module._load\n\nNode.js v22\n",
+         "Error: Cannot find module 'x'"),
         ("token: hunter2-hunter2\n", "token: [redacted]"),
     ],
-)
+)  # fmt: skip
 def test_a_program_that_ended_as_it_started_is_reported_with_its_last_words(
     tmp_path: Path, output: str, reported: str
 ) -> None:

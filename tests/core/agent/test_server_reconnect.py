@@ -171,12 +171,8 @@ class Watched:
         )
         status: Literal["success", "error"] = "error" if error else "success"
         what: dict[str, Any] = {
-            "tool_name": tool,
-            "tool_use_id": "t1",
-            "server": "s",
-            "started_at": NOW,
-            "ended_at": NOW,
-        }
+            "tool_name": tool, "tool_use_id": "t1", "server": "s", "started_at": NOW, "ended_at": NOW,
+        }  # fmt: skip
         observation = McpObservation(**what, error=error)
         self.watch.handle_event(ToolCallFinished(tool_use_id="t1", status=status, observation=observation))
 

@@ -88,20 +88,14 @@ async def test_the_messages_of_a_prompt_are_sent_and_can_neither_name_files_nor_
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        (
-            "see @notes:notes://nope",
-            "notes://nope of notes cannot be read (Unknown resource: notes://nope)",
-        ),
-        (
-            "@notes:notes://zip",
-            "notes://zip of notes is application/zip, which the model cannot read: name a text",
-        ),
+        ("see @notes:notes://nope", "notes://nope of notes cannot be read (Unknown resource: notes://nope)"),
+        ("@notes:notes://zip", "notes://zip of notes is application/zip, which the model cannot read: name a text"),
         ("/notes:nope", "notes has no prompt nope: type /notes: for its prompts"),
         ("/notes:", "notes has no prompt without a name: type /notes: for its prompts"),
         ("/notes:review style=x", "topic is missing: write /notes:Review topic [style]"),
         ("/notes:shown more", "/notes:shown takes no more arguments"),
     ],
-)
+)  # fmt: skip
 async def test_an_error_says_what_to_do(desk: Desk, text: str, said: str) -> None:
     assert said in await error_of(desk, text)
 

@@ -202,18 +202,14 @@ def test_hidden_characters_of_a_prompt_are_seen() -> None:
     [
         ("Read, mcp__local_toolkit__crawl_parallel, mcp__local_toolkit, mcp__local_toolkit__*", [], []),
         ("crawl_paralel", ["crawl_paralel: did you mean mcp__local_toolkit__crawl_parallel?"], []),
-        (
-            "mcp__local_toolkit__crawl",
-            ["did you mean mcp__local_toolkit__crawl_parallel?"],
-            [],
-        ),
+        ("mcp__local_toolkit__crawl", ["did you mean mcp__local_toolkit__crawl_parallel?"], []),
         ("Reed", ["Reed: did you mean Read?"], []),
         ("mcp__slack__post", ["no server has that name; there are local_toolkit, composio"], []),
         ("mcp__composio__ANYTHING", [], ["composio is not set up"]),
         ("Bash(git *)", [], ["Bash is off: --tool Bash offers it"]),
         ("NotebookEdit", [], ["NotebookEdit is not offered here"]),
     ],
-)
+)  # fmt: skip
 def test_a_tool_that_nobody_has_is_named_with_what_may_have_been_meant(
     tools: str, wrong: list[str], noted: list[str]
 ) -> None:

@@ -207,11 +207,8 @@ def test_pages_that_the_knowledge_base_names_are_opened_unasked(taint: Taint) ->
     ]
     read(taint, KNOWLEDGE, {"query": "x"}, json.dumps({"hits": hits}))
     page = {
-        "kind": "article",
-        "trust": "web",
-        "url": "https://a.example/",
-        "text": "[next](b) https://c.example/d",
-    }
+        "kind": "article", "trust": "web", "url": "https://a.example/", "text": "[next](b) https://c.example/d",
+    }  # fmt: skip
     read(taint, KNOWN, {"id": 1}, json.dumps(page))
     assert crawl(taint, "https://read.example/1", "https://found.example/2", "https://c.example/d") is None
     assert crawl(taint, "https://a.example/b") is None

@@ -152,12 +152,8 @@ def task(kind: type[Any], **more: Any) -> Any:
     }
     data = {"subagent_type": "expert"}
     common: dict[str, Any] = {
-        "subtype": subtypes[kind],
-        "data": data,
-        "task_id": "a1",
-        "uuid": "u",
-        "session_id": "s",
-    }
+        "subtype": subtypes[kind], "data": data, "task_id": "a1", "uuid": "u", "session_id": "s",
+    }  # fmt: skip
     return kind(**{**common, **more})
 
 
@@ -282,12 +278,8 @@ def broken(text: str, message_id: str = "m1") -> list[sdk.StreamEvent]:
 
 def retry(attempt: int, most: int) -> sdk.SystemMessage:
     data = {
-        "attempt": attempt,
-        "max_retries": most,
-        "retry_delay_ms": 500,
-        "error_status": None,
-        "error": "unknown",
-    }
+        "attempt": attempt, "max_retries": most, "retry_delay_ms": 500, "error_status": None, "error": "unknown",
+    }  # fmt: skip
     return sdk.SystemMessage(subtype="api_retry", data=data)
 
 

@@ -16,18 +16,11 @@ from tests.core.agent.test_translate import begin, fed, result, stream
 MODELS = [
     {"value": "default", "resolvedModel": "claude-opus-9-1", "description": "Opus 9.1 · $4/$20 per Mtok"},
     {"value": "sonnet", "resolvedModel": "claude-sonnet-9-5", "description": "Sonnet 9.5 · $2/$10 per Mtok"},
-    {
-        "value": "haiku",
-        "resolvedModel": "claude-haiku-9-5",
-        "description": "Quick · $0.10/$0.50 per Mtok ($0.50/$2.50 for prompts over 100k)",
-    },
-    {
-        "value": "claude-sonnet-9",
-        "resolvedModel": "claude-sonnet-9",
-        "description": "Newer version available",
-    },
+    {"value": "haiku", "resolvedModel": "claude-haiku-9-5",
+     "description": "Quick · $0.10/$0.50 per Mtok ($0.50/$2.50 for prompts over 100k)"},
+    {"value": "claude-sonnet-9", "resolvedModel": "claude-sonnet-9", "description": "Newer version available"},
     {"value": "glm", "resolvedModel": "glm", "description": "Custom model"},
-]
+]  # fmt: skip
 MILLION = Usage(input_tokens=1_000_000)
 
 
@@ -100,11 +93,8 @@ def test_the_users_prices_replace_those_of_the_agent() -> None:
     prices = Prices(read_prices(["qwen3:14b=1/2/0.5/4", "claude-sonnet-9-5=0/0"]), window=40_000)
     prices.read_list(MODELS)
     counts = {
-        "inputTokens": 1000,
-        "outputTokens": 100,
-        "cacheReadInputTokens": 10,
-        "cacheCreationInputTokens": 1,
-    }
+        "inputTokens": 1000, "outputTokens": 100, "cacheReadInputTokens": 10, "cacheCreationInputTokens": 1,
+    }  # fmt: skip
     report = {
         "qwen3:14b": used(**counts, costUSD=5.0, costBasis="unknown"),
         "claude-sonnet-9-5": used(inputTokens=1000, costUSD=2.0, costBasis="list"),

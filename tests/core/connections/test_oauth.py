@@ -228,14 +228,10 @@ async def test_a_token_in_an_answer_that_is_not_valid_is_neither_logged_nor_show
 ) -> None:
     async def app(scope: Any, _receive: Any, send: Any) -> None:
         answers = {
-            "/.well-known/oauth-authorization-server": {
-                "issuer": at,
-                "authorization_endpoint": f"{at}/authorize",
-                "token_endpoint": f"{at}/token",
-                "response_types_supported": ["code"],
-            },
+            "/.well-known/oauth-authorization-server": {"issuer": at, "authorization_endpoint": f"{at}/authorize",
+             "token_endpoint": f"{at}/token", "response_types_supported": ["code"]},
             "/token": {"refresh_token": "renewal-0123456789"},
-        }
+        }  # fmt: skip
         status = 401 if scope["path"] == "/mcp" else 200 if scope["path"] in answers else 404
         body = json.dumps(answers.get(scope["path"], {})).encode()
         await send({"type": "http.response.start", "status": status, "headers": []})

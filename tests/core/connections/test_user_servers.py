@@ -39,22 +39,14 @@ def server(folder: Path, **how: Any) -> UserServer:
 @pytest.mark.parametrize(
     ("how", "transport", "target", "made"),
     [
-        (
-            {"command": "sh", "args": ["-y", "two words"], "env": {"MODE": "x"}},
-            "stdio",
-            "sh -y 'two words'",
-            {"type": "stdio", "MODE": "x"},
-        ),
+        ({"command": "sh", "args": ["-y", "two words"], "env": {"MODE": "x"}}, "stdio", "sh -y 'two words'",
+         {"type": "stdio", "MODE": "x"}),
         ({"url": "https://a.example/mcp"}, "http", "https://a.example/mcp", {"url": "https://a.example/mcp"}),
-        (
-            {"type": "streamable-http", "url": "http://127.0.0.1:1/mcp", "headers": {"X-A": "b"}},
-            "http",
-            "http://127.0.0.1:1/mcp",
-            {"type": "http", "headers": {"X-A": "b"}},
-        ),
+        ({"type": "streamable-http", "url": "http://127.0.0.1:1/mcp", "headers": {"X-A": "b"}}, "http",
+         "http://127.0.0.1:1/mcp", {"type": "http", "headers": {"X-A": "b"}}),
         ({"type": "sse", "url": "https://a.example/sse"}, "sse", "https://a.example/sse", {"type": "sse"}),
     ],
-)
+)  # fmt: skip
 def test_each_transport_becomes_a_configuration_of_the_agent(
     tmp_path: Path, how: dict[str, Any], transport: str, target: str, made: dict[str, Any]
 ) -> None:
@@ -69,23 +61,16 @@ def test_a_program_gets_its_own_variables_and_plain_ones_but_none_of_the_agent(t
         tmp_path, command="env", env={"NOTES_KEY": "own value\nof two lines", "ANTHROPIC_BASE_URL": "mine"}
     )
     ours = {
-        "PATH": os.environ["PATH"],
-        "HOME": str(tmp_path),
-        "XDG_CONFIG_HOME": "/c",
-        "XDG_CACHE_HOME": "/cache",
-    }
+        "PATH": os.environ["PATH"], "HOME": str(tmp_path), "XDG_CONFIG_HOME": "/c", "XDG_CACHE_HOME": "/cache",
+    }  # fmt: skip
     (done,) = connection_to(found, ours, tmp_path).servers.values()
     for name in ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_CUSTOM_HEADERS"):
         assert done["env"][name] == ""
     agents = {
-        "ANTHROPIC_API_KEY": SECRET,
-        "CLAUDE_CODE_OAUTH_TOKEN": SECRET,
-        "CLAUDE_CODE_MESSAGING_TOKEN": SECRET,
-        "AWS_SECRET_ACCESS_KEY": SECRET,
-        "ANTHROPIC_BASE_URL": "the agent's",
-        "XDG_CACHE_HOME": "/private/cache",
+        "ANTHROPIC_API_KEY": SECRET, "CLAUDE_CODE_OAUTH_TOKEN": SECRET, "CLAUDE_CODE_MESSAGING_TOKEN": SECRET,
+        "AWS_SECRET_ACCESS_KEY": SECRET, "ANTHROPIC_BASE_URL": "the agent's", "XDG_CACHE_HOME": "/private/cache",
         "XDG_DATA_HOME": "",
-    }
+    }  # fmt: skip
     printed = subprocess.run(
         [done["command"], *done["args"]],
         env={**ours, **agents, **done["env"]},
@@ -335,12 +320,8 @@ def test_a_server_without_a_key_can_have_a_login_with_a_client_as_other_agents_w
     tmp_path: Path,
 ) -> None:
     oauth = {
-        "clientId": "${ID}",
-        "clientSecret": "${SECRET}",
-        "callbackPort": 8765,
-        "scopes": "read",
-        "new": 1,
-    }
+        "clientId": "${ID}", "clientSecret": "${SECRET}", "callbackPort": 8765, "scopes": "read", "new": 1,
+    }  # fmt: skip
     url = "https://notes.example/mcp"
     servers = {
         "plain": {"url": url},

@@ -134,12 +134,9 @@ def test_subagent_forgets_the_corpus_and_saves_it_when_sent_back(script: Script)
         (CRAWL, {"urls": ["https://n.example/a", "https://n.example/b"]})
     ]
     article = {
-        "title": "A <b>",
-        "url": "https://n.example/a",
-        "path": "search_results/a.md",
-        "words": 7,
+        "title": "A <b>", "url": "https://n.example/a", "path": "search_results/a.md", "words": 7,
         "date": "2026-01-01",
-    }
+    }  # fmt: skip
     crawled = {"articles": [article], "failed": [{"url": "https://n.example/b", "error": "404", "code": "x"}]}
     dialogue.results(json.dumps(crawled))
     written = dialogue.results("text", "text")
@@ -228,19 +225,13 @@ def test_new_query_after_an_interrupt_is_found_beside_the_cancelled_result(scrip
 def test_notes_of_the_cli_are_not_taken_for_words_of_the_user() -> None:
     messages = [
         {"role": "user", "content": [{"type": "text", "text": "Question"}]},
-        {
-            "role": "system",
-            "content": "Environment\n - Primary working directory: /srv/my work\n - Platform: linux",
-        },
+        {"role": "system",
+         "content": "Environment\n - Primary working directory: /srv/my work\n - Platform: linux"},
         {"role": "assistant", "content": [{"type": "tool_use", "id": "1", "name": "x", "input": {}}]},
-        {
-            "role": "user",
-            "content": [
-                {"type": "tool_result", "tool_use_id": "1", "content": '{"result": "{\\"a\\": 1}"}'},
-                {"type": "text", "text": "<system-reminder>Be quick</system-reminder>"},
-            ],
-        },
-    ]
+        {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "1",
+         "content": '{"result": "{\\"a\\": 1}"}'}, {"type": "text",
+         "text": "<system-reminder>Be quick</system-reminder>"}]},
+    ]  # fmt: skip
     found = read_conversation({"messages": messages})
     assert (found.query, found.answers, found.workspace) == ("Question", 1, "/srv/my work")
     assert found.outcomes[0].data == {"a": 1}

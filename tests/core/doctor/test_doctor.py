@@ -386,18 +386,11 @@ async def test_no_half_of_a_key_is_left_where_what_composio_says_is_cut(server: 
 
 async def test_composio_accepts_the_key_and_the_session_is_deleted(server: ModelServer) -> None:
     session = {
-        "session_id": "trs_1",
-        "config_version": 1,
-        "config": {
-            "user_id": "local-user",
-            "execute": {},
-            "search": {},
-            "preload": {"tools": []},
-            "instant": False,
-        },
-        "mcp": {"type": "http", "url": f"{server.url}/tool_router/trs_1/mcp"},
-        "tool_router_tools": [],
-    }
+        "session_id": "trs_1", "config_version": 1,
+        "config": {"user_id": "local-user", "execute": {}, "search": {}, "preload": {"tools": []},
+         "instant": False},
+        "mcp": {"type": "http", "url": f"{server.url}/tool_router/trs_1/mcp"}, "tool_router_tools": [],
+    }  # fmt: skip
     server.answers[SESSION] = Answer(201, session)
     found = await check_composio(
         Settings(composio_api_key=COMPOSIO_KEY, composio_base_url=server.url), within=PATIENCE

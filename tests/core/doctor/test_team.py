@@ -20,17 +20,8 @@ from tests.old_postgres import old_postgres
 from tests.postgres_server import Cluster, Database
 
 NAMES = [
-    "packages",
-    "password",
-    "connection",
-    "server",
-    "tables",
-    "rights",
-    "search",
-    "clock",
-    "capacity",
-    "workers",
-]
+    "packages", "password", "connection", "server", "tables", "rights", "search", "clock", "capacity", "workers",
+]  # fmt: skip
 
 
 @pytest.fixture

@@ -160,13 +160,9 @@ async def test_a_port_where_nobody_listens() -> None:
     ("number", "detail", "reported"),
     [
         (socket.EAI_NONAME, "Name or service not known", ""),
-        (
-            socket.EAI_AGAIN,
-            "Temporary failure",
-            ": Temporary failure",
-        ),
+        (socket.EAI_AGAIN, "Temporary failure", ": Temporary failure"),
     ],
-)
+)  # fmt: skip
 async def test_a_name_nobody_knows(
     monkeypatch: pytest.MonkeyPatch, number: int, detail: str, reported: str
 ) -> None:

@@ -26,16 +26,10 @@ KEY = "sk-ant-api03-canary-9f8e7d6c5b4a"
 @pytest.mark.parametrize(
     "pasted",
     [
-        KEY,
-        f"  {KEY}\r\n",
-        f"\n\n{KEY}",
-        f'"{KEY}"',
-        f"export ANTHROPIC_API_KEY='{KEY}'\n",
-        f"ANTHROPIC_AUTH_TOKEN={KEY}",
-        f"{KEY[:10]}\n{KEY[10:]}",
-        f"\t{KEY[:10]} {KEY[10:]} ",
+        KEY, f"  {KEY}\r\n", f"\n\n{KEY}", f'"{KEY}"', f"export ANTHROPIC_API_KEY='{KEY}'\n",
+        f"ANTHROPIC_AUTH_TOKEN={KEY}", f"{KEY[:10]}\n{KEY[10:]}", f"\t{KEY[:10]} {KEY[10:]} ",
     ],
-)
+)  # fmt: skip
 def test_what_gets_around_a_key_in_copying_is_taken_away(pasted: str) -> None:
     assert normalize_key(pasted) == KEY
 
@@ -198,18 +192,10 @@ PAST, FUTURE = 1_700_000_000_000, 1_900_000_000_000
         ("{}", False, "no login"),
         ({"accessToken": "canary-token", "expiresAt": FUTURE, "subscriptionType": "max"}, True, "Claude Max"),
         ({"accessToken": "canary-token", "expiresAt": PAST}, False, "expired"),
-        (
-            {"accessToken": "canary-token", "refreshToken": "canary-more", "expiresAt": PAST},
-            True,
-            "Found a login",
-        ),
-        (
-            {"accessToken": "canary-token", "expiresAt": None, "subscriptionType": "\x1b[1m"},
-            True,
-            "Found a login",
-        ),
+        ({"accessToken": "canary-token", "refreshToken": "canary-more", "expiresAt": PAST}, True, "Found a login"),
+        ({"accessToken": "canary-token", "expiresAt": None, "subscriptionType": "\x1b[1m"}, True, "Found a login"),
     ],
-)
+)  # fmt: skip
 def test_a_login_is_searched_for(tmp_path: Path, content: object, usable: bool, reported: str) -> None:
     if content is not None:
         text = content if isinstance(content, str) else json.dumps({"claudeAiOauth": content})

@@ -105,15 +105,10 @@ def test_links_inside_an_older_text_stay() -> None:
 @pytest.mark.parametrize(
     "title",
     [
-        "a\n---\nurl: https://evil.example",
-        "a\r\nwords: 99",
-        "a\x85words: 99\u2028words: 98",
-        "\ud800 & *anchor !tag {flow: [x]}",
-        "- item",
-        "yes",
-        "\x1b]0;title\x07",
+        "a\n---\nurl: https://evil.example", "a\r\nwords: 99", "a\x85words: 99\u2028words: 98",
+        "\ud800 & *anchor !tag {flow: [x]}", "- item", "yes", "\x1b]0;title\x07",
     ],
-)
+)  # fmt: skip
 def test_no_title_breaks_out_of_the_front_matter(title: str) -> None:
     source = encode_article(Article(title=title, url="https://a.example/", words=1, text="Body"))
     lines = source.splitlines()
@@ -153,15 +148,11 @@ def test_any_text_can_be_tried_as_an_article(source: str) -> None:
 @pytest.mark.parametrize(
     "source",
     [
-        "",
-        "# Heading\n\ntext",
-        "---\ntitle: unquoted\nurl: x\n---\nbody",
-        '---\ntitle: "no end"\n',
-        '---\ntitle: 3\nurl: "u"\n---\nbody',
-        '---\ntitle: "without url"\n---\nbody',
+        "", "# Heading\n\ntext", "---\ntitle: unquoted\nurl: x\n---\nbody", '---\ntitle: "no end"\n',
+        '---\ntitle: 3\nurl: "u"\n---\nbody', '---\ntitle: "without url"\n---\nbody',
         "---\ntitle: " + "[" * 5000 + "\n---\nbody",
     ],
-)
+)  # fmt: skip
 def test_other_files_are_no_articles(source: str) -> None:
     assert decode_article(source) is None
 

@@ -96,29 +96,16 @@ async def test_an_article_has_the_address_to_which_its_page_was_redirected(
 
 async def test_each_failure_is_named_and_loses_no_sibling(context: ToolContext, site: Site) -> None:
     expected = {
-        f"{HOST}/gone": "http_404",
-        f"{HOST}/refused": "http_403",
-        f"{HOST}/private/memo": "robots",
-        f"{HOST}/shell": "not_readable",
-        f"{HOST}/paper.pdf": "not_readable",
-        f"{HOST}/picture": "not_readable",
-        f"{HOST}/huge": "too_large",
-        f"{HOST}/inward": "refused",
-        "http://www.down.example/": "unreachable",
-        f"http://{site.address}/story/1": "refused",
-        "http://169.254.169.254/": "refused",
-        "http://10.0.0.1/": "refused",
-        "http://[::1]/": "refused",
-        "http://2130706433/": "refused",
-        "file:///etc/passwd": "refused",
-        "gopher://chips.example/": "refused",
-        f"http://user@{site.address}/": "refused",
-        f"{HOST}:22/": "refused",
-        "not a url": "refused",
-        "javascript:alert(1)": "refused",
-        "https://chips.example/\x1b[2J": "refused",
+        f"{HOST}/gone": "http_404", f"{HOST}/refused": "http_403", f"{HOST}/private/memo": "robots",
+        f"{HOST}/shell": "not_readable", f"{HOST}/paper.pdf": "not_readable", f"{HOST}/picture": "not_readable",
+        f"{HOST}/huge": "too_large", f"{HOST}/inward": "refused", "http://www.down.example/": "unreachable",
+        f"http://{site.address}/story/1": "refused", "http://169.254.169.254/": "refused",
+        "http://10.0.0.1/": "refused", "http://[::1]/": "refused", "http://2130706433/": "refused",
+        "file:///etc/passwd": "refused", "gopher://chips.example/": "refused",
+        f"http://user@{site.address}/": "refused", f"{HOST}:22/": "refused", "not a url": "refused",
+        "javascript:alert(1)": "refused", "https://chips.example/\x1b[2J": "refused",
         "https://chips.example/ answers 404 it": "refused",
-    }
+    }  # fmt: skip
     urls = [f"{HOST}/story/1", *expected, f"{HOST}/story/2", f"{HOST}/notes.txt", f"{HOST}/data"]
     answer = await _crawl(context, urls)
     assert [article["title"] for article in answer["articles"][:2]] == ["Chip story 1", "Chip story 2"]
@@ -143,12 +130,8 @@ async def test_texts_of_other_types_are_kept_as_they_are(context: ToolContext) -
 
 async def test_one_page_in_many_spellings_is_fetched_once(context: ToolContext, site: Site) -> None:
     urls = [
-        f"{HOST}/story/1",
-        f" {HOST}/story/1 ",
-        "https://CHIPS.example:443/story/1#end",
-        f"{HOST}/story/2",
-        "",
-    ]
+        f"{HOST}/story/1", f" {HOST}/story/1 ", "https://CHIPS.example:443/story/1#end", f"{HOST}/story/2", "",
+    ]  # fmt: skip
     answer = await _crawl(context, urls)
     assert [article["url"] for article in answer["articles"]] == [f"{HOST}/story/1", f"{HOST}/story/2"]
     assert site.hits["/story/1"] == 1

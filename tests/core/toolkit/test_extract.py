@@ -69,16 +69,11 @@ def test_a_page_too_large_for_extraction_is_converted_whole_without_its_chrome()
 @pytest.mark.parametrize(
     "html",
     [
-        "",
-        "no markup at all",
-        "<p>unclosed <b>bold <table><tr><td>x",
-        "<html>" + "<div>" * 5_000 + "deep" + "</div>" * 5_000,
-        "\0\0<p>nul</p>",
-        "<!--" + "x" * 1000,
-        "<a href='http://[::1'>broken link</a>" + SENTENCE,
-        "<?xml version='1.0' encoding='utf-8'?><p>declared</p>",
+        "", "no markup at all", "<p>unclosed <b>bold <table><tr><td>x",
+        "<html>" + "<div>" * 5_000 + "deep" + "</div>" * 5_000, "\0\0<p>nul</p>", "<!--" + "x" * 1000,
+        "<a href='http://[::1'>broken link</a>" + SENTENCE, "<?xml version='1.0' encoding='utf-8'?><p>declared</p>",
     ],
-)
+)  # fmt: skip
 def test_broken_markup_never_raises_anything_else(html: str) -> None:
     try:
         found = extract_html(html, URL)
@@ -124,23 +119,12 @@ def test_links_stand_beside_the_text(whole: bool) -> None:
 @pytest.mark.parametrize(
     "address",
     [
-        "javascript:alert(1)",
-        " JaVaScRiPt:alert(1)",
-        "data:text/html,x",
-        "mailto:a@b.example",
-        "file:///etc/passwd",
-        "vscode://x",
-        "#part",
-        f"{URL}#part",
-        "https://user@evil.example/",
-        "https://evil.example\\@b.example",
-        "http://[::1",
-        "https://a.example:99999999/",
-        "https://a.example/\u202etxt",
-        f"/{'x' * 2_000}",
-        "",
+        "javascript:alert(1)", " JaVaScRiPt:alert(1)", "data:text/html,x", "mailto:a@b.example",
+        "file:///etc/passwd", "vscode://x", "#part", f"{URL}#part", "https://user@evil.example/",
+        "https://evil.example\\@b.example", "http://[::1", "https://a.example:99999999/",
+        "https://a.example/\u202etxt", f"/{'x' * 2_000}", "",
     ],
-)
+)  # fmt: skip
 def test_what_leads_to_no_other_page_is_text(address: str, whole: bool) -> None:
     found = article(f"The <a href='{address}'>linked words</a> are text.", whole=whole)
     assert "The linked words are text." in found.text

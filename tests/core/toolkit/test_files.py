@@ -50,30 +50,11 @@ async def test_write_replaces_an_earlier_file(context: ToolContext) -> None:
 
 
 REFUSED = [
-    "",
-    "../x",
-    "/etc/x",
-    "~/x",
-    "a/../../x",
-    "a\0b",
-    "a\\..\\b",
-    "./a",
-    "a//b",
-    "n" * 201,
-    "/".join(["d" * 99] * 11),
-    "../ws_evil/x",
-    ".claude/settings.json",
-    ".MCP.json",
-    ".git/hooks/pre-commit",
-    "sub/.env",
-    "CLAUDE.md",
-    ".vscode/tasks.json",
-    "journal.jsonl",
-    "report_checks/a.html.json",
-    ".conversation/1.jsonl",
-    "Trace.JSON",
-    "line\nbreak",
-]
+    "", "../x", "/etc/x", "~/x", "a/../../x", "a\0b", "a\\..\\b", "./a", "a//b", "n" * 201,
+    "/".join(["d" * 99] * 11), "../ws_evil/x", ".claude/settings.json", ".MCP.json", ".git/hooks/pre-commit",
+    "sub/.env", "CLAUDE.md", ".vscode/tasks.json", "journal.jsonl", "report_checks/a.html.json",
+    ".conversation/1.jsonl", "Trace.JSON", "line\nbreak",
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("path", REFUSED)

@@ -36,16 +36,10 @@ EARLIER = "session_20261120_100000"
 
 def article(**changes: Any) -> Document:
     given: dict[str, Any] = {
-        "kind": "article",
-        "path": article_path(PAGE),
-        "title": "HBM4 yields",
-        "text": TEXT,
-        "made_at": (NOW - timedelta(days=3)).timestamp(),
-        "trust": "web",
-        "url": PAGE,
-        "author": "Ada Example",
+        "kind": "article", "path": article_path(PAGE), "title": "HBM4 yields", "text": TEXT,
+        "made_at": (NOW - timedelta(days=3)).timestamp(), "trust": "web", "url": PAGE, "author": "Ada Example",
         "date": "2026-11-19",
-    }
+    }  # fmt: skip
     return Document(**{**given, **changes})
 
 
@@ -361,13 +355,9 @@ async def test_an_article_of_another_reader_is_used_from_its_json_file(
     (folder / "extracted_articles").mkdir()
     links = [{"label": LINK.label, "url": LINK.url}]
     value = {
-        "type": "article",
-        "url": PAGE,
-        "title": "HBM4 yields",
-        "source": "Chip Daily",
-        "content": TEXT,
+        "type": "article", "url": PAGE, "title": "HBM4 yields", "source": "Chip Daily", "content": TEXT,
         "links": links,
-    }
+    }  # fmt: skip
     (folder / name).write_text(json.dumps(value))
     earlier.record(folder / name)
     found = await crawled(context, 999_999)

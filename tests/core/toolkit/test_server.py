@@ -270,16 +270,11 @@ def _run(*arguments: str) -> subprocess.CompletedProcess[str]:
 @pytest.mark.parametrize(
     "arguments",
     [
-        [],
-        ["--workspace"],
-        ["--workspace", "ws", "--unknown"],
-        ["--workspace", "ws", "--allow", "localhost"],
-        ["--workspace", "ws", "--allow", "localhost:0"],
-        ["--workspace", "ws", "--allow", "localhost:http"],
-        ["--workspace", "ws", "--route", "127.0.0.1:80"],
-        ["--workspace", "ws", "--route", ".example=127.0.0.1"],
+        [], ["--workspace"], ["--workspace", "ws", "--unknown"], ["--workspace", "ws", "--allow", "localhost"],
+        ["--workspace", "ws", "--allow", "localhost:0"], ["--workspace", "ws", "--allow", "localhost:http"],
+        ["--workspace", "ws", "--route", "127.0.0.1:80"], ["--workspace", "ws", "--route", ".example=127.0.0.1"],
     ],
-)
+)  # fmt: skip
 def test_wrong_usage_is_one_line_and_makes_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], arguments: list[str]
 ) -> None:

@@ -123,18 +123,12 @@ def test_nothing_is_made_by_looking(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "content",
     [
-        b"",
-        b"{",
-        b"[]",
-        b"\xff\x00",
-        b'{"domains": {}}',
-        b'{"hosts": {"a.example": {"strikes": []}}}',
+        b"", b"{", b"[]", b"\xff\x00", b'{"domains": {}}', b'{"hosts": {"a.example": {"strikes": []}}}',
         b'{"hosts": {"a.example": {"strikes": [{"at": "2026-03-10T12:00:00", "code": "1", "url": "",'
-        b' "tool_use_id": ""}]}}}',
-        b'{"hosts": ' + b"[" * 100_000,
-        b" " * (9 << 20),
+         b' "tool_use_id": ""}]}}}',
+        b'{"hosts": ' + b"[" * 100_000, b" " * (9 << 20),
     ],
-)
+)  # fmt: skip
 def test_a_damaged_list_is_set_aside_and_begins_again(
     blacklist: Blacklist, tmp_path: Path, content: bytes, caplog: pytest.LogCaptureFixture
 ) -> None:

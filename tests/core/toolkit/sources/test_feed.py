@@ -53,13 +53,9 @@ def test_atom_rdf_and_json_feeds_are_lists_too() -> None:
     assert rdf is not None
     assert (rdf.title, rdf.text) == ("Old news", "- [One](https://chips.example/1)")
     source = {
-        "version": "https://jsonfeed.org/version/1.1",
-        "title": "Notes",
-        "items": [
-            {"title": "A", "url": "/a", "date_published": "2026-03-01", "content_html": "<p>Text.</p>"},
-            3,
-        ],
-    }
+        "version": "https://jsonfeed.org/version/1.1", "title": "Notes",
+        "items": [{"title": "A", "url": "/a", "date_published": "2026-03-01", "content_html": "<p>Text.</p>"}, 3],
+    }  # fmt: skip
     assert is_json_feed(json.dumps(source).encode())
     found = json_feed(json.dumps(source), URL)
     assert found is not None

@@ -36,18 +36,10 @@ def test_a_page_with_an_article_is_asked_for_nothing_else() -> None:
 
 ARTICLE = {
     "@context": "https://schema.org",
-    "@graph": [
-        {"@type": "WebSite", "name": "Chip Daily", "description": "News"},
-        {
-            "@type": "NewsArticle",
-            "headline": "A headline",
-            "articleBody": BODY,
-            "datePublished": "2026-03-11T10:00:00Z",
-            "author": [{"@type": "Person", "name": "Ada Example"}, "Bo Example"],
-            "publisher": {"name": "Chip Daily"},
-        },
-    ],
-}
+    "@graph": [{"@type": "WebSite", "name": "Chip Daily", "description": "News"}, {"@type": "NewsArticle",
+     "headline": "A headline", "articleBody": BODY, "datePublished": "2026-03-11T10:00:00Z",
+     "author": [{"@type": "Person", "name": "Ada Example"}, "Bo Example"], "publisher": {"name": "Chip Daily"}}],
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("wrapped", ["{}", "<!--\n{}\n-->", "{};"])
@@ -174,13 +166,8 @@ def test_the_pieces_of_a_rich_text_are_joined() -> None:
 
 def test_sentences_of_a_flat_state_are_read_in_their_order() -> None:
     flat = [
-        "chip-daily",
-        {"title": 2},
-        f"First: {BODY}",
-        "/assets/app.css",
-        "function(){return 1}",
-        f"Second: {BODY}",
-    ]
+        "chip-daily", {"title": 2}, f"First: {BODY}", "/assets/app.css", "function(){return 1}", f"Second: {BODY}",
+    ]  # fmt: skip
     text = read(page(script(flat, "application/json", id="__NUXT_DATA__"))).article.text
     assert text == f"First: {BODY}".strip() + "\n\n" + f"Second: {BODY}".strip()
 
@@ -202,29 +189,16 @@ CAPTCHA = '<script src="https://www.google.com/recaptcha/api.js"></script>'
 @pytest.mark.parametrize(
     ("html", "reason"),
     [
-        (
-            page(title="Just a moment...", body="<p>Checking.</p><script>window._cf_chl_opt={}</script>"),
-            "bot_check",
-        ),
-        (
-            page(
-                title="Just a moment...",
-                body=f"<h1>chips.example</h1><p>{'Verify you are human. It needs to review the security. ' * 8}</p>"
-                "<script>window._cf_chl_opt={}</script>",
-            ),
-            "bot_check",
-        ),
+        (page(title="Just a moment...", body="<p>Checking.</p><script>window._cf_chl_opt={}</script>"),
+         "bot_check"),
+        (page(title="Just a moment...",
+         body=f"<h1>chips.example</h1><p>{'Verify you are human. It needs to review the security. ' * 8}</p>"
+         "<script>window._cf_chl_opt={}</script>"), "bot_check"),
         (page(body="<div id=px-captcha></div>"), "bot_check"),
         (page(CAPTCHA, "<p>Our systems have detected unusual traffic from your network.</p>"), "bot_check"),
         (page(CAPTCHA, "<div id=root></div>"), "javascript"),
-        (
-            page(title="Attention Required! | Cloudflare", body="<p>Sorry, you have been blocked</p>"),
-            "bot_check",
-        ),
-        (
-            page(title="Before you continue to Chips", body="<form><button>Accept all</button></form>"),
-            "consent",
-        ),
+        (page(title="Attention Required! | Cloudflare", body="<p>Sorry, you have been blocked</p>"), "bot_check"),
+        (page(title="Before you continue to Chips", body="<form><button>Accept all</button></form>"), "consent"),
         (page(body="<p>We and our partners use cookies.</p><button>Accept all</button>"), "consent"),
         (page(title="Log in | Chips", body="<form>Name <input> <input type=PassWord></form>"), "login"),
         (page(body="<p>Sign in to read on</p><input type=password>"), "login"),
@@ -235,7 +209,7 @@ CAPTCHA = '<script src="https://www.google.com/recaptcha/api.js"></script>'
         (page(), "empty"),
         ("", "empty"),
     ],
-)
+)  # fmt: skip
 def test_a_page_without_its_text_has_a_reason(html: str, reason: str) -> None:
     assert read(html).obstacle == reason
 
@@ -244,25 +218,18 @@ def test_a_page_without_its_text_has_a_reason(html: str, reason: str) -> None:
     "html",
     [
         page(body="<p>Closed on Mondays. Otherwise open from nine to five.</p>"),
-        page(
-            body=f"<p>{SENTENCE * 2}</p><p>Log in</p><input type=password><p>We use cookies. Accept all</p>"
-            "<p>The map needs JavaScript.</p>"
-        ),
+        page(body=f"<p>{SENTENCE * 2}</p><p>Log in</p><input type=password><p>We use cookies. Accept all</p>"
+         "<p>The map needs JavaScript.</p>"),
         page(CAPTCHA, "<p>Human resources: call us.</p><p>This site is protected by reCAPTCHA.</p>"),
         page(body="<p>Sign in for more.</p><p>The library opens at nine.</p>"),
         page(title="Access denied: a history", body=f"<article><p>{BODY * 6}</p></article>"),
-        page(
-            title="Just a moment",
-            body=f"<article><p>{BODY * 6}</p></article>"
-            "<script src=/cdn-cgi/challenge-platform/scripts/jsd/main.js></script>",
-        ),
+        page(title="Just a moment", body=f"<article><p>{BODY * 6}</p></article>"
+         "<script src=/cdn-cgi/challenge-platform/scripts/jsd/main.js></script>"),
         page(body=f"<article><h1>How to enable JavaScript</h1><p>{BODY * 3}</p></article>"),
-        page(
-            script({"isAccessibleForFree": False}),
-            f"<article><p>{BODY}</p><p>Subscribe to read on.</p></article>",
-        ),
+        page(script({"isAccessibleForFree": False}),
+         f"<article><p>{BODY}</p><p>Subscribe to read on.</p></article>"),
     ],
-)
+)  # fmt: skip
 def test_a_page_with_a_text_is_read_whatever_it_mentions(html: str) -> None:
     found = read(html)
     assert found.obstacle is None
@@ -274,21 +241,13 @@ def test_a_page_with_a_text_is_read_whatever_it_mentions(html: str) -> None:
     [
         ('<link rel="amphtml" href="/amp/1">', "", "https://chips.example/amp/1"),
         ('<base href="/deep/"><link rel=amphtml href="amp">', "", "https://chips.example/deep/amp"),
-        (
-            '<link rel="alternate" media="only print" href="?print=1">',
-            "",
-            "https://chips.example/story/1?print=1",
-        ),
+        ('<link rel="alternate" media="only print" href="?print=1">', "", "https://chips.example/story/1?print=1"),
         ('<meta http-equiv="Refresh" content="0; URL=\'https://b.example/x\'">', "", "https://b.example/x"),
         ('<meta http-equiv=refresh content="3;/next">', "<p>Moved</p>", "https://chips.example/next"),
         ("", "<iframe src=/frame></iframe>", "https://chips.example/frame"),
         ("", "<p>A short text</p><iframe src=/frame></iframe>", None),
         ("", "<iframe src=/a></iframe><iframe src=/b></iframe>", None),
-        (
-            "",
-            "<iframe src=/a></iframe><noscript><iframe src=/b></iframe></noscript>",
-            "https://chips.example/a",
-        ),
+        ("", "<iframe src=/a></iframe><noscript><iframe src=/b></iframe></noscript>", "https://chips.example/a"),
         ("", "<noscript><iframe src=/a></iframe></noscript>", None),
         ('<link rel="amphtml" href="javascript:x">', "", None),
         ('<link rel="amphtml" href="http://[::1">', "", None),
@@ -296,7 +255,7 @@ def test_a_page_with_a_text_is_read_whatever_it_mentions(html: str) -> None:
         ('<meta http-equiv="refresh" content="300">', "", None),
         ('<link rel="amphtml" href="/amp">', "<p>Sign in</p><input type=password>", None),
     ],
-)
+)  # fmt: skip
 def test_another_version_is_found(head: str, body: str, version: str | None) -> None:
     assert read(page(head, body)).version == version
 
