@@ -64,27 +64,19 @@ def last_answer(events: list[Event]) -> PermissionAnswered:
 async def test_a_pattern_for_the_session_is_reported_and_holds(tmp_path: Path) -> None:
     events: list[Event] = []
     gate = gate_of(tmp_path, events)
-    answer = await asked(gate, events, NOTION, PermissionReply(True, "session", patterns=("NOTION_GET_*",)))
-    assert (answer.allow, answer.scope) == (True, "session")
-    assert last_answer(events).patterns == ["NOTION_GET_*"]
-    again = await gate.ask("mcp__composio__NOTION_GET_BLOCK", {}, "t2")
-    assert (again.allow, again.scope) == (True, "policy")
-
-
-async def test_a_yes_for_the_session_without_a_pattern_means_the_tool_alone(tmp_path: Path) -> None:
-    events: list[Event] = []
-    gate = gate_of(tmp_path, events)
-    await asked(gate, events, NOTION, PermissionReply(True, "session"))
-    assert last_answer(events).patterns == ["NOTION_GET_PAGE"]
-
-
-async def test_a_pattern_that_is_too_wide_is_a_yes_for_once(tmp_path: Path) -> None:
-    events: list[Event] = []
-    gate = gate_of(tmp_path, events)
+    # One that is too wide is a yes for once, and none means the tool alone.
     answer = await asked(gate, events, NOTION, PermissionReply(True, "session", patterns=("*",)))
     assert (answer.allow, answer.scope) == (True, "once")
     assert "too wide" in last_answer(events).reason
     assert last_answer(events).patterns == []
+    answer = await asked(gate, events, NOTION, PermissionReply(True, "session"))
+    assert last_answer(events).patterns == ["NOTION_GET_PAGE"]
+    block = "mcp__composio__NOTION_GET_BLOCK"
+    answer = await asked(gate, events, block, PermissionReply(True, "session", patterns=("NOTION_GET_*",)))
+    assert (answer.allow, answer.scope) == (True, "session")
+    assert last_answer(events).patterns == ["NOTION_GET_*"]
+    again = await gate.ask("mcp__composio__NOTION_GET_USER", {}, "t2")
+    assert (again.allow, again.scope) == (True, "policy")
 
 
 async def test_a_reason_for_a_no_is_cleaned_bounded_and_sent_to_the_model(tmp_path: Path) -> None:
@@ -151,12 +143,10 @@ async def test_a_headless_denial_names_the_narrowest_rule(tmp_path: Path) -> Non
     masked = await reason("Bash", command="curl -u sk-secret-value x")
     assert "sk-secret-value" not in masked
     assert "[redacted]" in masked
-
-
-async def test_a_proposal_never_shows_a_secret(tmp_path: Path) -> None:
-    events: list[Event] = []
-    gate = gate_of(tmp_path, events, secrets=("sk-secret-value",))
-    await asked(gate, events, "Bash", PermissionReply(False), command="curl -u sk-secret-value x")
+    # Nor does a proposal show a secret.
+    events.clear()
+    shows = gate_of(tmp_path, events, secrets=("sk-secret-value",))
+    await asked(shows, events, "Bash", PermissionReply(False), command="curl -u sk-secret-value x")
     question = next(event for event in events if isinstance(event, PermissionAsked))
     assert (question.proposed, question.once_only) == ([], True)
 
@@ -226,20 +216,14 @@ async def test_a_changed_mode_answers_the_calls_that_no_longer_ask(tmp_path: Pat
     assert answers == ["allow", "deny"]
 
 
-async def test_a_call_that_the_policy_denies_meanwhile_is_not_asked_about(tmp_path: Path) -> None:
-    events: list[Event] = []
-    gate = gate_of(tmp_path, events)
-    gate.change_mode("plan")
-    answer = await gate.ask("Bash", {"command": "ls"}, "t1")
-    assert not answer.allow
-    assert "plan mode" in (gate.denial_of("t1") or "")
-    assert not any(isinstance(each, PermissionAsked) for each in events)
-
-
 async def test_an_approved_plan_ends_plan_mode(tmp_path: Path) -> None:
     events: list[Event] = []
     gate = gate_of(tmp_path, events)
     gate.change_mode("plan")
+    # What the policy denies is not asked about.
+    assert not (await gate.ask("Bash", {"command": "ls"}, "t1")).allow
+    assert "plan mode" in (gate.denial_of("t1") or "")
+    assert not any(isinstance(each, PermissionAsked) for each in events)
     kept = await asked(gate, events, "ExitPlanMode", PermissionReply(False, reason="Add a step."))
     assert (kept.allow, kept.reason, gate.mode) == (False, "Add a step.", "plan")
     approved = await asked(gate, events, "ExitPlanMode", PermissionReply(True))
@@ -247,13 +231,9 @@ async def test_an_approved_plan_ends_plan_mode(tmp_path: Path) -> None:
     last = events[-1]
     assert isinstance(last, PermissionModeChanged)
     assert (last.previous, last.mode, last.by) == ("plan", "default", "plan")
-
-
-async def test_another_mode_approves_the_plan_that_waits(tmp_path: Path) -> None:
-    events: list[Event] = []
-    gate = gate_of(tmp_path, events)
+    # Another mode approves the plan that waits.
     gate.change_mode("plan")
-    waiting = asyncio.ensure_future(gate.ask("ExitPlanMode", {"plan": "# Plan"}, "t1"))
+    waiting = asyncio.ensure_future(gate.ask("ExitPlanMode", {"plan": "# Plan"}, "t2"))
     await run_ready()
     gate.change_mode("acceptEdits")
     assert (await waiting).allow

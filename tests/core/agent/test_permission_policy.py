@@ -8,7 +8,7 @@ import pytest
 
 from core.agent.permissions.actions import Action, actions_of, is_outbound, server_of, subjects_of
 from core.agent.permissions.policy import PermissionPolicy, Verdict, is_search
-from core.agent.permissions.proposals import exact_pattern, proposal, rules_problem
+from core.agent.permissions.proposals import exact_pattern, proposal, rules_problem, split_rules
 from core.agent.permissions.rule_set import RuleSet
 from core.agent.permissions.rules import Effect, Rule
 

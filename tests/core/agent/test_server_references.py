@@ -85,24 +85,28 @@ async def test_the_messages_of_a_prompt_are_sent_and_can_neither_name_files_nor_
     assert desk.text("attachments/notes-today.md") == "# milk"
 
 
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
+async def test_an_error_says_what_to_do(desk: Desk) -> None:
+    for text, said in (
         ("see @notes:notes://nope", "notes://nope of notes cannot be read (Unknown resource: notes://nope)"),
         ("@notes:notes://zip", "notes://zip of notes is application/zip, which the model cannot read: name a text"),
         ("/notes:nope", "notes has no prompt nope: type /notes: for its prompts"),
         ("/notes:", "notes has no prompt without a name: type /notes: for its prompts"),
         ("/notes:review style=x", "topic is missing: write /notes:Review topic [style]"),
         ("/notes:shown more", "/notes:shown takes no more arguments"),
-    ],
-)  # fmt: skip
-async def test_an_error_says_what_to_do(desk: Desk, text: str, said: str) -> None:
-    assert said in await error_of(desk, text)
+    ):  # fmt: skip
+        assert said in await error_of(desk, text)
 
 
-async def test_a_server_that_is_gone_is_not_started(desk: Desk) -> None:
+async def test_a_server_that_is_gone_is_not_started_and_what_was_prepared_is_what_is_sent(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr("core.agent.mcp.references.LARGEST", 3)
+        assert "is larger than 0 MB: name a smaller one" in await error_of(desk, "@notes:notes://today")
+    await desk.references.prepare("@notes:notes://today")
     desk.gone = True
-    assert await error_of(desk, "@notes:notes://today") == (
+    assert "attachments/notes-today.txt" in (await desk.references.expand("@notes:notes://today ")).prompt
+    assert await error_of(desk, "@notes:notes://logo") == (
         "notes cannot be asked (it ended without a message): see ua-tui doctor"
     )
     desk.asked, desk.status = 0, "disabled"
@@ -110,17 +114,6 @@ async def test_a_server_that_is_gone_is_not_started(desk: Desk) -> None:
         "notes is not connected: reconnect it with r in /connections"
     )
     assert desk.asked == 0
-
-
-async def test_what_was_prepared_is_what_is_sent(desk: Desk) -> None:
-    await desk.references.prepare("@notes:notes://today")
-    desk.gone = True
-    assert "attachments/notes-today.txt" in (await desk.references.expand("@notes:notes://today ")).prompt
-
-
-async def test_what_is_too_large_is_not_sent(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("core.agent.mcp.references.LARGEST", 3)
-    assert "is larger than 0 MB: name a smaller one" in await error_of(desk, "@notes:notes://today")
 
 
 async def test_a_query_waits_for_a_server_that_is_starting(desk: Desk) -> None:

@@ -141,30 +141,33 @@ async def test_a_large_file_stays_remote_until_it_is_asked_for(
     assert (await here.download("big.bin", allow_large=True))["size"] == workbench.SMALL + 1
     with pytest.raises(WorkspaceError, match="allow_large"):
         await here.upload("downloads/big.bin")
-    monkeypatch.setattr(workbench, "LARGEST", workbench.SMALL)
-    with pytest.raises(ConnectionFailed, match="cannot be downloaded"):
-        await here.download("big.bin", allow_large=True)
-
-
-async def test_a_size_that_was_not_given_or_lies_is_noticed(here: Here) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr(workbench, "LARGEST", workbench.SMALL)
+        with pytest.raises(ConnectionFailed, match="cannot be downloaded"):
+            await here.download("big.bin", allow_large=True)
+    # A size that was not given, or lies, is noticed.
     bomb = gzip.compress(bytes(30 << 20))
     here.service.faults.append(Fault("GET /storage/", 200, bomb, headers={"content-encoding": "gzip"}))
     assert (await here.download("chart.png"))["status"] == "left_remote"
 
 
-@pytest.mark.parametrize(
-    "path",
-    [
-        "../x", "/etc/passwd", "/mnt/files/../../etc/passwd", "/mnt/files", "a\0b", "a//b", "", "x" * 1_100, ".env",
-    ],
-)  # fmt: skip
-async def test_paths_that_lead_elsewhere_are_refused(here: Here, path: str) -> None:
+async def test_paths_that_lead_elsewhere_are_refused(here: Here) -> None:
     here.service.requests.clear()
-    with pytest.raises(PathRefused):
-        await here.download(path)
     here.workspace.write("a.txt", "x")
-    with pytest.raises(PathRefused):
-        await here.upload("a.txt", remote_path=path or "..")
+    for path in (
+        "../x",
+        "/mnt/files/../../etc/passwd",
+        "/mnt/files",
+        "a\0b",
+        "a//b",
+        "",
+        "x" * 1_100,
+        ".env",
+    ):
+        with pytest.raises(PathRefused):
+            await here.download(path)
+        with pytest.raises(PathRefused):
+            await here.upload("a.txt", remote_path=path or "..")
     assert here.service.requests == []
 
 
@@ -181,9 +184,8 @@ async def test_names_are_made_safe_and_nothing_outside_is_read_or_written(here: 
             await here.upload(path)
 
 
-@pytest.mark.parametrize(
-    ("address", "words"),
-    [
+async def test_addresses_that_lead_into_private_places_are_not_used(here: Here) -> None:
+    for address, words in (
         ("http://storage.test/x", "must be https"),
         ("https://storage.example/x", "not a public address"),
         ("https://storage.test:22/x", "must be https"),
@@ -192,17 +194,16 @@ async def test_names_are_made_safe_and_nothing_outside_is_read_or_written(here: 
         ("http://127.0.0.1:1/x", "must be https"),
         ("https://127.0.0.1:443/x", "not a public address"),
         ("http://[::1", "not well-formed"),
-    ],
-)
-async def test_addresses_that_lead_into_private_places_are_not_used(
-    here: Here, address: str, words: str
-) -> None:
-    for name in ("download_url", "upload_url"):
-        here.service.faults.append(Fault(f"mounts/files/{name}", 200, json.dumps({name: address}).encode()))
-    here.workspace.write("a.txt", "x")
-    for work in (here.download("chart.png"), here.upload("a.txt")):
-        with pytest.raises(FetchRefused, match=words):
-            await work
+    ):  # fmt: skip
+        here.service.faults.clear()
+        for name in ("download_url", "upload_url"):
+            here.service.faults.append(
+                Fault(f"mounts/files/{name}", 200, json.dumps({name: address}).encode())
+            )
+        here.workspace.write("a.txt", "x")
+        for work in (here.download("chart.png"), here.upload("a.txt")):
+            with pytest.raises(FetchRefused, match=words):
+                await work
 
 
 async def test_loopback_is_for_a_service_on_loopback_alone() -> None:
@@ -212,23 +213,20 @@ async def test_loopback_is_for_a_service_on_loopback_alone() -> None:
     remote._check_address("https://bucket.r2.test/x?sig=1", session)
 
 
-@pytest.mark.parametrize(
-    ("fault", "words"),
-    [
+async def test_failures_are_reported_with_the_remedy(here: Here) -> None:
+    for fault, words in (
         (Fault("mounts", 401), "set COMPOSIO_API_KEY to a valid key"),
         (Fault("mounts", 200, HTML, "text/html"), "a web page instead of JSON"),
         (Fault("mounts", 200, b"{}"), "without an address"),
         (Fault("mounts", 429, headers={"retry-after": "60"}), "HTTP 429"),
         (Fault("GET /storage", 403, b"AccessDenied"), "its address may have expired"),
         (Fault("GET /storage", 302, headers={"location": "http://169.254.169.254/"}), "not followed"),
-    ],
-)
-async def test_failures_are_reported_with_the_remedy(here: Here, fault: Fault, words: str) -> None:
-    here.service.faults.append(fault)
-    with pytest.raises(ConnectionFailed, match=words) as reported:
-        await here.download("chart.png")
-    assert KEY not in str(reported.value)
-    assert "/storage/" not in str(reported.value)
+    ):  # fmt: skip
+        here.service.faults[:] = [fault]
+        with pytest.raises(ConnectionFailed, match=words) as reported:
+            await here.download("chart.png")
+        assert KEY not in str(reported.value)
+        assert "/storage/" not in str(reported.value)
 
 
 async def test_missing_files_and_sessions_are_distinguished_and_a_short_wait_is_kept(here: Here) -> None:
