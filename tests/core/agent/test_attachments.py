@@ -131,11 +131,8 @@ def test_pictures_are_sent_as_they_are_or_within_the_limits(monkeypatch: pytest.
     for kind in ("PNG", "JPEG", "GIF", "WEBP"):
         data = picture(kind, (30, 20))
         assert prepare(data) == {
-            "media_type": f"image/{kind.lower()}",
-            "data": data,
-            "width": 30,
-            "height": 20,
-        }
+            "media_type": f"image/{kind.lower()}", "data": data, "width": 30, "height": 20,
+        }  # fmt: skip
         assert is_media(data[:16])
     noise = io.BytesIO()
     Image.effect_noise((200, 200), 90).convert("RGBA").save(noise, "PNG")

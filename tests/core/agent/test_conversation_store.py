@@ -104,16 +104,12 @@ def test_changed_thinking_is_left_out_as_its_signature_would_be_wrong() -> None:
     spoken = {"type": "text", "text": f"It is {SECRET}."}
     known = thinking | {"thinking": f"It is {SECRET}."}
     given = {
-        "type": "assistant",
-        "uuid": "u",
-        "message": {"role": "assistant", "content": [thinking, known, spoken]},
-    }
+        "type": "assistant", "uuid": "u", "message": {"role": "assistant", "content": [thinking, known, spoken]},
+    }  # fmt: skip
     line = json.loads(sealed_entry(given, Redactor([SECRET])))
     assert line["message"]["content"] == [
-        thinking,
-        {"type": "text", "text": REDACTED},
-        {"type": "text", "text": f"It is {REDACTED}."},
-    ]
+        thinking, {"type": "text", "text": REDACTED}, {"type": "text", "text": f"It is {REDACTED}."},
+    ]  # fmt: skip
     assert line["uuid"] == "u"
 
 

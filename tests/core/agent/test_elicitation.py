@@ -16,7 +16,10 @@ from core.agent.elicitation.gate import LONGEST_MESSAGE, ElicitationGate
 from core.errors import FormError
 from core.events.types import ElicitationAnswered, ElicitationAsked, Event, FormField, FormOption
 from core.redaction.redactor import Redactor
+from tests.core.cases import cases_of
 from tests.waiting import run_ready, until
+
+CASES = cases_of(__file__)
 
 PROPERTIES: dict[str, Any] = {
     "name": {"type": "string", "title": "Name", "minLength": 2, "maxLength": 5},
@@ -84,52 +87,25 @@ def test_a_form_has_the_fields_of_the_specification_in_their_order() -> None:
 
 def test_another_schema_is_refused_with_the_reason() -> None:
     for schema, problem in (
-        (None, "no fields that can be read"),
-        ({"type": "object", "properties": []}, "no fields that can be read"),
-        ({"type": "object", "properties": {"a": {"type": "object"}}}, "the field “a” of its form is an object"),
-        ({"type": "object", "properties": {"a": {"type": "array"}}}, "is a list without choices"),
-        ({"type": "object", "properties": {"a": {"$ref": "#/x"}}}, "is of an unknown type"),
+        *CASES["another_schema_is_refused_with_the_reason"],
         ({"type": "object", "properties": {"a\x1b" * 200: {"type": "string"}}}, "the field “a\ufffda"),
-        ({"type": "object", "properties": {"a": {"type": "string", "enum": []}}}, "has 0 choices"),
-        ({"type": "object", "properties": {"a": {"type": "string", "enum": [1]}}}, "choices that are not texts"),
-        ({"type": "object", "properties": {str(each): {"type": "string"} for each in range(MOST_FIELDS + 1)}},
-         "its form has 51 fields"),
-    ):  # fmt: skip
+        (
+            {
+                "type": "object",
+                "properties": {str(each): {"type": "string"} for each in range(MOST_FIELDS + 1)},
+            },
+            "its form has 51 fields",
+        ),
+    ):
         with pytest.raises(FormError, match=problem):
             read_form(schema)
 
 
 def test_a_value_is_checked_against_its_field() -> None:
     for name, raw, wanted in (
-        ("name", "Ann", "Ann"),
-        ("name", "", "An answer is required"),
-        ("name", "Annabel", "2 to 5 characters; this is 7"),
-        ("mail", "a@b.example", "a@b.example"),
-        ("mail", "a b@c", "Enter an e-mail address"),
-        ("when", "2026-11-23T09:30:00Z", "2026-11-23T09:30:00Z"),
-        ("when", "2026-11-23", "a date and a time with its zone"),
-        ("day", "2026-11-23", "2026-11-23"),
-        ("day", "23.11.2026", "Enter a date"),
-        ("page", "https://a.example/b", "https://a.example/b"),
-        ("page", "a.example", "Enter an address"),
-        ("count", " 4 ", 4),
-        ("count", 4.0, 4),
-        ("count", "1_0", "Enter a whole number"),
-        ("count", "10", "1 to 9"),
-        ("count", "", None),
-        ("count", True, "Enter a whole number"),
-        ("ratio", "-1e2", -100.0),
-        ("ratio", "1,5", "Enter a number"),
-        ("ratio", "nan", "Enter a number"),
+        *CASES["a_value_is_checked_against_its_field"],
         ("ratio", float("inf"), "Enter a number"),
-        ("agreed", False, False),
-        ("agreed", "yes", "Choose one of the answers"),
-        ("size", "s", "s"),
-        ("size", "small", "Choose one of the answers"),
-        ("tags", ["b", "b", "a"], ["b", "a"]),
-        ("tags", ["a", "b", "c"], "Choose 1 to 2 choices"),
-        ("tags", ["z"], "Choose one of the answers"),
-    ):  # fmt: skip
+    ):
         if isinstance(wanted, str) and wanted != raw:
             with pytest.raises(FormError, match=wanted):
                 checked_value(FIELDS[name], raw)
@@ -169,11 +145,8 @@ async def test_an_answer_goes_to_the_server_and_its_secrets_nowhere_else() -> No
     assert await task == {"action": "accept", "content": values}
     answered = answered_in(events)
     assert answered.values == {
-        "name": "Ann",
-        "size": "m",
-        "pin": "[redacted]",
-        "page": "https://a.example/[redacted]",
-    }
+        "name": "Ann", "size": "m", "pin": "[redacted]", "page": "https://a.example/[redacted]",
+    }  # fmt: skip
     # What the server repeats is masked as well.
     assert redactor.redact("You said: known to none") == "You said: [redacted]"
     assert not gate.is_waiting

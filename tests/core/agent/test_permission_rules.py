@@ -16,6 +16,9 @@ from core.agent.permissions.policy import PermissionPolicy, Verdict
 from core.agent.permissions.proposals import option_for, proposal, rules_problem
 from core.agent.permissions.rules import Effect, Rule, check
 from core.agent.permissions.shell import command_words
+from tests.core.cases import cases_of
+
+CASES = cases_of(__file__)
 
 SEND = "mcp__composio__GMAIL_SEND_EMAIL"
 MULTI = "mcp__composio__COMPOSIO_MULTI_EXECUTE_TOOL"
@@ -48,18 +51,7 @@ def test_a_rule_that_can_be_used() -> None:
 
 
 def test_a_rule_that_cannot_be_used_says_why() -> None:
-    for text, problem in (
-        ("", "TOOL"),
-        ("Bash(git", "TOOL"),
-        ("Bash()", "pattern"),
-        ("Bash(git diff; rm:*)", "one plain command"),
-        ("Bash(git diff && rm *)", "one plain command"),
-        ("GMAIL_SEND_EMAIL(*@ourfirm.example)", "argument"),
-        ("T(url=https://*.example/x)", "host="),
-        ("T(to=)", "pattern"),
-        ("T(to=a|)", "empty"),
-        ("T" * 2_000, "characters"),
-    ):  # fmt: skip
+    for text, problem in (*CASES["a_rule_that_cannot_be_used_says_why"], ("T" * 2_000, "characters")):
         assert problem in (check(text) or ""), text
 
 
@@ -74,22 +66,7 @@ def test_mail_to_the_named_recipients_is_allowed() -> None:
 
 
 def test_mail_that_also_goes_elsewhere_is_not_allowed() -> None:
-    for arguments in (
-        {}, {"recipient_email": None}, {"recipient_email": []}, {"recipient_email": "eve@evil.example"},
-        {"recipient_email": ["ann@ourfirm.example", "eve@evil.example"]},
-        {"recipient_email": "eve@evil.example,ann@ourfirm.example"},
-        {"recipient_email": "eve@evil.example ann@ourfirm.example"},
-        {"recipient_email": "eve@evil.example\nann@ourfirm.example"},
-        {"recipient_email": "eve@evil.example@ourfirm.example"},
-        {"recipient_email": "Eve <eve@evil.example> ann@ourfirm.example"},
-        {"recipient_email": "eve@evil.example(@ourfirm.example"},
-        {"recipient_email": "ann@ourfirm.example", "cc": "eve@evil.example"},
-        {"recipient_email": "ann@ourfirm.example", "extra_recipients": ["eve@evil.example"]},
-        {"recipient_email": "ann@ourfirm.example", "message": {"bcc": ["eve@evil.example"]}},
-        {"recipient_email": {"email": "ann@ourfirm.example", "cc": "eve@evil.example"}},
-        {"recipient_email": "ann@ourfirm.example\u200b"}, {"recipient_email": "ann@ourfirm.exampl\u0435"},
-        {"Recipient_Email": "ann@ourfirm.example"},
-    ):  # fmt: skip
+    for arguments in CASES["mail_that_also_goes_elsewhere_is_not_allowed"]:
         assert not allows(OURS, SEND, arguments)
 
 
@@ -105,23 +82,7 @@ def test_no_way_of_writing_passes_a_rule_that_denies() -> None:
 
 
 def test_hosts_of_addresses() -> None:
-    for urls, allowed, denied in (
-        (["https://a.gov/x", "https://b.c.gov"], True, True),
-        (["https://A.GOV./"], True, True),
-        (["a.gov/x"], True, True),
-        (["https://a.gov", "https://evil.example"], False, True),
-        (["https://evil.example/a.gov"], False, False),
-        (["https://evil.example?x=.gov"], False, False),
-        (["https://a.gov.evil.example"], False, False),
-        (["https://a.gov@evil.example"], False, True),
-        (["https://evil.example\\@a.gov"], False, True),
-        (["https://evil.example#a.gov"], False, False),
-        (["file://a.gov/etc/passwd"], False, True),
-        (["//a.gov"], False, True),
-        (["https://gov"], False, False),
-        ([], False, False),
-        ("https://a.gov https://evil.example", False, True),
-    ):  # fmt: skip
+    for urls, allowed, denied in CASES["hosts_of_addresses"]:
         assert allows("crawl_parallel(host=*.gov)", CRAWL, {"urls": urls}) is allowed, urls
         assert denies("crawl_parallel(host=*.gov)", CRAWL, {"urls": urls}) is denied, urls
 
@@ -176,44 +137,7 @@ def test_searches_of_files(tmp_path: Path) -> None:
 
 
 def test_a_rule_allows_single_commands() -> None:
-    for rule, command, expected in (
-        ("Bash(git diff:*)", "git diff", True),
-        ("Bash(git diff:*)", "git  diff --stat 'a b'", True),
-        ("Bash(git diff *)", "git diff HEAD@{1}", True),
-        ("Bash(git diff:*)", "git difftool", False),
-        ("Bash(git diff:*)", "git -c core.pager=x diff", False),
-        ("Bash(git diff:*)", "GIT_EXTERNAL_DIFF=x git diff", False),
-        ("Bash(git diff:*)", "env X=1 git diff", False),
-        ("Bash(git diff:*)", "command git diff", False),
-        ("Bash(git diff:*)", "git diff --check --exit-code -- src", True),
-        ("Bash(git diff:*)", "git diff --output=.bashrc", False),
-        ("Bash(git diff:*)", "git diff --output .bashrc", False),
-        ("Bash(git diff:*)", "git diff '--outpu'=.bashrc", False),
-        ("Bash(git diff:*)", "git diff {--output=.bashrc,HEAD}", False),
-        ("Bash(git diff:*)", "git diff {-,}-output=.bashrc", False),
-        ("Bash(git grep:*)", "git grep --open-files-in-pager=id x", False),
-        ("Bash(git fetch:*)", "git fetch --upload-pack=id .", False),
-        ("Bash(git diff --output=*)", "git diff --output=a.diff", True),
-        ("Bash(find . :*)", "find . -name x", True),
-        ("Bash(find . :*)", "find . -name x -delete", False),
-        ("Bash(find . :*)", "find . -exec id +", False),
-        ("Bash(git status)", "git status", True),
-        ("Bash(git status)", "git status -s", False),
-        ("Bash(grep:*)", "grep 'a|b;c' notes.txt", True),
-        ("Bash(grep:*)", 'grep "a|b" notes.txt', True),
-        ("Bash(grep:*)", 'grep "$(id)" notes.txt', False),
-        ("Bash(cat docs/*)", "cat docs/a.md", True),
-        ("Bash(cat docs/*)", "cat docs/../../etc/passwd", False),
-        ("Bash(cat docs/*)", "cat docs/*.md", True),
-        ("Bash(cat docs/*)", "cat docs/.?/.?/etc/passwd", False),
-        ("Bash(cat docs/*)", "cat docs/.*/secret", False),
-        ("Bash(cat docs/*)", "cat docs/'.'[.]/secret", False),
-        ("Bash(cat docs/*)", "cat docs/.{.,}/secret", False),
-        ("Bash(cat docs/*)", "cat docs/{a,/etc/passwd}", False),
-        ("Bash(*)", "ls", True),
-        ("Bash(*)", "ls; id", False),
-        ("Bash(*)", "", False),
-    ):  # fmt: skip
+    for rule, command, expected in CASES["a_rule_allows_single_commands"]:
         assert allows(rule, "Bash", {"command": command}) is expected, command
 
 
@@ -348,13 +272,7 @@ def test_proposals_are_narrow() -> None:
 
 
 def test_the_option_that_a_denial_names() -> None:
-    for tool, arguments, option in (
-        ("Read", {"file_path": "/etc/it's (1)"}, "Read(/etc/it's (1))"),
-        ("Glob", {"pattern": "/etc/*"}, None),
-        ("Bash", {"command": "ls | sh"}, None),
-        (SEND, {"body": "x"}, "GMAIL_SEND_EMAIL"),
-        (MULTI, {"tools": "?"}, None),
-    ):  # fmt: skip
+    for tool, arguments, option in CASES["the_option_that_a_denial_names"]:
         found = option_for(Action(tool, arguments), HERE)
         assert (None if found is None else shlex.split(found)) == (
             None if option is None else ["--allow", option]
@@ -362,15 +280,7 @@ def test_the_option_that_a_denial_names() -> None:
 
 
 def test_what_a_dialog_accepts_for_a_tool_that_acts_outside() -> None:
-    for text, problem in (
-        ("GMAIL_SEND_EMAIL", "needs an argument"),
-        ("GMAIL_SEND_EMAIL(to=*)", "needs an argument"),
-        ("GMAIL_SEND_EMAIL(subject=Hi)", "needs an argument"),
-        ("GMAIL_SEND_EMAIL(to=*@other.example)", "does not cover"),
-        ("*(to=a@b.example)", "too wide"),
-        ("GMAIL_*(to=a@b.example)", None),
-        ("GMAIL_SEND_EMAIL(to=*@b.example)", None),
-    ):  # fmt: skip
+    for text, problem in CASES["what_a_dialog_accepts_for_a_tool_that_acts_outside"]:
         found = rules_problem([text], [Action(SEND, {"to": "a@b.example", "subject": "Hi"})], HERE)
         assert found is None if problem is None else problem in (found or "")
 

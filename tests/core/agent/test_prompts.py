@@ -26,10 +26,8 @@ def test_no_tool_of_a_shipped_subagent_is_refused_and_those_that_act_outside_are
             if verdict is Verdict.ASK:
                 asked.add(tool.removeprefix("mcp__composio__"))
     assert {
-        "COMPOSIO_MULTI_EXECUTE_TOOL",
-        "COMPOSIO_REMOTE_WORKBENCH",
-        "COMPOSIO_REMOTE_BASH_TOOL",
-    } <= asked
+        "COMPOSIO_MULTI_EXECUTE_TOOL", "COMPOSIO_REMOTE_WORKBENCH", "COMPOSIO_REMOTE_BASH_TOOL",
+    } <= asked  # fmt: skip
 
 
 def test_the_shipped_subagents_are_of_a_sane_size_and_filled() -> None:

@@ -157,10 +157,8 @@ def test_results_get_the_type_of_their_tool() -> None:
 def test_a_result_that_admits_its_own_failure_is_an_error() -> None:
     bench = "mcp__composio__COMPOSIO_REMOTE_WORKBENCH"
     body = {
-        "successful": False,
-        "error": "KeyError: 'month'",
-        "data": {"stdout": "1218 rows", "stderr": "Trace"},
-    }
+        "successful": False, "error": "KeyError: 'month'", "data": {"stdout": "1218 rows", "stderr": "Trace"},
+    }  # fmt: skip
     seen = observe(RawResult(block=json.dumps(body)), bench)
     assert seen.error == "KeyError: 'month'"
     assert isinstance(seen, WorkbenchObservation)
@@ -186,10 +184,8 @@ def test_the_output_of_a_command_is_read_from_its_file(tmp_path: Path, part: boo
         else "Output too large (45KB). Full output saved to: "
     )
     copy = {
-        "stdout": "line\n" * 6_000,
-        "persistedOutputPath": str(folder / "b3kt.txt"),
-        "persistedOutputSize": 99_999,
-    }
+        "stdout": "line\n" * 6_000, "persistedOutputPath": str(folder / "b3kt.txt"), "persistedOutputSize": 99_999,
+    }  # fmt: skip
     block = (
         f"<persisted-output>\n{saved}{folder / 'b3kt.txt'}\n\nPreview (first 2KB):\nline\n</persisted-output>"
     )

@@ -31,11 +31,8 @@ def desk(tmp_path: Path) -> Iterator[Desk]:
 async def test_what_a_server_offers_is_listed_once_and_again_after_it_was_reconnected(desk: Desk) -> None:
     listed = await desk.references.list("notes")
     assert [(each.uri, each.is_template) for each in listed.resources] == [
-        ("notes://today", False),
-        ("notes://logo", False),
-        ("notes://zip", False),
-        ("notes://day/{day}", True),
-    ]
+        ("notes://today", False), ("notes://logo", False), ("notes://zip", False), ("notes://day/{day}", True),
+    ]  # fmt: skip
     assert "\x1b" not in f"{listed.resources[0].title}{listed.resources[0].about}"
     assert [(each.name, each.hint) for each in listed.prompts] == [("Review", "topic [style]"), ("shown", "")]
     assert await desk.references.list("notes") is listed

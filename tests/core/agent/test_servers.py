@@ -24,8 +24,6 @@ from tests.core.agent.test_server_reconnect import NOW, Time
 from tests.waiting import run_ready
 
 TOOLS = [{"name": "crawl_parallel"}, {"name": "save_corpus"}]
-CLIENT_REGISTRATION = "Dynamic Client Registration rejected (HTTP 404): no"
-REJECTED = "Server rejected the configured Authorization header (HTTP 401). Check that the token is valid."
 
 
 class Agent:
@@ -140,9 +138,15 @@ class Desk:
         return next(server for server in self.servers.known if server.name == name)
 
 
-async def test_a_server_is_reconnected_and_that_is_seen() -> None:
-    desk = Desk()
-    await desk.watch_startup()
+@pytest.fixture
+async def desk() -> Desk:
+    """One whose agent has started."""
+    made = Desk()
+    await made.watch_startup()
+    return made
+
+
+async def test_a_server_is_reconnected_and_that_is_seen(desk: Desk) -> None:
     desk.agent.go.clear()
     assert desk.servers.reconnect("toolkit") == ""
     await desk.rest()
@@ -160,9 +164,7 @@ async def test_a_server_is_reconnected_and_that_is_seen() -> None:
     assert desk.now("toolkit").tool_names == ["crawl_parallel", "save_corpus"]
 
 
-async def test_a_server_is_switched_off_and_on() -> None:
-    desk = Desk()
-    await desk.watch_startup()
+async def test_a_server_is_switched_off_and_on(desk: Desk) -> None:
     assert desk.servers.switch("toolkit", on=False) == ""
     await desk.rest()
     assert desk.now("toolkit").tools is None
@@ -173,20 +175,7 @@ async def test_a_server_is_switched_off_and_on() -> None:
     assert desk.now("toolkit").tools == 2
 
 
-async def test_what_is_switched_off_stays_so_for_a_new_agent() -> None:
-    desk = Desk()
-    await desk.watch_startup()
-    desk.servers.switch("toolkit", on=False)
-    await desk.rest()
-    desk.agent = Agent()
-    await desk.watch_startup()
-    assert desk.agent.asked == ["disable toolkit"]
-    assert desk.now("toolkit").status == "disabled"
-
-
-async def test_a_new_agent_is_ready_only_once_what_is_off_is_off() -> None:
-    desk = Desk()
-    await desk.watch_startup()
+async def test_a_new_agent_is_ready_only_once_what_is_off_is_off(desk: Desk) -> None:
     desk.servers.switch("toolkit", on=False)
     await desk.rest()
     desk.agent = Agent()
@@ -232,25 +221,6 @@ async def test_what_is_refused_is_kept_as_the_last_error_without_secrets() -> No
     assert desk.now("toolkit").last_error == error
 
 
-async def test_the_error_of_a_failed_server_stays_when_it_works_again() -> None:
-    desk = Desk()
-    desk.agent.known["toolkit"] = {"name": "toolkit", "status": "failed", "error": "Connection closed"}
-    await desk.watch_startup()
-    ended = "it ended, or closed the connection: `ua-tui doctor` shows its output"
-    assert (desk.now("toolkit").error, desk.now("toolkit").last_error) == (ended,) * 2
-    desk.servers.reconnect("toolkit")
-    await desk.rest()
-    assert (desk.now("toolkit").error, desk.now("toolkit").last_error) == (None, ended)
-
-
-@pytest.mark.parametrize("error", [CLIENT_REGISTRATION, REJECTED])
-async def test_a_refused_key_is_reported_in_plain_words(error: str) -> None:
-    desk = Desk()
-    desk.agent.known["toolkit"] = {"name": "toolkit", "status": "failed", "error": error}
-    await desk.watch_startup()
-    assert str(desk.now("toolkit").error).startswith("it refused the key")
-
-
 async def test_what_cannot_be_tried_is_shown_at_once() -> None:
     off = McpServer(name="composio", status="off", error="Composio is off: set COMPOSIO_API_KEY")
     desk = Desk()
@@ -268,61 +238,34 @@ async def test_what_cannot_be_tried_is_shown_at_once() -> None:
 
 async def test_a_connection_that_could_not_be_opened_is_opened_again() -> None:
     desk = Desk()
-    desk.states.exclude(McpServer(name="composio", status="failed", error="it is away"))
+    for name in ("composio", "plugin"):
+        desk.states.exclude(McpServer(name=name, status="failed", error="it is away"))
     await desk.watch_startup()
     assert desk.now("composio").status == "failed"
     assert "reconnect it first" in desk.servers.switch("composio", on=False)
-    desk.reopens = ConnectionFailed("it is still away")
-    desk.servers.reconnect("composio")
-    await desk.rest()
-    assert (desk.now("composio").status, desk.now("composio").last_error) == ("failed", "it is still away")
-    desk.reopens = None
-    desk.servers.reconnect("composio")
-    await desk.rest()
-    assert desk.notices("composio") == ["failed", "reconnecting", "failed", "reconnecting"]
-    assert desk.agent.asked == ["add composio_mail"]
-    assert [server.name for server in desk.servers.known] == ["toolkit", "composio_mail"]
-    assert desk.now("composio_mail").status == "connected"
-
-
-async def test_a_connection_that_the_agent_did_not_accept_is_not_lost() -> None:
-    desk = Desk()
-    desk.states.exclude(McpServer(name="composio", status="failed", error="it is away"))
-    await desk.watch_startup()
-    desk.agent.refuses = "the agent is gone"
+    for error in (ConnectionFailed("it is still away"), ZeroDivisionError("a fault of its library")):
+        desk.reopens = error
+        desk.servers.reconnect("composio")
+        await desk.rest()
+        assert (desk.now("composio").status, desk.now("composio").last_error) == ("failed", str(error))
+    # What the agent does not accept is not lost.
+    desk.reopens, desk.agent.refuses = None, "the agent is gone"
     desk.servers.reconnect("composio")
     await desk.rest()
     assert desk.now("composio").last_error == "the agent is gone"
     desk.agent.refuses = ""
     assert desk.servers.reconnect("composio") == ""
     await desk.rest()
-    assert [server.name for server in desk.servers.known] == ["toolkit", "composio_mail"]
-
-
-async def test_a_connection_that_fails_of_something_else_says_so_too() -> None:
-    desk = Desk()
-    desk.states.exclude(McpServer(name="composio", status="failed", error="it is away"))
-    await desk.watch_startup()
-    desk.reopens = ZeroDivisionError("a fault of its library")
-    desk.servers.reconnect("composio")
+    assert desk.notices("composio") == ["failed", *["reconnecting", "failed"] * 3, "reconnecting"]
+    assert desk.agent.asked == ["add composio_mail"] * 2
+    # A second connection does not take the place of the first.
+    desk.servers.reconnect("plugin")
     await desk.rest()
-    assert desk.now("composio").last_error == "a fault of its library"
-
-
-async def test_a_second_connection_does_not_take_the_place_of_the_first() -> None:
-    desk = Desk()
-    for name in ("composio", "plugin"):
-        desk.states.exclude(McpServer(name=name, status="failed", error="it is away"))
-    await desk.watch_startup()
-    for name in ("composio", "plugin"):
-        desk.servers.reconnect(name)
-        await desk.rest()
     assert [server.name for server in desk.servers.known] == ["toolkit", "composio_mail", "plugin_mail"]
+    assert desk.now("composio_mail").status == "connected"
 
 
-async def test_an_agent_that_dies_in_between_leaves_nothing_half_done() -> None:
-    desk = Desk()
-    await desk.watch_startup()
+async def test_an_agent_that_dies_in_between_leaves_nothing_half_done(desk: Desk) -> None:
     desk.agent.go.clear()
     desk.servers.switch("toolkit", on=False)
     await desk.rest()
@@ -334,9 +277,7 @@ async def test_an_agent_that_dies_in_between_leaves_nothing_half_done() -> None:
     assert "exit code -9" in str(desk.now("toolkit").last_error)
 
 
-async def test_nothing_is_reported_once_it_is_closed() -> None:
-    desk = Desk()
-    await desk.watch_startup()
+async def test_nothing_is_reported_once_it_is_closed(desk: Desk) -> None:
     desk.agent.go.clear()
     desk.servers.switch("toolkit", on=False)
     await desk.rest()
@@ -351,9 +292,7 @@ FAILED = {"name": "toolkit", "status": "failed", "error": "ECONNREFUSED"}
 QUERY, ENDED = QueryReceived(query_id="q1", text="x"), QueryFinished(query_id="q1", status="success")
 
 
-async def test_a_server_that_worked_and_failed_is_connected_again_by_itself() -> None:
-    desk = Desk()
-    await desk.watch_startup()
+async def test_a_server_that_worked_and_failed_is_connected_again_by_itself(desk: Desk) -> None:
     desk.agent.known["toolkit"] = dict(FAILED)
     desk.servers.handle_event(QUERY)
     await desk.rest()
@@ -369,9 +308,7 @@ async def test_a_server_that_worked_and_failed_is_connected_again_by_itself() ->
     assert desk.reported == []
 
 
-async def test_a_server_that_stays_away_is_given_up_with_what_to_do() -> None:
-    desk = Desk()
-    await desk.watch_startup()
+async def test_a_server_that_stays_away_is_given_up_with_what_to_do(desk: Desk) -> None:
     desk.agent.known["toolkit"] = dict(FAILED)
     desk.agent.refuses = "ECONNREFUSED"
     desk.servers.handle_event(QUERY)
@@ -394,9 +331,7 @@ async def test_a_server_that_stays_away_is_given_up_with_what_to_do() -> None:
     assert desk.now("toolkit").again_s == 1
 
 
-async def test_what_a_person_sees_to_is_not_done_twice() -> None:
-    desk = Desk()
-    await desk.watch_startup()
+async def test_what_a_person_sees_to_is_not_done_twice(desk: Desk) -> None:
     desk.agent.known["toolkit"] = dict(FAILED)
     desk.servers.handle_event(QUERY)
     await desk.rest()
@@ -411,9 +346,7 @@ async def test_what_a_person_sees_to_is_not_done_twice() -> None:
     assert desk.agent.asked == ["reconnect toolkit", "disable toolkit"]
 
 
-async def test_a_program_that_died_is_started_again_though_the_agent_says_it_is_connected() -> None:
-    desk = Desk()
-    await desk.watch_startup()
+async def test_a_program_that_died_is_started_again_though_the_agent_says_it_is_connected(desk: Desk) -> None:
     desk.begin_call()
     await desk.end_call("Connection closed")
     assert desk.now("toolkit").status == "failed"
@@ -428,9 +361,7 @@ async def test_a_program_that_died_is_started_again_though_the_agent_says_it_is_
     assert (desk.now("toolkit").status, desk.now("toolkit").error) == ("connected", None)
 
 
-async def test_a_program_that_the_agent_started_again_is_left_alone() -> None:
-    desk = Desk()
-    await desk.watch_startup()
+async def test_a_program_that_the_agent_started_again_is_left_alone(desk: Desk) -> None:
     desk.begin_call()
     await desk.end_call("Connection closed")
     desk.begin_call()
@@ -440,9 +371,7 @@ async def test_a_program_that_the_agent_started_again_is_left_alone() -> None:
     assert desk.notices("toolkit") == ["connected", "failed", "connected"]
 
 
-async def test_while_the_agent_tries_by_itself_nothing_is_done_beside_it() -> None:
-    desk = Desk()
-    await desk.watch_startup()
+async def test_while_the_agent_tries_by_itself_nothing_is_done_beside_it(desk: Desk) -> None:
     desk.agent.known["toolkit"] = {"name": "toolkit", "status": "pending"}
     desk.servers.handle_event(QUERY)
     await desk.rest()
@@ -452,9 +381,7 @@ async def test_while_the_agent_tries_by_itself_nothing_is_done_beside_it() -> No
     desk.servers.close()
 
 
-async def test_a_new_agent_begins_with_no_tries() -> None:
-    desk = Desk()
-    await desk.watch_startup()
+async def test_a_new_agent_begins_with_no_tries(desk: Desk) -> None:
     desk.agent.known["toolkit"] = dict(FAILED)
     desk.servers.handle_event(QUERY)
     await desk.rest()

@@ -18,7 +18,10 @@ from core.agent.definitions.subagents import (
 from core.agent.options import BASE_TOOLS
 from core.events.types import McpServer
 from core.settings.model import EXTRA_TOOLS
+from tests.core.cases import cases_of
 from tests.trusted import TRUSTED
+
+CASES = cases_of(__file__)
 
 SERVERS = [
     McpServer(name="local_toolkit", status="connected", tool_names=["crawl_parallel", "save_corpus"]),
@@ -177,16 +180,7 @@ def test_what_a_file_would_give_itself_has_no_effect_and_hidden_characters_are_s
 
 
 def test_a_tool_that_nobody_has_is_named_with_what_may_have_been_meant() -> None:
-    for tools, wrong, noted in (
-        ("Read, mcp__local_toolkit__crawl_parallel, mcp__local_toolkit, mcp__local_toolkit__*", [], []),
-        ("crawl_paralel", ["crawl_paralel: did you mean mcp__local_toolkit__crawl_parallel?"], []),
-        ("mcp__local_toolkit__crawl", ["did you mean mcp__local_toolkit__crawl_parallel?"], []),
-        ("Reed", ["Reed: did you mean Read?"], []),
-        ("mcp__slack__post", ["no server has that name; there are local_toolkit, composio"], []),
-        ("mcp__composio__ANYTHING", [], ["composio is not set up"]),
-        ("Bash(git *)", [], ["Bash is off: --tool Bash offers it"]),
-        ("NotebookEdit", [], ["NotebookEdit is not offered here"]),
-    ):  # fmt: skip
+    for tools, wrong, noted in CASES["a_tool_that_nobody_has_is_named_with_what_may_have_been_meant"]:
         found = check_tools(
             read_subagent(agent("a", more=f"tools: {tools}\n"), origin="a.md"),
             offered=BASE_TOOLS,

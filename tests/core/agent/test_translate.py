@@ -5,7 +5,6 @@ from typing import Any
 
 import claude_agent_sdk as sdk
 
-from core.agent.mcp.states import ServerStates
 from core.agent.messages.translate import (
     RawToolResult,
     SteeringAccepted,
@@ -19,8 +18,6 @@ from core.events.types import (
     ContextCompaction,
     ConversationCleared,
     Event,
-    McpServer,
-    McpStatus,
     MessageFinished,
     PlanLimit,
     SubagentFinished,
@@ -234,31 +231,6 @@ def test_an_answer_has_to_fit_the_output_schema_if_there_is_one() -> None:
     assert exhausted.error == "the answer does not fit the output schema: /answer: must be integer"
 
 
-def test_a_retry_without_a_reason_names_the_server() -> None:
-    translator = Translator(server="http://127.0.0.1:9")
-    data = {"attempt": 2, "max_retries": 10, "retry_delay_ms": 500, "error": "unknown", "error_status": None}
-    (retry,) = fed(translator, sdk.SystemMessage(subtype="api_retry", data=data))
-    assert isinstance(retry, ApiRetry)
-    assert (retry.attempt, retry.max_attempts) == (2, 10)
-    assert "http://127.0.0.1:9" in retry.error
-
-
-def test_servers_are_reported_when_something_is_new() -> None:
-    states = ServerStates()
-    states.exclude(McpServer(name="composio", status="off", error="no key"))
-    translator = Translator(servers=states)
-    first = list(translator.update_servers([{"name": "a", "status": "connected", "tools": [1] * 5}]))
-    assert [[s.name for s in event.servers] for event in first if isinstance(event, McpStatus)] == [
-        ["a", "composio"]
-    ]
-    again = {"mcp_servers": [{"name": "a", "status": "connected"}], "session_id": "s"}
-    assert fed(translator, sdk.SystemMessage(subtype="init", data=again)) == [TurnStarted()]
-    failed = {"mcp_servers": [{"name": "a", "status": "failed"}], "session_id": "s"}
-    _, reported = fed(translator, sdk.SystemMessage(subtype="init", data=failed))
-    assert isinstance(reported, McpStatus)
-    assert [server.status for server in reported.servers] == ["failed", "off"]
-
-
 def test_messages_nobody_knows_are_passed_over() -> None:
     translator = Translator()
     odd = [
@@ -336,17 +308,13 @@ def test_an_answer_that_broke_off_and_was_continued_is_one_message() -> None:
 
 
 def test_the_answer_is_never_the_reason_of_a_failure_and_another_reason_is_added_to_the_break() -> None:
-    for text, reason in (
-        ("Half", "try again"),
-        ("API Error: 500 Internal server error", "Trying again failed: "),
-    ):
+    for text, reason in (("Half", "try again"), ("API Error: 500 Internal", "Trying again failed: ")):
         translator = Translator()
         translator.begin("q1", "hello")
         *_, outcome = fed(translator, *broken("Half of it"), result(is_error=True, result=text))
         assert isinstance(outcome, TurnOutcome)
-        assert outcome.error is not None
-        assert "Half" not in outcome.error
-        assert reason in outcome.error
+        assert reason in str(outcome.error)
+        assert "Half" not in str(outcome.error)
 
 
 def test_a_summarised_conversation_and_the_limits_of_the_plan_are_reported() -> None:

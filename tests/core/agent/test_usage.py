@@ -37,11 +37,8 @@ def priced() -> Prices:
 
 def test_prices_are_those_the_agent_lists_and_of_an_unknown_model_nothing_is_shown() -> None:
     listed = {
-        "claude-opus-9-1": 4.0,
-        "claude-sonnet-9-5": 2.0,
-        "claude-haiku-9-5": 0.1,
-        "claude-sonnet-9": 2.0,
-    }
+        "claude-opus-9-1": 4.0, "claude-sonnet-9-5": 2.0, "claude-haiku-9-5": 0.1, "claude-sonnet-9": 2.0,
+    }  # fmt: skip
     assert {model: priced().cost_of(model, MILLION) for model in listed} == pytest.approx(listed)
     assert priced().cost_of("glm-4.6", MILLION) is None
 

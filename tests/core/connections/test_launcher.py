@@ -13,10 +13,8 @@ from core.connections.launcher import launched
 CAPABILITIES = {"roots": {"listChanged": True}, "elicitation": {}}
 INITIALIZE = {"method": "initialize", "params": {"capabilities": CAPABILITIES}, "id": 0}
 DISCOVER = {
-    "method": "server/discover",
-    "params": {"_meta": {"x/clientCapabilities": CAPABILITIES, "n": 1}},
-    "id": 1,
-}
+    "method": "server/discover", "params": {"_meta": {"x/clientCapabilities": CAPABILITIES, "n": 1}}, "id": 1,
+}  # fmt: skip
 CHANGED = {"method": "notifications/roots/list_changed"}
 CALL = {"method": "tools/call", "params": {"arguments": {"capabilities": {"roots": "mine"}}}, "id": 2}
 

@@ -355,10 +355,8 @@ async def test_metadata_of_somebody_else_is_not_believed(notes: Place, store: Lo
     def answers(at: str, path: str) -> dict[str, Any]:
         resource = {"resource": f"{at}{path}", "authorization_servers": [f"{at}/as{path}"]}
         issuer = {
-            "issuer": f"{at}/as{path}",
-            "authorization_endpoint": f"{at}/a",
-            "token_endpoint": f"{at}/t",
-        }
+            "issuer": f"{at}/as{path}", "authorization_endpoint": f"{at}/a", "token_endpoint": f"{at}/t",
+        }  # fmt: skip
         return {
             "/resource": {"pr": {**resource, "resource": "https://bank.example/mcp"}, "as": issuer},
             "/issuer": {"pr": resource, "as": {**issuer, "issuer": "https://bank.example"}},

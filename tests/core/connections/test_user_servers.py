@@ -21,6 +21,9 @@ from core.connections.user_servers import (
 )
 from core.errors import ConnectionFailed
 from core.settings.sources import SourcedValue
+from tests.core.cases import cases_of
+
+CASES = cases_of(__file__)
 
 SECRET = "canary-0123456789"
 
@@ -95,10 +98,8 @@ def test_variables_are_filled_in_and_are_secrets(tmp_path: Path) -> None:
     )
     assert SECRET not in found.target + repr(found.given)
     assert found.shown == [
-        "Authorization=Bearer ${NOTES_KEY}",
-        "X-Plain=written-down",
-        "Api-Key=(not shown: 11 characters)",
-    ]
+        "Authorization=Bearer ${NOTES_KEY}", "X-Plain=written-down", "Api-Key=(not shown: 11 characters)",
+    ]  # fmt: skip
     # What is written in the file is known before there is a connection.
     assert "written-key" in found.secrets
     assert "written-down" not in found.secrets
@@ -108,9 +109,7 @@ def test_variables_are_filled_in_and_are_secrets(tmp_path: Path) -> None:
     assert done["headers"]["Authorization"] == f"Bearer {SECRET}"
     assert {SECRET, "written-key"} <= set(made.secrets)
     assert "written-down" not in made.secrets
-
-
-def test_a_place_and_the_name_of_the_user_are_no_secrets(tmp_path: Path) -> None:
+    # A place and the name of the user are none.
     environ = {"HOME": str(tmp_path), "USER": "somebody-long", "PATH": os.defpath, "NOTES_KEY": SECRET}
     found = server(tmp_path, command="sh", args=["${HOME}/notes", "${USER}", "${PATH}", "${NOTES_KEY}"])
     made = connection_to(found, environ, tmp_path)
@@ -148,24 +147,9 @@ def test_a_program_is_started_in_the_folder_with_its_arguments_as_they_are(tmp_p
 @pytest.mark.parametrize(
     ("name", "how", "reported"),
     [
-        ("notes", {}, "no command: add command, the program to start"),
-        ("notes", {"command": " "}, "no command"),
-        ("notes", {"type": "http"}, "no url"),
-        ("notes", {"type": "ws", "url": "ws://x"}, "unknown type 'ws': use stdio, http or sse"),
-        ("notes", {"url": "ftp://x"}, "is not an address"),
-        ("notes", {"command": "x", "args": "-y"}, "args that are not a list"),
-        ("notes", {"command": "x", "env": {"A": 1}}, "env that is not a table of strings"),
-        ("notes", {"command": "x", "agrs": []}, "unknown field 'agrs': remove it; the type is stdio"),
-        ("notes", {"command": "x\0"}, "no program accepts"),
-        ("notes", {"command": "x", "args": ["\ud800"]}, "no program accepts"),
-        ("notes", {"command": "x", "env": {"\udfff": "y"}}, "no program accepts"),
+        *CASES["a_problem_of_one_server_is_reported_and_the_others_are_used"],
         ("notes", {"command": "x", "args": ["y" * 8_000]}, "more than 8,000 characters"),
         ("notes", {"command": "x", "args": ["y"] * 1_000}, "more than 8,000 characters"),
-        ("notes", [], "is not a table"),
-        ("no tes", {"command": "x"}, "an invalid name"),
-        ("local_toolkit__x", {"command": "x"}, "an invalid name"),
-        ("composio_", {"command": "x"}, "an invalid name"),
-        ("composio", {"command": "x"}, "a built-in server"),
     ],
 )
 def test_a_problem_of_one_server_is_reported_and_the_others_are_used(
@@ -225,10 +209,8 @@ def test_servers_of_settings_count_once_and_the_users_own_are_trusted(tmp_path: 
     )
     reported = {each.name: (each.target, each.in_folder) for each in found if isinstance(each, UserServer)}
     assert reported == {
-        "notes": ("mine", False),
-        "more": ("https://a.example/", False),
-        "theirs": ("theirs", True),
-    }
+        "notes": ("mine", False), "more": ("https://a.example/", False), "theirs": ("theirs", True),
+    }  # fmt: skip
     trust = ServerTrust(tmp_path / "state")
     assert {each.name: trust.decision(each, tmp_path) for each in found if isinstance(each, UserServer)} == {
         "notes": "trusted",
@@ -254,12 +236,9 @@ def test_trust_holds_for_one_folder_and_one_configuration(tmp_path: Path) -> Non
     assert trust.decision(found, tmp_path) == "refused"
     trust.decide(found, tmp_path, None)
     assert trust.decision(found, tmp_path) is None
-
-
-def test_nothing_is_trusted_by_a_file_that_cannot_be_read(tmp_path: Path) -> None:
-    trust = ServerTrust(tmp_path)
-    (tmp_path / "trusted-servers.json").write_text("{")
-    found = server(tmp_path, command="x")
+    # Nothing is trusted by a file that cannot be read, and the next decision is kept.
+    trust.decide(found, tmp_path, "trusted")
+    (tmp_path / "state/trusted-servers.json").write_text("{")
     assert trust.decision(found, tmp_path) is None
     trust.decide(found, tmp_path, "trusted")
     assert trust.decision(found, tmp_path) == "trusted"

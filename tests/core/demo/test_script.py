@@ -198,11 +198,8 @@ def test_a_resumed_query_goes_on_where_it_was(script: Script) -> None:
     first = dialogue.say("Plot the monthly revenue in the workbench")
     straight.say("Plot the monthly revenue in the workbench")
     dialogue.request["messages"].append(
-        {
-            "role": "user",
-            "content": [{"type": "tool_result", "tool_use_id": dialogue.ids[0], "content": "{}"}],
-        }
-    )
+        {"role": "user", "content": [{"type": "tool_result", "tool_use_id": dialogue.ids[0], "content": "{}"}]}
+    )  # fmt: skip
 
     resumed = dialogue.say(resumption(()))
 

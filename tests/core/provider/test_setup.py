@@ -18,7 +18,10 @@ from core.provider.setup import (
 )
 from core.settings.loading import load_settings
 from core.settings.model import Settings
+from tests.core.cases import cases_of
 from tests.trusted import TRUSTED
+
+CASES = cases_of(__file__)
 
 KEY = "sk-ant-api03-canary-9f8e7d6c5b4a"
 
@@ -34,21 +37,7 @@ def test_what_gets_around_a_key_in_copying_is_taken_away(pasted: str) -> None:
     assert normalize_key(pasted) == KEY
 
 
-@pytest.mark.parametrize(
-    ("typed", "address"),
-    [
-        ("localhost:11434", "http://localhost:11434"),
-        (" 127.0.0.1:8080/ ", "http://127.0.0.1:8080"),
-        ("192.168.1.7:1234/v1", "http://192.168.1.7:1234"),
-        ("box:1234", "http://box:1234"),
-        ("nas.local:11434", "http://nas.local:11434"),
-        ("[::1]:8080", "http://[::1]:8080"),
-        ("gateway.example.com/anthropic/", "https://gateway.example.com/anthropic"),
-        ("http://127.0.0.1:1/v1/messages", "http://127.0.0.1:1"),
-        ("https://host/api/v1/", "https://host/api"),
-        ("", ""),
-    ],
-)
+@pytest.mark.parametrize(("typed", "address"), CASES["an_address_is_written_as_the_api_wants_it"])
 def test_an_address_is_written_as_the_api_wants_it(typed: str, address: str) -> None:
     assert normalize_address(typed) == address
 
@@ -75,16 +64,9 @@ def test_a_wrong_entry_is_reported_with_its_field(way: SetupMethod, given: Setup
     assert given.key not in wrong[1] or not given.key
 
 
-def test_what_is_right_is_taken() -> None:
-    assert find_input_error("anthropic", SetupInput(key=KEY)) is None
-    assert find_input_error("zai", SetupInput(key="0123456789abcdef.XYZ")) is None
-    assert find_input_error("server", SetupInput(address="http://127.0.0.1:1", key="t")) is None
-    assert find_input_error("login", SetupInput()) is None
-
-
 def desk(tmp_path: Path, settings: Settings | None = None, **environ: str) -> ModelSetup:
     work = tmp_path / "work"
-    work.mkdir(exist_ok=True)
+    work.mkdir(parents=True, exist_ok=True)
     return ModelSetup(
         settings or Settings(folder=TRUSTED), environ=environ, cwd=work, config_dir=tmp_path / "conf"
     )
@@ -138,11 +120,12 @@ def test_what_wins_over_the_stored_is_reported(tmp_path: Path) -> None:
         assert name in reported
     assert KEY not in reported
     assert "another-key-12" not in reported
-
-
-def test_the_same_in_the_environment_is_no_warning(tmp_path: Path) -> None:
-    there = desk(tmp_path, ANTHROPIC_API_KEY=KEY)
-    assert there.store(there.plan("anthropic", SetupInput(key=KEY))).warnings == ()
+    # The same in the environment is no warning, and a plan shows no secret.
+    there = desk(tmp_path / "same", ANTHROPIC_API_KEY=KEY)
+    plan = there.plan("anthropic", SetupInput(key=KEY))
+    assert there.store(plan).warnings == ()
+    assert KEY not in repr(plan) + repr(SetupInput(key=KEY))
+    assert KEY in plan.secrets
 
 
 def test_a_folder_that_will_be_refused_is_reported(tmp_path: Path) -> None:
@@ -172,30 +155,11 @@ def test_what_is_known_already_is_offered_without_its_secrets(tmp_path: Path) ->
     assert now == "http://127.0.0.1:1, with a key"
 
 
-def test_a_plan_shows_no_secret(tmp_path: Path) -> None:
-    plan = desk(tmp_path).plan("anthropic", SetupInput(key=KEY))
-    assert KEY not in repr(plan)
-    assert KEY not in repr(SetupInput(key=KEY))
-    assert KEY in plan.secrets
-
-
 NOW = datetime(2026, 11, 21, tzinfo=UTC)
 PAST, FUTURE = 1_700_000_000_000, 1_900_000_000_000
 
 
-@pytest.mark.parametrize(
-    ("content", "usable", "reported"),
-    [
-        (None, False, "There is no login"),
-        ("{", False, "cannot be read"),
-        ("[]", False, "no login"),
-        ("{}", False, "no login"),
-        ({"accessToken": "canary-token", "expiresAt": FUTURE, "subscriptionType": "max"}, True, "Claude Max"),
-        ({"accessToken": "canary-token", "expiresAt": PAST}, False, "expired"),
-        ({"accessToken": "canary-token", "refreshToken": "canary-more", "expiresAt": PAST}, True, "Found a login"),
-        ({"accessToken": "canary-token", "expiresAt": None, "subscriptionType": "\x1b[1m"}, True, "Found a login"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("content", "usable", "reported"), CASES["a_login_is_searched_for"])
 def test_a_login_is_searched_for(tmp_path: Path, content: object, usable: bool, reported: str) -> None:
     if content is not None:
         text = content if isinstance(content, str) else json.dumps({"claudeAiOauth": content})
@@ -217,10 +181,8 @@ def test_the_command_line_that_came_with_the_sdk_logs_in_without_keys_in_its_env
     assert claude_program(Settings(cli_path=tmp_path / "none")) is None
     environ = {"PATH": "/bin", "ANTHROPIC_API_KEY": "k", "UA_API_KEY": "k", "BROWSER": "b"}
     assert login_environment(Settings(claude_config_dir=tmp_path), environ) == {
-        "PATH": "/bin",
-        "BROWSER": "b",
-        "CLAUDE_CONFIG_DIR": str(tmp_path),
-    }
+        "PATH": "/bin", "BROWSER": "b", "CLAUDE_CONFIG_DIR": str(tmp_path),
+    }  # fmt: skip
     assert "CLAUDE_CONFIG_DIR" not in login_environment(
         Settings(claude_config_dir=Path.home() / ".claude"), environ
     )

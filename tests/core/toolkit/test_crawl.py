@@ -66,10 +66,8 @@ async def test_an_article_becomes_a_file_with_front_matter(context: ToolContext)
     assert set(answer) == {"articles", "failed", "saved"}
     assert set(article) == {"title", "url", "path", "words", "date"}
     assert (article["title"], article["url"], article["date"]) == (
-        "Chip story 3",
-        f"{HOST}/story/3",
-        "2026-03-13",
-    )
+        "Chip story 3", f"{HOST}/story/3", "2026-03-13",
+    )  # fmt: skip
     assert answer["saved"] == 1
     assert _saved(context) == [article["path"]]
     found = decode_article((context.workspace.path / article["path"]).read_text())
@@ -311,11 +309,8 @@ async def test_a_page_that_was_read_before_needs_no_request(context: ToolContext
     answer = json.loads(await crawl.crawl_parallel(context, urls, max_age=3600))
     cached, fetched = answer["articles"]
     assert cached == {
-        **first["articles"][0],
-        "fetched_at": "2026-03-11T12:00:00+00:00",
-        "cached": True,
-        "age_seconds": 3600,
-    }
+        **first["articles"][0], "fetched_at": "2026-03-11T12:00:00+00:00", "cached": True, "age_seconds": 3600,
+    }  # fmt: skip
     assert "cached" not in fetched
     assert (site.hits["/notes.txt"], site.hits["/data"], answer["saved"]) == (1, 1, 2)
     for max_age in (0, 3599):

@@ -18,11 +18,8 @@ URL = "https://chips.example/story/1"
 def test_an_article_comes_with_metadata_and_markdown() -> None:
     found = extract_html(article_html(1), URL)
     assert (found.title, found.author, found.site, found.date) == (
-        "Chip story 1",
-        "Ada Example",
-        "Chip Daily",
-        "2026-03-11",
-    )
+        "Chip story 1", "Ada Example", "Chip Daily", "2026-03-11",
+    )  # fmt: skip
     assert "Read [the details] as well." in found.text
     assert found.links == (Reference("the details", "https://chips.example/details/1"),)
     assert "| Core | 100 |" in found.text

@@ -37,10 +37,8 @@ async def test_write_reports_path_size_and_digest(context: ToolContext) -> None:
     data = (context.workspace.path / "work_products/report.html").read_bytes()
     assert data == content.encode()
     assert answer == {
-        "path": "work_products/report.html",
-        "size": len(data),
-        "sha256": hashlib.sha256(data).hexdigest(),
-    }
+        "path": "work_products/report.html", "size": len(data), "sha256": hashlib.sha256(data).hexdigest(),
+    }  # fmt: skip
 
 
 REFUSED = [

@@ -92,7 +92,7 @@ async def test_one_server_describes_its_tools_crawls_pages_and_writes_only_in_th
     ]
     assert not _imported(planted)
     # Without isolation it would have been.
-    subprocess.run([sys.executable, "-c", "import core"], cwd=planted, check=True, timeout=PATIENCE)
+    await asyncio.to_thread(subprocess.run, [sys.executable, "-c", "import core"], cwd=planted, check=True)
     assert _imported(planted)
 
 
@@ -148,12 +148,8 @@ async def _check_descriptions(client: Client) -> None:
     assert server is not None
     assert server.name == "local_toolkit"
     assert set(tools) == {
-        "crawl_parallel",
-        "save_corpus",
-        "write_local_file",
-        "read_local_file",
-        "list_directory",
-    }
+        "crawl_parallel", "save_corpus", "write_local_file", "read_local_file", "list_directory",
+    }  # fmt: skip
     hints = {name: tool.annotations or ToolAnnotations() for name, tool in tools.items()}
     read_only = {name for name, hint in hints.items() if hint.read_only_hint}
     assert read_only == {"read_local_file", "list_directory"}
@@ -218,7 +214,8 @@ async def _check_files(client: Client, workspace: Path) -> None:
     assert sorted(path.name for path in outside.iterdir()) == ["secret"]
     assert (outside / "secret").read_text() == "untouched"
     assert not workspace.with_name("ws_evil").exists()
-    assert not any(b"pwned" in path.read_bytes() for path in workspace.rglob("*") if path.is_file())
+    files = await asyncio.to_thread(lambda: [path for path in workspace.rglob("*") if path.is_file()])
+    assert not any(b"pwned" in path.read_bytes() for path in files)
 
 
 async def _check_crawl(client: Client, workspace: Path, address: str) -> None:

@@ -14,7 +14,10 @@ from core.errors import WorkspaceError
 from core.redaction.redactor import Redactor
 from core.storage.workspace import Workspace
 from core.web_reader.blacklist import BLACKLIST, LIFETIME, Blacklist, host_of
+from tests.core.cases import cases_of
 from tests.paths import PROJECT
+
+CASES = cases_of(__file__)
 
 NOW = datetime(2026, 3, 10, 12, 0, tzinfo=UTC)
 PAGE = "https://www.Papers.example/one?id=1"
@@ -43,23 +46,7 @@ def listed(blacklist: Blacklist, url: str = PAGE, count: int = 3, prefix: str = 
         blacklist.strike(url, "1214", f"{prefix}{number}")
 
 
-@pytest.mark.parametrize(
-    ("url", "host"),
-    [
-        ("https://WWW.Papers.Example:8443/a", "papers.example"),
-        ("http://papers.example./", "papers.example"),
-        ("papers.example", "papers.example"),
-        ("https://www.com/", "www.com"),
-        ("https://Bücher.example/", "xn--bcher-kva.example"),
-        ("https://user:pass@papers.example/", "papers.example"),
-        ("http://[::1]:80/", "::1"),
-        ("ftp://papers.example/", None),
-        ("https:///nothing", None),
-        ("https://[bad/", None),
-        ("https://a b.example/", None),
-        ("", None),
-    ],
-)
+@pytest.mark.parametrize(("url", "host"), CASES["a_site_has_one_spelling"])
 def test_a_site_has_one_spelling(url: str, host: str | None) -> None:
     assert host_of(url) == host
 

@@ -12,6 +12,9 @@ from core.pipelines import AfterTool, BeforeTool, Pipelines, ToolErrored
 from core.web_reader.blacklist import Blacklist
 from core.web_reader.errors import MOST_RETRIES, ReaderError, is_web_reader, reader_error
 from core.web_reader.retry_policy import ReaderPolicy
+from tests.core.cases import cases_of
+
+CASES = cases_of(__file__)
 
 READER = "mcp__web_reader__webReader"
 PAGE = "https://papers.example/one"
@@ -57,19 +60,7 @@ def test_an_error_is_known_by_its_form_as_a_whole(
     assert reader_error(text, failed=failed) == expected
 
 
-@pytest.mark.parametrize(
-    ("tool", "yes"),
-    [
-        (READER, True),
-        ("mcp__x__web_reader", True),
-        ("webReader", True),
-        ("mcp__x__WEB_READER", True),
-        ("mcp__web_reader__search", False),
-        ("mcp__x__pdf_reader", False),
-        ("Read", False),
-        ("", False),
-    ],
-)
+@pytest.mark.parametrize(("tool", "yes"), CASES["a_web_reader_is_known_by_its_own_name"])
 def test_a_web_reader_is_known_by_its_own_name(tool: str, yes: bool) -> None:
     assert is_web_reader(tool) is yes
 

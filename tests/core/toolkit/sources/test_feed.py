@@ -6,6 +6,9 @@ import pytest
 
 from core.toolkit.sources.feed import MAX_ENTRIES, is_feed, is_json_feed, json_feed, xml_feed
 from core.toolkit.sources.web_page import Document, read_document
+from tests.core.cases import cases_of
+
+CASES = cases_of(__file__)
 
 URL = "https://chips.example/feeds/all.xml"
 RSS = """<?xml version="1.0" encoding="utf-8"?>
@@ -112,20 +115,7 @@ def test_entities_that_multiply_are_left_out() -> None:
     assert xml_feed(laughing.replace("<item>", "<title>&l9;</title><item>"), URL) is None
 
 
-@pytest.mark.parametrize(
-    "hostile",
-    [
-        '<!DOCTYPE rss [<!ENTITY x "inserted">]><rss><channel><item><title>One &x;</title></item></channel></rss>',
-        '<!DOCTYPE rss [<!ENTITY x SYSTEM "file:///etc/passwd">]><rss><channel><item><title>One &x;</title></item>'
-        "</channel></rss>",
-        '<!DOCTYPE rss SYSTEM "http://127.0.0.1:1/x.dtd"><rss><channel><item><title>One &x;</title></item>'
-        "</channel></rss>",
-        '<!DOCTYPE rss [<!ENTITY % p SYSTEM "file:///etc/passwd"> %p;]><rss><channel><item><title>One</title></item>'
-        "</channel></rss>",
-        '<rss xmlns:xi="http://www.w3.org/2001/XInclude"><channel><item><title>One</title>'
-        '<xi:include href="file:///etc/passwd" parse="text"/></item></channel></rss>',
-    ],
-)
+@pytest.mark.parametrize("hostile", CASES["entities_are_not_resolved_and_nothing_is_loaded"])
 def test_entities_are_not_resolved_and_nothing_is_loaded(hostile: str) -> None:
     found = xml_feed(hostile, URL)
     assert found is not None

@@ -5,7 +5,10 @@ import json
 import pytest
 
 from core.toolkit.sources.web_page import ReadPage, read_html
+from tests.core.cases import cases_of
 from tests.core.toolkit_site import SENTENCE, article_html
+
+CASES = cases_of(__file__)
 
 URL = "https://chips.example/story/1"
 BODY = SENTENCE * 3
@@ -53,10 +56,8 @@ def test_a_text_that_only_linked_data_has_is_read(wrapped: str) -> None:
 
 def test_descriptions_of_linked_data_are_read() -> None:
     job = {
-        "@type": "JobPosting",
-        "title": "Engineer",
-        "description": f"<p>{BODY}</p><ul><li>One thing</li></ul>",
-    }
+        "@type": "JobPosting", "title": "Engineer", "description": f"<p>{BODY}</p><ul><li>One thing</li></ul>",
+    }  # fmt: skip
     assert f"{BODY.strip()}\n\n- One thing" in read(page(script(job))).article.text
 
 
@@ -132,10 +133,8 @@ STATE = {
 def test_a_text_that_only_the_state_of_scripts_has_is_read(head: str) -> None:
     found = read(page(head, "<div id=__next></div><script>start()</script>"))
     assert (found.article.text, found.article.author, found.article.date) == (
-        BODY.strip(),
-        "Ada",
-        "2026-03-11",
-    )
+        BODY.strip(), "Ada", "2026-03-11",
+    )  # fmt: skip
     assert found.obstacle is None
 
 
@@ -156,10 +155,8 @@ def test_the_pieces_of_a_rich_text_are_joined() -> None:
         ],
     }
     state = {
-        "page": {
-            "content": {"type": "doc", "content": [block] * 2 + [{**block, "content": block["content"][2:]}]}
-        }
-    }
+        "page": {"content": {"type": "doc", "content": [block] * 2 + [{**block, "content": block["content"][2:]}]}}
+    }  # fmt: skip
     text = read(page(script({**state, "n": [block]}, "application/json"))).article.text
     assert text.count("The maker said that the part doubles its memory bandwidth at the same power.") == 1
 
@@ -189,27 +186,17 @@ CAPTCHA = '<script src="https://www.google.com/recaptcha/api.js"></script>'
 @pytest.mark.parametrize(
     ("html", "reason"),
     [
-        (page(title="Just a moment...", body="<p>Checking.</p><script>window._cf_chl_opt={}</script>"),
-         "bot_check"),
-        (page(title="Just a moment...",
-         body=f"<h1>chips.example</h1><p>{'Verify you are human. It needs to review the security. ' * 8}</p>"
-         "<script>window._cf_chl_opt={}</script>"), "bot_check"),
-        (page(body="<div id=px-captcha></div>"), "bot_check"),
-        (page(CAPTCHA, "<p>Our systems have detected unusual traffic from your network.</p>"), "bot_check"),
-        (page(CAPTCHA, "<div id=root></div>"), "javascript"),
-        (page(title="Attention Required! | Cloudflare", body="<p>Sorry, you have been blocked</p>"), "bot_check"),
-        (page(title="Before you continue to Chips", body="<form><button>Accept all</button></form>"), "consent"),
-        (page(body="<p>We and our partners use cookies.</p><button>Accept all</button>"), "consent"),
-        (page(title="Log in | Chips", body="<form>Name <input> <input type=PassWord></form>"), "login"),
-        (page(body="<p>Sign in to read on</p><input type=password>"), "login"),
-        (page(script({"isAccessibleForFree": False}), "<p>Subscribe to read this article.</p>"), "paywall"),
-        (page(body="<noscript>Please enable JavaScript</noscript><div id=app></div>"), "javascript"),
-        (page(body="<div id=root></div><script src=/app.js></script>"), "javascript"),
-        (page(body="<p>You need to enable JavaScript to run this app.</p>"), "javascript"),
-        (page(), "empty"),
-        ("", "empty"),
+        *CASES["a_page_without_its_text_has_a_reason"],
+        (
+            page(
+                title="Just a moment...",
+                body=f"<h1>chips.example</h1><p>{'Verify you are human. It needs to review the security. ' * 8}</p>"
+                "<script>window._cf_chl_opt={}</script>",
+            ),
+            "bot_check",
+        ),
     ],
-)  # fmt: skip
+)
 def test_a_page_without_its_text_has_a_reason(html: str, reason: str) -> None:
     assert read(html).obstacle == reason
 
@@ -236,26 +223,7 @@ def test_a_page_with_a_text_is_read_whatever_it_mentions(html: str) -> None:
     assert found.article.text.strip()
 
 
-@pytest.mark.parametrize(
-    ("head", "body", "version"),
-    [
-        ('<link rel="amphtml" href="/amp/1">', "", "https://chips.example/amp/1"),
-        ('<base href="/deep/"><link rel=amphtml href="amp">', "", "https://chips.example/deep/amp"),
-        ('<link rel="alternate" media="only print" href="?print=1">', "", "https://chips.example/story/1?print=1"),
-        ('<meta http-equiv="Refresh" content="0; URL=\'https://b.example/x\'">', "", "https://b.example/x"),
-        ('<meta http-equiv=refresh content="3;/next">', "<p>Moved</p>", "https://chips.example/next"),
-        ("", "<iframe src=/frame></iframe>", "https://chips.example/frame"),
-        ("", "<p>A short text</p><iframe src=/frame></iframe>", None),
-        ("", "<iframe src=/a></iframe><iframe src=/b></iframe>", None),
-        ("", "<iframe src=/a></iframe><noscript><iframe src=/b></iframe></noscript>", "https://chips.example/a"),
-        ("", "<noscript><iframe src=/a></iframe></noscript>", None),
-        ('<link rel="amphtml" href="javascript:x">', "", None),
-        ('<link rel="amphtml" href="http://[::1">', "", None),
-        ('<link rel="amphtml" href="#amp"><link rel=alternate hreflang=de href=/de>', "", None),
-        ('<meta http-equiv="refresh" content="300">', "", None),
-        ('<link rel="amphtml" href="/amp">', "<p>Sign in</p><input type=password>", None),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("head", "body", "version"), CASES["another_version_is_found"])
 def test_another_version_is_found(head: str, body: str, version: str | None) -> None:
     assert read(page(head, body)).version == version
 
