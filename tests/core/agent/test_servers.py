@@ -417,25 +417,24 @@ async def test_a_server_that_fails_to_start_is_reported_once_and_with_its_error(
         desk.servers.close()
 
 
-def test_nothing_new_is_not_reported() -> None:
+def test_nothing_new_is_not_reported_and_what_an_agent_should_never_say_does_no_harm() -> None:
     states = ServerStates()
-    assert list(states.report_update([])) == []
-    assert len(list(states.report_update([{"name": "a", "status": "connected", "tools": TOOLS}]))) == 1
-    # The agent's first message has no tools and no errors: what is known of them is kept.
-    assert list(states.report_update([{"name": "a", "status": "connected"}])) == []
     failed = {"name": "a", "status": "failed", "error": "401"}
-    assert len(list(states.report_update([failed]))) == 1
-    assert list(states.report_update([{"name": "a", "status": "failed"}])) == []
-    assert list(states.report_update([])) == []
-
-
-def test_what_an_agent_should_never_say_does_no_harm() -> None:
-    states = ServerStates()
+    for listed, reports in (
+        ([], 0),
+        ([{"name": "a", "status": "connected", "tools": TOOLS}], 1),
+        # The agent's first message has no tools and no errors: what is known of them is kept.
+        ([{"name": "a", "status": "connected"}], 0),
+        ([failed], 1),
+        ([{"name": "a", "status": "failed"}], 0),
+        ([], 0),
+    ):
+        assert len(list(states.report_update(listed))) == reports, listed
     odd: list[Any] = [
         None, 7, "a", {}, {"name": 3}, {"name": "\x1b[2Jx", "status": None, "tools": "many", "error": 5},
         {"name": "y", "status": "connected", "tools": [None, {"name": 4}, {"name": "a\nb"}, {}]},
     ]  # fmt: skip
-    (notices,) = states.report_update(odd)
+    (notices,) = ServerStates().report_update(odd)
     first, second = notices.servers
     assert "\x1b" not in first.name
     assert (first.status, first.tools, first.error) == ("unknown", None, "5")

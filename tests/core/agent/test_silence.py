@@ -72,16 +72,11 @@ async def test_a_time_in_which_this_program_was_stopped_is_no_silence() -> None:
         assert sentences(bench) == ["No answer from the model's service for 30 s."]
 
 
-async def test_every_message_begins_it_again() -> None:
+async def test_every_message_begins_it_again_and_an_announced_wait_is_no_silence() -> None:
     async with Bench() as bench:
         for _ in range(10):
             await bench.move(20)
             bench.watch.note_message()
-        assert bench.events == []
-
-
-async def test_an_announced_wait_is_no_silence() -> None:
-    async with Bench() as bench:
         bench.watch.note_message(expected_in=60)
         await bench.move(89)
         assert bench.events == []

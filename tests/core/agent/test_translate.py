@@ -142,16 +142,9 @@ def test_the_messages_own_copy_belongs_to_a_lone_result_only() -> None:
 
 
 def task(kind: type[Any], **more: Any) -> Any:
-    subtypes = {
-        sdk.TaskStartedMessage: "task_started",
-        sdk.TaskNotificationMessage: "task_notification",
-        sdk.TaskUpdatedMessage: "task_updated",
-    }
-    data = {"subagent_type": "expert"}
-    common: dict[str, Any] = {
-        "subtype": subtypes[kind], "data": data, "task_id": "a1", "uuid": "u", "session_id": "s",
-    }  # fmt: skip
-    return kind(**{**common, **more})
+    subtypes = {sdk.TaskStartedMessage: "started", sdk.TaskNotificationMessage: "notification"}
+    common = {"subtype": f"task_{subtypes.get(kind, 'updated')}", "data": {"subagent_type": "expert"}}
+    return kind(**{**common, "task_id": "a1", "uuid": "u", "session_id": "s", **more})
 
 
 def started() -> Any:
@@ -192,35 +185,31 @@ def test_what_a_sub_agent_was_asked_is_known_by_its_task() -> None:
     assert translator.task_of("unknown").request == "write a comprehensive report"
 
 
+def ended(translator: Translator | None = None, **changes: Any) -> TurnOutcome:
+    (outcome,) = fed(translator or Translator(), result(**changes))
+    assert isinstance(outcome, TurnOutcome)
+    return outcome
+
+
 def test_ends_of_turns_are_distinguished() -> None:
-    translator = Translator()
-
-    def end(**changes: Any) -> TurnOutcome:
-        (ended,) = fed(translator, result(**changes))
-        assert isinstance(ended, TurnOutcome)
-        return ended
-
-    assert (end().status, end().text) == ("success", "answer")
-    assert end(subtype="error_during_execution", terminal_reason="aborted_streaming").status == "interrupted"
+    assert (ended().status, ended().text) == ("success", "answer")
+    broken_off: dict[str, Any] = {"subtype": "error_during_execution"}
+    assert ended(**broken_off, terminal_reason="aborted_streaming").status == "interrupted"
     noise = ["[ede_diagnostic] result_type=user"]
-    assert (
-        end(subtype="error_during_execution", errors=noise, terminal_reason="aborted_tools").status
-        == "interrupted"
+    assert ended(**broken_off, errors=noise, terminal_reason="aborted_tools").status == "interrupted"
+    refused = ended(
+        is_error=True, result="Not logged in \N{MIDDLE DOT} Please run /login", terminal_reason="api_error"
     )
-    refused = end(is_error=True, result="Not logged in · Please run /login", terminal_reason="api_error")
     assert refused.status == "error"
     assert "ANTHROPIC_API_KEY" in str(refused.error)
-    assert "max_turns" in str(end(subtype="error_max_turns", result=None).error)
-    assert "max_cost_usd" in str(end(subtype="error_max_budget_usd", result=None).error)
-    assert end(subtype="error_during_execution", errors=["it broke"]).error == "it broke"
+    assert "max_turns" in str(ended(subtype="error_max_turns", result=None).error)
+    assert "max_cost_usd" in str(ended(subtype="error_max_budget_usd", result=None).error)
+    assert ended(**broken_off, errors=["it broke"]).error == "it broke"
 
 
 def test_an_answer_has_to_fit_the_output_schema_if_there_is_one() -> None:
     def end(**changes: Any) -> TurnOutcome:
-        translator = Translator(redactor=Redactor({"hush-4711"}), structured=True)
-        (ended,) = fed(translator, result(**changes))
-        assert isinstance(ended, TurnOutcome)
-        return ended
+        return ended(Translator(redactor=Redactor({"hush-4711"}), structured=True), **changes)
 
     good = end(structured_output={"team": "hush-4711"}, result='{"team":"hush-4711"}')
     assert (good.status, good.output) == ("success", {"team": "[redacted]"})
@@ -263,12 +252,9 @@ def test_the_half_of_an_answer_is_reported_once_and_the_attempts_are_counted_on(
     translator.begin("q1", "hello")
     first = fed(translator, *broken("Half"), retry(1, 3), *broken("Half", "m2"), retry(1, 2), retry(2, 2))
     retries = [item for item in first if isinstance(item, ApiRetry)]
-    assert [(each.attempt, each.max_attempts) for each in retries] == [(1, 3), (2, 3), (3, 3)]
-    assert [each.error for each in retries] == [
-        "connection_closed",
-        "connection_closed",
-        "no connection to http://127.0.0.1:9",
-    ]
+    closed, unreached = "connection_closed", "no connection to http://127.0.0.1:9"
+    tried = [(each.attempt, each.max_attempts, each.error) for each in retries]
+    assert tried == [(1, 3, closed), (2, 3, closed), (3, 3, unreached)]
     # What came of the first attempt is taken back when the second one answers.
     messages = [(item.message_id, item.text) for item in first if isinstance(item, MessageFinished)]
     assert messages == [("m1", "")]

@@ -10,7 +10,7 @@ import pytest
 
 from core.doctor.checks import run_checks, run_team_checks
 from core.doctor.findings import Check, can_start
-from core.doctor.team import TeamChecks
+from core.doctor.team import TeamChecks, _is_local
 from core.postgres.address import Address
 from core.postgres.schema import LATEST, grant
 from core.settings.model import Settings
@@ -177,25 +177,23 @@ async def test_a_wrong_password_a_missing_database_and_nobody(
     assert "the host is unknown" in found["connection"].found
 
 
-async def test_a_connection_over_the_network_without_tls_is_warned_of() -> None:
-    from core.doctor.team import _is_local
-
-    assert _is_local("/run/postgresql", "")
-    assert _is_local("localhost", "127.0.0.1")
-    assert _is_local("localhost", "::1")
-    assert not _is_local("db.example", "192.0.2.7")
-    assert not _is_local("db.example", "")
+def test_what_is_local_needs_no_tls() -> None:
+    local = [("/run/postgresql", ""), ("localhost", "127.0.0.1"), ("localhost", "::1")]
+    assert [
+        where for where in (*local, ("db.example", "192.0.2.7"), ("db.example", "")) if _is_local(*where)
+    ] == local
 
 
 async def test_the_password_file(tmp_path: Path, environ: dict[str, str]) -> None:
     for make, status, words in (
+        (lambda path: None, "skipped", "there is no"),
         (lambda path: path.write_text("*:*:*:*:x"), "failed", "as others may read"),
         (lambda path: path.touch(0o640), "failed", "as its group may read"),
         (lambda path: path.touch(0o600), "ok", "is private"),
         (lambda path: path.mkdir(), "failed", "is no file"),
-        (lambda path: None, "skipped", "there is no"),
     ):  # fmt: skip
         path = tmp_path / ".pgpass"
+        path.unlink(missing_ok=True)
         before = os.umask(0o022)
         make(path)
         os.umask(before)

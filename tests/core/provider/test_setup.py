@@ -4,8 +4,6 @@ import json
 from datetime import UTC, datetime
 from pathlib import Path
 
-import pytest
-
 from core.provider.claude_login import claude_program, find_login, login_environment
 from core.provider.setup import (
     ZAI_URL,
@@ -26,25 +24,21 @@ CASES = cases_of(__file__)
 KEY = "sk-ant-api03-canary-9f8e7d6c5b4a"
 
 
-@pytest.mark.parametrize(
-    "pasted",
-    [
+def test_what_gets_around_a_key_in_copying_is_taken_away() -> None:
+    for pasted in (
         KEY, f"  {KEY}\r\n", f"\n\n{KEY}", f'"{KEY}"', f"export ANTHROPIC_API_KEY='{KEY}'\n",
         f"ANTHROPIC_AUTH_TOKEN={KEY}", f"{KEY[:10]}\n{KEY[10:]}", f"\t{KEY[:10]} {KEY[10:]} ",
-    ],
-)  # fmt: skip
-def test_what_gets_around_a_key_in_copying_is_taken_away(pasted: str) -> None:
-    assert normalize_key(pasted) == KEY
+    ):  # fmt: skip
+        assert normalize_key(pasted) == KEY
 
 
-@pytest.mark.parametrize(("typed", "address"), CASES["an_address_is_written_as_the_api_wants_it"])
-def test_an_address_is_written_as_the_api_wants_it(typed: str, address: str) -> None:
-    assert normalize_address(typed) == address
+def test_an_address_is_written_as_the_api_wants_it() -> None:
+    for typed, address in CASES["an_address_is_written_as_the_api_wants_it"]:
+        assert normalize_address(typed) == address
 
 
-@pytest.mark.parametrize(
-    ("way", "given", "field"),
-    [
+def test_a_wrong_entry_is_reported_with_its_field() -> None:
+    for way, given, field in (
         ("anthropic", SetupInput(), "key"),
         ("anthropic", SetupInput(key="s3cret"), "key"),
         ("anthropic", SetupInput(key="schlüssel-mit-umlaut"), "key"),
@@ -55,13 +49,11 @@ def test_an_address_is_written_as_the_api_wants_it(typed: str, address: str) -> 
         ("server", SetupInput(address="ftp://x"), "address"),
         ("server", SetupInput(address="http://"), "address"),
         ("server", SetupInput(address="http://x", model="m" * 300), "model"),
-    ],
-)
-def test_a_wrong_entry_is_reported_with_its_field(way: SetupMethod, given: SetupInput, field: str) -> None:
-    wrong = find_input_error(way, given)
-    assert wrong is not None
-    assert wrong[0] == field
-    assert given.key not in wrong[1] or not given.key
+    ):  # fmt: skip
+        wrong = find_input_error(way, given)
+        assert wrong is not None
+        assert wrong[0] == field
+        assert given.key not in wrong[1] or not given.key
 
 
 def desk(tmp_path: Path, settings: Settings | None = None, **environ: str) -> ModelSetup:
@@ -159,16 +151,16 @@ NOW = datetime(2026, 11, 21, tzinfo=UTC)
 PAST, FUTURE = 1_700_000_000_000, 1_900_000_000_000
 
 
-@pytest.mark.parametrize(("content", "usable", "reported"), CASES["a_login_is_searched_for"])
-def test_a_login_is_searched_for(tmp_path: Path, content: object, usable: bool, reported: str) -> None:
-    if content is not None:
-        text = content if isinstance(content, str) else json.dumps({"claudeAiOauth": content})
-        (tmp_path / ".credentials.json").write_text(text)
-    login = find_login(Settings(claude_config_dir=tmp_path), NOW)
-    assert login.usable == usable
-    assert reported in login.message
-    assert "canary" not in login.message
-    assert "\x1b" not in login.message
+def test_a_login_is_searched_for(tmp_path: Path) -> None:
+    for content, usable, reported in CASES["a_login_is_searched_for"]:
+        if content is not None:
+            text = content if isinstance(content, str) else json.dumps({"claudeAiOauth": content})
+            (tmp_path / ".credentials.json").write_text(text)
+        login = find_login(Settings(claude_config_dir=tmp_path), NOW)
+        assert login.usable == usable
+        assert reported in login.message
+        assert "canary" not in login.message
+        assert "\x1b" not in login.message
 
 
 def test_the_command_line_that_came_with_the_sdk_logs_in_without_keys_in_its_environment(

@@ -60,16 +60,17 @@ def _saved(context: ToolContext) -> list[str]:
     return sorted(str(path.relative_to(root)) for path in root.rglob("*") if path.is_file())
 
 
-async def test_an_article_becomes_a_file_with_front_matter(context: ToolContext) -> None:
-    answer = await _crawl(context, [f"{HOST}/story/3"])
-    (article,) = answer["articles"]
+async def test_an_article_becomes_a_file_with_front_matter(context: ToolContext, site: Site) -> None:
+    site.pages["/moved"] = (301, "text/html", b"")
+    site.headers["/moved"] = "Location: /story/3\r\n"
+    answer = await _crawl(context, [f"{HOST}/story/3", f"{HOST}/moved"])
+    article, moved = answer["articles"]
     assert set(answer) == {"articles", "failed", "saved"}
     assert set(article) == {"title", "url", "path", "words", "date"}
-    assert (article["title"], article["url"], article["date"]) == (
-        "Chip story 3", f"{HOST}/story/3", "2026-03-13",
-    )  # fmt: skip
-    assert answer["saved"] == 1
-    assert _saved(context) == [article["path"]]
+    named = (article["title"], article["url"], article["date"])
+    assert named == ("Chip story 3", f"{HOST}/story/3", "2026-03-13")
+    assert answer["saved"] == 2
+    assert _saved(context) == sorted([article["path"], moved["path"]])
     found = decode_article((context.workspace.path / article["path"]).read_text())
     assert found is not None
     assert (found.title, found.url, found.words) == (article["title"], article["url"], article["words"])
@@ -78,16 +79,8 @@ async def test_an_article_becomes_a_file_with_front_matter(context: ToolContext)
     assert "Read [the details] as well." in found.text
     assert found.links == (Reference("the details", f"{HOST}/details/3"),)
     assert found.final_url is None
-
-
-async def test_an_article_has_the_address_to_which_its_page_was_redirected(
-    context: ToolContext, site: Site
-) -> None:
-    site.pages["/moved"] = (301, "text/html", b"")
-    site.headers["/moved"] = "Location: /story/3\r\n"
-    answer = await _crawl(context, [f"{HOST}/moved"])
-    (article,) = answer["articles"]
-    found = decode_article((context.workspace.path / article["path"]).read_text())
+    # It has the address to which its page was redirected.
+    found = decode_article((context.workspace.path / moved["path"]).read_text())
     assert found is not None
     assert (found.url, found.final_url) == (f"{HOST}/moved", f"{HOST}/story/3")
 
@@ -117,13 +110,6 @@ async def test_each_failure_is_named_and_loses_no_sibling(context: ToolContext, 
     assert "PDF" in reasons[f"{HOST}/paper.pdf"]
     assert "robots.txt" in reasons[f"{HOST}/private/memo"]
     assert site.hits["/private/memo"] == 0
-
-
-async def test_texts_of_other_types_are_kept_as_they_are(context: ToolContext) -> None:
-    answer = await _crawl(context, [f"{HOST}/notes.txt", f"{HOST}/data"])
-    notes, data = (context.workspace.read(article["path"]).decode() for article in answer["articles"])
-    assert "Plain notes, 中文 included." in notes
-    assert '```json\n{"watts": 300}\n```' in data
 
 
 async def test_one_page_in_many_spellings_is_fetched_once(context: ToolContext, site: Site) -> None:
@@ -210,38 +196,26 @@ async def test_feeds_and_pages_in_old_encodings_are_read(context: ToolContext, s
     story = (
         "Die größeren Städte prüfen ihre Möglichkeiten, heißt es in der Erklärung für das nächste Jahr. " * 5
     )
+    rss = b"<rss><channel><title>News</title><item><title>One</title></item></channel></rss>"
+    notes = b'{"version": "https://jsonfeed.org/version/1.1", "title": "Notes", "items": [{"title": "Two"}]}'
     site.pages |= {
-        "/feed": (
-            200,
-            "application/rss+xml",
-            b"<rss><channel><title>News</title><item><title>One</title></item></channel></rss>",
-        ),
-        "/feed.json": (
-            200,
-            "application/feed+json",
-            b'{"version": "https://jsonfeed.org/version/1.1", "title": "Notes", "items": [{"title": "Two"}]}',
-        ),
+        "/feed": (200, "application/rss+xml", rss),
+        "/feed.json": (200, "application/feed+json", notes),
         "/old": (200, "text/html", f"<article><p>{story}</p></article>".encode("cp1252")),
         "/old.txt": (200, "text/plain", story.encode("cp1252")),
         "/table.csv": (200, "text/csv", b"a,b\n1,2\n"),
         "/config.xml": (200, "application/xml", b"<config>3</config>"),
     }
-    answer = await _crawl(
-        context,
-        [
-            f"{HOST}{path}"
-            for path in ("/feed", "/feed.json", "/old", "/old.txt", "/table.csv", "/config.xml")
-        ],
-    )
+    paths = ("/feed", "/feed.json", "/old", "/old.txt", "/table.csv", "/config.xml", "/notes.txt", "/data")
+    answer = await _crawl(context, [f"{HOST}{path}" for path in paths])
     assert not answer["failed"]
-    texts = [
-        context.workspace.read(article["path"]).decode().partition("---\n\n")[2]
-        for article in answer["articles"]
-    ]
+    saved = [context.workspace.read(article["path"]).decode() for article in answer["articles"]]
+    texts = [text.partition("---\n\n")[2] for text in saved]
     assert texts[:2] == ["- One\n", "- Two\n"]
     assert story.strip() in texts[2]
     assert story.strip() in texts[3]
-    assert texts[4:] == ["a,b\n1,2\n", "```xml\n<config>3</config>\n```\n"]
+    assert texts[4:6] == ["a,b\n1,2\n", "```xml\n<config>3</config>\n```\n"]
+    assert texts[6:] == ["Plain notes, 中文 included.\n", '```json\n{"watts": 300}\n```\n']
     assert [article["title"] for article in answer["articles"][:2]] == ["News", "Notes"]
 
 
@@ -331,16 +305,6 @@ async def test_a_page_that_was_read_before_needs_no_request(context: ToolContext
     assert site.hits["/notes.txt"] == 7
 
 
-async def test_many_pages_keep_their_order_and_stay_within_the_limit(
-    context: ToolContext, site: Site
-) -> None:
-    urls = [f"https://host{number}.example/story/{number}" for number in range(40)]
-    answer = await _crawl(context, urls)
-    assert [article["url"] for article in answer["articles"]] == urls
-    assert len({article["path"] for article in answer["articles"]}) == 40
-    assert site.most_open <= crawl.MAX_IN_FLIGHT
-
-
 async def test_a_site_on_the_blacklist_is_not_fetched_until_it_is_cleared(
     context: ToolContext, site: Site, tmp_path: Path
 ) -> None:
@@ -367,6 +331,12 @@ async def test_too_many_urls_and_none_are_errors_that_name_the_limit(
         with pytest.raises(FetchRefused, match="at least one"):
             await _crawl(context, nothing)
     assert not site.hits
+    # Many pages keep their order and stay within the limit.
+    urls = [f"https://host{number}.example/story/{number}" for number in range(40)]
+    answer = await _crawl(context, urls)
+    assert [article["url"] for article in answer["articles"]] == urls
+    assert len({article["path"] for article in answer["articles"]}) == 40
+    assert site.most_open <= crawl.MAX_IN_FLIGHT
 
 
 async def test_a_file_that_cannot_be_written_is_a_failure_of_its_own(context: ToolContext) -> None:

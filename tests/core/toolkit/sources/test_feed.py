@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -11,25 +12,9 @@ from tests.core.cases import cases_of
 CASES = cases_of(__file__)
 
 URL = "https://chips.example/feeds/all.xml"
-RSS = """<?xml version="1.0" encoding="utf-8"?>
-<rss version="2.0" xmlns:content="http://purl.org/rss/1.0/modules/content/" xmlns:dc="http://purl.org/dc/elements/1.1/">
-<channel><title>Chip Daily</title><description>News of chips</description><link>https://chips.example/</link>
-<item><title>Memory &amp; power [update]</title><link>/story/1?a=1&amp;b=(2)</link>
-<pubDate>Wed, 11 Mar 2026 10:00:00 GMT</pubDate>
-<description>&lt;p&gt;The &lt;b&gt;new&lt;/b&gt; part, with &lt;a href="/x"&gt;a link&lt;/a&gt;.&lt;/p&gt;</description>
-</item>
-<item><title><![CDATA[Second <i>story</i>]]></title><guid>https://chips.example/story/2</guid>
-<dc:date>2026-03-12T08:00:00+01:00</dc:date><content:encoded><![CDATA[<p>All of it.</p>]]></content:encoded></item>
-<item><description>Only a note, without a title or an address.</description><link>javascript:alert(1)</link></item>
-</channel></rss>"""
-ATOM = """<feed xmlns="http://www.w3.org/2005/Atom" xmlns:media="http://search.yahoo.com/mrss/"><title>Clips</title>
-<entry><title>A clip</title><link rel="enclosure" href="https://chips.example/v.mp4"/>
-<link rel="alternate" href="https://chips.example/watch?v=1"/><published>2026-03-10T09:00:00Z</published>
-<media:group><media:description>What it shows.</media:description></media:group></entry>
-<entry><title type="xhtml"><div xmlns="http://www.w3.org/1999/xhtml">A <em>text</em></div></title>
-<link href="/t"/><updated>2026-03-09T09:00:00Z</updated><summary>Short.</summary></entry></feed>"""
-RDF = """<rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#" xmlns="http://purl.org/rss/1.0/">
-<channel><title>Old news</title></channel><item><title>One</title><link>https://chips.example/1</link></item></rdf:RDF>"""
+RSS, ATOM, RDF = (
+    Path(__file__).with_name(f"feed.{kind}").read_text("utf-8").strip() for kind in ("rss", "atom", "rdf")
+)
 
 
 def test_rss_is_a_list_of_entries() -> None:
