@@ -161,7 +161,7 @@ def test_what_the_model_would_refuse_is_not_sent() -> None:
         prepare(picture("PNG", (300, 200))[:-40])
 
 
-async def test_only_files_of_the_session_are_sent(
+async def test_only_own_files_are_sent(
     workspace: Workspace, attachments: Attachments, tmp_path: Path
 ) -> None:
     outside = tmp_path / "outside.png"
@@ -175,9 +175,7 @@ async def test_only_files_of_the_session_are_sent(
     assert await attachments.of("nothing is named") == ()
 
 
-async def test_what_cannot_be_sent_is_named_with_the_reason(
-    workspace: Workspace, attachments: Attachments
-) -> None:
+async def test_what_cannot_be_sent_is_named_with_why(workspace: Workspace, attachments: Attachments) -> None:
     workspace.write("torn.png", b"\x89PNG\r\n\x1a\n torn")
     workspace.write("bomb.png", bomb(60_000, 60_000))
     workspace.write("fine.png", picture("PNG", (3, 2)))

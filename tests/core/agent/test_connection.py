@@ -52,11 +52,7 @@ class Bench:
         self.over = False
         self.died: list[Exception] = []
         self.agent = AgentConnection(
-            self.connect,
-            spawn_task,
-            terms=lambda: self.terms,
-            over=lambda: self.over,
-            died=self.died.append,
+            self.connect, spawn_task, terms=lambda: self.terms, over=lambda: self.over, died=self.died.append
         )
 
     async def connect(self) -> AgentLoop:

@@ -21,19 +21,7 @@ from tests.waiting import run_ready, until
 
 CASES = cases_of(__file__)
 
-PROPERTIES: dict[str, Any] = {
-    "name": {"type": "string", "title": "Name", "minLength": 2, "maxLength": 5},
-    "mail": {"type": "string", "format": "email"}, "when": {"type": "string", "format": "date-time"},
-    "day": {"type": "string", "format": "date"}, "page": {"type": "string", "format": "uri"},
-    "count": {"type": "integer", "minimum": 1, "maximum": 9, "default": 3},
-    "ratio": {"type": "number", "maximum": 1.5}, "agreed": {"type": "boolean", "default": True},
-    "size": {"type": "string", "enum": ["s", "m"], "enumNames": ["small", "medium"], "default": "m"},
-    "colour": {"type": "string", "oneOf": [{"const": "r", "title": "Red"}, {"const": "b", "title": "Blue"}]},
-    "tags": {"type": "array", "minItems": 1, "maxItems": 2, "items": {"anyOf": [{"const": each,
-     "title": each.upper()} for each in "abc"]}, "default": ["a"]},
-    "days": {"type": "array", "items": {"type": "string", "enum": ["mo", "tu"]}}, "apiKey": {"type": "string"},
-    "pin": {"type": "string", "format": "password", "default": "0000"},
-}  # fmt: skip
+PROPERTIES: dict[str, Any] = CASES["properties"]
 SCHEMA = {"type": "object", "properties": PROPERTIES, "required": ["name", "size"]}
 FIELDS = {field.name: field for field in read_form(SCHEMA, ["mail", "name", "nothing"])}
 

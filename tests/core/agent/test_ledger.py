@@ -204,9 +204,7 @@ async def test_a_wrapper_names_the_action_that_ran_already(workspace: Workspace)
     assert (await hooked.before(MULTI, {"tools": both["tools"][1:]}))[0] == "allow"
 
 
-async def test_what_a_person_allowed_is_recorded_with_the_arguments_with_which_it_runs(
-    workspace: Workspace,
-) -> None:
+async def test_what_a_person_allowed_is_recorded_with_its_final_arguments(workspace: Workspace) -> None:
     # What cannot be recorded does not run, whoever allowed it.
     for refusal in ("", "This was not run: no database."):
         hooked = Hooked(workspace)

@@ -231,9 +231,7 @@ def damaged(draw: st.DrawFn) -> list[Any]:
 
 
 @given(sequence=damaged())
-def test_whatever_comes_a_query_ends_once_and_each_call_once(
-    sequence: list[Any], workspace: Workspace
-) -> None:
+def test_whatever_comes_queries_and_calls_end_once(sequence: list[Any], workspace: Workspace) -> None:
     run(sequence, workspace)
 
 
@@ -285,9 +283,7 @@ def test_a_call_without_a_name_is_kept(workspace: Workspace) -> None:
     assert "run.log" in report
 
 
-def test_a_result_before_its_call_is_kept_and_one_without_a_call_and_a_second_one_are_counted(
-    workspace: Workspace,
-) -> None:
+def test_an_early_result_is_kept_and_lone_and_second_ones_are_counted(workspace: Workspace) -> None:
     def early(sequence: list[Any]) -> None:
         sequence.insert(position(sequence, "tool_use"), sequence.pop(position(sequence, "tool_result")))
 
@@ -356,9 +352,7 @@ def test_an_end_with_an_error_has_a_reason(workspace: Workspace, monkeypatch: py
         assert ended.text == "It is done."
 
 
-def test_garbage_and_large_lines_are_counted_and_the_rest_is_read(
-    workspace: Workspace, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_garbage_and_large_lines_are_counted(workspace: Workspace, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.WARNING)
     garbage = ["[SandboxDebug] x", '{"a', "[" * 100_000, json.dumps({"type": "text"})] + ["x"] * 100
     large = {

@@ -91,9 +91,7 @@ async def test_a_reason_for_a_no_is_cleaned_bounded_and_sent_to_the_model(tmp_pa
     assert gate.denial_of("t1") == answer.reason
 
 
-async def test_an_answer_for_the_folder_holds_in_the_next_session_there_and_nowhere_else(
-    tmp_path: Path,
-) -> None:
+async def test_an_answer_for_the_folder_holds_in_later_sessions_there_alone(tmp_path: Path) -> None:
     here, other = tmp_path / "here", tmp_path / "other"
     here.mkdir()
     other.mkdir()
@@ -164,10 +162,7 @@ async def test_a_rule_that_decides_is_recorded_with_its_origin_and_its_last_use(
     applied = [
         (e.tool_name, e.decision, e.rule, e.origin) for e in events if isinstance(e, PermissionApplied)
     ]
-    assert applied == [
-        (NOTION, "allow", "NOTION_*", "option"),
-        ("Bash", "deny", "Bash(rm:*)", "config.toml"),
-    ]
+    assert applied == [(NOTION, "allow", "NOTION_*", "option"), ("Bash", "deny", "Bash(rm:*)", "config.toml")]
     assert "rm" in (gate.denial_of("Bash") or "")
     assert RuleStore(tmp_path / "state").last_used(deny) is not None
     assert RuleStore(tmp_path / "state").last_used(Rule("allow", "OTHER")) is None
@@ -243,9 +238,7 @@ async def test_an_approved_plan_ends_plan_mode(tmp_path: Path) -> None:
 ASKS = {"questions": [{"question": "Which key, sk-ant-secret-1?", "options": []}]}
 
 
-async def test_changed_arguments_keep_the_secrets_that_were_masked_and_are_recorded_without_them(
-    tmp_path: Path,
-) -> None:
+async def test_changed_arguments_keep_masked_secrets_and_are_recorded_without_them(tmp_path: Path) -> None:
     events: list[Event] = []
     gate = gate_of(tmp_path, events, secrets=("sk-ant-secret-1",))
     waiting = asyncio.ensure_future(gate.ask(MAIL, {"to": "a@b.example", "key": "sk-ant-secret-1"}, "t1"))

@@ -76,18 +76,16 @@ def test_searches_run_alone_and_inside_the_wrapper(tmp_path: Path) -> None:
     judged = rules.judge(MULTI, multi("COMPOSIO_SEARCH_NEWS", "TAVILY_SEARCH"))
     assert judged.verdict is Verdict.ALLOW
     assert judged.subjects == ("COMPOSIO_SEARCH_NEWS", "TAVILY_SEARCH")
+    # One outbound tool inside asks for all.
+    judged = rules.judge(MULTI, multi("COMPOSIO_SEARCH_NEWS", "GMAIL_SEND_EMAIL"))
+    assert judged.verdict is Verdict.ASK
+    assert "outside" in judged.reason
 
 
 def test_the_name_of_a_search_on_another_server_asks(tmp_path: Path) -> None:
     for tool in ("TAVILY_SEARCH", "you_search_and_run", "COMPOSIO_MANAGE_CONNECTIONS", "MULTI_EXECUTE"):
         judged = policy(tmp_path).judge(f"mcp__notes__{tool}", multi("COMPOSIO_SEARCH_NEWS"))
         assert judged.verdict is Verdict.ASK, tool
-
-
-def test_one_outbound_tool_inside_the_wrapper_asks_for_all(tmp_path: Path) -> None:
-    judged = policy(tmp_path).judge(MULTI, multi("COMPOSIO_SEARCH_NEWS", "GMAIL_SEND_EMAIL"))
-    assert judged.verdict is Verdict.ASK
-    assert "outside" in judged.reason
 
 
 def test_a_pattern_on_the_wrapper_lets_nothing_through(tmp_path: Path) -> None:
@@ -153,18 +151,10 @@ def test_modes_change_what_may_be_written(tmp_path: Path) -> None:
     assert edits.judge("Bash", {"command": "ls"}).verdict is Verdict.ASK
 
 
-def test_a_tool_allowed_for_the_session_runs_and_an_outbound_one_is_never_remembered(tmp_path: Path) -> None:
+def test_a_pattern_of_the_session_holds_for_its_server_and_not_for_what_acts_outside(tmp_path: Path) -> None:
     rules = policy(tmp_path)
-    assert remember(rules, "mcp__composio__NOTION_GET_PAGE", ["NOTION_GET_PAGE"]) is None
-    assert rules.judge("mcp__composio__NOTION_GET_PAGE", {}).verdict is Verdict.ALLOW
     assert remember(rules, MULTI, ["GMAIL_SEND_EMAIL"]) is not None
     assert rules.judge(MULTI, multi("GMAIL_SEND_EMAIL")).verdict is Verdict.ASK
-
-
-def test_a_pattern_of_the_session_holds_for_its_server_and_never_for_what_acts_outside(
-    tmp_path: Path,
-) -> None:
-    rules = policy(tmp_path)
     assert remember(rules, MULTI, ["NOTION_GET_PAGE"], ["NOTION_*"]) is None
     assert rules.judge(MULTI, multi("NOTION_GET_PAGE", "NOTION_LIST_USERS")).verdict is Verdict.ALLOW
     assert rules.judge("mcp__composio__NOTION_LIST_USERS", {}).verdict is Verdict.ALLOW
@@ -245,15 +235,6 @@ def test_a_rule_that_denies_or_asks_holds_in_every_mode(tmp_path: Path) -> None:
     # A rule that denies comes before one that asks.
     both = (Rule("ask", "Bash"), Rule("deny", "Bash"))
     assert PermissionPolicy(workspace=tmp_path, rules=both).judge("Bash", {}).verdict is Verdict.DENY
-
-
-def test_the_mode_can_change_while_the_session_runs(tmp_path: Path) -> None:
-    rules = policy(tmp_path)
-    assert rules.judge("Bash", {"command": "ls"}).verdict is Verdict.ASK
-    rules.mode = "bypassPermissions"
-    assert rules.judge("Bash", {"command": "ls"}).verdict is Verdict.ALLOW
-    rules.mode = "default"
-    assert rules.judge("Bash", {"command": "ls"}).verdict is Verdict.ASK
 
 
 def test_taint_asks_about_each_action_with_its_own_arguments(tmp_path: Path) -> None:

@@ -239,9 +239,7 @@ def test_no_allow_rule_and_no_mode_weakens_what_is_denied_or_asked(
 
 
 @given(_CALLS)
-def test_what_is_proposed_allows_the_call_and_nothing_by_a_bare_outbound_name(
-    call: tuple[str, dict[str, Any]],
-) -> None:
+def test_what_is_proposed_allows_the_call_and_no_bare_outbound_name(call: tuple[str, dict[str, Any]]) -> None:
     action = Action(*call)
     for text in proposal([action], HERE):
         assert Rule("allow", text, "everywhere").matches(action, HERE)
@@ -283,17 +281,3 @@ def test_what_a_dialog_accepts_for_a_tool_that_acts_outside() -> None:
     for text, problem in CASES["what_a_dialog_accepts_for_a_tool_that_acts_outside"]:
         found = rules_problem([text], [Action(SEND, {"to": "a@b.example", "subject": "Hi"})], HERE)
         assert found is None if problem is None else problem in (found or "")
-
-
-def test_a_rule_from_a_dialog_never_allows_by_name_what_acts_outside() -> None:
-    action = Action(SEND, {"to": "a@b.example"})
-    for origin in ("session", "folder", "everywhere"):
-        assert not Rule("allow", "GMAIL_*", origin).matches(action, HERE)
-    assert Rule("allow", "GMAIL_*", "option").matches(action, HERE)
-
-
-def test_taint_does_not_ask_again_where_a_rule_names_the_destination() -> None:
-    call = (SEND, {"recipient_email": "a@ourfirm.example"})
-    for text, verdict in ((OURS, Verdict.ALLOW), ("GMAIL_SEND_EMAIL", Verdict.ASK)):
-        policy = PermissionPolicy(HERE, rules=(Rule("allow", text),), taint=lambda _action: "it sends")
-        assert policy.judge(*call).verdict is verdict

@@ -13,9 +13,7 @@ from core.errors import SettingsError
 VALUES = {"today": "Friday", "workspace": "/ws", "tools": "- none", "knowledge": ""}
 
 
-def test_no_tool_of_a_shipped_subagent_is_refused_and_those_that_act_outside_are_asked_about(
-    tmp_path: Path,
-) -> None:
+def test_no_tool_of_a_shipped_subagent_is_denied_and_what_acts_outside_is_asked_about(tmp_path: Path) -> None:
     policy = PermissionPolicy(workspace=tmp_path)
     asked = set()
     for definition in shipped_subagents():

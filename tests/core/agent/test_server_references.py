@@ -67,9 +67,7 @@ async def test_a_file_wins_and_other_names_stay(desk: Desk) -> None:
     assert desk.asked == 0
 
 
-async def test_the_messages_of_a_prompt_are_sent_and_can_neither_name_files_nor_run_commands(
-    desk: Desk,
-) -> None:
+async def test_the_messages_of_a_prompt_are_sent_and_neither_name_files_nor_run_commands(desk: Desk) -> None:
     sent = await desk.references.expand('/notes:review "milk and eggs" a long one')
     assert sent.prompt == (
         "The prompt Review of the MCP server notes:\n\n"

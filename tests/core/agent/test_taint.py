@@ -98,9 +98,7 @@ def test_what_cannot_hold_other_text_does_not_taint(other: Callable[[], Taint]) 
         assert taint.describe() == ""
 
 
-def test_files_that_the_agent_wrote_taint_only_if_it_had_read_something(
-    taint: Taint, workspace: Workspace
-) -> None:
+def test_own_files_taint_only_if_the_agent_had_read_something(taint: Taint, workspace: Workspace) -> None:
     read(taint, WRITE, {"path": "mine.md"})
     read(taint, READ, {"path": str(workspace.path / "mine.md")})
     assert not taint.is_set
@@ -116,9 +114,7 @@ def test_files_that_the_agent_wrote_taint_only_if_it_had_read_something(
     )
 
 
-def test_an_error_and_the_descriptions_of_a_server_taint_where_others_wrote_them(
-    other: Callable[[], Taint],
-) -> None:
+def test_an_error_and_descriptions_of_tools_taint_if_others_wrote_them(other: Callable[[], Taint]) -> None:
     taint = other()
     taint.note_read(READ, {"path": "missing"}, failed=True)
     taint.note_read(CRAWL, {"urls": []}, failed=True)
@@ -230,9 +226,7 @@ def test_links_of_a_search_by_the_agent_itself_count(taint: Taint) -> None:
     assert crawl(taint, "https://a.example/1", "https://b.example/1") is None
 
 
-def test_links_in_an_article_that_the_agent_may_have_written_do_not_count(
-    taint: Taint, workspace: Workspace
-) -> None:
+def test_links_in_an_article_that_may_be_its_own_do_not_count(taint: Taint, workspace: Workspace) -> None:
     path = article_path("https://news.example/1")
     workspace.write(path, f"[x]({EVIL})")
     taint.note_call(WRITE, {"path": f"./{path}"})

@@ -12,15 +12,11 @@ from core.agent.messages.usage import Prices, Spending
 from core.events.types import TokensSpent, Usage
 from core.settings.prices import read_prices
 from tests.core.agent.test_translate import begin, fed, result, stream
+from tests.core.cases import cases_of
 
-MODELS = [
-    {"value": "default", "resolvedModel": "claude-opus-9-1", "description": "Opus 9.1 · $4/$20 per Mtok"},
-    {"value": "sonnet", "resolvedModel": "claude-sonnet-9-5", "description": "Sonnet 9.5 · $2/$10 per Mtok"},
-    {"value": "haiku", "resolvedModel": "claude-haiku-9-5",
-     "description": "Quick · $0.10/$0.50 per Mtok ($0.50/$2.50 for prompts over 100k)"},
-    {"value": "claude-sonnet-9", "resolvedModel": "claude-sonnet-9", "description": "Newer version available"},
-    {"value": "glm", "resolvedModel": "glm", "description": "Custom model"},
-]  # fmt: skip
+CASES = cases_of(__file__)
+
+MODELS = CASES["models"]
 MILLION = Usage(input_tokens=1_000_000)
 
 

@@ -398,9 +398,7 @@ async def test_metadata_of_somebody_else_is_not_believed(notes: Place, store: Lo
             assert re.search(why, message), message
 
 
-async def test_a_public_server_leads_neither_into_a_private_network_nor_to_an_address_without_encryption() -> (
-    None
-):
+async def test_a_public_server_leads_neither_into_a_private_network_nor_to_plain_http() -> None:
     async def resolve(host: str, _port: int) -> list[str]:
         return ["93.184.215.14"] if host == "notes.example" else ["169.254.169.254"]
 
@@ -413,9 +411,7 @@ async def test_a_public_server_leads_neither_into_a_private_network_nor_to_an_ad
     check_address("http://127.0.0.1:8000/mcp")
 
 
-async def test_the_keyring_has_the_login_if_there_is_one(
-    notes: Place, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_keyring_has_the_login(notes: Place, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     keys: dict[tuple[str, str], str] = {}
 
     class Ring:

@@ -147,12 +147,12 @@ def test_a_program_is_started_in_the_folder_with_its_arguments_as_they_are(tmp_p
 @pytest.mark.parametrize(
     ("name", "how", "reported"),
     [
-        *CASES["a_problem_of_one_server_is_reported_and_the_others_are_used"],
+        *CASES["a_problem_of_one_server_is_reported_alone"],
         ("notes", {"command": "x", "args": ["y" * 8_000]}, "more than 8,000 characters"),
         ("notes", {"command": "x", "args": ["y"] * 1_000}, "more than 8,000 characters"),
     ],
 )
-def test_a_problem_of_one_server_is_reported_and_the_others_are_used(
+def test_a_problem_of_one_server_is_reported_alone(
     tmp_path: Path, name: str, how: Any, reported: str
 ) -> None:
     bad, good = written(tmp_path, {name: how, "fine": {"command": "y"}})
@@ -295,9 +295,7 @@ def test_a_file_of_decisions_with_full_commands_is_read_and_loses_the_secrets(tm
     assert kept.stat().st_mtime_ns == before
 
 
-def test_a_server_without_a_key_can_have_a_login_with_a_client_as_other_agents_write_it(
-    tmp_path: Path,
-) -> None:
+def test_a_server_without_a_key_can_have_a_login_with_a_client_as_others_write_it(tmp_path: Path) -> None:
     oauth = {
         "clientId": "${ID}", "clientSecret": "${SECRET}", "callbackPort": 8765, "scopes": "read", "new": 1,
     }  # fmt: skip
@@ -341,9 +339,7 @@ def test_a_server_without_a_key_can_have_a_login_with_a_client_as_other_agents_w
         assert f"has an oauth table with a wrong {value}: write clientId" in unusable.problem
 
 
-async def test_a_server_that_can_have_a_login_asks_for_its_header_when_it_is_connected(
-    tmp_path: Path,
-) -> None:
+async def test_a_server_that_can_have_a_login_asks_for_its_header_when_connected(tmp_path: Path) -> None:
     url = "https://notes.example/mcp"
     servers = {
         "plain": {"url": url},

@@ -97,16 +97,17 @@ def test_unknown_question_is_answered_honestly_with_every_prompt(script: Script)
     assert not turn.calls
 
 
-@pytest.mark.parametrize(
-    ("query", "expected"),
-    [("What is the capital of France?", "SIMPLE"), (RESEARCH, "COMPLEX"), ("Yes, go on", "COMPLEX")],
-)
-def test_classifier_gets_one_word(script: Script, query: str, expected: str) -> None:
-    request = {
-        "system": f"You sort questions. {CLASSIFIER_MARK}.",
-        "messages": [{"role": "user", "content": query}],
-    }
-    assert script.next(request) == Turn(text=expected)
+def test_classifier_gets_one_word(script: Script) -> None:
+    for query, expected in (
+        ("What is the capital of France?", "SIMPLE"),
+        (RESEARCH, "COMPLEX"),
+        ("Yes, go on", "COMPLEX"),
+    ):
+        request = {
+            "system": f"You sort questions. {CLASSIFIER_MARK}.",
+            "messages": [{"role": "user", "content": query}],
+        }
+        assert script.next(request) == Turn(text=expected)
 
 
 def test_delegation_carries_the_urls_that_the_searches_found(script: Script) -> None:

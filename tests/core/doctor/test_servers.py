@@ -65,9 +65,7 @@ async def test_one_that_is_not_trusted_or_was_refused_is_not_started(tmp_path: P
 
 
 @pytest.mark.parametrize("transport", ["http", "sse"])
-async def test_a_remote_one_lists_its_tools_to_who_has_the_key_or_a_login(
-    tmp_path: Path, transport: str
-) -> None:
+async def test_a_remote_one_lists_its_tools_for_a_key_or_a_login(tmp_path: Path, transport: str) -> None:
     port = free_port()
     how: dict[str, Any] = {
         "type": transport,
@@ -116,9 +114,7 @@ async def test_a_remote_one_lists_its_tools_to_who_has_the_key_or_a_login(
     ],
     ids=["malformed", "no program", "no variable", "dies", "says nothing"],
 )
-async def test_what_does_not_work_says_why_and_that_a_session_continues(
-    tmp_path: Path, how: dict[str, Any], why: str
-) -> None:
+async def test_what_does_not_work_is_reported_with_why(tmp_path: Path, how: dict[str, Any], why: str) -> None:
     found = await asked(tmp_path, **how)
     assert found.status == "failed"
     assert why in found.found

@@ -228,16 +228,14 @@ async def test_a_read_only_server_with_few_connections_left_and_a_password_file_
     assert (found["password"].status, f"{tmp_path}/none" in found["password"].found) == ("failed", True)
 
 
-async def test_without_the_packages_it_says_what_to_install(
-    environ: dict[str, str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_missing_packages_are_named(environ: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(__import__("sys").modules, "psycopg", None)
     found = await checked("postgresql://127.0.0.1:1/desk", environ)
     assert (found["packages"].status, ".[team]" in found["packages"].advice) == ("failed", True)
     assert states(found)["connection"] == "skipped"
 
 
-async def test_hostile_names_cannot_control_the_terminal(
+async def test_hostile_names_are_inert(
     cluster: Cluster, unchanged: Database, environ: dict[str, str]
 ) -> None:
     role = cluster.make_role(f"\x1b[2J{unchanged.name}", "x")
@@ -246,9 +244,7 @@ async def test_hostile_names_cannot_control_the_terminal(
     assert not any("\x1b" in check.found + check.advice for check in found.values())
 
 
-async def test_the_database_of_the_settings_is_checked_with_a_session(
-    unchanged: Database, environ: dict[str, str]
-) -> None:
+async def test_the_database_of_the_settings_is_checked(unchanged: Database, environ: dict[str, str]) -> None:
     asked = [f"team_{name}" for name in NAMES]
     settings = Settings(team=unchanged.url, cli_path=Path("/no/such/program"))
     checks = await run_checks(settings, environ)

@@ -198,9 +198,7 @@ class Recorder(httpcore.AsyncNetworkBackend):
         ([["93.184.216.34", "93.184.216.35"]], None, ["93.184.216.34", "93.184.216.35"]),
     ],
 )
-async def test_what_is_dialled_was_checked(
-    answers: list[list[str]], refused: str | None, dialled: list[str]
-) -> None:
+async def test_dialled_was_checked(answers: list[list[str]], refused: str | None, dialled: list[str]) -> None:
     async def resolve(host: str, port: int) -> list[str]:
         return answers.pop(0)
 
@@ -447,9 +445,7 @@ async def test_no_more_requests_than_allowed_run_at_once(site: Site) -> None:
         assert peak <= most
 
 
-async def test_nothing_is_carried_from_one_request_to_the_next(
-    site: Site, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_nothing_is_carried_to_the_next_request(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy"):
         monkeypatch.setenv(name, "http://127.0.0.1:1")
     site.page("/", set_cookie="id=1; Path=/")

@@ -32,10 +32,8 @@ def found(tmp_path: Path, environ: dict[str, str], **files: str) -> dict[str, st
     return {each.name: each.place for each in reported if each.found}
 
 
-@pytest.mark.parametrize(("environ", "files", "place"), CASES["a_key_is_reported_with_its_place"])
-def test_a_key_is_reported_with_its_place(
-    tmp_path: Path, environ: dict[str, str], files: dict[str, str], place: str
-) -> None:
+@pytest.mark.parametrize(("environ", "files", "place"), CASES["a_key_is_located"])
+def test_a_key_is_located(tmp_path: Path, environ: dict[str, str], files: dict[str, str], place: str) -> None:
     wanted = place.format(here=tmp_path / "here")
     assert found(tmp_path, environ, **files) == {"ANTHROPIC_API_KEY": wanted}
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Literal
 
-import pytest
-
 from core.agent.messages.translate import Translator
 from core.events.types import MessageFinished
 from core.provider.error_messages import describe_failure
@@ -20,9 +18,8 @@ EMPTY = (
 )
 
 
-@pytest.mark.parametrize(
-    ("shown_text", "reported", "remedy"),
-    [
+def test_a_failure_says_what_happened_and_what_to_do() -> None:
+    for shown_text, reported, remedy in (
         *CASES["a_failure_says_what_happened_and_what_to_do"],
         (
             EMPTY.format("html", "an HTML page"),
@@ -39,25 +36,21 @@ EMPTY = (
             "server of the Messages API (empty body)",
             "proxy",
         ),
-    ],
-)
-def test_a_failure_says_what_happened_and_what_to_do(shown_text: str, reported: str, remedy: str) -> None:
-    words = describe_failure(shown_text)
-    assert words.startswith("the model's service ")
-    assert reported in words
-    assert remedy in words
-    assert "StreamNoEvents" not in words
-    assert "API Error" not in words
+    ):  # fmt: skip
+        words = describe_failure(shown_text)
+        assert words.startswith("the model's service ")
+        assert reported in words
+        assert remedy in words
+        assert "StreamNoEvents" not in words
+        assert "API Error" not in words
 
 
-@pytest.mark.parametrize(
-    ("shown_text", "reported", "remedy"), CASES["a_failure_to_connect_names_the_address"]
-)
-def test_a_failure_to_connect_names_the_address(shown_text: str, reported: str, remedy: str) -> None:
-    words = describe_failure(f"API Error: {shown_text}", "http://box:8000")
-    assert reported in words
-    assert remedy in words
-    assert "API Error" not in words
+def test_a_failure_to_connect_names_the_address() -> None:
+    for shown_text, reported, remedy in CASES["a_failure_to_connect_names_the_address"]:
+        words = describe_failure(f"API Error: {shown_text}", "http://box:8000")
+        assert reported in words
+        assert remedy in words
+        assert "API Error" not in words
 
 
 def test_what_nobody_knows_is_reported_as_it_came() -> None:

@@ -85,9 +85,7 @@ ANSWERS: list[tuple[Answer, VerdictKind, str]] = [
 @pytest.mark.parametrize(
     ("answer", "kind", "reported"), ANSWERS, ids=[f"{a.status}-{k}-{t}" for a, k, t in ANSWERS]
 )
-async def test_every_answer_is_reported_in_plain_words_with_what_to_do(
-    answer: Answer, kind: VerdictKind, reported: str
-) -> None:
+async def test_every_answer_is_reported_and_advised(answer: Answer, kind: VerdictKind, reported: str) -> None:
     with model_server(answer) as server:
         verdict = await checked(server.url)
     assert verdict.kind == kind
@@ -151,9 +149,7 @@ async def test_a_port_where_nobody_listens() -> None:
         (socket.EAI_AGAIN, "Temporary failure", ": Temporary failure"),
     ],
 )  # fmt: skip
-async def test_a_name_nobody_knows(
-    monkeypatch: pytest.MonkeyPatch, number: int, detail: str, reported: str
-) -> None:
+async def test_unknown_host(monkeypatch: pytest.MonkeyPatch, number: int, detail: str, reported: str) -> None:
     def unknown(*_args: object, **_more: object) -> object:
         raise socket.gaierror(number, detail)
 

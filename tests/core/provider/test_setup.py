@@ -163,9 +163,7 @@ def test_a_login_is_searched_for(tmp_path: Path) -> None:
         assert "\x1b" not in login.message
 
 
-def test_the_command_line_that_came_with_the_sdk_logs_in_without_keys_in_its_environment(
-    tmp_path: Path,
-) -> None:
+def test_the_command_line_of_the_sdk_logs_in_without_keys_in_its_environment(tmp_path: Path) -> None:
     program = claude_program(Settings())
     assert program is not None
     assert program.name == "claude"

@@ -18,10 +18,13 @@ from core.toolkit.context import ToolContext
 from core.toolkit.extract import NotReadable
 from core.toolkit.sources.reading import read_page
 from core.web_reader.blacklist import Blacklist
+from tests.core.cases import cases_of
 from tests.core.toolkit_site import Site, article_html, running_site
 from tests.e2e.serving import free_port
 from tests.pdf_files import pdf_file, protected
 from tests.waiting import PATIENCE
+
+CASES = cases_of(__file__)
 
 HOST = "https://chips.example"
 
@@ -163,23 +166,7 @@ async def test_a_refusal_names_the_reason_and_what_can_be_tried(context: ToolCon
         "/check": "cf-mitigated: challenge\r\n",
         "/check-202": "x-amzn-waf-action: challenge\r\n",
     }
-    expected = {
-        "/locked.pdf": ("not_readable", "pdf_encrypted", "look for another copy"),
-        "/scan.pdf": ("not_readable", "pdf_without_text", "OCR"),
-        "/paper.pdf": ("not_readable", "pdf_damaged", "look for another copy"),
-        "/huge.pdf": ("too_large", None, "choose another source"),
-        "/huge.bin": ("not_readable", "other", "choose another source"),
-        "/archive": ("not_readable", "archive", "in the remote workbench"),
-        "/clip": ("not_readable", "video", "read the page that shows it"),
-        "/picture": ("not_readable", "image", "read the page that shows it"),
-        "/slides": ("not_readable", "document", "look for a page or a PDF"),
-        "/login": ("http_401", "login", "choose another source"),
-        "/check": ("http_403", "bot_check", "(Cloudflare); use a web reader"),
-        "/check-202": ("not_readable", "bot_check", "(AWS); use a web reader"),
-        "/guarded": ("http_403", "bot_check", "(DataDome); use a web reader"),
-        "/shell": ("not_readable", "javascript", "use a web reader"),
-        "/blank": ("not_readable", "empty", "check the address"),
-    }
+    expected = CASES["a_refusal_names_the_reason_and_what_can_be_tried.expected"]
     site.headers |= dict.fromkeys(("/guarded", "/guarded.txt"), "x-datadome: protected\r\n")
     answer = await _crawl(context, [f"{HOST}{path}" for path in (*expected, "/guarded.txt")])
     assert [article["url"] for article in answer["articles"]] == [f"{HOST}/guarded.txt"]
@@ -219,9 +206,7 @@ async def test_feeds_and_pages_in_old_encodings_are_read(context: ToolContext, s
     assert [article["title"] for article in answer["articles"][:2]] == ["News", "Notes"]
 
 
-async def test_another_version_of_a_page_without_text_is_read_by_the_same_rules(
-    context: ToolContext, site: Site, tmp_path: Path
-) -> None:
+async def test_another_version_obeys_the_same_rules(context: ToolContext, site: Site, tmp_path: Path) -> None:
     context.blacklist = Blacklist(tmp_path)
     for number in range(3):
         context.blacklist.strike(f"https://listed.example/{number}", "1214", f"t{number}")
@@ -305,9 +290,7 @@ async def test_a_page_that_was_read_before_needs_no_request(context: ToolContext
     assert site.hits["/notes.txt"] == 7
 
 
-async def test_a_site_on_the_blacklist_is_not_fetched_until_it_is_cleared(
-    context: ToolContext, site: Site, tmp_path: Path
-) -> None:
+async def test_a_blacklisted_site_is_not_fetched(context: ToolContext, site: Site, tmp_path: Path) -> None:
     context.blacklist = Blacklist(tmp_path)
     for number in range(3):
         context.blacklist.strike(f"{HOST}/story/{number}", "1214", f"t{number}")
@@ -322,9 +305,7 @@ async def test_a_site_on_the_blacklist_is_not_fetched_until_it_is_cleared(
     assert (await _crawl(context, [f"{HOST}/story/1"]))["saved"] == 1
 
 
-async def test_too_many_urls_and_none_are_errors_that_name_the_limit(
-    context: ToolContext, site: Site
-) -> None:
+async def test_too_many_urls_and_none_are_errors_that_name_a_limit(context: ToolContext, site: Site) -> None:
     with pytest.raises(FetchRefused, match="at most 50"):
         await _crawl(context, [f"{HOST}/story/{number}" for number in range(51)])
     for nothing in ([], ["", "  "]):

@@ -128,9 +128,7 @@ async def crawled(context: ToolContext, max_age: int = 999_999) -> tuple[Any, Ar
     return found, saved
 
 
-async def test_what_an_earlier_session_found_is_found_and_read(
-    context: ToolContext, earlier: Earlier
-) -> None:
+async def test_what_earlier_sessions_found_is_found_and_read(context: ToolContext, earlier: Earlier) -> None:
     report = {
         "kind": "report", "path": "work_products/a.html", "title": "Report on HBM4", "url": "", "trust": "own",
     }  # fmt: skip
@@ -179,9 +177,7 @@ async def test_a_long_text_is_read_in_parts_without_a_gap(context: ToolContext, 
     assert middle["text"].startswith("Paragraph 100:")
 
 
-async def test_only_earlier_sessions_of_the_same_kind_are_seen(
-    context: ToolContext, earlier: Earlier
-) -> None:
+async def test_only_earlier_sessions_of_the_same_kind_count(context: ToolContext, earlier: Earlier) -> None:
     own = context.workspace.path.name
     earlier.add(article(title="Own find"), name=own)
     earlier.add(article(title="Demo find", text="Demo text"), name="session_demo", demo=True)
@@ -214,9 +210,7 @@ async def test_the_sources_of_a_page_have_their_age_and_hash(context: ToolContex
     )
 
 
-async def test_a_base_that_is_missing_damaged_or_removed_is_named(
-    context: ToolContext, earlier: Earlier
-) -> None:
+async def test_a_base_missing_damaged_or_removed_is_named(context: ToolContext, earlier: Earlier) -> None:
     assert len((await search(context, "x"))["notes"]) == 2
     with pytest.raises(KnowledgeError, match="no document 7"):
         await read(context, 7)
@@ -238,7 +232,7 @@ async def test_a_base_that_is_missing_damaged_or_removed_is_named(
     assert "from_knowledge" not in (await crawled(context))[0]
 
 
-async def test_a_page_that_an_earlier_session_read_is_not_fetched(
+async def test_what_was_read_before_is_not_fetched(
     context: ToolContext, earlier: Earlier, site: Site
 ) -> None:
     earlier.add(article())
@@ -267,9 +261,7 @@ async def test_the_article_is_masked_in_this_session(context: ToolContext, earli
     assert saved.text == "The password is [redacted] today."
 
 
-async def test_a_file_that_was_changed_or_is_a_link_is_not_used(
-    context: ToolContext, earlier: Earlier, tmp_path: Path
-) -> None:
+async def test_no_changed_file_or_link_counts(context: ToolContext, earlier: Earlier, tmp_path: Path) -> None:
     earlier.add(article())
     written = context.workspace.path / article_path(PAGE)
     # Neither another text nor another address below the text is copied.
@@ -321,9 +313,7 @@ async def test_a_page_is_fetched_if_no_earlier_article_can_be_used(
     assert site.hits["/story/3"] == 1
 
 
-async def test_an_article_of_another_reader_is_used_from_its_json_file(
-    context: ToolContext, earlier: Earlier, site: Site
-) -> None:
+async def test_a_json_file_of_a_reader_is_used(context: ToolContext, earlier: Earlier, site: Site) -> None:
     name = "extracted_articles/20261120_chips.json"
     folder = earlier.add(article(path=name))
     (folder / "extracted_articles").mkdir()
@@ -352,11 +342,7 @@ async def test_it_searches_by_meaning_if_the_session_names_a_server(
         given = {"url": server.url, "model": "m", "key": "sk-canary"}
         file.write_text(json.dumps(given) if content is None else content)
         base = KnowledgeBase(
-            earlier.database,
-            session=tmp_path,
-            demo=False,
-            embeddings_file=file,
-            add_secret=secrets.append,
+            earlier.database, session=tmp_path, demo=False, embeddings_file=file, add_secret=secrets.append
         )
         try:
             # A file that cannot be read leaves the search for words.

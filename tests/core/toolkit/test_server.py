@@ -196,8 +196,7 @@ async def _check_files(client: Client, workspace: Path) -> None:
         assert "write_local_file: " in _text(result), path
     assert "protected" in _text(result)
     result = await client.call_tool(
-        "write_local_file",
-        {"path": "work_products/report.html", "content": "<p>fine</p> canary-0123456789"},
+        "write_local_file", {"path": "work_products/report.html", "content": "<p>fine</p> canary-0123456789"}
     )
     written = json.loads(_text(result))
     assert written["path"] == "work_products/report.html"

@@ -132,9 +132,7 @@ async def test_what_was_downloaded_is_among_what_was_saved(here: Here) -> None:
         Downloads().observe(ToolResult(call=call, observation=seen), context)
 
 
-async def test_a_large_file_stays_remote_until_it_is_asked_for(
-    here: Here, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_large_file_stays_remote_until_asked_for(here: Here, monkeypatch: pytest.MonkeyPatch) -> None:
     reported = await here.download("big.bin")
     assert (reported["status"], reported["size"]) == ("left_remote", workbench.SMALL + 1)
     assert "path" not in reported

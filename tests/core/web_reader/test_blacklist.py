@@ -46,9 +46,9 @@ def listed(blacklist: Blacklist, url: str = PAGE, count: int = 3, prefix: str = 
         blacklist.strike(url, "1214", f"{prefix}{number}")
 
 
-@pytest.mark.parametrize(("url", "host"), CASES["a_site_has_one_spelling"])
-def test_a_site_has_one_spelling(url: str, host: str | None) -> None:
-    assert host_of(url) == host
+def test_a_site_has_one_spelling() -> None:
+    for url, host in CASES["a_site_has_one_spelling"]:
+        assert host_of(url) == host
 
 
 def test_three_strikes_of_three_calls_list_a_site(blacklist: Blacklist) -> None:

@@ -37,12 +37,7 @@ def test_a_page_with_an_article_is_asked_for_nothing_else() -> None:
     assert "Another text" not in found.article.text
 
 
-ARTICLE = {
-    "@context": "https://schema.org",
-    "@graph": [{"@type": "WebSite", "name": "Chip Daily", "description": "News"}, {"@type": "NewsArticle",
-     "headline": "A headline", "articleBody": BODY, "datePublished": "2026-03-11T10:00:00Z",
-     "author": [{"@type": "Person", "name": "Ada Example"}, "Bo Example"], "publisher": {"name": "Chip Daily"}}],
-}  # fmt: skip
+ARTICLE = CASES["article"]
 
 
 @pytest.mark.parametrize("wrapped", ["{}", "<!--\n{}\n-->", "{};"])
@@ -104,22 +99,7 @@ def test_parts_of_the_site_are_known_by_whole_words_of_their_names() -> None:
         assert read(html).article.text == BODY.strip()
 
 
-STATE = {
-    "props": {
-        "pageProps": {
-            "messages": {"cookie": "We use cookies to make this site as good as it can be for all of you."},
-            "post": {
-                "title": "A title of the state",
-                "date": "2026-03-11",
-                "author": {"name": "Ada"},
-                "body": BODY,
-            },
-            "related": [
-                {"body": "Another article that is not this one and should not be read as a part of it."}
-            ],
-        }
-    }
-}
+STATE = CASES["state"]
 
 
 @pytest.mark.parametrize(
@@ -146,14 +126,7 @@ def test_the_state_of_scripts_is_not_the_text_of_a_short_page() -> None:
 
 
 def test_the_pieces_of_a_rich_text_are_joined() -> None:
-    block = {
-        "type": "paragraph",
-        "content": [
-            {"type": "text", "text": "The maker said that "},
-            {"type": "link", "attrs": {"href": "/x"}, "content": [{"type": "text", "text": "the part"}]},
-            {"type": "text", "text": " doubles its memory bandwidth at the same power."},
-        ],
-    }
+    block = CASES["the_pieces_of_a_rich_text_are_joined.block"]
     state = {
         "page": {"content": {"type": "doc", "content": [block] * 2 + [{**block, "content": block["content"][2:]}]}}
     }  # fmt: skip
@@ -170,8 +143,7 @@ def test_sentences_of_a_flat_state_are_read_in_their_order() -> None:
 
 
 @pytest.mark.parametrize(
-    "source",
-    ["", "{", "[" * 100_000, '{"a":' * 5_000 + "1", "null", '"text"', '{"articleBody": 3}', "NaN"],
+    "source", ["", "{", "[" * 100_000, '{"a":' * 5_000 + "1", "null", '"text"', '{"articleBody": 3}', "NaN"]
 )
 def test_data_that_is_none_is_skipped(source: str) -> None:
     found = read(
