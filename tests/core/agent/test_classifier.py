@@ -6,18 +6,11 @@ from core.agent.classifier import Classifier, decide_by_rules, read_decision
 from core.agent.messages.usage import Prices
 from core.provider.request import SmallReply
 from core.settings.prices import ModelPrice
+from tests.core.cases import cases_of
 
-RULED = {
-    "SIMPLE": (
-        "What is the capital of France?", "hello", "2 + 2 =", "Explain recursion", "Who wrote Hamlet?",
-    ),
-    "COMPLEX": (
-        "Research the latest AI chip news and write a comprehensive report", "Email the report to the team",
-        "What is the weather in Paris today?", "yes, go on", "Proceed", "Summarise https://news.example/a",
-        "What does @notes.txt say?", "The authentication is complete. Please go on from where you stopped.",
-        "word " * 40, "",
-    ),
-}  # fmt: skip
+CASES = cases_of(__file__)
+
+RULED = CASES["ruled"]
 
 
 def test_stable_knowledge_is_simple_and_what_needs_tools_or_context_complex_by_rule() -> None:

@@ -235,13 +235,7 @@ async def test_what_a_person_allowed_is_recorded_with_its_final_arguments(worksp
 
 def test_a_server_declares_which_of_its_tools_only_read() -> None:
     states = ServerStates()
-    tools = [
-        {"name": "list_notes", "annotations": {"readOnly": True}},
-        {"name": "take_note", "annotations": {"readOnly": "true"}},
-        {"name": 5, "annotations": {"readOnly": True}},
-        "odd",
-        {"name": "crash", "annotations": []},
-    ]
+    tools = CASES["a_server_declares_which_of_its_tools_only_read.tools"]
     states.update([{"name": "notes", "status": "connected", "tools": tools}])
     assert states.is_read_only("notes", "list_notes")
     # The list at the beginning of a query has no tools.

@@ -104,6 +104,20 @@ class Desk:
     async def rest(self) -> None:
         await run_ready(200)
 
+    async def reconnect(self, name: str) -> str:
+        said = self.servers.reconnect(name)
+        await self.rest()
+        return said
+
+    async def switch(self, name: str, *, on: bool) -> str:
+        said = self.servers.switch(name, on=on)
+        await self.rest()
+        return said
+
+    async def handle(self, event: Event) -> None:
+        self.servers.handle_event(event)
+        await self.rest()
+
     async def pass_by(self, seconds: float) -> None:
         self.time.pass_by(seconds)
         await self.rest()
@@ -148,8 +162,7 @@ async def desk() -> Desk:
 
 async def test_a_server_is_reconnected_and_that_is_seen(desk: Desk) -> None:
     desk.agent.go.clear()
-    assert desk.servers.reconnect("toolkit") == ""
-    await desk.rest()
+    assert await desk.reconnect("toolkit") == ""
     assert desk.now("toolkit").status == "reconnecting"
     assert desk.servers.reconnect("toolkit") == "toolkit is reconnecting already."
     assert desk.servers.switch("toolkit", on=False) == "toolkit is reconnecting already."
@@ -165,19 +178,16 @@ async def test_a_server_is_reconnected_and_that_is_seen(desk: Desk) -> None:
 
 
 async def test_a_server_is_switched_off_and_on(desk: Desk) -> None:
-    assert desk.servers.switch("toolkit", on=False) == ""
-    await desk.rest()
+    assert await desk.switch("toolkit", on=False) == ""
     assert desk.now("toolkit").tools is None
     assert desk.servers.reconnect("toolkit") == "toolkit is disabled: enable it first."
-    assert desk.servers.switch("toolkit", on=True) == ""
-    await desk.rest()
+    assert await desk.switch("toolkit", on=True) == ""
     assert desk.notices("toolkit") == ["connected", "disabling", "disabled", "enabling", "connected"]
     assert desk.now("toolkit").tools == 2
 
 
 async def test_a_new_agent_is_ready_only_once_what_is_off_is_off(desk: Desk) -> None:
-    desk.servers.switch("toolkit", on=False)
-    await desk.rest()
+    await desk.switch("toolkit", on=False)
     desk.agent = Agent()
     desk.agent.go.clear()
     taking = asyncio.create_task(desk.servers.attach(lambda: desk.agent))
@@ -207,8 +217,7 @@ async def test_what_is_refused_is_kept_as_the_last_error_without_secrets() -> No
     desk = Desk(ServerStates(Redactor(["hunter2-hunter2"])))
     await desk.watch_startup()
     desk.agent.refuses = "no way: \x1b[2Jhunter2-hunter2"
-    desk.servers.reconnect("toolkit")
-    await desk.rest()
+    await desk.reconnect("toolkit")
     assert desk.notices("toolkit") == ["connected", "reconnecting", "connected"]
     error = desk.now("toolkit").last_error
     assert error is not None
@@ -216,8 +225,7 @@ async def test_what_is_refused_is_kept_as_the_last_error_without_secrets() -> No
     assert "hunter2" not in error
     assert "\x1b" not in error
     desk.agent.refuses = ""
-    desk.servers.reconnect("toolkit")
-    await desk.rest()
+    await desk.reconnect("toolkit")
     assert desk.now("toolkit").last_error == error
 
 
@@ -245,42 +253,36 @@ async def test_a_connection_that_could_not_be_opened_is_opened_again() -> None:
     assert "reconnect it first" in desk.servers.switch("composio", on=False)
     for error in (ConnectionFailed("it is still away"), ZeroDivisionError("a fault of its library")):
         desk.reopens = error
-        desk.servers.reconnect("composio")
-        await desk.rest()
+        await desk.reconnect("composio")
         assert (desk.now("composio").status, desk.now("composio").last_error) == ("failed", str(error))
     # What the agent does not accept is not lost.
     desk.reopens, desk.agent.refuses = None, "the agent is gone"
-    desk.servers.reconnect("composio")
-    await desk.rest()
+    await desk.reconnect("composio")
     assert desk.now("composio").last_error == "the agent is gone"
     desk.agent.refuses = ""
-    assert desk.servers.reconnect("composio") == ""
-    await desk.rest()
+    assert await desk.reconnect("composio") == ""
     assert desk.notices("composio") == ["failed", *["reconnecting", "failed"] * 3, "reconnecting"]
     assert desk.agent.asked == ["add composio_mail"] * 2
     # A second connection does not take the place of the first.
-    desk.servers.reconnect("plugin")
-    await desk.rest()
+    await desk.reconnect("plugin")
     assert [server.name for server in desk.servers.known] == ["toolkit", "composio_mail", "plugin_mail"]
     assert desk.now("composio_mail").status == "connected"
 
 
-async def test_an_agent_that_dies_in_between_leaves_nothing_half_done(desk: Desk) -> None:
+async def test_an_agent_that_dies_in_between_leaves_nothing_half_done_and_a_closed_one_is_silent(
+    desk: Desk,
+) -> None:
     desk.agent.go.clear()
-    desk.servers.switch("toolkit", on=False)
-    await desk.rest()
+    await desk.switch("toolkit", on=False)
     desk.agent.dead = True
     desk.agent.refuses = "Command failed with exit code -9"
     desk.agent.go.set()
     await desk.rest()
     assert desk.now("toolkit").status == "connected"
     assert "exit code -9" in str(desk.now("toolkit").last_error)
-
-
-async def test_nothing_is_reported_once_it_is_closed(desk: Desk) -> None:
+    desk.agent.dead = False
     desk.agent.go.clear()
-    desk.servers.switch("toolkit", on=False)
-    await desk.rest()
+    await desk.switch("toolkit", on=False)
     notices = len(desk.events)
     desk.servers.close()
     desk.agent.go.set()
@@ -294,8 +296,7 @@ QUERY, ENDED = QueryReceived(query_id="q1", text="x"), QueryFinished(query_id="q
 
 async def test_a_server_that_worked_and_failed_is_connected_again_by_itself(desk: Desk) -> None:
     desk.agent.known["toolkit"] = dict(FAILED)
-    desk.servers.handle_event(QUERY)
-    await desk.rest()
+    await desk.handle(QUERY)
     assert (desk.now("toolkit").status, desk.now("toolkit").again_s) == ("failed", 1)
     desk.agent.go.clear()
     await desk.pass_by(1)
@@ -312,8 +313,7 @@ async def test_a_server_that_stays_away_is_given_up_with_what_to_do(desk: Desk) 
     desk.agent.known["toolkit"] = dict(FAILED)
     desk.agent.refuses = "ECONNREFUSED"
     desk.servers.handle_event(QUERY)
-    desk.servers.handle_event(ENDED)
-    await desk.rest()
+    await desk.handle(ENDED)
     waits = []
     while (wait := desk.now("toolkit").again_s) is not None:
         waits.append(wait)
@@ -326,22 +326,18 @@ async def test_a_server_that_stays_away_is_given_up_with_what_to_do(desk: Desk) 
     assert "/connections" in notices
     assert not desk.time.waits
     # A person may try on, and so does the program then.
-    assert desk.servers.reconnect("toolkit") == ""
-    await desk.rest()
+    assert await desk.reconnect("toolkit") == ""
     assert desk.now("toolkit").again_s == 1
 
 
 async def test_what_a_person_sees_to_is_not_done_twice(desk: Desk) -> None:
     desk.agent.known["toolkit"] = dict(FAILED)
-    desk.servers.handle_event(QUERY)
-    await desk.rest()
-    desk.servers.reconnect("toolkit")
-    await desk.rest()
+    await desk.handle(QUERY)
+    await desk.reconnect("toolkit")
     await desk.pass_by(1)
     desk.agent.known["toolkit"] = dict(FAILED)
     await desk.pass_by(20)
-    desk.servers.switch("toolkit", on=False)
-    await desk.rest()
+    await desk.switch("toolkit", on=False)
     await desk.pass_by(100)
     assert desk.agent.asked == ["reconnect toolkit", "disable toolkit"]
 
@@ -359,22 +355,18 @@ async def test_a_program_that_died_is_started_again_though_the_agent_says_it_is_
     await desk.pass_by(1)
     assert desk.agent.asked == ["reconnect toolkit"]
     assert (desk.now("toolkit").status, desk.now("toolkit").error) == ("connected", None)
-
-
-async def test_a_program_that_the_agent_started_again_is_left_alone(desk: Desk) -> None:
+    # One that the agent started again by itself is left alone.
     desk.begin_call()
     await desk.end_call("Connection closed")
     desk.begin_call()
     await desk.end_call(None)
     await desk.pass_by(100)
-    assert desk.agent.asked == []
-    assert desk.notices("toolkit") == ["connected", "failed", "connected"]
+    assert desk.agent.asked == ["reconnect toolkit"]
 
 
 async def test_while_the_agent_tries_by_itself_nothing_is_done_beside_it(desk: Desk) -> None:
     desk.agent.known["toolkit"] = {"name": "toolkit", "status": "pending"}
-    desk.servers.handle_event(QUERY)
-    await desk.rest()
+    await desk.handle(QUERY)
     await desk.pass_by(5)
     assert desk.now("toolkit").status == "reconnecting"
     assert desk.agent.asked == []
@@ -383,8 +375,7 @@ async def test_while_the_agent_tries_by_itself_nothing_is_done_beside_it(desk: D
 
 async def test_a_new_agent_begins_with_no_tries(desk: Desk) -> None:
     desk.agent.known["toolkit"] = dict(FAILED)
-    desk.servers.handle_event(QUERY)
-    await desk.rest()
+    await desk.handle(QUERY)
     desk.servers.handle_event(ENDED)
     desk.agent = Agent()
     await desk.watch_startup()

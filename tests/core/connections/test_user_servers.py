@@ -117,18 +117,16 @@ def test_variables_are_filled_in_and_are_secrets(tmp_path: Path) -> None:
     assert made.secrets == (SECRET,)
 
 
-def test_a_variable_that_is_not_set_is_named(tmp_path: Path) -> None:
-    with pytest.raises(ConnectionFailed, match=r"notes in .*\.mcp\.json needs the variable NOTES_KEY"):
-        connection_to(server(tmp_path, command="x", args=["${NOTES_KEY}"]), {}, tmp_path)
-
-
-def test_a_program_that_is_not_there_is_named(tmp_path: Path) -> None:
-    for command in ("no-such-program", "./no-such-program"):
-        with pytest.raises(ConnectionFailed, match=f"there is no program {command}: install it"):
-            connection_to(server(tmp_path, command=command), {"PATH": os.defpath}, tmp_path)
+def test_a_variable_that_is_not_set_and_a_program_that_is_not_there_are_named(tmp_path: Path) -> None:
     (tmp_path / "serve").touch()
-    with pytest.raises(ConnectionFailed, match=r"the file \./serve is not executable: make it executable"):
-        connection_to(server(tmp_path, command="./serve"), {"PATH": os.defpath}, tmp_path)
+    for how, problem in (
+        ({"command": "x", "args": ["${NOTES_KEY}"]}, r"notes in .*\.mcp\.json needs the variable NOTES_KEY"),
+        ({"command": "no-such-program"}, "there is no program no-such-program: install it"),
+        ({"command": "./no-such-program"}, "there is no program ./no-such-program: install it"),
+        ({"command": "./serve"}, r"the file \./serve is not executable: make it executable"),
+    ):
+        with pytest.raises(ConnectionFailed, match=problem):
+            connection_to(server(tmp_path, **how), {"PATH": os.defpath}, tmp_path)
 
 
 def test_a_program_is_started_in_the_folder_with_its_arguments_as_they_are(tmp_path: Path) -> None:
@@ -182,20 +180,19 @@ def test_a_file_that_cannot_be_read_is_reported(tmp_path: Path, content: bytes, 
 
 
 def test_of_too_many_servers_the_first_are_used(tmp_path: Path) -> None:
-    servers = {f"s{number}": {"command": "x"} for number in range(60)}
-    given = SourcedValue(servers, "file", "mcp_servers", tmp_path / "ua-tui.toml", in_folder=True)
-    for found in (written(tmp_path, servers), settings_servers([given])):
+    def in_settings(servers: dict[str, Any]) -> SourcedValue:
+        return SourcedValue(servers, "file", "mcp_servers", tmp_path / "ua-tui.toml", in_folder=True)
+
+    servers: dict[str, Any] = {f"s{number}": {"command": "x"} for number in range(60)}
+    for found in (written(tmp_path, servers), settings_servers([in_settings(servers)])):
         *used, reported = found
         assert [each.name for each in used] == list(servers)[:50]
         assert isinstance(reported, UnusableServer)
         assert "names 60 servers: only the first 50 are used" in reported.problem
-
-
-def test_a_server_that_is_disabled_is_left_out(tmp_path: Path) -> None:
+    # One that is disabled is left out.
     servers = {"off": {"command": "x", "disabled": True}, "on": {"command": "x", "disabled": False}}
-    assert [each.name for each in written(tmp_path, servers)] == ["on"]
-    given = SourcedValue(servers, "file", "mcp_servers", tmp_path / "config.toml")
-    assert [each.name for each in settings_servers([given])] == ["on"]
+    for found in (written(tmp_path, servers), settings_servers([in_settings(servers)])):
+        assert [each.name for each in found] == ["on"]
 
 
 def test_servers_of_settings_count_once_and_the_users_own_are_trusted(tmp_path: Path) -> None:
@@ -342,22 +339,14 @@ def test_a_server_without_a_key_can_have_a_login_with_a_client_as_others_write_i
 async def test_a_server_that_can_have_a_login_asks_for_its_header_when_connected(tmp_path: Path) -> None:
     url = "https://notes.example/mcp"
     servers = {
-        "plain": {"url": url},
-        "keyed": {"url": url, "headers": {"Authorization": "Bearer x"}},
-        "events": {"type": "sse", "url": url},
-        "program": {"command": "sh"},
-    }
-    found, trust = written(tmp_path, servers), ServerTrust(tmp_path / "state")
+        "plain": {"url": url}, "keyed": {"url": url, "headers": {"Authorization": "Bearer x"}},
+        "events": {"type": "sse", "url": url}, "program": {"command": "sh"},
+    }  # fmt: skip
     connections = UserConnections(
-        found,
-        tmp_path,
-        trust,
-        environ=os.environ,
-        publish=lambda _event: None,
-        interactive=False,
-        login_command=lambda target: f"ask {target.name}",
+        written(tmp_path, servers), tmp_path, ServerTrust(tmp_path / "state"), environ=os.environ,
+        publish=lambda _event: None, interactive=False, login_command=lambda target: f"ask {target.name}",
         all_trusted=True,
-    )
+    )  # fmt: skip
     opened = {name: await connect() for name, connect in connections.connectors.items()}
     helpers = {name: each.servers[name].get("headersHelper") for name, each in opened.items()}
     assert helpers == {"plain": "ask plain", "keyed": None, "events": "ask events", "program": None}

@@ -12,6 +12,9 @@ from core.demo.model.conversation import read_conversation
 from core.demo.model.script import CLASSIFIER_MARK, Script, Turn
 from core.demo.playbook import load_library
 from core.events.continuation import resumption
+from tests.core.cases import cases_of
+
+CASES = cases_of(__file__)
 
 RESEARCH = "Research the latest AI chip news and write a comprehensive report"
 MULTI = "mcp__composio__COMPOSIO_MULTI_EXECUTE_TOOL"
@@ -221,15 +224,7 @@ def test_new_query_after_an_interrupt_is_found_beside_the_cancelled_result(scrip
 
 
 def test_notes_of_the_cli_are_not_taken_for_words_of_the_user() -> None:
-    messages = [
-        {"role": "user", "content": [{"type": "text", "text": "Question"}]},
-        {"role": "system",
-         "content": "Environment\n - Primary working directory: /srv/my work\n - Platform: linux"},
-        {"role": "assistant", "content": [{"type": "tool_use", "id": "1", "name": "x", "input": {}}]},
-        {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "1",
-         "content": '{"result": "{\\"a\\": 1}"}'}, {"type": "text",
-         "text": "<system-reminder>Be quick</system-reminder>"}]},
-    ]  # fmt: skip
+    messages = CASES["notes_of_the_cli_are_not_taken_for_words_of_the_user.messages"]
     found = read_conversation({"messages": messages})
     assert (found.query, found.answers, found.workspace) == ("Question", 1, "/srv/my work")
     assert found.outcomes[0].data == {"a": 1}

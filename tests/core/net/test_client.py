@@ -25,6 +25,9 @@ from core.net.bodies import Inflater, content_type, declared_encoding
 from core.net.client import RETRY_AFTER_CAP, Fetcher
 from core.net.dialer import GuardedBackend
 from core.toolkit.sources.encoding import guess_encoding
+from tests.core.cases import cases_of
+
+CASES = cases_of(__file__)
 
 ARTICLE = b"<html><body><p>Hello</p></body></html>"
 
@@ -149,23 +152,7 @@ async def test_an_allowed_private_place_is_dialled_by_name_and_port_only(site: S
 
 
 async def test_refused_before_any_connection(site: Site) -> None:
-    refused = {
-        "not a public address": (
-            "http://169.254.169.254/latest/meta-data", "http://localhost/", "http://127.1/", "http://0x7f000001/",
-            "http://2130706433/", "http://0/", "http://[::1]/", "http://[::ffff:127.0.0.1]/",
-            "http://[64:ff9b::7f00:1]/", "http://10.0.0.1/", "http://100.64.0.1/", "http://168.63.129.16/",
-        ),
-        "only http and https": (
-            "file:///etc/passwd", "gopher://news.example/", "javascript:alert(1)", "//news.example/",
-        ),
-        "user name": ("http://a@127.0.0.1/", "http://a:b@news.example/"),
-        "80 and 443": ("http://x:22/", "http://news.example:0/"),
-        "host": ("http:///path",),
-        "well-formed": (
-            "http://0177.0.0.1/", "http://news.example/a b", "http://news.example/\x1b]0;x",
-            "http://news.example\\@127.0.0.1/", "http://" + "a" * 5000, "",
-        ),
-    }  # fmt: skip
+    refused = CASES["refused_before_any_connection.refused"]
     async with site.fetcher(robots=True) as fetcher:
         for reason, urls in refused.items():
             for url in urls:
@@ -336,28 +323,27 @@ async def test_what_may_pass_is_tried_again(site: Site) -> None:
     assert site.hits["/"] == 3
 
 
-async def test_the_wait_a_site_asks_for_is_kept_up_to_a_cap(site: Site) -> None:
-    for header, wait in (
-        ("3", 3.0),
-        ("86400", RETRY_AFTER_CAP),
-        ("Thu, 01 Jan 2099 00:00:00 GMT", RETRY_AFTER_CAP),
-    ):
-        waits: list[float] = []
-        waiting = asyncio.Event()
+@pytest.mark.parametrize(
+    ("header", "wait"),
+    [("3", 3.0), ("86400", RETRY_AFTER_CAP), ("Thu, 01 Jan 2099 00:00:00 GMT", RETRY_AFTER_CAP)],
+)
+async def test_the_wait_a_site_asks_for_is_kept_up_to_a_cap(site: Site, header: str, wait: float) -> None:
+    waits: list[float] = []
+    waiting = asyncio.Event()
 
-        def remember(details: stamina.instrumentation.RetryDetails) -> None:
-            waits.append(details.wait_for)
-            waiting.set()
+    def remember(details: stamina.instrumentation.RetryDetails) -> None:
+        waits.append(details.wait_for)
+        waiting.set()
 
-        stamina.instrumentation.set_on_retry_hooks([remember])
-        site.page("/", b"", "503 Unavailable", retry_after=header)
-        with stamina.set_testing(False):
-            async with site.fetcher() as fetcher:
-                fetching = asyncio.create_task(fetcher.get("https://news.example/"))
-                await waiting.wait()
-                fetching.cancel()
-                await asyncio.gather(fetching, return_exceptions=True)
-        assert waits == [pytest.approx(wait)]
+    stamina.instrumentation.set_on_retry_hooks([remember])
+    site.page("/", b"", "503 Unavailable", retry_after=header)
+    with stamina.set_testing(False):
+        async with site.fetcher() as fetcher:
+            fetching = asyncio.create_task(fetcher.get("https://news.example/"))
+            await waiting.wait()
+            fetching.cancel()
+            await asyncio.gather(fetching, return_exceptions=True)
+    assert waits == [pytest.approx(wait)]
 
 
 async def test_robots_are_asked_once_for_a_site_and_obeyed(site: Site) -> None:
@@ -418,31 +404,33 @@ async def test_a_site_whose_robots_cannot_be_read_is_not_read(site: Site) -> Non
     assert site.hits["/a"] == 1
 
 
-async def test_no_more_requests_than_allowed_run_at_once(site: Site) -> None:
-    for concurrency, per_host, most in ((10, 2, 2), (3, 10, 3)):
-        running: set[int] = set()
-        peak = 0
-        arrived, released = asyncio.Semaphore(0), asyncio.Semaphore(0)
+@pytest.mark.parametrize(("concurrency", "per_host", "most"), [(10, 2, 2), (3, 10, 3)])
+async def test_no_more_requests_than_allowed_run_at_once(
+    site: Site, concurrency: int, per_host: int, most: int
+) -> None:
+    running: set[int] = set()
+    peak = 0
+    arrived, released = asyncio.Semaphore(0), asyncio.Semaphore(0)
 
-        async def slow(request: Request) -> None:
-            nonlocal peak
-            running.add(id(request))
-            peak = max(peak, len(running))
-            arrived.release()
-            await released.acquire()
-            running.discard(id(request))
-            await request.answer()
+    async def slow(request: Request) -> None:
+        nonlocal peak
+        running.add(id(request))
+        peak = max(peak, len(running))
+        arrived.release()
+        await released.acquire()
+        running.discard(id(request))
+        await request.answer()
 
-        urls = [f"https://news.example/{number}" for number in range(8)]
-        site.pages = {f"/{number}": slow for number in range(8)}
-        async with site.fetcher(concurrency=concurrency, per_host=per_host) as fetcher:
-            fetching = [asyncio.create_task(fetcher.get(url)) for url in urls]
-            for _ in urls:
-                await arrived.acquire()
-                released.release()
-            pages = await asyncio.gather(*fetching)
-        assert [page.url for page in pages] == urls
-        assert peak <= most
+    urls = [f"https://news.example/{number}" for number in range(8)]
+    site.pages = {f"/{number}": slow for number in range(8)}
+    async with site.fetcher(concurrency=concurrency, per_host=per_host) as fetcher:
+        fetching = [asyncio.create_task(fetcher.get(url)) for url in urls]
+        for _ in urls:
+            await arrived.acquire()
+            released.release()
+        pages = await asyncio.gather(*fetching)
+    assert [page.url for page in pages] == urls
+    assert peak <= most
 
 
 async def test_nothing_is_carried_to_the_next_request(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:

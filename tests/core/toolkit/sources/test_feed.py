@@ -3,8 +3,6 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import pytest
-
 from core.toolkit.sources.feed import MAX_ENTRIES, is_feed, is_json_feed, json_feed, xml_feed
 from core.toolkit.sources.web_page import Document, read_document
 from tests.core.cases import cases_of
@@ -65,18 +63,15 @@ def test_a_feed_is_known_by_its_first_element_whatever_its_type() -> None:
     assert not is_feed(b"<!--" * 1_000, "text/html")
 
 
-@pytest.mark.parametrize(
-    ("kind", "body", "text"),
-    [
+def test_what_only_begins_like_a_feed_is_read_by_its_own_type() -> None:
+    for kind, body, text in (
         ("text", "<rss> is the first element of a feed.", "<rss> is the first element of a feed."),
         ("html", "<feed ><p>How feeds are written.</p>", "How feeds are written."),
         ("xml", "<rss><a/></rss>", "```xml\n<rss><a/></rss>\n```"),
         ("json", '{"items": 3}', '```json\n{"items": 3}\n```'),
-    ],
-)
-def test_what_only_begins_like_a_feed_is_read_by_its_own_type(kind: str, body: str, text: str) -> None:
-    document = Document(body.encode(), "utf-8", URL, kind, may_be_feed=True)
-    assert read_document(document).article.text.strip() == text
+    ):  # fmt: skip
+        document = Document(body.encode(), "utf-8", URL, kind, may_be_feed=True)
+        assert read_document(document).article.text.strip() == text
 
 
 def test_a_long_feed_says_what_is_missing_and_a_damaged_one_keeps_its_entries() -> None:
@@ -100,18 +95,16 @@ def test_entities_that_multiply_are_left_out() -> None:
     assert xml_feed(laughing.replace("<item>", "<title>&l9;</title><item>"), URL) is None
 
 
-@pytest.mark.parametrize("hostile", CASES["entities_are_not_resolved_and_nothing_is_loaded"])
-def test_entities_are_not_resolved_and_nothing_is_loaded(hostile: str) -> None:
-    found = xml_feed(hostile, URL)
-    assert found is not None
-    assert found.text.startswith("- One")
-    assert len(found.text) < 100
-    assert "root:" not in found.text
-    assert "inserted" not in found.text
+def test_entities_are_not_resolved_and_nothing_is_loaded() -> None:
+    for hostile in CASES["entities_are_not_resolved_and_nothing_is_loaded"]:
+        found = xml_feed(hostile, URL)
+        assert found is not None
+        assert found.text.startswith("- One")
+        assert len(found.text) < 100
+        assert "root:" not in found.text
+        assert "inserted" not in found.text
 
 
-@pytest.mark.parametrize(
-    "text", ["", "<rss", "<rss/>", "<html><p>x", "\0", "<a>" * 5_000, "\ud800", "<rss>" * 400]
-)
-def test_what_is_no_feed_is_none(text: str) -> None:
-    assert xml_feed(text, URL) is None
+def test_what_is_no_feed_is_none() -> None:
+    for text in ("", "<rss", "<rss/>", "<html><p>x", "\0", "<a>" * 5_000, "\ud800", "<rss>" * 400):
+        assert xml_feed(text, URL) is None

@@ -2,8 +2,6 @@ from __future__ import annotations
 
 import json
 
-import pytest
-
 from core.toolkit.sources.web_page import ReadPage, read_html
 from tests.core.cases import cases_of
 from tests.core.toolkit_site import SENTENCE, article_html
@@ -40,13 +38,13 @@ def test_a_page_with_an_article_is_asked_for_nothing_else() -> None:
 ARTICLE = CASES["article"]
 
 
-@pytest.mark.parametrize("wrapped", ["{}", "<!--\n{}\n-->", "{};"])
-def test_a_text_that_only_linked_data_has_is_read(wrapped: str) -> None:
-    source = wrapped.format(json.dumps(ARTICLE))
-    found = read(page(f"<script type='application/ld+json'>{source}</script>", "<div id=root></div>"))
-    assert (found.article.text.strip(), found.obstacle) == (BODY.strip(), None)
-    assert (found.article.author, found.article.date) == ("Ada Example; Bo Example", "2026-03-11")
-    assert found.article.title in {"A headline", "Chip story"}
+def test_a_text_that_only_linked_data_has_is_read() -> None:
+    for wrapped in ("{}", "<!--\n{}\n-->", "{};"):
+        source = wrapped.format(json.dumps(ARTICLE))
+        found = read(page(f"<script type='application/ld+json'>{source}</script>", "<div id=root></div>"))
+        assert (found.article.text.strip(), found.obstacle) == (BODY.strip(), None)
+        assert (found.article.author, found.article.date) == ("Ada Example; Bo Example", "2026-03-11")
+        assert found.article.title in {"A headline", "Chip story"}
 
 
 def test_descriptions_of_linked_data_are_read() -> None:
@@ -60,15 +58,13 @@ SAID = "All of this is nonsense, as I have said here so often that I could write
 SHORT = "The maker of the part says that it doubles the bandwidth of the memory at the same power."
 
 
-@pytest.mark.parametrize(
-    "kind", ["Organization", "WebSite", ["Person"], "https://schema.org/Comment", "Review"]
-)
-def test_texts_of_the_site_and_of_readers_are_not_the_text_of_the_page(kind: object) -> None:
-    other = {"@type": kind, "author": {"name": "troll42"}, "text": SAID, "description": SAID}
-    assert read(page(script(other), "<div id=root></div>")).obstacle == "javascript"
-    with_article = [{"@type": "NewsArticle", "headline": "A headline", "description": SHORT}, other]
-    found = read(page(script({"@graph": with_article}), "<div id=root></div>")).article
-    assert (found.text, found.author) == (SHORT, None)
+def test_texts_of_the_site_and_of_readers_are_not_the_text_of_the_page() -> None:
+    for kind in ("Organization", "WebSite", ["Person"], "https://schema.org/Comment", "Review"):
+        other = {"@type": kind, "author": {"name": "troll42"}, "text": SAID, "description": SAID}
+        assert read(page(script(other), "<div id=root></div>")).obstacle == "javascript"
+        with_article = [{"@type": "NewsArticle", "headline": "A headline", "description": SHORT}, other]
+        found = read(page(script({"@graph": with_article}), "<div id=root></div>")).article
+        assert (found.text, found.author) == (SHORT, None)
 
 
 def test_the_text_that_a_page_shows_is_kept() -> None:
@@ -102,20 +98,17 @@ def test_parts_of_the_site_are_known_by_whole_words_of_their_names() -> None:
 STATE = CASES["state"]
 
 
-@pytest.mark.parametrize(
-    "head",
-    [
+def test_a_text_that_only_the_state_of_scripts_has_is_read() -> None:
+    for head in (
         script(STATE, "application/json", id="__NEXT_DATA__"),
         script(STATE, "application/json") + '<script src="https://www.google.com/recaptcha/api.js"></script>',
         f"<script>window.__INITIAL_STATE__ = {json.dumps(STATE)}; start()</script>",
-    ],
-)
-def test_a_text_that_only_the_state_of_scripts_has_is_read(head: str) -> None:
-    found = read(page(head, "<div id=__next></div><script>start()</script>"))
-    assert (found.article.text, found.article.author, found.article.date) == (
-        BODY.strip(), "Ada", "2026-03-11",
-    )  # fmt: skip
-    assert found.obstacle is None
+    ):  # fmt: skip
+        found = read(page(head, "<div id=__next></div><script>start()</script>"))
+        assert (found.article.text, found.article.author, found.article.date) == (
+            BODY.strip(), "Ada", "2026-03-11",
+        )  # fmt: skip
+        assert found.obstacle is None
 
 
 def test_the_state_of_scripts_is_not_the_text_of_a_short_page() -> None:
@@ -142,22 +135,30 @@ def test_sentences_of_a_flat_state_are_read_in_their_order() -> None:
     assert text == f"First: {BODY}".strip() + "\n\n" + f"Second: {BODY}".strip()
 
 
-@pytest.mark.parametrize(
-    "source", ["", "{", "[" * 100_000, '{"a":' * 5_000 + "1", "null", '"text"', '{"articleBody": 3}', "NaN"]
-)
-def test_data_that_is_none_is_skipped(source: str) -> None:
-    found = read(
-        page(f'<script type="application/ld+json">{source}</script><script type="application/json">{source}')
-    )
-    assert found.obstacle == "javascript"
+def test_data_that_is_none_is_skipped() -> None:
+    for source in (
+        "",
+        "{",
+        "[" * 100_000,
+        '{"a":' * 5_000 + "1",
+        "null",
+        '"text"',
+        '{"articleBody": 3}',
+        "NaN",
+    ):
+        found = read(
+            page(
+                f'<script type="application/ld+json">{source}</script><script type="application/json">{source}'
+            )
+        )
+        assert found.obstacle == "javascript"
 
 
 CAPTCHA = '<script src="https://www.google.com/recaptcha/api.js"></script>'
 
 
-@pytest.mark.parametrize(
-    ("html", "reason"),
-    [
+def test_a_page_without_its_text_has_a_reason() -> None:
+    for html, reason in (
         *CASES["a_page_without_its_text_has_a_reason"],
         (
             page(
@@ -167,15 +168,12 @@ CAPTCHA = '<script src="https://www.google.com/recaptcha/api.js"></script>'
             ),
             "bot_check",
         ),
-    ],
-)
-def test_a_page_without_its_text_has_a_reason(html: str, reason: str) -> None:
-    assert read(html).obstacle == reason
+    ):  # fmt: skip
+        assert read(html).obstacle == reason
 
 
-@pytest.mark.parametrize(
-    "html",
-    [
+def test_a_page_with_a_text_is_read_whatever_it_mentions() -> None:
+    for html in (
         page(body="<p>Closed on Mondays. Otherwise open from nine to five.</p>"),
         page(body=f"<p>{SENTENCE * 2}</p><p>Log in</p><input type=password><p>We use cookies. Accept all</p>"
          "<p>The map needs JavaScript.</p>"),
@@ -187,17 +185,15 @@ def test_a_page_without_its_text_has_a_reason(html: str, reason: str) -> None:
         page(body=f"<article><h1>How to enable JavaScript</h1><p>{BODY * 3}</p></article>"),
         page(script({"isAccessibleForFree": False}),
          f"<article><p>{BODY}</p><p>Subscribe to read on.</p></article>"),
-    ],
-)  # fmt: skip
-def test_a_page_with_a_text_is_read_whatever_it_mentions(html: str) -> None:
-    found = read(html)
-    assert found.obstacle is None
-    assert found.article.text.strip()
+    ):  # fmt: skip
+        found = read(html)
+        assert found.obstacle is None
+        assert found.article.text.strip()
 
 
-@pytest.mark.parametrize(("head", "body", "version"), CASES["another_version_is_found"])
-def test_another_version_is_found(head: str, body: str, version: str | None) -> None:
-    assert read(page(head, body)).version == version
+def test_another_version_is_found() -> None:
+    for head, body, version in CASES["another_version_is_found"]:
+        assert read(page(head, body)).version == version
 
 
 def test_frames_lead_to_the_last_one() -> None:
