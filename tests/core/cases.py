@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 
-def cases_of(test: str) -> dict[str, list[Any]]:
+def cases_of(test: str) -> dict[str, Any]:
     """The tables of a test file, which is given as `__file__`."""
-    tables: dict[str, list[Any]] = json.loads(Path(test).with_suffix(".json").read_text("utf-8"))
+    tables: dict[str, Any] = json.loads(Path(test).with_suffix(".json").read_text("utf-8"))
     return tables

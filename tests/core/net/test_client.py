@@ -153,6 +153,7 @@ async def test_an_allowed_private_place_is_dialled_by_name_and_port_only(site: S
 
 async def test_refused_before_any_connection(site: Site) -> None:
     refused = CASES["refused_before_any_connection.refused"]
+    refused["well-formed"].append("http://" + "a" * 5000)
     async with site.fetcher(robots=True) as fetcher:
         for reason, urls in refused.items():
             for url in urls:
