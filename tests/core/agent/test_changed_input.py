@@ -1,10 +1,12 @@
 from __future__ import annotations
 
+from typing import Any
+
 from core.agent.permissions.changed_input import changes_in
 
 
 def test_every_change_is_shown_at_its_place() -> None:
-    for before, changed, lines in (
+    cases: tuple[tuple[dict[str, Any], dict[str, Any], list[str]], ...] = (
         ({"to": "a", "cc": "b"}, {"to": "", "n": 1}, ['to: a → ""', "cc: removed", "n: added 1"]),
         # The arguments of a tool that runs others are deeper.
         (
@@ -22,5 +24,6 @@ def test_every_change_is_shown_at_its_place() -> None:
         ),
         ({"body": "a" * 300}, {"body": "a" * 301}, [f"body: …{'a' * 30} → …{'a' * 31}"]),
         ({"a": 1}, {"a": 1}, []),
-    ):  # fmt: skip
+    )  # fmt: skip
+    for before, changed, lines in cases:
         assert changes_in(changed, before) == lines

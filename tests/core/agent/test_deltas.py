@@ -32,13 +32,14 @@ def test_pieces_of_one_text_become_one_message() -> None:
 
 
 def test_what_does_not_continue_a_text_stays_where_it_is() -> None:
-    for other in (
+    others: tuple[dict[str, Any], ...] = (
         piece("b", index=1), piece("b", of="toolu_1"), piece("b", thought=True), stop(),
         {"type": "control_request"},
         {"type": "stream_event", "event": {"type": "content_block_delta", "index": 0, "delta": {"type": []}}},
         {"type": "stream_event", "event": {"type": "content_block_delta", "index": 0, "delta": None}},
         {"type": "stream_event", "event": {"type": "ping"}},
-    ):  # fmt: skip
+    )  # fmt: skip
+    for other in others:
         assert list(join_deltas([piece("a"), other, piece("c")])) == [piece("a"), other, piece("c")]
 
 

@@ -60,13 +60,14 @@ def test_a_connection_is_explained_when_the_agent_logs_the_cause_later(tmp_path:
 
 
 def test_nothing_else_in_the_log_counts(tmp_path: Path) -> None:
-    for entries in (
+    logs: tuple[list[object], ...] = (
         # Of an earlier call, of another kind, and damaged.
         [CALL, {"error": TOO_LONG}, CLOSED, CALL],
         [CALL, {"error": "Server stderr: Traceback"}],
         [STARTS, {"error": "Server stderr: of an earlier start"}, STARTS],
         [CALL, ["error", TOO_LONG], {"error": [TOO_LONG]}, "error"],
-    ):  # fmt: skip
+    )  # fmt: skip
+    for entries in logs:
         write(tmp_path, *entries)
         assert ServerLogs(tmp_path).cause_of("my_files", "Connection closed") is None
         assert ServerLogs(tmp_path / "elsewhere").cause_of("my_files", "Connection closed") is None

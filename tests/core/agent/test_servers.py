@@ -411,7 +411,7 @@ async def test_a_server_that_fails_to_start_is_reported_once_and_with_its_error(
 def test_nothing_new_is_not_reported_and_what_an_agent_should_never_say_does_no_harm() -> None:
     states = ServerStates()
     failed = {"name": "a", "status": "failed", "error": "401"}
-    for listed, reports in (
+    lists: tuple[tuple[list[Any], int], ...] = (
         ([], 0),
         ([{"name": "a", "status": "connected", "tools": TOOLS}], 1),
         # The agent's first message has no tools and no errors: what is known of them is kept.
@@ -419,7 +419,8 @@ def test_nothing_new_is_not_reported_and_what_an_agent_should_never_say_does_no_
         ([failed], 1),
         ([{"name": "a", "status": "failed"}], 0),
         ([], 0),
-    ):
+    )
+    for listed, reports in lists:
         assert len(list(states.report_update(listed))) == reports, listed
     odd: list[Any] = [
         None, 7, "a", {}, {"name": 3}, {"name": "\x1b[2Jx", "status": None, "tools": "many", "error": 5},

@@ -119,12 +119,13 @@ def test_variables_are_filled_in_and_are_secrets(tmp_path: Path) -> None:
 
 def test_a_variable_that_is_not_set_and_a_program_that_is_not_there_are_named(tmp_path: Path) -> None:
     (tmp_path / "serve").touch()
-    for how, problem in (
+    cases: tuple[tuple[dict[str, Any], str], ...] = (
         ({"command": "x", "args": ["${NOTES_KEY}"]}, r"notes in .*\.mcp\.json needs the variable NOTES_KEY"),
         ({"command": "no-such-program"}, "there is no program no-such-program: install it"),
         ({"command": "./no-such-program"}, "there is no program ./no-such-program: install it"),
         ({"command": "./serve"}, r"the file \./serve is not executable: make it executable"),
-    ):
+    )
+    for how, problem in cases:
         with pytest.raises(ConnectionFailed, match=problem):
             connection_to(server(tmp_path, **how), {"PATH": os.defpath}, tmp_path)
 

@@ -38,7 +38,7 @@ def test_an_address_is_written_as_the_api_wants_it() -> None:
 
 
 def test_a_wrong_entry_is_reported_with_its_field() -> None:
-    for way, given, field in (
+    entries: tuple[tuple[SetupMethod, SetupInput, str], ...] = (
         ("anthropic", SetupInput(), "key"),
         ("anthropic", SetupInput(key="s3cret"), "key"),
         ("anthropic", SetupInput(key="schlüssel-mit-umlaut"), "key"),
@@ -49,7 +49,8 @@ def test_a_wrong_entry_is_reported_with_its_field() -> None:
         ("server", SetupInput(address="ftp://x"), "address"),
         ("server", SetupInput(address="http://"), "address"),
         ("server", SetupInput(address="http://x", model="m" * 300), "model"),
-    ):  # fmt: skip
+    )  # fmt: skip
+    for way, given, field in entries:
         wrong = find_input_error(way, given)
         assert wrong is not None
         assert wrong[0] == field
