@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import socket
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
@@ -24,6 +23,7 @@ from core.demo.pace import Pace
 from core.demo.playbook import load_library
 from core.demo.press.articles import load_catalogue
 from core.settings.model import Settings
+from tests.waiting import PATIENCE, wait_until
 
 __all__ = ["KEY", "Fault", "StandIn", "stand_in"]
 
@@ -117,10 +117,9 @@ def stand_in(recorded: dict[str, bytes] | None = None) -> Iterator[StandIn]:
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
     thread.start()
     try:
-        while not server.started:
-            time.sleep(0.01)
+        wait_until(lambda: server.started)
         yield here
     finally:
         server.should_exit = True
-        thread.join(10)
+        thread.join(PATIENCE)
         listener.close()

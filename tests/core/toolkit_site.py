@@ -50,7 +50,6 @@ class Site:
     heads: list[str] = field(default_factory=list)
     open_now: int = 0
     most_open: int = 0
-    closing: asyncio.Event = field(default_factory=asyncio.Event)
     pages: dict[str, tuple[int, str, bytes]] = field(default_factory=lambda: dict(PAGES))
     headers: dict[str, str] = field(default_factory=dict)
 
@@ -79,8 +78,6 @@ async def running_site() -> AsyncIterator[Site]:
             site.heads.append(head.decode().lower())
             site.open_now += path != "/robots.txt"
             site.most_open = max(site.most_open, site.open_now)
-            if path == "/hang":
-                await site.closing.wait()
             status, kind, body, extra = _answer(site, path)
             writer.write(
                 f"HTTP/1.1 {status} X\r\nContent-Type: {kind}\r\nContent-Length: {len(body)}\r\n"
@@ -100,6 +97,5 @@ async def running_site() -> AsyncIterator[Site]:
     try:
         yield site
     finally:
-        site.closing.set()
         server.close()
         await server.wait_closed()

@@ -32,6 +32,8 @@ class AccountPoll:
         spawn: starts background work.
         service: returns the function that asks, once there is one; None if there is no such service.
         connected: called once, when an inactive account has become active.
+        clock: gives the time in seconds.
+        sleep: waits for some seconds of that clock.
     """
 
     def __init__(
@@ -40,12 +42,14 @@ class AccountPoll:
         service: Callable[[], IsConnected | None],
         connected: Callable[[], None],
         *,
-        often: float | None = None,
+        clock: Callable[[], float] = time.monotonic,
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
         self._spawn = spawn
         self._service = service
         self._connected = connected
-        self._often = OFTEN_SECONDS if often is None else often
+        self._clock = clock
+        self._sleep = sleep
         self._handle: Handle | None = None
 
     def start(self, event: AuthRequired) -> None:
@@ -62,7 +66,7 @@ class AccountPoll:
             handle.cancel()
 
     async def _follow(self, toolkit: str, is_connected: IsConnected) -> None:
-        started = time.monotonic()
+        started = self._clock()
         # An account that is already active is not the one that the link is for.
         was_active: bool | None = None
         while was_active is not True:
@@ -76,8 +80,8 @@ class AccountPoll:
                     self._connected()
                     return
                 was_active = active
-            past = time.monotonic() - started > OFTEN_FOR_SECONDS
-            await asyncio.sleep(SELDOM_SECONDS if past else self._often)
+            past = self._clock() - started > OFTEN_FOR_SECONDS
+            await self._sleep(SELDOM_SECONDS if past else OFTEN_SECONDS)
 
 
 AuthOutcome = Literal["completed", "cancelled", "expired", "unattended"]

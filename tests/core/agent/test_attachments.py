@@ -131,11 +131,8 @@ def test_pictures_are_sent_as_they_are_or_within_the_limits(monkeypatch: pytest.
     for kind in ("PNG", "JPEG", "GIF", "WEBP"):
         data = picture(kind, (30, 20))
         assert prepare(data) == {
-            "media_type": f"image/{kind.lower()}",
-            "data": data,
-            "width": 30,
-            "height": 20,
-        }
+            "media_type": f"image/{kind.lower()}", "data": data, "width": 30, "height": 20,
+        }  # fmt: skip
         assert is_media(data[:16])
     noise = io.BytesIO()
     Image.effect_noise((200, 200), 90).convert("RGBA").save(noise, "PNG")
@@ -164,7 +161,7 @@ def test_what_the_model_would_refuse_is_not_sent() -> None:
         prepare(picture("PNG", (300, 200))[:-40])
 
 
-async def test_only_files_of_the_session_are_sent(
+async def test_only_own_files_are_sent(
     workspace: Workspace, attachments: Attachments, tmp_path: Path
 ) -> None:
     outside = tmp_path / "outside.png"
@@ -178,9 +175,7 @@ async def test_only_files_of_the_session_are_sent(
     assert await attachments.of("nothing is named") == ()
 
 
-async def test_what_cannot_be_sent_is_named_with_the_reason(
-    workspace: Workspace, attachments: Attachments
-) -> None:
+async def test_what_cannot_be_sent_is_named_with_why(workspace: Workspace, attachments: Attachments) -> None:
     workspace.write("torn.png", b"\x89PNG\r\n\x1a\n torn")
     workspace.write("bomb.png", bomb(60_000, 60_000))
     workspace.write("fine.png", picture("PNG", (3, 2)))
@@ -204,26 +199,19 @@ async def test_what_cannot_be_sent_is_named_with_the_reason(
     attachments.close()
 
 
-@pytest.mark.parametrize(
-    "path",
-    [
-        "/etc/passwd",
-        "~/.pgpass",
-        "../a",
-        "a/../../b",
-        '"/etc/passwd"',
-        '" /etc/passwd"',
-        '"a b/../../c"',
-        '"~/a"',
-    ],
-)
-def test_a_file_elsewhere_is_no_longer_named(path: str) -> None:
-    for before in ("", "Read ", "\ufeff", "(", "x\u00a0"):
-        assert without_mentions_elsewhere(f"{before}@{path} now") == f"{before}@ {path} now"
-
-
-@pytest.mark.parametrize(
-    "text", ["@notes.md", '@"my notes.md"', "a@b.example", "@desk:res://1", "Wait... @ann", "@./x.md", ""]
-)
-def test_other_names_stay(text: str) -> None:
-    assert without_mentions_elsewhere(text) == text
+def test_a_file_elsewhere_is_no_longer_named_and_other_names_stay() -> None:
+    for path in (
+        "/etc/passwd", "~/.pgpass", "../a", "a/../../b", '"/etc/passwd"', '" /etc/passwd"', '"a b/../../c"', '"~/a"',
+    ):  # fmt: skip
+        for before in ("", "Read ", "\ufeff", "(", "x\u00a0"):
+            assert without_mentions_elsewhere(f"{before}@{path} now") == f"{before}@ {path} now"
+    for text in (
+        "@notes.md",
+        '@"my notes.md"',
+        "a@b.example",
+        "@desk:res://1",
+        "Wait... @ann",
+        "@./x.md",
+        "",
+    ):
+        assert without_mentions_elsewhere(text) == text

@@ -9,6 +9,7 @@ from core.agent.connection import AgentConnection
 from core.agent.loop import AgentLoop
 from core.concurrency.spawn import spawn_task
 from core.errors import AgentUnavailable
+from tests.waiting import run_ready
 
 
 class Loop:
@@ -51,11 +52,7 @@ class Bench:
         self.over = False
         self.died: list[Exception] = []
         self.agent = AgentConnection(
-            self.connect,
-            spawn_task,
-            terms=lambda: self.terms,
-            over=lambda: self.over,
-            died=self.died.append,
+            self.connect, spawn_task, terms=lambda: self.terms, over=lambda: self.over, died=self.died.append
         )
 
     async def connect(self) -> AgentLoop:
@@ -64,7 +61,7 @@ class Bench:
             await self.may.wait()
         finally:
             # It has something to put away.
-            await asyncio.sleep(0.01)
+            await run_ready()
         loop = Loop()
         self.made.append(loop)
         return cast("AgentLoop", loop)
@@ -93,7 +90,7 @@ async def test_two_that_ask_at_once_get_one_agent() -> None:
 async def test_one_that_died_is_reported_and_replaced() -> None:
     bench = Bench()
     await bench.agent.connect()
-    await asyncio.sleep(0)
+    await run_ready()
     bench.made[0].die()
     await asyncio.wait(others())
     assert [str(error) for error in bench.died] == ["it died"]

@@ -7,31 +7,22 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
-
 from core.agent.environment import PrivateFolder, cli_environment, make_private
 from core.agent.options import own_environment, tool_search
 from core.settings.model import Settings
 
 
-def test_the_agent_sees_nothing_it_was_not_given() -> None:
+def test_the_agent_sees_nothing_it_was_not_given_and_of_a_cloud_only_when_it_is_switched_on() -> None:
     ours = {"PATH": "/bin", "COMPOSIO_API_KEY": "ak_secret", "LOGFIRE_TOKEN": "t", "ANTHROPIC_API_KEY": "old"}
-    seen = cli_environment(ours, {"ANTHROPIC_API_KEY": "sk-given"})
-    merged = ours | seen
-    assert merged["PATH"] == "/bin"
-    assert merged["COMPOSIO_API_KEY"] == ""
-    assert merged["LOGFIRE_TOKEN"] == ""
-    assert merged["ANTHROPIC_API_KEY"] == "sk-given"
+    aws = {"AWS_SECRET_ACCESS_KEY": "x"}
+    merged = ours | aws | cli_environment(ours | aws, {"ANTHROPIC_API_KEY": "sk-given"})
+    blank = dict.fromkeys((*aws, "COMPOSIO_API_KEY", "LOGFIRE_TOKEN"), "")
+    given = blank | {"PATH": "/bin", "ANTHROPIC_API_KEY": "sk-given"}
+    assert {name: merged[name] for name in given} == given
+    assert "AWS_SECRET_ACCESS_KEY" not in cli_environment(aws | {"CLAUDE_CODE_USE_BEDROCK": "1"}, {})
 
 
-def test_cloud_credentials_pass_only_when_that_cloud_is_switched_on() -> None:
-    ours = {"AWS_SECRET_ACCESS_KEY": "x"}
-    assert cli_environment(ours, {})["AWS_SECRET_ACCESS_KEY"] == ""
-    on = cli_environment(ours | {"CLAUDE_CODE_USE_BEDROCK": "1"}, {})
-    assert "AWS_SECRET_ACCESS_KEY" not in on
-
-
-def test_servers_are_written_where_only_this_user_can_read_them() -> None:
+def test_servers_are_written_where_only_this_user_can_read_them(tmp_path: Path) -> None:
     folder = PrivateFolder()
     try:
         servers = {"composio": {"type": "http", "url": "http://127.0.0.1/", "headers": {"x-api-key": "k"}}}
@@ -42,6 +33,11 @@ def test_servers_are_written_where_only_this_user_can_read_them() -> None:
     finally:
         folder.remove()
     assert not folder.path.exists()
+    # So is the folder of the agent's conversations.
+    home = tmp_path / "state" / "agent"
+    home.mkdir(parents=True, mode=0o755)
+    make_private(home)
+    assert stat.S_IMODE(home.stat().st_mode) == 0o700
 
 
 def test_folders_of_processes_that_were_killed_are_removed(tmp_path: Path) -> None:
@@ -69,23 +65,11 @@ def test_a_login_kept_elsewhere_is_looked_for_there(tmp_path: Path) -> None:
     assert "CLAUDE_CONFIG_DIR" not in own_environment(usual, None, private)
 
 
-@pytest.mark.parametrize(
-    ("settings", "environ", "mode"),
-    [
+def test_tools_are_searched_only_with_the_service_that_knows_that() -> None:
+    for settings, environ, mode in (
         (Settings(), {}, "auto:1"),
         (Settings(context_window=200_000), {}, "auto:5"),
         (Settings(base_url="http://127.0.0.1:9"), {}, "false"),
         (Settings(), {"CLAUDE_CODE_USE_VERTEX": "1"}, "false"),
-    ],
-)
-def test_tools_are_searched_only_with_the_service_that_knows_that(
-    settings: Settings, environ: dict[str, str], mode: str
-) -> None:
-    assert tool_search(settings, environ) == mode
-
-
-def test_the_folder_of_the_agents_conversations_is_for_its_user_alone(tmp_path: Path) -> None:
-    home = tmp_path / "state" / "agent"
-    home.mkdir(parents=True, mode=0o755)
-    make_private(home)
-    assert stat.S_IMODE(home.stat().st_mode) == 0o700
+    ):  # fmt: skip
+        assert tool_search(settings, environ) == mode

@@ -25,6 +25,9 @@ from core.events.types import Event, PermissionAsked
 from core.pipelines import Pipelines
 from core.redaction.redactor import Redactor
 from core.storage.workspace import Workspace
+from tests.core.cases import cases_of
+
+CASES = cases_of(__file__)
 
 STARTED = datetime(2026, 11, 24, tzinfo=UTC)
 MULTI = "mcp__composio__COMPOSIO_MULTI_EXECUTE_TOOL"
@@ -64,33 +67,10 @@ class NoteLedger:
         self.finished.append((tool_use_id, ok, result))
 
 
-@pytest.mark.parametrize(
-    ("tool", "given", "expected"),
-    [
-        ("Bash", {"command": "ls"}, ["Bash"]),
-        ("Read", {"file_path": "a"}, []),
-        ("Write", {"file_path": "a", "content": "b"}, []),
-        ("WebFetch", {"url": "https://example.com"}, []),
-        ("AskUserQuestion", {"questions": []}, []),
-        ("mcp__local_toolkit__write_local_file", {"path": "a"}, []),
-        ("mcp__local_toolkit__workbench_upload", {"path": "a"}, ["mcp__local_toolkit__workbench_upload"]),
-        ("mcp__web_reader__webReader", {"url": "https://example.com"}, []),
-        ("mcp__notes__take_note", {"text": "a"}, ["mcp__notes__take_note"]),
-        ("mcp__notes__list_notes", {}, []),
-        ("mcp__composio__COMPOSIO_SEARCH_TOOLS", {"queries": []}, []),
-        ("ReadMcpResourceTool", {"server": "notes", "uri": "notes://list"}, []),
-        (MULTI, {"tools": [{"tool_slug": "COMPOSIO_SEARCH_NEWS", "arguments": {"q": "a"}}]}, []),
-        (
-            MULTI,
-            {"tools": [{"tool_slug": "SERPAPI_SEARCH"}, {"tool_slug": "GMAIL_SEND_EMAIL", "arguments": {}}]},
-            ["mcp__composio__GMAIL_SEND_EMAIL"],
-        ),
-        (MULTI, {"tools": "?"}, [MULTI]),
-    ],
-)
-def test_what_acts_outside_is_recorded(tool: str, given: dict[str, Any], expected: list[str]) -> None:
-    found = acting(tool, given, lambda server, name: (server, name) == ("notes", "list_notes"))
-    assert [action.tool for action in found] == expected
+def test_what_acts_outside_is_recorded() -> None:
+    for tool, given, expected in CASES["what_acts_outside_is_recorded"]:
+        found = acting(tool, given, lambda server, name: (server, name) == ("notes", "list_notes"))
+        assert [action.tool for action in found] == expected, tool
 
 
 def test_equal_actions_have_equal_keys_whatever_their_order_and_folder() -> None:
@@ -224,49 +204,38 @@ async def test_a_wrapper_names_the_action_that_ran_already(workspace: Workspace)
     assert (await hooked.before(MULTI, {"tools": both["tools"][1:]}))[0] == "allow"
 
 
-async def test_a_call_that_cannot_be_recorded_does_not_run(workspace: Workspace) -> None:
-    hooked = Hooked(workspace, "take_note")
-    hooked.ledger.refusal = "This was not run: no database."
-    assert await hooked.before("mcp__notes__take_note", {}) == ("deny", "This was not run: no database.")
-    assert (await hooked.before("Read", {"file_path": "a.md"}))[0] == "allow"
+async def test_what_a_person_allowed_is_recorded_with_its_final_arguments(workspace: Workspace) -> None:
+    # What cannot be recorded does not run, whoever allowed it.
+    for refusal in ("", "This was not run: no database."):
+        hooked = Hooked(workspace)
+        assert (await hooked.before("mcp__notes__take_note", {"text": "milk"}))[0] == "ask"
+        hooked.ledger.refusal = refusal
 
+        def answer(event: Event, gate: PermissionGate = hooked.gate) -> Event:
+            if isinstance(event, PermissionAsked):
+                reply = PermissionReply(True, input={"text": "bread"})
+                asyncio.get_running_loop().call_soon(gate.answer, event.request_id, reply)
+            return event
 
-@pytest.mark.parametrize("refusal", ["", "This was not run: no database."])
-async def test_what_a_person_allowed_is_recorded_with_the_arguments_with_which_it_runs(
-    workspace: Workspace, refusal: str
-) -> None:
-    hooked = Hooked(workspace)
-    assert (await hooked.before("mcp__notes__take_note", {"text": "milk"}))[0] == "ask"
-    hooked.ledger.refusal = refusal
-
-    def answer(event: Event) -> Event:
-        if isinstance(event, PermissionAsked):
-            reply = PermissionReply(True, input={"text": "bread"})
-            asyncio.get_running_loop().call_soon(hooked.gate.answer, event.request_id, reply)
-        return event
-
-    hooked.gate._publish = answer
-    context: Any = SimpleNamespace(tool_use_id="t1")
-    result = await hooked.hooks.may_use("mcp__notes__take_note", {"text": "milk"}, context)
-    if refusal:
-        assert result.behavior == "deny"
-        assert result.message == refusal
-        assert hooked.gate.denial_of("t1") == refusal
-        return
-    assert result.behavior == "allow"
-    assert result.updated_input == {"text": "bread"}
-    assert list(hooked.ledger.begun[0]) == [key_of(Action("mcp__notes__take_note", {"text": "bread"}))]
+        hooked.gate._publish = answer
+        context: Any = SimpleNamespace(tool_use_id="t1")
+        result = await hooked.hooks.may_use("mcp__notes__take_note", {"text": "milk"}, context)
+        if refusal:
+            assert (result.behavior, result.message) == ("deny", refusal)
+            assert hooked.gate.denial_of("t1") == refusal
+            assert (await Hooked(workspace, "take_note").before("Read", {"file_path": "a.md"}))[0] == "allow"
+            allowed = Hooked(workspace, "take_note")
+            allowed.ledger.refusal = refusal
+            assert await allowed.before("mcp__notes__take_note", {}) == ("deny", refusal)
+        else:
+            assert (result.behavior, result.updated_input) == ("allow", {"text": "bread"})
+            begun = [key_of(Action("mcp__notes__take_note", {"text": "bread"}))]
+            assert list(hooked.ledger.begun[0]) == begun
 
 
 def test_a_server_declares_which_of_its_tools_only_read() -> None:
     states = ServerStates()
-    tools = [
-        {"name": "list_notes", "annotations": {"readOnly": True}},
-        {"name": "take_note", "annotations": {"readOnly": "true"}},
-        {"name": 5, "annotations": {"readOnly": True}},
-        "odd",
-        {"name": "crash", "annotations": []},
-    ]
+    tools = CASES["a_server_declares_which_of_its_tools_only_read.tools"]
     states.update([{"name": "notes", "status": "connected", "tools": tools}])
     assert states.is_read_only("notes", "list_notes")
     # The list at the beginning of a query has no tools.

@@ -44,6 +44,7 @@ from core.provider.models import Models
 from core.redaction.redactor import Redactor
 from core.settings.model import Settings
 from core.storage.workspace import Workspace
+from tests.waiting import PATIENCE
 
 RECORDED = Path(__file__).with_name("recorded_messages.jsonl")
 """A real query: two calls, a sub-agent with a call of its own, and an answer."""
@@ -131,7 +132,7 @@ async def replayed(
     loop._client = cast("AgentClient", Recording(lines, translator.malformed))
     reading = asyncio.create_task(loop.read())
     try:
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(PATIENCE):
             return await loop.run("q1", "a query", simple=False, model=None), events
     except AgentUnavailable as error:
         return error, events
@@ -225,30 +226,25 @@ def damaged(draw: st.DrawFn) -> list[Any]:
                 line = lines_of([sequence[at]])[0]
                 sequence[at] = line[: draw(st.integers(0, len(line)))]
             case _:
-                sequence.insert(
-                    to,
-                    draw(st.sampled_from(["garbage", "{", "null", "[1]", "{}", '{"type": 1}', "[" * 99_999])),
-                )
+                sequence.insert(to, draw(GARBAGE))
     return sequence
 
 
 @given(sequence=damaged())
-def test_whatever_comes_a_query_ends_once_and_each_call_once(
-    sequence: list[Any], workspace: Workspace
-) -> None:
+def test_whatever_comes_queries_and_calls_end_once(sequence: list[Any], workspace: Workspace) -> None:
     run(sequence, workspace)
 
 
-@pytest.mark.parametrize("figure", [True, -1, 2**70, 1.5, "1", None])
-def test_damaged_figures_of_tokens_and_costs_are_left_out(workspace: Workspace, figure: Any) -> None:
-    sequence: list[Any] = copy.deepcopy(SEQUENCE)
-    for index, path in PLACES:
-        holder = sequence[index]
-        for key in path[:-1]:
-            holder = holder[key]
-        if re.search("(?i)tokens|cost", str(path[-1])) and isinstance(holder[path[-1]], int | float):
-            holder[path[-1]] = figure
-    run(sequence, workspace)
+def test_damaged_figures_of_tokens_and_costs_are_left_out(workspace: Workspace) -> None:
+    for figure in (True, -1, 2**70, 1.5, "1", None):
+        sequence: list[Any] = copy.deepcopy(SEQUENCE)
+        for index, path in PLACES:
+            holder = sequence[index]
+            for key in path[:-1]:
+                holder = holder[key]
+            if re.search("(?i)tokens|cost", str(path[-1])) and isinstance(holder[path[-1]], int | float):
+                holder[path[-1]] = figure
+        run(sequence, workspace)
 
 
 def changed(change: Any) -> list[Any]:
@@ -287,7 +283,7 @@ def test_a_call_without_a_name_is_kept(workspace: Workspace) -> None:
     assert "run.log" in report
 
 
-def test_a_result_before_its_call_is_kept(workspace: Workspace) -> None:
+def test_an_early_result_is_kept_and_lone_and_second_ones_are_counted(workspace: Workspace) -> None:
     def early(sequence: list[Any]) -> None:
         sequence.insert(position(sequence, "tool_use"), sequence.pop(position(sequence, "tool_result")))
 
@@ -295,8 +291,6 @@ def test_a_result_before_its_call_is_kept(workspace: Workspace) -> None:
     assert reports(events) == []
     assert [event.status for event in events if isinstance(event, ToolCallFinished)][:2] == ["success"] * 2
 
-
-def test_a_result_without_a_call_and_a_second_one_are_counted(workspace: Workspace) -> None:
     def more(sequence: list[Any]) -> None:
         at = position(sequence, "tool_result")
         other = copy.deepcopy(sequence[at])
@@ -334,50 +328,31 @@ def test_calls_that_are_numbered_from_the_beginning_again_are_kept_apart(workspa
     assert all(event.status != "cancelled" for event in events if isinstance(event, ToolCallFinished))
 
 
-def test_a_torn_result_ends_the_query(workspace: Workspace) -> None:
-    def tear(sequence: list[Any]) -> None:
+def test_an_end_with_an_error_has_a_reason(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+    overloaded = {"error": "overloaded", "error_status": 529}
+    for retry, last_line, is_torn, reason in (
+        (overloaded, "", False, "the model's service is overloaded"),
+        (None, "out of memory", False, "out of memory"),
+        (None, "", False, "it gave no reason"),
+        (None, "", True, "it gave no reason"),
+    ):
+        monkeypatch.setattr(Recording, "last_line", last_line)
+        sequence: list[Any] = copy.deepcopy(SEQUENCE)
         at = next(index for index, each in enumerate(sequence) if each["type"] == "result")
-        sequence[at] = json.dumps(sequence[at])[:200]
-
-    ended, _ = run(changed(tear), workspace)
-    assert isinstance(ended, TurnOutcome)
-    assert (ended.status, ended.text) == ("error", "It is done.")
-    assert ended.error == "the agent ended the query with an error: it gave no reason"
-
-
-@pytest.mark.parametrize(
-    ("retry", "last_line", "reason"),
-    [
-        ({"error": "overloaded", "error_status": 529}, "", "the model's service is overloaded"),
-        (None, "out of memory", "out of memory"),
-        (None, "", "it gave no reason"),
-    ],
-)
-def test_an_end_with_an_error_has_a_reason(
-    workspace: Workspace,
-    monkeypatch: pytest.MonkeyPatch,
-    retry: dict[str, Any] | None,
-    last_line: str,
-    reason: str,
-) -> None:
-    monkeypatch.setattr(Recording, "last_line", last_line)
-
-    def fail(sequence: list[Any]) -> None:
-        at = next(index for index, each in enumerate(sequence) if each["type"] == "result")
-        sequence[at] |= {"subtype": "error_during_execution", "is_error": True, "result": None}
+        if is_torn:
+            sequence[at] = json.dumps(sequence[at])[:200]
+        else:
+            sequence[at] |= {"subtype": "error_during_execution", "is_error": True, "result": None}
         if retry is not None:
-            sequence.insert(
-                at, {"type": "system", "subtype": "api_retry", "attempt": 1, "max_retries": 1, **retry}
-            )
+            again = {"type": "system", "subtype": "api_retry", "attempt": 1, "max_retries": 1, **retry}
+            sequence.insert(at, again)
+        ended, _ = run(sequence, workspace)
+        assert isinstance(ended, TurnOutcome)
+        assert (ended.status, ended.error) == ("error", f"the agent ended the query with an error: {reason}")
+        assert ended.text == "It is done."
 
-    ended, _ = run(changed(fail), workspace)
-    assert isinstance(ended, TurnOutcome)
-    assert (ended.status, ended.error) == ("error", f"the agent ended the query with an error: {reason}")
 
-
-def test_garbage_and_large_lines_are_counted_and_the_rest_is_read(
-    workspace: Workspace, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_garbage_and_large_lines_are_counted(workspace: Workspace, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.WARNING)
     garbage = ["[SandboxDebug] x", '{"a', "[" * 100_000, json.dumps({"type": "text"})] + ["x"] * 100
     large = {
@@ -394,10 +369,7 @@ def test_garbage_and_large_lines_are_counted_and_the_rest_is_read(
 
 def test_lines_are_made_of_pieces_and_a_line_that_is_too_long_is_cut() -> None:
     lines = Lines(10)
-    made = [
-        line
-        for piece in ("one\ntw", "o\n\n", "x" * 8, "y" * 8, "z" * 8, "\nlast")
-        for line in lines.push(piece)
-    ]
+    pieces = ("one\ntw", "o\n\n", "x" * 8, "y" * 8, "z" * 8, "\nlast")
+    made = [line for piece in pieces for line in lines.push(piece)]
     assert made == ["one", "two", "", "x" * 8 + "y" * 8]
     assert lines.rest() == "last"

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 from core.agent.orphan_guard import OrphanGuard
+from tests.waiting import PATIENCE
 
 DIES = """
 import asyncio, os, sys
@@ -30,7 +31,7 @@ def sleeper() -> Iterator[subprocess.Popen[bytes]]:
 
 def test_what_is_guarded_ends_with_whoever_guards_it(sleeper: subprocess.Popen[bytes]) -> None:
     subprocess.run([sys.executable, "-c", DIES, str(sleeper.pid)], check=True)
-    assert sleeper.wait(20) == -15
+    assert sleeper.wait(PATIENCE) == -15
 
 
 def test_what_does_not_listen_is_ended_by_force() -> None:
@@ -39,7 +40,7 @@ def test_what_does_not_listen_is_ended_by_force() -> None:
         assert process.stdout is not None
         process.stdout.readline()
         subprocess.run([sys.executable, "-c", DIES, str(process.pid)], check=True)
-        assert process.wait(20) == -9
+        assert process.wait(PATIENCE) == -9
 
 
 async def test_what_is_released_is_left_alone(sleeper: subprocess.Popen[bytes]) -> None:

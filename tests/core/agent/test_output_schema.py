@@ -16,9 +16,8 @@ def test_a_schema_is_given_to_the_agent_without_its_dialect(tmp_path: Path) -> N
     assert read_output_schema(path) == {"type": "object", "required": ["a"]}
 
 
-@pytest.mark.parametrize(
-    ("text", "problem"),
-    [
+def test_a_file_that_is_no_schema_is_refused_with_the_reason(tmp_path: Path) -> None:
+    for text, problem in (
         (None, "cannot be read: No such file"),
         ("{", "is not valid JSON"),
         ("[" * 50_000, "is not valid JSON"),
@@ -26,13 +25,9 @@ def test_a_schema_is_given_to_the_agent_without_its_dialect(tmp_path: Path) -> N
         ("[]", "must describe an object"),
         ('{"properties": {"a": {"type": "nonsense"}}}', r"not a valid JSON Schema: \$\.properties\.a\.type"),
         ('{"title": "%s"}' % ("x" * 100_000), "larger than 100 KB"),
-    ],
-)
-def test_a_file_that_is_no_schema_is_refused_with_the_reason(
-    tmp_path: Path, text: str | None, problem: str
-) -> None:
-    path = tmp_path / "schema.json"
-    if text is not None:
-        path.write_text(text)
-    with pytest.raises(SettingsError, match=problem):
-        read_output_schema(path)
+    ):  # fmt: skip
+        path = tmp_path / "schema.json"
+        if text is not None:
+            path.write_text(text)
+        with pytest.raises(SettingsError, match=problem):
+            read_output_schema(path)

@@ -17,6 +17,7 @@ from core.events.types import (
     PermissionModeChanged,
 )
 from core.redaction.redactor import Redactor
+from tests.waiting import run_ready
 
 NOTION = "mcp__composio__NOTION_GET_PAGE"
 MAIL = "mcp__composio__GMAIL_SEND_EMAIL"
@@ -50,7 +51,7 @@ async def asked(
 ) -> PermissionReply:
     """Ask for a call, answer it, and give what came of that."""
     waiting = asyncio.ensure_future(gate.ask(tool, arguments, "t1"))
-    await asyncio.sleep(0)
+    await run_ready()
     question = next(event for event in reversed(events) if isinstance(event, PermissionAsked))
     assert gate.answer(question.request_id, answer)
     return await waiting
@@ -63,27 +64,19 @@ def last_answer(events: list[Event]) -> PermissionAnswered:
 async def test_a_pattern_for_the_session_is_reported_and_holds(tmp_path: Path) -> None:
     events: list[Event] = []
     gate = gate_of(tmp_path, events)
-    answer = await asked(gate, events, NOTION, PermissionReply(True, "session", patterns=("NOTION_GET_*",)))
-    assert (answer.allow, answer.scope) == (True, "session")
-    assert last_answer(events).patterns == ["NOTION_GET_*"]
-    again = await gate.ask("mcp__composio__NOTION_GET_BLOCK", {}, "t2")
-    assert (again.allow, again.scope) == (True, "policy")
-
-
-async def test_a_yes_for_the_session_without_a_pattern_means_the_tool_alone(tmp_path: Path) -> None:
-    events: list[Event] = []
-    gate = gate_of(tmp_path, events)
-    await asked(gate, events, NOTION, PermissionReply(True, "session"))
-    assert last_answer(events).patterns == ["NOTION_GET_PAGE"]
-
-
-async def test_a_pattern_that_is_too_wide_is_a_yes_for_once(tmp_path: Path) -> None:
-    events: list[Event] = []
-    gate = gate_of(tmp_path, events)
+    # One that is too wide is a yes for once, and none means the tool alone.
     answer = await asked(gate, events, NOTION, PermissionReply(True, "session", patterns=("*",)))
     assert (answer.allow, answer.scope) == (True, "once")
     assert "too wide" in last_answer(events).reason
     assert last_answer(events).patterns == []
+    answer = await asked(gate, events, NOTION, PermissionReply(True, "session"))
+    assert last_answer(events).patterns == ["NOTION_GET_PAGE"]
+    block = "mcp__composio__NOTION_GET_BLOCK"
+    answer = await asked(gate, events, block, PermissionReply(True, "session", patterns=("NOTION_GET_*",)))
+    assert (answer.allow, answer.scope) == (True, "session")
+    assert last_answer(events).patterns == ["NOTION_GET_*"]
+    again = await gate.ask("mcp__composio__NOTION_GET_USER", {}, "t2")
+    assert (again.allow, again.scope) == (True, "policy")
 
 
 async def test_a_reason_for_a_no_is_cleaned_bounded_and_sent_to_the_model(tmp_path: Path) -> None:
@@ -98,9 +91,7 @@ async def test_a_reason_for_a_no_is_cleaned_bounded_and_sent_to_the_model(tmp_pa
     assert gate.denial_of("t1") == answer.reason
 
 
-async def test_an_answer_for_the_folder_holds_in_the_next_session_there_and_nowhere_else(
-    tmp_path: Path,
-) -> None:
+async def test_an_answer_for_the_folder_holds_in_later_sessions_there_alone(tmp_path: Path) -> None:
     here, other = tmp_path / "here", tmp_path / "other"
     here.mkdir()
     other.mkdir()
@@ -150,12 +141,10 @@ async def test_a_headless_denial_names_the_narrowest_rule(tmp_path: Path) -> Non
     masked = await reason("Bash", command="curl -u sk-secret-value x")
     assert "sk-secret-value" not in masked
     assert "[redacted]" in masked
-
-
-async def test_a_proposal_never_shows_a_secret(tmp_path: Path) -> None:
-    events: list[Event] = []
-    gate = gate_of(tmp_path, events, secrets=("sk-secret-value",))
-    await asked(gate, events, "Bash", PermissionReply(False), command="curl -u sk-secret-value x")
+    # Nor does a proposal show a secret.
+    events.clear()
+    shows = gate_of(tmp_path, events, secrets=("sk-secret-value",))
+    await asked(shows, events, "Bash", PermissionReply(False), command="curl -u sk-secret-value x")
     question = next(event for event in events if isinstance(event, PermissionAsked))
     assert (question.proposed, question.once_only) == ([], True)
 
@@ -173,10 +162,7 @@ async def test_a_rule_that_decides_is_recorded_with_its_origin_and_its_last_use(
     applied = [
         (e.tool_name, e.decision, e.rule, e.origin) for e in events if isinstance(e, PermissionApplied)
     ]
-    assert applied == [
-        (NOTION, "allow", "NOTION_*", "option"),
-        ("Bash", "deny", "Bash(rm:*)", "config.toml"),
-    ]
+    assert applied == [(NOTION, "allow", "NOTION_*", "option"), ("Bash", "deny", "Bash(rm:*)", "config.toml")]
     assert "rm" in (gate.denial_of("Bash") or "")
     assert RuleStore(tmp_path / "state").last_used(deny) is not None
     assert RuleStore(tmp_path / "state").last_used(Rule("allow", "OTHER")) is None
@@ -206,7 +192,7 @@ async def test_a_changed_mode_answers_the_calls_that_no_longer_ask(tmp_path: Pat
     gate = gate_of(tmp_path, events)
     edit = asyncio.ensure_future(gate.ask("Write", {"file_path": "a.txt"}, "t1"))
     send = asyncio.ensure_future(gate.ask("mcp__composio__GMAIL_SEND_EMAIL", {}, "t2"))
-    await asyncio.sleep(0)
+    await run_ready()
     assert gate.change_mode("acceptEdits")
     allowed = await edit
     assert (allowed.allow, allowed.scope) == (True, "mode")
@@ -225,20 +211,14 @@ async def test_a_changed_mode_answers_the_calls_that_no_longer_ask(tmp_path: Pat
     assert answers == ["allow", "deny"]
 
 
-async def test_a_call_that_the_policy_denies_meanwhile_is_not_asked_about(tmp_path: Path) -> None:
-    events: list[Event] = []
-    gate = gate_of(tmp_path, events)
-    gate.change_mode("plan")
-    answer = await gate.ask("Bash", {"command": "ls"}, "t1")
-    assert not answer.allow
-    assert "plan mode" in (gate.denial_of("t1") or "")
-    assert not any(isinstance(each, PermissionAsked) for each in events)
-
-
 async def test_an_approved_plan_ends_plan_mode(tmp_path: Path) -> None:
     events: list[Event] = []
     gate = gate_of(tmp_path, events)
     gate.change_mode("plan")
+    # What the policy denies is not asked about.
+    assert not (await gate.ask("Bash", {"command": "ls"}, "t1")).allow
+    assert "plan mode" in (gate.denial_of("t1") or "")
+    assert not any(isinstance(each, PermissionAsked) for each in events)
     kept = await asked(gate, events, "ExitPlanMode", PermissionReply(False, reason="Add a step."))
     assert (kept.allow, kept.reason, gate.mode) == (False, "Add a step.", "plan")
     approved = await asked(gate, events, "ExitPlanMode", PermissionReply(True))
@@ -246,14 +226,10 @@ async def test_an_approved_plan_ends_plan_mode(tmp_path: Path) -> None:
     last = events[-1]
     assert isinstance(last, PermissionModeChanged)
     assert (last.previous, last.mode, last.by) == ("plan", "default", "plan")
-
-
-async def test_another_mode_approves_the_plan_that_waits(tmp_path: Path) -> None:
-    events: list[Event] = []
-    gate = gate_of(tmp_path, events)
+    # Another mode approves the plan that waits.
     gate.change_mode("plan")
-    waiting = asyncio.ensure_future(gate.ask("ExitPlanMode", {"plan": "# Plan"}, "t1"))
-    await asyncio.sleep(0)
+    waiting = asyncio.ensure_future(gate.ask("ExitPlanMode", {"plan": "# Plan"}, "t2"))
+    await run_ready()
     gate.change_mode("acceptEdits")
     assert (await waiting).allow
     assert gate.mode == "acceptEdits"
@@ -262,13 +238,11 @@ async def test_another_mode_approves_the_plan_that_waits(tmp_path: Path) -> None
 ASKS = {"questions": [{"question": "Which key, sk-ant-secret-1?", "options": []}]}
 
 
-async def test_changed_arguments_keep_the_secrets_that_were_masked_and_are_recorded_without_them(
-    tmp_path: Path,
-) -> None:
+async def test_changed_arguments_keep_masked_secrets_and_are_recorded_without_them(tmp_path: Path) -> None:
     events: list[Event] = []
     gate = gate_of(tmp_path, events, secrets=("sk-ant-secret-1",))
     waiting = asyncio.ensure_future(gate.ask(MAIL, {"to": "a@b.example", "key": "sk-ant-secret-1"}, "t1"))
-    await asyncio.sleep(0)
+    await run_ready()
     (question,) = (event for event in events if isinstance(event, PermissionAsked))
     changed = {**question.input, "to": "c@d.example", "cc": []}
     gate.answer(question.request_id, PermissionReply(True, input=changed))
@@ -294,7 +268,7 @@ async def test_the_agent_may_ask_in_every_mode_and_decides_alone_where_nobody_an
     gate = gate_of(tmp_path, events, secrets=("sk-ant-secret-1",))
     gate.change_mode("bypassPermissions")
     waiting = asyncio.ensure_future(gate.ask("AskUserQuestion", ASKS, "t1"))
-    await asyncio.sleep(0)
+    await run_ready()
     question = next(event for event in events if isinstance(event, PermissionAsked))
     assert question.once_only
     (shown,) = (each["question"] for each in question.input["questions"])

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -33,34 +34,17 @@ def multi(*slugs: str) -> dict[str, object]:
     return {"tools": [{"tool_slug": slug, "arguments": {}} for slug in slugs]}
 
 
-@pytest.mark.parametrize(
-    "tool",
-    [
-        "crawl_parallel",
-        "save_corpus",
-        "write_local_file",
-        "list_directory",
-        "knowledge_search",
-        "knowledge_read",
-    ],
-)
-def test_contained_tools_run(tmp_path: Path, tool: str) -> None:
-    judged = policy(tmp_path).judge(f"mcp__local_toolkit__{tool}", {})
-    assert judged.verdict is Verdict.ALLOW
-
-
-@pytest.mark.parametrize(("mode", "others"), [("default", Verdict.ASK), ("plan", Verdict.DENY)])
-def test_the_web_reader_reads_pages_as_the_crawler_does(tmp_path: Path, mode: str, others: Verdict) -> None:
-    rules = PermissionPolicy(workspace=tmp_path, mode=mode)
+def test_tools_of_the_toolkit_and_the_web_reader_run_on_their_own_servers(tmp_path: Path) -> None:
+    names = ("crawl_parallel", "save_corpus", "write_local_file", "list_directory", "knowledge_search")
+    for name in names:
+        assert policy(tmp_path).judge(f"mcp__local_toolkit__{name}", {}).verdict is Verdict.ALLOW
+    assert policy(tmp_path).judge("mcp__elsewhere__write_local_file", {}).verdict is Verdict.ASK
     page = {"url": "https://papers.example/1"}
-    assert rules.judge("mcp__web_reader__webReader", page).verdict is Verdict.ALLOW
-    assert rules.judge("mcp__elsewhere__webReader", page).verdict is others
-    assert rules.judge("mcp__web_reader__something_else", page).verdict is others
-
-
-def test_a_toolkit_name_on_another_server_asks(tmp_path: Path) -> None:
-    judged = policy(tmp_path).judge("mcp__elsewhere__write_local_file", {})
-    assert judged.verdict is Verdict.ASK
+    for mode, others in (("default", Verdict.ASK), ("plan", Verdict.DENY)):
+        rules = PermissionPolicy(workspace=tmp_path, mode=mode)
+        assert rules.judge("mcp__web_reader__webReader", page).verdict is Verdict.ALLOW
+        assert rules.judge("mcp__elsewhere__webReader", page).verdict is others
+        assert rules.judge("mcp__web_reader__something_else", page).verdict is others
 
 
 @pytest.mark.parametrize("mode", ["default", "plan"])
@@ -92,32 +76,16 @@ def test_searches_run_alone_and_inside_the_wrapper(tmp_path: Path) -> None:
     judged = rules.judge(MULTI, multi("COMPOSIO_SEARCH_NEWS", "TAVILY_SEARCH"))
     assert judged.verdict is Verdict.ALLOW
     assert judged.subjects == ("COMPOSIO_SEARCH_NEWS", "TAVILY_SEARCH")
-
-
-@pytest.mark.parametrize(
-    ("tool", "arguments"),
-    [
-        ("TAVILY_SEARCH", {}),
-        ("you_search_and_run", {}),
-        ("COMPOSIO_MANAGE_CONNECTIONS", {}),
-        ("MULTI_EXECUTE", multi("COMPOSIO_SEARCH_NEWS")),
-    ],
-)
-def test_the_name_of_a_search_on_another_server_asks(
-    tmp_path: Path, tool: str, arguments: dict[str, object]
-) -> None:
-    assert policy(tmp_path).judge(f"mcp__notes__{tool}", arguments).verdict is Verdict.ASK
-
-
-def test_one_outbound_tool_inside_the_wrapper_asks_for_all(tmp_path: Path) -> None:
-    judged = policy(tmp_path).judge(MULTI, multi("COMPOSIO_SEARCH_NEWS", "GMAIL_SEND_EMAIL"))
+    # One outbound tool inside asks for all.
+    judged = rules.judge(MULTI, multi("COMPOSIO_SEARCH_NEWS", "GMAIL_SEND_EMAIL"))
     assert judged.verdict is Verdict.ASK
     assert "outside" in judged.reason
 
 
-@pytest.mark.parametrize("inside", [None, "GMAIL", [], [{"tool_slug": 3}], ["x"], [{"arguments": {}}]])
-def test_a_wrapper_that_cannot_be_read_asks(tmp_path: Path, inside: object) -> None:
-    assert policy(tmp_path).judge(MULTI, {"tools": inside}).verdict is Verdict.ASK
+def test_the_name_of_a_search_on_another_server_asks(tmp_path: Path) -> None:
+    for tool in ("TAVILY_SEARCH", "you_search_and_run", "COMPOSIO_MANAGE_CONNECTIONS", "MULTI_EXECUTE"):
+        judged = policy(tmp_path).judge(f"mcp__notes__{tool}", multi("COMPOSIO_SEARCH_NEWS"))
+        assert judged.verdict is Verdict.ASK, tool
 
 
 def test_a_pattern_on_the_wrapper_lets_nothing_through(tmp_path: Path) -> None:
@@ -139,39 +107,36 @@ def test_reading_is_free_only_inside_the_workspace(tmp_path: Path) -> None:
     assert rules.judge("Glob", {"pattern": "../*"}).verdict is Verdict.ASK
 
 
-@pytest.mark.parametrize("tool", ["Bash", "Write", "Edit", "WebFetch", "mcp__other__anything"])
-def test_everything_else_asks(tmp_path: Path, tool: str) -> None:
-    assert policy(tmp_path).judge(tool, {"command": "ls"}).verdict is Verdict.ASK
+def test_everything_else_asks(tmp_path: Path) -> None:
+    for tool in ("Bash", "Write", "Edit", "WebFetch", "mcp__other__anything"):
+        assert policy(tmp_path).judge(tool, {"command": "ls"}).verdict is Verdict.ASK, tool
 
 
-@pytest.mark.parametrize("path", ["~/.ssh", "~", " /etc", "/etc ", "\t../x", 3, {"a": 1}])
-def test_a_path_the_agent_reads_differently_is_not_inside(tmp_path: Path, path: object) -> None:
+def test_a_path_the_agent_reads_differently_is_not_inside(tmp_path: Path) -> None:
     rules = policy(tmp_path)
-    for tool, name in (("Grep", "path"), ("Glob", "path"), ("Read", "file_path")):
-        assert rules.judge(tool, {"pattern": "x", name: path}).verdict is Verdict.ASK, tool
+    for path in ("~/.ssh", "~", " /etc", "/etc ", "\t../x", 3, {"a": 1}):
+        for tool, name in (("Grep", "path"), ("Glob", "path"), ("Read", "file_path")):
+            assert rules.judge(tool, {"pattern": "x", name: path}).verdict is Verdict.ASK, (tool, path)
 
 
-@pytest.mark.parametrize("tools", ['[{"tool_slug": "GMAIL_SEND_EMAIL"}]', [{"tool_slug": MULTI}], None])
-def test_no_pattern_opens_a_wrapper_that_cannot_be_read(tmp_path: Path, tools: object) -> None:
-    rules = policy(tmp_path, "*", "mcp__composio__*")
-    assert rules.judge(MULTI, {"tools": tools}).verdict is Verdict.ASK
+def test_no_pattern_opens_a_wrapper_that_cannot_be_read(tmp_path: Path) -> None:
+    hidden: list[object] = [
+        None, "GMAIL", [], ["x"], [{"tool_slug": 3}], [{"arguments": {}}], '[{"tool_slug": "GMAIL_SEND_EMAIL"}]',
+        [{"tool_slug": MULTI}],
+    ]  # fmt: skip
+    for tools in hidden:
+        assert policy(tmp_path).judge(MULTI, {"tools": tools}).verdict is Verdict.ASK, tools
+        open_ = policy(tmp_path, "*", "mcp__composio__*")
+        assert open_.judge(MULTI, {"tools": tools}).verdict is Verdict.ASK, tools
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        "Bash",
-        "Edit",
-        "Read",
-        "COMPOSIO_REMOTE_BASH_TOOL",
-        "COMPOSIO_PROXY_EXECUTE",
-        "COMPOSIO_MULTI_EXECUTE_TOOL",
-    ],
-)
-def test_one_yes_is_never_a_yes_to_everything(tmp_path: Path, name: str) -> None:
-    rules = policy(tmp_path)
-    assert remember(rules, name, [name]) is not None
-    assert rules.judge(name, {"command": "ls", "file_path": "/etc/passwd"}).verdict is Verdict.ASK
+def test_one_yes_is_never_a_yes_to_everything(tmp_path: Path) -> None:
+    wrappers = ("COMPOSIO_REMOTE_BASH_TOOL", "COMPOSIO_PROXY_EXECUTE", "COMPOSIO_MULTI_EXECUTE_TOOL")
+    for name in ("Bash", "Edit", "Read", *wrappers):
+        rules = policy(tmp_path)
+        assert remember(rules, name, [name]) is not None
+        asked = rules.judge(name, {"command": "ls", "file_path": "/etc/passwd"})
+        assert asked.verdict is Verdict.ASK, name
 
 
 def test_modes_change_what_may_be_written(tmp_path: Path) -> None:
@@ -186,18 +151,10 @@ def test_modes_change_what_may_be_written(tmp_path: Path) -> None:
     assert edits.judge("Bash", {"command": "ls"}).verdict is Verdict.ASK
 
 
-def test_a_tool_allowed_for_the_session_runs_and_an_outbound_one_is_never_remembered(tmp_path: Path) -> None:
+def test_a_pattern_of_the_session_holds_for_its_server_and_not_for_what_acts_outside(tmp_path: Path) -> None:
     rules = policy(tmp_path)
-    assert remember(rules, "mcp__composio__NOTION_GET_PAGE", ["NOTION_GET_PAGE"]) is None
-    assert rules.judge("mcp__composio__NOTION_GET_PAGE", {}).verdict is Verdict.ALLOW
     assert remember(rules, MULTI, ["GMAIL_SEND_EMAIL"]) is not None
     assert rules.judge(MULTI, multi("GMAIL_SEND_EMAIL")).verdict is Verdict.ASK
-
-
-def test_a_pattern_of_the_session_holds_for_its_server_and_never_for_what_acts_outside(
-    tmp_path: Path,
-) -> None:
-    rules = policy(tmp_path)
     assert remember(rules, MULTI, ["NOTION_GET_PAGE"], ["NOTION_*"]) is None
     assert rules.judge(MULTI, multi("NOTION_GET_PAGE", "NOTION_LIST_USERS")).verdict is Verdict.ALLOW
     assert rules.judge("mcp__composio__NOTION_LIST_USERS", {}).verdict is Verdict.ALLOW
@@ -207,16 +164,11 @@ def test_a_pattern_of_the_session_holds_for_its_server_and_never_for_what_acts_o
         assert rules.judge(MULTI, multi("NOTION_GET_PAGE", slug)).verdict is Verdict.ASK, slug
 
 
-@pytest.mark.parametrize(
-    "patterns",
-    [["*"], ["N*"], ["?OTION_*"], ["[N]OTION_*"], ["NOTION*"], ["NOTION_LIST_*"], ["*", "NOTION_GET_PAGE"]],
-)
-def test_a_pattern_that_says_too_much_or_not_what_was_asked_is_not_taken(
-    tmp_path: Path, patterns: list[str]
-) -> None:
-    rules = policy(tmp_path)
-    assert remember(rules, MULTI, ["NOTION_GET_PAGE"], patterns) is not None
-    assert rules.judge(MULTI, multi("NOTION_GET_PAGE")).verdict is Verdict.ASK
+def test_a_pattern_that_says_too_much_or_not_what_was_asked_is_not_taken(tmp_path: Path) -> None:
+    for pattern in ("*", "N*", "?OTION_*", "[N]OTION_*", "NOTION*", "NOTION_LIST_*", "* NOTION_GET_PAGE"):
+        rules = policy(tmp_path)
+        assert remember(rules, MULTI, ["NOTION_GET_PAGE"], pattern.split()) is not None
+        assert rules.judge(MULTI, multi("NOTION_GET_PAGE")).verdict is Verdict.ASK, pattern
 
 
 def test_a_tool_whose_name_looks_like_a_pattern_is_no_pattern(tmp_path: Path) -> None:
@@ -228,11 +180,8 @@ def test_a_tool_whose_name_looks_like_a_pattern_is_no_pattern(tmp_path: Path) ->
 
 def test_patterns_are_written_in_one_line() -> None:
     assert split_rules(" A_*, B_C\tA_* ") == ("A_*", "B_C")
-    assert split_rules(" , ") == ()
     assert split_rules("A(to=x, cc=y) Bash(git diff:*)") == ("A(to=x, cc=y)", "Bash(git diff:*)")
-    actions = [Action("mcp__a__A_B", {}), Action("mcp__a__C_D", {})]
-    assert rules_problem((), actions, Path()) is not None
-    assert rules_problem(["A_*", "C_D"], actions, Path()) is None
+    assert rules_problem((), [Action("mcp__a__A_B", {})], Path()) is not None
 
 
 def test_words_decide_what_is_outbound_and_what_is_search() -> None:
@@ -245,9 +194,8 @@ def test_words_decide_what_is_outbound_and_what_is_search() -> None:
     assert subjects_of("mcp__a__B", {}) == ("B",)
 
 
-@pytest.mark.parametrize(
-    ("tool", "arguments", "verdict"),
-    [
+def test_plan_mode_runs_only_what_reads_whatever_is_allowed(tmp_path: Path) -> None:
+    for tool, arguments, verdict in (
         ("mcp__local_toolkit__write_local_file", {"path": "a"}, Verdict.DENY),
         ("mcp__local_toolkit__crawl_parallel", {"urls": []}, Verdict.DENY),
         ("mcp__local_toolkit__read_local_file", {"path": "a"}, Verdict.ALLOW),
@@ -269,46 +217,24 @@ def test_words_decide_what_is_outbound_and_what_is_search() -> None:
         (MULTI, {"tools": "hidden"}, Verdict.DENY),
         ("mcp__notes__read_note", {}, Verdict.DENY),
         ("ExitPlanMode", {}, Verdict.ASK),
-    ],
-)
-def test_plan_mode_runs_only_what_reads_whatever_is_allowed(
-    tmp_path: Path, tool: str, arguments: dict[str, object], verdict: Verdict
-) -> None:
-    rules = (Rule("allow", "mcp__*"), Rule("allow", "Bash"), Rule("allow", "GMAIL_*"))
-    judged = PermissionPolicy(workspace=tmp_path, mode="plan", rules=rules).judge(tool, arguments)
-    assert judged.verdict is verdict
+    ):  # fmt: skip
+        rules = (Rule("allow", "mcp__*"), Rule("allow", "Bash"), Rule("allow", "GMAIL_*"))
+        judged = PermissionPolicy(workspace=tmp_path, mode="plan", rules=rules).judge(tool, arguments)
+        assert judged.verdict is verdict, tool
 
 
-@pytest.mark.parametrize(
-    ("mode", "effect", "verdict"),
-    [
-        *((mode, "deny", Verdict.DENY) for mode in ("default", "acceptEdits", "plan", "bypassPermissions")),
-        *((mode, "ask", Verdict.ASK) for mode in ("default", "acceptEdits", "bypassPermissions")),
-    ],
-)
-def test_a_rule_that_denies_or_asks_holds_in_every_mode(
-    tmp_path: Path, mode: str, effect: Effect, verdict: Verdict
-) -> None:
-    rules = (Rule("allow", "*"), Rule(effect, "GMAIL_SEND_*"))
-    judged = PermissionPolicy(workspace=tmp_path, mode=mode, rules=rules).judge(
-        MULTI, multi("COMPOSIO_SEARCH_NEWS", "GMAIL_SEND_EMAIL")
-    )
-    assert judged.verdict is verdict
-    assert judged.rule == rules[1]
-
-
-def test_deny_beats_ask(tmp_path: Path) -> None:
-    rules = (Rule("ask", "Bash"), Rule("deny", "Bash"))
-    assert PermissionPolicy(workspace=tmp_path, rules=rules).judge("Bash", {}).verdict is Verdict.DENY
-
-
-def test_the_mode_can_change_while_the_session_runs(tmp_path: Path) -> None:
-    rules = policy(tmp_path)
-    assert rules.judge("Bash", {"command": "ls"}).verdict is Verdict.ASK
-    rules.mode = "bypassPermissions"
-    assert rules.judge("Bash", {"command": "ls"}).verdict is Verdict.ALLOW
-    rules.mode = "default"
-    assert rules.judge("Bash", {"command": "ls"}).verdict is Verdict.ASK
+def test_a_rule_that_denies_or_asks_holds_in_every_mode(tmp_path: Path) -> None:
+    modes = ("default", "acceptEdits", "bypassPermissions")
+    effects: tuple[tuple[Effect, Verdict], ...] = (("deny", Verdict.DENY), ("ask", Verdict.ASK))
+    for mode, (effect, verdict) in (*product(modes, effects), ("plan", effects[0])):
+        rules = (Rule("allow", "*"), Rule("ask", "COMPOSIO_*"), Rule(effect, "GMAIL_SEND_*"))
+        judged = PermissionPolicy(workspace=tmp_path, mode=mode, rules=rules).judge(
+            MULTI, multi("NOTION_GET_PAGE", "GMAIL_SEND_EMAIL")
+        )
+        assert (judged.verdict, judged.rule) == (verdict, rules[2]), mode
+    # A rule that denies comes before one that asks.
+    both = (Rule("ask", "Bash"), Rule("deny", "Bash"))
+    assert PermissionPolicy(workspace=tmp_path, rules=both).judge("Bash", {}).verdict is Verdict.DENY
 
 
 def test_taint_asks_about_each_action_with_its_own_arguments(tmp_path: Path) -> None:
@@ -326,9 +252,8 @@ def test_taint_asks_about_each_action_with_its_own_arguments(tmp_path: Path) -> 
     assert rules.judge(MULTI, multi("GMAIL_SEND_EMAIL")).verdict is Verdict.ALLOW
 
 
-@pytest.mark.parametrize(
-    ("tool", "given"),
-    [
+def test_files_of_the_machine_are_not_for_others_to_allow(tmp_path: Path) -> None:
+    for tool, given in (
         ("Read", {"file_path": "/etc/passwd"}),
         ("Read", {"file_path": "~/.pgpass"}),
         ("Read", {"file_path": "../other/journal.jsonl"}),
@@ -336,17 +261,15 @@ def test_taint_asks_about_each_action_with_its_own_arguments(tmp_path: Path) -> 
         ("Grep", {"pattern": "x", "path": "/etc"}),
         ("Write", {"file_path": "/tmp/x", "content": ""}),
         ("Edit", {"file_path": "~/.profile"}),
-    ],
-)
-def test_files_of_the_machine_are_not_for_others_to_allow(
-    tmp_path: Path, tool: str, given: dict[str, object]
-) -> None:
-    rules = RuleSet([Rule("allow", f"{tool}(/**)"), Rule("allow", tool)])
-    own = (Rule("allow", "Read(/data/**)"),)
-    confined = PermissionPolicy(workspace=tmp_path, rules=rules, elsewhere=own)
-    assert confined.judge(tool, given).verdict is Verdict.DENY
-    assert PermissionPolicy(workspace=tmp_path, rules=rules).judge(tool, given).verdict is not Verdict.DENY
-    assert confined.judge("Read", {"file_path": "/data/a"}).verdict is not Verdict.DENY
-    assert confined.judge("Read", {"file_path": "notes.md"}).verdict is Verdict.ALLOW
-    skipping = PermissionPolicy(workspace=tmp_path, elsewhere=(), mode="bypassPermissions")
-    assert skipping.judge(tool, given).verdict is Verdict.ALLOW
+    ):  # fmt: skip
+        rules = RuleSet([Rule("allow", f"{tool}(/**)"), Rule("allow", tool)])
+        own = (Rule("allow", "Read(/data/**)"),)
+        confined = PermissionPolicy(workspace=tmp_path, rules=rules, elsewhere=own)
+        assert confined.judge(tool, given).verdict is Verdict.DENY
+        assert (
+            PermissionPolicy(workspace=tmp_path, rules=rules).judge(tool, given).verdict is not Verdict.DENY
+        )
+        assert confined.judge("Read", {"file_path": "/data/a"}).verdict is not Verdict.DENY
+        assert confined.judge("Read", {"file_path": "notes.md"}).verdict is Verdict.ALLOW
+        skipping = PermissionPolicy(workspace=tmp_path, elsewhere=(), mode="bypassPermissions")
+        assert skipping.judge(tool, given).verdict is Verdict.ALLOW

@@ -8,7 +8,6 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
@@ -17,6 +16,9 @@ from core.agent.permissions.policy import PermissionPolicy, Verdict
 from core.agent.permissions.proposals import option_for, proposal, rules_problem
 from core.agent.permissions.rules import Effect, Rule, check
 from core.agent.permissions.shell import command_words
+from tests.core.cases import cases_of
+
+CASES = cases_of(__file__)
 
 SEND = "mcp__composio__GMAIL_SEND_EMAIL"
 MULTI = "mcp__composio__COMPOSIO_MULTI_EXECUTE_TOOL"
@@ -40,119 +42,49 @@ def denies(text: str, tool: str, arguments: dict[str, Any]) -> bool:
 # -- the grammar -------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "GMAIL_SEND_EMAIL", "NOTION_GET_*", "mcp__notes__*", OURS, "crawl_parallel(host=*.gov)",
-        "Bash(git diff:*)", "Bash(git status)", "Read(/etc/hosts)", "Read(~/notes/**)", "Write(out (1)/a,b.txt)",
-        'T(subject="a, b", to=x|y)', "T(message.to=a@b.example)", "T(url=https://a.example/*)",
-    ],
-)  # fmt: skip
-def test_a_rule_that_can_be_used(text: str) -> None:
-    assert check(text) is None
+def test_a_rule_that_can_be_used() -> None:
+    for text in (
+        "GMAIL_SEND_EMAIL", "NOTION_GET_*", "mcp__notes__*", OURS, "Bash(git diff:*)", "Read(~/notes/**)",
+        "Write(out (1)/a,b.txt)", 'T(subject="a, b", to=x|y)', "T(message.to=a@b.example)", "T(url=https://a.example/*)",
+    ):  # fmt: skip
+        assert check(text) is None
 
 
-@pytest.mark.parametrize(
-    ("text", "problem"),
-    [
-        ("", "TOOL"),
-        ("Bash(git", "TOOL"),
-        ("Bash()", "pattern"),
-        ("Bash(git diff; rm:*)", "one plain command"),
-        ("Bash(git diff && rm *)", "one plain command"),
-        ("GMAIL_SEND_EMAIL(*@ourfirm.example)", "argument"),
-        ("T(url=https://*.example/x)", "host="),
-        ("T(to=)", "pattern"),
-        ("T(to=a|)", "empty"),
-        ("T" * 2_000, "characters"),
-    ],
-)
-def test_a_rule_that_cannot_be_used_says_why(text: str, problem: str) -> None:
-    assert problem in (check(text) or "")
+def test_a_rule_that_cannot_be_used_says_why() -> None:
+    for text, problem in (*CASES["a_rule_that_cannot_be_used_says_why"], ("T" * 2_000, "characters")):
+        assert problem in (check(text) or ""), text
 
 
 # -- arguments ---------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        {"recipient_email": "ann@ourfirm.example", "body": "to eve@evil.example"},
-        {"recipient_email": ["ann@ourfirm.example", "bob@ourfirm.example"]},
-        {"recipient_email": "ann@ourfirm.example", "cc": ["bob@ourfirm.example"], "bcc": [], "is_html": True},
-    ],
-)
-def test_mail_to_the_named_recipients_is_allowed(arguments: dict[str, Any]) -> None:
-    assert allows(OURS, SEND, arguments)
+def test_mail_to_the_named_recipients_is_allowed() -> None:
+    ann = "ann@ourfirm.example"
+    assert allows(OURS, SEND, {"recipient_email": ann, "body": "to eve@evil.example"})
+    mail = {"recipient_email": [ann, "bob@ourfirm.example"], "cc": [ann], "bcc": [], "is_html": True}
+    assert allows(OURS, SEND, mail)
 
 
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        {},
-        {"recipient_email": None},
-        {"recipient_email": []},
-        {"recipient_email": "eve@evil.example"},
-        {"recipient_email": ["ann@ourfirm.example", "eve@evil.example"]},
-        {"recipient_email": "eve@evil.example,ann@ourfirm.example"},
-        {"recipient_email": "eve@evil.example ann@ourfirm.example"},
-        {"recipient_email": "eve@evil.example\nann@ourfirm.example"},
-        {"recipient_email": "eve@evil.example@ourfirm.example"},
-        {"recipient_email": "Eve <eve@evil.example> ann@ourfirm.example"},
-        {"recipient_email": "eve@evil.example(@ourfirm.example"},
-        {"recipient_email": "ann@ourfirm.example", "cc": "eve@evil.example"},
-        {"recipient_email": "ann@ourfirm.example", "extra_recipients": ["eve@evil.example"]},
-        {"recipient_email": "ann@ourfirm.example", "message": {"bcc": ["eve@evil.example"]}},
-        {"recipient_email": {"email": "ann@ourfirm.example", "cc": "eve@evil.example"}},
-        {"recipient_email": "ann@ourfirm.example\u200b"},
-        {"recipient_email": "ann@ourfirm.exampl\u0435"},
-        {"Recipient_Email": "ann@ourfirm.example"},
-    ],
-)
-def test_mail_that_also_goes_elsewhere_is_not_allowed(arguments: dict[str, Any]) -> None:
-    assert not allows(OURS, SEND, arguments)
+def test_mail_that_also_goes_elsewhere_is_not_allowed() -> None:
+    for arguments in CASES["mail_that_also_goes_elsewhere_is_not_allowed"]:
+        assert not allows(OURS, SEND, arguments)
 
 
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        {"recipient_email": "Eve@EVIL.example"},
-        {"recipient_email": "ann@ourfirm.example, eve@evil.example"},
+def test_no_way_of_writing_passes_a_rule_that_denies() -> None:
+    for arguments in (
+        {"recipient_email": "Eve@EVIL.example"}, {"recipient_email": "ann@ourfirm.example, eve@evil.example"},
         {"recipient_email": ["ann@ourfirm.example", {"address": "eve@evil.example"}]},
-        {"RECIPIENT_EMAIL": "eve@evil.example"},
-        {"message": {"recipient_email": "eve@\uff45vil.example"}},
-        {"recipient_email": "eve@ev\u200bil.example"},
-        {"recipient_email": '["eve@evil.example"]'},
-    ],
-)
-def test_no_way_of_writing_passes_a_rule_that_denies(arguments: dict[str, Any]) -> None:
-    assert denies("gmail_send_*(recipient_email=*@evil.example)", SEND, arguments)
-    assert Rule("deny", "GMAIL_SEND_EMAIL(to=x)").matches(Action(SEND, None), HERE)
+        {"RECIPIENT_EMAIL": "eve@evil.example"}, {"message": {"recipient_email": "eve@\uff45vil.example"}},
+        {"recipient_email": "eve@ev\u200bil.example"}, {"recipient_email": '["eve@evil.example"]'},
+    ):  # fmt: skip
+        assert denies("gmail_send_*(recipient_email=*@evil.example)", SEND, arguments)
+        assert Rule("deny", "GMAIL_SEND_EMAIL(to=x)").matches(Action(SEND, None), HERE)
 
 
-@pytest.mark.parametrize(
-    ("urls", "allowed", "denied"),
-    [
-        (["https://a.gov/x", "https://b.c.gov"], True, True),
-        (["https://A.GOV./"], True, True),
-        (["a.gov/x"], True, True),
-        (["https://a.gov", "https://evil.example"], False, True),
-        (["https://evil.example/a.gov"], False, False),
-        (["https://evil.example?x=.gov"], False, False),
-        (["https://a.gov.evil.example"], False, False),
-        (["https://a.gov@evil.example"], False, True),
-        (["https://evil.example\\@a.gov"], False, True),
-        (["https://evil.example#a.gov"], False, False),
-        (["file://a.gov/etc/passwd"], False, True),
-        (["//a.gov"], False, True),
-        (["https://gov"], False, False),
-        ([], False, False),
-        ("https://a.gov https://evil.example", False, True),
-    ],
-)
-def test_hosts_of_addresses(urls: object, allowed: bool, denied: bool) -> None:
-    assert allows("crawl_parallel(host=*.gov)", CRAWL, {"urls": urls}) is allowed
-    assert denies("crawl_parallel(host=*.gov)", CRAWL, {"urls": urls}) is denied
+def test_hosts_of_addresses() -> None:
+    for urls, allowed, denied in CASES["hosts_of_addresses"]:
+        assert allows("crawl_parallel(host=*.gov)", CRAWL, {"urls": urls}) is allowed, urls
+        assert denies("crawl_parallel(host=*.gov)", CRAWL, {"urls": urls}) is denied, urls
 
 
 def test_hosts_in_other_texts_and_in_code() -> None:
@@ -174,22 +106,21 @@ def test_paths_of_addresses() -> None:
 
 
 def test_files(tmp_path: Path) -> None:
+    here = f"{tmp_path}/notes"
     (tmp_path / "notes").mkdir()
     (tmp_path / "notes" / "link").symlink_to("/etc")
     for rule, value, expected in (
-        (f"Read({tmp_path}/notes/a.txt)", f"{tmp_path}/notes/a.txt", True),
-        (f"Read({tmp_path}/notes/a.txt)", f"{tmp_path}/notes/a.txt.bak", False),
-        (f"Read({tmp_path}/notes/*)", f"{tmp_path}/notes/a.txt", True),
-        (f"Read({tmp_path}/notes/*)", f"{tmp_path}/notes/sub/a.txt", False),
-        (f"Read({tmp_path}/notes/**)", f"{tmp_path}/notes/sub/a.txt", True),
-        (f"Read({tmp_path}/notes/**)", f"{tmp_path}/notes/../b.txt", False),
-        (f"Read({tmp_path}/notes/**)", f"{tmp_path}/notes/link/passwd", False),
-        (f"Read({tmp_path}/notes/**)", f" {tmp_path}/notes/a.txt", False),
-        (f"Read({tmp_path}/n?tes/a)", f"{tmp_path}/notes/a", False),
-        ("Read(notes/*)", "notes/a.txt", True),
-    ):
-        assert matches("allow", rule, "Read", {"file_path": value}, tmp_path) is expected, (rule, value)
-    for value in (f"{tmp_path}/notes/link/passwd", "/etc/../etc/PASSWD", "notes/link/passwd"):
+        (f"{here}/a.txt", f"{here}/a.txt", True), (f"{here}/a.txt", f"{here}/a.txt.bak", False),
+        (f"{here}/*", f"{here}/a.txt", True), (f"{here}/*", f"{here}/sub/a.txt", False),
+        (f"{here}/**", f"{here}/sub/a.txt", True), (f"{here}/**", f"{here}/../b.txt", False),
+        (f"{here}/**", f"{here}/link/passwd", False), (f"{here}/**", f" {here}/a.txt", False),
+        (f"{tmp_path}/n?tes/a", f"{here}/a", False), ("notes/*", "notes/a.txt", True),
+    ):  # fmt: skip
+        assert matches("allow", f"Read({rule})", "Read", {"file_path": value}, tmp_path) is expected, (
+            rule,
+            value,
+        )
+    for value in (f"{here}/link/passwd", "/etc/../etc/PASSWD", "notes/link/passwd"):
         assert matches("deny", "Read(/etc/**)", "Read", {"file_path": value}, tmp_path), value
 
 
@@ -205,62 +136,19 @@ def test_searches_of_files(tmp_path: Path) -> None:
 # -- commands ----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("rule", "command", "expected"),
-    [
-        ("Bash(git diff:*)", "git diff", True),
-        ("Bash(git diff:*)", "git  diff --stat 'a b'", True),
-        ("Bash(git diff *)", "git diff HEAD@{1}", True),
-        ("Bash(git diff:*)", "git difftool", False),
-        ("Bash(git diff:*)", "git -c core.pager=x diff", False),
-        ("Bash(git diff:*)", "GIT_EXTERNAL_DIFF=x git diff", False),
-        ("Bash(git diff:*)", "env X=1 git diff", False),
-        ("Bash(git diff:*)", "command git diff", False),
-        ("Bash(git diff:*)", "git diff --check --exit-code -- src", True),
-        ("Bash(git diff:*)", "git diff --output=.bashrc", False),
-        ("Bash(git diff:*)", "git diff --output .bashrc", False),
-        ("Bash(git diff:*)", "git diff '--outpu'=.bashrc", False),
-        ("Bash(git diff:*)", "git diff {--output=.bashrc,HEAD}", False),
-        ("Bash(git diff:*)", "git diff {-,}-output=.bashrc", False),
-        ("Bash(git grep:*)", "git grep --open-files-in-pager=id x", False),
-        ("Bash(git fetch:*)", "git fetch --upload-pack=id .", False),
-        ("Bash(git diff --output=*)", "git diff --output=a.diff", True),
-        ("Bash(find . :*)", "find . -name x", True),
-        ("Bash(find . :*)", "find . -name x -delete", False),
-        ("Bash(find . :*)", "find . -exec id +", False),
-        ("Bash(git status)", "git status", True),
-        ("Bash(git status)", "git status -s", False),
-        ("Bash(grep:*)", "grep 'a|b;c' notes.txt", True),
-        ("Bash(grep:*)", 'grep "a|b" notes.txt', True),
-        ("Bash(grep:*)", 'grep "$(id)" notes.txt', False),
-        ("Bash(cat docs/*)", "cat docs/a.md", True),
-        ("Bash(cat docs/*)", "cat docs/../../etc/passwd", False),
-        ("Bash(cat docs/*)", "cat docs/*.md", True),
-        ("Bash(cat docs/*)", "cat docs/.?/.?/etc/passwd", False),
-        ("Bash(cat docs/*)", "cat docs/.*/secret", False),
-        ("Bash(cat docs/*)", "cat docs/'.'[.]/secret", False),
-        ("Bash(cat docs/*)", "cat docs/.{.,}/secret", False),
-        ("Bash(cat docs/*)", "cat docs/{a,/etc/passwd}", False),
-        ("Bash(*)", "ls", True),
-        ("Bash(*)", "ls; id", False),
-        ("Bash(*)", "", False),
-    ],
-)
-def test_a_rule_allows_single_commands(rule: str, command: str, expected: bool) -> None:
-    assert allows(rule, "Bash", {"command": command}) is expected
+def test_a_rule_allows_single_commands() -> None:
+    for rule, command, expected in CASES["a_rule_allows_single_commands"]:
+        assert allows(rule, "Bash", {"command": command}) is expected, command
 
 
-@pytest.mark.parametrize(
-    "tail",
-    [
+def test_a_compound_command_does_not_pass_a_prefix() -> None:
+    for tail in (
         "; rm -rf x", "&& rm x", "& rm x", "| sh", "|| rm x", "> /etc/passwd", ">> x", "< x", "$(rm x)", "`rm x`",
         "\nrm x", "\r\nrm x", '"$(rm x)"', '"`rm x`"', "<(rm x)", "\\\nrm x", "${IFS}", "'unclosed", "\u2028rm x",
-    ],
-)  # fmt: skip
-def test_a_compound_command_does_not_pass_a_prefix(tail: str) -> None:
-    for command in (f"git diff {tail}", f"git diff{tail}"):
-        assert not allows("Bash(git diff:*)", "Bash", {"command": command})
-        assert not allows("*BASH*(command=git diff:*)", "mcp__x__REMOTE_BASH", {"command": command})
+    ):  # fmt: skip
+        for command in (f"git diff {tail}", f"git diff{tail}"):
+            assert not allows("Bash(git diff:*)", "Bash", {"command": command})
+            assert not allows("*BASH*(command=git diff:*)", "mcp__x__REMOTE_BASH", {"command": command})
 
 
 @given(st.text(), st.sampled_from(";&|<>()$`\\\n\r"), st.text())
@@ -297,16 +185,13 @@ def test_a_shell_runs_nothing_but_the_allowed_command(tail: str, shell: str) -> 
         assert (ran.stdout, ran.stderr, os.listdir(folder)) == (b"[diff]", b"", []), command
 
 
-@pytest.mark.parametrize(
-    "command",
-    [
+def test_a_denied_command_is_found_wherever_it_stands() -> None:
+    for command in (
         "rm -rf x", "cd x && rm -rf x", "/bin/rm -rf x", "sudo rm -rf x", "'rm' -rf x", "r\\m -rf x", "(rm -rf x)",
         "echo $(rm -rf x)", "true;rm -rf x", "RM -rf x", "xargs rm -rf", "FOO=1 rm -rf x", "{ rm -rf x;}",
-    ],
-)  # fmt: skip
-def test_a_denied_command_is_found_wherever_it_stands(command: str) -> None:
-    assert denies("Bash(rm -rf:*)", "Bash", {"command": command})
-    assert not denies("Bash(git push:*)", "Bash", {"command": command})
+    ):  # fmt: skip
+        assert denies("Bash(rm -rf:*)", "Bash", {"command": command}), command
+        assert not denies("Bash(git push:*)", "Bash", {"command": command}), command
 
 
 # -- the order ---------------------------------------------------------------------------------------
@@ -354,9 +239,7 @@ def test_no_allow_rule_and_no_mode_weakens_what_is_denied_or_asked(
 
 
 @given(_CALLS)
-def test_what_is_proposed_allows_the_call_and_nothing_by_a_bare_outbound_name(
-    call: tuple[str, dict[str, Any]],
-) -> None:
+def test_what_is_proposed_allows_the_call_and_no_bare_outbound_name(call: tuple[str, dict[str, Any]]) -> None:
     action = Action(*call)
     for text in proposal([action], HERE):
         assert Rule("allow", text, "everywhere").matches(action, HERE)
@@ -386,56 +269,15 @@ def test_proposals_are_narrow() -> None:
     assert proposed("mcp__composio__X_CREATE", channel="#a, b") == ('X_CREATE(channel="#a, b")',)
 
 
-@pytest.mark.parametrize(
-    ("tool", "arguments", "option"),
-    [
-        ("Read", {"file_path": "/etc/it's (1)"}, "Read(/etc/it's (1))"),
-        ("Glob", {"pattern": "/etc/*"}, None),
-        ("Bash", {"command": "ls | sh"}, None),
-        (SEND, {"body": "x"}, "GMAIL_SEND_EMAIL"),
-        (MULTI, {"tools": "?"}, None),
-    ],
-)
-def test_the_option_that_a_denial_names(tool: str, arguments: dict[str, Any], option: str | None) -> None:
-    found = option_for(Action(tool, arguments), HERE)
-    assert (None if found is None else shlex.split(found)) == (
-        None if option is None else ["--allow", option]
-    )
+def test_the_option_that_a_denial_names() -> None:
+    for tool, arguments, option in CASES["the_option_that_a_denial_names"]:
+        found = option_for(Action(tool, arguments), HERE)
+        assert (None if found is None else shlex.split(found)) == (
+            None if option is None else ["--allow", option]
+        )
 
 
-@pytest.mark.parametrize(
-    ("text", "problem"),
-    [
-        ("GMAIL_SEND_EMAIL", "needs an argument"),
-        ("GMAIL_SEND_EMAIL(to=*)", "needs an argument"),
-        ("GMAIL_SEND_EMAIL(subject=Hi)", "needs an argument"),
-        ("GMAIL_SEND_EMAIL(to=*@other.example)", "does not cover"),
-        ("*(to=a@b.example)", "too wide"),
-        ("GMAIL_*(to=a@b.example)", None),
-        ("GMAIL_SEND_EMAIL(to=*@b.example)", None),
-    ],
-)
-def test_what_a_dialog_accepts_for_a_tool_that_acts_outside(text: str, problem: str | None) -> None:
-    found = rules_problem([text], [Action(SEND, {"to": "a@b.example", "subject": "Hi"})], HERE)
-    assert found is None if problem is None else problem in (found or "")
-
-
-def test_a_rule_from_a_dialog_never_allows_by_name_what_acts_outside() -> None:
-    action = Action(SEND, {"to": "a@b.example"})
-    for origin in ("session", "folder", "everywhere"):
-        assert not Rule("allow", "GMAIL_*", origin).matches(action, HERE)
-    assert Rule("allow", "GMAIL_*", "option").matches(action, HERE)
-
-
-def test_taint_does_not_ask_again_where_a_rule_names_the_destination() -> None:
-    call = (SEND, {"recipient_email": "a@ourfirm.example"})
-    for text, verdict in ((OURS, Verdict.ALLOW), ("GMAIL_SEND_EMAIL", Verdict.ASK)):
-        policy = PermissionPolicy(HERE, rules=(Rule("allow", text),), taint=lambda _action: "it sends")
-        assert policy.judge(*call).verdict is verdict
-
-
-def test_a_rule_that_is_made_anew_is_not_parsed_again() -> None:
-    """Every stored rule is made anew for each call, and there may be hundreds."""
-    first, second = (Rule("deny", "Bash(git push:*)", "everywhere") for _ in range(2))
-    assert first.conditions
-    assert first.conditions is second.conditions
+def test_what_a_dialog_accepts_for_a_tool_that_acts_outside() -> None:
+    for text, problem in CASES["what_a_dialog_accepts_for_a_tool_that_acts_outside"]:
+        found = rules_problem([text], [Action(SEND, {"to": "a@b.example", "subject": "Hi"})], HERE)
+        assert found is None if problem is None else problem in (found or "")

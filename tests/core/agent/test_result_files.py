@@ -19,28 +19,25 @@ from tests.e2e.archive_server import KEY, picture, sound
 LOOKUP = "mcp__notes__lookup"
 
 
-@pytest.fixture
-def workspace(tmp_path: Path) -> Workspace:
-    (tmp_path / "session").mkdir()
-    return Workspace(tmp_path / "session", tmp_path / "reports", Redactor())
+class Desk:
+    """The folder of a session, and that in which the agent keeps the results of a conversation."""
+
+    def __init__(self, base: Path) -> None:
+        (base / "session").mkdir()
+        self.workspace = Workspace(base / "session", base / "reports", Redactor())
+        transcript = base / "home" / "projects" / "p" / "conversation.jsonl"
+        self.transcript = str(transcript)
+        self.folder = transcript.with_suffix("") / "tool-results"
+        self.folder.mkdir(parents=True)
+        self.files = ResultFiles(self.workspace, ResultAdapter(base / "home"))
+
+    def receive(self, response: object, tool: str = LOOKUP) -> Received:
+        return self.files.receive(tool, "toolu_1", response, self.transcript)
 
 
 @pytest.fixture
-def transcript(tmp_path: Path) -> str:
-    """The transcript of a conversation; the files of its results are beside it."""
-    path = tmp_path / "home" / "projects" / "p" / "conversation.jsonl"
-    (path.with_suffix("") / "tool-results").mkdir(parents=True)
-    return str(path)
-
-
-@pytest.fixture
-def folder(transcript: str) -> Path:
-    return Path(transcript).with_suffix("") / "tool-results"
-
-
-@pytest.fixture
-def files(folder: Path, workspace: Workspace, tmp_path: Path) -> ResultFiles:
-    return ResultFiles(workspace, ResultAdapter(tmp_path / "home"))
+def desk(tmp_path: Path) -> Desk:
+    return Desk(tmp_path)
 
 
 def text(value: str) -> dict[str, str]:
@@ -57,13 +54,11 @@ def shown_text(received: Received) -> str:
     return "\n".join(block.get("text", "") for block in received.for_model)
 
 
-def test_json_of_one_line_is_given_as_lines_that_can_be_read_and_searched(
-    files: ResultFiles, workspace: Workspace, transcript: str
-) -> None:
+def test_json_of_one_line_is_given_as_lines(desk: Desk) -> None:
     rows = [{"n": number, "text": "word " * 200, "key": KEY} for number in range(80)]
-    received = files.receive(LOOKUP, "toolu_1", json.dumps({"result": json.dumps(rows)}), transcript)
+    received = desk.receive(json.dumps({"result": json.dumps(rows)}))
     assert "saved to: tool_results/toolu_1.txt" in shown_text(received)
-    lines = workspace.read("tool_results/toolu_1.txt").decode().split("\n")
+    lines = desk.workspace.read("tool_results/toolu_1.txt").decode().split("\n")
     assert max(map(len, lines)) <= 400
     assert '  "n": 79,' in lines
     assert KEY not in "".join(lines)
@@ -76,16 +71,14 @@ def test_json_of_one_line_is_given_as_lines_that_can_be_read_and_searched(
     ["{" * 60_000, "[1, 2", '{"a": 1} and more', "\ud800", "x" * 9_000],
     ids=["deep", "cut", "more", "surrogate", "long"],
 )
-def test_what_is_no_json_is_given_as_it_is(
-    files: ResultFiles, workspace: Workspace, transcript: str, value: str
-) -> None:
+def test_plain_text_stays(desk: Desk, value: str) -> None:
     value += "\n" + "line\n" * LIMIT
-    assert files.receive(LOOKUP, "toolu_1", value, transcript).for_model
-    saved = workspace.read("tool_results/toolu_1.txt").decode()
+    assert desk.receive(value).for_model
+    saved = desk.workspace.read("tool_results/toolu_1.txt").decode()
     assert saved.replace("\n", "") == value.replace("\n", "").replace("\ud800", "\ufffd")
 
 
-def test_small_results_and_those_of_other_tools_are_left_alone(files: ResultFiles, transcript: str) -> None:
+def test_small_results_and_those_of_other_tools_are_left_alone(desk: Desk) -> None:
     for tool, response in (
         (LOOKUP, "x" * LIMIT),
         (LOOKUP, [text("a"), {"type": "image"}, None]),
@@ -93,19 +86,15 @@ def test_small_results_and_those_of_other_tools_are_left_alone(files: ResultFile
         ("mcp__local_toolkit__crawl_parallel", "x" * (LIMIT + 1)),
         ("Bash", {"stdout": "x" * LIMIT, "persistedOutputPath": "/somewhere"}),
     ):
-        assert files.receive(tool, "toolu_1", response, transcript) == Received(for_observers=response)
+        assert desk.receive(response, tool) == Received(for_observers=response)
 
 
-def test_a_result_that_cannot_be_stored_is_left_to_the_command_line(
-    files: ResultFiles, workspace: Workspace, transcript: str
-) -> None:
-    workspace.write("tool_results", b"a file where the folder belongs")
-    assert files.receive(LOOKUP, "toolu_1", "x" * (LIMIT + 1), transcript).for_model is None
+def test_what_cannot_be_stored_is_left(desk: Desk) -> None:
+    desk.workspace.write("tool_results", b"a file where the desk.folder belongs")
+    assert desk.receive("x" * (LIMIT + 1)).for_model is None
 
 
-def test_files_are_typed_by_their_bytes_named_by_their_address_and_kept_once(
-    files: ResultFiles, workspace: Workspace, folder: Path, transcript: str
-) -> None:
+def test_files_are_typed_by_their_bytes_named_by_their_address_and_kept_once(desk: Desk) -> None:
     hostile = "file:///../../.claude/settings\x1b[2J\u202egnp.json?token=1"
     given = (
         ("[Image: source: {}, original 9x9, displayed at 3x3.]", ".png", picture()),
@@ -116,9 +105,9 @@ def test_files_are_typed_by_their_bytes_named_by_their_address_and_kept_once(
     )  # fmt: skip
     blocks = []
     for number, (line, suffix, data) in enumerate(given):
-        path = blob(folder, suffix, data, number)
+        path = blob(desk.folder, suffix, data, number)
         blocks.append(text(line.replace("{}", str(path))))
-    received = files.receive(LOOKUP, "toolu_1", blocks, transcript)
+    received = desk.receive(blocks)
     picked, heard, program, drawing, again = received.files
     assert picked == ReturnedFile("work_products/media/notes_lookup.png")
     assert heard == ReturnedFile("work_products/media/notes_lookup.wav")
@@ -129,24 +118,22 @@ def test_files_are_typed_by_their_bytes_named_by_their_address_and_kept_once(
     assert drawing.path.isascii()
     assert received.for_model == received.for_observers
     assert shown_text(received).count("work_products/media/") == 3
-    assert str(folder) not in shown_text(received)
-    assert list(folder.iterdir()) == []
-    assert workspace.read(heard.path) == sound()
+    assert str(desk.folder) not in shown_text(received)
+    assert list(desk.folder.iterdir()) == []
+    assert desk.workspace.read(heard.path) == sound()
 
 
-def test_every_path_in_a_text_is_replaced(files: ResultFiles, folder: Path, transcript: str) -> None:
-    first, second = blob(folder, ".png", picture()), blob(folder, ".wav", sound(), 2)
-    gone = folder / "mcp-notes-blob-3-abc.png"
-    received = files.receive(LOOKUP, "toolu_1", [text(f"{first}, {second}, {gone}, {first}")], transcript)
+def test_every_path_in_a_text_is_replaced(desk: Desk) -> None:
+    first, second = blob(desk.folder, ".png", picture()), blob(desk.folder, ".wav", sound(), 2)
+    gone = desk.folder / "mcp-notes-blob-3-abc.png"
+    received = desk.receive([text(f"{first}, {second}, {gone}, {first}")])
     kept = [f"work_products/media/notes_lookup.{suffix}" for suffix in ("png", "wav")]
     assert [file.path for file in received.files] == kept
     assert shown_text(received) == f"{kept[0]}, {kept[1]}, (not saved), {kept[0]}"
 
 
-def test_a_resource_that_is_a_file_is_moved_in_the_form_of_the_tool(
-    files: ResultFiles, workspace: Workspace, folder: Path, transcript: str, tmp_path: Path
-) -> None:
-    path = folder / "mcp-resource-1-0-abc.png"
+def test_a_resource_that_is_a_file_is_moved_in_the_form_of_the_tool(desk: Desk, tmp_path: Path) -> None:
+    path = desk.folder / "mcp-resource-1-0-abc.png"
     path.write_bytes(picture())
     other = blob(tmp_path, ".png", picture())
     contents = [
@@ -155,115 +142,105 @@ def test_a_resource_that_is_a_file_is_moved_in_the_form_of_the_tool(
         {"uri": "x://other", "blobSavedTo": str(other), "text": "elsewhere"},
         None,
     ]
-    received = files.receive("ReadMcpResourceTool", "toolu_1", {"contents": contents}, transcript)
+    received = desk.files.receive("ReadMcpResourceTool", "toolu_1", {"contents": contents}, desk.transcript)
     kept = "work_products/media/chart.png"
     assert received.files == (ReturnedFile(kept),)
     first = {"uri": "x://chart", "mimeType": "a/b", "blobSavedTo": kept, "text": f"saved to {kept}"}
     assert received.for_model == {"contents": [first, *contents[1:]]}
-    assert workspace.read(kept) == picture()
+    assert desk.workspace.read(kept) == picture()
     odd = {"contents": "none"}
-    assert files.receive("ReadMcpResourceTool", "toolu_1", odd, transcript) == Received(for_observers=odd)
-
-
-def test_paths_elsewhere_are_neither_moved_nor_named(
-    files: ResultFiles, workspace: Workspace, folder: Path, transcript: str, tmp_path: Path
-) -> None:
-    other = blob(tmp_path, ".png", picture())
-    link = folder / "mcp-notes-blob-7-abc.png"
-    link.symlink_to(other)
-    gone = folder / "mcp-notes-blob-8-abc.png"
-    (workspace.path / "work_products" / "media").mkdir(parents=True)
-    (workspace.path / "work_products" / "media" / "link.png").symlink_to(other)
-    names = (other, link, gone, folder / ".." / "tool-results" / other.name)
-    received = files.receive(
-        LOOKUP, "toolu_1", [text(f"[Image: source: {name}]") for name in names], transcript
+    assert desk.files.receive("ReadMcpResourceTool", "toolu_1", odd, desk.transcript) == Received(
+        for_observers=odd
     )
+
+
+def test_paths_elsewhere_are_neither_moved_nor_named(desk: Desk, tmp_path: Path) -> None:
+    other = blob(tmp_path, ".png", picture())
+    link = desk.folder / "mcp-notes-blob-7-abc.png"
+    link.symlink_to(other)
+    gone = desk.folder / "mcp-notes-blob-8-abc.png"
+    (desk.workspace.path / "work_products" / "media").mkdir(parents=True)
+    (desk.workspace.path / "work_products" / "media" / "link.png").symlink_to(other)
+    names = (other, link, gone, desk.folder / ".." / "tool-results" / other.name)
+    received = desk.receive([text(f"[Image: source: {name}]") for name in names])
     assert received.files == ()
     assert other.exists()
-    assert workspace.list("work_products/media") == []
-    # A text of a server has no limit, and says nothing about files.
-    assert files.receive(LOOKUP, "toolu_1", [text(f"{other}" + "x" * 20_000)], "").for_model is None
+    assert desk.workspace.list("work_products/media") == []
+    # A text of a server has no limit, and says nothing about desk.files.
+    assert desk.files.receive(LOOKUP, "toolu_1", [text(f"{other}" + "x" * 20_000)], "").for_model is None
 
 
-def test_a_server_cannot_name_the_result_of_another_conversation(
-    files: ResultFiles, workspace: Workspace, folder: Path, transcript: str
-) -> None:
-    other = folder.parent.parent / "other" / "tool-results"
+def test_a_server_cannot_name_the_result_of_another_conversation(desk: Desk) -> None:
+    other = desk.folder.parent.parent / "other" / "tool-results"
     other.mkdir(parents=True)
-    for place in (other, folder):
+    for place in (other, desk.folder):
         (place / "x.txt").write_text("of this place")
     notice = (
         "Error: result (9 characters) exceeds maximum allowed tokens. Output has been saved to {}/x.txt.\n"
     )
-    named = files.receive(LOOKUP, "toolu_1", notice.format(other), transcript)
+    named = desk.receive(notice.format(other))
     assert named.for_model is None
     assert named.for_observers == notice.format(other)
-    assert "of this place" in shown_text(files.receive(LOOKUP, "toolu_1", notice.format(folder), transcript))
-    adapter = ResultAdapter(folder.parents[3])
-    for place in (other, folder):
+    assert "of this place" in shown_text(desk.receive(notice.format(desk.folder)))
+    adapter = ResultAdapter(desk.folder.parents[3])
+    for place in (other, desk.folder):
         said = notice.format(place)
-        raw = RawResult(said, hook_copy=said, transcript=transcript)
+        raw = RawResult(said, hook_copy=said, transcript=desk.transcript)
         seen = adapter.observe(tool_name=LOOKUP, tool_use_id="toolu_1", tool_input={}, raw=raw)
-        assert seen.recovered is (place == folder)
-        adapter.remove_saved(RawResult("what the model got", hook_copy=said, transcript=transcript))
-        adapter.remove_saved(RawResult("", hook_copy=[text(said)], transcript=transcript))
-    assert [place.exists() for place in (other / "x.txt", folder / "x.txt")] == [True, False]
+        assert seen.recovered is (place == desk.folder)
+        adapter.remove_saved(RawResult("what the model got", hook_copy=said, transcript=desk.transcript))
+        adapter.remove_saved(RawResult("", hook_copy=[text(said)], transcript=desk.transcript))
+    assert [place.exists() for place in (other / "x.txt", desk.folder / "x.txt")] == [True, False]
 
 
-@pytest.mark.parametrize("encoding", ["utf-8", "latin-1", "utf-16", "utf-32"])
-def test_secrets_in_texts_of_any_encoding_are_masked(
-    tmp_path: Path, workspace: Workspace, encoding: str
-) -> None:
-    words = f"Grüße, {KEY} and naïve words"
-    workspace.redactor.add(KEY)
-    path = tmp_path / "a.txt"
-    path.write_bytes((words + "x" * ((8 << 20) if encoding == "latin-1" else 0)).encode(encoding))
-    kept = move_to_workspace(workspace, path, "a").path
-    found = workspace.read(kept).decode(encoding)
-    assert found.startswith("Grüße, ")
-    assert " and naïve words" in found
-    assert KEY not in found
+def test_secrets_in_texts_of_any_encoding_are_masked(desk: Desk, tmp_path: Path) -> None:
+    for encoding in ("utf-8", "latin-1", "utf-16", "utf-32"):
+        words = f"Grüße, {KEY} and naïve words"
+        desk.workspace.redactor.add(KEY)
+        path = tmp_path / "a.txt"
+        path.write_bytes((words + "x" * ((8 << 20) if encoding == "latin-1" else 0)).encode(encoding))
+        kept = move_to_workspace(desk.workspace, path, f"a-{encoding}").path
+        found = desk.workspace.read(kept).decode(encoding)
+        assert found.startswith("Grüße, ")
+        assert " and naïve words" in found
+        assert KEY not in found
 
 
-def test_a_file_that_is_too_large_stays_where_it_is(
-    workspace: Workspace, folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_large_file_stays_put(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(returned_files, "LARGEST", 10)
-    path = blob(folder, ".png", picture())
+    path = blob(desk.folder, ".png", picture())
     with pytest.raises(WorkspaceError, match="is not kept"):
-        move_to_workspace(workspace, path, "chart")
+        move_to_workspace(desk.workspace, path, "chart")
     assert path.exists()
 
 
-def test_a_call_that_reads_a_stored_result_reads_the_file_of_the_workspace(
-    files: ResultFiles, workspace: Workspace, folder: Path, transcript: str
-) -> None:
-    (folder / "toolu_9.json").write_text(json.dumps([text(f"first\n{KEY}\nlast")]))
-    (folder / "b1.txt").write_text("of a command")
-    picked = blob(folder, ".png", picture())
+def test_a_call_that_reads_a_stored_result_reads_the_file_of_the_workspace(desk: Desk) -> None:
+    (desk.folder / "toolu_9.json").write_text(json.dumps([text(f"first\n{KEY}\nlast")]))
+    (desk.folder / "b1.txt").write_text("of a command")
+    picked = blob(desk.folder, ".png", picture())
     for tool, field, path, name in (
-        ("Read", "file_path", folder / "toolu_9.json", "tool_results/toolu_9.txt"),
-        ("Grep", "path", folder / "b1.txt", "tool_results/b1.txt"),
-        ("mcp__local_toolkit__read_local_file", "path", folder / "b1.txt", "tool_results/b1.txt"),
+        ("Read", "file_path", desk.folder / "toolu_9.json", "tool_results/toolu_9.txt"),
+        ("Grep", "path", desk.folder / "b1.txt", "tool_results/b1.txt"),
+        ("mcp__local_toolkit__read_local_file", "path", desk.folder / "b1.txt", "tool_results/b1.txt"),
         ("Read", "file_path", picked, f"work_products/media/{picked.name}"),
     ):
         given: dict[str, Any] = {field: str(path), "offset": 2}
-        assert files.redirect(tool, given, transcript) == {field: name, "offset": 2}
-    assert workspace.read("tool_results/toolu_9.txt").decode() == "first\n[redacted]\nlast"
+        assert desk.files.redirect(tool, given, desk.transcript) == {field: name, "offset": 2}
+    assert desk.workspace.read("tool_results/toolu_9.txt").decode() == "first\n[redacted]\nlast"
     for path in (
-        folder / "gone.txt",
-        folder.parent / "other" / "tool-results" / "b1.txt",
-        folder / ".." / "x",
+        desk.folder / "gone.txt",
+        desk.folder.parent / "other" / "tool-results" / "b1.txt",
+        desk.folder / ".." / "x",
     ):
         given = {"file_path": str(path)}
-        assert files.redirect("Read", given, transcript) == given
-    given = {"file_path": str(folder / "b1.txt")}
-    assert files.redirect("Write", given, transcript) == given
+        assert desk.files.redirect("Read", given, desk.transcript) == given
+    given = {"file_path": str(desk.folder / "b1.txt")}
+    assert desk.files.redirect("Write", given, desk.transcript) == given
 
 
-def test_the_full_result_of_a_sub_agents_call_is_observed(files: ResultFiles, transcript: str) -> None:
+def test_the_full_result_of_a_sub_agents_call_is_observed(desk: Desk) -> None:
     whole = [text("line\n" * LIMIT)]
-    received = files.receive(LOOKUP, "toolu_1", whole, transcript)
+    received = desk.receive(whole)
     # The message of such a call has no copy of the content.
     raw = RawResult(received.for_model, message_copy={"_meta": {"a": 1}}, hook_copy=received.for_observers)
     seen = ResultAdapter().observe(tool_name=LOOKUP, tool_use_id="toolu_1", tool_input={}, raw=raw)

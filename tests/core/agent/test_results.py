@@ -14,6 +14,7 @@ from core.observation import (
     FileWriteObservation,
     ImageContent,
     KnowledgeObservation,
+    McpObservation,
     NativeObservation,
     ObservationStatus,
     SearchObservation,
@@ -60,28 +61,16 @@ CUT_700K = (
 )
 
 
-@pytest.mark.parametrize("cut", [CUT_70K, CUT_700K])
-@pytest.mark.parametrize(
-    "copy",
-    [
-        {"content": [{"type": "text", "text": WHOLE}]},
-        {"content": "cut too", "structuredContent": json.loads(WHOLE)},
-        [{"type": "text", "text": WHOLE}],
-        WHOLE,
-    ],
-)
-def test_a_cut_result_is_recovered_from_the_messages_own_copy(cut: str, copy: Any) -> None:
-    seen = observe(RawResult(block=cut, message_copy=copy))
-    assert json.loads(seen.output) == json.loads(WHOLE)
-    assert seen.truncated
-    assert seen.recovered
-    assert not seen.has_error
-
-
-def test_a_sub_agents_cut_result_is_recovered_from_the_hook() -> None:
-    seen = observe(RawResult(block=CUT_70K, hook_copy=[{"type": "text", "text": WHOLE}]))
-    assert json.loads(seen.output) == json.loads(WHOLE)
-    assert seen.recovered
+def test_a_cut_result_is_recovered_from_the_messages_own_copy_or_the_hooks() -> None:
+    whole = [{"type": "text", "text": WHOLE}]
+    copies: list[Any] = [
+        {"content": whole}, {"content": "cut too", "structuredContent": json.loads(WHOLE)}, whole, WHOLE,
+    ]  # fmt: skip
+    raws = [RawResult(block=cut, message_copy=copy) for cut in (CUT_70K, CUT_700K) for copy in copies]
+    for raw in (*raws, RawResult(block=CUT_70K, hook_copy=whole)):
+        seen = observe(raw)
+        assert json.loads(seen.output) == json.loads(WHOLE)
+        assert (seen.truncated, seen.recovered, seen.has_error) == (True, True, False)
 
 
 def test_the_saved_file_is_read_only_inside_the_agents_own_folder(tmp_path: Path) -> None:
@@ -118,20 +107,17 @@ def test_an_error_keeps_the_output_that_came_before_it() -> None:
     assert TextContent("half a page") in rest
 
 
-@pytest.mark.parametrize(
-    "error",
-    [
+def test_a_server_that_wanted_an_answer_of_the_model_is_refused_with_a_sentence() -> None:
+    for error in (
         "Error executing tool summarise: Method not found",
         "Cannot send 'sampling/createMessage': this transport context has no back-channel.",
         "Client does not support sampling (required for sampling/createMessage)",
-    ],
-)
-def test_a_server_that_wanted_an_answer_of_the_model_is_refused_with_a_sentence(error: str) -> None:
-    seen = observe(RawResult(block=error, is_error=True), name="mcp__notes__summarise")
-    assert seen.error == f"Sampling is refused: no server may ask the model itself ({error})"
-    assert observe(RawResult(block=error, is_error=True), name="Bash").error == error
-    for other in ("The sampling rate is wrong", "MCP error -32601: Method not found"):
-        assert observe(RawResult(block=other, is_error=True), name="mcp__notes__x").error == other
+    ):  # fmt: skip
+        seen = observe(RawResult(block=error, is_error=True), name="mcp__notes__summarise")
+        assert seen.error == f"Sampling is refused: no server may ask the model itself ({error})"
+        assert observe(RawResult(block=error, is_error=True), name="Bash").error == error
+        for other in ("The sampling rate is wrong", "MCP error -32601: Method not found"):
+            assert observe(RawResult(block=other, is_error=True), name="mcp__notes__x").error == other
 
 
 def test_a_failure_without_words_still_says_something() -> None:
@@ -140,76 +126,50 @@ def test_a_failure_without_words_still_says_something() -> None:
     assert hooked.error == "connection reset"
 
 
-@pytest.mark.parametrize("odd", [{"x": 1}, 7, [7, None], {"type": "text"}, [{"type": "audio", "data": "x"}]])
-def test_odd_content_is_kept_as_text(odd: Any) -> None:
-    assert observe(RawResult(block=odd)).output
+def test_odd_content_is_kept_as_text() -> None:
+    for odd in ({"x": 1}, 7, [7, None], {"type": "text"}, [{"type": "audio", "data": "x"}]):
+        assert observe(RawResult(block=odd)).output
 
 
 def test_results_get_the_type_of_their_tool() -> None:
-    write = observe(
-        RawResult(block="ok"), "mcp__local_toolkit__write_local_file", path="work_products/a.html"
-    )
-    assert isinstance(write, FileWriteObservation)
-    assert write.path == "work_products/a.html"
-    crawled = observe(
-        RawResult(block=json.dumps({"articles": [1, 2], "failed": [3]})), "mcp__local_toolkit__crawl_parallel"
-    )
-    assert isinstance(crawled, CrawlObservation)
-    assert (crawled.pages, crawled.failed) == (2, 1)
-    known = observe(
-        RawResult(block=json.dumps({"articles": [{"from_knowledge": True}, {}, 7], "failed": []})),
-        "mcp__local_toolkit__crawl_parallel",
-    )
-    assert isinstance(known, CrawlObservation)
-    assert (known.pages, known.known) == (3, 1)
-    found = observe(RawResult(block=json.dumps({"hits": [1, 2]})), "mcp__local_toolkit__knowledge_search")
-    assert isinstance(found, KnowledgeObservation)
-    assert (found.hits, found.title) == (2, "")
-    passage = observe(RawResult(block=json.dumps({"title": "A"})), "mcp__local_toolkit__knowledge_read")
-    assert isinstance(passage, KnowledgeObservation)
-    assert passage.title == "A"
-    assert not isinstance(
-        observe(RawResult(block="{}"), "mcp__other__knowledge_search", query="x"), KnowledgeObservation
-    )
-    bench = observe(
-        RawResult(block=json.dumps({"successful": False, "data": {"stdout": "o", "stderr": "e"}})),
-        "mcp__composio__COMPOSIO_REMOTE_WORKBENCH",
-    )
-    assert isinstance(bench, WorkbenchObservation)
-    assert (bench.successful, bench.stdout, bench.stderr) == (False, "o", "e")
-    assert isinstance(observe(RawResult(block="x"), query="chips"), SearchObservation)
-    assert not isinstance(
-        observe(RawResult(block="x"), "mcp__composio__COMPOSIO_SEARCH_TOOLS"), SearchObservation
-    )
-    agent = observe(RawResult(block="x"), "Agent", subagent_type="report-creation-expert")
-    assert isinstance(agent, SubagentObservation)
-    assert agent.agent == "report-creation-expert"
-    assert type(observe(RawResult(block="x"), "Read")) is NativeObservation
+    local, composio = "mcp__local_toolkit__", "mcp__composio__COMPOSIO_"
+    crawled = {"articles": [{"from_knowledge": True}, {}, 7], "failed": [3]}
+    bench = {"successful": False, "data": {"stdout": "o", "stderr": "e"}}
+    rows: tuple[tuple[str, dict[str, Any], Any, type[Any], dict[str, Any]], ...] = (
+        (f"{local}write_local_file", {"path": "a.html"}, "ok", FileWriteObservation, {"path": "a.html"}),
+        (f"{local}crawl_parallel", {}, crawled, CrawlObservation, {"pages": 3, "failed": 1, "known": 1}),
+        (f"{local}knowledge_search", {}, {"hits": [1, 2]}, KnowledgeObservation, {"hits": 2, "title": ""}),
+        (f"{local}knowledge_read", {}, {"title": "A"}, KnowledgeObservation, {"title": "A"}),
+        (f"{composio}REMOTE_WORKBENCH", {}, bench, WorkbenchObservation,
+         {"successful": False, "stdout": "o", "stderr": "e"}),
+        (SEARCH, {"query": "chips"}, "x", SearchObservation, {}),
+        ("Agent", {"subagent_type": "expert"}, "x", SubagentObservation, {"agent": "expert"}),
+        ("Read", {}, "x", NativeObservation, {}),
+        ("mcp__other__knowledge_search", {"query": "x"}, "{}", SearchObservation, {}),
+        (f"{composio}SEARCH_TOOLS", {}, "x", McpObservation, {}),
+    )  # fmt: skip
+    for name, given, block, kind, fields in rows:
+        seen = observe(RawResult(block=block if isinstance(block, str) else json.dumps(block)), name, **given)
+        assert type(seen) is kind, name
+        assert {field: getattr(seen, field) for field in fields} == fields
 
 
 def test_a_result_that_admits_its_own_failure_is_an_error() -> None:
     bench = "mcp__composio__COMPOSIO_REMOTE_WORKBENCH"
     body = {
-        "successful": False,
-        "error": "KeyError: 'month'",
-        "data": {"stdout": "1218 rows", "stderr": "Trace"},
-    }
+        "successful": False, "error": "KeyError: 'month'", "data": {"stdout": "1218 rows", "stderr": "Trace"},
+    }  # fmt: skip
     seen = observe(RawResult(block=json.dumps(body)), bench)
     assert seen.error == "KeyError: 'month'"
     assert isinstance(seen, WorkbenchObservation)
     assert seen.stdout == "1218 rows"
-    well = observe(RawResult(block=json.dumps({"successful": True, "note": "false"})), bench)
-    assert not well.has_error
     inner = {"successful": True, "data": {"results": [{"response": {"successful": False}}]}}
-    assert not observe(RawResult(block=json.dumps(inner))).has_error
-
-
-def test_a_resource_that_does_not_exist_is_an_error() -> None:
-    copy = {"contents": [], "error": "Resource not found: notes://x"}
-    assert (
-        observe(RawResult("Resource not found", message_copy=copy), "ReadMcpResourceTool").error
-        == copy["error"]
-    )
+    for well in ({"successful": True, "note": "false"}, inner):
+        assert not observe(RawResult(block=json.dumps(well)), bench).has_error
+    # So is a resource that does not exist.
+    gone = {"contents": [], "error": "Resource not found: notes://x"}
+    raw = RawResult("Resource not found", message_copy=gone)
+    assert observe(raw, "ReadMcpResourceTool").error == gone["error"]
     assert not observe(RawResult("{}", message_copy={"contents": []}), "ReadMcpResourceTool").has_error
 
 
@@ -224,10 +184,8 @@ def test_the_output_of_a_command_is_read_from_its_file(tmp_path: Path, part: boo
         else "Output too large (45KB). Full output saved to: "
     )
     copy = {
-        "stdout": "line\n" * 6_000,
-        "persistedOutputPath": str(folder / "b3kt.txt"),
-        "persistedOutputSize": 99_999,
-    }
+        "stdout": "line\n" * 6_000, "persistedOutputPath": str(folder / "b3kt.txt"), "persistedOutputSize": 99_999,
+    }  # fmt: skip
     block = (
         f"<persisted-output>\n{saved}{folder / 'b3kt.txt'}\n\nPreview (first 2KB):\nline\n</persisted-output>"
     )

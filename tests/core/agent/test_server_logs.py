@@ -3,8 +3,6 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import pytest
-
 from core.agent.mcp.server_logs import ServerLogs
 from core.agent.mcp.states import ServerStates
 from core.redaction.redactor import Redactor
@@ -38,6 +36,9 @@ def test_a_connection_that_the_agent_closed_is_explained(tmp_path: Path) -> None
     assert server.error.startswith(
         "it sent more than 16 MB in one message, so the agent closed the connection: ask it for less data"
     )
+    # Also when the next connection has begun.
+    write(tmp_path, CALL, {"error": TOO_LONG}, CLOSED, STARTS)
+    assert ServerLogs(tmp_path).cause_of("my_files", "Connection closed") == TOO_LONG
 
 
 def test_a_connection_is_explained_when_the_agent_logs_the_cause_later(tmp_path: Path) -> None:
@@ -58,53 +59,41 @@ def test_a_connection_is_explained_when_the_agent_logs_the_cause_later(tmp_path:
     assert "more than 16 MB" in (report.servers[0].last_error or "")
 
 
-def test_a_connection_is_explained_also_when_the_next_one_has_begun(tmp_path: Path) -> None:
-    write(tmp_path, CALL, {"error": TOO_LONG}, CLOSED, STARTS)
-    assert ServerLogs(tmp_path).cause_of("my_files", "Connection closed") == TOO_LONG
-
-
-@pytest.mark.parametrize(
-    "entries",
-    [
+def test_nothing_else_in_the_log_counts(tmp_path: Path) -> None:
+    logs: tuple[list[object], ...] = (
         # Of an earlier call, of another kind, and damaged.
         [CALL, {"error": TOO_LONG}, CLOSED, CALL],
         [CALL, {"error": "Server stderr: Traceback"}],
         [STARTS, {"error": "Server stderr: of an earlier start"}, STARTS],
         [CALL, ["error", TOO_LONG], {"error": [TOO_LONG]}, "error"],
-    ],
-)
-def test_nothing_else_in_the_log_counts(tmp_path: Path, entries: list[object]) -> None:
-    write(tmp_path, *entries)
-    assert ServerLogs(tmp_path).cause_of("my_files", "Connection closed") is None
-    assert ServerLogs(tmp_path / "elsewhere").cause_of("my_files", "Connection closed") is None
+    )  # fmt: skip
+    for entries in logs:
+        write(tmp_path, *entries)
+        assert ServerLogs(tmp_path).cause_of("my_files", "Connection closed") is None
+        assert ServerLogs(tmp_path / "elsewhere").cause_of("my_files", "Connection closed") is None
 
 
-@pytest.mark.parametrize(
-    ("output", "reported"),
-    [
+def test_a_program_that_ended_as_it_started_is_reported_with_its_last_words(tmp_path: Path) -> None:
+    for output, reported in (
         ("no \x1b[2Jdatabase\n", "no \N{REPLACEMENT CHARACTER}[2Jdatabase"),
         ("Traceback (most recent call last):\n  File \"x\"\nKeyError: 'NOTES'\n\n", "KeyError: 'NOTES'"),
-        (
-            "throw err;\nError: Cannot find module 'x'\n    at Module._load\n\nNode.js v22\n",
-            "Error: Cannot find module 'x'",
-        ),
+        ("throw err;\nError: Cannot find module 'x'\n    at Module._load\n\nNode.js v22\n",
+         "Error: Cannot find module 'x'"),
         ("token: hunter2-hunter2\n", "token: [redacted]"),
-    ],
-)
-def test_a_program_that_ended_as_it_started_is_reported_with_its_last_words(
-    tmp_path: Path, output: str, reported: str
-) -> None:
-    write(
-        tmp_path,
-        STARTS,
-        {"error": "Server stderr: earlier"},
-        STARTS,
-        {"error": f"Server stderr: {output}"},
-        ENDED,
-    )
-    states = ServerStates(Redactor(["hunter2-hunter2"]), ServerLogs(tmp_path).cause_of)
-    (report,) = states.report_update([{"name": "my_files", "status": "failed", "error": "Connection closed"}])
-    assert str(report.servers[0].error).startswith(f"it ended ({reported}): repair it")
+    ):  # fmt: skip
+        write(
+            tmp_path,
+            STARTS,
+            {"error": "Server stderr: earlier"},
+            STARTS,
+            {"error": f"Server stderr: {output}"},
+            ENDED,
+        )
+        states = ServerStates(Redactor(["hunter2-hunter2"]), ServerLogs(tmp_path).cause_of)
+        (report,) = states.report_update(
+            [{"name": "my_files", "status": "failed", "error": "Connection closed"}]
+        )
+        assert str(report.servers[0].error).startswith(f"it ended ({reported}): repair it")
 
 
 def test_the_status_of_an_answer_that_is_an_error_is_reported(tmp_path: Path) -> None:

@@ -76,28 +76,31 @@ class Desk:
 
 def test_it_is_tried_six_times_with_waits_that_double_and_given_up_once() -> None:
     desk = Desk()
+    # What never worked is left alone.
+    assert desk.restarting.note_failed("notes") is None
     desk.restarting.note_connected("notes")
     assert desk.fail_on() == [1, 2, 4, 8, 16, 32]
     assert desk.tried == [1, 3, 7, 15, 31, 63]
     assert len(desk.tried) == MAX_ATTEMPTS
-    assert desk.given_up == ["notes"]
     assert desk.restarting.note_failed("notes") is None
     assert desk.given_up == ["notes"]
     assert not desk.time.waits
+    # A person who sees to it begins again.
+    desk.restarting.reset("notes")
+    assert desk.fail_on() == [1, 2, 4, 8, 16, 32]
+    assert desk.given_up == ["notes", "notes"]
 
 
-def test_what_never_worked_is_left_alone() -> None:
+def test_what_is_due_is_not_due_twice_and_not_when_it_works_again_or_is_forgotten() -> None:
     desk = Desk()
+    for name in ("notes", "works", "more"):
+        desk.restarting.note_connected(name)
+        assert desk.restarting.note_failed(name) == 1
     assert desk.restarting.note_failed("notes") is None
-    assert not desk.time.waits
-
-
-def test_what_is_due_is_not_due_twice_and_not_when_it_works_again() -> None:
-    desk = Desk()
-    desk.restarting.note_connected("notes")
-    assert desk.restarting.note_failed("notes") == 1
+    desk.restarting.note_connected("works")
+    desk.restarting.forget("notes")
     assert desk.restarting.note_failed("notes") is None
-    desk.restarting.note_connected("notes")
+    desk.restarting.clear()
     desk.time.pass_by(100)
     assert desk.tried == []
 
@@ -125,27 +128,6 @@ def test_what_fails_whenever_it_was_connected_is_given_up_too() -> None:
     assert desk.given_up == ["notes"]
 
 
-def test_a_person_who_sees_to_it_begins_again() -> None:
-    desk = Desk()
-    desk.restarting.note_connected("notes")
-    desk.fail_on()
-    desk.restarting.reset("notes")
-    assert desk.fail_on() == [1, 2, 4, 8, 16, 32]
-    assert desk.given_up == ["notes", "notes"]
-
-
-def test_nothing_is_tried_of_what_was_forgotten() -> None:
-    desk = Desk()
-    for name in ("notes", "more"):
-        desk.restarting.note_connected(name)
-        desk.restarting.note_failed(name)
-    desk.restarting.forget("notes")
-    desk.restarting.clear()
-    desk.time.pass_by(100)
-    assert desk.tried == []
-    assert desk.restarting.note_failed("notes") is None
-
-
 # -- when to look ------------------------------------------------------------------------------------
 
 
@@ -171,12 +153,8 @@ class Watched:
         )
         status: Literal["success", "error"] = "error" if error else "success"
         what: dict[str, Any] = {
-            "tool_name": tool,
-            "tool_use_id": "t1",
-            "server": "s",
-            "started_at": NOW,
-            "ended_at": NOW,
-        }
+            "tool_name": tool, "tool_use_id": "t1", "server": "s", "started_at": NOW, "ended_at": NOW,
+        }  # fmt: skip
         observation = McpObservation(**what, error=error)
         self.watch.handle_event(ToolCallFinished(tool_use_id="t1", status=status, observation=observation))
 
@@ -190,6 +168,12 @@ def test_the_status_is_polled_when_a_query_begins_and_ends_and_in_between() -> N
     desk.time.pass_by(1000)
     assert desk.looks == [0, 10, 20, 25]
     assert not desk.time.waits
+    # Nor after it is closed.
+    desk.watch.handle_event(QueryReceived(query_id="q2", text="x"))
+    desk.call("it failed")
+    desk.watch.close()
+    desk.time.pass_by(100)
+    assert desk.looks[4:] == [1025, 1025]
 
 
 def test_the_status_is_polled_when_a_call_failed_and_again_when_the_cause_is_known() -> None:
@@ -210,36 +194,19 @@ def test_calls_that_succeed_or_are_of_no_server_are_no_reason() -> None:
     assert desk.looks == []
 
 
-@pytest.mark.parametrize(
-    ("error", "gone"),
-    [
-        ("Connection closed", True),
-        ('MCP server "notes" is not connected', True),
-        ('MCP server "other" is not connected', False),
-        ("the database said: Connection closed", False),
-        ("ECONNREFUSED: Unable to connect.", False),
-    ],
-)
-def test_only_the_words_of_the_command_line_show_that_a_server_is_gone(error: str, *, gone: bool) -> None:
-    desk = Watched()
-    desk.call(error)
-    assert desk.gone == ([("notes", error)] if gone else [])
-
-
-@pytest.mark.parametrize(("error", "gone"), [("SSE error: ECONNREFUSED: no", True), ("no such page", False)])
-def test_a_remote_server_that_cannot_be_reached_is_gone(error: str, *, gone: bool) -> None:
-    desk = Watched()
-    desk.call(error, tool="mcp__tickets__list")
-    assert desk.gone == ([("tickets", error)] if gone else [])
-
-
-def test_nothing_is_polled_after_it_is_closed() -> None:
-    desk = Watched()
-    desk.watch.handle_event(QueryReceived(query_id="q1", text="x"))
-    desk.call("it failed")
-    desk.watch.close()
-    desk.time.pass_by(100)
-    assert desk.looks == [0, 0]
+def test_only_the_words_of_the_command_line_and_what_a_remote_server_answers_show_that_one_is_gone() -> None:
+    for tool, error, gone in (
+        ("mcp__notes__take_note", "Connection closed", True),
+        ("mcp__notes__take_note", 'MCP server "notes" is not connected', True),
+        ("mcp__notes__take_note", 'MCP server "other" is not connected', False),
+        ("mcp__notes__take_note", "the database said: Connection closed", False),
+        ("mcp__notes__take_note", "ECONNREFUSED: Unable to connect.", False),
+        ("mcp__tickets__list", "SSE error: ECONNREFUSED: no", True),
+        ("mcp__tickets__list", "no such page", False),
+    ):
+        desk = Watched()
+        desk.call(error, tool=tool)
+        assert desk.gone == ([(tool.split("__")[1], error)] if gone else []), error
 
 
 def test_it_knows_what_is_being_called() -> None:

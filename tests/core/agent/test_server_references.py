@@ -12,6 +12,7 @@ from core.events.types import McpServer, McpStatus
 from core.redaction.redactor import Redactor
 from core.storage.workspace import Workspace
 from tests.notes_server import Desk
+from tests.waiting import run_ready
 
 
 async def error_of(desk: Desk, text: str) -> str:
@@ -30,11 +31,8 @@ def desk(tmp_path: Path) -> Iterator[Desk]:
 async def test_what_a_server_offers_is_listed_once_and_again_after_it_was_reconnected(desk: Desk) -> None:
     listed = await desk.references.list("notes")
     assert [(each.uri, each.is_template) for each in listed.resources] == [
-        ("notes://today", False),
-        ("notes://logo", False),
-        ("notes://zip", False),
-        ("notes://day/{day}", True),
-    ]
+        ("notes://today", False), ("notes://logo", False), ("notes://zip", False), ("notes://day/{day}", True),
+    ]  # fmt: skip
     assert "\x1b" not in f"{listed.resources[0].title}{listed.resources[0].about}"
     assert [(each.name, each.hint) for each in listed.prompts] == [("Review", "topic [style]"), ("shown", "")]
     assert await desk.references.list("notes") is listed
@@ -69,9 +67,7 @@ async def test_a_file_wins_and_other_names_stay(desk: Desk) -> None:
     assert desk.asked == 0
 
 
-async def test_the_messages_of_a_prompt_are_sent_and_can_neither_name_files_nor_run_commands(
-    desk: Desk,
-) -> None:
+async def test_the_messages_of_a_prompt_are_sent_and_neither_name_files_nor_run_commands(desk: Desk) -> None:
     sent = await desk.references.expand('/notes:review "milk and eggs" a long one')
     assert sent.prompt == (
         "The prompt Review of the MCP server notes:\n\n"
@@ -84,30 +80,28 @@ async def test_the_messages_of_a_prompt_are_sent_and_can_neither_name_files_nor_
     assert desk.text("attachments/notes-today.md") == "# milk"
 
 
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        (
-            "see @notes:notes://nope",
-            "notes://nope of notes cannot be read (Unknown resource: notes://nope)",
-        ),
-        (
-            "@notes:notes://zip",
-            "notes://zip of notes is application/zip, which the model cannot read: name a text",
-        ),
+async def test_an_error_says_what_to_do(desk: Desk) -> None:
+    for text, said in (
+        ("see @notes:notes://nope", "notes://nope of notes cannot be read (Unknown resource: notes://nope)"),
+        ("@notes:notes://zip", "notes://zip of notes is application/zip, which the model cannot read: name a text"),
         ("/notes:nope", "notes has no prompt nope: type /notes: for its prompts"),
         ("/notes:", "notes has no prompt without a name: type /notes: for its prompts"),
         ("/notes:review style=x", "topic is missing: write /notes:Review topic [style]"),
         ("/notes:shown more", "/notes:shown takes no more arguments"),
-    ],
-)
-async def test_an_error_says_what_to_do(desk: Desk, text: str, said: str) -> None:
-    assert said in await error_of(desk, text)
+    ):  # fmt: skip
+        assert said in await error_of(desk, text)
 
 
-async def test_a_server_that_is_gone_is_not_started(desk: Desk) -> None:
+async def test_a_server_that_is_gone_is_not_started_and_what_was_prepared_is_what_is_sent(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr("core.agent.mcp.references.LARGEST", 3)
+        assert "is larger than 0 MB: name a smaller one" in await error_of(desk, "@notes:notes://today")
+    await desk.references.prepare("@notes:notes://today")
     desk.gone = True
-    assert await error_of(desk, "@notes:notes://today") == (
+    assert "attachments/notes-today.txt" in (await desk.references.expand("@notes:notes://today ")).prompt
+    assert await error_of(desk, "@notes:notes://logo") == (
         "notes cannot be asked (it ended without a message): see ua-tui doctor"
     )
     desk.asked, desk.status = 0, "disabled"
@@ -117,22 +111,11 @@ async def test_a_server_that_is_gone_is_not_started(desk: Desk) -> None:
     assert desk.asked == 0
 
 
-async def test_what_was_prepared_is_what_is_sent(desk: Desk) -> None:
-    await desk.references.prepare("@notes:notes://today")
-    desk.gone = True
-    assert "attachments/notes-today.txt" in (await desk.references.expand("@notes:notes://today ")).prompt
-
-
-async def test_what_is_too_large_is_not_sent(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("core.agent.mcp.references.LARGEST", 3)
-    assert "is larger than 0 MB: name a smaller one" in await error_of(desk, "@notes:notes://today")
-
-
 async def test_a_query_waits_for_a_server_that_is_starting(desk: Desk) -> None:
     desk.status = "pending"
     work = asyncio.create_task(desk.references.expand("/notes:review milk"))
     desk.references.handle_event(McpStatus())
-    await asyncio.sleep(0)
+    await run_ready()
     assert desk.asked == 0
     desk.status = "connected"
     desk.references.handle_event(McpStatus(servers=[McpServer(name="notes", status="connected")]))

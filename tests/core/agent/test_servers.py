@@ -21,10 +21,9 @@ from core.events.types import (
 from core.observation import McpObservation
 from core.redaction.redactor import Redactor
 from tests.core.agent.test_server_reconnect import NOW, Time
+from tests.waiting import run_ready
 
 TOOLS = [{"name": "crawl_parallel"}, {"name": "save_corpus"}]
-CLIENT_REGISTRATION = "Dynamic Client Registration rejected (HTTP 404): no"
-REJECTED = "Server rejected the configured Authorization header (HTTP 401). Check that the token is valid."
 
 
 class Agent:
@@ -103,8 +102,21 @@ class Desk:
         await self.servers.watch_startup()
 
     async def rest(self) -> None:
-        for _ in range(200):
-            await asyncio.sleep(0)
+        await run_ready(200)
+
+    async def reconnect(self, name: str) -> str:
+        said = self.servers.reconnect(name)
+        await self.rest()
+        return said
+
+    async def switch(self, name: str, *, on: bool) -> str:
+        said = self.servers.switch(name, on=on)
+        await self.rest()
+        return said
+
+    async def handle(self, event: Event) -> None:
+        self.servers.handle_event(event)
+        await self.rest()
 
     async def pass_by(self, seconds: float) -> None:
         self.time.pass_by(seconds)
@@ -140,12 +152,17 @@ class Desk:
         return next(server for server in self.servers.known if server.name == name)
 
 
-async def test_a_server_is_reconnected_and_that_is_seen() -> None:
-    desk = Desk()
-    await desk.watch_startup()
+@pytest.fixture
+async def desk() -> Desk:
+    """One whose agent has started."""
+    made = Desk()
+    await made.watch_startup()
+    return made
+
+
+async def test_a_server_is_reconnected_and_that_is_seen(desk: Desk) -> None:
     desk.agent.go.clear()
-    assert desk.servers.reconnect("toolkit") == ""
-    await desk.rest()
+    assert await desk.reconnect("toolkit") == ""
     assert desk.now("toolkit").status == "reconnecting"
     assert desk.servers.reconnect("toolkit") == "toolkit is reconnecting already."
     assert desk.servers.switch("toolkit", on=False) == "toolkit is reconnecting already."
@@ -160,35 +177,17 @@ async def test_a_server_is_reconnected_and_that_is_seen() -> None:
     assert desk.now("toolkit").tool_names == ["crawl_parallel", "save_corpus"]
 
 
-async def test_a_server_is_switched_off_and_on() -> None:
-    desk = Desk()
-    await desk.watch_startup()
-    assert desk.servers.switch("toolkit", on=False) == ""
-    await desk.rest()
+async def test_a_server_is_switched_off_and_on(desk: Desk) -> None:
+    assert await desk.switch("toolkit", on=False) == ""
     assert desk.now("toolkit").tools is None
     assert desk.servers.reconnect("toolkit") == "toolkit is disabled: enable it first."
-    assert desk.servers.switch("toolkit", on=True) == ""
-    await desk.rest()
+    assert await desk.switch("toolkit", on=True) == ""
     assert desk.notices("toolkit") == ["connected", "disabling", "disabled", "enabling", "connected"]
     assert desk.now("toolkit").tools == 2
 
 
-async def test_what_is_switched_off_stays_so_for_a_new_agent() -> None:
-    desk = Desk()
-    await desk.watch_startup()
-    desk.servers.switch("toolkit", on=False)
-    await desk.rest()
-    desk.agent = Agent()
-    await desk.watch_startup()
-    assert desk.agent.asked == ["disable toolkit"]
-    assert desk.now("toolkit").status == "disabled"
-
-
-async def test_a_new_agent_is_ready_only_once_what_is_off_is_off() -> None:
-    desk = Desk()
-    await desk.watch_startup()
-    desk.servers.switch("toolkit", on=False)
-    await desk.rest()
+async def test_a_new_agent_is_ready_only_once_what_is_off_is_off(desk: Desk) -> None:
+    await desk.switch("toolkit", on=False)
     desk.agent = Agent()
     desk.agent.go.clear()
     taking = asyncio.create_task(desk.servers.attach(lambda: desk.agent))
@@ -218,8 +217,7 @@ async def test_what_is_refused_is_kept_as_the_last_error_without_secrets() -> No
     desk = Desk(ServerStates(Redactor(["hunter2-hunter2"])))
     await desk.watch_startup()
     desk.agent.refuses = "no way: \x1b[2Jhunter2-hunter2"
-    desk.servers.reconnect("toolkit")
-    await desk.rest()
+    await desk.reconnect("toolkit")
     assert desk.notices("toolkit") == ["connected", "reconnecting", "connected"]
     error = desk.now("toolkit").last_error
     assert error is not None
@@ -227,28 +225,8 @@ async def test_what_is_refused_is_kept_as_the_last_error_without_secrets() -> No
     assert "hunter2" not in error
     assert "\x1b" not in error
     desk.agent.refuses = ""
-    desk.servers.reconnect("toolkit")
-    await desk.rest()
+    await desk.reconnect("toolkit")
     assert desk.now("toolkit").last_error == error
-
-
-async def test_the_error_of_a_failed_server_stays_when_it_works_again() -> None:
-    desk = Desk()
-    desk.agent.known["toolkit"] = {"name": "toolkit", "status": "failed", "error": "Connection closed"}
-    await desk.watch_startup()
-    ended = "it ended, or closed the connection: `ua-tui doctor` shows its output"
-    assert (desk.now("toolkit").error, desk.now("toolkit").last_error) == (ended,) * 2
-    desk.servers.reconnect("toolkit")
-    await desk.rest()
-    assert (desk.now("toolkit").error, desk.now("toolkit").last_error) == (None, ended)
-
-
-@pytest.mark.parametrize("error", [CLIENT_REGISTRATION, REJECTED])
-async def test_a_refused_key_is_reported_in_plain_words(error: str) -> None:
-    desk = Desk()
-    desk.agent.known["toolkit"] = {"name": "toolkit", "status": "failed", "error": error}
-    await desk.watch_startup()
-    assert str(desk.now("toolkit").error).startswith("it refused the key")
 
 
 async def test_what_cannot_be_tried_is_shown_at_once() -> None:
@@ -268,78 +246,43 @@ async def test_what_cannot_be_tried_is_shown_at_once() -> None:
 
 async def test_a_connection_that_could_not_be_opened_is_opened_again() -> None:
     desk = Desk()
-    desk.states.exclude(McpServer(name="composio", status="failed", error="it is away"))
-    await desk.watch_startup()
-    assert desk.now("composio").status == "failed"
-    assert "reconnect it first" in desk.servers.switch("composio", on=False)
-    desk.reopens = ConnectionFailed("it is still away")
-    desk.servers.reconnect("composio")
-    await desk.rest()
-    assert (desk.now("composio").status, desk.now("composio").last_error) == ("failed", "it is still away")
-    desk.reopens = None
-    desk.servers.reconnect("composio")
-    await desk.rest()
-    assert desk.notices("composio") == ["failed", "reconnecting", "failed", "reconnecting"]
-    assert desk.agent.asked == ["add composio_mail"]
-    assert [server.name for server in desk.servers.known] == ["toolkit", "composio_mail"]
-    assert desk.now("composio_mail").status == "connected"
-
-
-async def test_a_connection_that_the_agent_did_not_accept_is_not_lost() -> None:
-    desk = Desk()
-    desk.states.exclude(McpServer(name="composio", status="failed", error="it is away"))
-    await desk.watch_startup()
-    desk.agent.refuses = "the agent is gone"
-    desk.servers.reconnect("composio")
-    await desk.rest()
-    assert desk.now("composio").last_error == "the agent is gone"
-    desk.agent.refuses = ""
-    assert desk.servers.reconnect("composio") == ""
-    await desk.rest()
-    assert [server.name for server in desk.servers.known] == ["toolkit", "composio_mail"]
-
-
-async def test_a_connection_that_fails_of_something_else_says_so_too() -> None:
-    desk = Desk()
-    desk.states.exclude(McpServer(name="composio", status="failed", error="it is away"))
-    await desk.watch_startup()
-    desk.reopens = ZeroDivisionError("a fault of its library")
-    desk.servers.reconnect("composio")
-    await desk.rest()
-    assert desk.now("composio").last_error == "a fault of its library"
-
-
-async def test_a_second_connection_does_not_take_the_place_of_the_first() -> None:
-    desk = Desk()
     for name in ("composio", "plugin"):
         desk.states.exclude(McpServer(name=name, status="failed", error="it is away"))
     await desk.watch_startup()
-    for name in ("composio", "plugin"):
-        desk.servers.reconnect(name)
-        await desk.rest()
+    assert desk.now("composio").status == "failed"
+    assert "reconnect it first" in desk.servers.switch("composio", on=False)
+    for error in (ConnectionFailed("it is still away"), ZeroDivisionError("a fault of its library")):
+        desk.reopens = error
+        await desk.reconnect("composio")
+        assert (desk.now("composio").status, desk.now("composio").last_error) == ("failed", str(error))
+    # What the agent does not accept is not lost.
+    desk.reopens, desk.agent.refuses = None, "the agent is gone"
+    await desk.reconnect("composio")
+    assert desk.now("composio").last_error == "the agent is gone"
+    desk.agent.refuses = ""
+    assert await desk.reconnect("composio") == ""
+    assert desk.notices("composio") == ["failed", *["reconnecting", "failed"] * 3, "reconnecting"]
+    assert desk.agent.asked == ["add composio_mail"] * 2
+    # A second connection does not take the place of the first.
+    await desk.reconnect("plugin")
     assert [server.name for server in desk.servers.known] == ["toolkit", "composio_mail", "plugin_mail"]
+    assert desk.now("composio_mail").status == "connected"
 
 
-async def test_an_agent_that_dies_in_between_leaves_nothing_half_done() -> None:
-    desk = Desk()
-    await desk.watch_startup()
+async def test_an_agent_that_dies_in_between_leaves_nothing_half_done_and_a_closed_one_is_silent(
+    desk: Desk,
+) -> None:
     desk.agent.go.clear()
-    desk.servers.switch("toolkit", on=False)
-    await desk.rest()
+    await desk.switch("toolkit", on=False)
     desk.agent.dead = True
     desk.agent.refuses = "Command failed with exit code -9"
     desk.agent.go.set()
     await desk.rest()
     assert desk.now("toolkit").status == "connected"
     assert "exit code -9" in str(desk.now("toolkit").last_error)
-
-
-async def test_nothing_is_reported_once_it_is_closed() -> None:
-    desk = Desk()
-    await desk.watch_startup()
+    desk.agent.dead = False
     desk.agent.go.clear()
-    desk.servers.switch("toolkit", on=False)
-    await desk.rest()
+    await desk.switch("toolkit", on=False)
     notices = len(desk.events)
     desk.servers.close()
     desk.agent.go.set()
@@ -351,12 +294,9 @@ FAILED = {"name": "toolkit", "status": "failed", "error": "ECONNREFUSED"}
 QUERY, ENDED = QueryReceived(query_id="q1", text="x"), QueryFinished(query_id="q1", status="success")
 
 
-async def test_a_server_that_worked_and_failed_is_connected_again_by_itself() -> None:
-    desk = Desk()
-    await desk.watch_startup()
+async def test_a_server_that_worked_and_failed_is_connected_again_by_itself(desk: Desk) -> None:
     desk.agent.known["toolkit"] = dict(FAILED)
-    desk.servers.handle_event(QUERY)
-    await desk.rest()
+    await desk.handle(QUERY)
     assert (desk.now("toolkit").status, desk.now("toolkit").again_s) == ("failed", 1)
     desk.agent.go.clear()
     await desk.pass_by(1)
@@ -369,14 +309,11 @@ async def test_a_server_that_worked_and_failed_is_connected_again_by_itself() ->
     assert desk.reported == []
 
 
-async def test_a_server_that_stays_away_is_given_up_with_what_to_do() -> None:
-    desk = Desk()
-    await desk.watch_startup()
+async def test_a_server_that_stays_away_is_given_up_with_what_to_do(desk: Desk) -> None:
     desk.agent.known["toolkit"] = dict(FAILED)
     desk.agent.refuses = "ECONNREFUSED"
     desk.servers.handle_event(QUERY)
-    desk.servers.handle_event(ENDED)
-    await desk.rest()
+    await desk.handle(ENDED)
     waits = []
     while (wait := desk.now("toolkit").again_s) is not None:
         waits.append(wait)
@@ -389,31 +326,23 @@ async def test_a_server_that_stays_away_is_given_up_with_what_to_do() -> None:
     assert "/connections" in notices
     assert not desk.time.waits
     # A person may try on, and so does the program then.
-    assert desk.servers.reconnect("toolkit") == ""
-    await desk.rest()
+    assert await desk.reconnect("toolkit") == ""
     assert desk.now("toolkit").again_s == 1
 
 
-async def test_what_a_person_sees_to_is_not_done_twice() -> None:
-    desk = Desk()
-    await desk.watch_startup()
+async def test_what_a_person_sees_to_is_not_done_twice(desk: Desk) -> None:
     desk.agent.known["toolkit"] = dict(FAILED)
-    desk.servers.handle_event(QUERY)
-    await desk.rest()
-    desk.servers.reconnect("toolkit")
-    await desk.rest()
+    await desk.handle(QUERY)
+    await desk.reconnect("toolkit")
     await desk.pass_by(1)
     desk.agent.known["toolkit"] = dict(FAILED)
     await desk.pass_by(20)
-    desk.servers.switch("toolkit", on=False)
-    await desk.rest()
+    await desk.switch("toolkit", on=False)
     await desk.pass_by(100)
     assert desk.agent.asked == ["reconnect toolkit", "disable toolkit"]
 
 
-async def test_a_program_that_died_is_started_again_though_the_agent_says_it_is_connected() -> None:
-    desk = Desk()
-    await desk.watch_startup()
+async def test_a_program_that_died_is_started_again_though_the_agent_says_it_is_connected(desk: Desk) -> None:
     desk.begin_call()
     await desk.end_call("Connection closed")
     assert desk.now("toolkit").status == "failed"
@@ -426,38 +355,27 @@ async def test_a_program_that_died_is_started_again_though_the_agent_says_it_is_
     await desk.pass_by(1)
     assert desk.agent.asked == ["reconnect toolkit"]
     assert (desk.now("toolkit").status, desk.now("toolkit").error) == ("connected", None)
-
-
-async def test_a_program_that_the_agent_started_again_is_left_alone() -> None:
-    desk = Desk()
-    await desk.watch_startup()
+    # One that the agent started again by itself is left alone.
     desk.begin_call()
     await desk.end_call("Connection closed")
     desk.begin_call()
     await desk.end_call(None)
     await desk.pass_by(100)
-    assert desk.agent.asked == []
-    assert desk.notices("toolkit") == ["connected", "failed", "connected"]
+    assert desk.agent.asked == ["reconnect toolkit"]
 
 
-async def test_while_the_agent_tries_by_itself_nothing_is_done_beside_it() -> None:
-    desk = Desk()
-    await desk.watch_startup()
+async def test_while_the_agent_tries_by_itself_nothing_is_done_beside_it(desk: Desk) -> None:
     desk.agent.known["toolkit"] = {"name": "toolkit", "status": "pending"}
-    desk.servers.handle_event(QUERY)
-    await desk.rest()
+    await desk.handle(QUERY)
     await desk.pass_by(5)
     assert desk.now("toolkit").status == "reconnecting"
     assert desk.agent.asked == []
     desk.servers.close()
 
 
-async def test_a_new_agent_begins_with_no_tries() -> None:
-    desk = Desk()
-    await desk.watch_startup()
+async def test_a_new_agent_begins_with_no_tries(desk: Desk) -> None:
     desk.agent.known["toolkit"] = dict(FAILED)
-    desk.servers.handle_event(QUERY)
-    await desk.rest()
+    await desk.handle(QUERY)
     desk.servers.handle_event(ENDED)
     desk.agent = Agent()
     await desk.watch_startup()
@@ -490,25 +408,25 @@ async def test_a_server_that_fails_to_start_is_reported_once_and_with_its_error(
         desk.servers.close()
 
 
-def test_nothing_new_is_not_reported() -> None:
+def test_nothing_new_is_not_reported_and_what_an_agent_should_never_say_does_no_harm() -> None:
     states = ServerStates()
-    assert list(states.report_update([])) == []
-    assert len(list(states.report_update([{"name": "a", "status": "connected", "tools": TOOLS}]))) == 1
-    # The agent's first message has no tools and no errors: what is known of them is kept.
-    assert list(states.report_update([{"name": "a", "status": "connected"}])) == []
     failed = {"name": "a", "status": "failed", "error": "401"}
-    assert len(list(states.report_update([failed]))) == 1
-    assert list(states.report_update([{"name": "a", "status": "failed"}])) == []
-    assert list(states.report_update([])) == []
-
-
-def test_what_an_agent_should_never_say_does_no_harm() -> None:
-    states = ServerStates()
+    lists: tuple[tuple[list[Any], int], ...] = (
+        ([], 0),
+        ([{"name": "a", "status": "connected", "tools": TOOLS}], 1),
+        # The agent's first message has no tools and no errors: what is known of them is kept.
+        ([{"name": "a", "status": "connected"}], 0),
+        ([failed], 1),
+        ([{"name": "a", "status": "failed"}], 0),
+        ([], 0),
+    )
+    for listed, reports in lists:
+        assert len(list(states.report_update(listed))) == reports, listed
     odd: list[Any] = [
         None, 7, "a", {}, {"name": 3}, {"name": "\x1b[2Jx", "status": None, "tools": "many", "error": 5},
         {"name": "y", "status": "connected", "tools": [None, {"name": 4}, {"name": "a\nb"}, {}]},
     ]  # fmt: skip
-    (notices,) = states.report_update(odd)
+    (notices,) = ServerStates().report_update(odd)
     first, second = notices.servers
     assert "\x1b" not in first.name
     assert (first.status, first.tools, first.error) == ("unknown", None, "5")

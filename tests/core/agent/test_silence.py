@@ -6,19 +6,20 @@ from contextlib import suppress
 from core.agent.messages.silence import REPORT_AFTER, SilenceWatch
 from core.events.describe import describe
 from core.events.types import AgentSilent, Event
+from tests.waiting import ManualClock, run_ready
 
 
 class Bench:
     """A watch whose clock moves only when a test says so."""
 
     def __init__(self) -> None:
-        self.now = 100.0
+        self.clock = ManualClock()
+        self.move = self.clock.advance
         self.waits_for = ("model", "")
         self.reacts = True
         self.events: list[AgentSilent] = []
-        self._moved = asyncio.Condition()
         self.watch = SilenceWatch(
-            self._publish, lambda: self.waits_for, self._react, clock=lambda: self.now, sleep=self._sleep
+            self._publish, lambda: self.waits_for, self._react, clock=self.clock, sleep=self.clock.sleep
         )
 
     def _publish(self, event: Event) -> Event:
@@ -30,29 +31,9 @@ class Bench:
         if not self.reacts:
             raise TimeoutError
 
-    async def _sleep(self, seconds: float) -> None:
-        until = self.now + seconds
-        async with self._moved:
-            await self._moved.wait_for(lambda: self.now >= until)
-
-    async def move(self, seconds: float) -> None:
-        while seconds > 0:
-            await self.jump(min(seconds, 5.0))
-            seconds -= 5.0
-
-    async def jump(self, seconds: float) -> None:
-        self.now += seconds
-        async with self._moved:
-            self._moved.notify_all()
-        await self.run()
-
-    async def run(self) -> None:
-        for _ in range(10):
-            await asyncio.sleep(0)
-
     async def __aenter__(self) -> Bench:
         self._task = asyncio.create_task(self.watch.watch("q1"))
-        await self.run()
+        await run_ready()
         return self
 
     async def __aexit__(self, *_error: object) -> None:
@@ -74,7 +55,7 @@ async def test_a_silence_is_reported_once_and_so_is_its_end() -> None:
         await bench.move(100)
         assert sentences(bench) == ["No answer from the model's service for 30 s."]
         bench.watch.note_message()
-        await bench.run()
+        await run_ready()
         assert [event.over for event in bench.events] == [False, True]
         await bench.move(31)
         assert [event.over for event in bench.events] == [False, True, False]
@@ -83,23 +64,19 @@ async def test_a_silence_is_reported_once_and_so_is_its_end() -> None:
 async def test_a_time_in_which_this_program_was_stopped_is_no_silence() -> None:
     async with Bench() as bench:
         await bench.move(20)
-        await bench.jump(60.0)
+        # Its clock goes on, and nothing of it runs.
+        bench.clock.now += 60.0
         await bench.move(29)
         assert bench.events == []
         await bench.move(1)
         assert sentences(bench) == ["No answer from the model's service for 30 s."]
 
 
-async def test_every_message_begins_it_again() -> None:
+async def test_every_message_begins_it_again_and_an_announced_wait_is_no_silence() -> None:
     async with Bench() as bench:
         for _ in range(10):
             await bench.move(20)
             bench.watch.note_message()
-        assert bench.events == []
-
-
-async def test_an_announced_wait_is_no_silence() -> None:
-    async with Bench() as bench:
         bench.watch.note_message(expected_in=60)
         await bench.move(89)
         assert bench.events == []
@@ -112,7 +89,7 @@ async def test_what_is_waited_for_is_named() -> None:
         bench.waits_for = ("tool", "crawl_parallel")
         await bench.move(34)
         bench.watch.note_message()
-        await bench.run()
+        await run_ready()
         bench.waits_for = ("subagent", "news-expert")
         await bench.move(34)
     assert sentences(bench) == [

@@ -20,6 +20,7 @@ from core.events.types import ComplianceEnforced, ComplianceFailed, Event
 from core.pipelines import Pipelines
 from core.redaction.redactor import Redactor
 from core.storage.workspace import Workspace
+from tests.waiting import until
 
 STARTED = datetime(2026, 11, 24, tzinfo=UTC)
 STOP = {"agent_type": "expert", "agent_id": "a1"}
@@ -44,6 +45,7 @@ class Stopping:
     def __init__(self, workspace: Workspace, check: SubagentCheck) -> None:
         self.events: list[Event] = []
         self.open_calls = 0
+        self.polls = 0
         policy = PermissionPolicy(workspace.path)
         self.hooks = AgentHooks(
             pipelines=Pipelines().bind(self._publish),
@@ -52,12 +54,14 @@ class Stopping:
             taint=Taint(workspace),
             result_files=ResultFiles(workspace, ResultAdapter()),
             publish=self._publish,
-            task_of=lambda _task: SubagentTask(
-                call="t1", request="a report", started_at=STARTED, open_calls=self.open_calls
-            ),
+            task_of=self._task,
             was_stopped=lambda _call: False,
             check_subagent=check,
         )
+
+    def _task(self, _task: str) -> SubagentTask:
+        self.polls += 1
+        return SubagentTask(call="t1", request="a report", started_at=STARTED, open_calls=self.open_calls)
 
     def _publish(self, event: Event) -> Event:
         self.events.append(event)
@@ -69,14 +73,21 @@ class Stopping:
         return dict(await hook({**STOP, **more}, None, {"signal": None}))  # type: ignore[arg-type]
 
 
-async def test_all_rules_that_are_not_met_are_one_message(workspace: Workspace) -> None:
-    asked: list[tuple[str, str, datetime | None]] = []
+def finds(*broken: Broken, asked: list[Any] | None = None) -> SubagentCheck:
+    """A check that finds these rules broken, and notes what it is asked."""
 
     async def check(agent: str, request: str, since: datetime | None) -> Sequence[Broken]:
-        asked.append((agent, request, since))
-        return [Broken("corpus", "Save it."), Broken("claims", "Correct it.\n\n- figure '12'")]
+        if asked is not None:
+            asked.append((agent, request, since))
+        return broken
 
-    stopping = Stopping(workspace, check)
+    return check
+
+
+async def test_all_rules_that_are_not_met_are_one_message(workspace: Workspace) -> None:
+    asked: list[Any] = []
+    broken = (Broken("corpus", "Save it."), Broken("claims", "Correct it.\n\n- figure '12'"))
+    stopping = Stopping(workspace, finds(*broken, asked=asked))
     answer = await stopping.answer()
     assert answer == {"decision": "block", "reason": "Save it.\n\nCorrect it.\n\n- figure '12'"}
     assert asked == [("expert", "a report", STARTED)]
@@ -92,29 +103,21 @@ async def test_all_rules_that_are_not_met_are_one_message(workspace: Workspace) 
 
 
 async def test_a_sub_agent_is_sent_back_once(workspace: Workspace) -> None:
-    async def check(_agent: str, _request: str, _since: datetime | None) -> Sequence[Broken]:
-        return [Broken("claims", "Correct it.")]
-
-    stopping = Stopping(workspace, check)
+    stopping = Stopping(workspace, finds(Broken("claims", "Correct it.")))
     assert await stopping.answer(stop_hook_active=True) == {}
     assert [type(event) for event in stopping.events] == [ComplianceFailed]
 
 
 async def test_the_rules_are_checked_when_all_results_have_come(workspace: Workspace) -> None:
-    checked = asyncio.Event()
-
-    async def check(_agent: str, _request: str, _since: datetime | None) -> Sequence[Broken]:
-        checked.set()
-        return []
-
-    stopping = Stopping(workspace, check)
+    checked: list[Any] = []
+    stopping = Stopping(workspace, finds(asked=checked))
     stopping.open_calls = 1
     answering = asyncio.create_task(stopping.answer())
-    await asyncio.sleep(0.05)
-    assert not checked.is_set()
+    await until(lambda: stopping.polls > 2)
+    assert not checked
     stopping.open_calls = 0
-    assert await asyncio.wait_for(answering, 5) == {}
-    assert checked.is_set()
+    assert await answering == {}
+    assert len(checked) == 1
 
 
 @pytest.mark.parametrize("stops", [True, False])

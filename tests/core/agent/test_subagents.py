@@ -5,8 +5,6 @@ import re
 from itertools import pairwise
 from pathlib import Path
 
-import pytest
-
 from core.agent.definitions.front_matter import LARGEST
 from core.agent.definitions.prompts import SubagentDefinition, read_subagent
 from core.agent.definitions.subagents import (
@@ -20,7 +18,10 @@ from core.agent.definitions.subagents import (
 from core.agent.options import BASE_TOOLS
 from core.events.types import McpServer
 from core.settings.model import EXTRA_TOOLS
+from tests.core.cases import cases_of
 from tests.trusted import TRUSTED
+
+CASES = cases_of(__file__)
 
 SERVERS = [
     McpServer(name="local_toolkit", status="connected", tool_names=["crawl_parallel", "save_corpus"]),
@@ -54,6 +55,8 @@ def test_the_project_counts_before_the_user_and_both_before_what_ships(tmp_path:
     write(project, "a.md", agent("reviewer", "the project's"))
     write(home, "a.md", agent("reviewer", "the user's"))
     write(config, "b.md", agent("email-writer", "mine"))
+    # Two files of one folder with one name: the second is reported.
+    second = write(project, "b.md", agent("reviewer", "second"))
     found = find_subagents(places(tmp_path))
     by_name = {each.name: each for each in found.definitions}
     assert (by_name["reviewer"].description, by_name["reviewer"].source) == ("the project's", "project")
@@ -63,7 +66,12 @@ def test_the_project_counts_before_the_user_and_both_before_what_ships(tmp_path:
         ("reviewer", "user"),
         ("email-writer", "shipped"),
     }
-    assert not found.unusable
+    assert reported(found).startswith(f"{second}: the name reviewer is taken by a.md")
+    # Whoever starts at home has no project there.
+    at_home = definition_folders(
+        "agents", cwd=tmp_path, home=tmp_path, config_dir=tmp_path / "config", trust=TRUSTED
+    )
+    assert [each.source for each in at_home] == ["user", "user"]
 
 
 BOMB = "a: &a [x, x]\n" + "".join(
@@ -74,9 +82,8 @@ HUGE = "0x" + "f" * 9_000
 """A number that Python refuses to write in decimals."""
 
 
-@pytest.mark.parametrize(
-    ("text", "load_failure_events"),
-    [
+def test_a_file_that_is_wrong_is_reported_and_the_others_count(tmp_path: Path) -> None:
+    for text, load_failure_events in (
         ("just text", "starts with front matter"),
         ("---\nname: [\n---\n", "is not YAML in line"),
         ("---\nname: a\ndescription: to be used: always\n---\n", "is not YAML in line 3.*quotes"),
@@ -89,9 +96,9 @@ HUGE = "0x" + "f" * 9_000
         (agent("a", more="model: sonet\n"), "no model 'sonet': did you mean sonnet"),
         (agent("a", more="model: gpt-4\n"), "no model 'gpt-4': it takes inherit, "),
         (agent("a", more="model: [opus]\n"), "no model of that kind: it takes inherit, "),
-        pytest.param(agent("a", more=f"model: {HUGE}\n"), "no model of that kind", id="huge model"),
-        pytest.param(agent("a", more=f"compliance:\n  - ? {HUGE}\n    : x\n"), "key 'a int'", id="huge key"),
-        pytest.param(agent("a", more=BOMB), "has a [*] before a name", id="bomb"),
+        (agent("a", more=f"model: {HUGE}\n"), "no model of that kind"),
+        (agent("a", more=f"compliance:\n  - ? {HUGE}\n    : x\n"), "key 'a int'"),
+        (agent("a", more=BOMB), "has a [*] before a name"),
         (agent("a", more="tools: 5\n"), "tools is not a list"),
         (agent("a", more="tools: [[x]]\n"), "tools is not a list"),
         (agent("a", more="compliance: nothing\n"), "compliance is not a list"),
@@ -100,29 +107,16 @@ HUGE = "0x" + "f" * 9_000
         ("---\nname: a\ndescription: " + "b" * 6_000 + "\n---\n", "description has more than 5,000"),
         (agent("a") + "x" * LARGEST, "larger than 128 KiB"),
         (agent("a") + "x" * 110_000, "prompt has more than 100,000"),
-    ],
-)
-def test_a_file_that_is_wrong_is_reported_and_the_others_count(
-    tmp_path: Path, text: str, load_failure_events: str
-) -> None:
-    project, *_ = places(tmp_path)
-    path = write(project, "wrong.md", text)
-    write(project, "right.md", agent("right"))
-    found = find_subagents(places(tmp_path), any_model=False)
-    assert "right" in {each.name for each in found.definitions}
-    assert "a" not in {each.name for each in found.definitions}
-    assert reported(found).startswith(str(path))
-    assert re.search(load_failure_events, reported(found)), reported(found)
-    assert "\n" not in reported(found)
-
-
-def test_two_files_of_one_folder_with_one_name_are_reported(tmp_path: Path) -> None:
-    project, *_ = places(tmp_path)
-    write(project, "a.md", agent("twin", "first"))
-    second = write(project, "b.md", agent("twin", "second"))
-    found = find_subagents(places(tmp_path))
-    assert next(each for each in found.definitions if each.name == "twin").description == "first"
-    assert reported(found).startswith(f"{second}: the name twin is taken by a.md")
+    ):  # fmt: skip
+        project, *_ = places(tmp_path)
+        path = write(project, "wrong.md", text)
+        write(project, "right.md", agent("right"))
+        found = find_subagents(places(tmp_path), any_model=False)
+        assert "right" in {each.name for each in found.definitions}
+        assert "a" not in {each.name for each in found.definitions}
+        assert reported(found).startswith(str(path))
+        assert re.search(load_failure_events, reported(found)), reported(found)
+        assert "\n" not in reported(found)
 
 
 def test_what_is_no_plain_file_of_the_project_is_not_read(tmp_path: Path) -> None:
@@ -165,13 +159,6 @@ def test_a_folder_that_is_full_or_closed_is_reported(tmp_path: Path) -> None:
         config.folder.chmod(0o700)
 
 
-def test_who_starts_at_home_has_no_project_there(tmp_path: Path) -> None:
-    found = definition_folders(
-        "agents", cwd=tmp_path, home=tmp_path, config_dir=tmp_path / "config", trust=TRUSTED
-    )
-    assert [each.source for each in found] == ["user", "user"]
-
-
 def test_a_folder_that_links_to_the_users_own_definitions_takes_none_of_them_away(tmp_path: Path) -> None:
     cwd, home = tmp_path / "project", tmp_path / "home"
     where = {"cwd": cwd, "home": home, "config_dir": tmp_path / "config"}
@@ -184,51 +171,26 @@ def test_a_folder_that_links_to_the_users_own_definitions_takes_none_of_them_awa
     assert not found.unusable
 
 
-def test_what_a_file_would_give_itself_has_no_effect(tmp_path: Path) -> None:
+def test_what_a_file_would_give_itself_has_no_effect_and_hidden_characters_are_seen() -> None:
     text = agent("a", more="permissionMode: bypassPermissions\nhooks: {}\nmcpServers: {}\ntools: Read\n")
-    found = read_subagent(text, origin="a.md", source="project")
+    found = read_subagent(text + "\u202egnp.exe \x1b[2J", origin="a.md", source="project")
     assert found.ignored_fields == ("hooks", "mcpServers", "permissionMode")
     assert found.tools == ("Read",)
+    assert not {"\u202e", "\x1b"} & set(found.prompt)
 
 
-def test_hidden_characters_of_a_prompt_are_seen() -> None:
-    found = read_subagent(agent("a") + "\u202egnp.exe \x1b[2J", origin="a.md")
-    assert "\u202e" not in found.prompt
-    assert "\x1b" not in found.prompt
-
-
-@pytest.mark.parametrize(
-    ("tools", "wrong", "noted"),
-    [
-        ("Read, mcp__local_toolkit__crawl_parallel, mcp__local_toolkit, mcp__local_toolkit__*", [], []),
-        ("crawl_paralel", ["crawl_paralel: did you mean mcp__local_toolkit__crawl_parallel?"], []),
-        (
-            "mcp__local_toolkit__crawl",
-            ["did you mean mcp__local_toolkit__crawl_parallel?"],
-            [],
-        ),
-        ("Reed", ["Reed: did you mean Read?"], []),
-        ("mcp__slack__post", ["no server has that name; there are local_toolkit, composio"], []),
-        ("mcp__composio__ANYTHING", [], ["composio is not set up"]),
-        ("Bash(git *)", [], ["Bash is off: --tool Bash offers it"]),
-        ("NotebookEdit", [], ["NotebookEdit is not offered here"]),
-    ],
-)
-def test_a_tool_that_nobody_has_is_named_with_what_may_have_been_meant(
-    tools: str, wrong: list[str], noted: list[str]
-) -> None:
-    found = check_tools(
-        read_subagent(agent("a", more=f"tools: {tools}\n"), origin="a.md"),
-        offered=BASE_TOOLS,
-        can_be_offered=EXTRA_TOOLS,
-        servers=SERVERS,
-    )
-    assert [each.is_problem for each in found] == [True] * len(wrong) + [False] * len(noted)
-    for each, text in zip(found, [*wrong, *noted], strict=True):
-        assert text in each.message
-
-
-def test_of_a_server_that_says_nothing_every_tool_is_taken_to_exist() -> None:
+def test_a_tool_that_nobody_has_is_named_with_what_may_have_been_meant() -> None:
+    for tools, wrong, noted in CASES["a_tool_that_nobody_has_is_named_with_what_may_have_been_meant"]:
+        found = check_tools(
+            read_subagent(agent("a", more=f"tools: {tools}\n"), origin="a.md"),
+            offered=BASE_TOOLS,
+            can_be_offered=EXTRA_TOOLS,
+            servers=SERVERS,
+        )
+        assert [each.is_problem for each in found] == [True] * len(wrong) + [False] * len(noted)
+        for each, text in zip(found, [*wrong, *noted], strict=True):
+            assert text in each.message
+    # Of a server that says nothing every tool is taken to exist.
+    unknown = [McpServer(name="notes", status="unknown")]
     definition = read_subagent(agent("a", more="tools: mcp__notes__x\n"), origin="a.md")
-    servers = [McpServer(name="notes", status="unknown")]
-    assert not check_tools(definition, offered=(), can_be_offered=(), servers=servers)
+    assert not check_tools(definition, offered=(), can_be_offered=(), servers=unknown)

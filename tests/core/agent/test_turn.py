@@ -63,23 +63,18 @@ async def test_it_is_asked_until_the_turn_is_over(monkeypatch: pytest.MonkeyPatc
     assert not agent.killed
 
 
-async def test_an_agent_that_does_not_stop_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("core.agent.turn._STOP_WITHIN", 0)
-    agent = Agent()
-    await Stopping(agent).stop(asyncio.get_running_loop().create_future())
-    assert agent.killed
-
-
-async def test_one_that_stops_or_ends_by_itself_is_not_ended() -> None:
+async def test_an_agent_that_does_not_stop_is_ended_and_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
     agent = Agent()
     agent.may_answer.set()
-    done = asyncio.get_running_loop().create_future()
+    done, gone = (asyncio.get_running_loop().create_future() for _ in range(2))
     done.set_result(None)
-    await Stopping(agent).stop(done)
-    gone = asyncio.get_running_loop().create_future()
     gone.set_exception(AgentUnavailable("the agent is gone"))
-    await Stopping(agent).stop(gone)
+    for future in (done, gone):
+        await Stopping(agent).stop(future)
     assert (agent.asked, agent.killed) == (2, False)
+    monkeypatch.setattr("core.agent.turn._STOP_WITHIN", 0)
+    await Stopping(agent).stop(asyncio.get_running_loop().create_future())
+    assert agent.killed
 
 
 async def test_asking_that_fails_is_reported(caplog: pytest.LogCaptureFixture) -> None:

@@ -12,22 +12,11 @@ from core.agent.messages.usage import Prices, Spending
 from core.events.types import TokensSpent, Usage
 from core.settings.prices import read_prices
 from tests.core.agent.test_translate import begin, fed, result, stream
+from tests.core.cases import cases_of
 
-MODELS = [
-    {"value": "default", "resolvedModel": "claude-opus-9-1", "description": "Opus 9.1 · $4/$20 per Mtok"},
-    {"value": "sonnet", "resolvedModel": "claude-sonnet-9-5", "description": "Sonnet 9.5 · $2/$10 per Mtok"},
-    {
-        "value": "haiku",
-        "resolvedModel": "claude-haiku-9-5",
-        "description": "Quick · $0.10/$0.50 per Mtok ($0.50/$2.50 for prompts over 100k)",
-    },
-    {
-        "value": "claude-sonnet-9",
-        "resolvedModel": "claude-sonnet-9",
-        "description": "Newer version available",
-    },
-    {"value": "glm", "resolvedModel": "glm", "description": "Custom model"},
-]
+CASES = cases_of(__file__)
+
+MODELS = CASES["models"]
 MILLION = Usage(input_tokens=1_000_000)
 
 
@@ -36,39 +25,33 @@ def used(**counts: Any) -> dict[str, Any]:
     return {**nothing, "webSearchRequests": 0, "contextWindow": 1_000_000, **counts}
 
 
-@pytest.mark.parametrize(
-    ("model", "dollars"),
-    [
-        ("claude-opus-9-1", 4.0),
-        ("claude-sonnet-9-5", 2.0),
-        ("claude-haiku-9-5", 0.1),
-        ("claude-sonnet-9", 2.0),
-    ],
-)
-def test_prices_are_those_the_agent_lists(model: str, dollars: float) -> None:
+def priced() -> Prices:
     prices = Prices()
     prices.read_list(MODELS)
-    assert prices.cost_of(model, MILLION) == pytest.approx(dollars)
+    return prices
 
 
-def test_of_a_model_unknown_nothing_is_shown() -> None:
+def test_prices_are_those_the_agent_lists_and_of_an_unknown_model_nothing_is_shown() -> None:
+    listed = {
+        "claude-opus-9-1": 4.0, "claude-sonnet-9-5": 2.0, "claude-haiku-9-5": 0.1, "claude-sonnet-9": 2.0,
+    }  # fmt: skip
+    assert {model: priced().cost_of(model, MILLION) for model in listed} == pytest.approx(listed)
+    assert priced().cost_of("glm-4.6", MILLION) is None
+
+
+def test_a_list_and_an_end_that_say_nothing_change_no_price() -> None:
+    lists: list[list[Any]] = [[None, 3, {}], [{"description": "$x/$y per Mtok"}], [{"description": None}]]
+    ends: list[Any] = [None, "x", {"m": None}, {"m": used(costUSD=1.0)}, {"m": used(inputTokens=5)}]
     prices = Prices()
-    prices.read_list(MODELS)
-    assert prices.cost_of("glm-4.6", MILLION) is None
-
-
-@pytest.mark.parametrize(
-    "models", [[None, 3, {}], [{"description": "$x/$y per Mtok"}], [{"description": None}]]
-)
-def test_a_list_that_says_nothing_is_passed_over(models: list[Any]) -> None:
-    prices = Prices()
-    prices.read_list(models)
-    assert prices.cost_of("claude-sonnet-9-5", MILLION) is None
+    for models in lists:
+        prices.read_list(models)
+    for reported in ends:
+        prices.measure(reported)
+    assert prices.cost_of("claude-sonnet-9-5", MILLION) is prices.cost_of("m", MILLION) is None
 
 
 def test_what_a_query_really_cost_is_the_price_from_then_on() -> None:
-    prices = Prices()
-    prices.read_list(MODELS)
+    prices = priced()
     prices.measure({"claude-sonnet-9-5": used(inputTokens=500_000, outputTokens=100_000, costUSD=3.0)})
     assert prices.cost_of("claude-sonnet-9-5", MILLION) == pytest.approx(3.0)
     weighed = Usage(
@@ -80,8 +63,7 @@ def test_what_a_query_really_cost_is_the_price_from_then_on() -> None:
 
 
 def test_the_agents_guess_for_an_unknown_model_is_not_used() -> None:
-    prices = Prices()
-    prices.read_list(MODELS)
+    prices = priced()
     guess = {
         "qwen3:14b": used(inputTokens=1000, costUSD=5.0, costBasis="unknown"),
         "claude-sonnet-9-5": used(inputTokens=1000, costUSD=2.0, costBasis="list"),
@@ -100,11 +82,8 @@ def test_the_users_prices_replace_those_of_the_agent() -> None:
     prices = Prices(read_prices(["qwen3:14b=1/2/0.5/4", "claude-sonnet-9-5=0/0"]), window=40_000)
     prices.read_list(MODELS)
     counts = {
-        "inputTokens": 1000,
-        "outputTokens": 100,
-        "cacheReadInputTokens": 10,
-        "cacheCreationInputTokens": 1,
-    }
+        "inputTokens": 1000, "outputTokens": 100, "cacheReadInputTokens": 10, "cacheCreationInputTokens": 1,
+    }  # fmt: skip
     report = {
         "qwen3:14b": used(**counts, costUSD=5.0, costBasis="unknown"),
         "claude-sonnet-9-5": used(inputTokens=1000, costUSD=2.0, costBasis="list"),
@@ -122,15 +101,6 @@ def test_the_users_prices_replace_those_of_the_agent() -> None:
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    "reported", [None, "x", {"m": None}, {"m": used(costUSD=1.0)}, {"m": used(inputTokens=5)}]
-)
-def test_an_end_that_says_nothing_changes_no_price(reported: Any) -> None:
-    prices = Prices()
-    prices.measure(reported)
-    assert prices.cost_of("m", MILLION) is None
-
-
 def whispered(*blocks: Any, message_id: str = "s1", parent: str = "toolu_1") -> sdk.AssistantMessage:
     usage = {"input_tokens": 12, "cache_read_input_tokens": 1800, "output_tokens": 1}
     return sdk.AssistantMessage(
@@ -142,34 +112,26 @@ def whispered(*blocks: Any, message_id: str = "s1", parent: str = "toolu_1") -> 
     )
 
 
-def test_each_part_of_a_sub_agents_message_counts_once() -> None:
+def test_each_part_of_a_sub_agents_message_counts_once_also_when_two_work_at_once() -> None:
     translator = Translator()
     translator.begin("q1", "hello")
     translator.prices.read_list(MODELS)
     call = sdk.ToolUseBlock(id="t2", name="Read", input={"path": "x" * 389})
+    text = sdk.TextBlock(text="y" * 80)
     items = fed(
-        translator,
-        whispered(sdk.TextBlock(text="y" * 80)),
-        whispered(call),
-        whispered(sdk.TextBlock(text=""), message_id="s2"),
-    )
+        translator, whispered(text), whispered(call), whispered(sdk.TextBlock(text=""), message_id="s2"),
+        whispered(text, message_id="o1", parent="toolu_2"), whispered(text, message_id="s2"),
+    )  # fmt: skip
     spent = [item for item in items if isinstance(item, TokensSpent)]
     assert [(each.message_id, each.usage) for each in spent] == [
         ("s1", Usage(input_tokens=12, cache_read_input_tokens=1800, output_tokens=20)),
         ("s1", Usage(output_tokens=100)),
         ("s2", Usage(input_tokens=12, cache_read_input_tokens=1800, output_tokens=1)),
+        ("o1", Usage(input_tokens=12, cache_read_input_tokens=1800, output_tokens=20)),
+        ("s2", Usage(output_tokens=20)),
     ]
-    assert {each.parent_tool_use_id for each in spent} == {"toolu_1"}
+    assert [each.parent_tool_use_id for each in spent] == ["toolu_1"] * 3 + ["toolu_2", "toolu_1"]
     assert spent[1].cost_usd == pytest.approx(100 * 10 / 1e6)
-
-
-def test_sub_agents_that_work_at_once_are_counted_apart() -> None:
-    translator = Translator()
-    translator.begin("q1", "hello")
-    turns = [("s1", "toolu_1"), ("s2", "toolu_2")] * 3
-    reported = [whispered(sdk.TextBlock(text="y" * 40), message_id=name, parent=call) for name, call in turns]
-    spent = [item for item in fed(translator, *reported) if isinstance(item, TokensSpent)]
-    assert [each.usage.cache_read_input_tokens for each in spent] == [1800, 1800, 0, 0, 0, 0]
 
 
 def test_the_main_agents_message_counts_when_it_is_whole() -> None:

@@ -13,10 +13,8 @@ from core.connections.launcher import launched
 CAPABILITIES = {"roots": {"listChanged": True}, "elicitation": {}}
 INITIALIZE = {"method": "initialize", "params": {"capabilities": CAPABILITIES}, "id": 0}
 DISCOVER = {
-    "method": "server/discover",
-    "params": {"_meta": {"x/clientCapabilities": CAPABILITIES, "n": 1}},
-    "id": 1,
-}
+    "method": "server/discover", "params": {"_meta": {"x/clientCapabilities": CAPABILITIES, "n": 1}}, "id": 1,
+}  # fmt: skip
 CHANGED = {"method": "notifications/roots/list_changed"}
 CALL = {"method": "tools/call", "params": {"arguments": {"capabilities": {"roots": "mine"}}}, "id": 2}
 
@@ -36,9 +34,7 @@ def read_by(folder: Path, *args: str, given: str = "") -> list[bytes]:
 @pytest.mark.parametrize(
     ("args", "given"), [(("the folder",), ""), (("--root=./the folder",), ""), ((), "the folder")]
 )
-def test_a_server_configured_for_a_folder_reads_of_no_roots(
-    tmp_path: Path, args: tuple[str, ...], given: str
-) -> None:
+def test_a_server_of_a_folder_reads_of_no_roots(tmp_path: Path, args: tuple[str, ...], given: str) -> None:
     (tmp_path / "the folder").mkdir()
     initialize, discover, call, *rest = read_by(tmp_path, *args, given=given)
     assert json.loads(initialize) == INITIALIZE | {"params": {"capabilities": {"elicitation": {}}}}

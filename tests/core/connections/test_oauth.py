@@ -30,6 +30,7 @@ from core.connections.oauth.store import LoginStore, StoredLogin
 from core.connections.oauth.target import LoginTarget, OAuthClient
 from core.errors import ConnectionFailed, FetchRefused, WorkspaceError
 from tests.e2e.oauth_server import Accounts, make_server
+from tests.waiting import PATIENCE
 
 
 class Seen:
@@ -227,14 +228,10 @@ async def test_a_token_in_an_answer_that_is_not_valid_is_neither_logged_nor_show
 ) -> None:
     async def app(scope: Any, _receive: Any, send: Any) -> None:
         answers = {
-            "/.well-known/oauth-authorization-server": {
-                "issuer": at,
-                "authorization_endpoint": f"{at}/authorize",
-                "token_endpoint": f"{at}/token",
-                "response_types_supported": ["code"],
-            },
+            "/.well-known/oauth-authorization-server": {"issuer": at, "authorization_endpoint": f"{at}/authorize",
+             "token_endpoint": f"{at}/token", "response_types_supported": ["code"]},
             "/token": {"refresh_token": "renewal-0123456789"},
-        }
+        }  # fmt: skip
         status = 401 if scope["path"] == "/mcp" else 200 if scope["path"] in answers else 404
         body = json.dumps(answers.get(scope["path"], {})).encode()
         await send({"type": "http.response.start", "status": status, "headers": []})
@@ -358,10 +355,8 @@ async def test_metadata_of_somebody_else_is_not_believed(notes: Place, store: Lo
     def answers(at: str, path: str) -> dict[str, Any]:
         resource = {"resource": f"{at}{path}", "authorization_servers": [f"{at}/as{path}"]}
         issuer = {
-            "issuer": f"{at}/as{path}",
-            "authorization_endpoint": f"{at}/a",
-            "token_endpoint": f"{at}/t",
-        }
+            "issuer": f"{at}/as{path}", "authorization_endpoint": f"{at}/a", "token_endpoint": f"{at}/t",
+        }  # fmt: skip
         return {
             "/resource": {"pr": {**resource, "resource": "https://bank.example/mcp"}, "as": issuer},
             "/issuer": {"pr": resource, "as": {**issuer, "issuer": "https://bank.example"}},
@@ -403,9 +398,7 @@ async def test_metadata_of_somebody_else_is_not_believed(notes: Place, store: Lo
             assert re.search(why, message), message
 
 
-async def test_a_public_server_leads_neither_into_a_private_network_nor_to_an_address_without_encryption() -> (
-    None
-):
+async def test_a_public_server_leads_neither_into_a_private_network_nor_to_plain_http() -> None:
     async def resolve(host: str, _port: int) -> list[str]:
         return ["93.184.215.14"] if host == "notes.example" else ["169.254.169.254"]
 
@@ -418,9 +411,7 @@ async def test_a_public_server_leads_neither_into_a_private_network_nor_to_an_ad
     check_address("http://127.0.0.1:8000/mcp")
 
 
-async def test_the_keyring_has_the_login_if_there_is_one(
-    notes: Place, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_keyring_has_the_login(notes: Place, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     keys: dict[tuple[str, str], str] = {}
 
     class Ring:
@@ -487,7 +478,7 @@ async def test_a_renewal_that_takes_longer_than_the_agent_waits_is_stored(
     monkeypatch.setattr(headers_of_logins, "_SECONDS", 0.01)
     assert await headers.headers("notes", by_agent=True) == {"Authorization": ""}
     answered.set()
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(PATIENCE):
         await stored.wait()
     assert await store.load(target) == new
     await headers.close()

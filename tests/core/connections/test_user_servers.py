@@ -21,6 +21,9 @@ from core.connections.user_servers import (
 )
 from core.errors import ConnectionFailed
 from core.settings.sources import SourcedValue
+from tests.core.cases import cases_of
+
+CASES = cases_of(__file__)
 
 SECRET = "canary-0123456789"
 
@@ -39,22 +42,14 @@ def server(folder: Path, **how: Any) -> UserServer:
 @pytest.mark.parametrize(
     ("how", "transport", "target", "made"),
     [
-        (
-            {"command": "sh", "args": ["-y", "two words"], "env": {"MODE": "x"}},
-            "stdio",
-            "sh -y 'two words'",
-            {"type": "stdio", "MODE": "x"},
-        ),
+        ({"command": "sh", "args": ["-y", "two words"], "env": {"MODE": "x"}}, "stdio", "sh -y 'two words'",
+         {"type": "stdio", "MODE": "x"}),
         ({"url": "https://a.example/mcp"}, "http", "https://a.example/mcp", {"url": "https://a.example/mcp"}),
-        (
-            {"type": "streamable-http", "url": "http://127.0.0.1:1/mcp", "headers": {"X-A": "b"}},
-            "http",
-            "http://127.0.0.1:1/mcp",
-            {"type": "http", "headers": {"X-A": "b"}},
-        ),
+        ({"type": "streamable-http", "url": "http://127.0.0.1:1/mcp", "headers": {"X-A": "b"}}, "http",
+         "http://127.0.0.1:1/mcp", {"type": "http", "headers": {"X-A": "b"}}),
         ({"type": "sse", "url": "https://a.example/sse"}, "sse", "https://a.example/sse", {"type": "sse"}),
     ],
-)
+)  # fmt: skip
 def test_each_transport_becomes_a_configuration_of_the_agent(
     tmp_path: Path, how: dict[str, Any], transport: str, target: str, made: dict[str, Any]
 ) -> None:
@@ -69,23 +64,16 @@ def test_a_program_gets_its_own_variables_and_plain_ones_but_none_of_the_agent(t
         tmp_path, command="env", env={"NOTES_KEY": "own value\nof two lines", "ANTHROPIC_BASE_URL": "mine"}
     )
     ours = {
-        "PATH": os.environ["PATH"],
-        "HOME": str(tmp_path),
-        "XDG_CONFIG_HOME": "/c",
-        "XDG_CACHE_HOME": "/cache",
-    }
+        "PATH": os.environ["PATH"], "HOME": str(tmp_path), "XDG_CONFIG_HOME": "/c", "XDG_CACHE_HOME": "/cache",
+    }  # fmt: skip
     (done,) = connection_to(found, ours, tmp_path).servers.values()
     for name in ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_CUSTOM_HEADERS"):
         assert done["env"][name] == ""
     agents = {
-        "ANTHROPIC_API_KEY": SECRET,
-        "CLAUDE_CODE_OAUTH_TOKEN": SECRET,
-        "CLAUDE_CODE_MESSAGING_TOKEN": SECRET,
-        "AWS_SECRET_ACCESS_KEY": SECRET,
-        "ANTHROPIC_BASE_URL": "the agent's",
-        "XDG_CACHE_HOME": "/private/cache",
+        "ANTHROPIC_API_KEY": SECRET, "CLAUDE_CODE_OAUTH_TOKEN": SECRET, "CLAUDE_CODE_MESSAGING_TOKEN": SECRET,
+        "AWS_SECRET_ACCESS_KEY": SECRET, "ANTHROPIC_BASE_URL": "the agent's", "XDG_CACHE_HOME": "/private/cache",
         "XDG_DATA_HOME": "",
-    }
+    }  # fmt: skip
     printed = subprocess.run(
         [done["command"], *done["args"]],
         env={**ours, **agents, **done["env"]},
@@ -110,10 +98,8 @@ def test_variables_are_filled_in_and_are_secrets(tmp_path: Path) -> None:
     )
     assert SECRET not in found.target + repr(found.given)
     assert found.shown == [
-        "Authorization=Bearer ${NOTES_KEY}",
-        "X-Plain=written-down",
-        "Api-Key=(not shown: 11 characters)",
-    ]
+        "Authorization=Bearer ${NOTES_KEY}", "X-Plain=written-down", "Api-Key=(not shown: 11 characters)",
+    ]  # fmt: skip
     # What is written in the file is known before there is a connection.
     assert "written-key" in found.secrets
     assert "written-down" not in found.secrets
@@ -123,9 +109,7 @@ def test_variables_are_filled_in_and_are_secrets(tmp_path: Path) -> None:
     assert done["headers"]["Authorization"] == f"Bearer {SECRET}"
     assert {SECRET, "written-key"} <= set(made.secrets)
     assert "written-down" not in made.secrets
-
-
-def test_a_place_and_the_name_of_the_user_are_no_secrets(tmp_path: Path) -> None:
+    # A place and the name of the user are none.
     environ = {"HOME": str(tmp_path), "USER": "somebody-long", "PATH": os.defpath, "NOTES_KEY": SECRET}
     found = server(tmp_path, command="sh", args=["${HOME}/notes", "${USER}", "${PATH}", "${NOTES_KEY}"])
     made = connection_to(found, environ, tmp_path)
@@ -133,18 +117,17 @@ def test_a_place_and_the_name_of_the_user_are_no_secrets(tmp_path: Path) -> None
     assert made.secrets == (SECRET,)
 
 
-def test_a_variable_that_is_not_set_is_named(tmp_path: Path) -> None:
-    with pytest.raises(ConnectionFailed, match=r"notes in .*\.mcp\.json needs the variable NOTES_KEY"):
-        connection_to(server(tmp_path, command="x", args=["${NOTES_KEY}"]), {}, tmp_path)
-
-
-def test_a_program_that_is_not_there_is_named(tmp_path: Path) -> None:
-    for command in ("no-such-program", "./no-such-program"):
-        with pytest.raises(ConnectionFailed, match=f"there is no program {command}: install it"):
-            connection_to(server(tmp_path, command=command), {"PATH": os.defpath}, tmp_path)
+def test_a_variable_that_is_not_set_and_a_program_that_is_not_there_are_named(tmp_path: Path) -> None:
     (tmp_path / "serve").touch()
-    with pytest.raises(ConnectionFailed, match=r"the file \./serve is not executable: make it executable"):
-        connection_to(server(tmp_path, command="./serve"), {"PATH": os.defpath}, tmp_path)
+    cases: tuple[tuple[dict[str, Any], str], ...] = (
+        ({"command": "x", "args": ["${NOTES_KEY}"]}, r"notes in .*\.mcp\.json needs the variable NOTES_KEY"),
+        ({"command": "no-such-program"}, "there is no program no-such-program: install it"),
+        ({"command": "./no-such-program"}, "there is no program ./no-such-program: install it"),
+        ({"command": "./serve"}, r"the file \./serve is not executable: make it executable"),
+    )
+    for how, problem in cases:
+        with pytest.raises(ConnectionFailed, match=problem):
+            connection_to(server(tmp_path, **how), {"PATH": os.defpath}, tmp_path)
 
 
 def test_a_program_is_started_in_the_folder_with_its_arguments_as_they_are(tmp_path: Path) -> None:
@@ -163,27 +146,12 @@ def test_a_program_is_started_in_the_folder_with_its_arguments_as_they_are(tmp_p
 @pytest.mark.parametrize(
     ("name", "how", "reported"),
     [
-        ("notes", {}, "no command: add command, the program to start"),
-        ("notes", {"command": " "}, "no command"),
-        ("notes", {"type": "http"}, "no url"),
-        ("notes", {"type": "ws", "url": "ws://x"}, "unknown type 'ws': use stdio, http or sse"),
-        ("notes", {"url": "ftp://x"}, "is not an address"),
-        ("notes", {"command": "x", "args": "-y"}, "args that are not a list"),
-        ("notes", {"command": "x", "env": {"A": 1}}, "env that is not a table of strings"),
-        ("notes", {"command": "x", "agrs": []}, "unknown field 'agrs': remove it; the type is stdio"),
-        ("notes", {"command": "x\0"}, "no program accepts"),
-        ("notes", {"command": "x", "args": ["\ud800"]}, "no program accepts"),
-        ("notes", {"command": "x", "env": {"\udfff": "y"}}, "no program accepts"),
+        *CASES["a_problem_of_one_server_is_reported_alone"],
         ("notes", {"command": "x", "args": ["y" * 8_000]}, "more than 8,000 characters"),
         ("notes", {"command": "x", "args": ["y"] * 1_000}, "more than 8,000 characters"),
-        ("notes", [], "is not a table"),
-        ("no tes", {"command": "x"}, "an invalid name"),
-        ("local_toolkit__x", {"command": "x"}, "an invalid name"),
-        ("composio_", {"command": "x"}, "an invalid name"),
-        ("composio", {"command": "x"}, "a built-in server"),
     ],
 )
-def test_a_problem_of_one_server_is_reported_and_the_others_are_used(
+def test_a_problem_of_one_server_is_reported_alone(
     tmp_path: Path, name: str, how: Any, reported: str
 ) -> None:
     bad, good = written(tmp_path, {name: how, "fine": {"command": "y"}})
@@ -213,20 +181,19 @@ def test_a_file_that_cannot_be_read_is_reported(tmp_path: Path, content: bytes, 
 
 
 def test_of_too_many_servers_the_first_are_used(tmp_path: Path) -> None:
-    servers = {f"s{number}": {"command": "x"} for number in range(60)}
-    given = SourcedValue(servers, "file", "mcp_servers", tmp_path / "ua-tui.toml", in_folder=True)
-    for found in (written(tmp_path, servers), settings_servers([given])):
+    def in_settings(servers: dict[str, Any]) -> SourcedValue:
+        return SourcedValue(servers, "file", "mcp_servers", tmp_path / "ua-tui.toml", in_folder=True)
+
+    servers: dict[str, Any] = {f"s{number}": {"command": "x"} for number in range(60)}
+    for found in (written(tmp_path, servers), settings_servers([in_settings(servers)])):
         *used, reported = found
         assert [each.name for each in used] == list(servers)[:50]
         assert isinstance(reported, UnusableServer)
         assert "names 60 servers: only the first 50 are used" in reported.problem
-
-
-def test_a_server_that_is_disabled_is_left_out(tmp_path: Path) -> None:
+    # One that is disabled is left out.
     servers = {"off": {"command": "x", "disabled": True}, "on": {"command": "x", "disabled": False}}
-    assert [each.name for each in written(tmp_path, servers)] == ["on"]
-    given = SourcedValue(servers, "file", "mcp_servers", tmp_path / "config.toml")
-    assert [each.name for each in settings_servers([given])] == ["on"]
+    for found in (written(tmp_path, servers), settings_servers([in_settings(servers)])):
+        assert [each.name for each in found] == ["on"]
 
 
 def test_servers_of_settings_count_once_and_the_users_own_are_trusted(tmp_path: Path) -> None:
@@ -240,10 +207,8 @@ def test_servers_of_settings_count_once_and_the_users_own_are_trusted(tmp_path: 
     )
     reported = {each.name: (each.target, each.in_folder) for each in found if isinstance(each, UserServer)}
     assert reported == {
-        "notes": ("mine", False),
-        "more": ("https://a.example/", False),
-        "theirs": ("theirs", True),
-    }
+        "notes": ("mine", False), "more": ("https://a.example/", False), "theirs": ("theirs", True),
+    }  # fmt: skip
     trust = ServerTrust(tmp_path / "state")
     assert {each.name: trust.decision(each, tmp_path) for each in found if isinstance(each, UserServer)} == {
         "notes": "trusted",
@@ -269,12 +234,9 @@ def test_trust_holds_for_one_folder_and_one_configuration(tmp_path: Path) -> Non
     assert trust.decision(found, tmp_path) == "refused"
     trust.decide(found, tmp_path, None)
     assert trust.decision(found, tmp_path) is None
-
-
-def test_nothing_is_trusted_by_a_file_that_cannot_be_read(tmp_path: Path) -> None:
-    trust = ServerTrust(tmp_path)
-    (tmp_path / "trusted-servers.json").write_text("{")
-    found = server(tmp_path, command="x")
+    # Nothing is trusted by a file that cannot be read, and the next decision is kept.
+    trust.decide(found, tmp_path, "trusted")
+    (tmp_path / "state/trusted-servers.json").write_text("{")
     assert trust.decision(found, tmp_path) is None
     trust.decide(found, tmp_path, "trusted")
     assert trust.decision(found, tmp_path) == "trusted"
@@ -331,16 +293,10 @@ def test_a_file_of_decisions_with_full_commands_is_read_and_loses_the_secrets(tm
     assert kept.stat().st_mtime_ns == before
 
 
-def test_a_server_without_a_key_can_have_a_login_with_a_client_as_other_agents_write_it(
-    tmp_path: Path,
-) -> None:
+def test_a_server_without_a_key_can_have_a_login_with_a_client_as_others_write_it(tmp_path: Path) -> None:
     oauth = {
-        "clientId": "${ID}",
-        "clientSecret": "${SECRET}",
-        "callbackPort": 8765,
-        "scopes": "read",
-        "new": 1,
-    }
+        "clientId": "${ID}", "clientSecret": "${SECRET}", "callbackPort": 8765, "scopes": "read", "new": 1,
+    }  # fmt: skip
     url = "https://notes.example/mcp"
     servers = {
         "plain": {"url": url},
@@ -381,27 +337,17 @@ def test_a_server_without_a_key_can_have_a_login_with_a_client_as_other_agents_w
         assert f"has an oauth table with a wrong {value}: write clientId" in unusable.problem
 
 
-async def test_a_server_that_can_have_a_login_asks_for_its_header_when_it_is_connected(
-    tmp_path: Path,
-) -> None:
+async def test_a_server_that_can_have_a_login_asks_for_its_header_when_connected(tmp_path: Path) -> None:
     url = "https://notes.example/mcp"
     servers = {
-        "plain": {"url": url},
-        "keyed": {"url": url, "headers": {"Authorization": "Bearer x"}},
-        "events": {"type": "sse", "url": url},
-        "program": {"command": "sh"},
-    }
-    found, trust = written(tmp_path, servers), ServerTrust(tmp_path / "state")
+        "plain": {"url": url}, "keyed": {"url": url, "headers": {"Authorization": "Bearer x"}},
+        "events": {"type": "sse", "url": url}, "program": {"command": "sh"},
+    }  # fmt: skip
     connections = UserConnections(
-        found,
-        tmp_path,
-        trust,
-        environ=os.environ,
-        publish=lambda _event: None,
-        interactive=False,
-        login_command=lambda target: f"ask {target.name}",
+        written(tmp_path, servers), tmp_path, ServerTrust(tmp_path / "state"), environ=os.environ,
+        publish=lambda _event: None, interactive=False, login_command=lambda target: f"ask {target.name}",
         all_trusted=True,
-    )
+    )  # fmt: skip
     opened = {name: await connect() for name, connect in connections.connectors.items()}
     helpers = {name: each.servers[name].get("headersHelper") for name, each in opened.items()}
     assert helpers == {"plain": "ask plain", "keyed": None, "events": "ask events", "program": None}

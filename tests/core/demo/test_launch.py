@@ -60,9 +60,7 @@ async def test_who_holds_the_servers_output_open_holds_nothing_up(held: None) ->
     assert others() == set()
 
 
-async def test_nothing_is_left_behind_when_the_end_is_cut_off(
-    held: None, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_nothing_is_left_when_the_end_is_cut_off(held: None, monkeypatch: pytest.MonkeyPatch) -> None:
     ending = asyncio.Event()
 
     async def never(_process: object) -> None:

@@ -12,6 +12,9 @@ from core.demo.model.conversation import read_conversation
 from core.demo.model.script import CLASSIFIER_MARK, Script, Turn
 from core.demo.playbook import load_library
 from core.events.continuation import resumption
+from tests.core.cases import cases_of
+
+CASES = cases_of(__file__)
 
 RESEARCH = "Research the latest AI chip news and write a comprehensive report"
 MULTI = "mcp__composio__COMPOSIO_MULTI_EXECUTE_TOOL"
@@ -97,16 +100,17 @@ def test_unknown_question_is_answered_honestly_with_every_prompt(script: Script)
     assert not turn.calls
 
 
-@pytest.mark.parametrize(
-    ("query", "expected"),
-    [("What is the capital of France?", "SIMPLE"), (RESEARCH, "COMPLEX"), ("Yes, go on", "COMPLEX")],
-)
-def test_classifier_gets_one_word(script: Script, query: str, expected: str) -> None:
-    request = {
-        "system": f"You sort questions. {CLASSIFIER_MARK}.",
-        "messages": [{"role": "user", "content": query}],
-    }
-    assert script.next(request) == Turn(text=expected)
+def test_classifier_gets_one_word(script: Script) -> None:
+    for query, expected in (
+        ("What is the capital of France?", "SIMPLE"),
+        (RESEARCH, "COMPLEX"),
+        ("Yes, go on", "COMPLEX"),
+    ):
+        request = {
+            "system": f"You sort questions. {CLASSIFIER_MARK}.",
+            "messages": [{"role": "user", "content": query}],
+        }
+        assert script.next(request) == Turn(text=expected)
 
 
 def test_delegation_carries_the_urls_that_the_searches_found(script: Script) -> None:
@@ -134,12 +138,9 @@ def test_subagent_forgets_the_corpus_and_saves_it_when_sent_back(script: Script)
         (CRAWL, {"urls": ["https://n.example/a", "https://n.example/b"]})
     ]
     article = {
-        "title": "A <b>",
-        "url": "https://n.example/a",
-        "path": "search_results/a.md",
-        "words": 7,
+        "title": "A <b>", "url": "https://n.example/a", "path": "search_results/a.md", "words": 7,
         "date": "2026-01-01",
-    }
+    }  # fmt: skip
     crawled = {"articles": [article], "failed": [{"url": "https://n.example/b", "error": "404", "code": "x"}]}
     dialogue.results(json.dumps(crawled))
     written = dialogue.results("text", "text")
@@ -201,11 +202,8 @@ def test_a_resumed_query_goes_on_where_it_was(script: Script) -> None:
     first = dialogue.say("Plot the monthly revenue in the workbench")
     straight.say("Plot the monthly revenue in the workbench")
     dialogue.request["messages"].append(
-        {
-            "role": "user",
-            "content": [{"type": "tool_result", "tool_use_id": dialogue.ids[0], "content": "{}"}],
-        }
-    )
+        {"role": "user", "content": [{"type": "tool_result", "tool_use_id": dialogue.ids[0], "content": "{}"}]}
+    )  # fmt: skip
 
     resumed = dialogue.say(resumption(()))
 
@@ -226,21 +224,7 @@ def test_new_query_after_an_interrupt_is_found_beside_the_cancelled_result(scrip
 
 
 def test_notes_of_the_cli_are_not_taken_for_words_of_the_user() -> None:
-    messages = [
-        {"role": "user", "content": [{"type": "text", "text": "Question"}]},
-        {
-            "role": "system",
-            "content": "Environment\n - Primary working directory: /srv/my work\n - Platform: linux",
-        },
-        {"role": "assistant", "content": [{"type": "tool_use", "id": "1", "name": "x", "input": {}}]},
-        {
-            "role": "user",
-            "content": [
-                {"type": "tool_result", "tool_use_id": "1", "content": '{"result": "{\\"a\\": 1}"}'},
-                {"type": "text", "text": "<system-reminder>Be quick</system-reminder>"},
-            ],
-        },
-    ]
+    messages = CASES["notes_of_the_cli_are_not_taken_for_words_of_the_user.messages"]
     found = read_conversation({"messages": messages})
     assert (found.query, found.answers, found.workspace) == ("Question", 1, "/srv/my work")
     assert found.outcomes[0].data == {"a": 1}

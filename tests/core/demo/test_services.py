@@ -42,9 +42,7 @@ async def execute(services: Services, session: RemoteSession, slug: str, **argum
     return json.loads((await services.call(session, "COMPOSIO_MULTI_EXECUTE_TOOL", {"tools": tools})).text)
 
 
-async def test_news_with_excerpts_is_larger_than_the_cli_shows(
-    services: Services, session: RemoteSession
-) -> None:
+async def test_news_with_excerpts_is_more_than_cli_shows(services: Services, session: RemoteSession) -> None:
     answer = await execute(services, session, "COMPOSIO_SEARCH_NEWS", query="AI chips", include_excerpts=True)
     data = answer["data"]["results"][0]["response"]["data"]
     assert len(data["news_results"]) == 25
@@ -76,9 +74,7 @@ async def test_mail_needs_a_connection_of_the_same_user(services: Services, sess
     assert (await execute(services, other, "GMAIL_SEND_EMAIL", **mail))["successful"] is False
 
 
-async def test_code_that_nobody_recorded_is_not_pretended_to_run(
-    services: Services, session: RemoteSession
-) -> None:
+async def test_code_that_nobody_recorded_does_not_run(services: Services, session: RemoteSession) -> None:
     answer = await services.call(session, "COMPOSIO_REMOTE_WORKBENCH", {"code_to_execute": "print(1)"})
     data = json.loads(answer.text)
     assert data["successful"] is False

@@ -11,6 +11,7 @@ from core.doctor.services import check_collector, check_logfire
 from core.settings.model import Settings
 from core.telemetry.environment import Exports
 from tests.collector import collector
+from tests.waiting import PATIENCE
 
 ADDRESS = "check OTEL_EXPORTER_OTLP_ENDPOINT"
 
@@ -45,7 +46,7 @@ async def test_it_is_sent_a_request_without_spans(
         monkeypatch.setenv("OTEL_EXPORTER_OTLP_HEADERS", "x-key=canary%20%21")
         # Metrics are not what is checked.
         monkeypatch.setenv("OTEL_EXPORTER_OTLP_METRICS_ENDPOINT", "http://127.0.0.1:9/v1/metrics")
-        within = 1 if given == {"hangs": True} else 30
+        within = 1 if given == {"hangs": True} else PATIENCE
         finding = await check_collector(Exports.of(token=None, environ=os.environ), within=within)
     host = here.url.removeprefix("http://")
     assert (finding.status, finding.found) == (status, found.format(host))
@@ -70,6 +71,6 @@ async def test_without_any_destination_the_advice_says_that_nothing_is_exported(
 async def test_a_header_that_cannot_be_sent_is_not_repeated(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", "http://127.0.0.1:9")
     monkeypatch.setenv("OTEL_EXPORTER_OTLP_HEADERS", "x-key=canary%E2%82%AC")
-    finding = await check_collector(Exports.of(token=None, environ=os.environ), within=30)
+    finding = await check_collector(Exports.of(token=None, environ=os.environ), within=PATIENCE)
     assert finding.found == "OTLP at 127.0.0.1:9: a setting has a character that no request may have"
     assert "OTEL_EXPORTER_OTLP_HEADERS" in finding.advice

@@ -16,11 +16,11 @@ import msgspec
 import pytest
 
 from core.connections.base import Connection
-from core.connections.toolkit import SERVER, toolkit_connection
+from core.connections.toolkit import SERVER
 from core.doctor import machine
 from core.doctor.__main__ import _read_settings
 from core.doctor.checks import TimeLimits, run_checks
-from core.doctor.findings import Check, Finding, PlannedCheck, Status, can_start, failed, ok, run_check
+from core.doctor.findings import Check, Finding, PlannedCheck, Status, can_start, failed, run_check
 from core.doctor.machine import check_agent, check_folder, check_knowledge, check_python
 from core.doctor.servers import check_toolkit
 from core.doctor.services import check_composio, check_logfire, check_session_model, models_of
@@ -29,9 +29,12 @@ from core.knowledge.store import KnowledgeStore
 from core.postgres.address import Address
 from core.redaction.redactor import Redactor
 from core.settings.model import Settings
+from tests.core.cases import cases_of
 from tests.model_server import Answer, ModelServer, model_server, refusal
 from tests.postgres_server import Database
-from tests.tui.files_host import until
+from tests.waiting import PATIENCE, until
+
+CASES = cases_of(__file__)
 
 KEY = "sk-ant-api03-canary-9f8e7d6c5b4a"
 COMPOSIO_KEY = "ak_canary-0123456789"
@@ -61,6 +64,10 @@ def nobody() -> Iterator[str]:
         yield f"http://127.0.0.1:{taken.getsockname()[1]}"
 
 
+def composio_error(status: int, message: str) -> Answer:
+    return Answer(status, {"error": {"message": message, "code": 1, "slug": "X", "status": status}})
+
+
 # -- a check -----------------------------------------------------------------------------------------
 
 
@@ -68,17 +75,16 @@ def check(name: str, status: Status, *, required: bool) -> Check:
     return Check(name=name, title=name, status=status, found="", required=required)
 
 
-@pytest.mark.parametrize(
-    ("status", "required", "could"),
-    [("failed", True, False), ("failed", False, True), ("warning", True, True), ("skipped", True, True)],
-)
-def test_only_what_is_required_keeps_a_session_from_starting(
-    status: Status, required: bool, could: bool
-) -> None:
-    assert can_start([check("a", "ok", required=True), check("b", status, required=required)]) is could
+def test_only_what_is_required_keeps_a_session_from_starting() -> None:
+    cases: tuple[tuple[Status, bool, bool], ...] = (
+        ("failed", True, False), ("failed", False, True), ("warning", True, True), ("skipped", True, True),
+    )  # fmt: skip
+    for status, required, could in cases:
+        checks = [check("a", "ok", required=True), check("b", status, required=required)]
+        assert can_start(checks) is could
 
 
-async def reported(work: Coroutine[Any, Any, Any], within: float = 20) -> Check:
+async def reported(work: Coroutine[Any, Any, Any], within: float = PATIENCE) -> Check:
     return await run_check(PlannedCheck("a", "A", work, within), Redactor([KEY]))
 
 
@@ -99,92 +105,72 @@ def is_gone(pid: Path) -> bool:
     return False
 
 
-async def test_what_a_check_says_is_clean_and_without_secrets() -> None:
+async def test_what_a_check_says_is_clean_and_without_secrets_and_what_breaks_or_hangs_is_a_finding() -> None:
     async def work() -> Finding:
         return failed(f"it said \x1b[2J{KEY}\nand more", f"see {KEY} " + "x" * 1_000)
+
+    async def fails(error: Exception) -> Finding:
+        raise error
 
     found = await reported(work())
     assert (found.status, found.name, found.title) == ("failed", "a", "A")
     for text in (found.found, found.advice):
-        assert KEY not in text
-        assert "\x1b" not in text
-        assert "\n" not in text
+        assert [each for each in (KEY, "\x1b", "\n") if each in text] == []
         assert len(text) <= 300
-
-
-async def test_a_check_that_does_not_end_is_given_up() -> None:
-    found = await reported(asyncio.Event().wait(), within=0.05)
-    assert found.status == "failed"
-    assert "0.05 s" in found.found
-    assert found.advice
-
-
-async def test_a_check_that_breaks_is_a_finding() -> None:
-    async def broken() -> Finding:
-        raise ValueError(f"bad {KEY}")
-
-    async def refused() -> Finding:
-        raise ConnectionFailed("the service is away: try later")
-
-    found = await reported(broken())
+    found = await reported(fails(ValueError(f"bad {KEY}")))
     assert found.status == "failed"
     assert found.found.startswith("ValueError: bad ")
     assert KEY not in found.found
-    assert (await reported(refused())).found == "the service is away: try later"
+    away = "the service is away: try later"
+    assert (await reported(fails(ConnectionFailed(away)))).found == away
+    found = await reported(asyncio.Event().wait(), within=0.05)
+    assert (found.status, "0.05 s" in found.found) == ("failed", True)
+    assert found.advice
 
 
 # -- the machine -------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("version", "system", "status"),
-    [
+async def test_python_and_the_system_are_reported() -> None:
+    for version, system, status in (
         ((3, 11, 0), "Linux", "ok"),
         ((3, 14, 2), "Darwin", "ok"),
         ((3, 10, 9), "Linux", "failed"),
         ((3, 11, 7), "Windows", "warning"),
-    ],
-)
-async def test_python_and_the_system_are_reported(version: tuple[int, ...], system: str, status: str) -> None:
-    found = await check_python(version, system)
-    assert found.status == status
-    assert ".".join(map(str, version)) in found.found
-    assert bool(found.advice) == (status != "ok")
+    ):  # fmt: skip
+        found = await check_python(version, system)
+        assert found.status == status
+        assert ".".join(map(str, version)) in found.found
+        assert bool(found.advice) == (status != "ok")
 
 
 def script(folder: Path, text: str, mode: int = stat.S_IRWXU) -> Settings:
     path = folder / "claude"
+    path.unlink(missing_ok=True)
     path.write_text(f"#!/bin/sh\n{text}\n")
     path.chmod(mode)
     return Settings(cli_path=path)
 
 
-@pytest.mark.parametrize(
-    ("text", "status", "word"),
-    [
-        ("echo '2.1.329 (Claude Code)'", "ok", "2.1.329"),
-        ("echo '1.0.3 (Claude Code)'", "failed", "too old"),
-        ("echo hello", "failed", "hello"),
-        ("exit 3", "failed", "ended with 3"),
-        ("true", "failed", "''"),
-        ("printf '\\033[2J\\0'", "failed", "�"),
-    ],
-)
-async def test_the_command_line_shows_its_version(tmp_path: Path, text: str, status: str, word: str) -> None:
-    found = await check_agent(script(tmp_path, text), dict(os.environ))
-    assert found.status == status
-    assert word in found.found
-    assert "\x1b" not in found.found
-    assert bool(found.advice) == (status != "ok")
+async def test_the_command_line_shows_its_version(tmp_path: Path) -> None:
+    for text, status, word in CASES["the_command_line_shows_its_version"]:
+        found = await check_agent(script(tmp_path, text), dict(os.environ))
+        assert found.status == status
+        assert word in found.found
+        assert "\x1b" not in found.found
+        assert bool(found.advice) == (status != "ok")
 
 
-async def test_a_command_line_that_is_missing_or_no_program_is_named(tmp_path: Path) -> None:
+async def test_a_command_line_that_is_missing_or_no_program_is_named_and_gets_no_keys(tmp_path: Path) -> None:
     missing = await check_agent(Settings(cli_path=tmp_path / "nowhere"), {})
     assert missing.status == "failed"
     assert "nowhere" in missing.found
     no_program = await check_agent(script(tmp_path, "", stat.S_IRUSR), {})
     assert no_program.status == "failed"
     assert "cannot be started" in no_program.found
+    settings = script(tmp_path, f"env > {tmp_path}/env; echo 2.1.0")
+    await check_agent(settings, {**os.environ, "COMPOSIO_API_KEY": COMPOSIO_KEY})
+    assert COMPOSIO_KEY not in (tmp_path / "env").read_text()
 
 
 async def test_a_command_line_that_hangs_is_ended(tmp_path: Path) -> None:
@@ -194,19 +180,10 @@ async def test_a_command_line_that_hangs_is_ended(tmp_path: Path) -> None:
     assert await ended_when_given_up(check_agent(settings, dict(os.environ)), tmp_path / "pid")
 
 
-async def test_the_command_line_gets_no_keys(tmp_path: Path) -> None:
-    settings = script(tmp_path, f"env > {tmp_path}/env; echo 2.1.0")
-    await check_agent(settings, {**os.environ, "COMPOSIO_API_KEY": COMPOSIO_KEY})
-    assert COMPOSIO_KEY not in (tmp_path / "env").read_text()
-
-
-async def test_a_folder_that_will_be_made_leaves_no_trace_of_the_question(tmp_path: Path) -> None:
-    found = await check_folder(Settings(workspace_base=tmp_path / "a" / "b"))
-    assert found.status == "ok"
-    assert os.listdir(tmp_path) == []
-
-
 async def test_a_folder_that_cannot_be_used_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # One that will be made: the question leaves no trace.
+    assert (await check_folder(Settings(workspace_base=tmp_path / "a" / "b"))).status == "ok"
+    assert os.listdir(tmp_path) == []
     (tmp_path / "file").touch()
     found = await check_folder(Settings(workspace_base=tmp_path / "file" / "below"))
     assert found.status == "failed"
@@ -224,9 +201,7 @@ async def test_a_folder_that_cannot_be_used_is_named(tmp_path: Path, monkeypatch
     assert (await check_folder(Settings(workspace_base=tmp_path))).status == "warning"
 
 
-async def test_the_knowledge_base_of_a_team_is_checked_and_given_to_the_child(
-    tmp_path: Path, team_database: Database
-) -> None:
+async def test_the_knowledge_base_of_a_team_is_checked(tmp_path: Path, team_database: Database) -> None:
     place = Address.parse(team_database.url)
     # The checks run in a child, which gets the settings as JSON.
     given = json.loads(
@@ -272,100 +247,100 @@ async def test_a_knowledge_base_that_cannot_be_read_is_a_warning(tmp_path: Path)
 async def asked(server: ModelServer, model: str | None = "m1", **more: str) -> Finding:
     given = {"api_key": KEY} | more
     settings = Settings(base_url=server.url, model=model, **given)  # type: ignore[arg-type]  # keys alone
-    return await check_session_model(settings, model, environ={}, within=10)
+    return await check_session_model(settings, model, environ={}, within=PATIENCE)
 
 
-@pytest.mark.parametrize(
-    ("answer", "status", "word"),
-    [
+async def test_a_model_is_asked_and_what_to_do_is_shown(server: ModelServer) -> None:
+    # All answers: core/provider/test_probe.py.
+    for answer, status, word in (
         (Answer(), "ok", "m1"),
         (Answer(401, refusal("authentication_error", "invalid x-api-key")), "failed", "ANTHROPIC_API_KEY"),
-        (Answer(404, refusal("not_found_error", "model: m1")), "failed", "--model"),
         (Answer(429, refusal("rate_limit_error", "30 a minute")), "warning", "Wait"),
-        (Answer(529, refusal("overloaded_error", "Overloaded")), "failed", "Try again"),
-        (PAGE, "failed", "address"),
         (GARBAGE, "failed", "address"),
-    ],
-    ids=["answers", "key", "model", "limit", "overloaded", "page", "garbage"],
-)
-async def test_a_model_is_asked_and_what_to_do_is_shown(
-    server: ModelServer, answer: Answer, status: str, word: str
-) -> None:
-    server.answers["/v1/messages"] = answer
-    found = await asked(server)
-    assert found.status == status
-    assert word in found.found + found.advice
-    assert server.url in found.found
-
-
-async def test_a_model_that_nobody_named_may_be_unknown_to_a_server_of_ones_own(server: ModelServer) -> None:
+    ):
+        server.answers["/v1/messages"] = answer
+        found = await asked(server)
+        assert found.status == status
+        assert word in found.found + found.advice
+        assert server.url in found.found
+    # A model that nobody named may be unknown to a server of one's own.
     server.answers["/v1/messages"] = Answer(404, refusal("not_found_error", "model: claude-haiku-4-5"))
     found = await asked(server, None)
     assert found.status == "warning"
     assert "--model" in found.advice
 
 
-async def test_a_model_away_and_a_slow_one(nobody: str, server: ModelServer) -> None:
-    found = await check_session_model(Settings(base_url=nobody, api_key=KEY), "m", environ={}, within=10)
-    assert found.status == "failed"
-    assert nobody in found.found
+@pytest.mark.parametrize("service", ["model", "composio", "logfire"])
+async def test_what_is_away_or_slow_is_named_and_what_is_not_set_up_is_skipped(
+    nobody: str, server: ModelServer, service: str
+) -> None:
+    async def found_at(url: str, within: float, *, is_set: bool = True) -> Finding:
+        match service:
+            case "model":
+                return await check_session_model(
+                    Settings(base_url=url, api_key=KEY), "m", environ={}, within=within
+                )
+            case "composio":
+                key = COMPOSIO_KEY if is_set else None
+                settings = Settings(composio_api_key=key, composio_base_url=url)
+                return await check_composio(settings, within=within)
+            case _:
+                settings = Settings(logfire_token=TOKEN if is_set else None)
+                return await check_logfire(settings, address=url, within=within)
+
+    away = await found_at(nobody, PATIENCE)
+    assert away.status == "failed"
+    assert nobody in away.found
     held = threading.Event()
-    server.answers["/v1/messages"] = Answer(wait=held)
-    slow = await check_session_model(Settings(base_url=server.url, api_key=KEY), "m", environ={}, within=0.3)
+    server.answers |= dict.fromkeys(("/v1/messages", SESSION, INFO), Answer(wait=held))
+    slow = await found_at(server.url, 0.3)
     held.set()
     assert slow.status == "failed"
     assert "did not answer" in slow.found
+    if service != "model":
+        assert (await found_at(server.url, 1, is_set=False)).status == "skipped"
 
 
 async def test_without_any_way_to_a_model_every_way_is_named(tmp_path: Path) -> None:
-    found = await check_session_model(Settings(claude_config_dir=tmp_path), None, environ={}, within=5)
+    found = await check_session_model(Settings(claude_config_dir=tmp_path), None, environ={}, within=PATIENCE)
     assert found.status == "failed"
     for way in ("ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL", "claude", "--demo"):
         assert way in found.advice
+    # Every model is asked once.
+    settings = Settings(model="a", simple_model="b", fallback_model="a")
+    assert models_of(settings) == {"model": "a", "simple_model": "b"}
 
 
 async def test_a_login_is_found_and_not_tried(tmp_path: Path) -> None:
     (tmp_path / ".credentials.json").write_text('{"claudeAiOauth": {"refreshToken": "canary-0123456789"}}')
     settings = Settings(claude_config_dir=tmp_path, fallback_model="m2")
-    found = await check_session_model(settings, None, environ={}, within=5)
+    found = await check_session_model(settings, None, environ={}, within=PATIENCE)
     assert found.status == "ok"
     assert "canary" not in found.found
-    assert (await check_session_model(settings, "m2", environ={}, within=5)).status == "skipped"
-
-
-def test_every_model_is_asked_once() -> None:
-    settings = Settings(model="a", simple_model="b", fallback_model="a")
-    assert models_of(settings) == {"model": "a", "simple_model": "b"}
+    assert (await check_session_model(settings, "m2", environ={}, within=PATIENCE)).status == "skipped"
 
 
 # -- services ----------------------------------------------------------------------------------------
 
 
-def composio_error(status: int, message: str) -> Answer:
-    return Answer(status, {"error": {"message": message, "code": 1, "slug": "X", "status": status}})
-
-
 @pytest.mark.parametrize(
     ("answer", "status", "word"),
     [
-        (composio_error(401, "Invalid API key"), "failed", "rejected the key"),
-        (composio_error(403, "Forbidden"), "failed", "rejected the key"),
+        (composio_error(401, f"Invalid API key {COMPOSIO_KEY}"), "failed", "rejected the key"),
         (composio_error(429, "Slow down"), "warning", "no more requests"),
-        (composio_error(500, "Oops"), "failed", "Oops"),
-        (PAGE, "failed", "a web page instead of JSON"),
-        (GARBAGE, "failed", "not Composio's"),
+        # Wherever it is cut, no half of a key is left.
+        (composio_error(500, f"{'x' * 74}{COMPOSIO_KEY}"), "failed", "failed ("),
         (Answer(200, {"session_id": 3}), "failed", "not Composio's"),
     ],
-    ids=["key", "forbidden", "limit", "broken", "page", "garbage", "shape"],
+    ids=["key", "limit", "broken", "shape"],
 )
-async def test_composio_is_asked_by_its_own_library(
-    server: ModelServer, answer: Answer, status: str, word: str
-) -> None:
+async def test_composio_itself_is_asked(server: ModelServer, answer: Answer, status: str, word: str) -> None:
     server.answers[SESSION] = answer
     settings = Settings(composio_api_key=COMPOSIO_KEY, composio_base_url=server.url)
-    found = await check_composio(settings, within=20)
+    found = await check_composio(settings, within=PATIENCE)
     assert found.status == status
     assert word in found.found
+    assert COMPOSIO_KEY[:8] not in found.found
     assert found.advice
     assert len(found.found) < 260
     ((path, headers, body),) = server.asked
@@ -373,49 +348,19 @@ async def test_composio_is_asked_by_its_own_library(
     assert body["user_id"]
 
 
-async def test_no_half_of_a_key_is_left_where_what_composio_says_is_cut(server: ModelServer) -> None:
-    settings = Settings(composio_api_key=COMPOSIO_KEY, composio_base_url=server.url)
-    for more in range(0, 60, 6):
-        server.answers[SESSION] = composio_error(500, f"{'x' * (50 + more)}{COMPOSIO_KEY}")
-        found = await check_composio(settings, within=20)
-        assert " failed (" in found.found
-        assert COMPOSIO_KEY[:8] not in found.found
-
-
 async def test_composio_accepts_the_key_and_the_session_is_deleted(server: ModelServer) -> None:
     session = {
-        "session_id": "trs_1",
-        "config_version": 1,
-        "config": {
-            "user_id": "local-user",
-            "execute": {},
-            "search": {},
-            "preload": {"tools": []},
-            "instant": False,
-        },
-        "mcp": {"type": "http", "url": f"{server.url}/tool_router/trs_1/mcp"},
-        "tool_router_tools": [],
-    }
+        "session_id": "trs_1", "config_version": 1,
+        "config": {"user_id": "local-user", "execute": {}, "search": {}, "preload": {"tools": []},
+         "instant": False},
+        "mcp": {"type": "http", "url": f"{server.url}/tool_router/trs_1/mcp"}, "tool_router_tools": [],
+    }  # fmt: skip
     server.answers[SESSION] = Answer(201, session)
     found = await check_composio(
-        Settings(composio_api_key=COMPOSIO_KEY, composio_base_url=server.url), within=20
+        Settings(composio_api_key=COMPOSIO_KEY, composio_base_url=server.url), within=PATIENCE
     )
     assert found.status == "ok", found
     assert [path for path, _, _ in server.asked] == [SESSION, f"{SESSION}/trs_1"]
-
-
-async def test_composio_away_slow_and_without_a_key(nobody: str, server: ModelServer) -> None:
-    away = await check_composio(Settings(composio_api_key=COMPOSIO_KEY, composio_base_url=nobody), within=20)
-    assert away.status == "failed"
-    assert nobody in away.found
-    held = threading.Event()
-    server.answers[SESSION] = Answer(wait=held)
-    settings = Settings(composio_api_key=COMPOSIO_KEY, composio_base_url=server.url)
-    slow = await check_composio(settings, within=0.3)
-    held.set()
-    assert slow.status == "failed"
-    assert "did not answer" in slow.found
-    assert (await check_composio(Settings(), within=1)).status == "skipped"
 
 
 @pytest.mark.parametrize(
@@ -430,11 +375,9 @@ async def test_composio_away_slow_and_without_a_key(nobody: str, server: ModelSe
     ],
     ids=["project", "token", "broken", "page", "garbage", "shape"],
 )
-async def test_logfire_is_asked_for_the_project(
-    server: ModelServer, answer: Answer, status: str, word: str
-) -> None:
+async def test_logfire_names_the_project(server: ModelServer, answer: Answer, status: str, word: str) -> None:
     server.answers[INFO] = answer
-    found = await check_logfire(Settings(logfire_token=TOKEN), address=server.url, within=10)
+    found = await check_logfire(Settings(logfire_token=TOKEN), address=server.url, within=PATIENCE)
     assert found.status == status
     assert word in found.found
     ((path, headers, _),) = server.asked
@@ -444,24 +387,11 @@ async def test_logfire_is_asked_for_the_project(
 @pytest.mark.parametrize("odd", ["\n", "\u00e9"], ids=["control", "letter"])
 async def test_a_token_that_cannot_be_sent_is_not_repeated(server: ModelServer, odd: str) -> None:
     token = f"pylf_v1_eu_{'canary' * 20}{odd}end"
-    found = await check_logfire(Settings(logfire_token=token), address=server.url, within=10)
+    found = await check_logfire(Settings(logfire_token=token), address=server.url, within=PATIENCE)
     assert found.status == "failed"
     assert "no request may have" in found.found
     assert "LOGFIRE_TOKEN" in found.advice
     assert "canary" not in found.found + found.advice
-
-
-async def test_logfire_away_slow_and_without_a_token(nobody: str, server: ModelServer) -> None:
-    away = await check_logfire(Settings(logfire_token=TOKEN), address=nobody, within=10)
-    assert away.status == "failed"
-    assert nobody in away.found
-    held = threading.Event()
-    server.answers[INFO] = Answer(wait=held)
-    slow = await check_logfire(Settings(logfire_token=TOKEN), address=server.url, within=0.3)
-    held.set()
-    assert slow.status == "failed"
-    assert "did not answer" in slow.found
-    assert (await check_logfire(Settings(), address=server.url, within=1)).status == "skipped"
 
 
 # -- the toolkit -------------------------------------------------------------------------------------
@@ -494,10 +424,6 @@ async def test_a_toolkit_that_does_not_start_says_why(command: tuple[str, ...], 
     assert found.advice
 
 
-def test_the_toolkit_that_is_tried_is_the_one_a_session_starts(tmp_path: Path) -> None:
-    assert toolkit_connection(tmp_path, routes={}).servers[SERVER]["command"] == sys.executable
-
-
 # -- all of them -------------------------------------------------------------------------------------
 
 
@@ -517,7 +443,7 @@ async def test_everything_is_tried_and_reported_as_it_ends(tmp_path: Path, serve
     environ = {**os.environ, "LOGFIRE_BASE_URL": server.url}
     heard: list[str] = []
     checks = await run_checks(
-        settings, environ, lambda check: heard.append(check.name), TimeLimits(service=20)
+        settings, environ, lambda check: heard.append(check.name), TimeLimits(service=PATIENCE)
     )
     names = ["python", "agent", "workspace", "knowledge", "model", "fallback_model", "toolkit", "composio"]
     names += ["web_reader", "sub-agents", "logfire"]
@@ -529,7 +455,3 @@ async def test_everything_is_tried_and_reported_as_it_ends(tmp_path: Path, serve
     detail = " ".join(check.found + check.advice for check in checks)
     for secret in (KEY, COMPOSIO_KEY, TOKEN):
         assert secret not in detail
-
-
-async def test_ok_needs_no_advice() -> None:
-    assert ok("fine").advice == ""

@@ -10,9 +10,12 @@ import psycopg
 import pytest
 
 from core.doctor.findings import Check
+from tests.core.cases import cases_of
 from tests.core.doctor.test_team import checked
 from tests.e2e.certificates import certificate
 from tests.postgres_server import MISSING, Cluster, binaries, short_folder
+
+CASES = cases_of(__file__)
 
 SECRET = "the password of paula"
 
@@ -67,15 +70,7 @@ async def test_a_certificate_that_is_checked(
 
 
 @pytest.mark.parametrize(
-    ("options", "status", "words"),
-    [
-        ("", "warning", "the server's certificate is not checked"),
-        ("sslmode=require", "warning", "the server's certificate is not checked"),
-        ("sslmode=disable", "warning", "without TLS"),
-        ("sslmode=verify-full", "failed", "sslrootcert="),
-        ("sslmode=verify-full&sslrootcert=/no/such/file", "failed", "sslrootcert="),
-        ("sslmode=verify-full&sslrootcert=system", "failed", "not trusted"),
-    ],
+    ("options", "status", "words"), CASES["a_certificate_that_is_not_checked_or_not_trusted"]
 )
 async def test_a_certificate_that_is_not_checked_or_not_trusted(
     encrypted: tuple[Cluster, Path],

@@ -8,6 +8,9 @@ import pytest
 from core.provider.credentials import Credential, credentials_of, servers_of
 from core.settings.loading import load_settings
 from core.settings.model import Settings
+from tests.core.cases import cases_of
+
+CASES = cases_of(__file__)
 
 SECRET = "canary-0123456789"
 
@@ -29,21 +32,8 @@ def found(tmp_path: Path, environ: dict[str, str], **files: str) -> dict[str, st
     return {each.name: each.place for each in reported if each.found}
 
 
-@pytest.mark.parametrize(
-    ("environ", "files", "place"),
-    [
-        ({"ANTHROPIC_API_KEY": SECRET}, {}, "environment"),
-        ({"UA_API_KEY": SECRET}, {}, "environment, UA_API_KEY"),
-        ({}, {"dotenv": f"ANTHROPIC_API_KEY={SECRET}"}, "{here}/.env"),
-        ({}, {"dotenv": f"UA_API_KEY={SECRET}"}, "{here}/.env, UA_API_KEY"),
-        ({}, {"project": f'api_key = "{SECRET}"'}, "api_key in {here}/ua-tui.toml"),
-        ({}, {"user": f'api_key = "{SECRET}"'}, "your config.toml"),
-        ({"UA_API_KEY": SECRET}, {"user": f'api_key = "{SECRET}"'}, "environment, UA_API_KEY"),
-    ],
-)
-def test_a_key_is_reported_with_its_place(
-    tmp_path: Path, environ: dict[str, str], files: dict[str, str], place: str
-) -> None:
+@pytest.mark.parametrize(("environ", "files", "place"), CASES["a_key_is_located"])
+def test_a_key_is_located(tmp_path: Path, environ: dict[str, str], files: dict[str, str], place: str) -> None:
     wanted = place.format(here=tmp_path / "here")
     assert found(tmp_path, environ, **files) == {"ANTHROPIC_API_KEY": wanted}
 

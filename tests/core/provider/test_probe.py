@@ -5,6 +5,7 @@ import socket
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import product
 from typing import get_args
 
 import pytest
@@ -12,6 +13,7 @@ import pytest
 from core.provider.probe import ModelVerdict, VerdictKind, check_model
 from core.settings.model import Settings
 from tests.model_server import Answer, model_server, refusal
+from tests.waiting import PATIENCE
 
 KEY = "sk-ant-api03-canary-9f8e7d6c5b4a"
 
@@ -23,7 +25,7 @@ def no_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 async def checked(
-    url: str, key: str | None = KEY, model: str | None = "m1", deadline: float = 20
+    url: str, key: str | None = KEY, model: str | None = "m1", deadline: float = PATIENCE
 ) -> ModelVerdict:
     return await check_model(Settings(base_url=url, api_key=key, model=model), deadline=deadline, environ={})
 
@@ -83,9 +85,7 @@ ANSWERS: list[tuple[Answer, VerdictKind, str]] = [
 @pytest.mark.parametrize(
     ("answer", "kind", "reported"), ANSWERS, ids=[f"{a.status}-{k}-{t}" for a, k, t in ANSWERS]
 )
-async def test_every_answer_is_reported_in_plain_words_with_what_to_do(
-    answer: Answer, kind: VerdictKind, reported: str
-) -> None:
+async def test_every_answer_is_reported_and_advised(answer: Answer, kind: VerdictKind, reported: str) -> None:
     with model_server(answer) as server:
         verdict = await checked(server.url)
     assert verdict.kind == kind
@@ -97,36 +97,22 @@ async def test_every_answer_is_reported_in_plain_words_with_what_to_do(
     assert KEY not in verdict.message
 
 
-async def test_a_server_without_a_key_that_wants_one_says_so() -> None:
-    with model_server(Answer(401, refusal("authentication_error", "no token"))) as server:
-        verdict = await checked(server.url, key=None)
-    assert "requires a key" in verdict.message
-    assert "Enter the token" in verdict.advice
-
-
-@pytest.mark.parametrize(
-    "listed",
-    [
+async def test_the_models_of_a_server_are_named_when_it_does_not_know_the_wanted_one() -> None:
+    unknown = Answer(404, refusal("not_found_error", "model 'm1' not found"))
+    for listed in (
         {"data": [{"id": "llama4"}, {"id": "qwen4\x1b[31m"}, 7]},
         {"models": [{"name": "llama4"}, {"name": "qwen4"}]},
-    ],
-)
-async def test_the_models_of_a_server_are_named_when_it_does_not_know_the_wanted_one(listed: object) -> None:
-    with model_server(
-        Answer(404, refusal("not_found_error", "model 'm1' not found")), Answer(200, listed)
-    ) as server:
-        verdict = await checked(server.url)
-    assert len(verdict.models) == 2
-    assert "llama4" in verdict.advice
-    assert "\x1b" not in verdict.advice
-
-
-@pytest.mark.parametrize("listed", [Answer(500, "x"), Answer(200, "<html>"), Answer(200, {"data": 7}), None])
-async def test_a_server_that_does_not_list_its_models_is_asked_in_vain(listed: Answer | None) -> None:
-    with model_server(Answer(404, refusal("not_found_error", "model")), listed) as server:
-        verdict = await checked(server.url)
-    assert (verdict.kind, verdict.models) == ("unknown_model", ())
-    assert verdict.advice
+    ):
+        with model_server(unknown, Answer(200, listed)) as server:
+            verdict = await checked(server.url)
+        assert len(verdict.models) == 2
+        assert "llama4" in verdict.advice
+        assert "\x1b" not in verdict.advice
+    for none in (Answer(500, "x"), Answer(200, "<html>"), Answer(200, {"data": 7}), None):
+        with model_server(unknown, none) as server:
+            verdict = await checked(server.url)
+        assert (verdict.kind, verdict.models) == ("unknown_model", ())
+        assert verdict.advice
 
 
 async def test_what_a_server_says_shows_no_key_and_steers_no_terminal() -> None:
@@ -136,13 +122,14 @@ async def test_what_a_server_says_shows_no_key_and_steers_no_terminal() -> None:
     assert KEY not in repr(verdict)
     assert "\x1b" not in verdict.message
     assert len(verdict.message) < 500
-
-
-async def test_a_password_in_the_address_is_not_shown() -> None:
+    # Nor does the address show its password; a server without a key that wants one says so.
     with model_server(Answer(401, refusal("authentication_error", "no"))) as server:
         verdict = await checked(server.url.replace("://", "://ann:hunter2hunter2@"))
+        without = await checked(server.url, key=None)
     assert verdict.kind == "refused"
     assert "hunter2" not in repr(verdict)
+    assert "requires a key" in without.message
+    assert "Enter the token" in without.advice
 
 
 async def test_a_port_where_nobody_listens() -> None:
@@ -159,16 +146,10 @@ async def test_a_port_where_nobody_listens() -> None:
     ("number", "detail", "reported"),
     [
         (socket.EAI_NONAME, "Name or service not known", ""),
-        (
-            socket.EAI_AGAIN,
-            "Temporary failure",
-            ": Temporary failure",
-        ),
+        (socket.EAI_AGAIN, "Temporary failure", ": Temporary failure"),
     ],
-)
-async def test_a_name_nobody_knows(
-    monkeypatch: pytest.MonkeyPatch, number: int, detail: str, reported: str
-) -> None:
+)  # fmt: skip
+async def test_unknown_host(monkeypatch: pytest.MonkeyPatch, number: int, detail: str, reported: str) -> None:
     def unknown(*_args: object, **_more: object) -> object:
         raise socket.gaierror(number, detail)
 
@@ -213,16 +194,11 @@ def speaking(words: bytes, *, reads: bool = True) -> Iterator[str]:
         thread.join()
 
 
-@pytest.mark.parametrize(("words", "kind"), [(b"SSH-2.0-OpenSSH_9.7\r\n", "not_an_api"), (b"", "not_an_api")])
-async def test_something_that_is_no_web_server(words: bytes, kind: str) -> None:
-    with speaking(words) as url:
-        assert (await checked(url)).kind == kind
-
-
-async def test_something_that_closes_the_connection_on_being_asked() -> None:
-    with speaking(b"", reads=False) as url:
-        verdict = await checked(url)
-    assert verdict.kind == "not_an_api"
+async def test_something_that_is_no_web_server_or_closes_the_connection() -> None:
+    for words, reads in ((b"SSH-2.0-OpenSSH_9.7\r\n", True), (b"", True), (b"", False)):
+        with speaking(words, reads=reads) as url:
+            verdict = await checked(url)
+        assert verdict.kind == "not_an_api"
     assert "it closed the connection without an answer" in verdict.message
 
 
@@ -248,16 +224,15 @@ def test_a_slow_answer_is_reported() -> None:
     assert not ModelVerdict(kind="ok", server="s", model="m", seconds=0.3).advice
 
 
-@pytest.mark.parametrize("kind", get_args(VerdictKind))
-@pytest.mark.parametrize("status", [None, 404])
-@pytest.mark.parametrize("detail", ["", "words of it", "Words of it."])
-def test_every_verdict_is_a_whole_sentence(kind: VerdictKind, status: int | None, detail: str) -> None:
-    made = ModelVerdict(kind=kind, server="http://a", model="m", status=status, detail=detail, seconds=1)
-    for sentence in (made.message, made.advice):
-        assert re.fullmatch(r"(\S.*[^.]\.)?", sentence)
-        assert "{" not in sentence
-        assert "None" not in sentence
-    assert re.search(
-        r" (is|answered|accepts|can|cannot|did|does|gave|refused|rejected|requires) ", made.message
-    )
-    assert (made.advice == "") == (kind == "ok")
+def test_every_verdict_is_a_whole_sentence() -> None:
+    verb = " (is|answered|accepts|can|cannot|did|does|gave|refused|rejected|requires) "
+    for kind, status, detail in product(
+        get_args(VerdictKind), (None, 404), ("", "words of it", "Words of it.")
+    ):
+        made = ModelVerdict(kind=kind, server="http://a", model="m", status=status, detail=detail, seconds=1)
+        for sentence in (made.message, made.advice):
+            assert re.fullmatch(r"(\S.*[^.]\.)?", sentence)
+            assert "{" not in sentence
+            assert "None" not in sentence
+        assert re.search(verb, made.message)
+        assert (made.advice == "") == (kind == "ok")

@@ -4,8 +4,6 @@ import json
 from datetime import UTC, datetime
 from pathlib import Path
 
-import pytest
-
 from core.provider.claude_login import claude_program, find_login, login_environment
 from core.provider.setup import (
     ZAI_URL,
@@ -18,50 +16,29 @@ from core.provider.setup import (
 )
 from core.settings.loading import load_settings
 from core.settings.model import Settings
+from tests.core.cases import cases_of
 from tests.trusted import TRUSTED
+
+CASES = cases_of(__file__)
 
 KEY = "sk-ant-api03-canary-9f8e7d6c5b4a"
 
 
-@pytest.mark.parametrize(
-    "pasted",
-    [
-        KEY,
-        f"  {KEY}\r\n",
-        f"\n\n{KEY}",
-        f'"{KEY}"',
-        f"export ANTHROPIC_API_KEY='{KEY}'\n",
-        f"ANTHROPIC_AUTH_TOKEN={KEY}",
-        f"{KEY[:10]}\n{KEY[10:]}",
-        f"\t{KEY[:10]} {KEY[10:]} ",
-    ],
-)
-def test_what_gets_around_a_key_in_copying_is_taken_away(pasted: str) -> None:
-    assert normalize_key(pasted) == KEY
+def test_what_gets_around_a_key_in_copying_is_taken_away() -> None:
+    for pasted in (
+        KEY, f"  {KEY}\r\n", f"\n\n{KEY}", f'"{KEY}"', f"export ANTHROPIC_API_KEY='{KEY}'\n",
+        f"ANTHROPIC_AUTH_TOKEN={KEY}", f"{KEY[:10]}\n{KEY[10:]}", f"\t{KEY[:10]} {KEY[10:]} ",
+    ):  # fmt: skip
+        assert normalize_key(pasted) == KEY
 
 
-@pytest.mark.parametrize(
-    ("typed", "address"),
-    [
-        ("localhost:11434", "http://localhost:11434"),
-        (" 127.0.0.1:8080/ ", "http://127.0.0.1:8080"),
-        ("192.168.1.7:1234/v1", "http://192.168.1.7:1234"),
-        ("box:1234", "http://box:1234"),
-        ("nas.local:11434", "http://nas.local:11434"),
-        ("[::1]:8080", "http://[::1]:8080"),
-        ("gateway.example.com/anthropic/", "https://gateway.example.com/anthropic"),
-        ("http://127.0.0.1:1/v1/messages", "http://127.0.0.1:1"),
-        ("https://host/api/v1/", "https://host/api"),
-        ("", ""),
-    ],
-)
-def test_an_address_is_written_as_the_api_wants_it(typed: str, address: str) -> None:
-    assert normalize_address(typed) == address
+def test_an_address_is_written_as_the_api_wants_it() -> None:
+    for typed, address in CASES["an_address_is_written_as_the_api_wants_it"]:
+        assert normalize_address(typed) == address
 
 
-@pytest.mark.parametrize(
-    ("way", "given", "field"),
-    [
+def test_a_wrong_entry_is_reported_with_its_field() -> None:
+    entries: tuple[tuple[SetupMethod, SetupInput, str], ...] = (
         ("anthropic", SetupInput(), "key"),
         ("anthropic", SetupInput(key="s3cret"), "key"),
         ("anthropic", SetupInput(key="schlüssel-mit-umlaut"), "key"),
@@ -72,25 +49,17 @@ def test_an_address_is_written_as_the_api_wants_it(typed: str, address: str) -> 
         ("server", SetupInput(address="ftp://x"), "address"),
         ("server", SetupInput(address="http://"), "address"),
         ("server", SetupInput(address="http://x", model="m" * 300), "model"),
-    ],
-)
-def test_a_wrong_entry_is_reported_with_its_field(way: SetupMethod, given: SetupInput, field: str) -> None:
-    wrong = find_input_error(way, given)
-    assert wrong is not None
-    assert wrong[0] == field
-    assert given.key not in wrong[1] or not given.key
-
-
-def test_what_is_right_is_taken() -> None:
-    assert find_input_error("anthropic", SetupInput(key=KEY)) is None
-    assert find_input_error("zai", SetupInput(key="0123456789abcdef.XYZ")) is None
-    assert find_input_error("server", SetupInput(address="http://127.0.0.1:1", key="t")) is None
-    assert find_input_error("login", SetupInput()) is None
+    )  # fmt: skip
+    for way, given, field in entries:
+        wrong = find_input_error(way, given)
+        assert wrong is not None
+        assert wrong[0] == field
+        assert given.key not in wrong[1] or not given.key
 
 
 def desk(tmp_path: Path, settings: Settings | None = None, **environ: str) -> ModelSetup:
     work = tmp_path / "work"
-    work.mkdir(exist_ok=True)
+    work.mkdir(parents=True, exist_ok=True)
     return ModelSetup(
         settings or Settings(folder=TRUSTED), environ=environ, cwd=work, config_dir=tmp_path / "conf"
     )
@@ -144,11 +113,12 @@ def test_what_wins_over_the_stored_is_reported(tmp_path: Path) -> None:
         assert name in reported
     assert KEY not in reported
     assert "another-key-12" not in reported
-
-
-def test_the_same_in_the_environment_is_no_warning(tmp_path: Path) -> None:
-    there = desk(tmp_path, ANTHROPIC_API_KEY=KEY)
-    assert there.store(there.plan("anthropic", SetupInput(key=KEY))).warnings == ()
+    # The same in the environment is no warning, and a plan shows no secret.
+    there = desk(tmp_path / "same", ANTHROPIC_API_KEY=KEY)
+    plan = there.plan("anthropic", SetupInput(key=KEY))
+    assert there.store(plan).warnings == ()
+    assert KEY not in repr(plan) + repr(SetupInput(key=KEY))
+    assert KEY in plan.secrets
 
 
 def test_a_folder_that_will_be_refused_is_reported(tmp_path: Path) -> None:
@@ -178,52 +148,23 @@ def test_what_is_known_already_is_offered_without_its_secrets(tmp_path: Path) ->
     assert now == "http://127.0.0.1:1, with a key"
 
 
-def test_a_plan_shows_no_secret(tmp_path: Path) -> None:
-    plan = desk(tmp_path).plan("anthropic", SetupInput(key=KEY))
-    assert KEY not in repr(plan)
-    assert KEY not in repr(SetupInput(key=KEY))
-    assert KEY in plan.secrets
-
-
 NOW = datetime(2026, 11, 21, tzinfo=UTC)
 PAST, FUTURE = 1_700_000_000_000, 1_900_000_000_000
 
 
-@pytest.mark.parametrize(
-    ("content", "usable", "reported"),
-    [
-        (None, False, "There is no login"),
-        ("{", False, "cannot be read"),
-        ("[]", False, "no login"),
-        ("{}", False, "no login"),
-        ({"accessToken": "canary-token", "expiresAt": FUTURE, "subscriptionType": "max"}, True, "Claude Max"),
-        ({"accessToken": "canary-token", "expiresAt": PAST}, False, "expired"),
-        (
-            {"accessToken": "canary-token", "refreshToken": "canary-more", "expiresAt": PAST},
-            True,
-            "Found a login",
-        ),
-        (
-            {"accessToken": "canary-token", "expiresAt": None, "subscriptionType": "\x1b[1m"},
-            True,
-            "Found a login",
-        ),
-    ],
-)
-def test_a_login_is_searched_for(tmp_path: Path, content: object, usable: bool, reported: str) -> None:
-    if content is not None:
-        text = content if isinstance(content, str) else json.dumps({"claudeAiOauth": content})
-        (tmp_path / ".credentials.json").write_text(text)
-    login = find_login(Settings(claude_config_dir=tmp_path), NOW)
-    assert login.usable == usable
-    assert reported in login.message
-    assert "canary" not in login.message
-    assert "\x1b" not in login.message
+def test_a_login_is_searched_for(tmp_path: Path) -> None:
+    for content, usable, reported in CASES["a_login_is_searched_for"]:
+        if content is not None:
+            text = content if isinstance(content, str) else json.dumps({"claudeAiOauth": content})
+            (tmp_path / ".credentials.json").write_text(text)
+        login = find_login(Settings(claude_config_dir=tmp_path), NOW)
+        assert login.usable == usable
+        assert reported in login.message
+        assert "canary" not in login.message
+        assert "\x1b" not in login.message
 
 
-def test_the_command_line_that_came_with_the_sdk_logs_in_without_keys_in_its_environment(
-    tmp_path: Path,
-) -> None:
+def test_the_command_line_of_the_sdk_logs_in_without_keys_in_its_environment(tmp_path: Path) -> None:
     program = claude_program(Settings())
     assert program is not None
     assert program.name == "claude"
@@ -231,10 +172,8 @@ def test_the_command_line_that_came_with_the_sdk_logs_in_without_keys_in_its_env
     assert claude_program(Settings(cli_path=tmp_path / "none")) is None
     environ = {"PATH": "/bin", "ANTHROPIC_API_KEY": "k", "UA_API_KEY": "k", "BROWSER": "b"}
     assert login_environment(Settings(claude_config_dir=tmp_path), environ) == {
-        "PATH": "/bin",
-        "BROWSER": "b",
-        "CLAUDE_CONFIG_DIR": str(tmp_path),
-    }
+        "PATH": "/bin", "BROWSER": "b", "CLAUDE_CONFIG_DIR": str(tmp_path),
+    }  # fmt: skip
     assert "CLAUDE_CONFIG_DIR" not in login_environment(
         Settings(claude_config_dir=Path.home() / ".claude"), environ
     )

@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-import pytest
-
 from core.events.types import BudgetRaised, Event, ModelChosen, SessionStarted
 from core.session.overrides import Overrides, ResumedSettings
 from core.settings.model import Settings
@@ -35,24 +33,19 @@ def test_the_choice_of_the_agent_is_a_choice_too() -> None:
     assert terms(resumed) == (None, None, None, None)
 
 
-@pytest.mark.parametrize(
-    ("named", "settings", "overruled"),
-    [
+def test_what_is_named_for_this_run_wins_alone() -> None:
+    for named, settings, overruled in (
         ({"model"}, Settings(model="sonnet"), {"model": "opus"}),
         ({"effort"}, Settings(effort="max"), {"effort": "low"}),
         ({"max_cost_usd"}, Settings(max_cost_usd=2.0), {"max_cost_usd": 0.5}),
         ({"max_cost_usd"}, Settings(), {"max_cost_usd": 0.5}),
         ({"model"}, Settings(model="opus"), {}),
-    ],
-)
-def test_what_is_named_for_this_run_wins_alone(
-    named: set[str], settings: Settings, overruled: dict[str, object]
-) -> None:
-    resumed = overrides(OPUS, HALF).apply(settings, named)
-    assert resumed.overruled == overruled
-    chosen = {"model": "opus", "fallback_model": "haiku", "effort": "low", "max_cost_usd": 0.5}
-    expected = chosen | {name: getattr(settings, name) for name in named}
-    assert terms(resumed) == tuple(expected.values())
+    ):  # fmt: skip
+        resumed = overrides(OPUS, HALF).apply(settings, named)
+        assert resumed.overruled == overruled
+        chosen = {"model": "opus", "fallback_model": "haiku", "effort": "low", "max_cost_usd": 0.5}
+        expected = chosen | {name: getattr(settings, name) for name in named}
+        assert terms(resumed) == tuple(expected.values())
 
 
 def test_what_was_named_instead_is_the_choice_from_then_on() -> None:
@@ -62,19 +55,18 @@ def test_what_was_named_instead_is_the_choice_from_then_on() -> None:
     assert terms(overrides(OPUS, HALF, again).apply(Settings(), ())) == ("sonnet", "haiku", "low", 0.5)
 
 
-@pytest.mark.parametrize(
-    ("event", "overruled"),
-    [
-        (ModelChosen(effort="sideways"), {"effort": "sideways"}),
-        (ModelChosen(model="two words"), {"model": "two words"}),
-        (BudgetRaised(spent_usd=0.0, limit_usd=float("nan")), {"max_cost_usd"}),
-    ],
-)
-def test_what_makes_no_sense_any_more_gives_way(event: Event, overruled: object) -> None:
-    resumed = overrides(event).apply(Settings(model="fable", max_cost_usd=1.0), ())
-    assert set(resumed.overruled) == set(overruled)  # type: ignore[call-overload]  # a set or a dict
-    assert resumed.settings.effort is None
-    assert resumed.settings.max_cost_usd == 1.0
+def test_what_makes_no_sense_any_more_gives_way() -> None:
+    events: tuple[tuple[Event, str, object], ...] = (
+        (ModelChosen(effort="sideways"), "effort", "sideways"),
+        (ModelChosen(model="two words"), "model", "two words"),
+        (BudgetRaised(spent_usd=0.0, limit_usd=float("nan")), "max_cost_usd", None),
+    )
+    for event, name, value in events:
+        resumed = overrides(event).apply(Settings(model="fable", max_cost_usd=1.0), ())
+        assert list(resumed.overruled) == [name]
+        assert value in (resumed.overruled[name], None)
+        assert resumed.settings.effort is None
+        assert resumed.settings.max_cost_usd == 1.0
 
 
 def test_the_agent_is_never_given_a_model_to_fall_back_on_from_itself() -> None:

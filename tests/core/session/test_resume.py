@@ -103,9 +103,7 @@ def test_what_a_query_without_an_end_cost_is_what_was_estimated(workspace: Works
     assert (end.query_id, end.cost_usd) == ("q3", 0.625)
 
 
-def test_a_run_that_was_cut_off_lasted_until_its_last_event_and_not_until_its_ends_were_published(
-    workspace: Workspace,
-) -> None:
+def test_a_run_that_was_cut_off_lasted_until_its_own_last_event(workspace: Workspace) -> None:
     open_ = [QueryReceived(query_id="q1", text="?"), *query(2, None)[1:2]]
     times = iter((0, 1, 5, 100, 101, 102, 104))
     bus, lines = Bus(now=lambda: NOON + timedelta(seconds=next(times))), list[bytes]()
@@ -165,15 +163,15 @@ def test_what_is_no_queue_of_ours_holds_nothing_up(workspace: Workspace) -> None
     assert (workspace.path / QUEUE_FILE).exists()
 
 
-@pytest.mark.parametrize("demo", [True, False])
-def test_whether_it_was_the_demo_is_known_from_its_first_line(workspace: Workspace, demo: bool) -> None:
-    first = SessionStarted(session_id="s", workspace="/", cwd="/", version="1", demo=demo)
-    (workspace.path / "journal.jsonl").write_bytes(encode_event(first) + b"\n")
-    settings, resume = prepare_resume(Settings(), workspace.path)
-    assert (settings.demo, resume.folder) == (demo, workspace.path)
-    if not demo:
-        with pytest.raises(SettingsError, match="not a session of the demo"):
-            prepare_resume(Settings(demo=True), workspace.path)
+def test_whether_it_was_the_demo_is_known_from_its_first_line(workspace: Workspace) -> None:
+    for demo in (True, False):
+        first = SessionStarted(session_id="s", workspace="/", cwd="/", version="1", demo=demo)
+        (workspace.path / "journal.jsonl").write_bytes(encode_event(first) + b"\n")
+        settings, resume = prepare_resume(Settings(), workspace.path)
+        assert (settings.demo, resume.folder) == (demo, workspace.path)
+        if not demo:
+            with pytest.raises(SettingsError, match="not a session of the demo"):
+                prepare_resume(Settings(demo=True), workspace.path)
 
 
 @pytest.mark.parametrize("settings", [Settings(), Settings(demo=True)], ids=["plain", "demo"])
@@ -210,9 +208,7 @@ def keep(home: Path, folder: Path, conversation: str, *lines: object) -> Path:
     return path
 
 
-def test_a_conversation_is_resumed_only_while_the_agent_knows_it(
-    workspace: Workspace, tmp_path: Path
-) -> None:
+def test_a_conversation_is_resumed_only_if_the_agent_knows_it(workspace: Workspace, tmp_path: Path) -> None:
     home = tmp_path / "home"
     spoken = previous(workspace, begun(), *query(1, None))
     with pytest.raises(ConversationGone, match=r"was not found in .*, and the session's folder has no copy"):
@@ -231,24 +227,24 @@ def test_a_conversation_is_resumed_only_while_the_agent_knows_it(
     assert conversation_to_resume(cleared, workspace, home) == OTHER
 
 
-@pytest.mark.parametrize("name", ["plain", "ünï.cödé", "long" * 40 + "/" + "er" * 60])
-def test_a_transcript_is_found_as_the_agent_names_its_folder(tmp_path: Path, name: str) -> None:
-    folder = tmp_path / name
-    folder.mkdir(parents=True)
-    path = keep(tmp_path / "home", folder, ID)
-    assert transcript_of(ID, worked_in=folder, agent_home=tmp_path / "home") == path
-    assert transcript_of(OTHER, worked_in=folder, agent_home=tmp_path / "home") is None
-    assert transcript_of("../../x", worked_in=folder, agent_home=tmp_path / "home") is None
+def test_a_transcript_is_found_as_the_agent_names_its_folder(tmp_path: Path) -> None:
+    for name in ("plain", "ünï.cödé", "long" * 40 + "/" + "er" * 60):
+        folder = tmp_path / name
+        folder.mkdir(parents=True)
+        path = keep(tmp_path / "home", folder, ID)
+        assert transcript_of(ID, worked_in=folder, agent_home=tmp_path / "home") == path
+        assert transcript_of(OTHER, worked_in=folder, agent_home=tmp_path / "home") is None
+        assert transcript_of("../../x", worked_in=folder, agent_home=tmp_path / "home") is None
 
 
-@pytest.mark.parametrize("behind", [0, 3, 40_000])
-def test_the_last_cost_of_a_transcript_counts(tmp_path: Path, behind: int) -> None:
-    used = {"m": {"inputTokens": 5}}
-    states = [{"type": "cost-state", "totalCostUSD": cost, "modelUsage": used} for cost in (9.0, 0.125)]
-    shown_text = {"type": "user", "message": 'he said "type":"cost-state"', "cost": 7}
-    path = keep(tmp_path / "home", tmp_path, ID, shown_text, *states, *[shown_text] * behind)
-    assert spending_so_far(path) == Spending(0.125, used)
-    assert spending_so_far(path.with_name("gone")) == Spending()
+def test_the_last_cost_of_a_transcript_counts(tmp_path: Path) -> None:
+    for behind in (0, 3, 40_000):
+        used = {"m": {"inputTokens": 5}}
+        states = [{"type": "cost-state", "totalCostUSD": cost, "modelUsage": used} for cost in (9.0, 0.125)]
+        shown_text = {"type": "user", "message": 'he said "type":"cost-state"', "cost": 7}
+        path = keep(tmp_path / "home", tmp_path, ID, shown_text, *states, *[shown_text] * behind)
+        assert spending_so_far(path) == Spending(0.125, used)
+        assert spending_so_far(path.with_name("gone")) == Spending()
 
 
 def test_a_session_in_use_is_refused_and_left_as_it_is(workspace: Workspace) -> None:

@@ -13,6 +13,7 @@ from core.session.budget import Budget
 from core.session.runner import QueryRunner
 from core.storage.queue_file import QueryQueue
 from core.storage.workspace import Workspace
+from tests.waiting import PATIENCE
 
 
 async def test_a_session_that_ends_before_its_queries_begin_waits_for_nothing(
@@ -25,5 +26,5 @@ async def test_a_session_that_ends_before_its_queries_begin_waits_for_nothing(
     runner = QueryRunner(QueryQueue(Workspace.open(tmp_path)), Budget(None, lambda: None, bus.publish), run)
     with caplog.at_level(logging.WARNING):
         runner.begin(spawn_task)
-        await runner.end(within=1.0)
+        await runner.end(within=PATIENCE)
     assert caplog.messages == []

@@ -2,10 +2,8 @@ from __future__ import annotations
 
 import json
 import re
-import string
 
 import msgspec
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -95,37 +93,22 @@ def test_links_with_secrets_are_still_links() -> None:
     assert [each.url for each in found.links] == ["https://b.example/?token=[redacted]", "https://c.example/"]
 
 
-def test_links_inside_an_older_text_stay() -> None:
-    old = "A page with [a link](https://linked.example/deep/page) in it."
-    assert decode_article(encode_article(Article(title="t", url="u", text=old))) == Article(
-        title="t", url="u", text=old
-    )
-
-
-@pytest.mark.parametrize(
-    "title",
-    [
-        "a\n---\nurl: https://evil.example",
-        "a\r\nwords: 99",
-        "a\x85words: 99\u2028words: 98",
-        "\ud800 & *anchor !tag {flow: [x]}",
-        "- item",
-        "yes",
-        "\x1b]0;title\x07",
-    ],
-)
-def test_no_title_breaks_out_of_the_front_matter(title: str) -> None:
-    source = encode_article(Article(title=title, url="https://a.example/", words=1, text="Body"))
-    lines = source.splitlines()
-    assert lines[0] == "---"
-    end = lines.index("---", 1)
-    names = [line.partition(": ")[0] for line in lines[1:end]]
-    assert names == ["title", "url", "author", "site", "date", "words", "fetched_at"]
-    values = {line.partition(": ")[0]: json.loads(line.partition(": ")[2]) for line in lines[1:end]}
-    assert values["url"] == "https://a.example/"
-    assert values["words"] == 1
-    assert isinstance(values["title"], str)
-    assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]", source)
+def test_no_title_breaks_out_of_the_front_matter() -> None:
+    for title in (
+        "a\n---\nurl: https://evil.example", "a\r\nwords: 99", "a\x85words: 99\u2028words: 98",
+        "\ud800 & *anchor !tag {flow: [x]}", "- item", "yes", "\x1b]0;title\x07",
+    ):  # fmt: skip
+        source = encode_article(Article(title=title, url="https://a.example/", words=1, text="Body"))
+        lines = source.splitlines()
+        assert lines[0] == "---"
+        end = lines.index("---", 1)
+        names = [line.partition(": ")[0] for line in lines[1:end]]
+        assert names == ["title", "url", "author", "site", "date", "words", "fetched_at"]
+        values = {line.partition(": ")[0]: json.loads(line.partition(": ")[2]) for line in lines[1:end]}
+        assert values["url"] == "https://a.example/"
+        assert values["words"] == 1
+        assert isinstance(values["title"], str)
+        assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]", source)
 
 
 @given(
@@ -145,25 +128,13 @@ def test_any_article_can_be_read_again(article: Article) -> None:
     assert len(found.links) <= len(article.links)
 
 
-@given(st.text())
-def test_any_text_can_be_tried_as_an_article(source: str) -> None:
-    assert decode_article(source) is None or source.startswith("---\n")
-
-
-@pytest.mark.parametrize(
-    "source",
-    [
-        "",
-        "# Heading\n\ntext",
-        "---\ntitle: unquoted\nurl: x\n---\nbody",
-        '---\ntitle: "no end"\n',
-        '---\ntitle: 3\nurl: "u"\n---\nbody',
-        '---\ntitle: "without url"\n---\nbody',
+def test_other_files_are_no_articles() -> None:
+    for source in (
+        "", "# Heading\n\ntext", "---\ntitle: unquoted\nurl: x\n---\nbody", '---\ntitle: "no end"\n',
+        '---\ntitle: 3\nurl: "u"\n---\nbody', '---\ntitle: "without url"\n---\nbody',
         "---\ntitle: " + "[" * 5000 + "\n---\nbody",
-    ],
-)
-def test_other_files_are_no_articles(source: str) -> None:
-    assert decode_article(source) is None
+    ):  # fmt: skip
+        assert decode_article(source) is None
 
 
 def test_spellings_of_one_page_are_one() -> None:
@@ -183,40 +154,29 @@ def test_spellings_of_one_page_are_one() -> None:
 
 def test_names_are_safe_short_and_never_shared() -> None:
     stem = "https://very-long-host-name.example/path/that/goes/on/and/on/for/ever/"
-    urls = [f"{stem}{number}" for number in range(20)]
-    urls += [
+    odd = (
         "https://..",
         "http://CON",
         "https://a.example/\nx",
-        "https://a.example/😀",
+        "https://a.example/\U0001f600",
         "https://a.example/../../x",
-    ]
-    names = [article_path(url) for url in urls]
+    )
+    names = [article_path(url) for url in (*(f"{stem}{number}" for number in range(20)), *odd)]
     assert len(set(names)) == len(names)
-    allowed = set(string.ascii_lowercase + string.digits + "_-.")
-    for name in names:
-        folder, _, file = name.partition("/")
-        assert folder == "search_results"
-        assert file.startswith("crawl_")
-        assert file.endswith(".md")
-        assert set(file) <= allowed
-        assert ".." not in file
-        assert len(file) <= 110
+    assert [
+        name for name in names if not re.fullmatch(r"search_results/crawl_[a-z0-9_.-]{,100}\.md", name)
+    ] == []
+    assert not any(".." in name for name in names)
 
 
 def test_words_are_counted_as_a_reader_sees_them() -> None:
-    assert count_words("Two words") == 2
-    assert count_words("[a link](https://a.example/with/many/parts?and=query) end") == 3
-    assert count_words("[a link] and [this][12] end") == 5
-    assert count_words("don't  - 3.5 % **bold** | cell |") == 4
-    assert count_words("AI 芯片") == 3
-    assert count_words("--- | ###") == 0
+    counts = {
+        "Two words": 2, "[a link](https://a.example/with/many/parts?and=query) end": 3, "AI 芯片": 3, "--- | ###": 0,
+        "[a link] and [this][12] end": 5, "don't  - 3.5 % **bold** | cell |": 4,
+    }  # fmt: skip
+    assert {text: count_words(text) for text in counts} == counts
 
 
 def test_typesetting_characters_vanish_and_controls_do_not_survive() -> None:
     assert visible("pre\u00admium\ufeff \u200bchip\u202e") == "premium chip"
     assert visible("one\u2028two\x1b[2J") == "one\ntwo\ufffd[2J"
-
-
-def test_articles_encode_as_json() -> None:
-    assert msgspec.json.decode(msgspec.json.encode(Article(title="t", url="u")))["title"] == "t"

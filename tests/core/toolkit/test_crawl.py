@@ -18,9 +18,13 @@ from core.toolkit.context import ToolContext
 from core.toolkit.extract import NotReadable
 from core.toolkit.sources.reading import read_page
 from core.web_reader.blacklist import Blacklist
+from tests.core.cases import cases_of
 from tests.core.toolkit_site import Site, article_html, running_site
 from tests.e2e.serving import free_port
 from tests.pdf_files import pdf_file, protected
+from tests.waiting import PATIENCE
+
+CASES = cases_of(__file__)
 
 HOST = "https://chips.example"
 
@@ -42,7 +46,8 @@ def conversions() -> Iterator[Conversions]:
 @pytest.fixture
 async def context(tmp_path: Path, site: Site, conversions: Conversions) -> AsyncIterator[ToolContext]:
     workspace = Workspace.open(tmp_path / "ws")
-    made = ToolContext(workspace, lambda: Fetcher(routes={".example": site.address}, timeout=5.0))
+    routes = {".down.example": f"127.0.0.1:{free_port()}", ".example": site.address}
+    made = ToolContext(workspace, lambda: Fetcher(routes=routes, timeout=PATIENCE))
     made.conversions = conversions
     yield made
     await made.aclose()
@@ -58,18 +63,17 @@ def _saved(context: ToolContext) -> list[str]:
     return sorted(str(path.relative_to(root)) for path in root.rglob("*") if path.is_file())
 
 
-async def test_an_article_becomes_a_file_with_front_matter(context: ToolContext) -> None:
-    answer = await _crawl(context, [f"{HOST}/story/3"])
-    (article,) = answer["articles"]
+async def test_an_article_becomes_a_file_with_front_matter(context: ToolContext, site: Site) -> None:
+    site.pages["/moved"] = (301, "text/html", b"")
+    site.headers["/moved"] = "Location: /story/3\r\n"
+    answer = await _crawl(context, [f"{HOST}/story/3", f"{HOST}/moved"])
+    article, moved = answer["articles"]
     assert set(answer) == {"articles", "failed", "saved"}
     assert set(article) == {"title", "url", "path", "words", "date"}
-    assert (article["title"], article["url"], article["date"]) == (
-        "Chip story 3",
-        f"{HOST}/story/3",
-        "2026-03-13",
-    )
-    assert answer["saved"] == 1
-    assert _saved(context) == [article["path"]]
+    named = (article["title"], article["url"], article["date"])
+    assert named == ("Chip story 3", f"{HOST}/story/3", "2026-03-13")
+    assert answer["saved"] == 2
+    assert _saved(context) == sorted([article["path"], moved["path"]])
     found = decode_article((context.workspace.path / article["path"]).read_text())
     assert found is not None
     assert (found.title, found.url, found.words) == (article["title"], article["url"], article["words"])
@@ -78,44 +82,24 @@ async def test_an_article_becomes_a_file_with_front_matter(context: ToolContext)
     assert "Read [the details] as well." in found.text
     assert found.links == (Reference("the details", f"{HOST}/details/3"),)
     assert found.final_url is None
-
-
-async def test_an_article_has_the_address_to_which_its_page_was_redirected(
-    context: ToolContext, site: Site
-) -> None:
-    site.pages["/moved"] = (301, "text/html", b"")
-    site.headers["/moved"] = "Location: /story/3\r\n"
-    answer = await _crawl(context, [f"{HOST}/moved"])
-    (article,) = answer["articles"]
-    found = decode_article((context.workspace.path / article["path"]).read_text())
+    # It has the address to which its page was redirected.
+    found = decode_article((context.workspace.path / moved["path"]).read_text())
     assert found is not None
     assert (found.url, found.final_url) == (f"{HOST}/moved", f"{HOST}/story/3")
 
 
 async def test_each_failure_is_named_and_loses_no_sibling(context: ToolContext, site: Site) -> None:
     expected = {
-        f"{HOST}/gone": "http_404",
-        f"{HOST}/refused": "http_403",
-        f"{HOST}/private/memo": "robots",
-        f"{HOST}/shell": "not_readable",
-        f"{HOST}/paper.pdf": "not_readable",
-        f"{HOST}/picture": "not_readable",
-        f"{HOST}/huge": "too_large",
-        f"{HOST}/inward": "refused",
-        f"http://{site.address}/story/1": "refused",
-        "http://169.254.169.254/": "refused",
-        "http://10.0.0.1/": "refused",
-        "http://[::1]/": "refused",
-        "http://2130706433/": "refused",
-        "file:///etc/passwd": "refused",
-        "gopher://chips.example/": "refused",
-        f"http://user@{site.address}/": "refused",
-        f"{HOST}:22/": "refused",
-        "not a url": "refused",
-        "javascript:alert(1)": "refused",
-        "https://chips.example/\x1b[2J": "refused",
+        f"{HOST}/gone": "http_404", f"{HOST}/refused": "http_403", f"{HOST}/private/memo": "robots",
+        f"{HOST}/shell": "not_readable", f"{HOST}/paper.pdf": "not_readable", f"{HOST}/picture": "not_readable",
+        f"{HOST}/huge": "too_large", f"{HOST}/inward": "refused", "http://www.down.example/": "unreachable",
+        f"http://{site.address}/story/1": "refused", "http://169.254.169.254/": "refused",
+        "http://10.0.0.1/": "refused", "http://[::1]/": "refused", "http://2130706433/": "refused",
+        "file:///etc/passwd": "refused", "gopher://chips.example/": "refused",
+        f"http://user@{site.address}/": "refused", f"{HOST}:22/": "refused", "not a url": "refused",
+        "javascript:alert(1)": "refused", "https://chips.example/\x1b[2J": "refused",
         "https://chips.example/ answers 404 it": "refused",
-    }
+    }  # fmt: skip
     urls = [f"{HOST}/story/1", *expected, f"{HOST}/story/2", f"{HOST}/notes.txt", f"{HOST}/data"]
     answer = await _crawl(context, urls)
     assert [article["title"] for article in answer["articles"][:2]] == ["Chip story 1", "Chip story 2"]
@@ -131,38 +115,10 @@ async def test_each_failure_is_named_and_loses_no_sibling(context: ToolContext, 
     assert site.hits["/private/memo"] == 0
 
 
-async def test_a_page_that_hangs_and_one_that_is_not_there_are_distinguished(
-    tmp_path: Path, site: Site
-) -> None:
-    workspace = Workspace.open(tmp_path / "ws2")
-    routes = {".example": site.address, ".down.example": f"127.0.0.1:{free_port()}"}
-    routes = dict(reversed(routes.items()))
-    context = ToolContext(workspace, lambda: Fetcher(routes=routes, timeout=3.0))
-    answer = await _crawl(context, [f"{HOST}/hang", "http://www.down.example/", f"{HOST}/story/1"])
-    await context.aclose()
-    workspace.close()
-    assert {failure["url"]: failure["code"] for failure in answer["failed"]} == {
-        f"{HOST}/hang": "timeout",
-        "http://www.down.example/": "unreachable",
-    }
-    assert answer["saved"] == 1
-
-
-async def test_texts_of_other_types_are_kept_as_they_are(context: ToolContext) -> None:
-    answer = await _crawl(context, [f"{HOST}/notes.txt", f"{HOST}/data"])
-    notes, data = (context.workspace.read(article["path"]).decode() for article in answer["articles"])
-    assert "Plain notes, 中文 included." in notes
-    assert '```json\n{"watts": 300}\n```' in data
-
-
 async def test_one_page_in_many_spellings_is_fetched_once(context: ToolContext, site: Site) -> None:
     urls = [
-        f"{HOST}/story/1",
-        f" {HOST}/story/1 ",
-        "https://CHIPS.example:443/story/1#end",
-        f"{HOST}/story/2",
-        "",
-    ]
+        f"{HOST}/story/1", f" {HOST}/story/1 ", "https://CHIPS.example:443/story/1#end", f"{HOST}/story/2", "",
+    ]  # fmt: skip
     answer = await _crawl(context, urls)
     assert [article["url"] for article in answer["articles"]] == [f"{HOST}/story/1", f"{HOST}/story/2"]
     assert site.hits["/story/1"] == 1
@@ -210,23 +166,7 @@ async def test_a_refusal_names_the_reason_and_what_can_be_tried(context: ToolCon
         "/check": "cf-mitigated: challenge\r\n",
         "/check-202": "x-amzn-waf-action: challenge\r\n",
     }
-    expected = {
-        "/locked.pdf": ("not_readable", "pdf_encrypted", "look for another copy"),
-        "/scan.pdf": ("not_readable", "pdf_without_text", "OCR"),
-        "/paper.pdf": ("not_readable", "pdf_damaged", "look for another copy"),
-        "/huge.pdf": ("too_large", None, "choose another source"),
-        "/huge.bin": ("not_readable", "other", "choose another source"),
-        "/archive": ("not_readable", "archive", "in the remote workbench"),
-        "/clip": ("not_readable", "video", "read the page that shows it"),
-        "/picture": ("not_readable", "image", "read the page that shows it"),
-        "/slides": ("not_readable", "document", "look for a page or a PDF"),
-        "/login": ("http_401", "login", "choose another source"),
-        "/check": ("http_403", "bot_check", "(Cloudflare); use a web reader"),
-        "/check-202": ("not_readable", "bot_check", "(AWS); use a web reader"),
-        "/guarded": ("http_403", "bot_check", "(DataDome); use a web reader"),
-        "/shell": ("not_readable", "javascript", "use a web reader"),
-        "/blank": ("not_readable", "empty", "check the address"),
-    }
+    expected = CASES["a_refusal_names_the_reason_and_what_can_be_tried.expected"]
     site.headers |= dict.fromkeys(("/guarded", "/guarded.txt"), "x-datadome: protected\r\n")
     answer = await _crawl(context, [f"{HOST}{path}" for path in (*expected, "/guarded.txt")])
     assert [article["url"] for article in answer["articles"]] == [f"{HOST}/guarded.txt"]
@@ -243,44 +183,30 @@ async def test_feeds_and_pages_in_old_encodings_are_read(context: ToolContext, s
     story = (
         "Die größeren Städte prüfen ihre Möglichkeiten, heißt es in der Erklärung für das nächste Jahr. " * 5
     )
+    rss = b"<rss><channel><title>News</title><item><title>One</title></item></channel></rss>"
+    notes = b'{"version": "https://jsonfeed.org/version/1.1", "title": "Notes", "items": [{"title": "Two"}]}'
     site.pages |= {
-        "/feed": (
-            200,
-            "application/rss+xml",
-            b"<rss><channel><title>News</title><item><title>One</title></item></channel></rss>",
-        ),
-        "/feed.json": (
-            200,
-            "application/feed+json",
-            b'{"version": "https://jsonfeed.org/version/1.1", "title": "Notes", "items": [{"title": "Two"}]}',
-        ),
+        "/feed": (200, "application/rss+xml", rss),
+        "/feed.json": (200, "application/feed+json", notes),
         "/old": (200, "text/html", f"<article><p>{story}</p></article>".encode("cp1252")),
         "/old.txt": (200, "text/plain", story.encode("cp1252")),
         "/table.csv": (200, "text/csv", b"a,b\n1,2\n"),
         "/config.xml": (200, "application/xml", b"<config>3</config>"),
     }
-    answer = await _crawl(
-        context,
-        [
-            f"{HOST}{path}"
-            for path in ("/feed", "/feed.json", "/old", "/old.txt", "/table.csv", "/config.xml")
-        ],
-    )
+    paths = ("/feed", "/feed.json", "/old", "/old.txt", "/table.csv", "/config.xml", "/notes.txt", "/data")
+    answer = await _crawl(context, [f"{HOST}{path}" for path in paths])
     assert not answer["failed"]
-    texts = [
-        context.workspace.read(article["path"]).decode().partition("---\n\n")[2]
-        for article in answer["articles"]
-    ]
+    saved = [context.workspace.read(article["path"]).decode() for article in answer["articles"]]
+    texts = [text.partition("---\n\n")[2] for text in saved]
     assert texts[:2] == ["- One\n", "- Two\n"]
     assert story.strip() in texts[2]
     assert story.strip() in texts[3]
-    assert texts[4:] == ["a,b\n1,2\n", "```xml\n<config>3</config>\n```\n"]
+    assert texts[4:6] == ["a,b\n1,2\n", "```xml\n<config>3</config>\n```\n"]
+    assert texts[6:] == ["Plain notes, 中文 included.\n", '```json\n{"watts": 300}\n```\n']
     assert [article["title"] for article in answer["articles"][:2]] == ["News", "Notes"]
 
 
-async def test_another_version_of_a_page_without_text_is_read_by_the_same_rules(
-    context: ToolContext, site: Site, tmp_path: Path
-) -> None:
+async def test_another_version_obeys_the_same_rules(context: ToolContext, site: Site, tmp_path: Path) -> None:
     context.blacklist = Blacklist(tmp_path)
     for number in range(3):
         context.blacklist.strike(f"https://listed.example/{number}", "1214", f"t{number}")
@@ -342,11 +268,8 @@ async def test_a_page_that_was_read_before_needs_no_request(context: ToolContext
     answer = json.loads(await crawl.crawl_parallel(context, urls, max_age=3600))
     cached, fetched = answer["articles"]
     assert cached == {
-        **first["articles"][0],
-        "fetched_at": "2026-03-11T12:00:00+00:00",
-        "cached": True,
-        "age_seconds": 3600,
-    }
+        **first["articles"][0], "fetched_at": "2026-03-11T12:00:00+00:00", "cached": True, "age_seconds": 3600,
+    }  # fmt: skip
     assert "cached" not in fetched
     assert (site.hits["/notes.txt"], site.hits["/data"], answer["saved"]) == (1, 1, 2)
     for max_age in (0, 3599):
@@ -367,19 +290,7 @@ async def test_a_page_that_was_read_before_needs_no_request(context: ToolContext
     assert site.hits["/notes.txt"] == 7
 
 
-async def test_many_pages_keep_their_order_and_stay_within_the_limit(
-    context: ToolContext, site: Site
-) -> None:
-    urls = [f"https://host{number}.example/story/{number}" for number in range(40)]
-    answer = await _crawl(context, urls)
-    assert [article["url"] for article in answer["articles"]] == urls
-    assert len({article["path"] for article in answer["articles"]}) == 40
-    assert site.most_open <= crawl.MAX_IN_FLIGHT
-
-
-async def test_a_site_on_the_blacklist_is_not_fetched_until_it_is_cleared(
-    context: ToolContext, site: Site, tmp_path: Path
-) -> None:
+async def test_a_blacklisted_site_is_not_fetched(context: ToolContext, site: Site, tmp_path: Path) -> None:
     context.blacklist = Blacklist(tmp_path)
     for number in range(3):
         context.blacklist.strike(f"{HOST}/story/{number}", "1214", f"t{number}")
@@ -394,15 +305,19 @@ async def test_a_site_on_the_blacklist_is_not_fetched_until_it_is_cleared(
     assert (await _crawl(context, [f"{HOST}/story/1"]))["saved"] == 1
 
 
-async def test_too_many_urls_and_none_are_errors_that_name_the_limit(
-    context: ToolContext, site: Site
-) -> None:
+async def test_too_many_urls_and_none_are_errors_that_name_a_limit(context: ToolContext, site: Site) -> None:
     with pytest.raises(FetchRefused, match="at most 50"):
         await _crawl(context, [f"{HOST}/story/{number}" for number in range(51)])
     for nothing in ([], ["", "  "]):
         with pytest.raises(FetchRefused, match="at least one"):
             await _crawl(context, nothing)
     assert not site.hits
+    # Many pages keep their order and stay within the limit.
+    urls = [f"https://host{number}.example/story/{number}" for number in range(40)]
+    answer = await _crawl(context, urls)
+    assert [article["url"] for article in answer["articles"]] == urls
+    assert len({article["path"] for article in answer["articles"]}) == 40
+    assert site.most_open <= crawl.MAX_IN_FLIGHT
 
 
 async def test_a_file_that_cannot_be_written_is_a_failure_of_its_own(context: ToolContext) -> None:

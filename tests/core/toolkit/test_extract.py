@@ -12,30 +12,19 @@ from core.toolkit.sources.reading import read_page
 from tests.bench.extracting import f1, pages
 from tests.core.toolkit_site import SENTENCE, article_html
 
-PAGES = pages()
 URL = "https://chips.example/story/1"
 
 
 def test_an_article_comes_with_metadata_and_markdown() -> None:
     found = extract_html(article_html(1), URL)
     assert (found.title, found.author, found.site, found.date) == (
-        "Chip story 1",
-        "Ada Example",
-        "Chip Daily",
-        "2026-03-11",
-    )
+        "Chip story 1", "Ada Example", "Chip Daily", "2026-03-11",
+    )  # fmt: skip
     assert "Read [the details] as well." in found.text
     assert found.links == (Reference("the details", "https://chips.example/details/1"),)
     assert "| Core | 100 |" in found.text
     assert "Subscribe today" not in found.text
     assert "All rights reserved" not in found.text
-
-
-def test_indices_are_characters_and_code_elements_stay_apart() -> None:
-    inline = "H<sub>2</sub>O, mc<sup>2</sup>, x<sub>max</sub>, 2<sup>ab</sup>; <code>a</code><code>b</code>."
-    text = extract_html(f"<article><h1>T</h1>{'<p>Words of it.</p>' * 40}<p>{inline}</p></article>", "").text
-    assert text.strip().endswith("H₂O, mc², x_max, 2^ab; `a` `b`.")
-    assert "<su" not in text
 
 
 def test_a_page_without_an_article_keeps_its_words() -> None:
@@ -45,10 +34,7 @@ def test_a_page_without_an_article_keeps_its_words() -> None:
     )
     found = extract_html(html, URL)
     assert found.title == "Opening & hours"
-    assert "Open" in found.text
-    assert "daily" in found.text
-    assert "color" not in found.text
-    assert "var x" not in found.text
+    assert [word in found.text for word in ("Open", "daily", "color", "var x")] == [True, True, False, False]
 
 
 def test_a_page_too_large_for_extraction_is_converted_whole_without_its_chrome() -> None:
@@ -64,27 +50,6 @@ def test_a_page_too_large_for_extraction_is_converted_whole_without_its_chrome()
     assert found.links == (Reference("Map", "https://chips.example/map"),)
     for chrome in ("Menu", "color", "var x"):
         assert chrome not in found.text
-
-
-@pytest.mark.parametrize(
-    "html",
-    [
-        "",
-        "no markup at all",
-        "<p>unclosed <b>bold <table><tr><td>x",
-        "<html>" + "<div>" * 5_000 + "deep" + "</div>" * 5_000,
-        "\0\0<p>nul</p>",
-        "<!--" + "x" * 1000,
-        "<a href='http://[::1'>broken link</a>" + SENTENCE,
-        "<?xml version='1.0' encoding='utf-8'?><p>declared</p>",
-    ],
-)
-def test_broken_markup_never_raises_anything_else(html: str) -> None:
-    try:
-        found = extract_html(html, URL)
-    except NotReadable:
-        return
-    assert isinstance(found.text, str)
 
 
 def article(inline: str, *, whole: bool = False) -> Extracted:
@@ -121,30 +86,25 @@ def test_links_stand_beside_the_text(whole: bool) -> None:
 
 
 @pytest.mark.parametrize("whole", [False, True])
-@pytest.mark.parametrize(
-    "address",
-    [
-        "javascript:alert(1)",
-        " JaVaScRiPt:alert(1)",
-        "data:text/html,x",
-        "mailto:a@b.example",
-        "file:///etc/passwd",
-        "vscode://x",
-        "#part",
-        f"{URL}#part",
-        "https://user@evil.example/",
-        "https://evil.example\\@b.example",
-        "http://[::1",
-        "https://a.example:99999999/",
-        "https://a.example/\u202etxt",
-        f"/{'x' * 2_000}",
-        "",
-    ],
-)
-def test_what_leads_to_no_other_page_is_text(address: str, whole: bool) -> None:
-    found = article(f"The <a href='{address}'>linked words</a> are text.", whole=whole)
-    assert "The linked words are text." in found.text
+def test_what_leads_to_no_other_page_is_text(whole: bool) -> None:
+    addresses = (
+        "javascript:alert(1)", " JaVaScRiPt:alert(1)", "data:text/html,x", "mailto:a@b.example", "file:///etc/passwd",
+        "vscode://x", "#part", f"{URL}#part", "https://user@evil.example/", "https://evil.example\\@b.example",
+        "http://[::1", "https://a.example:99999999/", "https://a.example/\u202etxt", f"/{'x' * 2_000}", "",
+    )  # fmt: skip
+    links = " ".join(
+        f"The <a href='{each}'>linked words</a> are text {at}." for at, each in enumerate(addresses)
+    )
+    found = article(links, whole=whole)
+    for at, address in enumerate(addresses):
+        assert f"The linked words are text {at}." in found.text, address
     assert found.links == ()
+    # What is damaged is text, or nothing.
+    for html in ("", "\0\0<p>nul</p>", "<!--" + "x" * 1000, "<html>" + "<div>" * 5_000 + "deep"):
+        try:
+            assert isinstance(extract_html(html, URL).text, str)
+        except NotReadable:
+            continue
 
 
 @pytest.mark.parametrize("whole", [False, True])
@@ -216,10 +176,9 @@ async def test_a_page_that_would_take_minutes_is_refused(monkeypatch: pytest.Mon
         conversions.close()
 
 
-@pytest.mark.parametrize("name", PAGES)
-def test_the_text_of_every_layout_is_found(name: str) -> None:
-    html, text = PAGES[name]
-    assert f1(text, extract_html(html, URL).text) > 0.97
+def test_the_text_of_every_layout_is_found() -> None:
+    found = {name: f1(text, extract_html(html, URL).text) for name, (html, text) in pages().items()}
+    assert {name: value for name, value in found.items() if value <= 0.97} == {}
 
 
 def test_parts_inside_each_other_and_of_other_articles_stay_where_they_are() -> None:

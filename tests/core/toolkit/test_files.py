@@ -37,53 +37,25 @@ async def test_write_reports_path_size_and_digest(context: ToolContext) -> None:
     data = (context.workspace.path / "work_products/report.html").read_bytes()
     assert data == content.encode()
     assert answer == {
-        "path": "work_products/report.html",
-        "size": len(data),
-        "sha256": hashlib.sha256(data).hexdigest(),
-    }
-
-
-async def test_write_replaces_an_earlier_file(context: ToolContext) -> None:
-    await files.write_local_file(context, "notes.git.txt", "old")
-    await files.write_local_file(context, "notes.git.txt", "new")
-    assert await files.read_local_file(context, "notes.git.txt") == "new"
+        "path": "work_products/report.html", "size": len(data), "sha256": hashlib.sha256(data).hexdigest(),
+    }  # fmt: skip
 
 
 REFUSED = [
-    "",
-    "../x",
-    "/etc/x",
-    "~/x",
-    "a/../../x",
-    "a\0b",
-    "a\\..\\b",
-    "./a",
-    "a//b",
-    "n" * 201,
-    "/".join(["d" * 99] * 11),
-    "../ws_evil/x",
-    ".claude/settings.json",
-    ".MCP.json",
-    ".git/hooks/pre-commit",
-    "sub/.env",
-    "CLAUDE.md",
-    ".vscode/tasks.json",
-    "journal.jsonl",
-    "report_checks/a.html.json",
-    ".conversation/1.jsonl",
-    "Trace.JSON",
-    "line\nbreak",
-]
+    "", "../x", "/etc/x", "~/x", "a/../../x", "a\0b", "a\\..\\b", "./a", "a//b", "n" * 201,
+    "/".join(["d" * 99] * 11), "../ws_evil/x", ".claude/settings.json", ".MCP.json", ".git/hooks/pre-commit",
+    "sub/.env", "CLAUDE.md", ".vscode/tasks.json", "journal.jsonl", "report_checks/a.html.json",
+    ".conversation/1.jsonl", "Trace.JSON", "line\nbreak",
+]  # fmt: skip
 
 
-@pytest.mark.parametrize("path", REFUSED)
-async def test_write_refuses_paths_and_the_next_write_works(
-    context: ToolContext, tmp_path: Path, path: str
-) -> None:
-    before = _everything(tmp_path)
-    with pytest.raises(PathRefused):
-        await files.write_local_file(context, path, "x")
-    assert _everything(tmp_path) == before
+async def test_write_refuses_paths_and_the_next_write_works(context: ToolContext, tmp_path: Path) -> None:
+    before, root = _everything(tmp_path), context.workspace.path
+    # Some that only look as if they were inside.
+    for path in (*REFUSED, f"{root}_evil/x", f"{root}/../x", f"{root}//x", f"{root}/a/../../x"):
+        with pytest.raises(PathRefused):
+            await files.write_local_file(context, path, "x")
+        assert _everything(tmp_path) == before, path
     await files.write_local_file(context, "ok.txt", "fine")
 
 
@@ -94,16 +66,6 @@ async def test_absolute_paths_inside_the_workspace_become_relative(context: Tool
     assert await files.read_local_file(context, f"{root}/downloads/a.txt") == "a"
     assert "a.txt" in await files.list_directory(context, f"{root}/downloads")
     assert "downloads/" in await files.list_directory(context, f"{root}/")
-
-
-@pytest.mark.parametrize("tail", ["_evil/x", "/../x", "//x", "/a/../../x"])
-async def test_absolute_paths_that_only_look_inside_are_refused(
-    context: ToolContext, tmp_path: Path, tail: str
-) -> None:
-    before = _everything(tmp_path)
-    with pytest.raises(PathRefused):
-        await files.write_local_file(context, f"{context.workspace.path}{tail}", "x")
-    assert _everything(tmp_path) == before
 
 
 async def test_links_are_not_followed_to_read_or_write(context: ToolContext, tmp_path: Path) -> None:
@@ -182,6 +144,8 @@ async def test_read_says_what_cannot_be_read(context: ToolContext) -> None:
     with pytest.raises(WorkspaceError, match="behind the end"):
         await files.read_local_file(context, "empty.txt", offset=5)
     assert await files.read_local_file(context, "empty.txt") == "[The file is empty.]"
+    with pytest.raises(WorkspaceError, match="nowhere"):
+        await files.list_directory(context, "nowhere")
 
 
 async def test_list_shows_kinds_sizes_and_names(context: ToolContext) -> None:
@@ -197,8 +161,3 @@ async def test_list_shows_kinds_sizes_and_names(context: ToolContext) -> None:
     assert ["file", "0", "plain"] in [line.split() for line in lines]
     assert "\x1b" not in "".join(lines)
     assert (await files.list_directory(context, "sub/")) == "sub/: 0 entries"
-
-
-async def test_list_names_a_missing_folder(context: ToolContext) -> None:
-    with pytest.raises(WorkspaceError, match="nowhere"):
-        await files.list_directory(context, "nowhere")

@@ -24,6 +24,7 @@ from core.redaction.redactor import Redactor
 from core.redaction.sharing import SharedSecrets, short_path
 from core.toolkit.__main__ import main
 from tests.core.toolkit_site import running_site
+from tests.waiting import PATIENCE
 
 HOSTILE = "import pathlib; pathlib.Path(__file__).with_name('imported').touch()\n"
 
@@ -54,7 +55,7 @@ async def toolkit(
         env=environment,
         cwd=cwd,
     )
-    async with Client(server, read_timeout_seconds=60) as client:
+    async with Client(server, read_timeout_seconds=PATIENCE) as client:
         yield client
 
 
@@ -84,12 +85,15 @@ async def test_one_server_describes_its_tools_crawls_pages_and_writes_only_in_th
             await _check_descriptions(client)
             await _check_files(client, workspace)
             await _check_crawl(client, workspace, site.address)
-        progress = [await asyncio.wait_for(reported.get(), 30) for _ in range(6)]
+        progress = [await asyncio.wait_for(reported.get(), PATIENCE) for _ in range(6)]
     assert progress == [
         ToolCallProgress(at=each.at, tool_use_id="toolu_1", done=done, total=6, unit="pages")
         for done, each in enumerate(progress, 1)
     ]
     assert not _imported(planted)
+    # Without isolation it would have been.
+    await asyncio.to_thread(subprocess.run, [sys.executable, "-c", "import core"], cwd=planted, check=True)
+    assert _imported(planted)
 
 
 async def test_what_is_no_progress_is_ignored(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
@@ -103,7 +107,7 @@ async def test_what_is_no_progress_is_ignored(tmp_path: Path, caplog: pytest.Log
         with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as sending, short_path(receiver.path) as name:
             sending.sendto(b"\x94\xa1\xff\x01\x02\xa1x", name)
         send_progress(receiver.path, "t", 1, 2, "pages\x1b[2J")
-        event = await asyncio.wait_for(reported.get(), 30)
+        event = await asyncio.wait_for(reported.get(), PATIENCE)
     assert describe(event).sentence == "t: 1 of 2 pages\ufffd[2J"
     assert len(caplog.records) == 4
     send_progress(receiver.path, "t", 1, 2, "nobody receives it any more")
@@ -144,12 +148,8 @@ async def _check_descriptions(client: Client) -> None:
     assert server is not None
     assert server.name == "local_toolkit"
     assert set(tools) == {
-        "crawl_parallel",
-        "save_corpus",
-        "write_local_file",
-        "read_local_file",
-        "list_directory",
-    }
+        "crawl_parallel", "save_corpus", "write_local_file", "read_local_file", "list_directory",
+    }  # fmt: skip
     hints = {name: tool.annotations or ToolAnnotations() for name, tool in tools.items()}
     read_only = {name for name, hint in hints.items() if hint.read_only_hint}
     assert read_only == {"read_local_file", "list_directory"}
@@ -183,32 +183,20 @@ async def test_the_knowledge_base_has_tools_that_only_read_and_a_missing_one_is_
     assert sorted(os.listdir(tmp_path)) == ["knowledge.db", "ws"]
 
 
-def test_the_planted_package_would_be_imported_without_isolation(planted: Path) -> None:
-    subprocess.run([sys.executable, "-c", "import core"], cwd=planted, check=True, timeout=60)
-    assert _imported(planted)
-
-
 async def _check_files(client: Client, workspace: Path) -> None:
     outside = workspace.with_name("outside")
     outside.mkdir()
     (outside / "secret").write_text("untouched")
     (workspace / "ln").symlink_to(outside)
     (workspace / "f").symlink_to(outside / "secret")
-    for path in [
-        "../x", "/etc/x", "~/x", "a/../../x", "a\0b", "a\\..\\b", "./a", "a//b", "", "n" * 201,
-        "d/" * 520 + "x", "../ws_evil/x", f"{workspace}_evil/x", "ln/x", "f",
-        ".claude/settings.json", ".MCP.json", ".git/hooks/pre-commit", "sub/.env", "CLAUDE.md",
-        ".vscode/tasks.json", "journal.jsonl",
-    ]:  # fmt: skip
+    # All of those that are refused: test_files.
+    for path in ["../x", "/etc/x", f"{workspace}_evil/x", "ln/x", "f", ".env"]:
         result = await client.call_tool("write_local_file", {"path": path, "content": "pwned"})
         assert result.is_error, path
         assert "write_local_file: " in _text(result), path
-    assert "protected" in _text(
-        await client.call_tool("write_local_file", {"path": ".env", "content": "pwned"})
-    )
+    assert "protected" in _text(result)
     result = await client.call_tool(
-        "write_local_file",
-        {"path": "work_products/report.html", "content": "<p>fine</p> canary-0123456789"},
+        "write_local_file", {"path": "work_products/report.html", "content": "<p>fine</p> canary-0123456789"}
     )
     written = json.loads(_text(result))
     assert written["path"] == "work_products/report.html"
@@ -222,15 +210,11 @@ async def _check_files(client: Client, workspace: Path) -> None:
     result = await client.call_tool("save_corpus", {})
     assert result.is_error
     assert "nothing to save" in _text(result)
-    _check_nothing_is_outside(workspace)
-
-
-def _check_nothing_is_outside(workspace: Path) -> None:
-    outside = workspace.with_name("outside")
     assert sorted(path.name for path in outside.iterdir()) == ["secret"]
     assert (outside / "secret").read_text() == "untouched"
     assert not workspace.with_name("ws_evil").exists()
-    assert not any(b"pwned" in path.read_bytes() for path in workspace.rglob("*") if path.is_file())
+    files = await asyncio.to_thread(lambda: [path for path in workspace.rglob("*") if path.is_file()])
+    assert not any(b"pwned" in path.read_bytes() for path in files)
 
 
 async def _check_crawl(client: Client, workspace: Path, address: str) -> None:
@@ -255,55 +239,33 @@ async def _check_crawl(client: Client, workspace: Path, address: str) -> None:
     assert len(json.loads((workspace / "expanded_corpus.json").read_text())["articles"]) == 4
 
 
-def _run(*arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-I", "-m", "core.toolkit", *arguments],
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
-
-
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        [],
-        ["--workspace"],
-        ["--workspace", "ws", "--unknown"],
-        ["--workspace", "ws", "--allow", "localhost"],
-        ["--workspace", "ws", "--allow", "localhost:0"],
-        ["--workspace", "ws", "--allow", "localhost:http"],
-        ["--workspace", "ws", "--route", "127.0.0.1:80"],
-        ["--workspace", "ws", "--route", ".example=127.0.0.1"],
-    ],
-)
 def test_wrong_usage_is_one_line_and_makes_nothing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], arguments: list[str]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.chdir(tmp_path)
-    with pytest.raises(SystemExit) as ended:
-        main(arguments)
-    output, errors = capsys.readouterr()
-    assert (ended.value.code, output) == (2, "")
-    assert len(errors.splitlines()) == 1
-    assert errors.startswith("core.toolkit: ")
-    assert not list(tmp_path.iterdir())
+    for arguments in (
+        [], ["--workspace"], ["--workspace", "ws", "--unknown"], ["--workspace", "ws", "--allow", "localhost"],
+        ["--workspace", "ws", "--allow", "localhost:0"], ["--workspace", "ws", "--allow", "localhost:http"],
+        ["--workspace", "ws", "--route", "127.0.0.1:80"], ["--workspace", "ws", "--route", ".example=127.0.0.1"],
+    ):  # fmt: skip
+        monkeypatch.chdir(tmp_path)
+        with pytest.raises(SystemExit) as ended:
+            main(arguments)
+        output, errors = capsys.readouterr()
+        assert (ended.value.code, output) == (2, "")
+        assert len(errors.splitlines()) == 1
+        assert errors.startswith("core.toolkit: ")
+        assert not list(tmp_path.iterdir())
 
 
-def test_a_workspace_that_cannot_be_made_is_one_line(tmp_path: Path) -> None:
+def test_it_ends_with_its_input_and_a_workspace_that_cannot_be_made_is_one_line(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way")
-    done = _run("--workspace", str(tmp_path / "file" / "ws"))
-    assert done.returncode == 1
-    assert done.stdout == ""
-    assert len(done.stderr.splitlines()) == 1
-    assert "Traceback" not in done.stderr
-
-
-def test_it_ends_quietly_when_its_input_ends(tmp_path: Path) -> None:
-    done = _run("--workspace", str(tmp_path / "ws"))
-    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    for folder, status, lines in (("file/ws", 1, 1), ("ws", 0, 0)):
+        done = subprocess.run(
+            [sys.executable, "-I", "-m", "core.toolkit", "--workspace", str(tmp_path / folder)],
+            stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=PATIENCE, check=False,
+        )  # fmt: skip
+        assert (done.returncode, done.stdout, len(done.stderr.splitlines())) == (status, "", lines)
+        assert "Traceback" not in done.stderr
 
 
 def test_starting_loads_nothing_that_only_a_crawl_needs(tmp_path: Path) -> None:
@@ -318,7 +280,7 @@ def test_starting_loads_nothing_that_only_a_crawl_needs(tmp_path: Path) -> None:
         [sys.executable, "-I", "-c", code, str(tmp_path)],
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=PATIENCE,
         check=True,
         env={**os.environ, "PYDANTIC_DISABLE_PLUGINS": "__all__"},
     )

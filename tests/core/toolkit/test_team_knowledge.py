@@ -73,9 +73,7 @@ async def test_the_toolkit_is_given_the_password_in_a_private_file_alone(
         assert "PGPASSWORD" in _text(refused)
 
 
-def test_an_article_of_another_machine_is_that_of_the_knowledge_base(
-    tmp_path: Path, team_database: Database
-) -> None:
+def test_an_article_of_another_machine_comes_from_the_base(tmp_path: Path, team_database: Database) -> None:
     address = address_of(team_database)
     fill(address, HERE, ARTICLE)
     base = KnowledgeBase(address, session=tmp_path / "session_9", demo=False)

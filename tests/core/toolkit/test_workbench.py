@@ -24,6 +24,9 @@ from core.toolkit.remote import RemoteFiles
 from observers.base import ObserverContext
 from observers.downloads import Downloads
 from tests.composio_server import HTML, KEY, Fault, StandIn, stand_in
+from tests.core.cases import cases_of
+
+CASES = cases_of(__file__)
 
 CHART = os.urandom(70_000)
 FILES = {
@@ -87,10 +90,8 @@ async def here(server: StandIn, tmp_path: Path) -> AsyncIterator[Here]:
 async def test_a_file_goes_down_whole_and_up_again(here: Here) -> None:
     reported = await here.download("/mnt/files/chart.png")
     assert (reported["status"], reported["path"], reported["size"]) == (
-        "saved",
-        "downloads/chart.png",
-        len(CHART),
-    )
+        "saved", "downloads/chart.png", len(CHART),
+    )  # fmt: skip
     assert here.workspace.read("downloads/chart.png") == CHART
     assert (await here.download("chart.png"))["path"] == "downloads/chart-2.png"
     assert (await here.download("out/table.csv", name="My table.csv"))["path"] == "downloads/my_table.csv"
@@ -131,9 +132,7 @@ async def test_what_was_downloaded_is_among_what_was_saved(here: Here) -> None:
         Downloads().observe(ToolResult(call=call, observation=seen), context)
 
 
-async def test_a_large_file_stays_remote_until_it_is_asked_for(
-    here: Here, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_large_file_stays_remote_until_asked_for(here: Here, monkeypatch: pytest.MonkeyPatch) -> None:
     reported = await here.download("big.bin")
     assert (reported["status"], reported["size"]) == ("left_remote", workbench.SMALL + 1)
     assert "path" not in reported
@@ -141,38 +140,24 @@ async def test_a_large_file_stays_remote_until_it_is_asked_for(
     assert (await here.download("big.bin", allow_large=True))["size"] == workbench.SMALL + 1
     with pytest.raises(WorkspaceError, match="allow_large"):
         await here.upload("downloads/big.bin")
-    monkeypatch.setattr(workbench, "LARGEST", workbench.SMALL)
-    with pytest.raises(ConnectionFailed, match="cannot be downloaded"):
-        await here.download("big.bin", allow_large=True)
-
-
-async def test_a_size_that_was_not_given_or_lies_is_noticed(here: Here) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr(workbench, "LARGEST", workbench.SMALL)
+        with pytest.raises(ConnectionFailed, match="cannot be downloaded"):
+            await here.download("big.bin", allow_large=True)
+    # A size that was not given, or lies, is noticed.
     bomb = gzip.compress(bytes(30 << 20))
     here.service.faults.append(Fault("GET /storage/", 200, bomb, headers={"content-encoding": "gzip"}))
     assert (await here.download("chart.png"))["status"] == "left_remote"
 
 
-@pytest.mark.parametrize(
-    "path",
-    [
-        "../x",
-        "/etc/passwd",
-        "/mnt/files/../../etc/passwd",
-        "/mnt/files",
-        "a\0b",
-        "a//b",
-        "",
-        "x" * 1_100,
-        ".env",
-    ],
-)
-async def test_paths_that_lead_elsewhere_are_refused(here: Here, path: str) -> None:
+async def test_paths_that_lead_elsewhere_are_refused(here: Here) -> None:
     here.service.requests.clear()
-    with pytest.raises(PathRefused):
-        await here.download(path)
     here.workspace.write("a.txt", "x")
-    with pytest.raises(PathRefused):
-        await here.upload("a.txt", remote_path=path or "..")
+    for path in (*CASES["paths_that_lead_elsewhere_are_refused"], "x" * 1_100):
+        with pytest.raises(PathRefused):
+            await here.download(path)
+        with pytest.raises(PathRefused):
+            await here.upload("a.txt", remote_path=path or "..")
     assert here.service.requests == []
 
 
@@ -189,28 +174,17 @@ async def test_names_are_made_safe_and_nothing_outside_is_read_or_written(here: 
             await here.upload(path)
 
 
-@pytest.mark.parametrize(
-    ("address", "words"),
-    [
-        ("http://storage.test/x", "must be https"),
-        ("https://storage.example/x", "not a public address"),
-        ("https://storage.test:22/x", "must be https"),
-        ("https://u:p@storage.test/x", "password"),
-        ("file:///etc/passwd", "must be https"),
-        ("http://127.0.0.1:1/x", "must be https"),
-        ("https://127.0.0.1:443/x", "not a public address"),
-        ("http://[::1", "not well-formed"),
-    ],
-)
-async def test_addresses_that_lead_into_private_places_are_not_used(
-    here: Here, address: str, words: str
-) -> None:
-    for name in ("download_url", "upload_url"):
-        here.service.faults.append(Fault(f"mounts/files/{name}", 200, json.dumps({name: address}).encode()))
-    here.workspace.write("a.txt", "x")
-    for work in (here.download("chart.png"), here.upload("a.txt")):
-        with pytest.raises(FetchRefused, match=words):
-            await work
+async def test_addresses_that_lead_into_private_places_are_not_used(here: Here) -> None:
+    for address, words in CASES["addresses_that_lead_into_private_places_are_not_used"]:
+        here.service.faults.clear()
+        for name in ("download_url", "upload_url"):
+            here.service.faults.append(
+                Fault(f"mounts/files/{name}", 200, json.dumps({name: address}).encode())
+            )
+        here.workspace.write("a.txt", "x")
+        for work in (here.download("chart.png"), here.upload("a.txt")):
+            with pytest.raises(FetchRefused, match=words):
+                await work
 
 
 async def test_loopback_is_for_a_service_on_loopback_alone() -> None:
@@ -220,23 +194,20 @@ async def test_loopback_is_for_a_service_on_loopback_alone() -> None:
     remote._check_address("https://bucket.r2.test/x?sig=1", session)
 
 
-@pytest.mark.parametrize(
-    ("fault", "words"),
-    [
+async def test_failures_are_reported_with_the_remedy(here: Here) -> None:
+    for fault, words in (
         (Fault("mounts", 401), "set COMPOSIO_API_KEY to a valid key"),
         (Fault("mounts", 200, HTML, "text/html"), "a web page instead of JSON"),
         (Fault("mounts", 200, b"{}"), "without an address"),
         (Fault("mounts", 429, headers={"retry-after": "60"}), "HTTP 429"),
         (Fault("GET /storage", 403, b"AccessDenied"), "its address may have expired"),
         (Fault("GET /storage", 302, headers={"location": "http://169.254.169.254/"}), "not followed"),
-    ],
-)
-async def test_failures_are_reported_with_the_remedy(here: Here, fault: Fault, words: str) -> None:
-    here.service.faults.append(fault)
-    with pytest.raises(ConnectionFailed, match=words) as reported:
-        await here.download("chart.png")
-    assert KEY not in str(reported.value)
-    assert "/storage/" not in str(reported.value)
+    ):  # fmt: skip
+        here.service.faults[:] = [fault]
+        with pytest.raises(ConnectionFailed, match=words) as reported:
+            await here.download("chart.png")
+        assert KEY not in str(reported.value)
+        assert "/storage/" not in str(reported.value)
 
 
 async def test_missing_files_and_sessions_are_distinguished_and_a_short_wait_is_kept(here: Here) -> None:

@@ -14,7 +14,10 @@ from core.errors import WorkspaceError
 from core.redaction.redactor import Redactor
 from core.storage.workspace import Workspace
 from core.web_reader.blacklist import BLACKLIST, LIFETIME, Blacklist, host_of
+from tests.core.cases import cases_of
 from tests.paths import PROJECT
+
+CASES = cases_of(__file__)
 
 NOW = datetime(2026, 3, 10, 12, 0, tzinfo=UTC)
 PAGE = "https://www.Papers.example/one?id=1"
@@ -43,25 +46,9 @@ def listed(blacklist: Blacklist, url: str = PAGE, count: int = 3, prefix: str = 
         blacklist.strike(url, "1214", f"{prefix}{number}")
 
 
-@pytest.mark.parametrize(
-    ("url", "host"),
-    [
-        ("https://WWW.Papers.Example:8443/a", "papers.example"),
-        ("http://papers.example./", "papers.example"),
-        ("papers.example", "papers.example"),
-        ("https://www.com/", "www.com"),
-        ("https://Bücher.example/", "xn--bcher-kva.example"),
-        ("https://user:pass@papers.example/", "papers.example"),
-        ("http://[::1]:80/", "::1"),
-        ("ftp://papers.example/", None),
-        ("https:///nothing", None),
-        ("https://[bad/", None),
-        ("https://a b.example/", None),
-        ("", None),
-    ],
-)
-def test_a_site_has_one_spelling(url: str, host: str | None) -> None:
-    assert host_of(url) == host
+def test_a_site_has_one_spelling() -> None:
+    for url, host in CASES["a_site_has_one_spelling"]:
+        assert host_of(url) == host
 
 
 def test_three_strikes_of_three_calls_list_a_site(blacklist: Blacklist) -> None:
@@ -123,18 +110,12 @@ def test_nothing_is_made_by_looking(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "content",
     [
-        b"",
-        b"{",
-        b"[]",
-        b"\xff\x00",
-        b'{"domains": {}}',
-        b'{"hosts": {"a.example": {"strikes": []}}}',
+        b"", b"{", b"[]", b"\xff\x00", b'{"domains": {}}', b'{"hosts": {"a.example": {"strikes": []}}}',
         b'{"hosts": {"a.example": {"strikes": [{"at": "2026-03-10T12:00:00", "code": "1", "url": "",'
-        b' "tool_use_id": ""}]}}}',
-        b'{"hosts": ' + b"[" * 100_000,
-        b" " * (9 << 20),
+         b' "tool_use_id": ""}]}}}',
+        b'{"hosts": ' + b"[" * 100_000, b" " * (9 << 20),
     ],
-)
+)  # fmt: skip
 def test_a_damaged_list_is_set_aside_and_begins_again(
     blacklist: Blacklist, tmp_path: Path, content: bytes, caplog: pytest.LogCaptureFixture
 ) -> None:

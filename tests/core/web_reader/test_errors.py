@@ -12,6 +12,9 @@ from core.pipelines import AfterTool, BeforeTool, Pipelines, ToolErrored
 from core.web_reader.blacklist import Blacklist
 from core.web_reader.errors import MOST_RETRIES, ReaderError, is_web_reader, reader_error
 from core.web_reader.retry_policy import ReaderPolicy
+from tests.core.cases import cases_of
+
+CASES = cases_of(__file__)
 
 READER = "mcp__web_reader__webReader"
 PAGE = "https://papers.example/one"
@@ -25,9 +28,8 @@ CODE = {"error": {"code": "1214"}}
 TIME_OUT, REFUSAL = ReaderError("1234", certain=True), ReaderError("1214", certain=True)
 
 
-@pytest.mark.parametrize(
-    ("text", "failed", "expected"),
-    [
+def test_an_error_is_known_by_its_form_as_a_whole() -> None:
+    for text, failed, expected in (
         (TIMED_OUT, False, TIME_OUT),
         (f"Error: {TIMED_OUT}\n", True, TIME_OUT),
         (f"Error executing tool webReader: {TIMED_OUT}", True, TIME_OUT),
@@ -49,29 +51,13 @@ TIME_OUT, REFUSAL = ReaderError("1234", certain=True), ReaderError("1214", certa
         ('"', True, None),
         ("{" * 4_000 + "}", True, None),
         (REFUSED + " " * 10 + "x" * 9_000, True, None),
-    ],
-)  # fmt: skip
-def test_an_error_is_known_by_its_form_as_a_whole(
-    text: str, failed: bool, expected: ReaderError | None
-) -> None:
-    assert reader_error(text, failed=failed) == expected
+    ):  # fmt: skip
+        assert reader_error(text, failed=failed) == expected
 
 
-@pytest.mark.parametrize(
-    ("tool", "yes"),
-    [
-        (READER, True),
-        ("mcp__x__web_reader", True),
-        ("webReader", True),
-        ("mcp__x__WEB_READER", True),
-        ("mcp__web_reader__search", False),
-        ("mcp__x__pdf_reader", False),
-        ("Read", False),
-        ("", False),
-    ],
-)
-def test_a_web_reader_is_known_by_its_own_name(tool: str, yes: bool) -> None:
-    assert is_web_reader(tool) is yes
+def test_a_web_reader_is_known_by_its_own_name() -> None:
+    for tool, yes in CASES["a_web_reader_is_known_by_its_own_name"]:
+        assert is_web_reader(tool) is yes
 
 
 @pytest.fixture
@@ -97,9 +83,7 @@ def answered(text: str, *, error: str | None = None) -> AfterTool:
     return AfterTool(tool_use_id="t", name=READER, input={"url": PAGE}, observation=observation)
 
 
-async def test_a_page_is_tried_again_twice_and_then_left(
-    pipelines: Pipelines, caplog: pytest.LogCaptureFixture
-) -> None:
+async def test_a_page_is_tried_again_twice(pipelines: Pipelines, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.WARNING)
     shown_text = []
     for _ in range(MOST_RETRIES + 2):
@@ -115,9 +99,7 @@ async def test_a_page_is_tried_again_twice_and_then_left(
     assert "gave up after 3 attempts" in caplog.text
 
 
-async def test_an_error_in_a_call_that_succeeded_is_advised_on_and_a_page_is_not(
-    pipelines: Pipelines,
-) -> None:
+async def test_an_error_in_a_call_that_succeeded_is_advised_on_but_no_page(pipelines: Pipelines) -> None:
     after = await pipelines.run("tool.after_execute", answered(TIMED_OUT))
     assert "try this page once more" in (after.additional_context or "")
     for text in (json.dumps({"reader_result": {"content": TIMED_OUT}}), f"A page. {TIMED_OUT}", ""):

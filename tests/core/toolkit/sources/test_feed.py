@@ -1,32 +1,18 @@
 from __future__ import annotations
 
 import json
-
-import pytest
+from pathlib import Path
 
 from core.toolkit.sources.feed import MAX_ENTRIES, is_feed, is_json_feed, json_feed, xml_feed
 from core.toolkit.sources.web_page import Document, read_document
+from tests.core.cases import cases_of
+
+CASES = cases_of(__file__)
 
 URL = "https://chips.example/feeds/all.xml"
-RSS = """<?xml version="1.0" encoding="utf-8"?>
-<rss version="2.0" xmlns:content="http://purl.org/rss/1.0/modules/content/" xmlns:dc="http://purl.org/dc/elements/1.1/">
-<channel><title>Chip Daily</title><description>News of chips</description><link>https://chips.example/</link>
-<item><title>Memory &amp; power [update]</title><link>/story/1?a=1&amp;b=(2)</link>
-<pubDate>Wed, 11 Mar 2026 10:00:00 GMT</pubDate>
-<description>&lt;p&gt;The &lt;b&gt;new&lt;/b&gt; part, with &lt;a href="/x"&gt;a link&lt;/a&gt;.&lt;/p&gt;</description>
-</item>
-<item><title><![CDATA[Second <i>story</i>]]></title><guid>https://chips.example/story/2</guid>
-<dc:date>2026-03-12T08:00:00+01:00</dc:date><content:encoded><![CDATA[<p>All of it.</p>]]></content:encoded></item>
-<item><description>Only a note, without a title or an address.</description><link>javascript:alert(1)</link></item>
-</channel></rss>"""
-ATOM = """<feed xmlns="http://www.w3.org/2005/Atom" xmlns:media="http://search.yahoo.com/mrss/"><title>Clips</title>
-<entry><title>A clip</title><link rel="enclosure" href="https://chips.example/v.mp4"/>
-<link rel="alternate" href="https://chips.example/watch?v=1"/><published>2026-03-10T09:00:00Z</published>
-<media:group><media:description>What it shows.</media:description></media:group></entry>
-<entry><title type="xhtml"><div xmlns="http://www.w3.org/1999/xhtml">A <em>text</em></div></title>
-<link href="/t"/><updated>2026-03-09T09:00:00Z</updated><summary>Short.</summary></entry></feed>"""
-RDF = """<rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#" xmlns="http://purl.org/rss/1.0/">
-<channel><title>Old news</title></channel><item><title>One</title><link>https://chips.example/1</link></item></rdf:RDF>"""
+RSS, ATOM, RDF = (
+    Path(__file__).with_name(f"feed.{kind}").read_text("utf-8").strip() for kind in ("rss", "atom", "rdf")
+)
 
 
 def test_rss_is_a_list_of_entries() -> None:
@@ -53,13 +39,9 @@ def test_atom_rdf_and_json_feeds_are_lists_too() -> None:
     assert rdf is not None
     assert (rdf.title, rdf.text) == ("Old news", "- [One](https://chips.example/1)")
     source = {
-        "version": "https://jsonfeed.org/version/1.1",
-        "title": "Notes",
-        "items": [
-            {"title": "A", "url": "/a", "date_published": "2026-03-01", "content_html": "<p>Text.</p>"},
-            3,
-        ],
-    }
+        "version": "https://jsonfeed.org/version/1.1", "title": "Notes",
+        "items": [{"title": "A", "url": "/a", "date_published": "2026-03-01", "content_html": "<p>Text.</p>"}, 3],
+    }  # fmt: skip
     assert is_json_feed(json.dumps(source).encode())
     found = json_feed(json.dumps(source), URL)
     assert found is not None
@@ -81,18 +63,15 @@ def test_a_feed_is_known_by_its_first_element_whatever_its_type() -> None:
     assert not is_feed(b"<!--" * 1_000, "text/html")
 
 
-@pytest.mark.parametrize(
-    ("kind", "body", "text"),
-    [
+def test_what_only_begins_like_a_feed_is_read_by_its_own_type() -> None:
+    for kind, body, text in (
         ("text", "<rss> is the first element of a feed.", "<rss> is the first element of a feed."),
         ("html", "<feed ><p>How feeds are written.</p>", "How feeds are written."),
         ("xml", "<rss><a/></rss>", "```xml\n<rss><a/></rss>\n```"),
         ("json", '{"items": 3}', '```json\n{"items": 3}\n```'),
-    ],
-)
-def test_what_only_begins_like_a_feed_is_read_by_its_own_type(kind: str, body: str, text: str) -> None:
-    document = Document(body.encode(), "utf-8", URL, kind, may_be_feed=True)
-    assert read_document(document).article.text.strip() == text
+    ):  # fmt: skip
+        document = Document(body.encode(), "utf-8", URL, kind, may_be_feed=True)
+        assert read_document(document).article.text.strip() == text
 
 
 def test_a_long_feed_says_what_is_missing_and_a_damaged_one_keeps_its_entries() -> None:
@@ -116,31 +95,16 @@ def test_entities_that_multiply_are_left_out() -> None:
     assert xml_feed(laughing.replace("<item>", "<title>&l9;</title><item>"), URL) is None
 
 
-@pytest.mark.parametrize(
-    "hostile",
-    [
-        '<!DOCTYPE rss [<!ENTITY x "inserted">]><rss><channel><item><title>One &x;</title></item></channel></rss>',
-        '<!DOCTYPE rss [<!ENTITY x SYSTEM "file:///etc/passwd">]><rss><channel><item><title>One &x;</title></item>'
-        "</channel></rss>",
-        '<!DOCTYPE rss SYSTEM "http://127.0.0.1:1/x.dtd"><rss><channel><item><title>One &x;</title></item>'
-        "</channel></rss>",
-        '<!DOCTYPE rss [<!ENTITY % p SYSTEM "file:///etc/passwd"> %p;]><rss><channel><item><title>One</title></item>'
-        "</channel></rss>",
-        '<rss xmlns:xi="http://www.w3.org/2001/XInclude"><channel><item><title>One</title>'
-        '<xi:include href="file:///etc/passwd" parse="text"/></item></channel></rss>',
-    ],
-)
-def test_entities_are_not_resolved_and_nothing_is_loaded(hostile: str) -> None:
-    found = xml_feed(hostile, URL)
-    assert found is not None
-    assert found.text.startswith("- One")
-    assert len(found.text) < 100
-    assert "root:" not in found.text
-    assert "inserted" not in found.text
+def test_entities_are_not_resolved_and_nothing_is_loaded() -> None:
+    for hostile in CASES["entities_are_not_resolved_and_nothing_is_loaded"]:
+        found = xml_feed(hostile, URL)
+        assert found is not None
+        assert found.text.startswith("- One")
+        assert len(found.text) < 100
+        assert "root:" not in found.text
+        assert "inserted" not in found.text
 
 
-@pytest.mark.parametrize(
-    "text", ["", "<rss", "<rss/>", "<html><p>x", "\0", "<a>" * 5_000, "\ud800", "<rss>" * 400]
-)
-def test_what_is_no_feed_is_none(text: str) -> None:
-    assert xml_feed(text, URL) is None
+def test_what_is_no_feed_is_none() -> None:
+    for text in ("", "<rss", "<rss/>", "<html><p>x", "\0", "<a>" * 5_000, "\ud800", "<rss>" * 400):
+        assert xml_feed(text, URL) is None

@@ -42,10 +42,10 @@ def test_its_lines_are_paragraphs_without_divided_words() -> None:
     )
 
 
-@pytest.mark.parametrize("title", ["", "Microsoft Word - draft 3", "final_v2.indd", "1234"])
-def test_its_first_line_is_its_title_if_the_property_is_none(title: str) -> None:
-    assert article_of(parts_of(pdf_file([LINES], Title=title))).title == LINES.partition("\n")[0]
-    assert article_of(parts_of(pdf_file([LINES], CreationDate="yesterday"))).date is None
+def test_its_first_line_is_its_title_if_the_property_is_none() -> None:
+    for title in ("", "Microsoft Word - draft 3", "final_v2.indd", "1234"):
+        assert article_of(parts_of(pdf_file([LINES], Title=title))).title == LINES.partition("\n")[0]
+        assert article_of(parts_of(pdf_file([LINES], CreationDate="yesterday"))).date is None
 
 
 def test_a_long_one_says_what_is_missing() -> None:
@@ -60,23 +60,16 @@ def test_a_long_one_says_what_is_missing() -> None:
     assert len(sent) == 3
 
 
-@pytest.mark.parametrize(
-    ("data", "reason", "message"),
-    [
-        (
-            pdf_file([f"Downloaded by a library, page {n}" for n in (1, 2, 3)]),
-            "pdf_without_text",
-            "has 3 pages",
-        ),
+def test_one_without_text_is_refused_with_the_reason() -> None:
+    for data, reason, message in (
+        (pdf_file([f"Downloaded by a library, page {n}" for n in (1, 2, 3)]), "pdf_without_text", "has 3 pages"),
         (pdf_file(["", "", ""]), "pdf_without_text", "has 3 pages but hardly any text, as a scan"),
         (pdf_file(["/1/2/3 /4/5/6 /7/8/9 /10/11 " * 20]), "pdf_without_text", "has 1 page but"),
         (protected(pdf_file([LINES]), "secret"), "pdf_encrypted", "password; look for another copy"),
-    ],
-)
-def test_one_without_text_is_refused_with_the_reason(data: bytes, reason: str, message: str) -> None:
-    with pytest.raises(NotReadable, match=message) as caught:
-        article_of(parts_of(data))
-    assert (caught.value.code, caught.value.reason) == ("not_readable", reason)
+    ):  # fmt: skip
+        with pytest.raises(NotReadable, match=message) as caught:
+            article_of(parts_of(data))
+        assert (caught.value.code, caught.value.reason) == ("not_readable", reason)
 
 
 def test_a_table_of_numbers_is_a_text() -> None:

@@ -2,10 +2,11 @@ from __future__ import annotations
 
 import json
 
-import pytest
-
 from core.toolkit.sources.web_page import ReadPage, read_html
+from tests.core.cases import cases_of
 from tests.core.toolkit_site import SENTENCE, article_html
+
+CASES = cases_of(__file__)
 
 URL = "https://chips.example/story/1"
 BODY = SENTENCE * 3
@@ -34,37 +35,22 @@ def test_a_page_with_an_article_is_asked_for_nothing_else() -> None:
     assert "Another text" not in found.article.text
 
 
-ARTICLE = {
-    "@context": "https://schema.org",
-    "@graph": [
-        {"@type": "WebSite", "name": "Chip Daily", "description": "News"},
-        {
-            "@type": "NewsArticle",
-            "headline": "A headline",
-            "articleBody": BODY,
-            "datePublished": "2026-03-11T10:00:00Z",
-            "author": [{"@type": "Person", "name": "Ada Example"}, "Bo Example"],
-            "publisher": {"name": "Chip Daily"},
-        },
-    ],
-}
+ARTICLE = CASES["article"]
 
 
-@pytest.mark.parametrize("wrapped", ["{}", "<!--\n{}\n-->", "{};"])
-def test_a_text_that_only_linked_data_has_is_read(wrapped: str) -> None:
-    source = wrapped.format(json.dumps(ARTICLE))
-    found = read(page(f"<script type='application/ld+json'>{source}</script>", "<div id=root></div>"))
-    assert (found.article.text.strip(), found.obstacle) == (BODY.strip(), None)
-    assert (found.article.author, found.article.date) == ("Ada Example; Bo Example", "2026-03-11")
-    assert found.article.title in {"A headline", "Chip story"}
+def test_a_text_that_only_linked_data_has_is_read() -> None:
+    for wrapped in ("{}", "<!--\n{}\n-->", "{};"):
+        source = wrapped.format(json.dumps(ARTICLE))
+        found = read(page(f"<script type='application/ld+json'>{source}</script>", "<div id=root></div>"))
+        assert (found.article.text.strip(), found.obstacle) == (BODY.strip(), None)
+        assert (found.article.author, found.article.date) == ("Ada Example; Bo Example", "2026-03-11")
+        assert found.article.title in {"A headline", "Chip story"}
 
 
 def test_descriptions_of_linked_data_are_read() -> None:
     job = {
-        "@type": "JobPosting",
-        "title": "Engineer",
-        "description": f"<p>{BODY}</p><ul><li>One thing</li></ul>",
-    }
+        "@type": "JobPosting", "title": "Engineer", "description": f"<p>{BODY}</p><ul><li>One thing</li></ul>",
+    }  # fmt: skip
     assert f"{BODY.strip()}\n\n- One thing" in read(page(script(job))).article.text
 
 
@@ -72,15 +58,13 @@ SAID = "All of this is nonsense, as I have said here so often that I could write
 SHORT = "The maker of the part says that it doubles the bandwidth of the memory at the same power."
 
 
-@pytest.mark.parametrize(
-    "kind", ["Organization", "WebSite", ["Person"], "https://schema.org/Comment", "Review"]
-)
-def test_texts_of_the_site_and_of_readers_are_not_the_text_of_the_page(kind: object) -> None:
-    other = {"@type": kind, "author": {"name": "troll42"}, "text": SAID, "description": SAID}
-    assert read(page(script(other), "<div id=root></div>")).obstacle == "javascript"
-    with_article = [{"@type": "NewsArticle", "headline": "A headline", "description": SHORT}, other]
-    found = read(page(script({"@graph": with_article}), "<div id=root></div>")).article
-    assert (found.text, found.author) == (SHORT, None)
+def test_texts_of_the_site_and_of_readers_are_not_the_text_of_the_page() -> None:
+    for kind in ("Organization", "WebSite", ["Person"], "https://schema.org/Comment", "Review"):
+        other = {"@type": kind, "author": {"name": "troll42"}, "text": SAID, "description": SAID}
+        assert read(page(script(other), "<div id=root></div>")).obstacle == "javascript"
+        with_article = [{"@type": "NewsArticle", "headline": "A headline", "description": SHORT}, other]
+        found = read(page(script({"@graph": with_article}), "<div id=root></div>")).article
+        assert (found.text, found.author) == (SHORT, None)
 
 
 def test_the_text_that_a_page_shows_is_kept() -> None:
@@ -111,40 +95,20 @@ def test_parts_of_the_site_are_known_by_whole_words_of_their_names() -> None:
         assert read(html).article.text == BODY.strip()
 
 
-STATE = {
-    "props": {
-        "pageProps": {
-            "messages": {"cookie": "We use cookies to make this site as good as it can be for all of you."},
-            "post": {
-                "title": "A title of the state",
-                "date": "2026-03-11",
-                "author": {"name": "Ada"},
-                "body": BODY,
-            },
-            "related": [
-                {"body": "Another article that is not this one and should not be read as a part of it."}
-            ],
-        }
-    }
-}
+STATE = CASES["state"]
 
 
-@pytest.mark.parametrize(
-    "head",
-    [
+def test_a_text_that_only_the_state_of_scripts_has_is_read() -> None:
+    for head in (
         script(STATE, "application/json", id="__NEXT_DATA__"),
         script(STATE, "application/json") + '<script src="https://www.google.com/recaptcha/api.js"></script>',
         f"<script>window.__INITIAL_STATE__ = {json.dumps(STATE)}; start()</script>",
-    ],
-)
-def test_a_text_that_only_the_state_of_scripts_has_is_read(head: str) -> None:
-    found = read(page(head, "<div id=__next></div><script>start()</script>"))
-    assert (found.article.text, found.article.author, found.article.date) == (
-        BODY.strip(),
-        "Ada",
-        "2026-03-11",
-    )
-    assert found.obstacle is None
+    ):  # fmt: skip
+        found = read(page(head, "<div id=__next></div><script>start()</script>"))
+        assert (found.article.text, found.article.author, found.article.date) == (
+            BODY.strip(), "Ada", "2026-03-11",
+        )  # fmt: skip
+        assert found.obstacle is None
 
 
 def test_the_state_of_scripts_is_not_the_text_of_a_short_page() -> None:
@@ -155,57 +119,47 @@ def test_the_state_of_scripts_is_not_the_text_of_a_short_page() -> None:
 
 
 def test_the_pieces_of_a_rich_text_are_joined() -> None:
-    block = {
-        "type": "paragraph",
-        "content": [
-            {"type": "text", "text": "The maker said that "},
-            {"type": "link", "attrs": {"href": "/x"}, "content": [{"type": "text", "text": "the part"}]},
-            {"type": "text", "text": " doubles its memory bandwidth at the same power."},
-        ],
-    }
+    block = CASES["the_pieces_of_a_rich_text_are_joined.block"]
     state = {
-        "page": {
-            "content": {"type": "doc", "content": [block] * 2 + [{**block, "content": block["content"][2:]}]}
-        }
-    }
+        "page": {"content": {"type": "doc", "content": [block] * 2 + [{**block, "content": block["content"][2:]}]}}
+    }  # fmt: skip
     text = read(page(script({**state, "n": [block]}, "application/json"))).article.text
     assert text.count("The maker said that the part doubles its memory bandwidth at the same power.") == 1
 
 
 def test_sentences_of_a_flat_state_are_read_in_their_order() -> None:
     flat = [
-        "chip-daily",
-        {"title": 2},
-        f"First: {BODY}",
-        "/assets/app.css",
-        "function(){return 1}",
-        f"Second: {BODY}",
-    ]
+        "chip-daily", {"title": 2}, f"First: {BODY}", "/assets/app.css", "function(){return 1}", f"Second: {BODY}",
+    ]  # fmt: skip
     text = read(page(script(flat, "application/json", id="__NUXT_DATA__"))).article.text
     assert text == f"First: {BODY}".strip() + "\n\n" + f"Second: {BODY}".strip()
 
 
-@pytest.mark.parametrize(
-    "source",
-    ["", "{", "[" * 100_000, '{"a":' * 5_000 + "1", "null", '"text"', '{"articleBody": 3}', "NaN"],
-)
-def test_data_that_is_none_is_skipped(source: str) -> None:
-    found = read(
-        page(f'<script type="application/ld+json">{source}</script><script type="application/json">{source}')
-    )
-    assert found.obstacle == "javascript"
+def test_data_that_is_none_is_skipped() -> None:
+    for source in (
+        "",
+        "{",
+        "[" * 100_000,
+        '{"a":' * 5_000 + "1",
+        "null",
+        '"text"',
+        '{"articleBody": 3}',
+        "NaN",
+    ):
+        found = read(
+            page(
+                f'<script type="application/ld+json">{source}</script><script type="application/json">{source}'
+            )
+        )
+        assert found.obstacle == "javascript"
 
 
 CAPTCHA = '<script src="https://www.google.com/recaptcha/api.js"></script>'
 
 
-@pytest.mark.parametrize(
-    ("html", "reason"),
-    [
-        (
-            page(title="Just a moment...", body="<p>Checking.</p><script>window._cf_chl_opt={}</script>"),
-            "bot_check",
-        ),
+def test_a_page_without_its_text_has_a_reason() -> None:
+    for html, reason in (
+        *CASES["a_page_without_its_text_has_a_reason"],
         (
             page(
                 title="Just a moment...",
@@ -214,91 +168,32 @@ CAPTCHA = '<script src="https://www.google.com/recaptcha/api.js"></script>'
             ),
             "bot_check",
         ),
-        (page(body="<div id=px-captcha></div>"), "bot_check"),
-        (page(CAPTCHA, "<p>Our systems have detected unusual traffic from your network.</p>"), "bot_check"),
-        (page(CAPTCHA, "<div id=root></div>"), "javascript"),
-        (
-            page(title="Attention Required! | Cloudflare", body="<p>Sorry, you have been blocked</p>"),
-            "bot_check",
-        ),
-        (
-            page(title="Before you continue to Chips", body="<form><button>Accept all</button></form>"),
-            "consent",
-        ),
-        (page(body="<p>We and our partners use cookies.</p><button>Accept all</button>"), "consent"),
-        (page(title="Log in | Chips", body="<form>Name <input> <input type=PassWord></form>"), "login"),
-        (page(body="<p>Sign in to read on</p><input type=password>"), "login"),
-        (page(script({"isAccessibleForFree": False}), "<p>Subscribe to read this article.</p>"), "paywall"),
-        (page(body="<noscript>Please enable JavaScript</noscript><div id=app></div>"), "javascript"),
-        (page(body="<div id=root></div><script src=/app.js></script>"), "javascript"),
-        (page(body="<p>You need to enable JavaScript to run this app.</p>"), "javascript"),
-        (page(), "empty"),
-        ("", "empty"),
-    ],
-)
-def test_a_page_without_its_text_has_a_reason(html: str, reason: str) -> None:
-    assert read(html).obstacle == reason
+    ):  # fmt: skip
+        assert read(html).obstacle == reason
 
 
-@pytest.mark.parametrize(
-    "html",
-    [
+def test_a_page_with_a_text_is_read_whatever_it_mentions() -> None:
+    for html in (
         page(body="<p>Closed on Mondays. Otherwise open from nine to five.</p>"),
-        page(
-            body=f"<p>{SENTENCE * 2}</p><p>Log in</p><input type=password><p>We use cookies. Accept all</p>"
-            "<p>The map needs JavaScript.</p>"
-        ),
+        page(body=f"<p>{SENTENCE * 2}</p><p>Log in</p><input type=password><p>We use cookies. Accept all</p>"
+         "<p>The map needs JavaScript.</p>"),
         page(CAPTCHA, "<p>Human resources: call us.</p><p>This site is protected by reCAPTCHA.</p>"),
         page(body="<p>Sign in for more.</p><p>The library opens at nine.</p>"),
         page(title="Access denied: a history", body=f"<article><p>{BODY * 6}</p></article>"),
-        page(
-            title="Just a moment",
-            body=f"<article><p>{BODY * 6}</p></article>"
-            "<script src=/cdn-cgi/challenge-platform/scripts/jsd/main.js></script>",
-        ),
+        page(title="Just a moment", body=f"<article><p>{BODY * 6}</p></article>"
+         "<script src=/cdn-cgi/challenge-platform/scripts/jsd/main.js></script>"),
         page(body=f"<article><h1>How to enable JavaScript</h1><p>{BODY * 3}</p></article>"),
-        page(
-            script({"isAccessibleForFree": False}),
-            f"<article><p>{BODY}</p><p>Subscribe to read on.</p></article>",
-        ),
-    ],
-)
-def test_a_page_with_a_text_is_read_whatever_it_mentions(html: str) -> None:
-    found = read(html)
-    assert found.obstacle is None
-    assert found.article.text.strip()
+        page(script({"isAccessibleForFree": False}),
+         f"<article><p>{BODY}</p><p>Subscribe to read on.</p></article>"),
+    ):  # fmt: skip
+        found = read(html)
+        assert found.obstacle is None
+        assert found.article.text.strip()
 
 
-@pytest.mark.parametrize(
-    ("head", "body", "version"),
-    [
-        ('<link rel="amphtml" href="/amp/1">', "", "https://chips.example/amp/1"),
-        ('<base href="/deep/"><link rel=amphtml href="amp">', "", "https://chips.example/deep/amp"),
-        (
-            '<link rel="alternate" media="only print" href="?print=1">',
-            "",
-            "https://chips.example/story/1?print=1",
-        ),
-        ('<meta http-equiv="Refresh" content="0; URL=\'https://b.example/x\'">', "", "https://b.example/x"),
-        ('<meta http-equiv=refresh content="3;/next">', "<p>Moved</p>", "https://chips.example/next"),
-        ("", "<iframe src=/frame></iframe>", "https://chips.example/frame"),
-        ("", "<p>A short text</p><iframe src=/frame></iframe>", None),
-        ("", "<iframe src=/a></iframe><iframe src=/b></iframe>", None),
-        (
-            "",
-            "<iframe src=/a></iframe><noscript><iframe src=/b></iframe></noscript>",
-            "https://chips.example/a",
-        ),
-        ("", "<noscript><iframe src=/a></iframe></noscript>", None),
-        ('<link rel="amphtml" href="javascript:x">', "", None),
-        ('<link rel="amphtml" href="http://[::1">', "", None),
-        ('<link rel="amphtml" href="#amp"><link rel=alternate hreflang=de href=/de>', "", None),
-        ('<meta http-equiv="refresh" content="300">', "", None),
-        ('<link rel="amphtml" href="/amp">', "<p>Sign in</p><input type=password>", None),
-    ],
-)
-def test_another_version_is_found(head: str, body: str, version: str | None) -> None:
-    assert read(page(head, body)).version == version
+def test_another_version_is_found() -> None:
+    for head, body, version in CASES["another_version_is_found"]:
+        assert read(page(head, body)).version == version
 
 
 def test_frames_lead_to_the_last_one() -> None:
