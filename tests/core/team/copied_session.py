@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
-import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -21,15 +19,6 @@ from core.team.replica import SessionReplica
 from tests.postgres_server import Database
 
 NOW = datetime(2026, 11, 20, 10, 11, 12, tzinfo=UTC)
-
-
-async def until(condition: Callable[[], Any], within: float = 20.0) -> Any:
-    """Wait until a condition holds; returns its value."""
-    end = time.monotonic() + within
-    while not (value := await asyncio.to_thread(condition)):
-        assert time.monotonic() < end, "it did not happen"
-        await asyncio.sleep(0.01)
-    return value
 
 
 class CopiedSession:
@@ -105,7 +94,7 @@ async def copied_session(
         yield session
     finally:
         session.journal.close()
-        await session.replica.drain(5.0)
+        await session.replica.drain(60.0)
         workspace.close()
 
 

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import asyncio
 import fcntl
 import re
 import sqlite3
@@ -39,6 +38,7 @@ from core.version import VERSION
 from tests.core.team.fleet_rows import add_job, add_session, ask, change, watched
 from tests.postgres_server import Cluster, Database
 from tests.tcp_proxy import TcpProxy
+from tests.waiting import until
 
 NAME = "session_20261121_140200"
 
@@ -135,21 +135,27 @@ def test_a_long_journal_is_read_from_its_end(tmp_path: Path) -> None:
     assert (activity.state, activity.text) == ("needs_you", "asks a question")
 
 
-async def test_sessions_of_this_machine_are_followed(tmp_path: Path) -> None:
+async def test_sessions_of_this_machine_are_followed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    source, looked = make_source(tmp_path), list[bool]()
+    look = source.local.refresh_running
+    monkeypatch.setattr(source.local, "refresh_running", lambda: looked.append(changed := look()) or changed)
+    monkeypatch.setattr("core.team.fleet.source.RUNNING_SECONDS", 0.05)
     lay(tmp_path, "session_20261121_130000", SessionFinished(reason="quit", duration_ms=9_000, cost_usd=0.5))
     folder = lay(tmp_path)
     with locked(folder):
-        async with watched(make_source(tmp_path)) as seen:
+        async with watched(source) as seen:
             assert seen.states() == {NAME: "running", "session_20261121_130000": "done"}
             assert seen.row(f"here:{NAME}").title == "Compare bicycles"
             assert seen.fleet.cost_usd == 0.5
             write(folder, [PermissionAsked(request_id="r1", tool_name="Bash", input={})])
-            assert await seen.until(lambda: seen.row(f"here:{NAME}").state == "needs_you") < 5
+            await until(lambda: seen.row(f"here:{NAME}").state == "needs_you")
             lay(tmp_path, "session_20261121_150000", SessionFinished(reason="quit"))
-            await seen.until(lambda: len(seen.ids) == 3)
-            shown = seen.shown
-            await asyncio.sleep(0.4)
-            assert seen.shown == shown, "what has not changed is not shown again"
+            await until(lambda: len(seen.ids) == 3)
+            # What has not changed is not shown again.
+            shown, looks = seen.shown, len(looked)
+            write(folder, [PermissionAsked(request_id="r1", tool_name="Bash", input={})])
+            await until(lambda: len(looked) > looks + 3)
+            assert seen.shown == shown
     crashed = await make_source(tmp_path).read()
     assert {row.name: row.state for row in crashed.rows}[NAME] == "crashed"
 
@@ -191,18 +197,18 @@ async def test_a_question_is_seen_at_once_and_gone_when_it_is_answered(
     monkeypatch.setattr(fleet_database, "POLL_SECONDS", 60.0)
     add_session(team_database, "a", title="First")
     async with watched(make_source(tmp_path, team_database)) as seen:
-        await seen.until(lambda: "team:a" in seen.ids)
+        await until(lambda: "team:a" in seen.ids)
         ask(team_database, "a")
-        await seen.until(lambda: seen.row("team:a").state == "needs_you")
+        await until(lambda: seen.row("team:a").state == "needs_you")
         assert seen.row("team:a").activity == "asks to run Bash  rm -r /tmp/x"
         # One that was asked by a worker that is gone does not count.
         team_database.execute("UPDATE session SET attempt = 2 WHERE id = 'a'")
         change(team_database, "a", activity="goes on")
-        await seen.until(lambda: seen.row("team:a").state == "running")
+        await until(lambda: seen.row("team:a").state == "running")
         assert seen.row("team:a").activity == "goes on"
         team_database.execute("UPDATE job SET state = 'done' WHERE session = 'a'")
         team_database.execute("SELECT pg_notify('ua_tui', 'job j-a')")
-        await seen.until(lambda: seen.row("team:a").state == "done")
+        await until(lambda: seen.row("team:a").state == "done")
 
 
 async def test_what_nobody_announced_is_found_all_the_same(
@@ -212,13 +218,13 @@ async def test_what_nobody_announced_is_found_all_the_same(
     monkeypatch.setattr(fleet_database, "COUNT_SECONDS", 0.05)
     async with watched(make_source(tmp_path, team_database)) as seen:
         add_job(team_database, "w1")
-        await seen.until(lambda: seen.ids == ["job:w1"])
+        await until(lambda: seen.ids == ["job:w1"])
         add_session(team_database, "a", title="First")
-        await seen.until(lambda: "team:a" in seen.ids)
+        await until(lambda: "team:a" in seen.ids)
         change(team_database, "a", announced=False, title="Renamed")
-        await seen.until(lambda: seen.row("team:a").title == "Renamed")
+        await until(lambda: seen.row("team:a").title == "Renamed")
         team_database.execute("DELETE FROM job WHERE id = 'w1'")
-        await seen.until(lambda: seen.ids == ["team:a"])
+        await until(lambda: seen.ids == ["team:a"])
 
 
 async def test_a_worker_that_is_not_heard_of_is_lost(tmp_path: Path, team_database: Database) -> None:
@@ -244,21 +250,17 @@ async def test_a_session_becomes_lost_while_nothing_happens(
     tmp_path: Path, team_database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(fleet_database, "POLL_SECONDS", 0.1)
-    monkeypatch.setattr(fleet_database, "ALIVE_SECONDS", 1.0)
-    add_session(team_database, "a", activity="writes")
-    add_session(team_database, "b")
+    for name in "ab":
+        add_session(team_database, name, activity="writes")
+    team_database.execute("UPDATE session SET seen_at = now() - interval '28 s'")
     team_database.execute("INSERT INTO worker (id, name, version, parallel) VALUES (7, 'w', '1', 1)")
     team_database.execute("UPDATE job SET queue_worker = 7 WHERE session = 'b'")
     async with watched(make_source(tmp_path, team_database)) as seen:
-        for _ in range(15):
-            # What its session does is not written, but its worker lives.
-            team_database.execute("UPDATE worker SET seen_at = now()")
-            await asyncio.sleep(0.1)
-            if seen.row("team:a").state == "lost":
-                break
+        await until(lambda: seen.row("team:a").state == "lost")
+        # What its session does is not written, but its worker lives.
         assert (seen.row("team:a").state, seen.row("team:b").state) == ("lost", "running")
         change(team_database, "a", activity="reads")
-        await seen.until(lambda: seen.row("team:a").state == "running")
+        await until(lambda: seen.row("team:a").state == "running")
 
 
 async def test_a_session_of_this_machine_and_of_the_team_is_listed_once(
@@ -288,16 +290,16 @@ async def test_rows_stay_while_the_database_is_away_and_are_read_again_after_tha
             ways: tuple[Callable[[], None], ...] = (partial(proxy.cut, refuse=True), proxy.pause)
             for round_, lose in enumerate(ways):
                 title = f"Again {round_}"
-                await seen.until(lambda: "team:a" in seen.ids and not seen.fleet.notice)
+                await until(lambda: "team:a" in seen.ids and not seen.fleet.notice)
                 lose()
-                await seen.until(lambda: seen.fleet.notice)
+                await until(lambda: seen.fleet.notice)
                 assert seen.fleet.notice.startswith("The team's database cannot be reached since ")
                 assert "the team's database" not in seen.fleet.notice
                 assert seen.row("team:a").title
                 change(team_database, "a", title=title)
                 proxy.resume()
-                await seen.until(lambda: title in [row.title for row in seen.fleet.rows])  # noqa: B023
-                await seen.until(lambda: not seen.fleet.notice)
+                await until(lambda: title in [row.title for row in seen.fleet.rows])  # noqa: B023
+                await until(lambda: not seen.fleet.notice)
 
 
 async def test_a_database_without_tables_says_what_to_do(tmp_path: Path, cluster: Cluster) -> None:
@@ -307,7 +309,7 @@ async def test_a_database_without_tables_says_what_to_do(tmp_path: Path, cluster
         with pytest.raises(TeamError, match="team migrate"):
             await source.read()
         async with watched(source) as seen:
-            await seen.until(lambda: "ua-tui team migrate" in seen.fleet.notice)
+            await until(lambda: "ua-tui team migrate" in seen.fleet.notice)
             assert "cannot be reached" not in seen.fleet.notice
     finally:
         cluster.drop(database)

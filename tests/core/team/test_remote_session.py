@@ -27,7 +27,7 @@ from core.team.local_mailbox import SqliteMailbox
 from core.team.records import Answer, Answered, Command, SessionId
 from tests.core.team.stores import SESSION, add_local_session
 from tests.core.team.test_fleet import lay, write
-from tests.tui.files_host import until
+from tests.waiting import PATIENCE, until
 
 ASKED = PermissionAsked(request_id="r1", tool_name="Bash", input={"command": "ls"})
 
@@ -107,7 +107,7 @@ async def test_an_answer_reaches_the_session(followed: Followed) -> None:
     assert asked.input == {"command": "ls"}
     async with worker(followed.mailbox) as received:
         assert followed.session.answer_permission("r1", allow=True, scope="session", patterns=["ls *"])
-        answer = await asyncio.wait_for(received.get(), 10)
+        answer = await asyncio.wait_for(received.get(), PATIENCE)
     assert answer == Answer(request="r1", allow=True, scope="session", patterns=("ls *",))
     await followed.read(PermissionAnswered(request_id="r1", tool_name="Bash", decision="allow"))
     await followed.settled()
@@ -213,11 +213,11 @@ async def test_queries_and_commands_reach_the_session(followed: Followed) -> Non
         assert await followed.session.steer("Shorter, please") is False
         assert followed.session.queued == ("And then?", "Shorter, please")
         await followed.settled()
-        sent = [await asyncio.wait_for(received.get(), 10) for _ in range(2)]
+        sent = [await asyncio.wait_for(received.get(), PATIENCE) for _ in range(2)]
         assert Command(kind="submit", body="And then?") in sent
         await followed.session.interrupt()
         assert followed.session.state == "stopping"
-        assert await asyncio.wait_for(received.get(), 10) == Command(kind="interrupt")
+        assert await asyncio.wait_for(received.get(), PATIENCE) == Command(kind="interrupt")
     await followed.read(QuerySteered(query_id="q1", text="Shorter, please"))
     await followed.read(QueryFinished(query_id="q1", status="interrupted"))
     await followed.session.interrupt()
@@ -250,9 +250,9 @@ async def test_new_events_are_given_until_the_session_ends(followed: Followed) -
 
     task = asyncio.create_task(follow())
     write(followed.folder, [QueryFinished(query_id="q1", status="success")])
-    await until(lambda: seen, 10)
+    await until(lambda: seen)
     followed.runs = False
-    await asyncio.wait_for(task, 10)
+    await asyncio.wait_for(task, PATIENCE)
     assert [type(event) for events in seen for event in events] == [QueryFinished]
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import os
-import time
 from pathlib import Path
 
 import psycopg
@@ -22,9 +21,10 @@ from core.storage.workspace import Workspace
 from core.team.records import SessionId
 from core.team.replication import pulling
 from core.team.restore import SessionMirror, restore_session
-from tests.core.team.copied_session import CopiedSession, copied_session, until
+from tests.core.team.copied_session import CopiedSession, copied_session
 from tests.postgres_server import Cluster, Database
 from tests.tcp_proxy import TcpProxy
+from tests.waiting import PATIENCE, until_in_thread
 
 TRANSCRIPT = ".conversation/conversation-1.jsonl"
 
@@ -39,7 +39,7 @@ async def fill(session: CopiedSession) -> None:
     )
     session.save("work_products/report.md", b"# Report\0")
     session.save("work_products/media/a/b.txt", b"")
-    assert await session.replica.flush(20)
+    assert await session.replica.flush(PATIENCE)
 
 
 def files_of(folder: Path) -> dict[str, bytes]:
@@ -78,7 +78,7 @@ async def test_a_restored_session_continues_as_the_same_one(tmp_path: Path, team
         later.publish(QueryReceived(query_id="q2", text="And now?"))
         later.append_entry(b'{"type":"user","uuid":"u2"}')
         later.append_entry(b'{"type":"mode"}')
-        assert await later.replica.flush(20)
+        assert await later.replica.flush(PATIENCE)
     third = await restore_session(Address.parse(team_database.url), "s1", tmp_path / "c")
     assert files_of(third) == files_of(restored)
 
@@ -211,13 +211,13 @@ async def test_what_a_worker_copies_belongs_to_whoever_gave_the_job(
 async def test_a_large_file_is_restored_from_its_place(tmp_path: Path, team_database: Database) -> None:
     place = str(tmp_path / "large")
     async with copied_session(tmp_path / "a", team_database, place=place) as session:
-        written = session.workspace.root.write_chunks("downloads/large.bin", [os.urandom(1 << 20)] * 100)
+        written = session.workspace.root.write_chunks("downloads/large.bin", [os.urandom(1 << 20)] * 6)
         session.publish(
             ArtifactSaved(
                 path="downloads/large.bin", kind="x", size=written.size, sha256=written.sha256, observer="x"
             )
         )
-        assert await session.replica.flush(60)
+        assert await session.replica.flush(PATIENCE)
     address = Address.parse(team_database.url)
     restored = await restore_session(address, "s1", tmp_path / "b", artifacts=place)
     with (restored / "downloads/large.bin").open("rb") as file:
@@ -234,8 +234,10 @@ async def test_a_large_file_is_restored_from_its_place(tmp_path: Path, team_data
 
 
 async def test_a_mirror_follows_a_session_and_notices_its_end(
-    tmp_path: Path, team_database: Database
+    tmp_path: Path, team_database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    # Nothing is found by looking regularly.
+    monkeypatch.setattr("core.team.restore._POLL_S", 3600.0)
     async with copied_session(tmp_path / "a", team_database) as session:
         await fill(session)
         mirror = SessionMirror(Address.parse(team_database.url), "s1", tmp_path / "mirror")
@@ -243,26 +245,22 @@ async def test_a_mirror_follows_a_session_and_notices_its_end(
         journal = folder / "journal.jsonl"
         assert journal.read_text().splitlines() == session.journal_lines
         assert runs_elsewhere(folder)
-        delays = []
-        for number in range(5):
-            await asyncio.sleep(0.15)
-            begun = time.monotonic()
+        for number in range(3):
             session.publish(QueryReceived(query_id=f"m{number}", text="go"))
-            await until(lambda: journal.read_text().splitlines() == session.journal_lines)
-            delays.append(time.monotonic() - begun)
-        assert min(delays) < 0.3
+            await until_in_thread(lambda: journal.read_text().splitlines() == session.journal_lines)
         session.save("downloads/later.txt", b"later")
-        await until((folder / "downloads/later.txt").exists)
+        await until_in_thread((folder / "downloads/later.txt").exists)
         session.save("downloads/later.txt", b"changed")
-        await until(lambda: (folder / "downloads/later.txt").read_bytes() == b"changed")
+        await until_in_thread(lambda: (folder / "downloads/later.txt").read_bytes() == b"changed")
         assert not mirror.ends.done()
         session.publish(SessionFinished(reason="finished"))
-        await asyncio.wait_for(asyncio.shield(mirror.ends), 10)
-        await until(lambda: journal.read_text().splitlines() == session.journal_lines)
+        await asyncio.wait_for(asyncio.shield(mirror.ends), PATIENCE)
+        await until_in_thread(lambda: journal.read_text().splitlines() == session.journal_lines)
         assert not runs_elsewhere(folder)
         # Somebody resumes it.
         team_database.execute("UPDATE session SET state = 'running', attempt = 2")
-        await until(lambda: runs_elsewhere(folder))
+        team_database.execute("SELECT pg_notify('ua_tui', 'session s1')")
+        await until_in_thread(lambda: runs_elsewhere(folder))
         await mirror.close()
         assert not runs_elsewhere(folder)
     # The folder is continued when the session is followed again.
@@ -283,10 +281,10 @@ async def test_a_mirror_connects_again(
             folder = await mirror.start()
             proxy.cut(refuse=True)
             session.publish(QueryReceived(query_id="q7", text="go"))
-            await until(lambda: mirror.problem)
+            await until_in_thread(lambda: mirror.problem)
             proxy.resume()
-            await until(lambda: '"q7"' in (folder / "journal.jsonl").read_text())
-            await until(lambda: not mirror.problem)
+            await until_in_thread(lambda: '"q7"' in (folder / "journal.jsonl").read_text())
+            await until_in_thread(lambda: not mirror.problem)
             await mirror.close()
 
 
