@@ -158,6 +158,8 @@ class SessionReplica:
         _, waiting = await asyncio.wait(self._tasks, timeout=timeout) if self._tasks else (set(), set())
         for connection in list(self._connections):
             shut_down(connection)
+        # In Python 3.11 `wait_for` loses a cancellation that comes when what it waits for is there.
+        self._stop()
         for task in waiting:
             task.cancel()
         await asyncio.gather(*waiting, return_exceptions=True)
