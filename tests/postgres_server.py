@@ -12,7 +12,6 @@ import pwd
 import shutil
 import socket
 import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -330,13 +329,3 @@ def _locked(path: Path) -> Iterator[None]:
     with path.open("a") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         yield
-
-
-if __name__ == "__main__":
-    # By hand: a cluster until Enter is pressed.
-    started = time.monotonic()
-    made = Cluster.create(short_folder())
-    sys.stdout.write(f"{made.make_team_database().url}\n{time.monotonic() - started:.1f} s; Enter ends it\n")
-    sys.stdout.flush()
-    sys.stdin.readline()
-    made.remove()

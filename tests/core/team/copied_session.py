@@ -8,6 +8,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+# The agent has loaded it before there is anything to copy; it takes long beside other load.
+import claude_agent_sdk  # noqa: F401
+
 from core.bus import Bus
 from core.events.types import ArtifactSaved, Event, SessionStarted
 from core.postgres.address import Address

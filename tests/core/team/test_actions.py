@@ -51,7 +51,6 @@ async def test_an_action_of_an_earlier_attempt_never_begins_again(store: Store) 
     # Within one attempt equal actions may run.
     assert await first.begin(SEND, "t3", never) == []
     await first.finish("t3", ok=False, result="refused")
-
     second = store.open(store.taken_over(SESSION))
     (sent,) = await second.begin(SEND, "t4", never)
     assert (sent.tool, sent.state, sent.result) == ("mcp__mail__send", "failed", "refused")

@@ -66,7 +66,6 @@ async def test_what_a_person_submits_is_run_and_seen_by_others(
         assert (await bob.submit(batch, jobs)).known == 3
         async with working(address_of(team_database), answer):
             await until_over(team_database, batch)
-
         assert [each.answer async for each in bob.results(batch.id)] == [
             f"answer to query {number}" for number in (1, 2, 3)
         ]
@@ -97,7 +96,6 @@ async def test_private_jobs_are_seen_by_their_owner_and_by_workers(
         assert (await bob.counts(batch.id)).total == 0
         async with working(address_of(team_database), answer):
             await until_over(team_database, batch)
-
         assert (await ann.counts(batch.id)).done == 1
         assert [each async for each in bob.results(batch.id)] == []
 
@@ -114,6 +112,5 @@ async def test_a_person_retries_what_is_theirs_and_claims_nothing(
         claim = await worker.claim(jobs[0].id, "w")
         assert claim is not None
         await worker.finish(claim, Outcome(state="failed", error="broken"))
-
         assert (await bob.submit(batch, jobs, retry_failed=True)).reopened == 0
         assert (await ann.submit(batch, jobs, retry_failed=True)).reopened == 1

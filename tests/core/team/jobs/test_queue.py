@@ -121,7 +121,6 @@ async def test_every_job_of_a_batch_runs_once(team_database: Database) -> None:
         async with working(address_of(team_database), run), working(address_of(team_database), run, name="x"):
             await until_over(team_database, batch)
         results = [result async for result in store.results(batch.id)]
-
     assert sorted(ran) == sorted(job.id for job in jobs)
     assert [(each.job.number, each.answer) for each in results] == [
         (job.number, f"answer to {job.query}") for job in jobs
@@ -142,7 +141,6 @@ async def test_jobs_begin_in_the_order_of_the_file(team_database: Database) -> N
         await store.submit(batch, jobs)
         async with working(address_of(team_database), run, parallel=1):
             await until_over(team_database, batch)
-
     assert began == [job.query for job in jobs]
 
 
@@ -168,7 +166,6 @@ async def test_many_workers_claim_at_once_and_never_exceed_the_limit(team_databa
             slow.release = True
             await until_over(team_database, batch)
         counts = await store.counts(batch.id)
-
     # Each costs 0.20 of 5.20 dollars.
     assert (counts.done, counts.failed) == (26, 14)
     assert round(counts.cost_usd, 6) == 5.2
@@ -221,7 +218,6 @@ async def test_the_jobs_of_killed_workers_are_taken_over_and_none_runs_twice(
             assert sorted(team_database.execute("SELECT name FROM worker")) == [("w0",), ("w1",)]
             assert team_database.execute("SELECT count(*) FROM procrastinate_workers") == [(2,)]
         results = [result async for result in store.results(batch.id)]
-
     assert {each.state for each in results} == {"done"}
     assert Counter(job for what, job, *_ in started.lines if what == "ends") == Counter(
         job.id for job in jobs
@@ -247,7 +243,6 @@ async def test_a_stopped_worker_hands_its_jobs_back_at_once(
             await second.until_begun(2)
             second.release = True
             await until_over(team_database, batch)
-
     assert len(first.stopped) == 2
     assert {claim.session.attempt for claim in second.began} == {2}
 
@@ -308,7 +303,6 @@ async def test_a_worker_that_is_cut_off_stops_by_itself_and_changes_nothing_more
                     proxy.resume()
                     await until_over(team_database, batch)
             (result,) = [each async for each in store.results(batch.id)]
-
     assert len(cut.began) == 1
     assert (result.state, result.attempt, result.worker) == ("done", 2, "other")
 
@@ -332,7 +326,6 @@ async def test_a_worker_that_was_suspended_stops_at_once_what_another_one_has(
             started.end_jobs()
             await until_over(team_database, batch)
         (result,) = [each async for each in store.results(batch.id)]
-
     assert [(what, attempt) for what, _, attempt, *_ in started.lines] == [
         ("begins", "1"), ("begins", "2"), ("stops", "1"), ("ends", "2"),
     ]  # fmt: skip
@@ -358,7 +351,6 @@ async def test_a_job_that_was_fetched_by_a_statement_whose_answer_was_lost_is_ru
             team_database.execute("UPDATE job SET delivery = %s WHERE id = %s", row[0], waiting)
             slow.release = True
             await until_over(team_database, batch)
-
     assert len(slow.ended) == 2
 
 
@@ -382,7 +374,6 @@ async def test_jobs_that_the_queue_lost_are_queued_again_and_those_of_a_later_fo
             )
             slow.release = True
             await until_over(team_database, batch)
-
     assert len(slow.ended) == 2
     # It was not reported again when it looked for the other one.
     assert sum("later version" in line for line in lines) == 1
@@ -402,7 +393,6 @@ async def test_a_worker_ends_after_its_jobs_when_the_tables_change(team_database
         team_database.execute("INSERT INTO migration (version) VALUES (%s)", LATEST + 1)
         await until(lambda: any("ends when its jobs are over" in line for line in lines))
         slow.release = True
-
         with pytest.raises(TeamError, match="update ua-tui"):
             await asyncio.wait_for(work, PATIENCE)
         counts = await store.counts(batch.id)
@@ -428,7 +418,6 @@ async def test_a_batch_without_money_does_not_keep_others_waiting(team_database:
             slow.release = True
             await until_over(team_database, first)
         counts = await store.counts(first.id)
-
     # Each costs 0.20 of 1.00 dollar, so that the money suffices one after the other.
     assert counts.done == 3
     assert len(slow.began) == 3

@@ -123,9 +123,7 @@ async def test_the_same_batch_again_changes_nothing(desk: Desk) -> None:
     batch = batch_with(jobs, limit=10)
     first = await desk.store.submit(batch, jobs)
     await desk.run(jobs[0], done())
-
     again = await desk.store.submit(batch, jobs)
-
     assert (first.new, first.known, again.new, again.known, again.reopened) == (3, 0, 0, 3, 0)
     assert await desk.claim(jobs[0]) is None
     counts = await desk.store.counts(batch.id)
@@ -137,7 +135,6 @@ async def test_a_job_of_two_batches_runs_once_and_both_have_its_result(desk: Des
     one, two = await desk.submit(jobs), batch_with(jobs[:1])
     assert (await desk.store.submit(two, jobs[:1])).known == 1
     await desk.run(jobs[0], done())
-
     assert [each.state for each in await desk.results(two)] == ["done"]
     assert [each.state for each in await desk.results(one)] == ["done", "waiting"]
 
@@ -146,7 +143,6 @@ async def test_equal_rows_of_a_file_are_one_job_with_a_result_each(desk: Desk) -
     (job,) = jobs_of(1)
     same = [job, Job(id=job.id, query=job.query, number=7)]
     batch = batch_with(same)
-
     assert (await desk.store.submit(batch, same)).new == 1
     assert [each.job.number for each in await desk.results(batch)] == [1, 7]
     assert (await desk.store.counts(batch.id)).total == 1
@@ -155,9 +151,7 @@ async def test_equal_rows_of_a_file_are_one_job_with_a_result_each(desk: Desk) -
 async def test_a_claim_has_what_the_job_needs_and_nobody_else_gets_it(desk: Desk) -> None:
     (job,) = jobs_of(1, limit=2)
     await desk.submit([job], limit=10)
-
     claim = await desk.begin(job)
-
     assert (claim.job.query, dict(claim.job.settings)) == (job.query, {"max_cost_usd": 2})
     assert (claim.session.attempt, claim.session.job, claim.limit_usd) == (1, job.id, 2)
     assert claim.folder is None
@@ -170,9 +164,7 @@ async def test_a_lost_worker_is_replaced_and_what_it_still_writes_is_refused(des
     stale = await desk.begin(job)
     assert await desk.store.note(stale, "needs_you", 0.3, "folder")
     await desk.lose()
-
     claim = await desk.claim_elsewhere(job)
-
     assert claim is not None
     assert (claim.session.id, claim.session.attempt, claim.limit_usd) == (stale.session.id, 2, 1)
     assert not await desk.store.note(stale, "running", 0.9)
@@ -188,9 +180,7 @@ async def test_a_job_that_is_handed_back_is_resumed_at_once(desk: Desk) -> None:
     batch = await desk.submit([job], limit=10)
     first = await desk.begin(job)
     await desk.store.note(first, "running", 0.25, "folder")
-
     assert await desk.store.release(first)
-
     assert (await desk.store.counts(batch.id)).waiting == 1
     claim = await desk.claim_elsewhere(job)
     assert claim is not None
@@ -201,7 +191,6 @@ async def test_a_failed_job_runs_again_only_if_that_is_asked_for(desk: Desk) -> 
     jobs = jobs_of(2, limit=1)
     batch = await desk.submit(jobs, limit=10)
     claim = await desk.run(jobs[0], FAILED)
-
     assert (await desk.store.submit(batch, jobs)).reopened == 0
     assert await desk.claim(jobs[0]) is None
     assert (await desk.store.submit(batch, jobs, retry_failed=True)).reopened == 1
@@ -217,7 +206,6 @@ async def test_the_limit_of_a_batch_is_reserved_by_what_runs(
     await desk.submit(jobs, limit=2.6)
     one, _two, three = [await desk.begin(job) for job in jobs[:3]]
     assert three.limit_usd == pytest.approx(0.6)
-
     refused, ended = asyncio.Event(), asyncio.Event()
 
     async def pause(_seconds: float) -> None:
@@ -237,13 +225,11 @@ async def test_a_job_fails_when_the_limit_is_used_up_and_runs_with_a_higher_one(
     jobs = jobs_of(2, limit=1)
     batch = await desk.submit(jobs, limit=1)
     await desk.run(jobs[0], done(1.02))
-
     assert await desk.claim(jobs[1]) is None
     *_, result = await desk.results(batch)
     assert (result.state, result.error) == ("failed", "the spending limit of the batch ($1.00) is reached")
     # Nothing is left, so nothing waits again.
     assert (await desk.store.submit(batch, jobs, retry_failed=True)).reopened == 0
-
     assert (await desk.store.submit(batch_with(jobs, limit=1.5), jobs)).reopened == 1
     assert (await desk.begin(jobs[1])).limit_usd == pytest.approx(0.48)
 
@@ -253,7 +239,6 @@ async def test_another_batch_with_money_takes_a_job_that_failed_at_the_limit(des
     await desk.submit(jobs, limit=1)
     await desk.run(jobs[0], done(1))
     assert await desk.claim(jobs[1]) is None
-
     other = batch_with(jobs[1:], limit=1)
     assert (await desk.store.submit(other, jobs[1:])).reopened == 1
     assert (await desk.begin(jobs[1])).limit_usd == 1
@@ -263,10 +248,8 @@ async def test_what_a_job_has_cost_counts_in_one_batch(desk: Desk) -> None:
     one, two, three = jobs_of(3, limit=1)
     await desk.submit([one, two], limit=0.7)
     await desk.run(one, Outcome(state="failed", error="too dear", cost_usd=0.7))
-
     other = batch_with([one, three], limit=1.5)
     assert (await desk.store.submit(other, [one, three])).reopened == 1
-
     assert (await desk.run(one, done(0.9))).limit_usd == 1
     assert (await desk.begin(three)).limit_usd == pytest.approx(0.6)
     assert (await desk.begin(two)).limit_usd == pytest.approx(0.7)
@@ -278,7 +261,6 @@ async def test_what_a_lost_worker_has_spent_counts(desk: Desk) -> None:
     claim = await desk.begin(jobs[0])
     await desk.store.note(claim, "running", 0.75)
     await desk.store.release(claim)
-
     assert (await desk.begin(jobs[1])).limit_usd == pytest.approx(0.75)
 
 
@@ -291,9 +273,7 @@ async def test_a_job_that_failed_by_the_rest_of_the_batch_runs_again_with_more(
     spent = Outcome(state="failed", error="the session has reached its spending limit", cost_usd=0.72)
     assert (await desk.run(job, spent)).limit_usd == pytest.approx(0.7)
     assert (await desk.store.submit(batch_with([job], limit=0.7), [job])).reopened == 0
-
     assert (await desk.store.submit(batch_with([job], limit=1.5), [job])).reopened == 1
-
     again = await desk.run(job, Outcome(state="failed", error="broken", cost_usd=0.9))
     assert again.limit_usd == pytest.approx(limit or 1.5)
     # Its own limit is no reason to run it again.
@@ -303,7 +283,6 @@ async def test_a_job_that_failed_by_the_rest_of_the_batch_runs_again_with_more(
 async def test_text_that_no_database_likes_is_stored(desk: Desk) -> None:
     (job,) = jobs_of(1)
     batch = await desk.submit([job])
-
     await desk.run(job, Outcome(state="done", answer="a\0b\ud800 \U0001f600"))
     (result,) = await desk.results(batch)
     assert result.answer.endswith("\U0001f600")
@@ -312,7 +291,6 @@ async def test_text_that_no_database_likes_is_stored(desk: Desk) -> None:
 async def test_results_come_in_pages_and_in_order(desk: Desk) -> None:
     jobs = jobs_of(1201)
     batch = await desk.submit(list(reversed(jobs)))
-
     assert (await desk.store.counts(batch.id)).waiting == 1201
     assert [each.job.number for each in await desk.results(batch)] == list(range(1, 1202))
 
@@ -335,7 +313,6 @@ async def test_the_file_of_the_jobs_is_private_and_a_later_version_is_refused(tm
     assert store._db is not None
     store._db.execute("PRAGMA user_version = 99")
     await store.close()
-
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     with pytest.raises(TeamError, match="of a later version of ua-tui"):
         await SqliteJobs(path).open()
@@ -345,7 +322,6 @@ async def test_a_file_that_is_no_database_is_explained(tmp_path: Path) -> None:
     path = jobs_path(tmp_path)
     path.parent.mkdir()
     path.write_text("no database at all, but a longer text")
-
     with pytest.raises(TeamError, match="it is not a database: move it away"):
         await SqliteJobs(path).open()
 
@@ -367,9 +343,7 @@ async def test_the_next_job_is_one_of_a_killed_program_and_a_batch_without_money
     assert await store.next() is None
     await killed.note(first, "running", 0.1, "the folder")
     await killed.close()
-
     again = await store.next()
-
     assert again is not None
     assert (again.job.id, again.session.attempt, again.folder) == (poor[0].id, 2, "the folder")
     await store.close()
@@ -387,9 +361,7 @@ async def test_the_end_of_a_job_is_that_of_its_session(team_database: Database, 
         assert not await desk.store.finish(lost, done())
         rows = "SELECT state, finished_at IS NULL FROM session"
         assert team_database.execute(rows) == [("starting", True)]
-
         # The earlier attempt had the answer, so that no session begins.
         assert await desk.store.finish(claim, outcome)
-
         state = "done" if outcome.state == "done" else "failed"
         assert team_database.execute(rows) == [(state, False)]
