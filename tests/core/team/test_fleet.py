@@ -120,7 +120,12 @@ def test_a_long_journal_is_read_from_its_end(tmp_path: Path) -> None:
 async def test_sessions_of_this_machine_are_followed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     source, looked = make_source(tmp_path), list[bool]()
     look = source.local.refresh_running
-    monkeypatch.setattr(source.local, "refresh_running", lambda: looked.append(changed := look()) or changed)
+
+    def look_and_note() -> bool:
+        looked.append(True)
+        return look()
+
+    monkeypatch.setattr(source.local, "refresh_running", look_and_note)
     monkeypatch.setattr("core.team.fleet.source.RUNNING_SECONDS", 0.05)
     lay(
         tmp_path,

@@ -81,8 +81,8 @@ class Processes:
         return [line.split() for line in self._log.read_text().splitlines()]
 
     def until_written(self, count: int) -> list[list[str]]:
-        """Wait until so many things have happened."""
-        wait_until(lambda: len(self.lines) >= count)
+        """Wait until so many things have happened; beside other load a process takes long to start."""
+        wait_until(lambda: len(self.lines) >= count, 4 * PATIENCE)
         return self.lines
 
     def end_jobs(self) -> None:

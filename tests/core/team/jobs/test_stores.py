@@ -58,7 +58,7 @@ class Desk(ABC):
 
 class LocalDesk(Desk):
     def __init__(self, path: Path) -> None:
-        self.store = SqliteJobs(path)
+        self.store: SqliteJobs = SqliteJobs(path)
         self.lost = SqliteJobs(path)
 
     async def claim(self, job: Job) -> Claim | None:
