@@ -12,7 +12,7 @@ from hypothesis.configuration import set_hypothesis_home_dir
 
 from core.concurrency.garbage_collection import deferred
 from tests.paths import PROJECT
-from tests.postgres_server import MISSING, Cluster, Database, binaries, shared_cluster
+from tests.postgres_server import MISSING, Cluster, Database, ReusedDatabase, binaries, shared_cluster
 
 WORKERS_PER_CORE = 3
 """Tests wait more than they compute."""
@@ -110,7 +110,7 @@ def nothing_left_behind(current_folder: Path) -> Iterator[None]:
 
 @pytest.fixture(scope="session")
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
-    """A running PostgreSQL server, which the test processes share: a test uses a database of its own."""
+    """A running PostgreSQL server, which the test processes share: each has databases of its own."""
     if binaries() is None:
         pytest.skip(MISSING)
     base = tmp_path_factory.getbasetemp()
@@ -119,9 +119,15 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
         yield shared
 
 
+@pytest.fixture(scope="session")
+def reused_database(cluster: Cluster) -> Iterator[ReusedDatabase]:
+    """The database of a team that the tests of this process use one after the other."""
+    reused = ReusedDatabase(cluster)
+    yield reused
+    reused.drop()
+
+
 @pytest.fixture
-def team_database(cluster: Cluster) -> Iterator[Database]:
-    """A new database with the tables of a team."""
-    database = cluster.make_team_database()
-    yield database
-    cluster.drop(database)
+def team_database(reused_database: ReusedDatabase) -> Database:
+    """A database with the tables of a team, and without rows."""
+    return reused_database.empty()

@@ -12,7 +12,6 @@ import pwd
 import shutil
 import socket
 import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -21,7 +20,7 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
-__all__ = ["MISSING", "Cluster", "Database", "binaries", "shared_cluster", "short_folder"]
+__all__ = ["MISSING", "Cluster", "Database", "ReusedDatabase", "binaries", "shared_cluster", "short_folder"]
 
 MISSING = "PostgreSQL is not installed here (Debian: apt-get install postgresql): nothing of a team is tested"
 _SETTINGS = (
@@ -29,7 +28,48 @@ _SETTINGS = (
     "autovacuum_naptime=10s", "log_min_messages=warning", "timezone=UTC", "lc_messages=C", "jit=off",
 )  # fmt: skip
 _HBA = "local all all trust\nhost all all 127.0.0.1/32 scram-sha-256\n"
-_WITHIN = 30.0
+_WITHIN = 60.0
+_NOTE_CHANGES = """
+CREATE TABLE public.changed_objects (tag text);
+CREATE FUNCTION public.note_changed_object() RETURNS event_trigger LANGUAGE plpgsql
+    SECURITY DEFINER SET search_path = pg_catalog AS $$
+    BEGIN
+        -- Rights are given to roles, which go with the test that made them.
+        IF tg_tag NOT IN ('GRANT', 'REVOKE', 'DROP OWNED') THEN
+            INSERT INTO public.changed_objects VALUES (tg_tag);
+        END IF;
+    END $$;
+CREATE EVENT TRIGGER note_changed_object ON ddl_command_end EXECUTE FUNCTION public.note_changed_object();
+"""
+"""Notes that a test changed tables or functions: what only changes rows is undone faster than a database is made."""
+_DISCONNECT = """
+SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+WHERE datname = current_database() AND pid <> pg_backend_pid() AND backend_type = 'client backend'
+"""
+_ROLES = "SELECT rolname FROM pg_roles WHERE strpos(rolname, %s) > 0"
+_VERSIONS = (
+    "SELECT (SELECT array_agg(m::text) FROM migration m), (SELECT array_agg(q::text) FROM queue_migration q)"
+)
+_EMPTY = """
+SET session_replication_role = replica;
+DO $$
+DECLARE each record;
+BEGIN
+    FOR each IN
+        SELECT oid::regclass AS name, pg_relation_size(oid) AS size FROM pg_class
+        WHERE relnamespace = 'ua_tui'::regnamespace AND relkind = 'r' AND pg_relation_size(oid) > 0
+            AND relname NOT IN ('migration', 'queue_migration')
+    LOOP
+        IF each.size > 1000000 THEN
+            EXECUTE format('TRUNCATE %s CASCADE', each.name);
+        ELSE
+            EXECUTE format('DELETE FROM %s', each.name);
+        END IF;
+    END LOOP;
+    PERFORM setval(format('%I.%I', schemaname, sequencename)::regclass, start_value, false)
+    FROM pg_sequences WHERE last_value IS NOT NULL;
+END $$
+"""
 
 
 def binaries() -> Path | None:
@@ -190,6 +230,55 @@ class Cluster:
         assert done.returncode == 0, f"{program} failed: {said}"
 
 
+class ReusedDatabase:
+    """A database with the tables of ua-tui, which the tests of a process use one after the other.
+
+    Between two tests its connections are ended, its rows and the roles with its name in theirs are removed, and its
+    sequences are reset. After a test that changed tables, functions or the noted versions the next one gets another
+    database.
+    """
+
+    def __init__(self, cluster: Cluster) -> None:
+        self._cluster = cluster
+        self._database: Database | None = None
+        self._versions: list[tuple[Any, ...]] = []
+
+    def empty(self) -> Database:
+        """The database without rows."""
+        if self._database is None or not self._is_emptied(self._database):
+            self.drop()
+            self._database = self._cluster.make_team_database()
+            self._database.execute(_NOTE_CHANGES)
+            self._versions = self._database.execute(_VERSIONS)
+        return self._database
+
+    def drop(self) -> None:
+        """Remove the database, if there is one."""
+        if self._database is not None:
+            self._cluster.drop(self._database)
+            self._database = None
+
+    def _is_emptied(self, database: Database) -> bool:
+        import psycopg
+
+        try:
+            with psycopg.connect(database.url, autocommit=True, options="-c search_path=ua_tui,public") as db:
+                while db.execute(_DISCONNECT).fetchall():
+                    # A process of the server ends in its own time.
+                    time.sleep(0.01)
+                if db.execute("SELECT FROM changed_objects LIMIT 1").fetchall():
+                    return False
+                if db.execute(_VERSIONS.encode()).fetchall() != self._versions:
+                    return False
+                for (name,) in db.execute(_ROLES, (database.name,)).fetchall():
+                    quoted = name.replace('"', '""')
+                    db.execute(f'DROP OWNED BY "{quoted}" CASCADE; DROP ROLE "{quoted}"'.encode())
+                db.execute(_EMPTY.encode())
+        except psycopg.Error:
+            return False
+        return True
+
+
 @contextmanager
 def shared_cluster(folder: Path) -> Iterator[Cluster]:
     """The cluster of a test run below `folder`: the first test process starts it, the last one stops it."""
@@ -240,13 +329,3 @@ def _locked(path: Path) -> Iterator[None]:
     with path.open("a") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         yield
-
-
-if __name__ == "__main__":
-    # By hand: a cluster until Enter is pressed.
-    started = time.monotonic()
-    made = Cluster.create(short_folder())
-    sys.stdout.write(f"{made.make_team_database().url}\n{time.monotonic() - started:.1f} s; Enter ends it\n")
-    sys.stdout.flush()
-    sys.stdin.readline()
-    made.remove()

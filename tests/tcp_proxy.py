@@ -16,12 +16,18 @@ _PIECE = 1 << 16
 class TcpProxy:
     """Forwards connections to a server; `port` is where it listens, from `start` until `stop`.
 
-    Its threads forward for clients in this process and in others. A test stops it, or uses it as a context manager.
+    `accepted` counts connections, `forwarded` the pieces that they carry, `swallowed` those that came during a pause,
+    and `cuts` the cuts of `cut_after`. Its threads forward for clients in this process and in others. A test stops it,
+    or uses it as a context manager.
     """
 
     def __init__(self, host: str, port: int) -> None:
         self.port = 0
         self.accepted = 0
+        self.swallowed = 0
+        self.cuts = 0
+        self.forwarded = 0
+        self._bytes_left: int | None = None
         self._target = (host, port)
         self._listener: socket.socket | None = None
         self._open: set[socket.socket] = set()
@@ -54,6 +60,10 @@ class TcpProxy:
         with self._lock:
             for each in list(self._open):
                 _cut(each)
+
+    def cut_after(self, count: int) -> None:
+        """End all connections in the middle of what they carry, when so many more bytes were forwarded."""
+        self._bytes_left = count
 
     def resume(self) -> None:
         """Forward again, what came during a pause included."""
@@ -114,10 +124,26 @@ class TcpProxy:
         with contextlib.suppress(OSError):
             target.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             while data := source.recv(_PIECE):
-                self._forwards.wait()
-                target.sendall(data)
+                if not self._forwards.is_set():
+                    self.swallowed += 1
+                    self._forwards.wait()
+                target.sendall(data[: self._allowed(len(data))])
+                self.forwarded += 1
+                if self._bytes_left == 0:
+                    self._bytes_left = None
+                    self.cut()
+                    self.cuts += 1
         _cut(source)
         _cut(target)
+
+    def _allowed(self, count: int) -> int:
+        """How many of so many bytes are forwarded before the cut."""
+        with self._lock:
+            if self._bytes_left is None:
+                return count
+            allowed = min(count, self._bytes_left)
+            self._bytes_left -= allowed
+            return allowed
 
 
 def _cut(connection: socket.socket) -> None:

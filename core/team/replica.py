@@ -29,7 +29,7 @@ from core.team.replication.folder_copy import FolderCopy
 from core.team.replication.identity import new_identity, store_identity
 from core.team.replication.large_files import LARGE, FilePlace, open_place
 from core.team.replication.live_state import LiveState, StateRow
-from core.team.session_store import Superseded, append_entries
+from core.team.session_store import Superseded, append_entries, load_sdk
 
 if TYPE_CHECKING:
     import psycopg
@@ -70,6 +70,7 @@ class SessionReplica:
         ended: whether the session is over, and only what could not be copied before is copied.
         report: called once when the database cannot be used, and again only after it could be.
         on_superseded: called when another worker continues the session; nothing is written after that.
+        clock: gives the seconds by which the database is asked again.
     """
 
     def __init__(
@@ -84,6 +85,7 @@ class SessionReplica:
         ended: bool = False,
         report: Callable[[Exception], object] = lambda _error: None,
         on_superseded: Callable[[], object] = lambda: None,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.identity = identity
         self.is_superseded = False
@@ -104,7 +106,8 @@ class SessionReplica:
         self._finishing = asyncio.Event()
         self._lines_done = asyncio.Event()
         self._files_done = asyncio.Event()
-        self._last_contact = self._last_write = self._last_look = time.monotonic()
+        self._clock = clock
+        self._last_contact = self._last_write = self._last_look = clock()
         self._transcripts_at = 0.0
         self._failing: set[str] = set()
         self._tasks: list[asyncio.Task[None]] = []
@@ -132,7 +135,7 @@ class SessionReplica:
     @property
     def silent_for(self) -> float:
         """Seconds since the database last answered; it is asked at least every ten seconds."""
-        return time.monotonic() - self._last_contact
+        return self._clock() - self._last_contact
 
     async def flush(self, timeout: float) -> bool:
         """Wait until everything up to now is copied; returns False if that took longer, or cannot be done."""
@@ -155,6 +158,8 @@ class SessionReplica:
         _, waiting = await asyncio.wait(self._tasks, timeout=timeout) if self._tasks else (set(), set())
         for connection in list(self._connections):
             shut_down(connection)
+        # In Python 3.11 `wait_for` loses a cancellation that comes when what it waits for is there.
+        self._stop()
         for task in waiting:
             task.cancel()
         await asyncio.gather(*waiting, return_exceptions=True)
@@ -187,7 +192,7 @@ class SessionReplica:
         """Copy until the session is over, whatever happens to the connection."""
         pause = 0.1
         while not self._stopped:
-            begun = time.monotonic()
+            begun = self._clock()
             try:
                 await copy()
                 return
@@ -198,7 +203,7 @@ class SessionReplica:
                     self._stop()
             if self._stopped:
                 return
-            pause = 0.1 if time.monotonic() - begun > _LONGEST_PAUSE_S else min(2 * pause, _LONGEST_PAUSE_S)
+            pause = 0.1 if self._clock() - begun > _LONGEST_PAUSE_S else min(2 * pause, _LONGEST_PAUSE_S)
             with suppress(TimeoutError):
                 # At the end there is no time to wait for long.
                 await asyncio.wait_for(self._finishing.wait(), pause)
@@ -252,7 +257,7 @@ class SessionReplica:
         """What is in the block asks the database, which has to answer in time."""
         with answering_within(db, seconds or _ANSWER_S):
             yield
-        self._last_contact = time.monotonic()
+        self._last_contact = self._clock()
 
     @asynccontextmanager
     async def _connected(self) -> AsyncIterator[Connection]:
@@ -272,7 +277,7 @@ class SessionReplica:
                 await self._register(db)
             while not self._stopped:
                 self._wake.clear()
-                self._last_look = time.monotonic()
+                self._last_look = self._clock()
                 if await self._copy_new(db):
                     continue
                 self._note_success("lines")
@@ -285,7 +290,7 @@ class SessionReplica:
     async def _wait_for_change(self) -> None:
         with suppress(TimeoutError):
             await asyncio.wait_for(self._wake.wait(), _POLL_S)
-        rest = self._last_look + _PAUSE_S - time.monotonic()
+        rest = self._last_look + _PAUSE_S - self._clock()
         if rest > 0 and not self._finishing.is_set():
             with suppress(TimeoutError):
                 await asyncio.wait_for(self._finishing.wait(), rest)
@@ -327,16 +332,16 @@ class SessionReplica:
             self._files_done.clear()
             self._file_wake.set()
         row = self._state.row
-        due = time.monotonic() - self._last_write >= _HEARTBEAT_S
+        due = self._clock() - self._last_write >= _HEARTBEAT_S
         if new.lines or row != self._row or due:
             with self._answering(db):
                 await rows.write_lines(db, self.identity, row, new.lines)
-            self._last_write = time.monotonic()
+            self._last_write = self._clock()
             self._row = row
         return self._folder.advance(new.end) or more
 
     async def _copy_transcripts(self, db: Connection) -> bool:
-        now, key = time.monotonic(), self.identity
+        now, key = self._clock(), self.identity
         if now - self._transcripts_at < _TRANSCRIPTS_S and not self._finishing.is_set():
             return False
         self._transcripts_at = now
@@ -347,6 +352,7 @@ class SessionReplica:
         more = False
         for new in await asyncio.to_thread(lambda: list(self._folder.read_entries())):
             if new.entries:
+                await asyncio.to_thread(load_sdk)
                 with self._answering(db):
                     await append_entries(
                         db, new.tail.key, new.entries, session=key, owner=key.owner, shared=key.shared
@@ -372,8 +378,8 @@ class SessionReplica:
                 await asyncio.wait_for(self._file_wake.wait(), 0.05 if self._finishing.is_set() else _IDLE_S)
 
     async def _copy_waiting_files(self, db: Connection, place: FilePlace | None) -> None:
-        idle_at = time.monotonic() + _IDLE_S
-        while not self._stopped and time.monotonic() < idle_at:
+        idle_at = self._clock() + _IDLE_S
+        while not self._stopped and self._clock() < idle_at:
             failure: TeamError | None = None
             for path, sha256 in list(self._folder.files.items()):
                 if not sha256 or self._stored.get(path) != sha256:
@@ -385,7 +391,7 @@ class SessionReplica:
                         # The place of large files cannot be used: others are copied meanwhile.
                         failure = error
                         continue
-                    idle_at = time.monotonic() + _IDLE_S
+                    idle_at = self._clock() + _IDLE_S
                 # It may have been saved again meanwhile.
                 if self._folder.files.get(path) == sha256:
                     del self._folder.files[path]
@@ -399,7 +405,7 @@ class SessionReplica:
                 return
             self._file_wake.clear()
             with suppress(TimeoutError):
-                await asyncio.wait_for(self._file_wake.wait(), idle_at - time.monotonic())
+                await asyncio.wait_for(self._file_wake.wait(), idle_at - self._clock())
 
     async def _copy_file(self, db: Connection, place: FilePlace | None, path: str) -> None:
         try:

@@ -19,7 +19,7 @@ from core.team.records import SessionId
 if TYPE_CHECKING:
     import psycopg
 
-__all__ = ["PostgresSessionStore", "Superseded", "append_entries", "encode_entry"]
+__all__ = ["PostgresSessionStore", "Superseded", "append_entries", "encode_entry", "load_sdk"]
 
 _ANSWER_S = 15.0
 
@@ -199,6 +199,11 @@ async def append_entries(
         if not subpath:
             fresh = [each for each, uuid in zip(entries, uuids, strict=True) if uuid is None or uuid in new]
             await _fold_summary(db, key, fresh, values)
+
+
+def load_sdk() -> None:
+    """Import what folds summaries, which takes long: call it in a thread before `append_entries`."""
+    import claude_agent_sdk  # noqa: F401
 
 
 async def _fold_summary(

@@ -26,9 +26,15 @@ SEND, ALLOWED = "mcp__outbox__send_message", "send_message(to=ann@example.com)"
 
 
 class NoteStore:
-    """Notes what a session reports of its job; `is_mine` says whether the job still is its worker's."""
+    """Notes what a session reports of its job; `is_mine` says whether the job still is its worker's.
 
-    def __init__(self) -> None:
+    With `holds_costs` a cost is noted only once that is decided, as it is not noted again before it changes.
+    """
+
+    def __init__(self, *, holds_costs: bool = False) -> None:
+        self.decided = asyncio.Event()
+        if not holds_costs:
+            self.decided.set()
         self.states: list[str] = []
         self.costs: list[float | None] = []
         self.folders: list[str] = []
@@ -41,6 +47,8 @@ class NoteStore:
             self.states.append(state)
         self.costs.append(cost_usd)
         self.folders.append(folder)
+        if cost_usd is not None:
+            await self.decided.wait()
         return self.is_mine
 
 

@@ -21,7 +21,6 @@ def test_a_worker_shows_the_password_nowhere(
     url = team_database.tcp.replace("owner@", f"{name}@")
     env = environment(tmp_path, PGPASSWORD=word)
     (tmp_path / "queries.txt").write_text("What is the capital of France?\n")
-
     with ProcessList(word) as processes, (tmp_path / "worker.log").open("w") as log:
         worker = subprocess.Popen(
             [program(), "worker", "--from", url], stdout=log, stderr=log, cwd=tmp_path, env=env
@@ -39,7 +38,6 @@ def test_a_worker_shows_the_password_nowhere(
     assert processes.seen
     assert not processes.found
     assert word not in done.stdout + done.stderr
-
     folder = binaries()
     assert folder is not None
     dump = [str(folder / "pg_dump"), "--data-only", "--inserts", team_database.url]

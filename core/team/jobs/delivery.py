@@ -289,7 +289,12 @@ class Delivery(manager.JobManager):
         """
         count = 0
         async with self._cursor() as cursor, cursor.connection.transaction():
-            await cursor.execute("SELECT pg_try_advisory_xact_lock(%s) AS locked", (_LOCK,))
+            # One that is suspended or cut off meanwhile does not keep the lock.
+            await cursor.execute(
+                "SELECT set_config('idle_in_transaction_session_timeout', '10s', true),"
+                " pg_try_advisory_xact_lock(%s) AS locked",
+                (_LOCK,),
+            )
             row = await cursor.fetchone()
             if not row or not row["locked"]:
                 return 0

@@ -11,6 +11,7 @@ import logging
 import os
 import socket
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -87,6 +88,7 @@ class QueueWorker:
         run: runs one job.
         parallel: how many at a time.
         report: gets one line for each thing that a person should know.
+        clock: gives the seconds by which contact with the database is judged.
     """
 
     def __init__(
@@ -98,6 +100,7 @@ class QueueWorker:
         report: Report = log.info,
         timing: Timing | None = None,
         name: str = "",
+        clock: Callable[[], float] = _clock,
     ) -> None:
         self._address = address
         self._run_job = run
@@ -108,7 +111,8 @@ class QueueWorker:
         self._running: dict[str, _Running] = {}
         self._stopping = asyncio.Event()
         self._draining = False
-        self._contact = _clock()
+        self._clock = clock
+        self._contact = clock()
         self._out_of_contact = False
         self._reported_format = False
         self._reported = ""
@@ -203,9 +207,9 @@ class QueueWorker:
 
     async def _on_delivery(self, delivered: Delivered) -> Ended | None:
         """Run a job that was fetched from the queue; returns what to record, or None if there is nothing."""
-        claim, until = delivered.claim, _clock() + self._timing.wait
+        claim, until = delivered.claim, self._clock() + self._timing.wait
         while claim is None and delivered.verdict == "wait":
-            if _clock() > until or self._stopping.is_set():
+            if self._clock() > until or self._stopping.is_set():
                 return Ended(None, None, again_in=self._timing.wait)
             with suppress(TimeoutError):
                 await asyncio.wait_for(self._stopping.wait(), min(1.0, self._timing.wait / 2))
@@ -227,7 +231,7 @@ class QueueWorker:
             if delivery.worker_id is None:
                 await asyncio.sleep(0.05)
                 continue
-            sent = _clock()
+            sent = self._clock()
             try:
                 async with asyncio.timeout(self._timing.beat):
                     version = await delivery.beat(VERSION, self._parallel)
@@ -253,7 +257,7 @@ class QueueWorker:
 
     async def _watch_contact(self) -> None:
         while True:
-            if _clock() - self._contact > self._timing.silence:
+            if self._clock() - self._contact > self._timing.silence:
                 for each in list(self._running.values()):
                     if not each.lost.is_set():
                         self._report(
@@ -278,9 +282,9 @@ class QueueWorker:
                     for job_id in strange & unknown:
                         await delivery.give_back(job_id, known[job_id])
                     unknown = strange
-                    look = _clock() - forgotten > self._timing.forgotten
+                    look = self._clock() - forgotten > self._timing.forgotten
                     if look:
-                        forgotten = _clock()
+                        forgotten = self._clock()
                         await self._report_later_formats(delivery)
                     if count := await delivery.take_over(forgotten=look):
                         self._report(f"{count} jobs of lost workers were queued again" if count > 1 else

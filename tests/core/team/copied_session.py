@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import asyncio
-import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
+
+# The agent has loaded it before there is anything to copy; it takes long beside other load.
+import claude_agent_sdk  # noqa: F401
 
 from core.bus import Bus
 from core.events.types import ArtifactSaved, Event, SessionStarted
@@ -21,15 +22,6 @@ from core.team.replica import SessionReplica
 from tests.postgres_server import Database
 
 NOW = datetime(2026, 11, 20, 10, 11, 12, tzinfo=UTC)
-
-
-async def until(condition: Callable[[], Any], within: float = 20.0) -> Any:
-    """Wait until a condition holds; returns its value."""
-    end = time.monotonic() + within
-    while not (value := await asyncio.to_thread(condition)):
-        assert time.monotonic() < end, "it did not happen"
-        await asyncio.sleep(0.01)
-    return value
 
 
 class CopiedSession:
@@ -105,7 +97,7 @@ async def copied_session(
         yield session
     finally:
         session.journal.close()
-        await session.replica.drain(5.0)
+        await session.replica.drain(60.0)
         workspace.close()
 
 

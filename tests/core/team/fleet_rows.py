@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -13,6 +12,7 @@ from core.events.types import PermissionAsked
 from core.team.fleet.rows import Fleet, FleetRow
 from core.team.fleet.source import FleetSource
 from tests.postgres_server import Database
+from tests.waiting import until
 
 __all__ = ["Watched", "add_job", "add_session", "ask", "change", "watched"]
 
@@ -57,8 +57,8 @@ class Watched:
         self.shown = 0
 
     def row(self, id_: str) -> FleetRow:
-        """The row with this id."""
-        return next(row for row in self.fleet.rows if row.id == id_)
+        """The row with this id, an empty one if it is not shown."""
+        return next((row for row in self.fleet.rows if row.id == id_), FleetRow(id="", state="waiting"))
 
     @property
     def ids(self) -> list[str]:
@@ -68,18 +68,6 @@ class Watched:
     def states(self) -> dict[str, str]:
         """The state of each row."""
         return {row.id.partition(":")[2]: row.state for row in self.fleet.rows}
-
-    async def until(self, condition: Callable[[], object], seconds: float = 20.0) -> float:
-        """Wait until something is shown; returns how long that took."""
-        began = time.monotonic()
-        async with asyncio.timeout(seconds):
-            while True:
-                try:
-                    if condition():
-                        return time.monotonic() - began
-                except StopIteration:
-                    pass
-                await asyncio.sleep(0.005)
 
 
 @asynccontextmanager
@@ -94,7 +82,7 @@ async def watched(source: FleetSource) -> AsyncIterator[Watched]:
 
     task = asyncio.create_task(watch())
     try:
-        await seen.until(lambda: seen.shown)
+        await until(lambda: seen.shown)
         yield seen
         if task.done():
             task.result()

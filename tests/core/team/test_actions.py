@@ -12,6 +12,7 @@ from core.team.actions import PostgresActions, SessionActions, SqliteActions
 from core.team.records import SessionId
 from tests.core.team.stores import SESSION, add_local_session, add_session, take_over, take_over_locally
 from tests.postgres_server import Cluster, Database
+from tests.waiting import PATIENCE, until_in_thread
 
 SEND = {"key-of-send": "mcp__mail__send"}
 
@@ -50,7 +51,6 @@ async def test_an_action_of_an_earlier_attempt_never_begins_again(store: Store) 
     # Within one attempt equal actions may run.
     assert await first.begin(SEND, "t3", never) == []
     await first.finish("t3", ok=False, result="refused")
-
     second = store.open(store.taken_over(SESSION))
     (sent,) = await second.begin(SEND, "t4", never)
     assert (sent.tool, sent.state, sent.result) == ("mcp__mail__send", "failed", "refused")
@@ -108,12 +108,12 @@ async def test_an_action_waits_for_the_database_and_runs_only_with_its_row(clust
     with pytest.raises(LedgerRefusal, match=r"not run.*no server is listening"):
         await ledger.begin(SEND, "t1", never)
     # A database without tables does not get them by waiting.
-    missing = PostgresActions(Address.parse(cluster.url("postgres")), SESSION)
+    missing = PostgresActions(Address.parse(cluster.url("postgres")), SESSION, wait=3600)
     with pytest.raises(LedgerRefusal, match="no tables of ua-tui"):
-        await asyncio.wait_for(missing.begin(SEND, "t1", never), 10)
-    stopped = PostgresActions(away, SESSION)
+        await asyncio.wait_for(missing.begin(SEND, "t1", never), PATIENCE)
+    stopped = PostgresActions(away, SESSION, wait=3600)
     with pytest.raises(LedgerRefusal):
-        await asyncio.wait_for(stopped.begin(SEND, "t1", lambda: True), 10)
+        await asyncio.wait_for(stopped.begin(SEND, "t1", lambda: True), PATIENCE)
     # The end of a call that ran is not in the way of the session either.
     await ledger.finish("t1", ok=True, result="sent")
 
@@ -123,22 +123,24 @@ async def test_an_action_runs_once_the_database_is_back(team_database: Database)
     ledger = PostgresActions(Address.parse(team_database.url), SESSION)
     # As a server without space answers.
     team_database.execute(
+        "CREATE SEQUENCE attempts;"
         "CREATE FUNCTION no_space() RETURNS trigger LANGUAGE plpgsql AS"
-        " $$ BEGIN RAISE EXCEPTION 'full' USING ERRCODE = '53100'; END $$"
+        " $$ BEGIN PERFORM nextval('attempts'); RAISE EXCEPTION 'full' USING ERRCODE = '53100'; END $$"
     )
     team_database.execute(
         "CREATE TRIGGER no_space BEFORE INSERT ON action FOR EACH ROW EXECUTE FUNCTION no_space()"
     )
     beginning = asyncio.create_task(ledger.begin(SEND, "t1", never))
-    await asyncio.sleep(0.15)
+    await until_in_thread(lambda: team_database.execute("SELECT last_value FROM attempts") == [(2,)])
     assert not beginning.done()
     team_database.execute("DROP TRIGGER no_space ON action")
-    assert await asyncio.wait_for(beginning, 10) == []
+    assert await asyncio.wait_for(beginning, PATIENCE) == []
     # So does its end, in the background.
     team_database.execute(
         "CREATE TRIGGER no_space BEFORE UPDATE ON action FOR EACH ROW EXECUTE FUNCTION no_space()"
     )
     await ledger.finish("t1", ok=True, result="sent")
     team_database.execute("DROP TRIGGER no_space ON action")
-    await asyncio.wait_for(asyncio.gather(*ledger._unsaved), 10)
-    assert team_database.execute("SELECT state, result FROM action") == [("done", "sent")]
+    await until_in_thread(
+        lambda: team_database.execute("SELECT state, result FROM action") == [("done", "sent")]
+    )

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import asyncio
 import fcntl
 import re
 import sqlite3
@@ -14,19 +13,8 @@ from pathlib import Path
 import pytest
 
 from core.errors import TeamError
+from core.events import types as ev
 from core.events.codec import encode_event
-from core.events.types import (
-    Event,
-    PermissionAnswered,
-    PermissionAsked,
-    QueryFinished,
-    QueryReceived,
-    SessionFinished,
-    SessionStarted,
-    TextDelta,
-    ToolCallFinished,
-    ToolCallStarted,
-)
 from core.history.index import SessionIndex
 from core.postgres.address import Address
 from core.storage.workspace import WORKSPACES
@@ -39,8 +27,10 @@ from core.version import VERSION
 from tests.core.team.fleet_rows import add_job, add_session, ask, change, watched
 from tests.postgres_server import Cluster, Database
 from tests.tcp_proxy import TcpProxy
+from tests.waiting import until
 
 NAME = "session_20261121_140200"
+CALL = ev.ToolCallStarted(query_id="q1", tool_use_id="t1", name="Bash", input={"command": "ls \x1b"})
 
 
 def make_source(base: Path, database: Database | None = None) -> FleetSource:
@@ -48,17 +38,17 @@ def make_source(base: Path, database: Database | None = None) -> FleetSource:
     return FleetSource(SessionIndex(base, base / "cache"), address, host="here", zone=UTC)
 
 
-def lay(base: Path, name: str = NAME, *events: Event) -> Path:
+def lay(base: Path, name: str = NAME, *events: ev.Event) -> Path:
     """A session below `base` that has begun a query."""
     folder = base / WORKSPACES / name
     folder.mkdir(parents=True)
     (folder / ".lock").touch()
-    begun = SessionStarted(session_id=name, workspace="/w", cwd="/", version=VERSION)
-    write(folder, [begun, QueryReceived(query_id="q1", text="Compare bicycles"), *events])
+    begun = ev.SessionStarted(session_id=name, workspace="/w", cwd="/", version=VERSION)
+    write(folder, [begun, ev.QueryReceived(query_id="q1", text="Compare bicycles"), *events])
     return folder
 
 
-def write(folder: Path, events: Sequence[Event]) -> None:
+def write(folder: Path, events: Sequence[ev.Event]) -> None:
     with (folder / "journal.jsonl").open("ab") as file:
         file.write(b"".join(encode_event(event) + b"\n" for event in events))
 
@@ -92,27 +82,19 @@ def test_the_journal_says_what_a_session_does(tmp_path: Path) -> None:
     activity = JournalActivity(folder)
     activity.read()
     assert (activity.state, activity.text) == ("running", "begins")
-    write(folder, [TextDelta(query_id="q1", message_id="m1", text="One")])
-    activity.read()
-    assert activity.text == "writes"
-    write(
-        folder, [ToolCallStarted(query_id="q1", tool_use_id="t1", name="Bash", input={"command": "ls \x1b"})]
-    )
-    activity.read()
-    assert activity.text.startswith("Bash  ls")
-    assert "\x1b" not in activity.text
-    write(folder, [PermissionAsked(request_id="r1", tool_name="Bash", input={"command": "rm x"})])
-    activity.read()
-    assert (activity.state, activity.text) == ("needs_you", "asks to run Bash  rm x")
-    write(folder, [PermissionAnswered(request_id="r1", tool_name="Bash", decision="allow")])
-    activity.read()
-    assert activity.state == "running"
-    assert activity.text.startswith("Bash  ls")
-    write(folder, [ToolCallFinished(tool_use_id="t1", status="success")])
-    activity.read()
-    assert activity.text == "reads the result"
+    for event, state, text in (
+        (ev.TextDelta(query_id="q1", message_id="m1", text="One"), "running", "writes"),
+        (CALL, "running", "Bash  ls \ufffd"),
+        (ev.PermissionAsked(request_id="r1", tool_name="Bash", input={"command": "rm x"}), "needs_you",
+         "asks to run Bash  rm x"),
+        (ev.PermissionAnswered(request_id="r1", tool_name="Bash", decision="allow"), "running", "Bash  ls \ufffd"),
+        (ev.ToolCallFinished(tool_use_id="t1", status="success"), "running", "reads the result"),
+    ):  # fmt: skip
+        write(folder, [event])
+        activity.read()
+        assert (activity.state, activity.text) == (state, text)
     # A line that is not complete yet is read once it is.
-    line = encode_event(QueryFinished(query_id="q1", status="success")) + b"\n"
+    line = encode_event(ev.QueryFinished(query_id="q1", status="success")) + b"\n"
     with (folder / "journal.jsonl").open("ab", buffering=0) as file:
         file.write(line[:20])
         activity.read()
@@ -126,30 +108,45 @@ def test_the_journal_says_what_a_session_does(tmp_path: Path) -> None:
 
 
 def test_a_long_journal_is_read_from_its_end(tmp_path: Path) -> None:
-    long = [TextDelta(query_id="q1", message_id="m1", text="x" * 1_000)] * 700
+    long = [ev.TextDelta(query_id="q1", message_id="m1", text="x" * 1_000)] * 700
     folder = lay(
-        tmp_path, NAME, *long, PermissionAsked(request_id="r1", tool_name="AskUserQuestion", input={})
+        tmp_path, NAME, *long, ev.PermissionAsked(request_id="r1", tool_name="AskUserQuestion", input={})
     )
     activity = JournalActivity(folder)
     activity.read()
     assert (activity.state, activity.text) == ("needs_you", "asks a question")
 
 
-async def test_sessions_of_this_machine_are_followed(tmp_path: Path) -> None:
-    lay(tmp_path, "session_20261121_130000", SessionFinished(reason="quit", duration_ms=9_000, cost_usd=0.5))
+async def test_sessions_of_this_machine_are_followed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    source, looked = make_source(tmp_path), list[bool]()
+    look = source.local.refresh_running
+
+    def look_and_note() -> bool:
+        looked.append(True)
+        return look()
+
+    monkeypatch.setattr(source.local, "refresh_running", look_and_note)
+    monkeypatch.setattr("core.team.fleet.source.RUNNING_SECONDS", 0.05)
+    lay(
+        tmp_path,
+        "session_20261121_130000",
+        ev.SessionFinished(reason="quit", duration_ms=9_000, cost_usd=0.5),
+    )
     folder = lay(tmp_path)
     with locked(folder):
-        async with watched(make_source(tmp_path)) as seen:
+        async with watched(source) as seen:
             assert seen.states() == {NAME: "running", "session_20261121_130000": "done"}
             assert seen.row(f"here:{NAME}").title == "Compare bicycles"
             assert seen.fleet.cost_usd == 0.5
-            write(folder, [PermissionAsked(request_id="r1", tool_name="Bash", input={})])
-            assert await seen.until(lambda: seen.row(f"here:{NAME}").state == "needs_you") < 5
-            lay(tmp_path, "session_20261121_150000", SessionFinished(reason="quit"))
-            await seen.until(lambda: len(seen.ids) == 3)
-            shown = seen.shown
-            await asyncio.sleep(0.4)
-            assert seen.shown == shown, "what has not changed is not shown again"
+            write(folder, [ev.PermissionAsked(request_id="r1", tool_name="Bash", input={})])
+            await until(lambda: seen.row(f"here:{NAME}").state == "needs_you")
+            lay(tmp_path, "session_20261121_150000", ev.SessionFinished(reason="quit"))
+            await until(lambda: len(seen.ids) == 3)
+            # What has not changed is not shown again.
+            shown, looks = seen.shown, len(looked)
+            write(folder, [ev.PermissionAsked(request_id="r1", tool_name="Bash", input={})])
+            await until(lambda: len(looked) > looks + 3)
+            assert seen.shown == shown
     crashed = await make_source(tmp_path).read()
     assert {row.name: row.state for row in crashed.rows}[NAME] == "crashed"
 
@@ -191,18 +188,18 @@ async def test_a_question_is_seen_at_once_and_gone_when_it_is_answered(
     monkeypatch.setattr(fleet_database, "POLL_SECONDS", 60.0)
     add_session(team_database, "a", title="First")
     async with watched(make_source(tmp_path, team_database)) as seen:
-        await seen.until(lambda: "team:a" in seen.ids)
+        await until(lambda: "team:a" in seen.ids)
         ask(team_database, "a")
-        await seen.until(lambda: seen.row("team:a").state == "needs_you")
+        await until(lambda: seen.row("team:a").state == "needs_you")
         assert seen.row("team:a").activity == "asks to run Bash  rm -r /tmp/x"
         # One that was asked by a worker that is gone does not count.
         team_database.execute("UPDATE session SET attempt = 2 WHERE id = 'a'")
         change(team_database, "a", activity="goes on")
-        await seen.until(lambda: seen.row("team:a").state == "running")
+        await until(lambda: seen.row("team:a").state == "running")
         assert seen.row("team:a").activity == "goes on"
         team_database.execute("UPDATE job SET state = 'done' WHERE session = 'a'")
         team_database.execute("SELECT pg_notify('ua_tui', 'job j-a')")
-        await seen.until(lambda: seen.row("team:a").state == "done")
+        await until(lambda: seen.row("team:a").state == "done")
 
 
 async def test_what_nobody_announced_is_found_all_the_same(
@@ -212,13 +209,13 @@ async def test_what_nobody_announced_is_found_all_the_same(
     monkeypatch.setattr(fleet_database, "COUNT_SECONDS", 0.05)
     async with watched(make_source(tmp_path, team_database)) as seen:
         add_job(team_database, "w1")
-        await seen.until(lambda: seen.ids == ["job:w1"])
+        await until(lambda: seen.ids == ["job:w1"])
         add_session(team_database, "a", title="First")
-        await seen.until(lambda: "team:a" in seen.ids)
+        await until(lambda: "team:a" in seen.ids)
         change(team_database, "a", announced=False, title="Renamed")
-        await seen.until(lambda: seen.row("team:a").title == "Renamed")
+        await until(lambda: seen.row("team:a").title == "Renamed")
         team_database.execute("DELETE FROM job WHERE id = 'w1'")
-        await seen.until(lambda: seen.ids == ["team:a"])
+        await until(lambda: seen.ids == ["team:a"])
 
 
 async def test_a_worker_that_is_not_heard_of_is_lost(tmp_path: Path, team_database: Database) -> None:
@@ -230,12 +227,8 @@ async def test_a_worker_that_is_not_heard_of_is_lost(tmp_path: Path, team_databa
     team_database.execute("INSERT INTO worker (id, name, version, parallel) VALUES (7, 'w', '1', 1)")
     team_database.execute("UPDATE job SET queue_worker = 7 WHERE session = 'c'")
     rows = {row.session: row for row in (await make_source(tmp_path, team_database).read()).rows}
-    assert {id_: row.state for id_, row in rows.items()} == {
-        "a": "lost",
-        "b": "running",
-        "c": "running",
-        "d": "crashed",
-    }
+    states = {id_: row.state for id_, row in rows.items()}
+    assert states == {"a": "lost", "b": "running", "c": "running", "d": "crashed"}
     assert re.fullmatch(r"not seen for 4[01]s", rows["a"].activity)
     assert rows["b"].activity == "writes"
 
@@ -244,21 +237,17 @@ async def test_a_session_becomes_lost_while_nothing_happens(
     tmp_path: Path, team_database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(fleet_database, "POLL_SECONDS", 0.1)
-    monkeypatch.setattr(fleet_database, "ALIVE_SECONDS", 1.0)
-    add_session(team_database, "a", activity="writes")
-    add_session(team_database, "b")
+    for name in "ab":
+        add_session(team_database, name, activity="writes")
+    team_database.execute("UPDATE session SET seen_at = now() - interval '28 s'")
     team_database.execute("INSERT INTO worker (id, name, version, parallel) VALUES (7, 'w', '1', 1)")
     team_database.execute("UPDATE job SET queue_worker = 7 WHERE session = 'b'")
     async with watched(make_source(tmp_path, team_database)) as seen:
-        for _ in range(15):
-            # What its session does is not written, but its worker lives.
-            team_database.execute("UPDATE worker SET seen_at = now()")
-            await asyncio.sleep(0.1)
-            if seen.row("team:a").state == "lost":
-                break
+        await until(lambda: seen.row("team:a").state == "lost")
+        # What its session does is not written, but its worker lives.
         assert (seen.row("team:a").state, seen.row("team:b").state) == ("lost", "running")
         change(team_database, "a", activity="reads")
-        await seen.until(lambda: seen.row("team:a").state == "running")
+        await until(lambda: seen.row("team:a").state == "running")
 
 
 async def test_a_session_of_this_machine_and_of_the_team_is_listed_once(
@@ -280,7 +269,6 @@ async def test_rows_stay_while_the_database_is_away_and_are_read_again_after_tha
     monkeypatch.setattr(fleet_database, "POLL_SECONDS", 0.1)
     monkeypatch.setattr(fleet_database, "ANSWER_SECONDS", 0.3)
     monkeypatch.setenv("PGPASSWORD", "owner")
-    team_database.execute("ALTER ROLE owner PASSWORD 'owner'")
     add_session(team_database, "a", title="First")
     with TcpProxy("127.0.0.1", cluster.port) as proxy:
         through = replace(team_database, url=proxy.url(team_database.tcp))
@@ -288,16 +276,16 @@ async def test_rows_stay_while_the_database_is_away_and_are_read_again_after_tha
             ways: tuple[Callable[[], None], ...] = (partial(proxy.cut, refuse=True), proxy.pause)
             for round_, lose in enumerate(ways):
                 title = f"Again {round_}"
-                await seen.until(lambda: "team:a" in seen.ids and not seen.fleet.notice)
+                await until(lambda: "team:a" in seen.ids and not seen.fleet.notice)
                 lose()
-                await seen.until(lambda: seen.fleet.notice)
+                await until(lambda: seen.fleet.notice)
                 assert seen.fleet.notice.startswith("The team's database cannot be reached since ")
                 assert "the team's database" not in seen.fleet.notice
                 assert seen.row("team:a").title
                 change(team_database, "a", title=title)
                 proxy.resume()
-                await seen.until(lambda: title in [row.title for row in seen.fleet.rows])  # noqa: B023
-                await seen.until(lambda: not seen.fleet.notice)
+                await until(lambda: title in [row.title for row in seen.fleet.rows])  # noqa: B023
+                await until(lambda: not seen.fleet.notice)
 
 
 async def test_a_database_without_tables_says_what_to_do(tmp_path: Path, cluster: Cluster) -> None:
@@ -307,7 +295,7 @@ async def test_a_database_without_tables_says_what_to_do(tmp_path: Path, cluster
         with pytest.raises(TeamError, match="team migrate"):
             await source.read()
         async with watched(source) as seen:
-            await seen.until(lambda: "ua-tui team migrate" in seen.fleet.notice)
+            await until(lambda: "ua-tui team migrate" in seen.fleet.notice)
             assert "cannot be reached" not in seen.fleet.notice
     finally:
         cluster.drop(database)
@@ -329,7 +317,7 @@ async def test_a_colleague_sees_what_is_shared(
 
 
 async def test_a_file_of_jobs_that_cannot_be_read_says_so(tmp_path: Path) -> None:
-    lay(tmp_path, NAME, SessionFinished(reason="quit"))
+    lay(tmp_path, NAME, ev.SessionFinished(reason="quit"))
     jobs = tmp_path / WORKSPACES / "jobs.db"
     with sqlite3.connect(jobs) as db:
         db.execute("CREATE TABLE job (id TEXT)")

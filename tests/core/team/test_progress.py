@@ -5,45 +5,32 @@ from pathlib import Path
 import pytest
 
 from core.errors import JournalError
+from core.events import types as ev
 from core.events.codec import encode_event
 from core.events.continuation import AUTH_COMPLETE, RESUMED, is_own, occasion_of, resumption
-from core.events.types import (
-    AuthFinished,
-    AuthRequired,
-    BudgetReached,
-    ConversationCleared,
-    ErrorRaised,
-    Event,
-    MessageFinished,
-    QueryFinished,
-    QueryReceived,
-    SessionStarted,
-    TokensSpent,
-    Usage,
-)
 from core.storage.workspace import JOURNAL
 from core.team.progress import JobProgress, read_progress
 
 
-def started(conversation: str = "c1") -> SessionStarted:
-    return SessionStarted(
+def started(conversation: str = "c1") -> ev.SessionStarted:
+    return ev.SessionStarted(
         session_id="s", workspace="/w", cwd="/", version="1", provider_session_id=conversation
     )
 
 
-def spent(cost: float | None) -> TokensSpent:
-    return TokensSpent(query_id="q1", message_id="m1", model="m", usage=Usage(), cost_usd=cost)
+def spent(cost: float | None) -> ev.TokensSpent:
+    return ev.TokensSpent(query_id="q1", message_id="m1", model="m", usage=ev.Usage(), cost_usd=cost)
 
 
-def ended(status: str, cost: float | None) -> QueryFinished:
-    return QueryFinished(query_id="q1", status=status, duration_ms=1, cost_usd=cost)  # type: ignore[arg-type]
+def ended(status: str, cost: float | None) -> ev.QueryFinished:
+    return ev.QueryFinished(query_id="q1", status=status, duration_ms=1, cost_usd=cost)  # type: ignore[arg-type]
 
 
-ASKED = QueryReceived(query_id="q1", text="go")
-SAID = MessageFinished(query_id="q1", message_id="m", text="Hello")
+ASKED = ev.QueryReceived(query_id="q1", text="go")
+SAID = ev.MessageFinished(query_id="q1", message_id="m", text="Hello")
 
 
-def progress_of(*events: Event) -> JobProgress:
+def progress_of(*events: ev.Event) -> JobProgress:
     progress = JobProgress()
     for event in events:
         progress.handle_event(event)
@@ -74,23 +61,23 @@ def test_a_new_conversation_has_heard_nothing_yet() -> None:
     assert progress_of(started(), ASKED, SAID, started()).spoken
     assert not progress_of(started(), ASKED, SAID, started("c2")).spoken
     assert not progress_of(
-        started(), ASKED, SAID, ConversationCleared(query_id="q1", provider_session_id="c3")
+        started(), ASKED, SAID, ev.ConversationCleared(query_id="q1", provider_session_id="c3")
     ).spoken
 
 
 def test_accounts_that_somebody_has_to_connect_are_known() -> None:
-    link = AuthRequired(toolkit="gmail", url="https://example.com/x")
-    assert list(progress_of(link, link, AuthFinished(toolkit="gmail", outcome="unattended")).links) == [
+    link = ev.AuthRequired(toolkit="gmail", url="https://example.com/x")
+    assert list(progress_of(link, link, ev.AuthFinished(toolkit="gmail", outcome="unattended")).links) == [
         "gmail"
     ]
-    assert not progress_of(link, AuthFinished(toolkit="gmail", outcome="completed")).links
+    assert not progress_of(link, ev.AuthFinished(toolkit="gmail", outcome="completed")).links
 
 
 def test_a_journal_is_read_and_earlier_failures_do_not_count(tmp_path: Path) -> None:
     with pytest.raises(JournalError):
         read_progress(tmp_path)
-    refused = BudgetReached(level="spent", spent_usd=1, limit_usd=1, refused=True)
-    failed = ErrorRaised(where="agent", message="gone")
+    refused = ev.BudgetReached(level="spent", spent_usd=1, limit_usd=1, refused=True)
+    failed = ev.ErrorRaised(where="agent", message="gone")
     assert progress_of(refused).refused
     assert progress_of(failed).failure == "gone"
     lines = [encode_event(each) for each in (started(), ASKED, SAID, spent(0.5), failed, refused)]

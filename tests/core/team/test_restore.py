@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import os
-import time
 from pathlib import Path
+from typing import Any
 
 import psycopg
 import pytest
@@ -22,11 +22,10 @@ from core.storage.workspace import Workspace
 from core.team.records import SessionId
 from core.team.replication import pulling
 from core.team.restore import SessionMirror, restore_session
-from tests.core.team.copied_session import CopiedSession, copied_session, until
+from tests.core.team.copied_session import CopiedSession, copied_session
 from tests.postgres_server import Cluster, Database
 from tests.tcp_proxy import TcpProxy
-
-TRANSCRIPT = ".conversation/conversation-1.jsonl"
+from tests.waiting import PATIENCE, until_in_thread
 
 
 async def fill(session: CopiedSession) -> None:
@@ -39,7 +38,19 @@ async def fill(session: CopiedSession) -> None:
     )
     session.save("work_products/report.md", b"# Report\0")
     session.save("work_products/media/a/b.txt", b"")
-    assert await session.replica.flush(20)
+    assert await session.replica.flush(PATIENCE)
+
+
+async def filled(folder: Path, database: Database, identity: SessionId | None = None) -> Path:
+    """The folder of a session that was copied and has ended."""
+    async with copied_session(folder, database, identity) as session:
+        await fill(session)
+    return session.workspace.path
+
+
+async def restore(database: Database, folder: Path, **more: Any) -> Path:
+    """Bring the session into a folder."""
+    return await restore_session(Address.parse(database.url), "s1", folder, **more)
 
 
 def files_of(folder: Path) -> dict[str, bytes]:
@@ -51,36 +62,29 @@ def files_of(folder: Path) -> dict[str, bytes]:
     }
 
 
-async def test_a_restored_folder_has_what_the_session_had(tmp_path: Path, team_database: Database) -> None:
-    async with copied_session(tmp_path / "a", team_database) as session:
-        await fill(session)
-    address = Address.parse(team_database.url)
-    restored = await restore_session(address, "s1", tmp_path / "b")
-    assert files_of(restored) == files_of(session.workspace.path)
+async def test_a_restored_folder_has_what_the_session_had_and_continues_as_the_same_one(
+    tmp_path: Path, team_database: Database
+) -> None:
+    folder = await filled(tmp_path / "a", team_database)
+    restored = await restore(team_database, tmp_path / "b")
+    assert files_of(restored) == files_of(folder)
     assert restored.parent == tmp_path / "b" / "AGENT_RUN_WORKSPACES"
-    assert restored.name == session.workspace.path.name == "session_20261120_101112"
+    assert restored.name == folder.name == "session_20261120_101112"
     assert restored.stat().st_mode & 0o777 == 0o700
-    again = await restore_session(address, "s1", tmp_path / "b")
+    again = await restore(team_database, tmp_path / "b")
     assert again.name == "session_20261120_101112-2"
     assert files_of(again) == files_of(restored)
     # It can be resumed: the journal of another machine is read, nothing locks the folder.
-    _, resume = prepare_resume(Settings(), restored)
+    _, resume = prepare_resume(Settings(), again)
     previous = read_previous_state(Workspace.open(resume.folder))
-    assert previous.last_seq == session.bus.last_seq
+    assert previous.last_seq == len((folder / "journal.jsonl").read_text().splitlines())
     assert previous.conversation == "11111111-2222-3333-4444-555555555555"
-
-
-async def test_a_restored_session_continues_as_the_same_one(tmp_path: Path, team_database: Database) -> None:
-    async with copied_session(tmp_path / "a", team_database) as session:
-        await fill(session)
-    restored = await restore_session(Address.parse(team_database.url), "s1", tmp_path / "b")
     async with copied_session(restored, team_database, SessionId(id="s1", attempt=2)) as later:
         later.publish(QueryReceived(query_id="q2", text="And now?"))
         later.append_entry(b'{"type":"user","uuid":"u2"}')
         later.append_entry(b'{"type":"mode"}')
-        assert await later.replica.flush(20)
-    third = await restore_session(Address.parse(team_database.url), "s1", tmp_path / "c")
-    assert files_of(third) == files_of(restored)
+        assert await later.replica.flush(PATIENCE)
+    assert files_of(await restore(team_database, tmp_path / "c")) == files_of(restored)
 
 
 async def test_what_is_not_there_is_said(tmp_path: Path, team_database: Database) -> None:
@@ -95,93 +99,64 @@ async def test_what_is_not_there_is_said(tmp_path: Path, team_database: Database
     assert list(tmp_path.glob("*/*")) == []  # noqa: ASYNC240
 
 
+HOSTILE_PATHS = (
+    "../x", "../../../x", "/tmp/ua-hostile", "a/../../x", "journal.jsonl", "JOURNAL.jsonl", ".lock",
+    "queue.json", "CLAUDE.md", ".conversation/conversation-1.jsonl", "team.json", "x\n", "",
+    ".claude/settings.json", "a\\b", "~/x",
+    "work_products", "report_checks/x",
+)  # fmt: skip
+HOSTILE_TRANSCRIPTS = (
+    ("../../x", ""), ("conversation-1", "../../../x"), ("conversation-1", "/x"),
+    ("conversation-1", "a/../../../journal"), ("", "x"), (".", "x"),
+)  # fmt: skip
+HOSTILE_ROWS = """
+INSERT INTO blob (sha256, data) VALUES (repeat('1', 64), 'other');
+-- The content is another one.
+INSERT INTO artifact (session, path, sha256, size) VALUES ('s1', 'other.txt', repeat('1', 64), 5);
+-- Compressed these are small in the database.
+INSERT INTO journal SELECT 's1', n, format('{"seq":%s,"x":"%s"}', n, repeat('x', 200000))
+    FROM generate_series(911, 913) n;
+INSERT INTO entry (project, session, entry) VALUES
+    ('s1', 'conversation-1', format('{"type":"%s"}', repeat('x', 200000))),
+    ('s1', 'conversation-1', '{"type":"x"}' || chr(10) || '{"type":"y"}');
+"""
+
+
 async def test_hostile_rows_write_nothing_outside_and_no_records(
-    tmp_path: Path, team_database: Database
+    tmp_path: Path, cluster: Cluster, team_database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (tmp_path / "secret").write_text("secret")
-    async with copied_session(tmp_path / "a", team_database) as session:
-        await fill(session)
-    data = b"hostile"
-    digest = hashlib.sha256(data).hexdigest()
-    team_database.execute("INSERT INTO blob (sha256, data) VALUES (%s, %s)", digest, data)
-    paths = (
-        "../x", "../../../x", "/tmp/ua-hostile", "a/../../x", "journal.jsonl", "JOURNAL.jsonl", ".lock",
-        "queue.json", "CLAUDE.md", ".conversation/conversation-1.jsonl", "team.json", "x\n", "",
-        ".claude/settings.json", "a\\b", "~/x",
-        "work_products", "report_checks/x",
-    )  # fmt: skip
-    for path in paths:
-        team_database.execute(
-            "INSERT INTO artifact (session, path, sha256, size) VALUES ('s1', %s, %s, 7)", path, digest
-        )
-    # A file whose content is another one, and one whose place is a file of this machine.
-    team_database.execute(
-        "INSERT INTO artifact (session, path, sha256, size, place) VALUES"
-        " ('s1', 'stolen.txt', repeat('0', 64), 6, %s), ('s1', 'stolen-2.txt', '../../secret', 6, %s)",
-        str(tmp_path / "secret"),
-        str(tmp_path / "secret"),
-    )
-    team_database.execute("INSERT INTO blob (sha256, data) VALUES (repeat('1', 64), 'other')")
-    team_database.execute(
-        "INSERT INTO artifact (session, path, sha256, size) VALUES ('s1', 'other.txt', repeat('1', 64), 5)"
-    )
-    for session_name, subpath in (
-        ("../../x", ""), ("conversation-1", "../../../x"), ("conversation-1", "/x"),
-        ("conversation-1", "a/../../../journal"), ("", "x"), (".", "x"),
-    ):  # fmt: skip
-        team_database.execute(
-            "INSERT INTO entry (project, session, subpath, entry) VALUES ('s1', %s, %s, '{\"type\":\"x\"}')",
-            session_name,
-            subpath,
-        )
-    team_database.execute(
-        "INSERT INTO entry (project, session, entry) VALUES ('s1', 'conversation-1', %s)",
-        '{"type":"x"}\n{"type":"y"}',
-    )
-    for number, line in enumerate(('{"seq":1}', "not JSON", '{"seq":"x"}', '{"seq":904}\n{"seq":905}'), 900):
-        team_database.execute("INSERT INTO journal VALUES ('s1', %s, %s)", number, line)
-    restored = await restore_session(
-        Address.parse(team_database.url), "s1", tmp_path / "b", artifacts=str(tmp_path / "large")
-    )
-    assert files_of(restored) == files_of(session.workspace.path)
-    assert sorted(os.listdir(tmp_path)) == ["a", "b", "large", "secret"]
-    assert not os.path.lexists("/tmp/ua-hostile")  # noqa: ASYNC240
-
-
-async def test_long_lines_are_read_one_after_the_other(
-    tmp_path: Path, team_database: Database, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    async with copied_session(tmp_path / "a", team_database) as session:
-        await fill(session)
-    before = files_of(session.workspace.path)
+    # Lines are read one after the other.
     monkeypatch.setattr(pulling, "_MOST_BYTES", 100)
     monkeypatch.setattr(pulling, "_LONGEST", 100_000)
-    # Compressed it is small in the database.
-    team_database.execute(
-        "INSERT INTO journal SELECT 's1', n, format('{\"seq\":%s,\"x\":\"%s\"}', n, repeat('x', 200000))"
-        " FROM generate_series(901, 903) n"
-    )
-    team_database.execute(
-        "INSERT INTO entry (project, session, entry)"
-        " SELECT 's1', 'conversation-1', format('{\"type\":\"%s\"}', repeat('x', 200000))"
-    )
-    restored = await restore_session(Address.parse(team_database.url), "s1", tmp_path / "b")
-    assert files_of(restored) == before
-
-
-async def test_entries_of_another_member_are_not_the_sessions(
-    tmp_path: Path, cluster: Cluster, team_database: Database
-) -> None:
-    async with copied_session(tmp_path / "a", team_database) as session:
-        await fill(session)
-    other = cluster.make_role(f"eve_{team_database.name}")
-    grant(Address.parse(team_database.url), other)
-    with psycopg.connect(cluster.url(team_database.name, other), autocommit=True) as db:
+    secret = tmp_path / "secret"
+    secret.write_text("secret")
+    before = files_of(await filled(tmp_path / "a", team_database))
+    execute, data = team_database.execute, b"hostile"
+    digest = hashlib.sha256(data).hexdigest()
+    execute("INSERT INTO blob (sha256, data) VALUES (%s, %s)", digest, data)
+    for path in HOSTILE_PATHS:
+        execute("INSERT INTO artifact (session, path, sha256, size) VALUES ('s1', %s, %s, 7)", path, digest)
+    # The place of these is a file of this machine.
+    for path, sha256 in (("stolen.txt", "0" * 64), ("stolen-2.txt", "../../secret")):
+        execute("INSERT INTO artifact (session, path, sha256, size, place) VALUES ('s1', %s, %s, 6, %s)",
+                path, sha256, str(secret))  # fmt: skip
+    for name, subpath in HOSTILE_TRANSCRIPTS:
+        execute("INSERT INTO entry (project, session, subpath, entry) VALUES ('s1', %s, %s, '{\"type\":\"x\"}')",
+                name, subpath)  # fmt: skip
+    for number, line in enumerate(('{"seq":1}', "not JSON", '{"seq":"x"}', '{"seq":904}\n{"seq":905}'), 900):
+        execute("INSERT INTO journal VALUES ('s1', %s, %s)", number, line)
+    execute(HOSTILE_ROWS)
+    # Another member adds to the conversation.
+    eve = cluster.make_role(f"eve_{team_database.name}")
+    grant(Address.parse(team_database.url), eve)
+    with psycopg.connect(cluster.url(team_database.name, eve), autocommit=True) as db:
         db.execute(
             "INSERT INTO ua_tui.entry (project, session, entry) VALUES ('s1', 'conversation-1', '{\"type\":\"user\"}')"
         )
-    restored = await restore_session(Address.parse(team_database.url), "s1", tmp_path / "b")
-    assert (restored / TRANSCRIPT).read_bytes() == (session.workspace.path / TRANSCRIPT).read_bytes()
+    restored = await restore(team_database, tmp_path / "b", artifacts=str(tmp_path / "large"))
+    assert files_of(restored) == before
+    assert sorted(os.listdir(tmp_path)) == ["a", "b", "large", "secret"]
+    assert not os.path.lexists("/tmp/ua-hostile")  # noqa: ASYNC240
 
 
 async def test_what_a_worker_copies_belongs_to_whoever_gave_the_job(
@@ -190,16 +165,14 @@ async def test_what_a_worker_copies_belongs_to_whoever_gave_the_job(
     anna, bert = (cluster.make_role(f"{each}_{team_database.name}") for each in ("anna", "bert"))
     for name in (anna, bert):
         grant(Address.parse(team_database.url), name)
-    identity = SessionId(id="s1", owner=anna, shared=False)
-    async with copied_session(tmp_path / "a", team_database, identity) as session:
-        await fill(session)
+    folder = await filled(tmp_path / "a", team_database, SessionId(id="s1", owner=anna, shared=False))
     tables = ("session", "entry", "summary", "blob")
     for table in tables:
         assert set(team_database.execute(f"SELECT owner::text FROM {table}")) == {(anna,)}
     restored = await restore_session(
         Address.parse(cluster.url(team_database.name, anna)), "s1", tmp_path / "b"
     )
-    assert files_of(restored) == files_of(session.workspace.path)
+    assert files_of(restored) == files_of(folder)
     # Nobody else sees any of it.
     with pytest.raises(TeamError, match="has no session"):
         await restore_session(Address.parse(cluster.url(team_database.name, bert)), "s1", tmp_path / "c")
@@ -211,13 +184,13 @@ async def test_what_a_worker_copies_belongs_to_whoever_gave_the_job(
 async def test_a_large_file_is_restored_from_its_place(tmp_path: Path, team_database: Database) -> None:
     place = str(tmp_path / "large")
     async with copied_session(tmp_path / "a", team_database, place=place) as session:
-        written = session.workspace.root.write_chunks("downloads/large.bin", [os.urandom(1 << 20)] * 100)
+        written = session.workspace.root.write_chunks("downloads/large.bin", [os.urandom(1 << 20)] * 6)
         session.publish(
             ArtifactSaved(
                 path="downloads/large.bin", kind="x", size=written.size, sha256=written.sha256, observer="x"
             )
         )
-        assert await session.replica.flush(60)
+        assert await session.replica.flush(PATIENCE)
     address = Address.parse(team_database.url)
     restored = await restore_session(address, "s1", tmp_path / "b", artifacts=place)
     with (restored / "downloads/large.bin").open("rb") as file:
@@ -234,8 +207,10 @@ async def test_a_large_file_is_restored_from_its_place(tmp_path: Path, team_data
 
 
 async def test_a_mirror_follows_a_session_and_notices_its_end(
-    tmp_path: Path, team_database: Database
+    tmp_path: Path, team_database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    # Nothing is found by looking regularly.
+    monkeypatch.setattr("core.team.restore._POLL_S", 3600.0)
     async with copied_session(tmp_path / "a", team_database) as session:
         await fill(session)
         mirror = SessionMirror(Address.parse(team_database.url), "s1", tmp_path / "mirror")
@@ -243,26 +218,22 @@ async def test_a_mirror_follows_a_session_and_notices_its_end(
         journal = folder / "journal.jsonl"
         assert journal.read_text().splitlines() == session.journal_lines
         assert runs_elsewhere(folder)
-        delays = []
-        for number in range(5):
-            await asyncio.sleep(0.15)
-            begun = time.monotonic()
+        for number in range(3):
             session.publish(QueryReceived(query_id=f"m{number}", text="go"))
-            await until(lambda: journal.read_text().splitlines() == session.journal_lines)
-            delays.append(time.monotonic() - begun)
-        assert min(delays) < 0.3
+            await until_in_thread(lambda: journal.read_text().splitlines() == session.journal_lines)
         session.save("downloads/later.txt", b"later")
-        await until((folder / "downloads/later.txt").exists)
+        await until_in_thread((folder / "downloads/later.txt").exists)
         session.save("downloads/later.txt", b"changed")
-        await until(lambda: (folder / "downloads/later.txt").read_bytes() == b"changed")
+        await until_in_thread(lambda: (folder / "downloads/later.txt").read_bytes() == b"changed")
         assert not mirror.ends.done()
         session.publish(SessionFinished(reason="finished"))
-        await asyncio.wait_for(asyncio.shield(mirror.ends), 10)
-        await until(lambda: journal.read_text().splitlines() == session.journal_lines)
+        await asyncio.wait_for(asyncio.shield(mirror.ends), PATIENCE)
+        await until_in_thread(lambda: journal.read_text().splitlines() == session.journal_lines)
         assert not runs_elsewhere(folder)
         # Somebody resumes it.
         team_database.execute("UPDATE session SET state = 'running', attempt = 2")
-        await until(lambda: runs_elsewhere(folder))
+        team_database.execute("SELECT pg_notify('ua_tui', 'session s1')")
+        await until_in_thread(lambda: runs_elsewhere(folder))
         await mirror.close()
         assert not runs_elsewhere(folder)
     # The folder is continued when the session is followed again.
@@ -283,10 +254,10 @@ async def test_a_mirror_connects_again(
             folder = await mirror.start()
             proxy.cut(refuse=True)
             session.publish(QueryReceived(query_id="q7", text="go"))
-            await until(lambda: mirror.problem)
+            await until_in_thread(lambda: mirror.problem)
             proxy.resume()
-            await until(lambda: '"q7"' in (folder / "journal.jsonl").read_text())
-            await until(lambda: not mirror.problem)
+            await until_in_thread(lambda: '"q7"' in (folder / "journal.jsonl").read_text())
+            await until_in_thread(lambda: not mirror.problem)
             await mirror.close()
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import AsyncIterator
 from typing import Any
 
@@ -25,8 +24,8 @@ async def store(team_database: Database) -> AsyncIterator[PostgresSessionStore]:
     await store.close()
 
 
-def entry(number: int, size: int = 0, **more: Any) -> dict[str, Any]:
-    return {"type": "user", "uuid": f"u{number}", "text": "x" * size, **more}
+def entry(number: int) -> dict[str, Any]:
+    return {"type": "user", "uuid": f"u{number}"}
 
 
 async def test_it_keeps_the_contracts_of_the_sdk(
@@ -57,11 +56,9 @@ async def test_concurrent_appends_lose_nothing(team_database: Database) -> None:
     found = await stores[0].load(KEY)
     assert found is not None
     numbers = [int(each["uuid"][1:]) for each in found]
-    assert sorted(numbers) == [100 * at + n for at in range(4) for n in range(20)]
-    assert all(
-        [each for each in numbers if each // 100 == at] == [100 * at + n for n in range(20)]
-        for at in range(4)
-    )
+    for at in range(4):
+        assert [each for each in numbers if each // 100 == at] == [100 * at + n for n in range(20)]
+    assert len(numbers) == 80
     assert len(await stores[0].list_session_summaries("project")) == 1
     for each in stores:
         await each.close()
@@ -76,15 +73,3 @@ async def test_a_superseded_session_appends_nothing(team_database: Database) -> 
         await first.append(KEY, [entry(2)])
     assert await first.load(KEY) == [entry(1)]
     await first.close()
-
-
-async def test_five_hundred_entries_are_quick(store: PostgresSessionStore) -> None:
-    entries = [entry(number, 2048) for number in range(500)]
-    await store.append(KEY, entries[:1])
-    begun = time.perf_counter()
-    await store.append(KEY, entries)
-    appended = time.perf_counter()
-    assert await store.load(KEY) == entries
-    assert appended - begun < 1.5
-    assert time.perf_counter() - appended < 1.5
-    print(f"append {appended - begun:.3f} s, load {time.perf_counter() - appended:.3f} s")

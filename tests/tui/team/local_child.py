@@ -12,6 +12,7 @@ from pathlib import Path
 from core.settings.model import Settings
 from core.team.jobs.sqlite_jobs import SqliteJobs, jobs_path
 from core.team.records import Claim, Outcome
+from tests.waiting import until
 from tui.cli.arguments import read_arguments
 from tui.cli.table import COMMANDS
 from tui.cli.team.batch import run_batch
@@ -28,10 +29,9 @@ async def main() -> int:
         await store.note(claim, "running", 0.1, f"folder of {claim.job.query}")
         with log.open("a") as out:
             out.write(f"{claim.job.query} {claim.session.attempt} {claim.folder}\n")
-        while not end.exists():
-            if lost.is_set():
-                raise RuntimeError("stopped")
-            await asyncio.sleep(0.02)
+        await until(lambda: end.exists() or lost.is_set())
+        if lost.is_set():
+            raise RuntimeError("stopped")
         return Outcome(state="done", answer="it is over", cost_usd=0.2)
 
     settings = Settings(workspace_base=folder)

@@ -49,19 +49,11 @@ def test_a_job_of_the_team_does_not_end_the_plan_mode_of_a_worker() -> None:
 @pytest.mark.parametrize(
     "given",
     [
-        {"api_key": "other"},
-        {"base_url": "https://example.com"},
-        {"mcp_servers": {}},
-        {"cli_path": "/bin/sh"},
-        {"workspace_base": "/"},
-        {"dangerously_skip_permissions": True},
-        {"permission_mode": "bypassPermissions"},
-        {"model": 5},
-        {"max_cost_usd": -1},
-        {"no\nsetting": 1},
-        {"ask": ["Bash"]},
+        {"api_key": "other"}, {"cli_path": "/bin/sh"}, {"workspace_base": "/"}, {"mcp_servers": {}},
+        {"dangerously_skip_permissions": True}, {"permission_mode": "bypassPermissions"},
+        {"model": 5}, {"max_cost_usd": -1}, {"no\nsetting": 1}, {"ask": ["Bash"]},
     ],
-)
+)  # fmt: skip
 def test_a_job_may_not_set_what_is_the_workers(given: dict[str, Any]) -> None:
     with pytest.raises(SettingsError) as refused:
         settings_for_job(load_settings(KEY), given, None)

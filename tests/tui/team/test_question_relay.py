@@ -9,22 +9,17 @@ from typing import Any
 import pytest
 
 from core.errors import FormError, TeamError
-from core.events.types import (
-    ElicitationAnswered,
-    ElicitationAsked,
-    PermissionAnswered,
-    PermissionAsked,
-)
+from core.events import types as ev
 from core.session.session import SessionState
 from core.team.letters import LARGEST
 from core.team.local_mailbox import SqliteMailbox
 from core.team.records import Answer, Command, Question, SessionId
 from tests.core.team.stores import SESSION, add_local_session
-from tests.tui.files_host import until
+from tests.waiting import until, until_in_thread
 from tui.team.question_relay import QuestionRelay
 
-CALL = PermissionAsked(request_id="r1", tool_name="mcp__mail__send", input={"to": "Ann"})
-FORM = ElicitationAsked(request_id="r2", server="desk", message="Which city?")
+CALL = ev.PermissionAsked(request_id="r1", tool_name="mcp__mail__send", input={"to": "Ann"})
+FORM = ev.ElicitationAsked(request_id="r2", server="desk", message="Which city?")
 
 
 class NoteSession:
@@ -77,13 +72,13 @@ class Desk:
 
     async def waiting(self, *requests: str) -> None:
         """Wait until the person sees these questions."""
-        async with asyncio.timeout(10):
-            while [each.request for each in await self.person.questions()] != list(requests):  # noqa: ASYNC110
-                await asyncio.sleep(0.01)
+        await until_in_thread(
+            lambda: [each.request for each in asyncio.run(self.person.questions())] == list(requests)
+        )
 
     async def told(self, count: int) -> Any:
         """Wait until the session was told so many things; returns the last one."""
-        await until(lambda: len(self.session.told) >= count, 10)
+        await until(lambda: len(self.session.told) >= count)
         return self.session.told[-1]
 
 
@@ -106,7 +101,7 @@ async def test_a_call_is_answered_by_the_team(desk: Desk) -> None:
         request, given = await desk.told(1)
         assert (request, given["allow"], given["scope"]) == ("r1", True, "session")
         assert (given["patterns"], given["input"]) == (("send",), {"to": "Bob"})
-        desk.relay.handle_event(PermissionAnswered(request_id="r1", tool_name="x", decision="allow"))
+        desk.relay.handle_event(ev.PermissionAnswered(request_id="r1", tool_name="x", decision="allow"))
         assert not desk.relay.needs_you
         assert desk.changes == 2
 
@@ -116,7 +111,7 @@ async def test_a_question_that_was_answered_elsewhere_is_withdrawn(desk: Desk) -
         desk.relay.handle_event(CALL)
         desk.relay.handle_event(FORM)
         await desk.waiting("r1", "r2")
-        desk.relay.handle_event(PermissionAnswered(request_id="r1", tool_name="x", decision="deny"))
+        desk.relay.handle_event(ev.PermissionAnswered(request_id="r1", tool_name="x", decision="deny"))
         await desk.waiting("r2")
         assert not (await desk.person.answer("s1", Answer(request="r1", allow=True))).accepted
     # So is what still waits at the end.
@@ -129,11 +124,11 @@ async def test_a_form_is_asked_for_again_if_its_answer_does_not_fit(desk: Desk) 
         desk.relay.handle_event(FORM)
         await desk.waiting("r2")
         await desk.person.answer("s1", Answer(request="r2", action="accept", values={"nights": "many"}))
-        await until(lambda: not desk.session.refuses, 10)
+        await until(lambda: not desk.session.refuses)
         await desk.waiting("r2")
         await desk.person.answer("s1", Answer(request="r2", action="accept", values={"nights": 2}))
         assert await desk.told(1) == ("r2", "accept", {"nights": 2})
-        desk.relay.handle_event(ElicitationAnswered(request_id="r2", server="desk", action="accept"))
+        desk.relay.handle_event(ev.ElicitationAnswered(request_id="r2", server="desk", action="accept"))
         await desk.waiting()
 
 
@@ -143,7 +138,7 @@ async def test_commands_come_to_the_session(desk: Desk) -> None:
         await desk.person.send("s1", Command(kind="interrupt"))
         assert await desk.told(1) == "Shorter, please"
         # It is about to begin: it is stopped when it runs.
-        await until(lambda: desk.relay.interrupted, 10)
+        await until(lambda: desk.relay.interrupted)
         assert desk.session.told == ["Shorter, please"]
         desk.session.state = SessionState.RUNNING
         assert await desk.told(2) == "interrupt"
@@ -151,7 +146,9 @@ async def test_commands_come_to_the_session(desk: Desk) -> None:
 
 async def test_a_question_too_large_to_be_asked_is_denied(desk: Desk) -> None:
     async with desk.at_work():
-        desk.relay.handle_event(ElicitationAsked(request_id="r3", server="desk", message="x" * (LARGEST + 1)))
+        desk.relay.handle_event(
+            ev.ElicitationAsked(request_id="r3", server="desk", message="x" * (LARGEST + 1))
+        )
         assert await desk.told(1) == ("r3", "decline", None)
 
 

@@ -3,7 +3,6 @@ from __future__ import annotations
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -18,6 +17,7 @@ from core.team.records import Counts
 from tests.core.team.jobs.batches import batch_with, jobs_of
 from tests.paths import PROJECT
 from tests.postgres_server import Database
+from tests.waiting import PATIENCE, wait_until
 from tui.team.worker import run_worker
 
 Start = Callable[..., "subprocess.Popen[str]"]
@@ -41,13 +41,8 @@ def start(tmp_path: Path) -> Iterator[Start]:
 
 
 def wait_for_lines(path: Path, count: int) -> list[str]:
-    until = time.monotonic() + 30
-    while time.monotonic() < until:
-        lines = path.read_text().splitlines() if path.exists() else []
-        if len(lines) >= count:
-            return lines
-        time.sleep(0.02)
-    raise AssertionError(f"{path} never had {count} lines")
+    wait_until(lambda: path.exists() and len(path.read_text().splitlines()) >= count)
+    return path.read_text().splitlines()
 
 
 async def submit(folder: Path) -> str:
@@ -70,26 +65,31 @@ async def counts(folder: Path, batch_id: str) -> Counts:
 
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 0), (signal.SIGINT, 130)])
-async def test_a_signal_hands_the_jobs_back(tmp_path: Path, start: Start, number: int, code: int) -> None:
+async def test_the_jobs_of_a_killed_worker_are_resumed_and_a_signal_hands_them_back(
+    tmp_path: Path, start: Start, number: int, code: int
+) -> None:
     batch_id = await submit(tmp_path)
-    worker = start()
+    killed = start()
     wait_for_lines(tmp_path / "log", 2)
-
+    killed.kill()
+    killed.wait()
+    worker = start()
+    lines = wait_for_lines(tmp_path / "log", 4)
+    assert sorted(lines[2:]) == ["query 1 2 folder of query 1", "query 2 2 folder of query 2"]
     worker.send_signal(number)
-    _, err = worker.communicate(timeout=30)
-
+    _, err = worker.communicate(timeout=PATIENCE)
     assert worker.returncode == code
     assert err.count("is handed back") == 2
     assert (await counts(tmp_path, batch_id)).waiting == 2
+    # Only the lock of a program that runs is there, and this one has ended.
+    assert list((tmp_path / "AGENT_RUN_WORKSPACES" / ".workers").iterdir()) == []
 
 
 async def test_a_worker_without_a_model_hands_the_first_job_back_and_ends(tmp_path: Path) -> None:
     batch_id = await submit(tmp_path)
     lines: list[str] = []
-
     with pytest.raises(CredentialsError, match="no way to reach a model"):
         await run_worker(Settings(workspace_base=tmp_path), None, parallel=1, report=lines.append)
-
     assert "only jobs of the demo run here" in lines[1]
     assert lines[-1].endswith("is handed back")
     found = await counts(tmp_path, batch_id)
@@ -114,34 +114,6 @@ async def test_a_worker_of_a_team_without_a_model_fails_no_job(
     assert team_database.execute("SELECT state, count(*) FROM job GROUP BY state") == [("waiting", 2)]
 
 
-async def test_the_jobs_of_a_killed_worker_are_resumed_in_their_folders(tmp_path: Path, start: Start) -> None:
-    batch_id = await submit(tmp_path)
-    killed = start()
-    wait_for_lines(tmp_path / "log", 2)
-    killed.kill()
-    killed.wait()
-
-    worker = start()
-    lines = wait_for_lines(tmp_path / "log", 4)
-    end(tmp_path)
-    while (await counts(tmp_path, batch_id)).done < 2:
-        time.sleep(0.05)  # noqa: ASYNC251
-    worker.send_signal(signal.SIGTERM)
-    worker.communicate(timeout=30)
-
-    assert sorted(lines[2:]) == ["query 1 2 folder of query 1", "query 2 2 folder of query 2"]
-    # Only the lock of a program that runs is there, and this one has ended.
-    assert list(locks(tmp_path)) == []
-
-
-def end(folder: Path) -> None:
-    (folder / "end").touch()
-
-
-def locks(folder: Path) -> Iterator[Path]:
-    return (folder / "AGENT_RUN_WORKSPACES" / ".workers").iterdir()
-
-
 def test_two_programs_share_a_batch_and_an_interrupted_one_says_how_to_resume(
     tmp_path: Path, start: Start
 ) -> None:
@@ -149,14 +121,12 @@ def test_two_programs_share_a_batch_and_an_interrupted_one_says_how_to_resume(
     queries.write_text("one\ntwo\nthree\nfour\nfive\n")
     first, second = start(str(queries)), start(str(queries))
     wait_for_lines(tmp_path / "log", 4)
-
     first.send_signal(signal.SIGINT)
-    _, err = first.communicate(timeout=30)
+    _, err = first.communicate(timeout=PATIENCE)
     assert first.returncode == 130
     assert "interrupted: 5 jobs not over; run the same command again to resume" in err
-
-    end(tmp_path)
-    out, _ = second.communicate(timeout=30)
+    (tmp_path / "end").touch()
+    out, _ = second.communicate(timeout=PATIENCE)
     assert second.returncode == 0
     assert out.count("it is over") == 5
     begun = [line.split()[0] for line in wait_for_lines(tmp_path / "log", 7)]
@@ -165,27 +135,30 @@ def test_two_programs_share_a_batch_and_an_interrupted_one_says_how_to_resume(
     assert len(begun) == 7
 
 
-@pytest.mark.parametrize(
-    ("missing", "command"),
-    [
-        (("psycopg", "procrastinate"), ["worker", "--from"]),
-        (("procrastinate",), ["worker", "--from"]),
-        (("psycopg", "procrastinate"), ["batch", "queries.txt", "--to"]),
-    ],
-)
-def test_without_the_extra_there_is_one_clear_line(
-    tmp_path: Path, missing: tuple[str, ...], command: list[str]
-) -> None:
-    (tmp_path / "queries.txt").write_text("one\n")
+def run_without(folder: Path, missing: tuple[str, ...], *command: str) -> subprocess.CompletedProcess[str]:
+    """Run the program where these packages are not installed."""
+    (folder / "queries.txt").write_text("one\n")
     code = (
         f"import sys; [sys.modules.__setitem__(each, None) for each in {missing!r}]\n"
-        f"from tui.cli import main; sys.exit(main({[*command, 'postgresql:///desk']!r}))"
+        f"from tui.cli import main; sys.exit(main({list(command)!r}))"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", code], cwd=tmp_path, env={"PYTHONPATH": str(PROJECT), "HOME": str(tmp_path)},
+    return subprocess.run(
+        [sys.executable, "-c", code], cwd=folder, env={"PYTHONPATH": str(PROJECT), "HOME": str(folder)},
         capture_output=True, text=True, check=False,
     )  # fmt: skip
 
+
+@pytest.mark.parametrize(
+    ("missing", "command"),
+    [
+        (("psycopg", "procrastinate"), ("batch", "queries.txt", "--to")),
+        (("procrastinate",), ("worker", "--from")),
+    ],
+)
+def test_without_the_extra_there_is_one_clear_line(
+    tmp_path: Path, missing: tuple[str, ...], command: tuple[str, ...]
+) -> None:
+    done = run_without(tmp_path, missing, *command, "postgresql:///desk")
     assert done.returncode == 1
     assert done.stderr.splitlines() == [
         "ua-tui: working in a team needs further packages: run uv tool install '.[team]', or pip install '.[team]', "
@@ -194,14 +167,5 @@ def test_without_the_extra_there_is_one_clear_line(
 
 
 def test_a_batch_of_this_machine_needs_no_extra(tmp_path: Path) -> None:
-    (tmp_path / "queries.txt").write_text("one\n")
-    code = (
-        "import sys; [sys.modules.__setitem__(each, None) for each in ('psycopg', 'procrastinate', 'obstore')]\n"
-        "from tui.cli import main; sys.exit(main(['batch', 'queries.txt', '--no-wait']))"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", code], cwd=tmp_path, env={"PYTHONPATH": str(PROJECT), "HOME": str(tmp_path)},
-        capture_output=True, text=True, check=False,
-    )  # fmt: skip
-
+    done = run_without(tmp_path, ("psycopg", "procrastinate", "obstore"), "batch", "queries.txt", "--no-wait")
     assert (done.returncode, done.stderr.splitlines()[0]) == (0, "1 job: 1 new")

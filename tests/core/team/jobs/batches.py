@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from hashlib import sha256
+from typing import Any
 
 from core.postgres.address import Address
 from core.postgres.schema import LATEST
@@ -15,8 +16,10 @@ from core.team.jobs.queue import QueueWorker, Timing
 from core.team.jobs.running import RunJob
 from core.team.records import Batch, Claim, Job, Outcome
 from tests.postgres_server import Database
+from tests.waiting import PATIENCE, until_in_thread
 
-QUICK = Timing(lost_after=1.5, beat=0.2, silence=1.0, sweep=0.2, forgotten=0.2, wait=0.5)
+QUICK = Timing(beat=0.2, sweep=0.2, forgotten=0.2, wait=0.5)
+"""Times of a worker that looks often; a test says when one is lost (`lose_worker`), which no busy machine decides."""
 
 
 def jobs_of(count: int, limit: float | None = None, prefix: str = "query") -> list[Job]:
@@ -44,7 +47,7 @@ def address_of(database: Database) -> Address:
 
 @asynccontextmanager
 async def open_jobs(database: Database) -> AsyncIterator[PostgresJobs]:
-    store = PostgresJobs(address_of(database), lost_after=QUICK.lost_after)
+    store = PostgresJobs(address_of(database))
     await store.open()
     try:
         yield store
@@ -54,25 +57,38 @@ async def open_jobs(database: Database) -> AsyncIterator[PostgresJobs]:
 
 @asynccontextmanager
 async def working(
-    address: Address, run: RunJob, *, parallel: int = 2, timing: Timing = QUICK, name: str = "w"
+    address: Address, run: RunJob, *, parallel: int = 2, timing: Timing = QUICK, name: str = "w", **more: Any
 ) -> AsyncIterator[tuple[QueueWorker, list[str]]]:
     lines: list[str] = []
-    worker = QueueWorker(address, run, parallel=parallel, report=lines.append, timing=timing, name=name)
+    worker = QueueWorker(
+        address, run, parallel=parallel, report=lines.append, timing=timing, name=name, **more
+    )
     task = asyncio.create_task(worker.work())
     try:
         yield worker, lines
     finally:
         worker.stop()
-        await asyncio.wait_for(task, 20)
+        await asyncio.wait_for(task, PATIENCE)
 
 
 async def answer(claim: Claim, _lost: asyncio.Event) -> Outcome:
     return Outcome(state="done", answer=f"answer to {claim.job.query}", cost_usd=0.1)
 
 
-async def until_over(store: PostgresJobs, batch: Batch, within: float = 20.0) -> None:
-    async with asyncio.timeout(within):
-        counts = await store.counts(batch.id)
-        while counts.over < counts.total:
-            await asyncio.sleep(0.05)
-            counts = await store.counts(batch.id)
+async def until_over(database: Database, batch: Batch) -> None:
+    """Wait until every job of a batch has ended."""
+    ended = (
+        "SELECT bool_and(finished_at IS NOT NULL) FROM job JOIN batch_job ON batch_job.job = job.id"
+        " WHERE batch_job.batch = %s"
+    )
+    await until_in_thread(lambda: database.execute(ended, batch.id) == [(True,)])
+
+
+def lose_worker(database: Database, name: str) -> None:
+    """Let it be an hour since the last heartbeat of a worker, which must have stopped beating."""
+    (row,) = database.execute(
+        "UPDATE procrastinate_workers w SET last_heartbeat = now() - interval '1 hour' FROM worker"
+        " WHERE worker.id = w.id AND name = %s RETURNING 1",
+        name,
+    )
+    assert row == (1,)

@@ -4,35 +4,61 @@ from __future__ import annotations
 
 import asyncio
 import stat
-import time
+from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Protocol
 
 import pytest
 
 from core.errors import TeamError
 from core.team.jobs.postgres_jobs import PostgresJobs
 from core.team.jobs.sqlite_jobs import SqliteJobs, jobs_path
-from core.team.records import Claim, Job, Outcome
+from core.team.records import Batch, Claim, Job, JobResult, Outcome
 from tests.core.team.jobs.batches import address_of, batch_with, jobs_of
 from tests.postgres_server import Database
 
 
-class Desk(Protocol):
+class Desk(ABC):
     """A store with two workers, of which one can be lost."""
 
-    @property
-    def store(self) -> SqliteJobs | PostgresJobs: ...
+    store: SqliteJobs | PostgresJobs
 
+    @abstractmethod
     async def claim(self, job: Job) -> Claim | None: ...
+
+    @abstractmethod
     async def lose(self) -> None: ...
+
+    @abstractmethod
     async def claim_elsewhere(self, job: Job) -> Claim | None: ...
 
+    async def begin(self, job: Job) -> Claim:
+        """Claim a job, which must be possible."""
+        claim = await self.claim(job)
+        assert claim is not None
+        return claim
 
-class LocalDesk:
+    async def run(self, job: Job, outcome: Outcome) -> Claim:
+        """Claim a job, and let it end."""
+        claim = await self.begin(job)
+        assert await self.store.finish(claim, outcome)
+        return claim
+
+    async def submit(self, jobs: list[Job], limit: float | None = None) -> Batch:
+        """Submit a new batch of jobs."""
+        batch = batch_with(jobs, limit=limit)
+        await self.store.submit(batch, jobs)
+        return batch
+
+    async def results(self, batch: Batch) -> list[JobResult]:
+        """The results of a batch so far."""
+        return [each async for each in self.store.results(batch.id)]
+
+
+class LocalDesk(Desk):
     def __init__(self, path: Path) -> None:
-        self.store = SqliteJobs(path)
+        self.store: SqliteJobs = SqliteJobs(path)
         self.lost = SqliteJobs(path)
 
     async def claim(self, job: Job) -> Claim | None:
@@ -45,26 +71,30 @@ class LocalDesk:
         return await self.store.claim(job.id)
 
 
-class TeamDesk:
+class TeamDesk(Desk):
     def __init__(self, database: Database) -> None:
-        self.store = PostgresJobs(address_of(database))
+        self.store: PostgresJobs = PostgresJobs(address_of(database))
         self._database = database
-        for number in (1, 2):
-            self._execute("INSERT INTO procrastinate_workers OVERRIDING SYSTEM VALUE VALUES (%s)", number)
-
-    def _execute(self, statement: str, *parameters: object) -> None:
-        self._database.execute(statement, *parameters)
+        database.execute("INSERT INTO procrastinate_workers OVERRIDING SYSTEM VALUE VALUES (1), (2)")
 
     async def claim(self, job: Job) -> Claim | None:
         return await self.store.claim(job.id, "one", by_worker=1)
 
     async def lose(self) -> None:
-        self._execute(
+        self._database.execute(
             "UPDATE procrastinate_workers SET last_heartbeat = now() - interval '31 s' WHERE id = 1"
         )
 
     async def claim_elsewhere(self, job: Job) -> Claim | None:
         return await self.store.claim(job.id, "two", by_worker=2)
+
+
+@asynccontextmanager
+async def team_desk(database: Database) -> AsyncIterator[TeamDesk]:
+    desk = TeamDesk(database)
+    await desk.store.open()
+    yield desk
+    await desk.store.close()
 
 
 @pytest.fixture(params=["sqlite", "postgres"])
@@ -77,10 +107,8 @@ async def desk(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[
         await local.store.close()
         await local.lost.close()
     else:
-        team = TeamDesk(request.getfixturevalue("team_database"))
-        await team.store.open()
-        yield team
-        await team.store.close()
+        async with team_desk(request.getfixturevalue("team_database")) as team:
+            yield team
 
 
 def done(cost: float | None = 0.1) -> Outcome:
@@ -94,12 +122,8 @@ async def test_the_same_batch_again_changes_nothing(desk: Desk) -> None:
     jobs = jobs_of(3, limit=1)
     batch = batch_with(jobs, limit=10)
     first = await desk.store.submit(batch, jobs)
-    claim = await desk.claim(jobs[0])
-    assert claim is not None
-    assert await desk.store.finish(claim, done())
-
+    await desk.run(jobs[0], done())
     again = await desk.store.submit(batch, jobs)
-
     assert (first.new, first.known, again.new, again.known, again.reopened) == (3, 0, 0, 3, 0)
     assert await desk.claim(jobs[0]) is None
     counts = await desk.store.counts(batch.id)
@@ -108,190 +132,136 @@ async def test_the_same_batch_again_changes_nothing(desk: Desk) -> None:
 
 async def test_a_job_of_two_batches_runs_once_and_both_have_its_result(desk: Desk) -> None:
     jobs = jobs_of(2)
-    one, two = batch_with(jobs), batch_with(jobs[:1])
-    await desk.store.submit(one, jobs)
+    one, two = await desk.submit(jobs), batch_with(jobs[:1])
     assert (await desk.store.submit(two, jobs[:1])).known == 1
-    claim = await desk.claim(jobs[0])
-    assert claim is not None
-    await desk.store.finish(claim, done())
-
-    assert [each.state async for each in desk.store.results(two.id)] == ["done"]
-    assert [each.state async for each in desk.store.results(one.id)] == ["done", "waiting"]
+    await desk.run(jobs[0], done())
+    assert [each.state for each in await desk.results(two)] == ["done"]
+    assert [each.state for each in await desk.results(one)] == ["done", "waiting"]
 
 
 async def test_equal_rows_of_a_file_are_one_job_with_a_result_each(desk: Desk) -> None:
     (job,) = jobs_of(1)
     same = [job, Job(id=job.id, query=job.query, number=7)]
     batch = batch_with(same)
-
     assert (await desk.store.submit(batch, same)).new == 1
-    assert [each.job.number async for each in desk.store.results(batch.id)] == [1, 7]
+    assert [each.job.number for each in await desk.results(batch)] == [1, 7]
     assert (await desk.store.counts(batch.id)).total == 1
 
 
-async def test_a_claim_has_what_the_job_needs(desk: Desk) -> None:
-    jobs = jobs_of(1, limit=2)
-    await desk.store.submit(batch_with(jobs, limit=10), jobs)
-
-    claim = await desk.claim(jobs[0])
-
-    assert claim is not None
-    assert (claim.job.query, dict(claim.job.settings)) == (jobs[0].query, {"max_cost_usd": 2})
-    assert (claim.session.attempt, claim.session.job, claim.limit_usd) == (1, jobs[0].id, 2)
+async def test_a_claim_has_what_the_job_needs_and_nobody_else_gets_it(desk: Desk) -> None:
+    (job,) = jobs_of(1, limit=2)
+    await desk.submit([job], limit=10)
+    claim = await desk.begin(job)
+    assert (claim.job.query, dict(claim.job.settings)) == (job.query, {"max_cost_usd": 2})
+    assert (claim.session.attempt, claim.session.job, claim.limit_usd) == (1, job.id, 2)
     assert claim.folder is None
-
-
-async def test_nobody_gets_a_job_of_a_worker_that_lives(desk: Desk) -> None:
-    jobs = jobs_of(1)
-    await desk.store.submit(batch_with(jobs), jobs)
-
-    assert await desk.claim(jobs[0]) is not None
-    assert await desk.claim_elsewhere(jobs[0]) is None
+    assert await desk.claim_elsewhere(job) is None
 
 
 async def test_a_lost_worker_is_replaced_and_what_it_still_writes_is_refused(desk: Desk) -> None:
-    jobs = jobs_of(1, limit=1)
-    batch = batch_with(jobs, limit=10)
-    await desk.store.submit(batch, jobs)
-    stale = await desk.claim(jobs[0])
-    assert stale is not None
+    (job,) = jobs_of(1, limit=1)
+    batch = await desk.submit([job], limit=10)
+    stale = await desk.begin(job)
     assert await desk.store.note(stale, "needs_you", 0.3, "folder")
     await desk.lose()
-
-    claim = await desk.claim_elsewhere(jobs[0])
-
+    claim = await desk.claim_elsewhere(job)
     assert claim is not None
-    assert (claim.session.id, claim.session.attempt) == (stale.session.id, 2)
-    assert claim.limit_usd == 1
+    assert (claim.session.id, claim.session.attempt, claim.limit_usd) == (stale.session.id, 2, 1)
     assert not await desk.store.note(stale, "running", 0.9)
     assert not await desk.store.finish(stale, done())
     assert not await desk.store.release(stale)
     assert await desk.store.finish(claim, done(0.5))
-    (result,) = [each async for each in desk.store.results(batch.id)]
+    (result,) = await desk.results(batch)
     assert (result.state, result.cost_usd, result.attempt) == ("done", 0.5, 2)
 
 
 async def test_a_job_that_is_handed_back_is_resumed_at_once(desk: Desk) -> None:
-    jobs = jobs_of(1, limit=1)
-    batch = batch_with(jobs, limit=10)
-    await desk.store.submit(batch, jobs)
-    first = await desk.claim(jobs[0])
-    assert first is not None
+    (job,) = jobs_of(1, limit=1)
+    batch = await desk.submit([job], limit=10)
+    first = await desk.begin(job)
     await desk.store.note(first, "running", 0.25, "folder")
-
     assert await desk.store.release(first)
-
     assert (await desk.store.counts(batch.id)).waiting == 1
-    claim = await desk.claim_elsewhere(jobs[0])
+    claim = await desk.claim_elsewhere(job)
     assert claim is not None
     assert (claim.session.attempt, claim.limit_usd) == (2, 1)
 
 
 async def test_a_failed_job_runs_again_only_if_that_is_asked_for(desk: Desk) -> None:
     jobs = jobs_of(2, limit=1)
-    batch = batch_with(jobs, limit=10)
-    await desk.store.submit(batch, jobs)
-    claim = await desk.claim(jobs[0])
-    assert claim is not None
-    await desk.store.finish(claim, FAILED)
-
+    batch = await desk.submit(jobs, limit=10)
+    claim = await desk.run(jobs[0], FAILED)
     assert (await desk.store.submit(batch, jobs)).reopened == 0
     assert await desk.claim(jobs[0]) is None
     assert (await desk.store.submit(batch, jobs, retry_failed=True)).reopened == 1
-    again = await desk.claim(jobs[0])
-    assert again is not None
+    again = await desk.begin(jobs[0])
     # The same session: an action that ran in it is not repeated.
     assert (again.session.id, again.session.attempt) == (claim.session.id, 2)
 
 
-async def test_the_limit_of_a_batch_is_reserved_by_what_runs(desk: Desk) -> None:
+async def test_the_limit_of_a_batch_is_reserved_by_what_runs(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
     jobs = jobs_of(4, limit=1)
-    batch = batch_with(jobs, limit=2.6)
-    await desk.store.submit(batch, jobs)
-    one, two, three = [await desk.claim(job) for job in jobs[:3]]
-    assert one
-    assert two
-    assert three
+    await desk.submit(jobs, limit=2.6)
+    one, _two, three = [await desk.begin(job) for job in jobs[:3]]
     assert three.limit_usd == pytest.approx(0.6)
+    refused, ended = asyncio.Event(), asyncio.Event()
 
-    waiting = asyncio.ensure_future(desk.claim(jobs[3]))
-    await asyncio.sleep(0.1)
-    assert not waiting.done()
+    async def pause(_seconds: float) -> None:
+        refused.set()
+        await ended.wait()
+
+    with monkeypatch.context() as patch:
+        patch.setattr(asyncio, "sleep", pause)
+        waiting = asyncio.ensure_future(desk.begin(jobs[3]))
+        await refused.wait()
     assert await desk.store.finish(one, done(0.1))
-
-    four = await asyncio.wait_for(waiting, 10)
-    assert four is not None
-    assert four.limit_usd == pytest.approx(0.9)
+    ended.set()
+    assert (await waiting).limit_usd == pytest.approx(0.9)
 
 
 async def test_a_job_fails_when_the_limit_is_used_up_and_runs_with_a_higher_one(desk: Desk) -> None:
     jobs = jobs_of(2, limit=1)
-    batch = batch_with(jobs, limit=1)
-    await desk.store.submit(batch, jobs)
-    claim = await desk.claim(jobs[0])
-    assert claim is not None
-    await desk.store.finish(claim, done(1.02))
-
+    batch = await desk.submit(jobs, limit=1)
+    await desk.run(jobs[0], done(1.02))
     assert await desk.claim(jobs[1]) is None
-    *_, result = [each async for each in desk.store.results(batch.id)]
+    *_, result = await desk.results(batch)
     assert (result.state, result.error) == ("failed", "the spending limit of the batch ($1.00) is reached")
     # Nothing is left, so nothing waits again.
     assert (await desk.store.submit(batch, jobs, retry_failed=True)).reopened == 0
-
     assert (await desk.store.submit(batch_with(jobs, limit=1.5), jobs)).reopened == 1
-    again = await desk.claim(jobs[1])
-    assert again is not None
-    assert again.limit_usd == pytest.approx(0.48)
+    assert (await desk.begin(jobs[1])).limit_usd == pytest.approx(0.48)
 
 
 async def test_another_batch_with_money_takes_a_job_that_failed_at_the_limit(desk: Desk) -> None:
     jobs = jobs_of(2, limit=1)
-    await desk.store.submit(batch_with(jobs, limit=1), jobs)
-    claim = await desk.claim(jobs[0])
-    assert claim is not None
-    await desk.store.finish(claim, done(1))
+    await desk.submit(jobs, limit=1)
+    await desk.run(jobs[0], done(1))
     assert await desk.claim(jobs[1]) is None
-
     other = batch_with(jobs[1:], limit=1)
     assert (await desk.store.submit(other, jobs[1:])).reopened == 1
-    again = await desk.claim(jobs[1])
-    assert again is not None
-    assert again.limit_usd == 1
+    assert (await desk.begin(jobs[1])).limit_usd == 1
 
 
 async def test_what_a_job_has_cost_counts_in_one_batch(desk: Desk) -> None:
     one, two, three = jobs_of(3, limit=1)
-    await desk.store.submit(batch_with([one, two], limit=0.7), [one, two])
-    claim = await desk.claim(one)
-    assert claim is not None
-    await desk.store.finish(claim, Outcome(state="failed", error="too dear", cost_usd=0.7))
-
+    await desk.submit([one, two], limit=0.7)
+    await desk.run(one, Outcome(state="failed", error="too dear", cost_usd=0.7))
     other = batch_with([one, three], limit=1.5)
     assert (await desk.store.submit(other, [one, three])).reopened == 1
-
-    again = await desk.claim(one)
-    assert again is not None
-    assert again.limit_usd == 1
-    await desk.store.finish(again, done(0.9))
-    last, left = await desk.claim(three), await desk.claim(two)
-    assert last is not None
-    assert last.limit_usd == pytest.approx(0.6)
-    assert left is not None
-    assert left.limit_usd == pytest.approx(0.7)
+    assert (await desk.run(one, done(0.9))).limit_usd == 1
+    assert (await desk.begin(three)).limit_usd == pytest.approx(0.6)
+    assert (await desk.begin(two)).limit_usd == pytest.approx(0.7)
 
 
 async def test_what_a_lost_worker_has_spent_counts(desk: Desk) -> None:
     jobs = jobs_of(2, limit=1)
-    await desk.store.submit(batch_with(jobs, limit=1.5), jobs)
-    claim = await desk.claim(jobs[0])
-    assert claim is not None
+    await desk.submit(jobs, limit=1.5)
+    claim = await desk.begin(jobs[0])
     await desk.store.note(claim, "running", 0.75)
     await desk.store.release(claim)
-
-    other = await desk.claim(jobs[1])
-
-    assert other is not None
-    assert other.limit_usd == pytest.approx(0.75)
+    assert (await desk.begin(jobs[1])).limit_usd == pytest.approx(0.75)
 
 
 @pytest.mark.parametrize("limit", [1.0, None])
@@ -299,70 +269,41 @@ async def test_a_job_that_failed_by_the_rest_of_the_batch_runs_again_with_more(
     desk: Desk, limit: float | None
 ) -> None:
     (job,) = jobs_of(1, limit=limit)
-    await desk.store.submit(batch_with([job], limit=0.7), [job])
-    claim = await desk.claim(job)
-    assert claim is not None
-    assert claim.limit_usd == pytest.approx(0.7)
+    await desk.submit([job], limit=0.7)
     spent = Outcome(state="failed", error="the session has reached its spending limit", cost_usd=0.72)
-    await desk.store.finish(claim, spent)
+    assert (await desk.run(job, spent)).limit_usd == pytest.approx(0.7)
     assert (await desk.store.submit(batch_with([job], limit=0.7), [job])).reopened == 0
-
     assert (await desk.store.submit(batch_with([job], limit=1.5), [job])).reopened == 1
-
-    again = await desk.claim(job)
-    assert again is not None
+    again = await desk.run(job, Outcome(state="failed", error="broken", cost_usd=0.9))
     assert again.limit_usd == pytest.approx(limit or 1.5)
     # Its own limit is no reason to run it again.
-    await desk.store.finish(again, Outcome(state="failed", error="broken", cost_usd=0.9))
     assert (await desk.store.submit(batch_with([job], limit=5), [job])).reopened == 0
 
 
 async def test_text_that_no_database_likes_is_stored(desk: Desk) -> None:
-    jobs = jobs_of(1)
-    batch = batch_with(jobs)
-    await desk.store.submit(batch, jobs)
-    claim = await desk.claim(jobs[0])
-    assert claim is not None
-
-    assert await desk.store.finish(claim, Outcome(state="done", answer="a\0b\ud800 \U0001f600"))
-    (result,) = [each async for each in desk.store.results(batch.id)]
+    (job,) = jobs_of(1)
+    batch = await desk.submit([job])
+    await desk.run(job, Outcome(state="done", answer="a\0b\ud800 \U0001f600"))
+    (result,) = await desk.results(batch)
     assert result.answer.endswith("\U0001f600")
 
 
 async def test_results_come_in_pages_and_in_order(desk: Desk) -> None:
     jobs = jobs_of(1201)
-    batch = batch_with(jobs)
-    await desk.store.submit(batch, list(reversed(jobs)))
-
-    assert [each.job.number async for each in desk.store.results(batch.id)] == list(range(1, 1202))
+    batch = await desk.submit(list(reversed(jobs)))
+    assert (await desk.store.counts(batch.id)).waiting == 1201
+    assert [each.job.number for each in await desk.results(batch)] == list(range(1, 1202))
 
 
 async def test_what_ended_lately_is_found(desk: Desk) -> None:
     jobs = jobs_of(2)
-    batch = batch_with(jobs)
-    await desk.store.submit(batch, jobs)
+    batch = await desk.submit(jobs)
     for job in jobs:
-        claim = await desk.claim(job)
-        assert claim is not None
-        await desk.store.finish(claim, done())
+        await desk.run(job, done())
     first, second = await desk.store.finished(batch.id, 0)
     assert first.finished is not None
-
-    assert [each.job.number for each in await desk.store.finished(batch.id, first.finished)] == [2]
     assert second.finished is not None
-
-
-@pytest.mark.parametrize("count", [5_000, pytest.param(100_000, marks=pytest.mark.slow)])
-async def test_many_jobs_are_submitted_in_seconds(desk: Desk, count: int) -> None:
-    jobs = jobs_of(count, limit=1)
-    batch = batch_with(jobs, limit=50)
-    started = time.monotonic()
-
-    assert (await desk.store.submit(batch, jobs)).new == count
-
-    # Some seconds on an idle machine.
-    assert time.monotonic() - started < 60
-    assert (await desk.store.counts(batch.id)).waiting == count
+    assert [each.job.number for each in await desk.store.finished(batch.id, first.finished)] == [2]
 
 
 async def test_the_file_of_the_jobs_is_private_and_a_later_version_is_refused(tmp_path: Path) -> None:
@@ -372,7 +313,6 @@ async def test_the_file_of_the_jobs_is_private_and_a_later_version_is_refused(tm
     assert store._db is not None
     store._db.execute("PRAGMA user_version = 99")
     await store.close()
-
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     with pytest.raises(TeamError, match="of a later version of ua-tui"):
         await SqliteJobs(path).open()
@@ -382,7 +322,6 @@ async def test_a_file_that_is_no_database_is_explained(tmp_path: Path) -> None:
     path = jobs_path(tmp_path)
     path.parent.mkdir()
     path.write_text("no database at all, but a longer text")
-
     with pytest.raises(TeamError, match="it is not a database: move it away"):
         await SqliteJobs(path).open()
 
@@ -404,43 +343,25 @@ async def test_the_next_job_is_one_of_a_killed_program_and_a_batch_without_money
     assert await store.next() is None
     await killed.note(first, "running", 0.1, "the folder")
     await killed.close()
-
     again = await store.next()
-
     assert again is not None
     assert (again.job.id, again.session.attempt, again.folder) == (poor[0].id, 2, "the folder")
     await store.close()
 
 
-@pytest.mark.parametrize(
-    ("outcome", "state"),
-    [
-        (done(), "done"),
-        (FAILED, "failed"),
-        (Outcome(state="failed"), "failed"),
-        (Outcome(state="cancelled"), "failed"),
-    ],
-)
-async def test_the_end_of_a_job_is_that_of_its_session(
-    team_database: Database, outcome: Outcome, state: str
-) -> None:
-    desk = TeamDesk(team_database)
-    await desk.store.open()
-    try:
+@pytest.mark.parametrize("outcome", [done(), FAILED, Outcome(state="cancelled")], ids=lambda each: each.state)
+async def test_the_end_of_a_job_is_that_of_its_session(team_database: Database, outcome: Outcome) -> None:
+    async with team_desk(team_database) as desk:
         (job,) = jobs_of(1)
-        await desk.store.submit(batch_with([job]), [job])
-        lost = await desk.claim(job)
-        assert lost is not None
+        await desk.submit([job])
+        lost = await desk.begin(job)
         await desk.lose()
         claim = await desk.claim_elsewhere(job)
         assert claim is not None
         assert not await desk.store.finish(lost, done())
         rows = "SELECT state, finished_at IS NULL FROM session"
         assert team_database.execute(rows) == [("starting", True)]
-
         # The earlier attempt had the answer, so that no session begins.
         assert await desk.store.finish(claim, outcome)
-
+        state = "done" if outcome.state == "done" else "failed"
         assert team_database.execute(rows) == [(state, False)]
-    finally:
-        await desk.store.close()

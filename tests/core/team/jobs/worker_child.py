@@ -1,6 +1,6 @@
-"""A worker as a process of its own, whose jobs write to a file when they begin and end.
+"""A worker as a process of its own, whose jobs write to a file when they begin and end: they end if FILE.end exists.
 
-`python -m tests.core.team.jobs.worker_child ADDRESS FILE SECONDS [NAME]`
+`python -m tests.core.team.jobs.worker_child ADDRESS FILE NAME`
 """
 
 from __future__ import annotations
@@ -15,10 +15,11 @@ from core.postgres.address import Address
 from core.team.jobs.queue import QueueWorker
 from core.team.records import Claim, Outcome
 from tests.core.team.jobs.batches import QUICK
+from tests.waiting import until
 
 
 async def main() -> None:
-    address, file, seconds, name = sys.argv[1], Path(sys.argv[2]), float(sys.argv[3]), sys.argv[4]
+    address, file, name = sys.argv[1], Path(sys.argv[2]), sys.argv[3]
 
     def write(what: str, claim: Claim) -> None:
         with file.open("a") as out:
@@ -26,22 +27,13 @@ async def main() -> None:
 
     async def run(claim: Claim, lost: asyncio.Event) -> Outcome:
         write("begins", claim)
-        try:
-            await asyncio.wait_for(lost.wait(), seconds)
-        except TimeoutError:
-            write("ends", claim)
-            return Outcome(state="done", answer=name, cost_usd=0.1)
-        write("stops", claim)
-        raise RuntimeError("stopped")
+        await until(lambda: lost.is_set() or file.with_suffix(".end").exists())
+        write("stops" if lost.is_set() else "ends", claim)
+        if lost.is_set():
+            raise RuntimeError("stopped")
+        return Outcome(state="done", answer=name, cost_usd=0.1)
 
-    worker = QueueWorker(
-        Address.parse(address),
-        run,
-        parallel=2,
-        report=lambda text: print(text, flush=True),
-        timing=QUICK,
-        name=name,
-    )
+    worker = QueueWorker(Address.parse(address), run, parallel=2, report=print, timing=QUICK, name=name)
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, worker.stop)
     await worker.work()
 

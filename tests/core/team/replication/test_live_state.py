@@ -13,28 +13,24 @@ from core.records.counters import Tally
 from core.redaction.redactor import Redactor
 from core.team.replication.live_state import LiveState
 
-ASKED = [
-    (
+ASKED = {
+    "asks: Bash(ls)": (
         ev.PermissionAsked(request_id="r", tool_name="Bash", subjects=["Bash(ls)"]),
         ev.PermissionAnswered(request_id="r", tool_name="Bash", decision="allow"),
-        "asks: Bash(ls)",
     ),
-    (
+    "notes asks: Which one?": (
         ev.ElicitationAsked(request_id="r", server="notes", message="Which\none?"),
         ev.ElicitationAnswered(request_id="r", server="notes", action="accept"),
-        "notes asks: Which one?",
     ),
-    (
+    "needs a login to gmail": (
         ev.AuthRequired(toolkit="gmail", url="https://x/secret"),
         ev.AuthFinished(toolkit="gmail", outcome="completed"),
-        "needs a login to gmail",
     ),
-    (
+    "asks about notes": (
         ev.ServerTrustAsked(server="notes", transport="stdio", target="x"),
         ev.ServerTrustAnswered(server="notes", decision="trusted"),
-        "asks about notes",
     ),
-]
+}
 
 
 def state_after(*events: ev.Event, redactor: Redactor | None = None) -> LiveState:
@@ -47,10 +43,9 @@ def state_after(*events: ev.Event, redactor: Redactor | None = None) -> LiveStat
 QUERY = ev.QueryReceived(query_id="q1", text="Research the news\nof today")
 
 
-@pytest.mark.parametrize(("asked", "answered", "activity"), ASKED)
-def test_a_question_needs_somebody_until_it_is_answered(
-    asked: ev.Event, answered: ev.Event, activity: str
-) -> None:
+@pytest.mark.parametrize("activity", ASKED)
+def test_a_question_needs_somebody_until_it_is_answered(activity: str) -> None:
+    asked, answered = ASKED[activity]
     state = state_after(QUERY, asked)
     assert (state.row.state, state.row.activity) == ("needs_you", activity)
     state.handle_event(answered)
