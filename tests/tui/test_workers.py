@@ -10,7 +10,7 @@ import pytest
 from textual.app import App
 
 from tests.paths import PROJECT
-from tests.tui.files_host import until
+from tests.waiting import until
 from tui.terminal.browser import browse
 from tui.terminal.copy import Copying
 from tui.workers import start_job

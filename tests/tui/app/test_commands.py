@@ -10,8 +10,9 @@ from textual.widgets import Input
 from core.telemetry.tracer import Trace
 from tests.tui.app_host import settled, shown
 from tests.tui.fakes import make_app, make_session
-from tests.tui.files_host import screen_text, until
+from tests.tui.files_host import screen_text
 from tests.tui.panes.test_trace import SESSION
+from tests.waiting import until
 from tui.app.app import UaTuiApp
 from tui.app.commands import commands_of
 from tui.keys.standard import STANDARD

@@ -10,7 +10,8 @@ from textual.pilot import Pilot
 from core.events.types import ObserverFinished, ObserverStarted, ToolCallFinished, ToolCallStarted
 from tests.tui.app_host import settled, shown
 from tests.tui.fakes import make_app, make_session
-from tests.tui.files_host import screen_text, until
+from tests.tui.files_host import screen_text
+from tests.waiting import until
 from tui.app.app import UaTuiApp
 from tui.panes.conversation.pane import ConversationPane
 from tui.screens.application.help import HelpScreen

@@ -8,7 +8,8 @@ import pytest
 
 from tests.tui.app_host import settled
 from tests.tui.fakes import make_app, make_session
-from tests.tui.files_host import screen_text, until
+from tests.tui.files_host import screen_text
+from tests.waiting import until
 from tui.app.app import UaTuiApp
 
 

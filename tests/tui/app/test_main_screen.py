@@ -18,7 +18,7 @@ from textual.widget import Widget
 
 from tests.tui.app_host import settled
 from tests.tui.fakes import make_app, make_session
-from tests.tui.files_host import until
+from tests.waiting import until
 from tui.app.app import UaTuiApp
 from tui.theme.themes import theme_named
 

@@ -3,7 +3,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import pytest
 from textual.widgets import Static
@@ -24,7 +23,7 @@ from core.events.types import (
 from core.settings.model import Settings
 from tests.tui.app_host import ASKED, ask, at_work, failed, listen, settled, shown
 from tests.tui.fakes import FakeSession, make_app, make_session
-from tests.tui.files_host import until
+from tests.waiting import PATIENCE, run_ready, until
 from tui.app.app import UaTuiApp
 from tui.app.event_pump import EventHandler, EventPump
 from tui.app.results import DEMO
@@ -348,8 +347,7 @@ async def test_a_worker_that_fails_is_reported_and_the_screen_lives_on(tmp_path:
     async with app.run_test() as pilot:
         await settled(app, pilot)
         app.spawn(bad, "observers", "observers")
-        while not app.notice.display:
-            await pilot.pause()
+        await until(lambda: app.notice.display)
         assert "observers: [/] ]0;x broke" in app.notice.text
         await pilot.press("a", "enter")
         assert session.submitted == ["a"]
@@ -394,8 +392,7 @@ async def test_a_silent_agent_is_counted_in_the_bar_until_something_comes(tmp_pa
         await settled(app, pilot)
 
         async def shows(text: str) -> None:
-            while not (text in app.notice.text and app.notice.display == bool(text)):
-                await pilot.pause(0.02)
+            await until(lambda: text in app.notice.text and app.notice.display == bool(text))
 
         session.bus.publish(AgentSilent(query_id="q1", silent_ms=34_000))
         await shows("No answer from the model's service for 34 s.")
@@ -578,20 +575,21 @@ async def test_a_handler_that_fails_keeps_no_batch_from_the_others() -> None:
     assert failed == [broken]
 
 
-async def test_events_are_handed_on_in_order_and_in_few_batches() -> None:
+@pytest.mark.parametrize("interval", [0.01, PATIENCE])
+async def test_the_first_event_is_handed_on_at_once_and_later_ones_in_one_batch(interval: float) -> None:
     batches: list[list[int]] = []
-    loop = asyncio.get_running_loop()
-
-    def schedule(function: Any) -> object:
-        return loop.call_soon(function)
-
-    pump = EventPump(schedule, fail, [Recorder(batches)], interval=0.02)
-    for number in range(50):
+    pump = EventPump(asyncio.get_running_loop().call_soon, fail, [Recorder(batches)], interval=interval)
+    pump.receive(TextDelta(query_id="q", message_id="m", text="x", seq=0))
+    await run_ready()
+    assert batches == [[0]]
+    for number in range(1, 50):
         pump.receive(TextDelta(query_id="q", message_id="m", text="x", seq=number))
-        await asyncio.sleep(0.001)
-    pump.flush()
-    assert [seq for batch in batches for seq in batch] == list(range(50))
-    assert 1 < len(batches) < 25
+    if interval == PATIENCE:
+        await run_ready()
+        assert batches == [[0]]
+        pump.flush()
+    await until(lambda: len(batches) == 2)
+    assert batches[1] == list(range(1, 50))
 
 
 async def test_held_events_wait_for_someone_to_show_them_to() -> None:

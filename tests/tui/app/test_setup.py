@@ -12,7 +12,7 @@ from core.settings.model import Settings
 from tests.model_server import model_server
 from tests.tui.app_host import failed, listen, settled
 from tests.tui.fakes import FakeSession, make_app, make_session
-from tests.tui.files_host import until
+from tests.waiting import until
 from tui.app.app import UaTuiApp
 from tui.app.results import DEMO, SET_UP
 from tui.app.session_source import LiveSource

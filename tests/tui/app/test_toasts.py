@@ -9,7 +9,7 @@ from textual.widgets._toast import Toast
 
 from tests.tui.app_host import settled
 from tests.tui.fakes import make_app, make_session
-from tests.tui.files_host import until
+from tests.waiting import until
 from tui.app.app import UaTuiApp
 from tui.screens.session.quit import QuitScreen
 from tui.widgets.dialog import Foot

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from functools import partial
 from pathlib import Path
 
@@ -21,7 +20,7 @@ from core.events.types import (
 )
 from tests.tui.app_host import ASKED, ask, at_work, listen, settled, shown
 from tests.tui.fakes import make_app, make_session
-from tests.tui.files_host import until
+from tests.waiting import until
 from tui.app.app import UaTuiApp
 from tui.screens.application.error import ErrorScreen
 from tui.screens.requests.permission import PermissionScreen
@@ -79,14 +78,17 @@ async def test_a_program_that_stood_still_takes_no_answer_from_somebody_who_type
         dialog = app.screen
         assert isinstance(dialog, Dialog)
         await until(lambda: dialog._quiet_until is not None)
-        # However long it took to get here, it was painted only now.
-        dialog._quiet_until = dialog._awake() + QUIET_SECONDS
+        now = 0.0
+        awake = ActiveClock(lambda: now)
+        dialog.__dict__["_awake"] = awake
+        dialog._quiet_until = QUIET_SECONDS
         # Neither painted nor read anything for longer than the dialog is quiet.
-        time.sleep(2 * QUIET_SECONDS)  # noqa: ASYNC251  # the loop is to stand still
+        now += 2 * QUIET_SECONDS
         type_at_once(app, "ad")
         await pilot.pause()
         assert session.answers == []
-        await until(lambda: dialog._awake() >= (dialog._quiet_until or 0.0))
+        while awake() < dialog._quiet_until:
+            now += 0.05
         type_at_once(app, "d")
         await until(lambda: session.answers)
 

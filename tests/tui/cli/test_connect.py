@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import threading
-import time
 import webbrowser
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -16,6 +15,7 @@ import pytest
 
 from tests.composio_server import HTML, KEY, Fault, StandIn, stand_in
 from tests.e2e.added_server import own_home
+from tests.waiting import wait_until
 from tui.cli import connect, main
 from tui.cli.links import open_link
 
@@ -41,10 +41,7 @@ def service(server: StandIn, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     yield server
     server.faults.clear()
     # Nothing is left behind at the service.
-    deadline = time.monotonic() + 10
-    while server.sessions and time.monotonic() < deadline:
-        time.sleep(0.05)
-    assert server.sessions == []
+    wait_until(lambda: not server.sessions, reported=lambda: server.sessions)
 
 
 @contextmanager

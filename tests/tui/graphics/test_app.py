@@ -16,8 +16,9 @@ from textual._compositor import LayoutUpdate
 from core.events.types import ToolCallFinished, ToolCallStarted
 from core.observation import ImageContent, McpObservation, TextContent
 from tests.tui.fakes import make_app, make_session
-from tests.tui.files_host import screen_text, until
+from tests.tui.files_host import screen_text
 from tests.tui.tree_host import previewed
+from tests.waiting import until
 from tui.app.app import UaTuiApp
 from tui.graphics.kitty import PLACEHOLDER
 from tui.panes.workspace.pane import WorkspacePane

@@ -12,8 +12,9 @@ from core.settings.keymap import KeyChoice
 from core.settings.loading import load_settings
 from tests.tui.app_host import settled, shown
 from tests.tui.fakes import FakeSession, make_app, make_session
-from tests.tui.files_host import screen_text, until
+from tests.tui.files_host import screen_text
 from tests.tui.panes.test_trace import SESSION
+from tests.waiting import until
 from tui.app.app import UaTuiApp
 from tui.app.commands import commands_of
 from tui.keys.keymap import Keys, choose_keys

@@ -13,7 +13,7 @@ from textual.widgets import OptionList
 from core.events.types import PermissionAsked
 from tests.tui.app_host import settled
 from tests.tui.fakes import make_app, make_session
-from tests.tui.files_host import Host, hosted, screen_text, until
+from tests.tui.files_host import Host, hosted, screen_text
 from tests.tui.layout.test_workspace_frame import play, played
 from tests.tui.pane_host import PaneHost
 from tests.tui.panes.test_queue import listed, queue_of
@@ -22,6 +22,7 @@ from tests.tui.screens.test_blacklist import fill
 from tests.tui.screens.test_dialogs import SEND, Stage
 from tests.tui.screens.test_viewer import ready, write
 from tests.tui.tree_host import cursor, laid_session, rows
+from tests.waiting import until
 from tui.panes.workspace.pane import WorkspacePane
 from tui.panes.workspace.preview import PreviewPane
 from tui.screens.application.help import HelpScreen

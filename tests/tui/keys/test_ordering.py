@@ -9,7 +9,7 @@ from textual.app import App
 from textual.keys import _character_to_key
 
 from tests.tui.fakes import make_app, make_session
-from tests.tui.files_host import until
+from tests.waiting import until
 from tui.app.app import UaTuiApp
 from tui.panes.conversation.pane import ConversationPane
 from tui.panes.trace.pane import TracePane

@@ -16,6 +16,7 @@ from core.concurrency.race import until
 from core.events.types import QueryFinished
 from core.settings.model import Settings
 from tests.tui.fakes import FakeSession, make_session
+from tests.waiting import PATIENCE, run_ready
 from tui import compose
 from tui.plain.one_query import run_headless
 from tui.plain.session import run_plain
@@ -35,8 +36,7 @@ class Work:
         try:
             await self.may_end.wait()
         finally:
-            for _ in range(3):
-                await asyncio.sleep(0)
+            await run_ready(3)
             self.ended = True
             if self._fails is not None:
                 raise self._fails
@@ -163,7 +163,7 @@ async def test_a_session_line_by_line_reports_what_its_query_was_waited_for_in_v
 ) -> None:
     session.idle = Work(RuntimeError("the runner is gone"))
     session.idle.may_end.set()
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(PATIENCE):
         with pytest.raises(RuntimeError, match="the runner is gone"):
             await run_plain(Settings(workspace_base=tmp_path), "Hello")
     assert session.closed == ["finished"]

@@ -28,6 +28,7 @@ from core.events.types import (
     ToolCallFinished,
     ToolCallStarted,
 )
+from tests.waiting import PATIENCE
 from tui.plain.input import TypedLines
 from tui.plain.interrupt import interrupt_key
 from tui.plain.narrator import OBSERVER_END_SECONDS, Narrator
@@ -230,7 +231,7 @@ async def test_lines_come_whole_and_in_order_and_what_was_there_before_can_be_le
         os.write(writing, "one\r\ntw\xf6".encode())
         assert await typed.next_line() == "one"
         os.write(writing, b"\nthree\n\xff")
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(PATIENCE):
             assert await typed.next_line(behind=1) == "three"
             assert typed.available == 1
             assert await typed.next_line() == "tw\xf6"
@@ -253,7 +254,7 @@ async def test_an_interrupt_gives_up_its_line_and_comes_in_its_turn() -> None:
         typed = TypedLines(reading, "\x03", lambda: pressed.append(typed.available))
         typed.start()
         os.write(writing, b"one\nhalf\x03\x03two\n")
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(PATIENCE):
             assert await typed.next_line(behind=1) == "two"
         assert pressed == [1, 1]
         assert await typed.next_line() == "one"
@@ -279,18 +280,22 @@ def test_the_terminal_sends_no_signal_for_ctrl_c_and_is_left_as_it_was() -> None
         os.close(keyboard)
 
 
-async def test_a_line_below_a_prompt_brings_the_prompt_again_and_an_answered_one_does_not() -> None:
+def test_a_line_below_a_prompt_brings_the_prompt_again_and_an_answered_one_does_not() -> None:
     sent: list[bytes] = []
-    output = PlainOutput(at_terminal=True, rings=False, send=sent.append)
+    timers: list[Callable[[], None]] = []
+    output = PlainOutput(
+        at_terminal=True, rings=False, send=sent.append, call_later=lambda _, call: timers.append(call)
+    )
     output.ask("You: ")
     output.write("Servers: a")
     output.write("Servers: b")
-    await asyncio.sleep(0.4)
+    assert b"".join(sent) == b"You: \nServers: a\nServers: b\n"
+    timers.pop()()
     output.ring()
     assert b"".join(sent) == b"You: \nServers: a\nServers: b\nYou: "
     output.write("Servers: c")
     output.answered()
-    await asyncio.sleep(0.4)
+    timers.pop()()
     assert b"".join(sent).endswith(b"You: \nServers: c\n")
 
 

@@ -3,9 +3,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from tests.tui.files_host import until
 from tests.tui.replay.test_past_session import many, past, write
 from tests.tui.tree_host import cursor
+from tests.waiting import until
 from tui.screens.files.viewer import ViewerScreen
 
 

@@ -37,8 +37,9 @@ from tests.core.team.stores import SESSION, add_local_session
 from tests.core.team.test_fleet import lay, locked, write
 from tests.core.team.test_remote_session import worker
 from tests.postgres_server import Database
-from tests.tui.files_host import screen_text, until
+from tests.tui.files_host import screen_text
 from tests.tui.pane_host import rows
+from tests.waiting import PATIENCE, until
 from tui.app.app import UaTuiApp
 from tui.cli.team.following import make_source
 from tui.panes.conversation.pane import ConversationPane
@@ -58,7 +59,7 @@ async def following(
     clipboard = Clipboard({"TERM": "xterm-256color"}, platform="linux")
     app = UaTuiApp(Settings(workspace_base=base), source, clipboard=clipboard, state_dir=base / "state")
     async with app.run_test(size=(120, 40)) as pilot:
-        await asyncio.wait_for((source.is_live if live else source.end_shown).wait(), 20)
+        await asyncio.wait_for((source.is_live if live else source.end_shown).wait(), PATIENCE)
         await pilot.pause()
         yield app, pilot
 
@@ -99,7 +100,7 @@ async def test_what_happens_is_shown_and_a_question_is_answered(tmp_path: Path) 
         write(folder, [ASKED])
         await asks(app, PermissionScreen)
         await pilot.press("a")
-        assert await asyncio.wait_for(received.get(), 10) == Answer(request="r1", allow=True)
+        assert await asyncio.wait_for(received.get(), PATIENCE) == Answer(request="r1", allow=True)
         write(folder, [PermissionAnswered(request_id="r1", tool_name="Bash", decision="allow")])
         await until(lambda: len(app.screen_stack) == 1)
         assert "Answered by" not in notices(app)
@@ -160,7 +161,7 @@ async def test_a_form_of_a_server_is_filled_in(tmp_path: Path) -> None:
         write(folder, [form])
         await asks(app, ServerFormScreen)
         await pilot.press("escape")
-        answer = await asyncio.wait_for(received.get(), 10)
+        answer = await asyncio.wait_for(received.get(), PATIENCE)
         assert isinstance(answer, Answer)
         assert (answer.request, answer.action) == ("e1", "cancel")
 
@@ -168,11 +169,11 @@ async def test_a_form_of_a_server_is_filled_in(tmp_path: Path) -> None:
 async def test_queries_are_sent_and_escape_stops_or_goes_back(tmp_path: Path) -> None:
     async with local(tmp_path) as (app, pilot, mailbox, folder), worker(mailbox) as received:
         await pilot.press(*"And then?", "enter")
-        assert await asyncio.wait_for(received.get(), 10) == Command(kind="submit", body="And then?")
+        assert await asyncio.wait_for(received.get(), PATIENCE) == Command(kind="submit", body="And then?")
         await until(lambda: "And then?" in screen_text(app))
         assert "^Q back" in str(app.status.render())
         await pilot.press("escape")
-        assert await asyncio.wait_for(received.get(), 10) == Command(kind="interrupt")
+        assert await asyncio.wait_for(received.get(), PATIENCE) == Command(kind="interrupt")
         assert app.state == "stopping"
         write(folder, [QueryFinished(query_id="q1", status="interrupted")])
         await until(lambda: app.state == "idle")
@@ -261,7 +262,7 @@ async def test_a_database_that_is_away_can_be_tried_again(tmp_path: Path) -> Non
             await asks(app, ErrorScreen)
             assert "the server does not answer" in screen_text(app)
             await pilot.press("r")
-            await asyncio.wait_for(source.is_live.wait(), 20)
+            await asyncio.wait_for(source.is_live.wait(), PATIENCE)
             assert Away.tries == 2
 
 

@@ -31,10 +31,10 @@ from core.history.stats import SessionStats
 from core.settings.model import Settings
 from core.storage.workspace import WORKSPACES
 from tests.tui.fakes import make_app, make_session
-from tests.tui.files_host import until
 from tests.tui.pane_host import finished, rows, started
 from tests.tui.played import fixed_bus, lay_files, played_events
 from tests.tui.tree_host import cursor
+from tests.waiting import PATIENCE, until
 from tui.app.app import UaTuiApp
 from tui.panes.conversation.blocks import Tone
 from tui.panes.conversation.pane import ConversationPane
@@ -101,9 +101,9 @@ async def past(
     source = PastSource(PastSession(folder, tail=tail))
     app = UaTuiApp(settings, source, clipboard=clipboard)
     async with app.run_test(size=size) as pilot:
-        await asyncio.wait_for(source.end_shown.wait(), 20)
+        await asyncio.wait_for(source.end_shown.wait(), PATIENCE)
         if filled:
-            await asyncio.wait_for(source.all_shown.wait(), 20)
+            await asyncio.wait_for(source.all_shown.wait(), PATIENCE)
         await pilot.pause()
         yield app, pilot
 
@@ -330,12 +330,12 @@ async def test_the_first_entry_that_was_requested_early_is_that_of_the_whole(tmp
         # Before there is an entry, and while only the end is there.
         trace.action_cursor_home()
         begin.set()
-        await asyncio.wait_for(source.end_shown.wait(), 20)
+        await asyncio.wait_for(source.end_shown.wait(), PATIENCE)
         await until(lambda: trace.entries and trace.cursor_index == 0)
         await pilot.press("1", "home", "slash", *"n12x")
         await until(lambda: "not found yet" in str(talk.border_title))
         ready.set()
-        await asyncio.wait_for(source.all_shown.wait(), 20)
+        await asyncio.wait_for(source.all_shown.wait(), PATIENCE)
         await until(lambda: trace.cursor_index == 0)
         assert trace.cursor.label == "Question 0"
         assert talk.cursor_index <= talk.span(0)[1]
@@ -347,7 +347,7 @@ async def test_the_reader_stays_where_he_is_when_the_whole_arrives(tmp_path: Pat
     begin.set()
     app = UaTuiApp(Settings(workspace_base=tmp_path), source)
     async with app.run_test(size=(160, 45)) as pilot:
-        await asyncio.wait_for(source.end_shown.wait(), 20)
+        await asyncio.wait_for(source.end_shown.wait(), PATIENCE)
         talk, trace = pane(app, ConversationPane), pane(app, TracePane)
         few = len(trace.entries)
         await pilot.press("1", "slash", *"needles", "enter", "n", "up", "up", "up")
@@ -357,7 +357,7 @@ async def test_the_reader_stays_where_he_is_when_the_whole_arrives(tmp_path: Pat
         assert "reading" in status(app)
         assert titles.startswith("Conversation · reading ")
         ready.set()
-        await asyncio.wait_for(source.all_shown.wait(), 20)
+        await asyncio.wait_for(source.all_shown.wait(), PATIENCE)
         await pilot.pause()
         assert len(trace.entries) > 2 * few
         assert (rows(talk), rows(trace), trace.cursor.key) == before[:3]
@@ -379,12 +379,12 @@ async def test_folds_and_filters_hold_when_the_whole_arrives(tmp_path: Path) -> 
     source = PastSource(PastSession(folder, tail=30_000))
     app = UaTuiApp(Settings(workspace_base=tmp_path), source)
     async with app.run_test(size=(160, 45)) as pilot:
-        await asyncio.wait_for(source.end_shown.wait(), 20)
+        await asyncio.wait_for(source.end_shown.wait(), PATIENCE)
         trace = pane(app, TracePane)
         last = trace.calls.by_key["query/n59"]
         trace.tree_rows.set_open(last, open_=False)
         trace.tree_rows.filter.show_only("state:failed")
-        await asyncio.wait_for(source.all_shown.wait(), 20)
+        await asyncio.wait_for(source.all_shown.wait(), PATIENCE)
         assert trace.matched == 60
         assert "60 of 1,200 calls" in str(trace.border_title)
         trace.tree_rows.filter.show_only("")
@@ -419,7 +419,7 @@ async def test_a_journal_that_cannot_be_read_on_leaves_its_end(
     source = PastSource(session := PastSession(write(tmp_path, many(40)), tail=9_000))
     app = UaTuiApp(Settings(workspace_base=tmp_path), source)
     async with app.run_test(size=(160, 45)):
-        await asyncio.wait_for(source.end_shown.wait(), 20)
+        await asyncio.wait_for(source.end_shown.wait(), PATIENCE)
         session.journal.close()
         await until(lambda: app.notice.display)
         assert "is closed" in str(app.notice.render())
@@ -562,7 +562,7 @@ async def test_escape_leads_back_to_the_list_a_session_was_opened_from(tmp_path:
     source = PastSource(session, from_list=True)
     app = UaTuiApp(Settings(workspace_base=tmp_path), source)
     async with app.run_test(size=(120, 40)) as pilot:
-        await asyncio.wait_for(source.all_shown.wait(), 20)
+        await asyncio.wait_for(source.all_shown.wait(), PATIENCE)
         assert "Esc back" in status(app)
         await pilot.press("2", "z", "escape")
         assert not app.frame.maximised
@@ -572,7 +572,7 @@ async def test_escape_leads_back_to_the_list_a_session_was_opened_from(tmp_path:
     source = PastSource(PastSession(write(tmp_path, many(2))))
     alone = UaTuiApp(Settings(workspace_base=tmp_path), source)
     async with alone.run_test(size=(120, 40)) as pilot:
-        await asyncio.wait_for(source.all_shown.wait(), 20)
+        await asyncio.wait_for(source.all_shown.wait(), PATIENCE)
         assert "back" not in status(alone)
         await pilot.press("escape", "escape")
         assert not alone._exit

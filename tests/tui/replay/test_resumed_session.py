@@ -23,9 +23,9 @@ from core.history.session import PastSession
 from core.session.resume import Resume
 from core.settings.model import Settings
 from tests.tui.fakes import FakeSession, FakeWorkspace
-from tests.tui.files_host import until
 from tests.tui.pane_host import finished, rows, started
 from tests.tui.replay.test_past_session import NAME, many, write
+from tests.waiting import until
 from tui.app.app import UaTuiApp
 from tui.panes.conversation.blocks import Verbatim
 from tui.panes.conversation.pane import ConversationPane

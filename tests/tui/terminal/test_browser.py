@@ -10,7 +10,7 @@ import pytest
 from textual.app import App
 from textual.notifications import Notify
 
-from tests.tui.files_host import until
+from tests.waiting import until
 from tui.terminal.browser import browse, why_no_browser
 
 URL = "https://news.example/a"

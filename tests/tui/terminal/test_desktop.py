@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.tui.files_host import hosted, screen_text, sit_at_a_desktop, until
+from tests.tui.files_host import hosted, screen_text, sit_at_a_desktop
+from tests.waiting import until
 from tui.screens.files.viewer import ViewerScreen
 from tui.terminal.desktop import NoDesktop, opener, start, why_no_desktop
 

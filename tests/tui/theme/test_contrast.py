@@ -19,9 +19,10 @@ from textual.widget import Widget
 
 from core.events.types import BudgetReached, ErrorRaised, McpServer, McpStatus
 from tests.tui.app.test_snapshots import played_app, steps
-from tests.tui.files_host import hosted, until
+from tests.tui.files_host import hosted
 from tests.tui.pictured import Stage
 from tests.tui.screens.test_dialog_snapshots import DIALOGS, listens
+from tests.waiting import until
 from tui.panes.conversation.pane import ConversationPane
 from tui.panes.prompt.completion import CompletionList
 from tui.screens.files.viewer import ViewerScreen

@@ -14,7 +14,8 @@ from textual.pilot import Pilot
 from core.errors import SettingsError
 from core.settings.loading import load_settings
 from tests.tui.fakes import make_app, make_session
-from tests.tui.files_host import screen_text, until
+from tests.tui.files_host import screen_text
+from tests.waiting import until
 from tui.app.app import UaTuiApp
 from tui.theme.store import store_theme
 

@@ -19,7 +19,7 @@ from textual.widget import Widget
 
 from core.settings.theme_names import OF_TEXTUAL, OWN_THEMES
 from tests.tui.fakes import make_app, make_session
-from tests.tui.files_host import until
+from tests.waiting import until
 from tui.app.app import UaTuiApp
 from tui.theme.stylesheet import CachedStylesheet
 from tui.theme.themes import ABOUT, THEMES, setting_of

@@ -13,8 +13,9 @@ from pathlib import Path
 import pytest
 from textual import events
 
-from tests.tui.files_host import Host, hosted, screen_text, until
+from tests.tui.files_host import Host, hosted, screen_text
 from tests.tui.tree_host import cursor, laid_session, rows
+from tests.waiting import until
 from tui.panes.workspace.pane import WorkspacePane
 from tui.panes.workspace.preview import PreviewPane
 from tui.panes.workspace.tree import WorkspaceTree

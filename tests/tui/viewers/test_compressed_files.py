@@ -12,9 +12,10 @@ import zstandard
 from core.events.types import ArtifactSaved
 from core.storage.compression import pack
 from core.storage.workspace import Workspace
-from tests.tui.files_host import hosted, screen_text, until
+from tests.tui.files_host import hosted, screen_text
 from tests.tui.screens.test_viewer import ready
 from tests.tui.viewers.test_viewers import shown
+from tests.waiting import until
 from tui.panes.workspace.preview import PreviewPane
 from tui.screens.files.viewer import ViewerScreen
 from tui.viewers.contract import FULL_LIMIT, PREVIEW_LIMIT

@@ -13,7 +13,8 @@ import pytest
 
 from core.concurrency.cancellation import Stop, Stopped
 from core.concurrency.conversions import Conversions
-from tests.tui.files_host import hosted, screen_text, until
+from tests.tui.files_host import hosted, screen_text
+from tests.waiting import until
 from tui.panes.workspace.preview import PreviewPane
 from tui.render import highlight
 from tui.render.markdown import MarkdownTheme

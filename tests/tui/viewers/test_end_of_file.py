@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.tui.files_host import Host, hosted, screen_text, until
+from tests.tui.files_host import Host, hosted, screen_text
+from tests.waiting import until
 from tui.render.markdown import MarkdownTheme
 from tui.screens.files import viewer
 from tui.screens.files.viewer import ViewerScreen

@@ -11,7 +11,8 @@ import pytest
 import zstandard
 
 from core.concurrency.cancellation import NEVER, Stop
-from tests.tui.files_host import hosted, screen_text, until
+from tests.tui.files_host import hosted, screen_text
+from tests.waiting import until
 from tui.render.markdown import MarkdownTheme
 from tui.screens.files import viewer
 from tui.screens.files.link import LinkScreen

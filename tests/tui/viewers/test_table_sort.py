@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.concurrency.cancellation import NEVER, Stop
-from tests.tui.files_host import hosted, screen_text, until
+from tests.tui.files_host import hosted, screen_text
+from tests.waiting import until
 from tui.screens.files.viewer import ViewerScreen
 from tui.viewers.bodies import table_sort as sorting
 from tui.viewers.bodies.table import Column, Table

@@ -12,7 +12,7 @@ from textual.widgets import OptionList
 from textual.widgets.option_list import Option
 
 from tests.tui.fakes import make_app, make_session
-from tests.tui.files_host import until
+from tests.waiting import until
 from tui.app.base_app import BaseApp
 from tui.widgets.choice_list import ChoiceList
 
