@@ -12,16 +12,7 @@ from core.evidence.files import check_path
 from core.evidence.records import Evidence, Verdict
 from core.storage.workspace import JOURNAL
 from tests.observers.knowledge.recorded import Recorded
-from tests.tui.export.exported import (
-    answered,
-    checked,
-    claim,
-    exported,
-    page_of,
-    reported,
-    select,
-    source_of,
-)
+from tests.tui.export.exported import answered, checked, claim, exported, page_of, reported, select, source_of
 from tui.export.marks import END, START, mark_claims, marked_ids, without_marks
 
 HOSTILE = """<!doctype html><html><head><base href="https://evil.example/"><title></title><script>x</script>

@@ -86,11 +86,7 @@ async def test_a_site_is_cleared_with_delete_and_the_list_left_with_q(tmp_path: 
         assert len(app.screen_stack) == 1
 
 
-@pytest.mark.parametrize(
-    "make",
-    [lambda: PermissionScreen(LONG), HelpScreen],
-    ids=["dialog", "help"],
-)
+@pytest.mark.parametrize("make", [lambda: PermissionScreen(LONG), HelpScreen], ids=["dialog", "help"])
 async def test_what_has_no_room_is_scrolled(make: Callable[[], Dialog[Any]]) -> None:
     app = Stage()
     async with app.run_test(size=(80, 20)) as pilot:

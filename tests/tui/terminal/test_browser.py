@@ -24,10 +24,7 @@ URL = "https://news.example/a"
         ({"BROWSER": "/usr/bin/w3m -o x=y"}, "$BROWSER names w3m, which would run in this terminal."),
         ({"DISPLAY": ":0", "BROWSER": "lynx"}, "$BROWSER names lynx, which would run in this terminal."),
         ({}, "No desktop session (DISPLAY is not set)."),
-        (
-            {"DISPLAY": ":0", "SSH_TTY": "/dev/pts/1"},
-            "No desktop session (remote shell without a display).",
-        ),
+        ({"DISPLAY": ":0", "SSH_TTY": "/dev/pts/1"}, "No desktop session (remote shell without a display)."),
     ],
 )
 def test_where_a_browser_can_come_up(environment: Mapping[str, str], why: str | None) -> None:

@@ -296,12 +296,7 @@ class TestJson:
         value = {"a": [{"x": 1, "y": [1, 2]}, {"z": {"deep": "v"}}], "b": "text"}
         tree = load(write(tmp_path, "a.json", json.dumps(value))).rendered
         assert isinstance(tree, JsonTree)
-        assert lines(tree) == [
-            "▾ a: [2]",
-            "  ▸ 0  {2}  x: 1, y: […]",
-            "  ▸ 1  {1}  z: {…}",
-            '  b: "text"',
-        ]
+        assert lines(tree) == ["▾ a: [2]", "  ▸ 0  {2}  x: 1, y: […]", "  ▸ 1  {1}  z: {…}", '  b: "text"']
         tree.cursor = 1
         assert tree.execute(BodyCommand("unfold"))
         assert lines(tree)[1:4] == ["  ▾ 0  {2}", "      x: 1", "    ▸ y: [2]  1, 2"]

@@ -86,11 +86,7 @@ def test_a_session_is_forgotten_by_its_name(base: Path, capsys: pytest.CaptureFi
 
 @pytest.mark.parametrize(("answer", "code"), [("y\n", 0), ("YES\n", 0), ("\n", 1), ("no\n", 1), ("", 1)])
 def test_at_a_terminal_it_shows_and_asks(
-    base: Path,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-    answer: str,
-    code: int,
+    base: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, answer: str, code: int
 ) -> None:
     type_at_a_terminal(monkeypatch, answer)
     assert forget(base, "--match", "quokka smiles") == code
