@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import io
 import re
@@ -12,6 +13,7 @@ from pathlib import Path
 import pytest
 from PIL import Image, ImageChops
 from textual._compositor import LayoutUpdate
+from textual.widget import Widget
 
 from core.events.types import ToolCallFinished, ToolCallStarted
 from core.observation import ImageContent, McpObservation, TextContent
@@ -85,6 +87,14 @@ def in_viewer(app: UaTuiApp) -> int:
 async def viewed(app: UaTuiApp, path: Path) -> None:
     await until(lambda: app.query(WorkspacePane) and app.state == "idle")
     app.push_screen(ViewerScreen(path))
+
+
+async def refreshed(view: Widget) -> None:
+    """Refresh a view, and wait until the screen is painted."""
+    painted = asyncio.Event()
+    view.refresh()
+    view.screen.call_after_refresh(painted.set)
+    await painted.wait()
 
 
 def folder_of(tmp_path: Path) -> Path:
@@ -253,8 +263,7 @@ async def test_sixel_is_painted_where_the_rows_are_and_not_under_a_dialog(
             await until(lambda: len(app.screen_stack) == 2)
             await pilot.pause()
             painted(sent)
-            preview.refresh()
-            await pilot.pause(0.1)
+            await refreshed(preview)
             assert painted(sent) == set()
             await pilot.press("escape")
             await until(lambda: len(app.screen_stack) == 1)
@@ -367,8 +376,7 @@ async def test_sixel_of_a_call_is_painted_where_its_rows_are_and_not_while_folde
             await until(lambda: "Picture" not in screen_text(app))
             await pilot.pause()
             sent.clear()
-            view.refresh()
-            await pilot.pause(0.1)
+            await refreshed(view)
             assert not painted(sent)
             await pilot.press("right")
             await until(lambda: painted(sent))

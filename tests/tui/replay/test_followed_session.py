@@ -118,8 +118,8 @@ async def test_a_question_that_waits_already_is_asked_once(tmp_path: Path) -> No
         ):
             await asks(app, PermissionScreen)
             # The journal may have it later than the mailbox.
-            write(folder, [ASKED])
-            await pilot.pause(0.4)
+            write(folder, [ASKED, TextDelta(query_id="q1", message_id="m1", text="Behind it")])
+            await until(lambda: "Behind it" in conversation(app))
             await pilot.press("d")
             await until(lambda: len(app.screen_stack) == 1)
 

@@ -433,7 +433,7 @@ async def test_quitting_while_it_reads_is_at_once(tmp_path: Path, monkeypatch: p
     folder = write(tmp_path, many(400))
     async with past(folder, tail=3_000, filled=False) as (app, pilot):
         await pilot.press("ctrl+q")
-        await until(lambda: not app.is_running, 5)
+        await until(lambda: not app.is_running)
     assert app.return_code == 0
     assert isinstance(app.source, PastSource)
     assert not app.source.all_shown.is_set()

@@ -19,7 +19,8 @@ from textual.widget import Widget
 
 from core.events.types import BudgetReached, ErrorRaised, McpServer, McpStatus
 from tests.tui.app.test_snapshots import played_app, steps
-from tests.tui.files_host import hosted
+from tests.tui.app_host import shown
+from tests.tui.files_host import hosted, screen_text
 from tests.tui.pictured import Stage
 from tests.tui.screens.test_dialog_snapshots import DIALOGS, listens
 from tests.waiting import until
@@ -127,7 +128,7 @@ async def test_every_pane_can_be_read_in_every_theme(tmp_path: Path, part: int) 
     async with app.run_test(size=SIZE) as pilot:
         await steps()(pilot)
         trouble(app)
-        await pilot.pause(0.1)
+        await shown(app, pilot)
         for theme in COLOURED[part::PARTS]:
             app.theme = theme
             await pilot.pause()
@@ -170,7 +171,7 @@ async def test_a_document_takes_the_colours_of_each_theme_that_is_chosen(tmp_pat
         path = folder / "all.md"
         path.write_text(DOCUMENT)
         app.push_screen(ViewerScreen(path, folder))
-        await pilot.pause(0.3)
+        await until(lambda: "quote" in screen_text(app))
         for theme in ("ua-light", "nord", "textual-light"):
             app.theme = theme
             await until(lambda: not unreadable(app, quiet_colours(app)))
@@ -220,7 +221,7 @@ async def test_without_colours_cursor_focus_and_states_are_still_reported(
     async with app.run_test(size=SIZE) as pilot:
         await steps()(pilot)
         await pilot.press("f3", "down", "up")
-        await pilot.pause(0.1)
+        await pilot.pause()
         strips = app.screen._compositor.render_strips()
         colours = {colour for strip in strips for _, style, _ in strip for colour in parts(style) or ()}
         assert len(colours) > 3

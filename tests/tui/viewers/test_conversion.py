@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import struct
 import subprocess
-import time
 from functools import cache, partial
 from pathlib import Path
 
@@ -108,11 +107,10 @@ def test_a_picture_that_takes_too_long_is_not_drawn(tmp_path: Path, monkeypatch:
 
 def test_code_that_takes_too_long_is_coloured_in_part(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(code, "_COLOURED_SECONDS", 0.1)
-    began = time.thread_time()
-    style = code.style_code("int\n" * 100 + "\n" * 90_000, "java")
-    assert time.thread_time() - began < 10
+    style = code.style_code("int\n" * 100 + "\n" * 90_000 + "int", "java")
     assert style is not None
     assert style(0, "int")
+    assert not style(90_100, "int")
     stop = Stop()
     stop.set()
     with pytest.raises(Stopped):
@@ -122,10 +120,9 @@ def test_code_that_takes_too_long_is_coloured_in_part(monkeypatch: pytest.Monkey
 def test_code_in_an_answer_that_takes_too_long_is_coloured_in_part(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(highlight, "MAX_SECONDS", 0.05)
     source = "int\n" * 100 + "\n" * 19_000
-    began = time.thread_time()
     pieces = highlight.highlight(source, "java", highlight.CodeTheme())
-    assert time.thread_time() - began < 10
     assert "".join(text for text, _ in pieces) == source
+    assert len(pieces[-1][0]) > 100, "the rest is one piece"
 
 
 async def test_the_preview_stops_converting_when_another_file_is_chosen(
