@@ -20,12 +20,21 @@ ASKED = PermissionAsked(request_id="r1", tool_name="Bash", input={"command": "ls
 
 
 @asynccontextmanager
+async def opened(
+    tmp_path: Path, size: tuple[int, int] = (80, 24), *, first_query: str | None = None, **settings: object
+) -> AsyncIterator[tuple[FakeSession, UaTuiApp, Pilot[str]]]:
+    """Open the application around a session, and wait until it is ready."""
+    session = make_session(tmp_path)
+    app = make_app(tmp_path, session, first_query=first_query, **settings)
+    async with app.run_test(size=size) as pilot:
+        await settled(app, pilot)
+        yield session, app, pilot
+
+
+@asynccontextmanager
 async def at_work(tmp_path: Path) -> AsyncIterator[tuple[FakeSession, UaTuiApp, Pilot[str]]]:
     """Open the application, whose session runs a query."""
-    session = make_session(tmp_path)
-    app = make_app(tmp_path, session)
-    async with app.run_test() as pilot:
-        await settled(app, pilot)
+    async with opened(tmp_path) as (session, app, pilot):
         session.submit("x")
         yield session, app, pilot
 

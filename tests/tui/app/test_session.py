@@ -21,7 +21,7 @@ from core.events.types import (
     TextDelta,
 )
 from core.settings.model import Settings
-from tests.tui.app_host import ASKED, ask, at_work, failed, listen, settled, shown
+from tests.tui.app_host import ASKED, ask, at_work, failed, listen, opened, settled, shown
 from tests.tui.fakes import FakeSession, make_app, make_session
 from tests.waiting import PATIENCE, run_ready, until
 from tui.app.app import UaTuiApp
@@ -51,10 +51,7 @@ async def test_what_is_typed_before_the_session_is_ready_is_kept_and_sent(tmp_pa
 
 
 async def test_the_first_query_is_sent_by_itself(tmp_path: Path) -> None:
-    session = make_session(tmp_path)
-    app = make_app(tmp_path, session, first_query="go")
-    async with app.run_test() as pilot:
-        await settled(app, pilot)
+    async with opened(tmp_path, first_query="go") as (session, _, _):
         assert session.submitted == ["go"]
 
 
@@ -97,10 +94,7 @@ async def test_sending_queueing_and_steering_go_to_what_was_sent(tmp_path: Path)
 
 
 async def test_the_newest_queued_query_comes_back_into_the_prompt(tmp_path: Path) -> None:
-    session = make_session(tmp_path)
-    app = make_app(tmp_path, session)
-    async with app.run_test() as pilot:
-        await settled(app, pilot)
+    async with opened(tmp_path) as (session, app, pilot):
         await pilot.press("a", "enter", "b", "enter", "c", "enter")
         assert session.waiting == ["b", "c"]
         await pilot.press("up")
@@ -119,10 +113,7 @@ async def test_typing_survives_a_stream_of_events(tmp_path: Path) -> None:
 
 
 async def test_escape_interrupts_what_runs(tmp_path: Path) -> None:
-    session = make_session(tmp_path)
-    app = make_app(tmp_path, session)
-    async with app.run_test() as pilot:
-        await settled(app, pilot)
+    async with opened(tmp_path) as (session, app, pilot):
         await pilot.press("a", "enter", "escape")
         await settled(app, pilot)
         assert session.interrupts == 1
@@ -155,10 +146,7 @@ async def test_a_permission_is_asked_and_answered(
 
 
 async def test_several_permissions_are_asked_one_after_another(tmp_path: Path) -> None:
-    session = make_session(tmp_path)
-    app = make_app(tmp_path, session)
-    async with app.run_test() as pilot:
-        await settled(app, pilot)
+    async with opened(tmp_path) as (session, app, pilot):
         for number in range(3):
             session.bus.publish(PermissionAsked(request_id=f"r{number}", tool_name="Bash"))
         await shown(app, pilot)
@@ -177,10 +165,7 @@ async def test_several_permissions_are_asked_one_after_another(tmp_path: Path) -
 async def test_a_permission_answered_elsewhere_is_closed_and_a_waiting_one_never_shown(
     tmp_path: Path,
 ) -> None:
-    session = make_session(tmp_path)
-    app = make_app(tmp_path, session)
-    async with app.run_test() as pilot:
-        await settled(app, pilot)
+    async with opened(tmp_path) as (session, app, pilot):
         for number in range(3):
             session.bus.publish(PermissionAsked(request_id=f"r{number}", tool_name="Bash"))
         await shown(app, pilot)
@@ -242,10 +227,7 @@ async def test_a_dead_agent_is_shown_and_restarted_in_place(tmp_path: Path) -> N
 async def test_what_was_never_sent_is_reported_after_a_restart(
     tmp_path: Path, held: list[str], reported: str
 ) -> None:
-    session = make_session(tmp_path)
-    app = make_app(tmp_path, session)
-    async with app.run_test() as pilot:
-        await settled(app, pilot)
+    async with opened(tmp_path) as (session, app, pilot):
         session.fail("the agent died (ended by SIGKILL)", [])
         session.waiting[:], session.queue_paused = held, True
         await shown(app, pilot)
@@ -273,10 +255,7 @@ async def test_a_start_that_fails_can_be_tried_again(tmp_path: Path) -> None:
 
 
 async def test_a_failure_says_why_what_to_do_and_that_restarting_did_not_help(tmp_path: Path) -> None:
-    session = make_session(tmp_path)
-    app = make_app(tmp_path, session)
-    async with app.run_test(size=(120, 40)) as pilot:
-        await settled(app, pilot)
+    async with opened(tmp_path, (120, 40)) as (session, app, pilot):
         session.submit("x")
         session.waiting.append("later")
         for times in (1, 2):
@@ -386,10 +365,7 @@ async def test_a_failure_is_reported_in_the_bar_only_while_the_conversation_is_h
 
 
 async def test_a_silent_agent_is_counted_in_the_bar_until_something_comes(tmp_path: Path) -> None:
-    session = make_session(tmp_path)
-    app = make_app(tmp_path, session)
-    async with app.run_test() as pilot:
-        await settled(app, pilot)
+    async with opened(tmp_path) as (session, app, _):
 
         async def shows(text: str) -> None:
             await until(lambda: text in app.notice.text and app.notice.display == bool(text))
@@ -410,10 +386,7 @@ async def test_a_silent_agent_is_counted_in_the_bar_until_something_comes(tmp_pa
 async def test_a_pane_that_fails_does_not_take_the_others_with_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    session = make_session(tmp_path)
-    app = make_app(tmp_path, session)
-    async with app.run_test() as pilot:
-        await settled(app, pilot)
+    async with opened(tmp_path) as (session, app, pilot):
 
         def broken(events: Sequence[Event]) -> None:
             raise ValueError("cannot draw")
@@ -426,10 +399,7 @@ async def test_a_pane_that_fails_does_not_take_the_others_with_it(
 
 
 async def test_quitting_while_nothing_runs_closes_the_session(tmp_path: Path) -> None:
-    session = make_session(tmp_path)
-    app = make_app(tmp_path, session)
-    async with app.run_test() as pilot:
-        await settled(app, pilot)
+    async with opened(tmp_path) as (session, app, pilot):
         await pilot.press("ctrl+q")
         await pilot.pause()
     assert session.closed == ["quit"]
@@ -437,10 +407,7 @@ async def test_quitting_while_nothing_runs_closes_the_session(tmp_path: Path) ->
 
 
 async def test_quitting_while_work_runs_asks_first(tmp_path: Path) -> None:
-    session = make_session(tmp_path)
-    app = make_app(tmp_path, session)
-    async with app.run_test() as pilot:
-        await settled(app, pilot)
+    async with opened(tmp_path) as (session, app, pilot):
         await pilot.press("a", "enter", "ctrl+q")
         await pilot.pause()
         assert isinstance(app.screen, QuitScreen)
@@ -457,10 +424,7 @@ async def test_quitting_while_work_runs_asks_first(tmp_path: Path) -> None:
 
 
 async def test_quitting_waits_for_the_query_that_runs_and_not_for_the_next_one(tmp_path: Path) -> None:
-    session = make_session(tmp_path)
-    app = make_app(tmp_path, session)
-    async with app.run_test() as pilot:
-        await settled(app, pilot)
+    async with opened(tmp_path) as (session, app, pilot):
         await pilot.press("a", "enter", "b", "enter", "ctrl+q")
         await shown(app, pilot)
         assert isinstance(app.screen, QuitScreen)
@@ -477,10 +441,7 @@ async def test_quitting_waits_for_the_query_that_runs_and_not_for_the_next_one(t
 
 
 async def test_whoever_waits_to_quit_can_stay_after_all(tmp_path: Path) -> None:
-    session = make_session(tmp_path)
-    app = make_app(tmp_path, session)
-    async with app.run_test() as pilot:
-        await settled(app, pilot)
+    async with opened(tmp_path) as (session, app, pilot):
         await pilot.press("a", "enter")
         for key in ("w", "n"):
             await pilot.press("ctrl+q")
@@ -504,10 +465,7 @@ async def test_a_session_that_will_not_close_can_be_left_all_the_same(tmp_path: 
 
 
 async def test_ctrl_c_copies_then_warns_then_quits(tmp_path: Path) -> None:
-    session = make_session(tmp_path)
-    app = make_app(tmp_path, session)
-    async with app.run_test() as pilot:
-        await settled(app, pilot)
+    async with opened(tmp_path) as (session, app, pilot):
         await pilot.press("h", "i", "shift+home", "ctrl+c")
         assert app.clipboard == "hi"
         await pilot.press("end", "ctrl+c")
@@ -520,16 +478,16 @@ async def test_ctrl_c_copies_then_warns_then_quits(tmp_path: Path) -> None:
 async def test_the_session_is_closed_when_the_screen_fails(tmp_path: Path) -> None:
     session = make_session(tmp_path)
     app = make_app(tmp_path, session)
+
+    async def run_and_break() -> None:
+        async with app.run_test() as pilot:
+            await settled(app, pilot)
+            app.call_later(lambda: 1 / 0)
+            await pilot.pause()
+
     with pytest.raises(ZeroDivisionError):
-        await run_and_break(app)
+        await run_and_break()
     assert session.closed == ["screen ended"]
-
-
-async def run_and_break(app: UaTuiApp) -> None:
-    async with app.run_test() as pilot:
-        await settled(app, pilot)
-        app.call_later(lambda: 1 / 0)
-        await pilot.pause()
 
 
 async def test_the_history_is_kept_for_the_next_start(tmp_path: Path) -> None:

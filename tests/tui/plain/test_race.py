@@ -43,36 +43,26 @@ class Work:
         return "made"
 
 
-async def test_what_is_made_is_given_and_the_end_is_not_waited_for_any_more() -> None:
+async def test_what_comes_first_counts_and_the_other_has_ended_by_then() -> None:
     work, end = Work(), Work()
     work.may_end.set()
     assert await until(work(), end()) == "made"
     assert end.ended
-
-
-async def test_work_that_is_given_up_has_ended_by_then() -> None:
-    work, end = Work(), Work()
+    work = Work()
     end.may_end.set()
     assert await until(work(), end()) is None
     assert work.ended
-
-
-async def test_a_future_that_is_shielded_stays_what_it_is() -> None:
     future: asyncio.Future[int] = asyncio.get_running_loop().create_future()
-    work = Work()
     work.may_end.set()
     assert await until(work(), asyncio.shield(future)) == "made"
-    assert not future.done()
+    assert not future.done(), "what is shielded stays what it is"
 
 
-async def test_work_that_fails_while_it_is_given_up_is_reported() -> None:
+async def test_a_failure_of_either_is_reported_and_stops_the_other() -> None:
     end = Work()
     end.may_end.set()
     with pytest.raises(OSError, match="disk"):
         await until(Work(OSError("disk"))(), end())
-
-
-async def test_an_end_that_fails_is_reported_and_stops_the_work() -> None:
     work, end = Work(), Work(OSError("disk"))
     end.may_end.set()
     with pytest.raises(OSError, match="disk"):

@@ -18,6 +18,7 @@ from textual.theme import BUILTIN_THEMES
 from textual.widget import Widget
 
 from core.settings.theme_names import OF_TEXTUAL, OWN_THEMES
+from tests.tui.app_host import opened
 from tests.tui.fakes import make_app, make_session
 from tests.waiting import until
 from tui.app.app import UaTuiApp
@@ -83,10 +84,8 @@ async def test_a_theme_of_the_list_is_parsed_while_one_chooses(
 
 
 @pytest.mark.parametrize("theme", ["ua-light", "ua-ansi", "nord"])
-async def test_every_node_looks_as_in_an_ordinary_stylesheet(tmp_path: Path, theme: str) -> None:
-    app = make_app(tmp_path, make_session(tmp_path))
-    async with app.run_test(size=(150, 44)) as pilot:
-        await until(lambda: app.state == "idle")
+async def test_every_node_and_list_looks_as_in_an_ordinary_stylesheet(tmp_path: Path, theme: str) -> None:
+    async with opened(tmp_path, (150, 44)) as (_, app, pilot):
         await pilot.pause()
         before = looks(app.walk_children(with_self=True))
         app.theme = theme
@@ -100,26 +99,15 @@ async def test_every_node_looks_as_in_an_ordinary_stylesheet(tmp_path: Path, the
         assert len(kept) > 150
         assert kept == looks(app.walk_children(with_self=True))
         assert kept != before
-
-
-@pytest.mark.parametrize("theme", ["ua-light", "ua-ansi", "nord"])
-async def test_a_list_reads_its_styles_as_textual_combines_them(tmp_path: Path, theme: str) -> None:
-    app = make_app(tmp_path, make_session(tmp_path))
-    async with app.run_test(size=(150, 44)) as pilot:
-        await until(lambda: app.state == "idle")
-        app.theme = theme
-        await pilot.pause()
         app.frame.query_one("#trace").styles.opacity = 0.5
-        read: list[str] = []
-        for view in app.query(VirtualList):
-            for name in view._get_component_classes():
-                full = view.get_component_rich_style(name)
-                own = view.get_component_rich_style(name, partial=True)
-                color = full.color if own.color is not None else None
-                combined = Style.from_color(color, full.bgcolor if own.bgcolor is not None else None)
-                assert view._component(name) == own + combined
-                read.append(name)
+        read = [(view, name) for view in app.query(VirtualList) for name in view._get_component_classes()]
         assert len(read) > 60
+        for view, name in read:
+            full = view.get_component_rich_style(name)
+            own = view.get_component_rich_style(name, partial=True)
+            color = full.color if own.color is not None else None
+            combined = Style.from_color(color, full.bgcolor if own.bgcolor is not None else None)
+            assert view._component(name) == own + combined
 
 
 async def test_a_node_is_held_against_the_rules_that_may_be_meant_for_it(

@@ -11,7 +11,7 @@ from textual.app import App, ComposeResult
 from textual.widgets import OptionList
 from textual.widgets.option_list import Option
 
-from tests.tui.fakes import make_app, make_session
+from tests.tui.app_host import opened
 from tests.waiting import until
 from tui.app.base_app import BaseApp
 from tui.widgets.choice_list import ChoiceList
@@ -93,9 +93,7 @@ async def test_so_is_that_of_the_palette(
 ) -> None:
     if no_color:
         monkeypatch.setenv("NO_COLOR", "1")
-    app = make_app(tmp_path, make_session(tmp_path), theme=theme)
-    async with app.run_test(size=(80, 24)) as pilot:
-        await until(lambda: app.state == "idle")
+    async with opened(tmp_path, (80, 24), theme=theme) as (_, app, pilot):
         await pilot.press("ctrl+p", *"connections")
         await until(lambda: len(app.screen.query(OptionList)) == 1)
         await until(lambda: app.screen.query_one(OptionList).highlighted == 0)
