@@ -23,14 +23,9 @@ HEAVY = (
     "core.knowledge.store", "core.knowledge.search", "observers.knowledge", "core.team.records", "core.postgres.schema",
 )  # fmt: skip
 TEAM = (
-    "psycopg",
-    "psycopg_pool",
-    "procrastinate",
-    "obstore",
-    "core.team",
-    "core.postgres.connection",
+    "psycopg", "psycopg_pool", "procrastinate", "obstore", "core.team", "core.postgres.connection",
     "tui.team",
-)
+)  # fmt: skip
 """What only a command of a team, or the setting that names its database, may import."""
 
 FIRST_FRAME = """

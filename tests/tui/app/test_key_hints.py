@@ -93,11 +93,9 @@ async def test_the_status_line_names_what_esc_does_in_each_place(tmp_path: Path)
 
 
 KEYS_OF_PANES = {
-    "f2": "/ search  Enter open  v compare  y copy",
-    "f3": "Enter details  / filter  e next failure  ← fold",
-    "f4": "Enter file  p tool call  m statistics",
-    "f5": "Enter open  / filter  p origin  v compare",
-}
+    "f2": "/ search  Enter open  v compare  y copy", "f3": "Enter details  / filter  e next failure  ← fold",
+    "f4": "Enter file  p tool call  m statistics", "f5": "Enter open  / filter  p origin  v compare",
+}  # fmt: skip
 
 
 async def test_free_space_of_the_status_line_has_the_keys_of_the_pane_to_click(tmp_path: Path) -> None:

@@ -23,6 +23,7 @@ from core.events.types import (
 from core.settings.model import Settings
 from tests.tui.app_host import ASKED, ask, at_work, failed, listen, opened, settled, shown
 from tests.tui.fakes import FakeSession, make_app, make_session
+from tests.tui.fixture_types import Patch
 from tests.waiting import PATIENCE, run_ready, until
 from tui.app.app import UaTuiApp
 from tui.app.event_pump import EventHandler, EventPump
@@ -55,9 +56,7 @@ async def test_the_first_query_is_sent_by_itself(tmp_path: Path) -> None:
         assert session.submitted == ["go"]
 
 
-async def test_one_sub_agent_is_stopped_and_problems_are_reported(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_one_sub_agent_is_stopped_and_problems_are_reported(tmp_path: Path, monkeypatch: Patch) -> None:
     async with at_work(tmp_path) as (session, app, pilot):
         message = "no such task"
 
@@ -121,15 +120,12 @@ async def test_escape_interrupts_what_runs(tmp_path: Path) -> None:
         assert app.frame.prompt.has_focus
 
 
-@pytest.mark.parametrize(
-    ("keys", "answer", "shown_text"),
-    [
-        (["a"], ("r1", True, "once"), ("", ())),
-        (["s", "enter"], ("r1", True, "session"), ("", ("Bash(ls)",))),
-        (["d"], ("r1", False, "once"), ("", ())),
-        (["r", "n", "o", "enter"], ("r1", False, "once"), ("no", ())),
-    ],
-)
+@pytest.mark.parametrize(("keys", "answer", "shown_text"), [
+    (["a"], ("r1", True, "once"), ("", ())),
+    (["s", "enter"], ("r1", True, "session"), ("", ("Bash(ls)",))),
+    (["d"], ("r1", False, "once"), ("", ())),
+    (["r", "n", "o", "enter"], ("r1", False, "once"), ("no", ())),
+])  # fmt: skip
 async def test_a_permission_is_asked_and_answered(
     tmp_path: Path, keys: list[str], answer: object, shown_text: object
 ) -> None:
@@ -383,9 +379,7 @@ async def test_a_silent_agent_is_counted_in_the_bar_until_something_comes(tmp_pa
         assert not app.notice.is_counting
 
 
-async def test_a_pane_that_fails_does_not_take_the_others_with_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_pane_that_fails_does_not_take_the_others_with_it(tmp_path: Path, monkeypatch: Patch) -> None:
     async with opened(tmp_path) as (session, app, pilot):
 
         def broken(events: Sequence[Event]) -> None:

@@ -64,15 +64,12 @@ def test_a_login_is_made_in_the_browser_and_forgotten(
         assert "logins.json cannot be read" in failed["message"]
 
 
-@pytest.mark.parametrize(
-    ("name", "words"),
-    [
-        ("local", "local is a program on this machine: only servers with an address have a login"),
-        ("keyed", "keyed has an Authorization header in "),
-        ("foreign", "foreign is not trusted in this folder: ua-tui servers trust foreign"),
-        ("nothing", "nothing is not one of your own MCP servers"),
-    ],
-)
+@pytest.mark.parametrize(("name", "words"), [
+    ("local", "local is a program on this machine: only servers with an address have a login"),
+    ("keyed", "keyed has an Authorization header in "),
+    ("foreign", "foreign is not trusted in this folder: ua-tui servers trust foreign"),
+    ("nothing", "nothing is not one of your own MCP servers"),
+])  # fmt: skip
 def test_a_server_without_a_login_is_reported_with_the_reason(
     vault: Place, capsys: pytest.CaptureFixture[str], name: str, words: str
 ) -> None:

@@ -37,21 +37,16 @@ def test_a_page_has_all_of_the_session(session: Recorded) -> None:
     session.add(
         ToolCallStarted(query_id="q1", tool_use_id="t1", name="Agent", input={"subagent_type": "expert"}),
         ToolCallStarted(
-            query_id="q1",
-            tool_use_id="t2",
-            name="mcp__local_toolkit__crawl_parallel",
-            input={"urls": ["https://cats.example/smiles"]},
-            parent_tool_use_id="t1",
+            query_id="q1", tool_use_id="t2", name="mcp__local_toolkit__crawl_parallel",
+            input={"urls": ["https://cats.example/smiles"]}, parent_tool_use_id="t1",
         ),
         ToolCallFinished(tool_use_id="t2", status="error", duration_ms=800),
         ToolCallFinished(tool_use_id="t1", status="success", duration_ms=1_500),
-    )
+    )  # fmt: skip
     path = reported(session, REPORT)
-    disagreement = Disagreement(
-        subject="Smiling cats",
-        values=("41 %", "39 %"),
-        evidence=(Evidence(source=0, passage=PASSAGE), Evidence(source=0, passage="39 %")),
-    )
+    disagreement = Disagreement(subject="Smiling cats", values=("41 %", "39 %"), evidence=(
+        Evidence(source=0, passage=PASSAGE), Evidence(source=0, passage="39 %"),
+    ))  # fmt: skip
     checked(session, path, [claim(source_of(REPORT), "41 %", note="No source has it.")], [disagreement])
     answered(session)
     session.add(SessionFinished(reason="quit", queries=1, duration_ms=4_000))
@@ -144,12 +139,9 @@ def test_nothing_is_loaded_or_run(session: Recorded) -> None:
     (style,) = page.xpath("//style/text()")
     digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
     assert policy.split("; ") == [
-        "default-src 'none'",
-        f"style-src 'sha256-{digest}'",
-        "img-src data:",
-        "base-uri 'none'",
+        "default-src 'none'", f"style-src 'sha256-{digest}'", "img-src data:", "base-uri 'none'",
         "form-action 'none'",
-    ]
+    ]  # fmt: skip
     assert not re.search(r"url\(|@import|@font-face", style)
     assert not page.xpath("//script|//link|//iframe|//form|//object|//embed|//base")
     assert not page.xpath("//@style")

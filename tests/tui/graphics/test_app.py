@@ -10,7 +10,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-import pytest
 from PIL import Image, ImageChops
 from textual._compositor import LayoutUpdate
 from textual.widget import Widget
@@ -19,6 +18,7 @@ from core.events.types import ToolCallFinished, ToolCallStarted
 from core.observation import ImageContent, McpObservation, TextContent
 from tests.tui.fakes import make_app, make_session
 from tests.tui.files_host import screen_text
+from tests.tui.fixture_types import Patch
 from tests.tui.tree_host import previewed
 from tests.waiting import until
 from tui.app.app import UaTuiApp
@@ -62,9 +62,7 @@ def picture(path: Path, size: tuple[int, int] = (400, 300)) -> Path:
 
 
 @contextmanager
-def terminal_of(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, pictures: str
-) -> Iterator[tuple[UaTuiApp, Sent]]:
+def terminal_of(tmp_path: Path, monkeypatch: Patch, pictures: str) -> Iterator[tuple[UaTuiApp, Sent]]:
     """An application on a terminal with 24-bit colours, whose driver writes into a list."""
     monkeypatch.setenv("COLORTERM", "truecolor")
     monkeypatch.delenv("NO_COLOR", raising=False)
@@ -104,7 +102,7 @@ def folder_of(tmp_path: Path) -> Path:
 
 
 async def test_a_picture_is_sent_once_shown_by_cells_and_deleted_when_left(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: Patch
 ) -> None:
     path = picture(folder_of(tmp_path) / "a.png")
     (path.parent / "b.txt").write_text("text")
@@ -140,9 +138,7 @@ async def test_a_picture_is_sent_once_shown_by_cells_and_deleted_when_left(
     assert not sent.live
 
 
-async def test_viewer_and_preview_have_each_their_own(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_viewer_and_preview_have_each_their_own(tmp_path: Path, monkeypatch: Patch) -> None:
     path = picture(folder_of(tmp_path) / "a.png")
     with terminal_of(tmp_path, monkeypatch, "kitty") as (app, sent):
         async with app.run_test(size=(160, 50)) as pilot:
@@ -170,7 +166,7 @@ async def test_viewer_and_preview_have_each_their_own(
 
 
 async def test_while_another_program_has_the_terminal_it_holds_none(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: Patch
 ) -> None:
     path = picture(folder_of(tmp_path) / "a.png")
     with terminal_of(tmp_path, monkeypatch, "kitty") as (app, sent):
@@ -187,7 +183,7 @@ async def test_while_another_program_has_the_terminal_it_holds_none(
 
 
 async def test_a_picture_left_while_it_is_sent_is_deleted_before_the_next(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: Patch
 ) -> None:
     folder = folder_of(tmp_path)
     noise = Image.effect_noise((1500, 1500), 90)
@@ -219,9 +215,7 @@ async def test_a_picture_left_while_it_is_sent_is_deleted_before_the_next(
             assert sent.commands[starts[1] - 1][0]["m"] == "1", "it was not sent to its end"
 
 
-async def test_half_blocks_stay_where_nothing_else_is_known(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_half_blocks_stay_where_nothing_else_is_known(tmp_path: Path, monkeypatch: Patch) -> None:
     path = picture(folder_of(tmp_path) / "a.png")
     for setting in ("auto", "blocks"):
         with terminal_of(tmp_path, monkeypatch, setting) as (app, sent):
@@ -234,7 +228,7 @@ async def test_half_blocks_stay_where_nothing_else_is_known(
 
 
 async def test_sixel_is_painted_where_the_rows_are_and_not_under_a_dialog(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: Patch
 ) -> None:
     path = picture(folder_of(tmp_path) / "a.png")
 
@@ -274,7 +268,7 @@ async def test_sixel_is_painted_where_the_rows_are_and_not_under_a_dialog(
             app.query_one(WorkspacePane).focus()
 
 
-async def test_a_hostile_picture_sends_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_hostile_picture_sends_nothing(tmp_path: Path, monkeypatch: Patch) -> None:
     whole = picture(folder_of(tmp_path) / "a.png").read_bytes()
     bomb = whole[:16] + (60_000).to_bytes(4, "big") * 2 + whole[24:]
     with terminal_of(tmp_path, monkeypatch, "kitty") as (app, sent):
@@ -291,9 +285,7 @@ async def test_a_hostile_picture_sends_nothing(tmp_path: Path, monkeypatch: pyte
             assert not sent.commands
 
 
-async def test_a_large_picture_is_made_small_before_it_is_sent(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_large_picture_is_made_small_before_it_is_sent(tmp_path: Path, monkeypatch: Patch) -> None:
     path = folder_of(tmp_path) / "a.png"
     Image.effect_noise((1500, 1000), 90).convert("RGB").save(path, compress_level=1)
     with terminal_of(tmp_path, monkeypatch, "kitty") as (app, sent):
@@ -323,7 +315,7 @@ async def called(app: UaTuiApp, *content: TextContent | ImageContent) -> CallVie
 
 
 async def test_the_pictures_of_a_call_hang_below_their_captions_and_are_deleted_with_its_screen(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: Patch
 ) -> None:
     with terminal_of(tmp_path, monkeypatch, "kitty") as (app, sent):
         async with app.run_test(size=(120, 50)) as pilot:
@@ -357,7 +349,7 @@ async def test_the_pictures_of_a_call_hang_below_their_captions_and_are_deleted_
 
 
 async def test_sixel_of_a_call_is_painted_where_its_rows_are_and_not_while_folded(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: Patch
 ) -> None:
     def painted(sent: Sent) -> set[tuple[int, int]]:
         found = re.findall("\x1b\\[(\\d+);(\\d+)H\x1bP0;1;0q", "".join(sent))
@@ -384,9 +376,7 @@ async def test_sixel_of_a_call_is_painted_where_its_rows_are_and_not_while_folde
             await until(lambda: not app.graphics.pictures.placed)
 
 
-async def test_of_very_many_pictures_of_a_call_only_some_are_sent(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_of_very_many_pictures_of_a_call_only_some_are_sent(tmp_path: Path, monkeypatch: Patch) -> None:
     with terminal_of(tmp_path, monkeypatch, "kitty") as (app, sent):
         async with app.run_test(size=(120, 50)) as pilot:
             view = await called(app, *[image((10, 10))] * 300)

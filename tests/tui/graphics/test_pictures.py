@@ -141,29 +141,26 @@ class TestTheFence:
 class TestMeans:
     """Which terminal gets what."""
 
-    @pytest.mark.parametrize(
-        ("environment", "means"),
-        [
-            ({"TERM": "xterm-kitty"}, "kitty"),
-            ({"TERM": "xterm-ghostty", "TERM_PROGRAM": "ghostty"}, "kitty"),
-            ({"TERM": "xterm-256color", "KITTY_WINDOW_ID": "3"}, "kitty"),
-            ({"TERM": "xterm-256color", "TERM_PROGRAM": "WezTerm", "KITTY_WINDOW_ID": "3"}, "sixel"),
-            ({"TERM": "xterm-256color", "TERM_PROGRAM": "vscode", "KITTY_WINDOW_ID": "3"}, "blocks"),
-            ({"TERM": "foot"}, "sixel"),
-            ({"TERM": "foot-extra"}, "sixel"),
-            ({"TERM": "mlterm-256color"}, "sixel"),
-            ({"TERM": "contour"}, "sixel"),
-            ({"TERM": "xterm-256color", "WT_SESSION": "1"}, "sixel"),
-            ({"TERM": "xterm-256color"}, "blocks"),
-            ({"TERM": "xterm-256color", "TERM_PROGRAM": "Apple_Terminal"}, "blocks"),
-            ({"TERM": "tmux-256color", "KITTY_WINDOW_ID": "3"}, "blocks"),
-            ({"TERM": "xterm-kitty", "TMUX": "/tmp/x,1,0"}, "blocks"),
-            ({"TERM": "screen.xterm-kitty", "STY": "1.pts"}, "blocks"),
-            ({"TERM": "xterm-kitty", "ZELLIJ": "0"}, "blocks"),
-            ({"TERM": "xterm-kitty", "NO_COLOR": ""}, "blocks"),
-            ({}, "blocks"),
-        ],
-    )
+    @pytest.mark.parametrize(("environment", "means"), [
+        ({"TERM": "xterm-kitty"}, "kitty"),
+        ({"TERM": "xterm-ghostty", "TERM_PROGRAM": "ghostty"}, "kitty"),
+        ({"TERM": "xterm-256color", "KITTY_WINDOW_ID": "3"}, "kitty"),
+        ({"TERM": "xterm-256color", "TERM_PROGRAM": "WezTerm", "KITTY_WINDOW_ID": "3"}, "sixel"),
+        ({"TERM": "xterm-256color", "TERM_PROGRAM": "vscode", "KITTY_WINDOW_ID": "3"}, "blocks"),
+        ({"TERM": "foot"}, "sixel"),
+        ({"TERM": "foot-extra"}, "sixel"),
+        ({"TERM": "mlterm-256color"}, "sixel"),
+        ({"TERM": "contour"}, "sixel"),
+        ({"TERM": "xterm-256color", "WT_SESSION": "1"}, "sixel"),
+        ({"TERM": "xterm-256color"}, "blocks"),
+        ({"TERM": "xterm-256color", "TERM_PROGRAM": "Apple_Terminal"}, "blocks"),
+        ({"TERM": "tmux-256color", "KITTY_WINDOW_ID": "3"}, "blocks"),
+        ({"TERM": "xterm-kitty", "TMUX": "/tmp/x,1,0"}, "blocks"),
+        ({"TERM": "screen.xterm-kitty", "STY": "1.pts"}, "blocks"),
+        ({"TERM": "xterm-kitty", "ZELLIJ": "0"}, "blocks"),
+        ({"TERM": "xterm-kitty", "NO_COLOR": ""}, "blocks"),
+        ({}, "blocks"),
+    ])  # fmt: skip
     def test_the_environment_identifies_the_terminal(self, environment: dict[str, str], means: str) -> None:
         assert detect_graphics("auto", environment, colours=1 << 24) == means
 
@@ -174,15 +171,12 @@ class TestMeans:
         assert detect_graphics("kitty", {"TERM": "xterm-kitty"}, colours=16) == "blocks"
         assert detect_graphics("sixel", {"TERM": "foot"}, colours=16) == "sixel"
 
-    @pytest.mark.parametrize(
-        ("answer", "size"),
-        [
-            ((40, 100, 900, 800), (9, 20)),
-            ((40, 100, 0, 0), (DEFAULT_CELL.width, DEFAULT_CELL.height)),
-            ((0, 0, 900, 800), (DEFAULT_CELL.width, DEFAULT_CELL.height)),
-            ((1, 1, 60000, 60000), (DEFAULT_CELL.width, DEFAULT_CELL.height)),
-        ],
-    )
+    @pytest.mark.parametrize(("answer", "size"), [
+        ((40, 100, 900, 800), (9, 20)),
+        ((40, 100, 0, 0), (DEFAULT_CELL.width, DEFAULT_CELL.height)),
+        ((0, 0, 900, 800), (DEFAULT_CELL.width, DEFAULT_CELL.height)),
+        ((1, 1, 60000, 60000), (DEFAULT_CELL.width, DEFAULT_CELL.height)),
+    ])  # fmt: skip
     def test_the_system_knows_the_size_of_a_cell(
         self, answer: tuple[int, ...], size: tuple[int, int], monkeypatch: pytest.MonkeyPatch
     ) -> None:

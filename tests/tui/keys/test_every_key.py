@@ -14,6 +14,7 @@ from core.events.types import PermissionAsked
 from tests.tui.app_host import settled
 from tests.tui.fakes import make_app, make_session
 from tests.tui.files_host import Host, hosted, screen_text
+from tests.tui.fixture_types import Patch
 from tests.tui.layout.test_workspace_frame import play, played
 from tests.tui.pane_host import PaneHost
 from tests.tui.panes.test_queue import listed, queue_of
@@ -273,11 +274,9 @@ async def test_a_table_is_sorted_turned_and_its_cell_copied(tmp_path: Path) -> N
 
 
 async def test_the_answer_of_a_provider_is_shown(tmp_path: Path) -> None:
-    reported = {
-        "query": "q",
-        "answer": "the provider answers",
-        "results": [{"title": "T", "url": "https://a.example"}],
-    }
+    reported = {"query": "q", "answer": "the provider answers", "results": [
+        {"title": "T", "url": "https://a.example"}
+    ]}  # fmt: skip
     (tmp_path / "search_results").mkdir()
     screen = ViewerScreen(write(tmp_path / "search_results", "n.json", json.dumps(reported)), tmp_path)
     async with hosted(screen=screen) as (app, pilot):
@@ -301,9 +300,7 @@ async def test_from_an_observer_to_the_call_it_looked_at_and_back(tmp_path: Path
         assert app.query_one("#observers").has_focus
 
 
-async def test_what_is_previewed_is_edited_opened_and_deleted(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_what_is_previewed_is_edited_opened_and_deleted(tmp_path: Path, monkeypatch: Patch) -> None:
     asked: list[tuple[Path, str]] = []
 
     def take(app: Host, event: PreviewPane.ActionRequested) -> None:

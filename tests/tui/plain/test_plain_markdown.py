@@ -8,29 +8,26 @@ from tui.plain import plain_markdown
 from tui.plain.plain_markdown import unmarked
 
 
-@pytest.mark.parametrize(
-    ("source", "text"),
-    [
-        ("**Paris** is _the_ `capital`.", "Paris is the capital."),
-        ("# Title\nText", "Title\n\nText"),
-        ("one\ntwo", "one\ntwo"),
-        ("2 * 3 * 4 and snake_case_name", "2 * 3 * 4 and snake_case_name"),
-        ("see [the *page*](https://a.example/x?y=1&z=2)", "see the page (https://a.example/x?y=1&z=2)"),
-        ("<https://a.example/>", "https://a.example/"),
-        ("![a map](https://a.example/m.png)", "image: a map (https://a.example/m.png)"),
-        ("- a\n- **b**\n  - c", "- a\n- b\n  - c"),
-        ("3. a\n4. b", "3. a\n4. b"),
-        ("- a\n\n- b", "- a\n\n- b"),
-        ("```python\nx = **y  # `z`\n\n  - q\n```", "x = **y  # `z`\n\n  - q"),
-        ("> said\n> **so**", "> said\n> so"),
-        ("| name | n |\n|---|---|\n| *a* | 1 |\n| b | |", "name: a; n: 1\nname: b"),
-        ("a\n\n---\n\nb", "a\n\n---\n\nb"),
-        ("<b>x</b>", "<b>x</b>"),
-        ("~~no~~ yes", "no yes"),
-        ("a\\*b\\*", "a*b*"),
-        ("", ""),
-    ],
-)
+@pytest.mark.parametrize(("source", "text"), [
+    ("**Paris** is _the_ `capital`.", "Paris is the capital."),
+    ("# Title\nText", "Title\n\nText"),
+    ("one\ntwo", "one\ntwo"),
+    ("2 * 3 * 4 and snake_case_name", "2 * 3 * 4 and snake_case_name"),
+    ("see [the *page*](https://a.example/x?y=1&z=2)", "see the page (https://a.example/x?y=1&z=2)"),
+    ("<https://a.example/>", "https://a.example/"),
+    ("![a map](https://a.example/m.png)", "image: a map (https://a.example/m.png)"),
+    ("- a\n- **b**\n  - c", "- a\n- b\n  - c"),
+    ("3. a\n4. b", "3. a\n4. b"),
+    ("- a\n\n- b", "- a\n\n- b"),
+    ("```python\nx = **y  # `z`\n\n  - q\n```", "x = **y  # `z`\n\n  - q"),
+    ("> said\n> **so**", "> said\n> so"),
+    ("| name | n |\n|---|---|\n| *a* | 1 |\n| b | |", "name: a; n: 1\nname: b"),
+    ("a\n\n---\n\nb", "a\n\n---\n\nb"),
+    ("<b>x</b>", "<b>x</b>"),
+    ("~~no~~ yes", "no yes"),
+    ("a\\*b\\*", "a*b*"),
+    ("", ""),
+])  # fmt: skip
 def test_the_signs_go_and_the_text_stays(source: str, text: str) -> None:
     assert unmarked(source) == text
 

@@ -71,13 +71,10 @@ def finished(call: str = "t1") -> ToolCallFinished:
     return ToolCallFinished(tool_use_id=call, status="success", duration_ms=1800)
 
 
-@pytest.mark.parametrize(
-    ("read_aloud", "expected"),
-    [
-        (True, "Agent: It is Paris (https://a.example)."),
-        (False, "Agent: It is **[Paris](https://a.example)**."),
-    ],
-)
+@pytest.mark.parametrize(("read_aloud", "expected"), [
+    (True, "Agent: It is Paris (https://a.example)."),
+    (False, "Agent: It is **[Paris](https://a.example)**."),
+])  # fmt: skip
 def test_an_answer_is_read_aloud_without_signs_and_kept_as_it_was_written(
     read_aloud: bool, expected: str
 ) -> None:
@@ -105,11 +102,8 @@ def test_what_was_spent_waiting_for_the_person_is_shown_separately() -> None:
     )
     ends = [line.partition(" in ")[2] for line in narrated.lines if " in " in line]
     assert ends == [
-        "8.3 s, 6.1 s of it waiting for you",
-        "8.3 s",
-        "9.0 s, 6.1 s of it waiting for you",
-        "9.0 s",
-    ]
+        "8.3 s, 6.1 s of it waiting for you", "8.3 s", "9.0 s, 6.1 s of it waiting for you", "9.0 s",
+    ]  # fmt: skip
 
 
 def test_a_call_is_reported_with_what_was_found_and_what_was_saved_below() -> None:
@@ -179,12 +173,10 @@ def test_a_failure_gives_its_reason_once_and_the_half_answer_is_marked() -> None
     narrated(
         QueryReceived(query_id="q1", text="go"),
         MessageFinished(query_id="q1", message_id="m1", text="Half", incomplete=True),
-        QueryFinished(query_id="q1", status="error", error=broke),
-        QueryReceived(query_id="q2", text="on"),
+        QueryFinished(query_id="q1", status="error", error=broke), QueryReceived(query_id="q2", text="on"),
         ErrorRaised(where="agent", message="3 messages were malformed"),
-        ErrorRaised(where="agent", message=died),
-        QueryFinished(query_id="q2", status="error", error=died),
-    )
+        ErrorRaised(where="agent", message=died), QueryFinished(query_id="q2", status="error", error=died),
+    )  # fmt: skip
     assert narrated.lines == [
         "You: go", "Agent (incomplete): Half", broke,
         "You: on", "Error: agent: 3 messages were malformed", f"The query failed: {died}",
@@ -193,12 +185,9 @@ def test_a_failure_gives_its_reason_once_and_the_half_answer_is_marked() -> None
 
 def test_a_permission_shows_everything_and_is_denied_unless_a_number_says_otherwise() -> None:
     asked = PermissionAsked(
-        request_id="r1",
-        tool_name="mcp__composio__X",
-        subjects=["SEND\u202e_MAIL"],
-        input={"body": "one\ntwo\x1b[2J"},
-        reason="it sends",
-    )
+        request_id="r1", tool_name="mcp__composio__X", subjects=["SEND\u202e_MAIL"],
+        input={"body": "one\ntwo\x1b[2J"}, reason="it sends",
+    )  # fmt: skip
     question = question_of(asked)
     text = "\n".join(question.all_lines)
     assert "Permission needed: SEND‹U+202E›_MAIL" in text

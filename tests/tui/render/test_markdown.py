@@ -140,33 +140,11 @@ def test_deep_nesting_ends() -> None:
 
 
 FRAGMENTS = [
-    "# h",
-    "text *a* `b",
-    "- item",
-    "  - sub",
-    "1. one",
-    "> q",
-    "```py",
-    "```",
-    "~~~",
-    "| a | b |",
-    "|--|--|",
-    "",
-    "",
-    "",
-    "---",
-    "    code",
-    "***",
-    "- [x] t",
-    "**open",
-    "[l](http://x.example)",
-    "中文字符",
-    "+",
-    "2",
-    "\tx",
-    "===",
+    "# h", "text *a* `b", "- item", "  - sub", "1. one", "> q", "```py", "```", "~~~", "| a | b |", "|--|--|",
+    "", "", "", "---", "    code", "***", "- [x] t", "**open", "[l](http://x.example)", "中文字符", "+", "2",
+    "\tx", "===",
     "word word word word word word word word word word word word",
-]
+]  # fmt: skip
 MARKDOWN = st.lists(st.sampled_from(FRAGMENTS), max_size=24).map("\n".join)
 
 

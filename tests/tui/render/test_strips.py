@@ -56,17 +56,10 @@ def test_a_line_is_made_as_textual_makes_it_with_caches_when_they_are_needed() -
 
 _COLORS = st.none() | st.sampled_from(["default", "red", "#123456"])
 _STYLES = st.none() | st.builds(
-    Style,
-    color=_COLORS,
-    bgcolor=_COLORS,
-    bold=st.booleans(),
-    dim=st.booleans(),
-    italic=st.booleans(),
-    underline=st.booleans(),
-    reverse=st.booleans(),
-    strike=st.booleans(),
+    Style, color=_COLORS, bgcolor=_COLORS, bold=st.booleans(), dim=st.booleans(), italic=st.booleans(),
+    underline=st.booleans(), reverse=st.booleans(), strike=st.booleans(),
     link=st.none() | st.sampled_from(["https://a.example/", "https://b.example/"]),
-)
+)  # fmt: skip
 _PIECES = st.lists(st.builds(Segment, st.sampled_from(["a", " ", "    ", "bc "]), _STYLES), max_size=8)
 
 

@@ -177,14 +177,11 @@ async def test_queries_are_sent_and_escape_stops_or_goes_back(tmp_path: Path) ->
         assert app.state == "stopping"
         write(folder, [QueryFinished(query_id="q1", status="interrupted")])
         await until(lambda: app.state == "idle")
-        write(
-            folder,
-            [
-                QueryReceived(query_id="q2", text="And then?"),
-                MessageFinished(query_id="q2", message_id="m2", text="Nothing."),
-                QueryFinished(query_id="q2", status="success", cost_usd=0.25),
-            ],
-        )
+        write(folder, [
+            QueryReceived(query_id="q2", text="And then?"),
+            MessageFinished(query_id="q2", message_id="m2", text="Nothing."),
+            QueryFinished(query_id="q2", status="success", cost_usd=0.25),
+        ])  # fmt: skip
         await until(lambda: "Nothing." in conversation(app) and "$0.25" in str(app.status.render()))
         await until(lambda: "Esc back" in str(app.status.render()))
         await pilot.press("escape")

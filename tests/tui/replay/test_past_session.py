@@ -31,6 +31,7 @@ from core.history.stats import SessionStats
 from core.settings.model import Settings
 from core.storage.workspace import WORKSPACES
 from tests.tui.fakes import make_app, make_session
+from tests.tui.fixture_types import Patch
 from tests.tui.pane_host import finished, rows, started
 from tests.tui.played import fixed_bus, lay_files, played_events
 from tests.tui.tree_host import cursor
@@ -78,14 +79,10 @@ def many(queries: int, calls: int = 20) -> list[Event]:
             call = f"call_{number}_{at}"
             events.append(started(call, "Read", query=query, file_path=f"part {number} {at}.md"))
             failed = at == 7
-            events.append(
-                finished(
-                    call,
-                    "error" if failed else "success",
-                    text=f"result {number} {at}",
-                    error="no" if failed else None,
-                )
-            )
+            events.append(finished(
+                call, "error" if failed else "success", text=f"result {number} {at}",
+                error="no" if failed else None,
+            ))  # fmt: skip
         text = f"Answer {number} speaks of needles.\n\n- one\n- two"
         events.append(MessageFinished(query_id=query, message_id=f"m{number}", text=text))
         events.append(QueryFinished(query_id=query, status="success", duration_ms=41_000.0, cost_usd=0.5))
@@ -125,9 +122,7 @@ def status(app: UaTuiApp) -> str:
     return str(app.status.render())
 
 
-async def test_the_screen_is_updated_between_the_panes_that_open(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_the_screen_is_updated_between_the_panes_that_open(tmp_path: Path, monkeypatch: Patch) -> None:
     folder = write(tmp_path, many(3))
     turns = 0
     shown: list[tuple[str, int]] = []
@@ -412,9 +407,7 @@ async def test_files_are_only_for_reading_and_know_their_calls(tmp_path: Path) -
         assert not workspace.new_files
 
 
-async def test_a_journal_that_cannot_be_read_on_leaves_its_end(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_journal_that_cannot_be_read_on_leaves_its_end(tmp_path: Path, monkeypatch: Patch) -> None:
     monkeypatch.setattr(past_journal, "BLOCK", 256)
     source = PastSource(session := PastSession(write(tmp_path, many(40)), tail=9_000))
     app = UaTuiApp(Settings(workspace_base=tmp_path), source)
@@ -427,7 +420,7 @@ async def test_a_journal_that_cannot_be_read_on_leaves_its_end(
         assert "Answer 39" in text(app, ConversationPane)
 
 
-async def test_quitting_while_it_reads_is_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_quitting_while_it_reads_is_at_once(tmp_path: Path, monkeypatch: Patch) -> None:
     # A line at a time takes as long as a journal that is a thousand times as long.
     monkeypatch.setattr(past_journal, "BLOCK", 256)
     folder = write(tmp_path, many(400))
@@ -442,12 +435,10 @@ async def test_quitting_while_it_reads_is_at_once(tmp_path: Path, monkeypatch: p
 async def test_escapes_in_the_journal_reach_no_row(tmp_path: Path) -> None:
     evil = "\x1b]0;owned\x07\x1b[2Jx\u202e[bold]"
     events = [
-        QueryReceived(query_id="q", text=evil),
-        started("c", evil, path=evil),
-        finished("c", error=evil),
+        QueryReceived(query_id="q", text=evil), started("c", evil, path=evil), finished("c", error=evil),
         MessageFinished(query_id="q", message_id="m", text=evil),
         QueryFinished(query_id="q", status="error", error=evil),
-    ]
+    ]  # fmt: skip
     folder = write(tmp_path, events)
     (folder / "queue.json").write_bytes(b'{"version":1,"queries":["\\u001b[2Jlater"]}')
     async with past(folder) as (app, _):
@@ -505,15 +496,11 @@ def test_the_message_below_counts_what_is_missing() -> None:
 @pytest.mark.parametrize("tail", [1 << 20, 3_000])
 async def test_a_session_that_runs_elsewhere_is_followed(tmp_path: Path, tail: int) -> None:
     answer = "One thing is certain."
-    folder = write(
-        tmp_path,
-        [
-            *many(3),
-            QueryReceived(query_id="q", text="What now?"),
-            started("live_1", "Read", query="q", file_path="first.md"),
-            TextDelta(query_id="q", message_id="m", text="One thing"),
-        ],
-    )
+    folder = write(tmp_path, [
+        *many(3), QueryReceived(query_id="q", text="What now?"),
+        started("live_1", "Read", query="q", file_path="first.md"),
+        TextDelta(query_id="q", message_id="m", text="One thing"),
+    ])  # fmt: skip
     journal = folder / "journal.jsonl"
     with (folder / ".lock").open("wb") as lock, journal.open("ab", buffering=0) as appending:
         fcntl.flock(lock, fcntl.LOCK_EX)

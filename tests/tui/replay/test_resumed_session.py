@@ -44,15 +44,9 @@ class ResumableSession(FakeSession):
     ends: Sequence[Event] = ()
 
     async def start(self) -> None:
-        self.bus.publish(
-            SessionStarted(
-                session_id=NAME,
-                workspace=str(self.workspace.path),
-                cwd="/work",
-                version="1",
-                resumed_from=NAME,
-            )
-        )
+        self.bus.publish(SessionStarted(
+            session_id=NAME, workspace=str(self.workspace.path), cwd="/work", version="1", resumed_from=NAME,
+        ))  # fmt: skip
         for event in self.ends:
             self.bus.publish(event)
         self.state = "idle"
@@ -72,11 +66,9 @@ async def resumed(
 
     source = ResumedSource(build, PastSession(folder, tail=tail), Resume(folder))
     app = UaTuiApp(
-        Settings(workspace_base=folder.parent.parent),
-        source,
-        state_dir=folder.parent.parent / "state",
+        Settings(workspace_base=folder.parent.parent), source, state_dir=folder.parent.parent / "state",
         clipboard=Clipboard({"TERM": "xterm-256color"}, platform="linux"),
-    )
+    )  # fmt: skip
     async with app.run_test(size=(160, 45)) as pilot:
         yield app, pilot, session
 

@@ -45,17 +45,14 @@ def test_only_this_servers_own_pages_are_served_and_open_sessions(
     assert (why is None) is allowed
 
 
-@pytest.mark.parametrize(
-    ("tokens", "allowed"),
-    [
-        ((), False),
-        (("",), False),
-        (("wrong",), False),
-        (("wr\udcffng", "ä"), False),
-        ((TOKEN,), True),
-        (("x", TOKEN), True),
-    ],
-)
+@pytest.mark.parametrize(("tokens", "allowed"), [
+    ((), False),
+    (("",), False),
+    (("wrong",), False),
+    (("wr\udcffng", "ä"), False),
+    ((TOKEN,), True),
+    (("x", TOKEN), True),
+])  # fmt: skip
 def test_elsewhere_the_token_is_needed(tokens: tuple[str, ...], allowed: bool) -> None:
     why = ELSEWHERE.refusal(host="any.example", origin=None, websocket=False, tokens=tokens)
     assert (why is None) is allowed
@@ -69,20 +66,17 @@ def test_elsewhere_the_token_is_needed(tokens: tuple[str, ...], allowed: bool) -
     assert TOKEN not in repr(ELSEWHERE)
 
 
-@pytest.mark.parametrize(
-    ("host", "loopback"),
-    [
-        ("127.0.0.1", True),
-        ("127.9.9.9", True),
-        ("::1", True),
-        ("localhost", True),
-        ("0.0.0.0", False),
-        ("::", False),
-        ("192.168.1.7", False),
-        ("localhost.example", False),
-        ("", False),
-    ],
-)
+@pytest.mark.parametrize(("host", "loopback"), [
+    ("127.0.0.1", True),
+    ("127.9.9.9", True),
+    ("::1", True),
+    ("localhost", True),
+    ("0.0.0.0", False),
+    ("::", False),
+    ("192.168.1.7", False),
+    ("localhost.example", False),
+    ("", False),
+])  # fmt: skip
 def test_what_only_this_machine_reaches_is_distinguished(host: str, loopback: bool) -> None:
     assert is_loopback(host) is loopback
     assert (names_of(host) is not None) is loopback
@@ -90,19 +84,9 @@ def test_what_only_this_machine_reaches_is_distinguished(host: str, loopback: bo
 
 def test_sessions_get_all_arguments_but_those_of_the_server() -> None:
     given = [
-        "--demo",
-        "--port",
-        "9",
-        "hello",
-        "--host=::1",
-        "--allow",
-        "A_*",
-        "--token",
-        TOKEN,
-        "--max-cost",
-        "2",
+        "--demo", "--port", "9", "hello", "--host=::1", "--allow", "A_*", "--token", TOKEN, "--max-cost", "2",
         "--max-tabs=3",
-    ]
+    ]  # fmt: skip
     assert passed_on(given) == ["--demo", "hello", "--allow", "A_*", "--max-cost", "2"]
     assert passed_on(["--no-token", "--demo"]) == ["--demo"]
 

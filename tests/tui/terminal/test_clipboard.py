@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.tui.fakes import make_app, make_session
+from tests.tui.fixture_types import Patch
 from tests.waiting import PATIENCE, until
 from tui.terminal.clipboard import MOST_FOR_TERMINAL, Clipboard, osc52, routes
 
@@ -41,25 +42,18 @@ def clipboard(environment: dict[str, str]) -> Clipboard:
     return Clipboard(environment, platform="linux", seconds=PATIENCE)
 
 
-@pytest.mark.parametrize(
-    ("environment", "platform", "expected"),
-    [
-        ({}, "linux", ["terminal"]),
-        ({"DISPLAY": ":0"}, "linux", ["xclip", "xsel", "terminal"]),
-        (
-            {"WAYLAND_DISPLAY": "wayland-0", "DISPLAY": ":0"},
-            "linux",
-            ["wl-copy", "xclip", "xsel", "terminal"],
-        ),
-        ({"WAYLAND_DISPLAY": "w", "DISPLAY": ":0", "SSH_CONNECTION": "a 1 b 2"}, "linux", ["terminal"]),
-        ({"DISPLAY": "localhost:10.0", "SSH_TTY": "/dev/pts/1"}, "linux", ["xclip", "xsel", "terminal"]),
-        ({"TMUX": "/tmp/t,1,0", "SSH_CONNECTION": "a 1 b 2"}, "linux", ["tmux", "terminal"]),
-        ({"TMUX": "/tmp/t,1,0"}, "darwin", ["pbcopy", "tmux", "terminal"]),
-        ({"SSH_CONNECTION": "a 1 b 2"}, "darwin", ["terminal"]),
-        ({"TERM": "linux"}, "linux", []),
-        ({"TERM_PROGRAM": "Apple_Terminal"}, "darwin", ["pbcopy"]),
-    ],
-)
+@pytest.mark.parametrize(("environment", "platform", "expected"), [
+    ({}, "linux", ["terminal"]),
+    ({"DISPLAY": ":0"}, "linux", ["xclip", "xsel", "terminal"]),
+    ({"WAYLAND_DISPLAY": "wayland-0", "DISPLAY": ":0"}, "linux", ["wl-copy", "xclip", "xsel", "terminal"]),
+    ({"WAYLAND_DISPLAY": "w", "DISPLAY": ":0", "SSH_CONNECTION": "a 1 b 2"}, "linux", ["terminal"]),
+    ({"DISPLAY": "localhost:10.0", "SSH_TTY": "/dev/pts/1"}, "linux", ["xclip", "xsel", "terminal"]),
+    ({"TMUX": "/tmp/t,1,0", "SSH_CONNECTION": "a 1 b 2"}, "linux", ["tmux", "terminal"]),
+    ({"TMUX": "/tmp/t,1,0"}, "darwin", ["pbcopy", "tmux", "terminal"]),
+    ({"SSH_CONNECTION": "a 1 b 2"}, "darwin", ["terminal"]),
+    ({"TERM": "linux"}, "linux", []),
+    ({"TERM_PROGRAM": "Apple_Terminal"}, "darwin", ["pbcopy"]),
+])  # fmt: skip
 def test_the_order_fits_the_surroundings(
     environment: dict[str, str], platform: str, expected: list[str]
 ) -> None:
@@ -156,9 +150,7 @@ async def test_tools_get_no_keys_and_no_shell_sees_the_text(tmp_path: Path) -> N
     assert "pwned" not in seen
 
 
-async def test_a_tool_of_the_folder_one_works_in_is_never_run(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_tool_of_the_folder_one_works_in_is_never_run(tmp_path: Path, monkeypatch: Patch) -> None:
     tool(tmp_path, "xclip", 'touch "$HOME/ran"\n')
     monkeypatch.chdir(tmp_path)
     environment = {"PATH": ".:", "HOME": str(tmp_path), "DISPLAY": ":0", **TERMINAL}

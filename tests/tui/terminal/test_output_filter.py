@@ -13,16 +13,10 @@ from tui.terminal.output_filter import ControlFilter, strip_controls
 
 BLACK = Color(0, 0, 0)
 HOSTILE = [
-    "\x1b]52;c;aGk=\x07",
-    "\x1b[2J",
-    "\x1bP1$q\x1b\\",
-    "\x9b31m",
-    "\x9d0;title\x9c",
-    "\x07\x08\x0b\x0c\r\x7f\x00",
-    "\u202egnp.exe\u2066x\u2069\u200b",
-    "a\u2028b\u2029c",
+    "\x1b]52;c;aGk=\x07", "\x1b[2J", "\x1bP1$q\x1b\\", "\x9b31m", "\x9d0;title\x9c",
+    "\x07\x08\x0b\x0c\r\x7f\x00", "\u202egnp.exe\u2066x\u2069\u200b", "a\u2028b\u2029c",
     "\U000e0041\U000e007f",
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("text", HOSTILE)

@@ -39,15 +39,9 @@ SIZE = (150, 46)
 SMALL = (90, 36)
 PARTS = 3
 DARK_AND_CLEAR = {
-    "background": "#000000",
-    "foreground": "#FFFFFF",
-    "primary": "#88AAFF",
-    "secondary": "#CCCCCC",
-    "accent": "#88AAFF",
-    "success": "#88FF88",
-    "warning": "#FFDD66",
-    "error": "#FF9999",
-}
+    "background": "#000000", "foreground": "#FFFFFF", "primary": "#88AAFF", "secondary": "#CCCCCC",
+    "accent": "#88AAFF", "success": "#88FF88", "warning": "#FFDD66", "error": "#FF9999",
+}  # fmt: skip
 DOCUMENT = (
     "# One\n\n## Two\n\n### Three\n\ntext *em* **strong** `code` [link](https://a.example)\n\n> quote\n\n"
     "| a | b |\n|---|---|\n| 1 | 2 |\n\n```python\ndef f(x: int) -> str:\n    # comment\n    return 'a' + str(1)\n"

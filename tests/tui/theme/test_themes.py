@@ -20,6 +20,7 @@ from textual.widget import Widget
 from core.settings.theme_names import OF_TEXTUAL, OWN_THEMES
 from tests.tui.app_host import opened
 from tests.tui.fakes import make_app, make_session
+from tests.tui.fixture_types import Patch
 from tests.waiting import until
 from tui.app.app import UaTuiApp
 from tui.theme.stylesheet import CachedStylesheet
@@ -58,7 +59,7 @@ def looks(nodes: Iterable[DOMNode]) -> dict[str, object]:
 
 
 async def test_a_theme_of_the_list_is_parsed_while_one_chooses(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, shared_styles: dict[object, object]
+    tmp_path: Path, monkeypatch: Patch, shared_styles: dict[object, object]
 ) -> None:
     shared_styles.clear()
     app = make_app(tmp_path, make_session(tmp_path))
@@ -111,7 +112,7 @@ async def test_every_node_and_list_looks_as_in_an_ordinary_stylesheet(tmp_path: 
 
 
 async def test_a_node_is_held_against_the_rules_that_may_be_meant_for_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: Patch
 ) -> None:
     app = make_app(tmp_path, make_session(tmp_path))
     looked_at: list[int] = []
@@ -132,9 +133,7 @@ async def test_a_node_is_held_against_the_rules_that_may_be_meant_for_it(
         assert len(app.stylesheet.rules) == every
 
 
-async def test_many_new_colours_refresh_a_widget_once(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_many_new_colours_refresh_a_widget_once(tmp_path: Path, monkeypatch: Patch) -> None:
     app = make_app(tmp_path, make_session(tmp_path))
     refreshed: list[Widget] = []
     refresh = Widget.refresh

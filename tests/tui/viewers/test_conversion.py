@@ -13,6 +13,7 @@ import pytest
 from core.concurrency.cancellation import Stop, Stopped
 from core.concurrency.conversions import Conversions
 from tests.tui.files_host import hosted, screen_text
+from tests.tui.fixture_types import Patch
 from tests.waiting import until
 from tui.panes.workspace.preview import PreviewPane
 from tui.render import highlight
@@ -53,7 +54,7 @@ def working(made: Conversions) -> list[subprocess.Popen[bytes]]:
 
 @pytest.mark.parametrize("source", [DIVS, "<div>" * 1_000_000], ids=["self-closing", "deep"])
 def test_a_page_that_would_take_minutes_is_shown_as_source(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, source: str
+    tmp_path: Path, monkeypatch: Patch, source: str
 ) -> None:
     monkeypatch.setattr(safe_html, "_SECONDS", 0.4)
     path = tmp_path / "page.html"
@@ -69,13 +70,11 @@ def test_a_page_that_would_take_minutes_is_shown_as_source(
 @pytest.mark.parametrize(
     "source",
     [
-        f"<a href='{'x' * 3_000_000}'>word</a>",
-        "&amp;" * 40_000 + "word",
-        "<title" * 600_000 + ">word</title><p>word",
-        "<b><i><p>" * 2_000 + "word",
+        f"<a href='{'x' * 3_000_000}'>word</a>", "&amp;" * 40_000 + "word",
+        "<title" * 600_000 + ">word</title><p>word", "<b><i><p>" * 2_000 + "word",
     ],
     ids=["attribute", "entities", "titles", "unclosed"],
-)
+)  # fmt: skip
 def test_other_odd_pages_are_converted(tmp_path: Path, source: str) -> None:
     path = tmp_path / "page.html"
     path.write_text(source)
@@ -84,7 +83,7 @@ def test_other_odd_pages_are_converted(tmp_path: Path, source: str) -> None:
 
 
 def test_a_page_that_is_too_complex_for_the_browser_copy_is_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: Patch
 ) -> None:
     monkeypatch.setattr(safe_html, "_COPY_SECONDS", 0.4)
     path = tmp_path / "page.html"
@@ -94,7 +93,7 @@ def test_a_page_that_is_too_complex_for_the_browser_copy_is_refused(
     assert not (tmp_path / "copies").exists()
 
 
-def test_a_picture_that_takes_too_long_is_not_drawn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_picture_that_takes_too_long_is_not_drawn(tmp_path: Path, monkeypatch: Patch) -> None:
     monkeypatch.setattr(picture, "_SECONDS", 0.4)
     path = tmp_path / "picture.jpg"
     path.write_bytes(scans())
@@ -105,7 +104,7 @@ def test_a_picture_that_takes_too_long_is_not_drawn(tmp_path: Path, monkeypatch:
     assert match.row == len(rows) - 1
 
 
-def test_code_that_takes_too_long_is_coloured_in_part(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_code_that_takes_too_long_is_coloured_in_part(monkeypatch: Patch) -> None:
     monkeypatch.setattr(code, "_COLOURED_SECONDS", 0.1)
     style = code.style_code("int\n" * 100 + "\n" * 90_000 + "int", "java")
     assert style is not None
@@ -117,7 +116,7 @@ def test_code_that_takes_too_long_is_coloured_in_part(monkeypatch: pytest.Monkey
         code.style_code("int", "java", stop)
 
 
-def test_code_in_an_answer_that_takes_too_long_is_coloured_in_part(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_code_in_an_answer_that_takes_too_long_is_coloured_in_part(monkeypatch: Patch) -> None:
     monkeypatch.setattr(highlight, "MAX_SECONDS", 0.05)
     source = "int\n" * 100 + "\n" * 19_000
     pieces = highlight.highlight(source, "java", highlight.CodeTheme())
@@ -126,7 +125,7 @@ def test_code_in_an_answer_that_takes_too_long_is_coloured_in_part(monkeypatch: 
 
 
 async def test_the_preview_stops_converting_when_another_file_is_chosen(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: Patch
 ) -> None:
     monkeypatch.setattr(safe_html, "_SECONDS", 600.0)
     made = Conversions()
@@ -151,7 +150,7 @@ async def test_the_preview_stops_converting_when_another_file_is_chosen(
 
 @pytest.mark.parametrize("name", ["page.html", "picture.jpg"])
 async def test_the_viewer_stops_converting_when_it_is_closed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+    tmp_path: Path, monkeypatch: Patch, name: str
 ) -> None:
     made = Conversions()
     for module in (safe_html, picture):
@@ -167,9 +166,7 @@ async def test_the_viewer_stops_converting_when_it_is_closed(
         await until(lambda: process.poll() is not None)
 
 
-async def test_the_preview_says_why_it_shows_the_source(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_the_preview_says_why_it_shows_the_source(tmp_path: Path, monkeypatch: Patch) -> None:
     monkeypatch.setattr(safe_html, "_SECONDS", 0.2)
     hostile = tmp_path / "page.html"
     hostile.write_text(DIVS)
@@ -181,7 +178,7 @@ async def test_the_preview_says_why_it_shows_the_source(
 
 
 @pytest.mark.parametrize("source", ["![" * 200_000, "[a " * 150_000, "|a" * 120_000 + "\n" + "|-" * 120_000])
-def test_markdown_that_takes_long_is_rendered_in_part(monkeypatch: pytest.MonkeyPatch, source: str) -> None:
+def test_markdown_that_takes_long_is_rendered_in_part(monkeypatch: Patch, source: str) -> None:
     monkeypatch.setattr(markdown, "_MOST_SECONDS", 0.2)
     rows = MarkdownBody(source).lay_out(80, THEME)
     assert len(find_in(rows, "Too complex to render: the rest is shown as source.")) == 1
@@ -214,7 +211,7 @@ def test_a_table_that_nobody_needs_is_not_read() -> None:
         record_starts(b"a,b\n", stop)
 
 
-def test_cells_of_a_wide_record_that_are_not_shown_are_not_cleaned(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_cells_of_a_wide_record_that_are_not_shown_are_not_cleaned(monkeypatch: Patch) -> None:
     cleaned: list[str] = []
 
     def cleaning(text: str, _: int) -> str:
@@ -228,9 +225,7 @@ def test_cells_of_a_wide_record_that_are_not_shown_are_not_cleaned(monkeypatch: 
     assert len(cleaned) == 6
 
 
-def test_an_audio_file_that_takes_too_long_is_shown_as_bytes(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_audio_file_that_takes_too_long_is_shown_as_bytes(tmp_path: Path, monkeypatch: Patch) -> None:
     monkeypatch.setattr(media, "_TAGS_SECONDS", 0.3)
     path = tmp_path / "sound.flac"
     path.write_bytes(b"fLaC" + b"\x01\0\0\0" * 2_000_000)

@@ -239,15 +239,9 @@ def test_the_panel_has_verdict_sentence_and_passage(compact: bool) -> None:
 def test_text_from_a_check_is_shown_literally(tmp_path: Path) -> None:
     evil = "[red]x[/red]\x1b]0;owned\x07\nsecond"
     claim = Claim(
-        kind="figure",
-        verdict=Verdict.LOOK,
-        text=evil,
-        start=0,
-        end=4,
-        sentence=evil,
-        note=evil,
+        kind="figure", verdict=Verdict.LOOK, text=evil, start=0, end=4, sentence=evil, note=evil,
         remarks=(evil,),
-    )
+    )  # fmt: skip
     check = ReportCheck(report=REPORT, sha256="", claims=(claim,), notices=(evil,))
     for text in (claim_body(check, 0).text, summary_line(check).plain):
         assert "[red]x[/red]" in text

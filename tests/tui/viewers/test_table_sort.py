@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from core.concurrency.cancellation import NEVER, Stop
 from tests.tui.files_host import hosted, screen_text
+from tests.tui.fixture_types import Patch
 from tests.waiting import until
 from tui.screens.files.viewer import ViewerScreen
 from tui.viewers.bodies import table_sort as sorting
@@ -66,9 +67,7 @@ def test_a_column_at_once_has_the_keys_of_its_cells(rows: list[list[str]], colum
     ]
 
 
-async def test_sorting_is_shown_and_cancelled_with_esc(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_sorting_is_shown_and_cancelled_with_esc(tmp_path: Path, monkeypatch: Patch) -> None:
     held = threading.Event()
 
     def keys_in_the_end(table: Table, numbers: Sequence[int], column: int, stop: Stop) -> list[SortKey]:

@@ -28,6 +28,7 @@ from textual.strip import Strip
 from core.concurrency.cancellation import NEVER, Stop, Stopped
 from core.text import clean_line, is_unsafe
 from tests.pdf_files import pdf_file
+from tests.tui.fixture_types import Patch
 from tui.render.format import tail_cut
 from tui.render.markdown import MarkdownTheme
 from tui.viewers.articles.results import ResultsTable, hits_in
@@ -94,14 +95,9 @@ class TestReading:
         with socket.socket(socket.AF_UNIX) as server:
             server.bind(os.path.relpath(tmp_path / "socket"))
             reasons = {
-                "pipe": "pipe",
-                "folder": "folder",
-                "link": "link",
-                "loop": "link",
-                "dangling": "link",
-                "socket": "socket",
-                "gone": "no longer exists",
-            }
+                "pipe": "pipe", "folder": "folder", "link": "link", "loop": "link", "dangling": "link",
+                "socket": "socket", "gone": "no longer exists",
+            }  # fmt: skip
             for name, reason in reasons.items():
                 with pytest.raises(FileUnviewable, match=reason):
                     load(tmp_path / name)
@@ -110,9 +106,7 @@ class TestReading:
         with pytest.raises(FileUnviewable, match="name"):
             load(tmp_path / "nul\0name")
 
-    def test_a_file_without_permission_has_a_message(
-        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_a_file_without_permission_has_a_message(self, tmp_path: Path, monkeypatch: Patch) -> None:
         path = write(tmp_path, "secret.txt", "x")
         path.chmod(0)
 
@@ -373,12 +367,10 @@ class TestJson:
         assert spans["true"] == "literal"
         assert set(spans.values()) <= set(ROLES)
 
-    @given(
-        st.recursive(
-            st.none() | st.booleans() | st.integers() | st.text(),
-            lambda x: st.lists(x) | st.dictionaries(st.text(), x),
-        )
-    )
+    @given(st.recursive(
+        st.none() | st.booleans() | st.integers() | st.text(),
+        lambda x: st.lists(x) | st.dictionaries(st.text(), x),
+    ))  # fmt: skip
     def test_formatting_keeps_the_value(self, value: object) -> None:
         assert json.loads(format_json(json.dumps(value))) == value
 
@@ -422,36 +414,22 @@ class TestSearchResults:
 
     def full(self, tmp_path: Path) -> ResultsTable:
         artifact = {
-            "type": "news",
-            "tool": "COMPOSIO_SEARCH_NEWS",
-            "query": "chips",
-            "timestamp": "2026-11-21T07:41:17+00:00",
-            "answer": "Chips **grow**.",
-            "truncated": True,
-            "url_count": 3,
-            "duplicates": 1,
-            "rejected": 2,
+            "type": "news", "tool": "COMPOSIO_SEARCH_NEWS", "query": "chips",
+            "timestamp": "2026-11-21T07:41:17+00:00", "answer": "Chips **grow**.", "truncated": True,
+            "url_count": 3, "duplicates": 1, "rejected": 2,
             "results": [
                 {
-                    "position": 1,
-                    "title": "Beta",
-                    "url": "https://b.example",
-                    "date": "2026-11-02",
+                    "position": 1, "title": "Beta", "url": "https://b.example", "date": "2026-11-02",
                     "snippet": "one",
                 },
                 {
-                    "position": 2,
-                    "title": "alpha",
-                    "url": "https://a.example",
-                    "date": "2026-11-03T10:00:00+00:00",
-                    "snippet": "two needle",
-                    "duplicate": True,
-                    "article": "extracted_articles/a.json",
-                    "words": 1234,
+                    "position": 2, "title": "alpha", "url": "https://a.example",
+                    "date": "2026-11-03T10:00:00+00:00", "snippet": "two needle", "duplicate": True,
+                    "article": "extracted_articles/a.json", "words": 1234,
                 },
                 {"position": 3, "title": "Gamma", "url": "javascript:1", "truncated": True},
             ],
-        }
+        }  # fmt: skip
         table = load(write(tmp_path, "news.json", json.dumps(artifact))).rendered
         assert isinstance(table, ResultsTable)
         return table
@@ -496,11 +474,9 @@ class TestSearchResults:
         detail = table.detail()
         assert detail is not None
         assert [line for line in lines(detail, 80) if line.strip()] == [
-            "Rye & AT&amp;T * · Grass",
-            "A [grass](https://c.example).",
-            "https://b.example",
+            "Rye & AT&amp;T * · Grass", "A [grass](https://c.example).", "https://b.example",
             "Related searches: rye\ufffd bread · oats",
-        ]
+        ]  # fmt: skip
         assert ("A", "panel") in [(hint.key, hint.label) for hint in table.keys]
 
     def test_results_are_sorted_filtered_found_and_opened(self, tmp_path: Path) -> None:
@@ -552,16 +528,13 @@ class TestSearchResults:
         assert document.kind == "Search results"
         assert [shown(document, width).count("No results.") for width in (80, 30)] == [1, 1]
 
-    @pytest.mark.parametrize(
-        "value",
-        [
-            [],
-            {"results": []},
-            {"query": "x", "results": {}},
-            {"query": "x", "results": ["a"]},
-            {"tool": "x", "results": [{"n": 1}]},
-        ],
-    )
+    @pytest.mark.parametrize("value", [
+        [],
+        {"results": []},
+        {"query": "x", "results": {}},
+        {"query": "x", "results": ["a"]},
+        {"tool": "x", "results": [{"n": 1}]},
+    ])  # fmt: skip
     def test_other_json_stays_json(self, tmp_path: Path, value: object) -> None:
         assert hits_in(value) is None
         document = load(write(tmp_path, "other.json", json.dumps(value)))
@@ -575,11 +548,9 @@ class TestTables:
     def test_columns_are_aligned_and_numbers_stand_right(self, tmp_path: Path) -> None:
         document = load(write(tmp_path, "a.csv", 'name,amount\n"Alpha, Inc.",1200\nBeta,3\n'))
         assert [line.rstrip() for line in lines(document.best)] == [
-            "name           amount",
-            "─────────────────────",
-            "Alpha, Inc.      1200",
+            "name           amount", "─────────────────────", "Alpha, Inc.      1200",
             "Beta                3",
-        ]
+        ]  # fmt: skip
         assert document.facts == ("2 rows", "2 columns")
 
     def test_other_delimiters_are_found(self, tmp_path: Path) -> None:
@@ -623,16 +594,13 @@ class TestTables:
         with pytest.raises(Stopped):
             work.prepare(stop)
 
-    @pytest.mark.parametrize(
-        ("name", "text"),
-        [
-            ("a.json", '["' + "x" * 5_000_000 + '"]'),
-            ("a.jsonl", '{"k": "' + "x" * 5_000_000 + '"}'),
-            ("a.csv", "a," * 2_500_000),
-            ("a.csv", '"open ' * 1_000_000),
-            ("a.txt", "x" * 5_000_000),
-        ],
-    )
+    @pytest.mark.parametrize(("name", "text"), [
+        ("a.json", '["' + "x" * 5_000_000 + '"]'),
+        ("a.jsonl", '{"k": "' + "x" * 5_000_000 + '"}'),
+        ("a.csv", "a," * 2_500_000),
+        ("a.csv", '"open ' * 1_000_000),
+        ("a.txt", "x" * 5_000_000),
+    ])  # fmt: skip
     @pytest.mark.parametrize("limit", [PREVIEW_LIMIT, FULL_LIMIT])
     def test_one_line_of_five_million_characters_is_shown_cut(
         self, tmp_path: Path, name: str, text: str, limit: int
@@ -660,18 +628,16 @@ class TestTables:
         assert document.kind == "CSV"
         assert "3" in shown(document)
 
-    @given(
+    @given(st.lists(
         st.lists(
-            st.lists(
-                st.text(st.characters(codec="utf-8", exclude_categories=["Cs", "Cc"]), max_size=9)
-                | st.sampled_from(["a\nb", 'say "x"', "a,b"]),
-                min_size=2,
-                max_size=6,
-            ),
-            min_size=1,
-            max_size=6,
-        )
-    )
+            st.text(
+                st.characters(codec="utf-8", exclude_categories=["Cs", "Cc"]),
+                max_size=9,
+            ) | st.sampled_from(["a\nb", 'say "x"', "a,b"]),
+            min_size=2, max_size=6,
+        ),
+        min_size=1, max_size=6,
+    ))  # fmt: skip
     def test_any_csv_is_read_as_the_standard_library_reads_it(self, rows: list[list[str]]) -> None:
         target = io.StringIO()
         csv.writer(target).writerows(rows)
@@ -795,15 +761,12 @@ class TestBinary:
         shown_bytes = "".join(line[10:58].replace(" ", "") for line in lines(document.best, 80))
         assert bytes.fromhex(shown_bytes) == data
 
-    @pytest.mark.parametrize(
-        ("head", "kind"),
-        [
-            (b"%PDF-1.7\n\x00", "PDF"),
-            (b"PK\x03\x04\x00", "Zip archive"),
-            (b"\x1f\x8b\x08\x00", "Gzip data"),
-            (b"\0\0\0\x18ftypmp42", "MP4 video or audio"),
-        ],
-    )
+    @pytest.mark.parametrize(("head", "kind"), [
+        (b"%PDF-1.7\n\x00", "PDF"),
+        (b"PK\x03\x04\x00", "Zip archive"),
+        (b"\x1f\x8b\x08\x00", "Gzip data"),
+        (b"\0\0\0\x18ftypmp42", "MP4 video or audio"),
+    ])  # fmt: skip
     def test_kinds_are_recognised_by_magic_not_by_name(self, tmp_path: Path, head: bytes, kind: str) -> None:
         assert load(write(tmp_path, "x.txt", head)).kind == kind
 
@@ -811,12 +774,10 @@ class TestBinary:
         png = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR" + struct.pack(">II", 1920, 1080) + b"\x08\x06\0\0\0"
         gif = b"GIF89a" + struct.pack("<HH", 10, 20)
         jpeg = (
-            b"\xff\xd8\xff\xe0\0\x10JFIF"
-            + b"\0" * 10
-            + b"\xff\xc0\0\x11\x08"
-            + struct.pack(">HH", 480, 640)
-            + b"\0" * 12
-        )
+            b"\xff\xd8\xff\xe0\0\x10JFIF" + b"\0" * 10 + b"\xff\xc0\0\x11\x08" + struct.pack(
+                ">HH", 480, 640,
+            ) + b"\0" * 12
+        )  # fmt: skip
         webp = (
             b"RIFF\0\0\0\0WEBPVP8X\x0a\0\0\0\0\0\0\0"
             + (99).to_bytes(3, "little")

@@ -80,14 +80,11 @@ async def test_in_colours_it_is_lit(monkeypatch: pytest.MonkeyPatch) -> None:
         assert lines(app, lambda style: style.bgcolor == ground) == [3]
 
 
-@pytest.mark.parametrize(
-    ("theme", "no_color", "seen"),
-    [
-        ("ansi", False, lambda style: style.bgcolor is not None and not style.bgcolor.is_default),
-        ("ansi", True, lambda style: bool(style.underline)),
-        ("dark", True, lambda style: bool(style.underline)),
-    ],
-)
+@pytest.mark.parametrize(("theme", "no_color", "seen"), [
+    ("ansi", False, lambda style: style.bgcolor is not None and not style.bgcolor.is_default),
+    ("ansi", True, lambda style: bool(style.underline)),
+    ("dark", True, lambda style: bool(style.underline)),
+])  # fmt: skip
 async def test_so_is_that_of_the_palette(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, theme: str, no_color: bool, seen: Callable[[Any], bool]
 ) -> None:

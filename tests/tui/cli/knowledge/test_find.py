@@ -14,6 +14,7 @@ from core.knowledge.records import Hit
 from core.storage.workspace import WORKSPACES
 from tests.observers.knowledge.recorded import Recorded, database_of
 from tests.paths import DOCS
+from tests.tui.fixture_types import Output, Patch
 from tui.cli import main
 from tui.cli.knowledge.page import Page
 
@@ -22,7 +23,7 @@ ESCAPE = re.compile(r"\x1b\[[0-9;]*m")
 
 
 @pytest.fixture
-def base(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Path:
+def base(tmp_path: Path, capsys: Output) -> Path:
     """A folder with two sessions, which are in its knowledge base."""
     recorded = Recorded(tmp_path)
     recorded.write_report("quokka", "# The quokka\n\nThe quokka of Rottnest smiles at people with cameras.")
@@ -37,16 +38,14 @@ def find(base: Path, *words: str) -> int:
     return main(["find", "--workspace", str(base), *words])
 
 
-def find_json(base: Path, capsys: pytest.CaptureFixture[str], *words: str) -> Any:
+def find_json(base: Path, capsys: Output, *words: str) -> Any:
     code = find(base, *words, "--json")
     found = json.loads(capsys.readouterr().out)
     assert code == (0 if found["hits"] else 1)
     return found
 
 
-def test_a_hit_is_a_title_with_its_origin_its_passage_and_its_file(
-    base: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_hit_is_a_title_with_its_origin_its_passage_and_its_file(base: Path, capsys: Output) -> None:
     assert find(base, "quokka", "cameras", "--kind", "report") == 0
     title, facts, passage, place = capsys.readouterr().out.splitlines()
     assert title == "The quokka"
@@ -57,16 +56,14 @@ def test_a_hit_is_a_title_with_its_origin_its_passage_and_its_file(
 
 
 def test_what_is_only_in_the_journal_names_the_folder_of_its_session(
-    base: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    base: Path, capsys: Output, monkeypatch: Patch
 ) -> None:
     monkeypatch.chdir(base)
     assert find(base, "dolphins", "--kind", "answer") == 0
     assert capsys.readouterr().out.splitlines()[-1] == f"    {WORKSPACES}/{SESSION}"
 
 
-def test_every_documented_field_is_in_the_json_object_and_no_other(
-    base: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_every_documented_field_is_in_the_json_object_and_no_other(base: Path, capsys: Output) -> None:
     found = find_json(base, capsys, "quokka cameras", "--kind", "report")
     page = (DOCS / "knowledge.md").read_text(encoding="utf-8")
     of_result, of_hit = (documented(page, f"| {head} | type |") for head in ("field", "field of a hit"))
@@ -80,7 +77,7 @@ def test_every_documented_field_is_in_the_json_object_and_no_other(
     assert [hit["passage"][start:end].lower() for start, end in hit["marks"]].count("cameras") == 1
 
 
-def test_the_fields_of_the_state_are_documented(base: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_fields_of_the_state_are_documented(base: Path, capsys: Output) -> None:
     assert main(["knowledge", "--json", "--workspace", str(base)]) == 0
     page = (DOCS / "knowledge.md").read_text(encoding="utf-8")
     assert set(json.loads(capsys.readouterr().out)) == documented(
@@ -93,55 +90,45 @@ def documented(page: str, head: str) -> set[str]:
     return {name for row in table for name in re.findall(r"`(\w+)`", row.split("|")[1])}
 
 
-@pytest.mark.parametrize(
-    ("options", "titles"),
-    [
-        ([], {"The quokka", "A numbat eats termites."}),
-        (["--session", SESSION], {"The quokka"}),
-        (["--session", "20260311_120000"], {"A numbat eats termites."}),
-        (["--session", "latest"], {"A numbat eats termites."}),
-        (["--since", "2026-03-11"], set()),
-        (["--until", "2026-03-10"], {"The quokka", "A numbat eats termites."}),
-        (["--tool", "write_local_file"], {"The quokka", "A numbat eats termites."}),
-        (["--tool", "crawl_parallel"], set()),
-        (["--site", "example.org"], set()),
-        (["--limit", "1"], None),
-    ],
-)
+@pytest.mark.parametrize(("options", "titles"), [
+    ([], {"The quokka", "A numbat eats termites."}),
+    (["--session", SESSION], {"The quokka"}),
+    (["--session", "20260311_120000"], {"A numbat eats termites."}),
+    (["--session", "latest"], {"A numbat eats termites."}),
+    (["--since", "2026-03-11"], set()),
+    (["--until", "2026-03-10"], {"The quokka", "A numbat eats termites."}),
+    (["--tool", "write_local_file"], {"The quokka", "A numbat eats termites."}),
+    (["--tool", "crawl_parallel"], set()),
+    (["--site", "example.org"], set()),
+    (["--limit", "1"], None),
+])  # fmt: skip
 def test_options_narrow_what_is_found(
-    base: Path, capsys: pytest.CaptureFixture[str], options: list[str], titles: set[str] | None
+    base: Path, capsys: Output, options: list[str], titles: set[str] | None
 ) -> None:
     found = find_json(base, capsys, "quokka numbat smiles eats", "--kind", "report", *options)
     shown = {hit["title"] for hit in found["hits"]}
     assert len(shown) == 1 if titles is None else shown == titles
 
 
-def test_a_session_whose_folder_is_gone_can_still_be_named(
-    base: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_session_whose_folder_is_gone_can_still_be_named(base: Path, capsys: Output) -> None:
     shutil.rmtree(base / WORKSPACES / SESSION)
     assert len(find_json(base, capsys, "cameras", "--session", "20260310_120000")["hits"]) == 1
 
 
-def test_nothing_found_is_one_line_and_exit_code_1(base: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_nothing_found_is_one_line_and_exit_code_1(base: Path, capsys: Output) -> None:
     assert find(base, "zyzzyva") == 1
     assert capsys.readouterr() == ("", "ua-tui find: nothing was found\n")
     assert find_json(base, capsys, "zyzzyva")["hits"] == []
 
 
-@pytest.mark.parametrize(
-    ("words", "problem"),
-    [
-        ([" "], "the query is empty"),
-        (["a", "--kind", "poem"], "--kind: 'poem' is none of report"),
-        (["a", "--since", "whenever"], "--since: 'whenever' is not a date"),
-        (["a", "--until", "2026-13-45"], "--until: '2026-13-45' is not a date"),
-        (["a", "--session", "tomorrow"], "there is no session 'tomorrow'"),
-    ],
-)
-def test_wrong_input_is_one_line(
-    base: Path, capsys: pytest.CaptureFixture[str], words: list[str], problem: str
-) -> None:
+@pytest.mark.parametrize(("words", "problem"), [
+    ([" "], "the query is empty"),
+    (["a", "--kind", "poem"], "--kind: 'poem' is none of report"),
+    (["a", "--since", "whenever"], "--since: 'whenever' is not a date"),
+    (["a", "--until", "2026-13-45"], "--until: '2026-13-45' is not a date"),
+    (["a", "--session", "tomorrow"], "there is no session 'tomorrow'"),
+])  # fmt: skip
+def test_wrong_input_is_one_line(base: Path, capsys: Output, words: list[str], problem: str) -> None:
     assert find(base, *words) == 2
     error = capsys.readouterr().err
     assert error.count("\n") == 1
@@ -149,7 +136,7 @@ def test_wrong_input_is_one_line(
 
 
 @pytest.mark.parametrize("limit", ["0", "-3", "many", "1001", "١"])
-def test_a_wrong_limit_is_one_line(limit: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_wrong_limit_is_one_line(limit: str, capsys: Output) -> None:
     with pytest.raises(SystemExit) as ended:
         main(["find", "a", f"--limit={limit}"])
     assert ended.value.code == 2
@@ -159,13 +146,13 @@ def test_a_wrong_limit_is_one_line(limit: str, capsys: pytest.CaptureFixture[str
 @pytest.mark.parametrize(
     "words", ['"', "*", "NEAR(", "^", "a AND OR", "-", "kind:", "'; DROP TABLE", "x" * 10_000]
 )
-def test_any_words_are_a_query(base: Path, capsys: pytest.CaptureFixture[str], words: str) -> None:
+def test_any_words_are_a_query(base: Path, capsys: Output, words: str) -> None:
     assert find(base, "--", words) in (0, 1)
     assert "Traceback" not in capsys.readouterr().err
 
 
 def test_without_a_knowledge_base_it_says_what_makes_one(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, capsys: Output, monkeypatch: Patch
 ) -> None:
     assert find(tmp_path, "quokka") == 2
     assert "`ua-tui knowledge update` makes it" in capsys.readouterr().err
@@ -175,7 +162,7 @@ def test_without_a_knowledge_base_it_says_what_makes_one(
     assert "the knowledge base is off" in capsys.readouterr().err
 
 
-def test_a_file_that_is_no_database_is_one_line(base: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_file_that_is_no_database_is_one_line(base: Path, capsys: Output) -> None:
     database_of(base).write_bytes(b"garbage" * 1000)
     assert find(base, "quokka") == 2
     error = capsys.readouterr().err
@@ -208,9 +195,7 @@ def test_a_terminal_gets_marked_words_in_lines_that_fit() -> None:
     assert ESCAPE.sub("", lines[-1]).strip() == "/k/session_1/work_products/q.md"
 
 
-def test_output_that_is_no_terminal_has_no_escape_sequences(
-    base: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_output_that_is_no_terminal_has_no_escape_sequences(base: Path, monkeypatch: Patch) -> None:
     written = io.BytesIO()
     monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(written, encoding="ascii"))
     assert find(base, "quokka") == 0
@@ -218,8 +203,6 @@ def test_output_that_is_no_terminal_has_no_escape_sequences(
     assert b"\x1b" not in written.getvalue()
 
 
-def test_a_tool_with_a_quote_does_not_change_the_query(
-    base: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_tool_with_a_quote_does_not_change_the_query(base: Path, capsys: Output) -> None:
     assert find(base, "numbat", "--tool", 'write" OR quokka') == 2
     assert "is not the name of a tool" in capsys.readouterr().err

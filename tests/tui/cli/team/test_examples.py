@@ -130,13 +130,9 @@ def test_the_entry_point_passes_secrets_and_arguments_on(tmp_path: Path) -> None
     (tmp_path / "model_key").write_text("k e y\n")
     worker = composed()["services"]["worker"]
     line = [each.replace("$$", "$").replace("/run/secrets", str(tmp_path)) for each in worker["entrypoint"]]
-    done = subprocess.run(
-        [*line, *worker["command"]],
-        capture_output=True,
-        text=True,
-        check=True,
-        env={"PATH": f"{tmp_path}:/usr/bin:/bin"},
-    )
+    done = subprocess.run([*line, *worker["command"]], capture_output=True, text=True, check=True, env={
+        "PATH": f"{tmp_path}:/usr/bin:/bin"
+    })  # fmt: skip
     assert done.stdout.splitlines() == ["it's $HOME", "k e y", *worker["command"]]
 
 
