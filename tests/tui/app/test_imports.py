@@ -84,7 +84,7 @@ READING = {"hashlib", "core.storage.files", "zstandard", "core.redaction", "core
 def printed(code: str, *given: str, folder: Path | None = None) -> tuple[str, set[str]]:
     """Run Python in a fresh interpreter; returns what it printed, and the words of both outputs."""
     done = subprocess.run(
-        [sys.executable, "-c", code, *given], capture_output=True, text=True, timeout=PATIENCE, check=True,
+        [sys.executable, "-c", code, *given], capture_output=True, text=True, timeout=5 * PATIENCE, check=True,
         cwd=folder, env=environment(folder) if folder else None,
     )  # fmt: skip
     return done.stdout, {*done.stdout.split(), *done.stderr.split()}

@@ -111,15 +111,6 @@ async def test_typing_survives_a_stream_of_events(tmp_path: Path) -> None:
         assert app.frame.prompt.text == "kkkk"
 
 
-async def test_escape_interrupts_what_runs(tmp_path: Path) -> None:
-    async with opened(tmp_path) as (session, app, pilot):
-        await pilot.press("a", "enter", "escape")
-        await settled(app, pilot)
-        assert session.interrupts == 1
-        assert app.status.state == "idle"
-        assert app.frame.prompt.has_focus
-
-
 @pytest.mark.parametrize(("keys", "answer", "shown_text"), [
     (["a"], ("r1", True, "once"), ("", ())),
     (["s", "enter"], ("r1", True, "session"), ("", ("Bash(ls)",))),

@@ -460,7 +460,7 @@ async def test_calls_nested_without_end_are_shown(tmp_path: Path) -> None:
         assert "⊘ Read" in text(app, TracePane)
 
 
-@pytest.mark.parametrize("size", [(20, 5), (80, 24), (240, 60)])
+@pytest.mark.parametrize("size", [(20, 5), (240, 60)])
 async def test_it_fits_every_screen(tmp_path: Path, size: tuple[int, int]) -> None:
     async with past(write(tmp_path, many(3)), size=size) as (app, pilot):
         for key in "1234":

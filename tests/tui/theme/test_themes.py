@@ -7,15 +7,12 @@ from pathlib import Path
 
 import pytest
 from rich.style import Style
-from textual.color import Color
 from textual.command import Command, CommandList
 from textual.css import stylesheet as textual_stylesheet
 from textual.css.stylesheet import Stylesheet
 from textual.dom import DOMNode
-from textual.geometry import Region
 from textual.pilot import Pilot
 from textual.theme import BUILTIN_THEMES
-from textual.widget import Widget
 
 from core.settings.theme_names import OF_TEXTUAL, OWN_THEMES
 from tests.tui.app_host import opened
@@ -23,7 +20,6 @@ from tests.tui.fakes import make_app, make_session
 from tests.tui.fixture_types import Patch
 from tests.waiting import until
 from tui.app.app import UaTuiApp
-from tui.theme.stylesheet import CachedStylesheet
 from tui.theme.themes import ABOUT, THEMES, setting_of
 from tui.virtual_list.virtual_list import VirtualList
 
@@ -131,28 +127,6 @@ async def test_a_node_is_held_against_the_rules_that_may_be_meant_for_it(
         assert len(looked_at) > 100
         assert max(looked_at) < every / 4
         assert len(app.stylesheet.rules) == every
-
-
-async def test_many_new_colours_refresh_a_widget_once(tmp_path: Path, monkeypatch: Patch) -> None:
-    app = make_app(tmp_path, make_session(tmp_path))
-    refreshed: list[Widget] = []
-    refresh = Widget.refresh
-
-    def noting(self: Widget, *regions: Region, **how: bool) -> Widget:
-        refreshed.append(self)
-        return refresh(self, *regions, **how)
-
-    async with app.run_test(size=(120, 40)) as pilot:
-        await until(lambda: app.state == "idle")
-        await pilot.pause()
-        node, below = app.frame, app.frame.prompt
-        monkeypatch.setattr(Widget, "refresh", noting)
-        colours = {
-            name: Color(1, 2, 3) for name in ("color", "background", "border_title_color", "link_color")
-        }
-        CachedStylesheet.replace_rules(node, {**node.styles.base._rules, **colours})  # type: ignore[typeddict-item]
-        assert node.styles.background == Color(1, 2, 3)
-        assert (refreshed.count(node), refreshed.count(below)) == (1, 1)
 
 
 def test_the_settings_know_every_theme_and_no_others() -> None:

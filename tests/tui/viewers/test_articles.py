@@ -68,11 +68,15 @@ def call(
 class TestPages:
     """An article opens as a page, and its JSON is the raw form."""
 
-    def test_an_article_of_the_session(self, tmp_path: Path) -> None:
+    def test_an_article_of_the_session_and_of_the_crawler(self, tmp_path: Path) -> None:
         document = load(put(tmp_path, "a.json", ARTICLE))
         assert (document.kind, document.facts) == ("Article", ("381 words",))
-        assert text_rows(lines(document.best)) == PAGE
         assert '"author": "Noor Rahimi"' in "\n".join(lines(document.raw, 2000))
+        article = article_in(ARTICLE)
+        assert article is not None
+        for each in (document, load(put(tmp_path, "crawl_a.md", encode_article(article)))):
+            assert each.kind == "Article"
+            assert text_rows(lines(each.best)) == PAGE
 
     def test_the_answer_of_a_web_reader(self, tmp_path: Path) -> None:
         read = {"title": "T", "url": URL, "content": "Some text.", "metadata": {"author": "A. Writer"}}
@@ -81,13 +85,6 @@ class TestPages:
             assert text_rows(lines(document.best)) == [
                 "T", "wire.example · by A. Writer · 2 words", "wire.example/chips/h7", "Some text.",
             ]  # fmt: skip
-
-    def test_the_markdown_file_of_the_crawler(self, tmp_path: Path) -> None:
-        article = article_in(ARTICLE)
-        assert article is not None
-        document = load(put(tmp_path, "crawl_a.md", encode_article(article)))
-        assert document.kind == "Article"
-        assert text_rows(lines(document.best)) == PAGE
 
     def test_the_links_of_an_article_are_links(self, tmp_path: Path) -> None:
         text = (
@@ -183,14 +180,11 @@ class TestLists:
             assert (opened.path, opened.page.text) == ("search_results/crawl_a.md", ARTICLE["content"])
             assert opened.page.author == "Noor Rahimi"
         assert table.execute(BodyCommand("copy")) == CopyText("link", URL)
+        do(table, BodyCommand("filter", "rahimi"))
+        assert table.entries == 1
         detail = table.detail()
         assert detail is not None
         assert lines(detail, 120)[1:] == [PAGE[1], URL, "Chips The part has 288 gigabytes."]
-
-    def test_the_rows_are_searched_by_author(self, tmp_path: Path) -> None:
-        table = self.table(tmp_path)
-        do(table, BodyCommand("filter", "rahimi"))
-        assert table.entries == 1
 
 
 class TestFiles:
@@ -236,6 +230,10 @@ class TestToolCalls:
         assert laid.span(entry) == (first - 4, 5), "the head comes into view with the first row"
         body.cursor = entry
         assert body.execute(BodyCommand("open")) == OpenLink("https://b.example/1")
+        found = body.find_places("alpha", NEVER)
+        body.reveal(found[0])
+        assert body.cursor_place() == found[0]
+        assert body.execute(BodyCommand("copy")) == CopyText("link", "https://a.example/2")
         sorting = body.execute(BodyCommand("sort", column=1))
         assert isinstance(sorting, BackgroundWork)
         sorting.prepare(NEVER)()
@@ -270,14 +268,6 @@ class TestToolCalls:
         do(body, BodyCommand("filter", ""))
         assert "Alpha" in "\n".join(lines(body, 100))
         assert body.state == ""
-
-    def test_a_search_of_the_rows_finds_a_cell(self) -> None:
-        body = call(SERPER)
-        lines(body, 100)
-        found = body.find_places("alpha", NEVER)
-        body.reveal(found[0])
-        assert body.cursor_place() == found[0]
-        assert body.execute(BodyCommand("copy")) == CopyText("link", "https://a.example/2")
 
     def test_what_a_crawl_and_a_corpus_report_are_lists_of_articles(self) -> None:
         crawl = {

@@ -24,7 +24,6 @@ from tui.viewers.bodies import code, markdown, picture
 from tui.viewers.bodies.hex import HexBody
 from tui.viewers.bodies.markdown import MarkdownBody
 from tui.viewers.contract import FULL_LIMIT
-from tui.viewers.conversion import conversions
 from tui.viewers.document import find_in
 from tui.viewers.export import NotExportable, outside_target
 from tui.viewers.registry import load
@@ -166,17 +165,6 @@ async def test_the_viewer_stops_converting_when_it_is_closed(
         await until(lambda: process.poll() is not None)
 
 
-async def test_the_preview_says_why_it_shows_the_source(tmp_path: Path, monkeypatch: Patch) -> None:
-    monkeypatch.setattr(safe_html, "_SECONDS", 0.2)
-    hostile = tmp_path / "page.html"
-    hostile.write_text(DIVS)
-    preview = PreviewPane()
-    async with hosted(preview) as (app, _):
-        preview.show_path(hostile)
-        await until(lambda: "Too complex to preview" in screen_text(app))
-        assert "<div/><div/>" in screen_text(app)
-
-
 @pytest.mark.parametrize("source", ["![" * 200_000, "[a " * 150_000, "|a" * 120_000 + "\n" + "|-" * 120_000])
 def test_markdown_that_takes_long_is_rendered_in_part(monkeypatch: Patch, source: str) -> None:
     monkeypatch.setattr(markdown, "_MOST_SECONDS", 0.2)
@@ -189,11 +177,13 @@ def find_text(rows: object) -> str:
     return "".join(str(getattr(row, "plain", "")) for row in rows.rows)  # type: ignore[attr-defined]
 
 
-def test_markdown_that_nobody_needs_is_not_rendered() -> None:
+def test_markdown_and_tables_that_nobody_needs_are_not_read() -> None:
     stop = Stop()
     stop.set()
     with pytest.raises(Stopped):
         MarkdownBody("![" * 200_000).lay_out_until(80, THEME, stop)
+    with pytest.raises(Stopped):
+        record_starts(b"a,b\n", stop)
 
 
 def test_a_quote_that_is_never_closed_is_searched_in_a_window() -> None:
@@ -202,13 +192,6 @@ def test_a_quote_that_is_never_closed_is_searched_in_a_window() -> None:
     head = b'a,b\n"'
     assert list(record_starts(head + b"x," * 4_000_000)) == [0, 5, len(head) + 8_000_000]
     assert list(record_starts(b'"x",' * 2_000_000)) == [0, 8_000_000]
-
-
-def test_a_table_that_nobody_needs_is_not_read() -> None:
-    stop = Stop()
-    stop.set()
-    with pytest.raises(Stopped):
-        record_starts(b"a,b\n", stop)
 
 
 def test_cells_of_a_wide_record_that_are_not_shown_are_not_cleaned(monkeypatch: Patch) -> None:
@@ -251,7 +234,3 @@ def test_a_string_of_megabytes_is_shown_as_text(tmp_path: Path) -> None:
     assert load(path, FULL_LIMIT).rendered is None
     path.write_bytes(b'"short"')
     assert load(path, FULL_LIMIT).rendered is not None
-
-
-def test_the_processes_are_shared() -> None:
-    assert conversions() is conversions()

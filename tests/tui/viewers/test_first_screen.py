@@ -83,13 +83,13 @@ def held(monkeypatch: pytest.MonkeyPatch) -> Iterator[threading.Event]:
 
 
 class TestViewer:
-    @pytest.mark.parametrize("size", [2_000, 12_000], ids=["1 MB", "6 MB"])
-    @pytest.mark.parametrize(("name", "write"), [
-        ("a.csv", lambda count: "n,text\n" + "".join(f"{n},{'x' * 500}\n" for n in range(count))),
-        ("a.json", lambda count: json.dumps([f"{n} {'x' * 500}" for n in range(count)])),
+    @pytest.mark.parametrize(("name", "size", "write"), [
+        ("a.csv", 12_000, lambda count: "n,text\n" + "".join(f"{n},{'x' * 500}\n" for n in range(count))),
+        ("a.json", 2_000, lambda count: json.dumps([f"{n} {'x' * 500}" for n in range(count)])),
+        ("a.json", 12_000, lambda count: json.dumps([f"{n} {'x' * 500}" for n in range(count)])),
     ])  # fmt: skip
     async def test_the_cursor_stays_when_the_rest_is_there(
-        self, tmp_path: Path, held: threading.Event, name: str, write: Callable[[int], str], size: int
+        self, tmp_path: Path, held: threading.Event, name: str, size: int, write: Callable[[int], str]
     ) -> None:
         path = tmp_path / name
         path.write_text(write(size))

@@ -1,15 +1,14 @@
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from rich.style import Style
 from textual.events import MouseScrollUp
-from textual.geometry import Offset, Region, Size
+from textual.geometry import Offset, Region
 from textual.selection import Selection
 from textual.strip import Strip
 
@@ -18,7 +17,7 @@ from tui.render.layout import Line, wrap
 from tui.virtual_list.cache import LineCache
 from tui.virtual_list.heights import Heights
 from tui.virtual_list.source import RowSource
-from tui.virtual_list.virtual_list import ScreenLine, VirtualList
+from tui.virtual_list.virtual_list import VirtualList
 
 
 @dataclass
@@ -248,56 +247,6 @@ async def test_the_scroll_bar_is_painted_when_it_moves_and_only_then() -> None:
         assert bar._repaint_regions
 
 
-async def test_new_lines_paint_neither_the_column_of_the_scroll_bar_nor_all_of_it() -> None:
-    view = Items()
-    async with PaneHost(view).run_test(size=(30, 20)) as pilot:
-        view.add(tall(0, 40))
-        await pilot.pause()
-        view.add("the first line that moves the bar")
-        bar, painted = view.vertical_scrollbar, set[Region]()
-        bar._exchange_repaint_regions()
-        for number in range(1, 20):
-            view._exchange_repaint_regions()
-            view.add(f"line {number}")
-            assert {region.width for region in view._repaint_regions} == {view.size.width - bar.size.width}
-            painted |= {*bar._exchange_repaint_regions()}
-        assert painted
-        assert max(region.height for region in painted) < bar.size.height
-
-
-async def test_a_page_makes_its_rows_once_and_moves_no_style(monkeypatch: pytest.MonkeyPatch) -> None:
-    items = Items()
-    async with PaneHost(items).run_test(size=(30, 10)) as pilot:
-        items.add(*[tall(key, 1 + key % 3) for key in range(200)])
-        await pilot.press("pageup")
-        made: list[int] = []
-        places: list[tuple[int, int]] = []
-        make, put = Items._visible, Strip.apply_offsets
-
-        def noting(self: Items, area: Size) -> Iterator[ScreenLine]:
-            made.append(1)
-            return make(self, area)
-
-        def noting_places(self: Strip, x: int, y: int) -> Strip:
-            places.append((x, y))
-            return put(self, x, y)
-
-        monkeypatch.setattr(Items, "_visible", noting)
-        monkeypatch.setattr(Strip, "apply_offsets", noting_places)
-        before = rows(items)
-        places.clear()
-        await pilot.press("pageup")
-        await pilot.pause()
-        assert made == [1]
-        assert places == []
-        assert rows(items) != before
-        # What the mouse is at is still told in full.
-        places.clear()
-        _, at = items.screen.get_widget_and_offset_at(items.region.x + 3, items.region.y + 3)
-        assert at is not None
-        assert places == [(0, at.y)]
-
-
 async def test_the_cursor_goes_by_entry_and_reads_through_tall_ones() -> None:
     view = Items()
     async with PaneHost(view).run_test(size=(30, 9)) as pilot:
@@ -346,14 +295,14 @@ async def test_any_size_shows_what_fits() -> None:
     view = Items()
     async with PaneHost(view).run_test(size=(40, 12)) as pilot:
         view.add(
-            *[f"entry {n} 中文 words that wrap" for n in range(30)], "[/no] [@click=app.quit]markup[/] wrap"
+            *[f"entry {n} 中文 words that wrap" for n in range(30)], "[/no] [@click=x]y[/] wrap"
         )
         for size in ((1, 1), (2, 2), (3, 3), (4, 4), (20, 5), (240, 60)):
             await pilot.resize_terminal(*size)
             await pilot.press("up", "pageup", "down", "home", "end")
             await pilot.resize_terminal(40, 12)
             await pilot.pause()
-            assert rows(view)[-1] == "[/no] [@click=app.quit]markup[/] wrap"
+            assert rows(view)[-1] == "[/no] [@click=x]y[/] wrap"
 
 
 async def test_a_resize_keeps_the_reader_where_he_was() -> None:

@@ -83,7 +83,7 @@ def test_a_session_is_forgotten_by_its_name(base: Path, capsys: Output) -> None:
     assert {folder for folder, _, _ in passages(database_of(base))} == {"session_20260311_120000"}
 
 
-@pytest.mark.parametrize(("answer", "code"), [("y\n", 0), ("YES\n", 0), ("\n", 1), ("no\n", 1), ("", 1)])
+@pytest.mark.parametrize(("answer", "code"), [("YES\n", 0), ("\n", 1), ("", 1)])
 def test_at_a_terminal_it_shows_and_asks(
     base: Path, capsys: Output, monkeypatch: pytest.MonkeyPatch, answer: str, code: int
 ) -> None:

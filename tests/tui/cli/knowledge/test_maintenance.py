@@ -120,7 +120,6 @@ def test_an_interrupted_rebuild_leaves_the_content(base: Path, capsys: Output, m
     (["update", "--match", "a"], "--match goes with forget"),
     (["forget"], "forget needs --session, --source or --match"),
     (["forget", "--match", " "], "--match is empty"),
-    (["forget", "--session", ""], "forget needs --session, --source or --match"),
 ])  # fmt: skip
 def test_what_does_not_go_together_is_one_line(
     base: Path, capsys: Output, words: list[str], problem: str
