@@ -71,9 +71,7 @@ async def test_each_size_has_its_layout_and_a_new_size_keeps_what_was_shown(tmp_
 @pytest.mark.parametrize(("size", "first"), [
     (WIDE, {*PANES, "preview"}), (MEDIUM, {"conversation", "trace"}), (NARROW, {"conversation"}),
 ])  # fmt: skip
-async def test_the_same_keys_work_at_every_size(
-    tmp_path: Path, size: tuple[int, int], first: set[str]
-) -> None:
+async def test_the_same_keys_work_at_any_size(tmp_path: Path, size: tuple[int, int], first: set[str]) -> None:
     async with opened(tmp_path, size) as (_, app, pilot):
         assert visible(app) == {*first, "prompt"}
         await pilot.press("1", "z", "question_mark")
@@ -141,9 +139,7 @@ async def test_a_narrow_screen_has_tabs_to_click_and_no_room_to_maximise(tmp_pat
         assert "100 columns" in reported
 
 
-async def test_clicks_try_an_example_focus_the_prompt_and_press_keys_of_the_status_line(
-    tmp_path: Path,
-) -> None:
+async def test_clicks_try_an_example_focus_the_prompt_and_press_keys(tmp_path: Path) -> None:
     async with opened(tmp_path, MEDIUM) as (session, app, pilot):
         for line in (8, 9):
             await pilot.click("#conversation", offset=(8, line))

@@ -35,9 +35,7 @@ async def test_the_empty_prompt_says_which_key_leads_back_to_it(tmp_path: Path) 
         assert "Ask anything" in shown_text(app), "also in a terminal without the focus"
 
 
-async def test_where_the_prompt_is_out_of_sight_the_status_line_names_and_is_the_way_back(
-    tmp_path: Path,
-) -> None:
+async def test_where_the_prompt_is_hidden_the_status_line_leads_back(tmp_path: Path) -> None:
     async with opened(tmp_path) as (_, app, pilot):
         assert "Esc prompt" not in screen_text(app)
         await pilot.press("f5")
@@ -53,9 +51,7 @@ async def test_where_the_prompt_is_out_of_sight_the_status_line_names_and_is_the
 
 
 @pytest.mark.parametrize("size", [(80, 24), (200, 50)])
-async def test_while_the_agent_works_esc_leads_to_the_prompt_and_stops_it_only_there(
-    tmp_path: Path, size: tuple[int, int]
-) -> None:
+async def test_esc_leads_to_the_prompt_and_only_there_stops(tmp_path: Path, size: tuple[int, int]) -> None:
     async with opened(tmp_path, size) as (session, app, pilot):
         await pilot.press("x", "enter")
         await until(lambda: session.state == "running")

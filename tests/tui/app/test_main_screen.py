@@ -94,9 +94,7 @@ async def test_a_new_size_is_painted_once(
         await until(lambda: picture(app) == first)
 
 
-async def test_another_theme_and_a_closed_screen_are_painted_in_one_frame(
-    tmp_path: Path, monkeypatch: Patch
-) -> None:
+async def test_a_theme_and_a_closed_screen_are_one_frame(tmp_path: Path, monkeypatch: Patch) -> None:
     app = make_app(tmp_path, make_session(tmp_path))
     frames: list[str] = []
     display = App._display

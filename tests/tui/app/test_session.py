@@ -149,9 +149,7 @@ async def test_several_permissions_are_asked_one_after_another(tmp_path: Path) -
         assert [request for request, _, _ in session.answers] == ["r0", "r1", "r2"]
 
 
-async def test_a_permission_answered_elsewhere_is_closed_and_a_waiting_one_never_shown(
-    tmp_path: Path,
-) -> None:
+async def test_a_permission_answered_elsewhere_is_closed_or_never_shown(tmp_path: Path) -> None:
     async with opened(tmp_path) as (session, app, pilot):
         for number in range(3):
             session.bus.publish(PermissionAsked(request_id=f"r{number}", tool_name="Bash"))
@@ -211,7 +209,7 @@ async def test_a_dead_agent_is_shown_and_restarted_in_place(tmp_path: Path) -> N
 @pytest.mark.parametrize(
     ("held", "reported"), [(["x"], "The query at the prompt was never"), (["x", "y"], "2 queries")]
 )
-async def test_what_was_never_sent_is_reported_after_a_restart(
+async def test_unsent_queries_are_reported_after_a_restart(
     tmp_path: Path, held: list[str], reported: str
 ) -> None:
     async with opened(tmp_path) as (session, app, pilot):

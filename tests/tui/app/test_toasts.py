@@ -48,7 +48,7 @@ async def test_toasts_leave_the_answers_of_a_dialog_readable(tmp_path: Path) -> 
         assert not toast.region.overlaps(foot.region)
 
 
-async def test_a_toast_is_one_short_sentence_and_the_log_has_the_rest(
+async def test_a_toast_is_short_and_the_log_has_it_all(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     app = make_app(tmp_path, make_session(tmp_path))

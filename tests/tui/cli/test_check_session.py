@@ -59,9 +59,7 @@ def test_a_report_with_unsupported_claims(session: ReadSession, capsys: Output, 
     assert "line 3" in shown or name.endswith(".html")
 
 
-def test_a_link_that_was_never_seen_in_a_draft_of_ones_own(
-    session: ReadSession, tmp_path: Path, capsys: Output
-) -> None:
+def test_a_link_in_a_draft_that_was_never_seen(session: ReadSession, tmp_path: Path, capsys: Output) -> None:
     (tmp_path / "draft.md").write_text("Read [this](https://invented.example/page).\n")
     assert main(["check", "draft.md", "--session", "latest"]) == 1
     shown = capsys.readouterr().out

@@ -84,9 +84,7 @@ def test_of_servers_in_two_files_none_is_overruled(own: Path, tmp_path: Path, ca
     assert "one line of text" not in reported
 
 
-def test_an_empty_value_and_one_that_was_not_set_are_reported(
-    own: Path, tmp_path: Path, capsys: Output
-) -> None:
+def test_an_empty_value_and_one_not_set_are_reported(own: Path, tmp_path: Path, capsys: Output) -> None:
     assert main(["config", "unset", "theme"]) == 0
     assert capsys.readouterr().out == f"theme is not set in {own}\n"
     assert main(["config", "set", "composio_disabled_toolkits", ""]) == 0

@@ -97,9 +97,7 @@ def test_a_link_that_comes_to_nothing_is_reported_with_the_remedy(
     assert "`ua-tui connect gmail` gives a new link" in reported
 
 
-def test_nobody_is_waited_for_longer_than_asked_and_json_shows_each_step(
-    service: StandIn, capsys: Output
-) -> None:
+def test_a_timeout_ends_the_wait_and_json_shows_each_step(service: StandIn, capsys: Output) -> None:
     service.faults.append(Fault("connected_accounts", 503, headers={"x-should-retry": "false"}))
     assert main(["connect", "slack", "--json", "--timeout", "0.3"]) == 1
     link, failed = map(json.loads, capsys.readouterr().out.splitlines())
@@ -116,9 +114,7 @@ def test_wrong_names_and_toolkits_without_accounts_are_reported(service: StandIn
     assert service.services.connections.accounts == {}
 
 
-def test_the_list_has_every_toolkit_with_its_state(
-    service: StandIn, capsys: Output, monkeypatch: Patch
-) -> None:
+def test_the_list_has_toolkits_and_their_states(service: StandIn, capsys: Output, monkeypatch: Patch) -> None:
     monkeypatch.setenv("UA_COMPOSIO_DISABLED_TOOLKITS", "slack")
     account = service.services.connections.initiate("local-user", "gmail")
     account.status = "ACTIVE"
@@ -136,9 +132,7 @@ def test_the_list_has_every_toolkit_with_its_state(
     ]
 
 
-def test_without_a_key_or_with_a_wrong_one_it_says_what_to_set(
-    service: StandIn, capsys: Output, monkeypatch: Patch
-) -> None:
+def test_a_missing_or_wrong_key_is_reported(service: StandIn, capsys: Output, monkeypatch: Patch) -> None:
     monkeypatch.setenv("COMPOSIO_API_KEY", "ak_wrong0123456789")
     assert main(["connect", "gmail"]) == 1
     reported = capsys.readouterr().err

@@ -21,9 +21,7 @@ def session(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Recorded:
     return session
 
 
-def test_the_file_is_in_the_current_folder_and_replaces_none(
-    session: Recorded, tmp_path: Path, capsys: Output
-) -> None:
+def test_the_file_is_here_and_replaces_none(session: Recorded, tmp_path: Path, capsys: Output) -> None:
     name = session.folder.name
     assert main(["export", "latest"]) == 0
     assert f"Exported {name} to {tmp_path}/{name}.html (" in capsys.readouterr().out

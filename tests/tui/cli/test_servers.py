@@ -10,6 +10,7 @@ from core.connections.oauth.store import LoginStore, StoredLogin
 from core.connections.trust import ServerTrust
 from core.connections.user_servers import UserServer, connection_to, find_user_servers, project_servers
 from core.settings.loading import load_settings
+from tests.tui.fixture_types import Output
 from tui.cli import main
 
 SERVERS = {
@@ -38,21 +39,19 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return project
 
 
-def servers(out: pytest.CaptureFixture[str], *args: str) -> tuple[int, str, str]:
+def servers(out: Output, *args: str) -> tuple[int, str, str]:
     """Run the command; gives its exit code and what it printed."""
     code = main(["servers", *args])
     return code, *out.readouterr()
 
 
-def states(out: pytest.CaptureFixture[str]) -> dict[str, str]:
+def states(out: Output) -> dict[str, str]:
     """How each server stands, as the list for programs tells it."""
     _, reported, _ = servers(out, "--json")
     return {row["name"]: row["state"] for row in json.loads(reported)}
 
 
-def test_all_are_listed_with_what_they_start_or_open(
-    capsys: pytest.CaptureFixture[str], folder: Path
-) -> None:
+def test_all_are_listed_with_what_they_start_or_open(capsys: Output, folder: Path) -> None:
     code, reported, problems = servers(capsys)
     assert code == 1
     rows = {line.split()[0]: line for line in reported.splitlines()}
@@ -69,7 +68,7 @@ def test_all_are_listed_with_what_they_start_or_open(
     assert "\x1b" not in reported + problems
 
 
-def test_the_list_for_programs_has_every_field(capsys: pytest.CaptureFixture[str], folder: Path) -> None:
+def test_the_list_for_programs_has_every_field(capsys: Output, folder: Path) -> None:
     code, reported, problems = servers(capsys, "--json")
     assert code == 1
     rows = {row["name"]: row for row in json.loads(reported)}
@@ -83,7 +82,7 @@ def test_the_list_for_programs_has_every_field(capsys: pytest.CaptureFixture[str
     assert problems == ""
 
 
-def test_the_list_says_who_is_logged_in(capsys: pytest.CaptureFixture[str], folder: Path) -> None:
+def test_the_list_says_who_is_logged_in(capsys: Output, folder: Path) -> None:
     (mine,) = (each for each in find_user_servers(load_settings(), folder) if each.name == "mine")
     assert isinstance(mine, UserServer)
     target = connection_to(mine, {}, folder).login
@@ -95,7 +94,7 @@ def test_the_list_says_who_is_logged_in(capsys: pytest.CaptureFixture[str], fold
         assert "canary" not in reported
 
 
-def test_servers_are_trusted_refused_and_forgotten(capsys: pytest.CaptureFixture[str], folder: Path) -> None:
+def test_servers_are_trusted_refused_and_forgotten(capsys: Output, folder: Path) -> None:
     code, reported, _ = servers(capsys, "trust", "notes", "tickets")
     assert code == 0
     assert "notes is trusted in this folder: npx -y 'my notes" in reported
@@ -112,9 +111,7 @@ def test_servers_are_trusted_refused_and_forgotten(capsys: pytest.CaptureFixture
     assert states(capsys)["notes"] == "not trusted yet"
 
 
-def test_a_trusted_server_is_reported_with_its_full_command_and_variables(
-    capsys: pytest.CaptureFixture[str], folder: Path
-) -> None:
+def test_a_trusted_server_is_reported_with_its_full_command(capsys: Output, folder: Path) -> None:
     how = {"command": "node", "args": ["x" * 3_000, "end"], "env": {
         "NODE_OPTIONS": "--require ./a.js\x1b[2J"
     }}  # fmt: skip
@@ -130,9 +127,7 @@ def test_a_trusted_server_is_reported_with_its_full_command_and_variables(
     ("broken", "has no command"),
     ("mine", "which need no decision"),
 ])  # fmt: skip
-def test_a_name_that_cannot_be_decided_about_is_reported_and_the_others_are_decided(
-    capsys: pytest.CaptureFixture[str], name: str, why: str
-) -> None:
+def test_a_name_without_a_decision_is_reported_and_others_count(capsys: Output, name: str, why: str) -> None:
     code, reported, problem = servers(capsys, "trust", name, "notes")
     assert code == 1
     assert why in problem
@@ -141,9 +136,7 @@ def test_a_name_that_cannot_be_decided_about_is_reported_and_the_others_are_deci
 
 
 @pytest.mark.parametrize("args", [("trust",), ("trust", "notes", "--json"), ("trusts", "notes")])
-def test_words_that_do_not_go_together_are_a_wrong_usage(
-    capsys: pytest.CaptureFixture[str], args: tuple[str, ...]
-) -> None:
+def test_words_that_do_not_go_together_are_a_wrong_usage(capsys: Output, args: tuple[str, ...]) -> None:
     try:
         code, _, problem = servers(capsys, *args)
     except SystemExit as ended:
@@ -153,9 +146,7 @@ def test_words_that_do_not_go_together_are_a_wrong_usage(
     assert states(capsys)["notes"] == "not trusted yet"
 
 
-def test_without_any_it_is_shown_where_they_are_written(
-    capsys: pytest.CaptureFixture[str], folder: Path, tmp_path: Path
-) -> None:
+def test_without_any_it_is_shown_where_they_are_written(capsys: Output, folder: Path, tmp_path: Path) -> None:
     (folder / ".mcp.json").unlink()
     (tmp_path / "home" / "ua-tui" / "config.toml").unlink()
     code, reported, _ = servers(capsys)
@@ -165,14 +156,12 @@ def test_without_any_it_is_shown_where_they_are_written(
     assert json.loads(servers(capsys, "--json")[1]) == []
 
 
-def test_the_users_own_settings_count_before_what_a_folder_names(
-    capsys: pytest.CaptureFixture[str], folder: Path
-) -> None:
+def test_the_users_own_settings_count_before_what_a_folder_names(capsys: Output, folder: Path) -> None:
     (folder / ".mcp.json").write_text(json.dumps({"mcpServers": {"mine": {"command": "theirs"}}}))
     assert states(capsys) == {"mine": "your own"}
 
 
-def test_a_file_that_is_broken_is_reported(capsys: pytest.CaptureFixture[str], folder: Path) -> None:
+def test_a_file_that_is_broken_is_reported(capsys: Output, folder: Path) -> None:
     (folder / ".mcp.json").write_text("{")
     code, reported, problems = servers(capsys)
     assert code == 1

@@ -60,7 +60,7 @@ def test_no_secret_is_in_an_export(session: Recorded, form: ExportFormat) -> Non
 
 
 @pytest.mark.parametrize("form", FORMATS)
-def test_no_local_path_is_in_an_export(
+def test_an_export_has_no_local_path(
     session: Recorded, tmp_path: Path, form: ExportFormat, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     home = tmp_path / "home" / "me"

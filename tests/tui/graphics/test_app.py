@@ -101,9 +101,7 @@ def folder_of(tmp_path: Path) -> Path:
     return folder
 
 
-async def test_a_picture_is_sent_once_shown_by_cells_and_deleted_when_left(
-    tmp_path: Path, monkeypatch: Patch
-) -> None:
+async def test_a_picture_is_sent_once_and_deleted_when_left(tmp_path: Path, monkeypatch: Patch) -> None:
     path = picture(folder_of(tmp_path) / "a.png")
     (path.parent / "b.txt").write_text("text")
     with terminal_of(tmp_path, monkeypatch, "kitty") as (app, sent):
@@ -165,7 +163,7 @@ async def test_viewer_and_preview_have_each_their_own(tmp_path: Path, monkeypatc
             assert placeholders(preview)
 
 
-async def test_while_another_program_has_the_terminal_it_holds_none(
+async def test_while_another_program_has_the_terminal_none_is_there(
     tmp_path: Path, monkeypatch: Patch
 ) -> None:
     path = picture(folder_of(tmp_path) / "a.png")
@@ -182,9 +180,7 @@ async def test_while_another_program_has_the_terminal_it_holds_none(
             assert len(sent.live) == 1
 
 
-async def test_a_picture_left_while_it_is_sent_is_deleted_before_the_next(
-    tmp_path: Path, monkeypatch: Patch
-) -> None:
+async def test_a_picture_left_while_sent_is_deleted_first(tmp_path: Path, monkeypatch: Patch) -> None:
     folder = folder_of(tmp_path)
     noise = Image.effect_noise((1500, 1500), 90)
     noise.save(folder / "a.png")
@@ -227,9 +223,7 @@ async def test_half_blocks_stay_where_nothing_else_is_known(tmp_path: Path, monk
                 assert not any("\x1bP" in text for text in sent)
 
 
-async def test_sixel_is_painted_where_the_rows_are_and_not_under_a_dialog(
-    tmp_path: Path, monkeypatch: Patch
-) -> None:
+async def test_sixel_is_painted_but_not_under_a_dialog(tmp_path: Path, monkeypatch: Patch) -> None:
     path = picture(folder_of(tmp_path) / "a.png")
 
     def painted(sent: Sent) -> set[int]:
@@ -348,9 +342,7 @@ async def test_the_pictures_of_a_call_hang_below_their_captions_and_are_deleted_
     assert not sent.live
 
 
-async def test_sixel_of_a_call_is_painted_where_its_rows_are_and_not_while_folded(
-    tmp_path: Path, monkeypatch: Patch
-) -> None:
+async def test_sixel_of_a_call_is_painted_unless_folded(tmp_path: Path, monkeypatch: Patch) -> None:
     def painted(sent: Sent) -> set[tuple[int, int]]:
         found = re.findall("\x1b\\[(\\d+);(\\d+)H\x1bP0;1;0q", "".join(sent))
         return {(int(line), int(column)) for line, column in found}

@@ -45,9 +45,7 @@ def focused(app: UaTuiApp) -> str | None:
     return app.focused.id if app.focused is not None else None
 
 
-async def test_a_key_of_the_whole_screen_works_in_the_prompt_too_and_its_old_one_no_more(
-    tmp_path: Path,
-) -> None:
+async def test_a_key_of_the_whole_screen_works_in_the_prompt_too(tmp_path: Path) -> None:
     app = app_with(tmp_path, ("pane.maximise", "f9, ctrl+t"), ("show.trace", "f11"), ("next_pane", "f12"))
     async with app.run_test(size=WIDE) as pilot:
         await settled(app, pilot)
@@ -184,9 +182,7 @@ PASSED_OVER = {
 
 
 @pytest.mark.parametrize(("choice", "reported"), PASSED_OVER.values(), ids=PASSED_OVER)
-def test_what_cannot_be_done_is_reported_and_all_else_holds(
-    choice: tuple[str, object], reported: str
-) -> None:
+def test_what_is_wrong_is_reported_and_all_else_holds(choice: tuple[str, object], reported: str) -> None:
     keys = choose_keys(chosen(choice, ("pane.standard", "f9")))
     (problem,) = keys.problems
     assert reported in problem

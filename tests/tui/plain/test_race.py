@@ -120,9 +120,7 @@ def nothing_typed(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         yield
 
 
-async def test_a_query_without_a_screen_has_ended_before_its_session_closes(
-    session: Waited, tmp_path: Path
-) -> None:
+async def test_a_headless_query_ends_before_its_session_closes(session: Waited, tmp_path: Path) -> None:
     session.idle = Work()
     running = asyncio.ensure_future(run_headless(Settings(workspace_base=tmp_path), "Hello", as_json=False))
     await session.idle.began.wait()
@@ -148,9 +146,7 @@ async def test_a_query_that_takes_too_long_is_stopped_and_what_there_is_is_print
 
 
 @pytest.mark.usefixtures("nothing_typed")
-async def test_a_session_line_by_line_reports_what_its_query_was_waited_for_in_vain(
-    session: Waited, tmp_path: Path
-) -> None:
+async def test_a_plain_session_reports_the_failure_of_its_query(session: Waited, tmp_path: Path) -> None:
     session.idle = Work(RuntimeError("the runner is gone"))
     session.idle.may_end.set()
     async with asyncio.timeout(PATIENCE):

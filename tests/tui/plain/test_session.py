@@ -75,9 +75,7 @@ def finished(call: str = "t1") -> ToolCallFinished:
     (True, "Agent: It is Paris (https://a.example)."),
     (False, "Agent: It is **[Paris](https://a.example)**."),
 ])  # fmt: skip
-def test_an_answer_is_read_aloud_without_signs_and_kept_as_it_was_written(
-    read_aloud: bool, expected: str
-) -> None:
+def test_an_answer_is_read_aloud_without_its_markup(read_aloud: bool, expected: str) -> None:
     text = "It is **[Paris](https://a.example)**."
     narrated = Narrated(read_aloud=read_aloud)
     narrated(MessageFinished(query_id="q1", message_id="m1", text=text))

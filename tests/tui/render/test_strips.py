@@ -90,9 +90,7 @@ def _links(sent: str) -> list[str]:
 
 
 @given(_PIECES)
-def test_what_is_sent_for_a_line_paints_what_each_piece_with_its_own_style_paints(
-    pieces: Sequence[Segment],
-) -> None:
+def test_a_line_is_sent_so_that_it_paints_as_its_pieces_do(pieces: Sequence[Segment]) -> None:
     improve_strips()
     console = Console(color_system="truecolor")
     whole = Strip(pieces).render(console)

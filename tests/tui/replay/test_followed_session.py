@@ -6,7 +6,6 @@ from contextlib import ExitStack, asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-import pytest
 from textual.pilot import Pilot
 
 from core.errors import TeamError
@@ -38,6 +37,7 @@ from tests.core.team.test_fleet import lay, locked, write
 from tests.core.team.test_remote_session import worker
 from tests.postgres_server import Database
 from tests.tui.files_host import screen_text
+from tests.tui.fixture_types import Patch
 from tests.tui.pane_host import rows
 from tests.waiting import PATIENCE, until
 from tui.app.app import UaTuiApp
@@ -124,9 +124,7 @@ async def test_a_question_that_waits_already_is_asked_once(tmp_path: Path) -> No
             await until(lambda: len(app.screen_stack) == 1)
 
 
-async def test_a_dialog_closes_when_another_person_answers_and_says_who(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_dialog_closes_when_someone_else_answers(tmp_path: Path, monkeypatch: Patch) -> None:
     monkeypatch.setattr("core.team.local_mailbox._user", lambda: "mary [b]")
     async with local(tmp_path) as (app, _, mailbox, folder):
         await mailbox.ask(SESSION, make_question(SESSION, ASKED))
@@ -277,7 +275,7 @@ def _numbered(event: Event, seq: int) -> str:
 
 
 async def test_a_session_of_the_team_is_followed_through_its_database(
-    tmp_path: Path, team_database: Database, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, team_database: Database, monkeypatch: Patch
 ) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     add_session(team_database, "a", title="Bicycles", worker="worker-1", name="session_20261121_140200")

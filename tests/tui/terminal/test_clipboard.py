@@ -54,9 +54,7 @@ def clipboard(environment: dict[str, str]) -> Clipboard:
     ({"TERM": "linux"}, "linux", []),
     ({"TERM_PROGRAM": "Apple_Terminal"}, "darwin", ["pbcopy"]),
 ])  # fmt: skip
-def test_the_order_fits_the_surroundings(
-    environment: dict[str, str], platform: str, expected: list[str]
-) -> None:
+def test_routes_fit_the_environment(environment: dict[str, str], platform: str, expected: list[str]) -> None:
     assert routes(environment, platform, MOST_FOR_TERMINAL) == expected
     assert routes(environment, platform, MOST_FOR_TERMINAL + 1) == [
         each for each in expected if each != "terminal"

@@ -44,9 +44,7 @@ def test_without_a_desktop_the_path_is_named(tmp_path: Path) -> None:
         opener(path, {"DISPLAY": ":0", "PATH": str(tmp_path)}, "linux")
 
 
-def test_a_program_that_lies_in_the_folder_one_works_in_is_not_taken(
-    tmp_path: Path, monkeypatch: Patch
-) -> None:
+def test_a_program_in_the_current_folder_is_not_taken(tmp_path: Path, monkeypatch: Patch) -> None:
     program(tmp_path / "bin", "xdg-open", "exit 0")
     monkeypatch.chdir(tmp_path)
     with pytest.raises(NoDesktop, match="was not found"):

@@ -69,9 +69,7 @@ def test_an_unchanged_draft_changes_nothing(temporary: Path) -> None:
 
 
 @pytest.mark.parametrize("harm", ["remove", "link", "folder", "huge"])
-def test_what_cannot_be_read_back_leaves_the_prompt_as_it_was(
-    tmp_path: Path, temporary: Path, harm: str
-) -> None:
+def test_what_cannot_be_read_back_leaves_the_prompt(tmp_path: Path, temporary: Path, harm: str) -> None:
     secret = tmp_path / "secret"
     secret.write_text("not yours")
 
@@ -121,7 +119,7 @@ async def test_an_editor_sees_a_folded_paste_whole(tmp_path: Path, monkeypatch: 
 
 
 @pytest.mark.parametrize("script", ['echo lost > "$1"; exit 4', 'rm "$1"'])
-async def test_an_editor_that_fails_leaves_the_prompt_as_it_was(
+async def test_an_editor_that_fails_leaves_the_prompt(
     tmp_path: Path, monkeypatch: Patch, script: str
 ) -> None:
     editor(tmp_path, monkeypatch, script)

@@ -22,6 +22,7 @@ from core.events.types import BudgetReached, ErrorRaised, McpServer, McpStatus
 from tests.tui.app.test_snapshots import played_app, steps
 from tests.tui.app_host import shown
 from tests.tui.files_host import hosted, screen_text
+from tests.tui.fixture_types import Patch
 from tests.tui.pictured import Stage
 from tests.tui.screens.test_dialog_snapshots import DIALOGS, listens
 from tests.waiting import until
@@ -143,7 +144,7 @@ async def test_every_pane_can_be_read_in_every_theme(tmp_path: Path, part: int) 
 
 @pytest.mark.parametrize("part", range(PARTS))
 @pytest.mark.slow
-async def test_every_dialog_can_be_read_in_every_theme(monkeypatch: pytest.MonkeyPatch, part: int) -> None:
+async def test_every_dialog_can_be_read_in_every_theme(monkeypatch: Patch, part: int) -> None:
     # To parse the styles anew for each dialog would take more time than all the rest.
     monkeypatch.setattr("tui.theme.stylesheet.MOST_THEMES", len(COLOURED))
     app = Stage()
@@ -226,9 +227,7 @@ def grounds(app: App[Any], widget: Widget) -> list[set[Color]]:
     return [{colours[1] for colours in row if colours is not None} for row in rows]
 
 
-async def test_without_colours_cursor_focus_and_states_are_still_reported(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_without_colours_cursor_and_states_are_seen(tmp_path: Path, monkeypatch: Patch) -> None:
     monkeypatch.setenv("NO_COLOR", "1")
     app = played_app(tmp_path)
     async with app.run_test(size=SIZE) as pilot:

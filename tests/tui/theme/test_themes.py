@@ -107,9 +107,7 @@ async def test_every_node_and_list_looks_as_in_an_ordinary_stylesheet(tmp_path: 
             assert view._component(name) == own + combined
 
 
-async def test_a_node_is_held_against_the_rules_that_may_be_meant_for_it(
-    tmp_path: Path, monkeypatch: Patch
-) -> None:
+async def test_a_node_is_matched_with_few_rules(tmp_path: Path, monkeypatch: Patch) -> None:
     app = make_app(tmp_path, make_session(tmp_path))
     looked_at: list[int] = []
     apply = Stylesheet.apply

@@ -157,9 +157,7 @@ async def test_a_tree_of_links_in_a_circle_ends(tmp_path: Path) -> None:
         await until(lambda: sum("file.txt" in row for row in rows(pane)) == 1)
 
 
-async def test_thousands_of_files_that_appear_at_once_are_counted_at_once(
-    tmp_path: Path, monkeypatch: Patch
-) -> None:
+async def test_thousands_of_new_files_are_counted_at_once(tmp_path: Path, monkeypatch: Patch) -> None:
     session = laid_session(tmp_path)
     watched = asyncio.Event()
     on_hints = WorkspaceTree._on_hints

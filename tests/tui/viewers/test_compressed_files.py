@@ -111,9 +111,7 @@ def test_files_of_other_programs_open_too(tmp_path: Path) -> None:
         "The compressed data holds more than 256 MiB and is not unpacked",
     ),
 ])  # fmt: skip
-def test_what_cannot_be_unpacked_is_reported_plainly(
-    tmp_path: Path, name: str, data: bytes, expected: str
-) -> None:
+def test_what_cannot_be_unpacked_is_reported(tmp_path: Path, name: str, data: bytes, expected: str) -> None:
     path = put(tmp_path, name, data)
     with pytest.raises(FileUnviewable) as caught:
         load(path)

@@ -52,7 +52,7 @@ def working(made: Conversions) -> list[subprocess.Popen[bytes]]:
 
 
 @pytest.mark.parametrize("source", [DIVS, "<div>" * 1_000_000], ids=["self-closing", "deep"])
-def test_a_page_that_would_take_minutes_is_shown_as_source(
+def test_a_page_that_takes_minutes_is_shown_as_source(
     tmp_path: Path, monkeypatch: Patch, source: str
 ) -> None:
     monkeypatch.setattr(safe_html, "_SECONDS", 0.4)
@@ -81,9 +81,7 @@ def test_other_odd_pages_are_converted(tmp_path: Path, source: str) -> None:
     assert document.rendered is not None or document.notice == "This page has no text; shown as source."
 
 
-def test_a_page_that_is_too_complex_for_the_browser_copy_is_refused(
-    tmp_path: Path, monkeypatch: Patch
-) -> None:
+def test_a_page_too_complex_for_the_browser_copy_is_refused(tmp_path: Path, monkeypatch: Patch) -> None:
     monkeypatch.setattr(safe_html, "_COPY_SECONDS", 0.4)
     path = tmp_path / "page.html"
     path.write_text(DIVS)
@@ -123,9 +121,7 @@ def test_code_in_an_answer_that_takes_too_long_is_coloured_in_part(monkeypatch: 
     assert len(pieces[-1][0]) > 100, "the rest is one piece"
 
 
-async def test_the_preview_stops_converting_when_another_file_is_chosen(
-    tmp_path: Path, monkeypatch: Patch
-) -> None:
+async def test_the_preview_stops_converting_for_another_file(tmp_path: Path, monkeypatch: Patch) -> None:
     monkeypatch.setattr(safe_html, "_SECONDS", 600.0)
     made = Conversions()
     monkeypatch.setattr(safe_html, "conversions", lambda: made)
@@ -148,9 +144,7 @@ async def test_the_preview_stops_converting_when_another_file_is_chosen(
 
 
 @pytest.mark.parametrize("name", ["page.html", "picture.jpg"])
-async def test_the_viewer_stops_converting_when_it_is_closed(
-    tmp_path: Path, monkeypatch: Patch, name: str
-) -> None:
+async def test_the_viewer_that_closes_stops_converting(tmp_path: Path, monkeypatch: Patch, name: str) -> None:
     made = Conversions()
     for module in (safe_html, picture):
         monkeypatch.setattr(module, "_SECONDS", 600.0)

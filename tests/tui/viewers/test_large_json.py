@@ -60,9 +60,7 @@ def built(data: bytes) -> Any:
 @pytest.mark.usefixtures("piecemeal")
 class TestPieces:
     @given(value=CONTAINERS, indent=st.sampled_from([None, 0, 3]), ascii_only=st.booleans())
-    def test_any_value_is_what_reading_it_at_once_gives(
-        self, value: Any, indent: int | None, ascii_only: bool
-    ) -> None:
+    def test_any_value_is_read_as_at_once(self, value: Any, indent: int | None, ascii_only: bool) -> None:
         data = json.dumps(value, indent=indent, ensure_ascii=ascii_only).encode()
         assert built(data) == msgspec.json.decode(data)
 

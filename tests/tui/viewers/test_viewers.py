@@ -598,9 +598,7 @@ class TestTables:
         ("a.csv", "a," * 2_500_000),
         ("a.csv", '"open ' * 1_000_000),
     ])  # fmt: skip
-    def test_one_line_of_five_million_characters_is_shown_cut(
-        self, tmp_path: Path, name: str, text: str
-    ) -> None:
+    def test_a_line_of_five_million_characters_is_cut(self, tmp_path: Path, name: str, text: str) -> None:
         path = write(tmp_path, name, text)
         for limit in (PREVIEW_LIMIT, FULL_LIMIT):
             rows = load(path, limit).best.lay_out(80, THEME)

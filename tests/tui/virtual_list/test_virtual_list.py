@@ -294,9 +294,7 @@ async def test_the_mouse_chooses_opens_and_scrolls() -> None:
 async def test_any_size_shows_what_fits() -> None:
     view = Items()
     async with PaneHost(view).run_test(size=(40, 12)) as pilot:
-        view.add(
-            *[f"entry {n} 中文 words that wrap" for n in range(30)], "[/no] [@click=x]y[/] wrap"
-        )
+        view.add(*[f"entry {n} 中文 words that wrap" for n in range(30)], "[/no] [@click=x]y[/] wrap")
         for size in ((1, 1), (2, 2), (3, 3), (4, 4), (20, 5), (240, 60)):
             await pilot.resize_terminal(*size)
             await pilot.press("up", "pageup", "down", "home", "end")

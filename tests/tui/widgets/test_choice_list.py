@@ -49,7 +49,7 @@ def turned(style: Any) -> bool:
 
 
 @pytest.mark.parametrize(("theme", "no_color"), [("ansi", False), ("ansi", True), ("dark", True)])
-async def test_the_chosen_row_is_turned_around_all_lines_of_it(
+async def test_all_lines_of_the_chosen_row_are_reversed(
     monkeypatch: pytest.MonkeyPatch, theme: str, no_color: bool
 ) -> None:
     if no_color:

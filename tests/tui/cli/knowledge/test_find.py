@@ -65,9 +65,7 @@ def test_a_hit_is_a_title_with_its_origin_its_passage_and_its_file(base: Path, c
     assert Path(place.strip()).is_file()
 
 
-def test_what_is_only_in_the_journal_names_the_folder_of_its_session(
-    base: Path, capsys: Output, monkeypatch: Patch
-) -> None:
+def test_a_hit_only_in_the_journal_names_its_session(base: Path, capsys: Output, monkeypatch: Patch) -> None:
     monkeypatch.chdir(base)
     assert find(base, "dolphins", "--kind", "answer") == 0
     assert capsys.readouterr().out.splitlines()[-1] == f"    {WORKSPACES}/{SESSION}"
@@ -106,17 +104,13 @@ def documented(page: str, head: str) -> set[str]:
     (["--site", "example.org"], set()),
     (["--limit", "1"], None),
 ])  # fmt: skip
-def test_options_narrow_what_is_found(
-    base: Path, capsys: Output, options: list[str], titles: set[str] | None
-) -> None:
+def test_options_narrow_hits(base: Path, capsys: Output, options: list[str], titles: set[str] | None) -> None:
     found = find_json(base, capsys, "quokka numbat smiles eats", "--kind", "report", *options)
     shown = {hit["title"] for hit in found["hits"]}
     assert len(shown) == 1 if titles is None else shown == titles
 
 
-def test_a_session_whose_folder_is_gone_and_a_file_that_is_no_database(
-    tmp_path: Path, capsys: Output
-) -> None:
+def test_a_session_without_a_folder_and_a_damaged_database(tmp_path: Path, capsys: Output) -> None:
     base = made_base(tmp_path)
     capsys.readouterr()
     shutil.rmtree(base / WORKSPACES / SESSION)
@@ -162,9 +156,7 @@ def test_any_words_are_a_query(base: Path, capsys: Output) -> None:
         assert "Traceback" not in capsys.readouterr().err
 
 
-def test_without_a_knowledge_base_it_says_what_makes_one(
-    tmp_path: Path, capsys: Output, monkeypatch: Patch
-) -> None:
+def test_without_a_base_it_says_what_makes_one(tmp_path: Path, capsys: Output, monkeypatch: Patch) -> None:
     assert find(tmp_path, "quokka") == 2
     assert "`ua-tui knowledge update` makes it" in capsys.readouterr().err
     assert not database_of(tmp_path).exists()

@@ -84,7 +84,7 @@ def test_a_session_is_forgotten_by_its_name(base: Path, capsys: Output) -> None:
 
 
 @pytest.mark.parametrize(("answer", "code"), [("YES\n", 0), ("\n", 1), ("", 1)])
-def test_at_a_terminal_it_shows_and_asks(
+def test_at_a_terminal_it_asks(
     base: Path, capsys: Output, monkeypatch: pytest.MonkeyPatch, answer: str, code: int
 ) -> None:
     type_at_a_terminal(monkeypatch, answer)

@@ -121,9 +121,7 @@ def test_an_interrupted_rebuild_leaves_the_content(base: Path, capsys: Output, m
     (["forget"], "forget needs --session, --source or --match"),
     (["forget", "--match", " "], "--match is empty"),
 ])  # fmt: skip
-def test_what_does_not_go_together_is_one_line(
-    base: Path, capsys: Output, words: list[str], problem: str
-) -> None:
+def test_wrong_combinations_are_one_line(base: Path, capsys: Output, words: list[str], problem: str) -> None:
     assert knowledge(base, *words) == 2
     assert capsys.readouterr().err == f"ua-tui knowledge: {problem}; see ua-tui knowledge --help\n"
 

@@ -79,9 +79,7 @@ def test_it_is_forgotten_and_read_again(base: Path, team_database: Database, cap
         assert store.cursors()[THERE].seq == 1
 
 
-def test_a_server_that_is_away_ends_a_command_with_a_sentence(
-    tmp_path: Path, monkeypatch: Patch, capsys: Output
-) -> None:
+def test_a_server_that_is_away_is_reported(tmp_path: Path, monkeypatch: Patch, capsys: Output) -> None:
     monkeypatch.setenv("UA_KNOWLEDGE", "postgresql://me@127.0.0.1:1/team")
     assert run(tmp_path, "find", "quokka") == 2
     assert "no server is listening" in capsys.readouterr().err

@@ -54,7 +54,7 @@ def test_it_makes_the_tables_once(cluster: Cluster, capsys: Output) -> None:
     ]
 
 
-def test_who_may_not_change_the_tables_is_told_who_may(
+def test_without_rights_it_says_who_has_them(
     cluster: Cluster, team_database: Database, capsys: Output
 ) -> None:
     role = cluster.make_role(f"m{team_database.name}")
@@ -68,9 +68,7 @@ def test_who_may_not_change_the_tables_is_told_who_may(
     assert len(errors) == 3
 
 
-def test_a_role_takes_part_until_its_rights_are_taken(
-    cluster: Cluster, team_database: Database, capsys: Output
-) -> None:
+def test_a_role_takes_part_until_revoked(cluster: Cluster, team_database: Database, capsys: Output) -> None:
     role = cluster.make_role(f"g{team_database.name}")
     url = cluster.url(team_database.name, role)
     assert main(["team", "grant", role, "--to", team_database.url]) == 0
@@ -84,7 +82,7 @@ def test_a_role_takes_part_until_its_rights_are_taken(
     assert "has no role 'no such role'" in capsys.readouterr().err
 
 
-def test_a_role_that_takes_part_may_use_new_tables(
+def test_a_granted_role_may_use_new_tables(
     cluster: Cluster, team_database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     role = cluster.make_role(f"k{team_database.name}")
