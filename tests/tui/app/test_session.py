@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 from textual.widgets import Static
 
 from core.concurrency.spawn import Spawn
@@ -16,7 +17,6 @@ from core.events.types import (
     Event,
     MessageFinished,
     PermissionAnswered,
-    PermissionAsked,
     QueryFinished,
     TextDelta,
 )
@@ -49,11 +49,16 @@ async def test_what_is_typed_before_the_session_is_ready_is_kept_and_sent(tmp_pa
         assert session.submitted == ["hi", "yo"]
         assert session.queued == ("yo",)
         assert "1 queued" in str(app.frame.prompt.border_subtitle)
-
-
-async def test_the_first_query_is_sent_by_itself(tmp_path: Path) -> None:
-    async with opened(tmp_path, first_query="go") as (session, _, _):
-        assert session.submitted == ["go"]
+        await pilot.press("c", "enter", "up")
+        await pilot.pause()
+        assert app.frame.prompt.text == "c", "the newest comes back"
+        assert session.waiting == ["yo"]
+        app.frame.prompt.put("")
+        for number in range(200):
+            session.bus.publish(TextDelta(query_id="q1", message_id="m", text=f"word{number} "))
+            if number % 50 == 0:
+                await pilot.press("k")
+        assert app.frame.prompt.text == "kkkk", "events do not disturb who types"
 
 
 async def test_one_sub_agent_is_stopped_and_problems_are_reported(tmp_path: Path, monkeypatch: Patch) -> None:
@@ -92,89 +97,36 @@ async def test_sending_queueing_and_steering_go_to_what_was_sent(tmp_path: Path)
         assert conversation.following
 
 
-async def test_the_newest_queued_query_comes_back_into_the_prompt(tmp_path: Path) -> None:
-    async with opened(tmp_path) as (session, app, pilot):
-        await pilot.press("a", "enter", "b", "enter", "c", "enter")
-        assert session.waiting == ["b", "c"]
-        await pilot.press("up")
-        await pilot.pause()
-        assert app.frame.prompt.text == "c"
-        assert session.waiting == ["b"]
-
-
-async def test_typing_survives_a_stream_of_events(tmp_path: Path) -> None:
+async def test_permissions_are_asked_one_after_another_and_answered(tmp_path: Path) -> None:
+    answers = (
+        (["a"], (True, "once"), ("", ())),
+        (["s", "enter"], (True, "session"), ("", ("Bash(ls)",))),
+        (["d"], (False, "once"), ("", ())),
+        (["r", "n", "o", "enter"], (False, "once"), ("no", ())),
+    )
     async with at_work(tmp_path) as (session, app, pilot):
-        for number in range(200):
-            session.bus.publish(TextDelta(query_id="q1", message_id="m", text=f"word{number} "))
-            if number % 50 == 0:
-                await pilot.press("k")
-        assert app.frame.prompt.text == "kkkk"
-
-
-@pytest.mark.parametrize(("keys", "answer", "shown_text"), [
-    (["a"], ("r1", True, "once"), ("", ())),
-    (["s", "enter"], ("r1", True, "session"), ("", ("Bash(ls)",))),
-    (["d"], ("r1", False, "once"), ("", ())),
-    (["r", "n", "o", "enter"], ("r1", False, "once"), ("no", ())),
-])  # fmt: skip
-async def test_a_permission_is_asked_and_answered(
-    tmp_path: Path, keys: list[str], answer: object, shown_text: object
-) -> None:
-    async with at_work(tmp_path) as (session, app, pilot):
-        await ask(session, app, pilot)
-        assert isinstance(app.screen, PermissionScreen)
-        assert app.status.facts.waiting
-        listen(app)
-        await pilot.press(*keys)
+        for number in range(6):
+            session.bus.publish(replace(ASKED, request_id=f"r{number}"))
         await shown(app, pilot)
-        assert session.answers == [answer]
-        assert session.reasons == [shown_text]
-        assert len(app.screen_stack) == 1
-
-
-async def test_several_permissions_are_asked_one_after_another(tmp_path: Path) -> None:
-    async with opened(tmp_path) as (session, app, pilot):
-        for number in range(3):
-            session.bus.publish(PermissionAsked(request_id=f"r{number}", tool_name="Bash"))
-        await shown(app, pilot)
-        for number in range(3):
+        for number, (keys, answer, reason) in enumerate(answers):
             screen = app.screen
             assert isinstance(screen, PermissionScreen)
             assert screen.event.request_id == f"r{number}"
-            more = str(screen.query_one(".box").border_subtitle or "")
-            assert more.startswith(f"{2 - number} more waiting") if number < 2 else "waiting" not in more
+            assert app.status.facts.waiting
+            assert f"{5 - number} more waiting" in str(screen.query_one(".box").border_subtitle)
             listen(app)
-            await pilot.press("d")
+            await pilot.press(*keys)
             await shown(app, pilot)
-        assert [request for request, _, _ in session.answers] == ["r0", "r1", "r2"]
-
-
-async def test_a_permission_answered_elsewhere_is_closed_or_never_shown(tmp_path: Path) -> None:
-    async with opened(tmp_path) as (session, app, pilot):
-        for number in range(3):
-            session.bus.publish(PermissionAsked(request_id=f"r{number}", tool_name="Bash"))
-        await shown(app, pilot)
-        for number in (1, 0):
-            session.bus.publish(
-                PermissionAnswered(request_id=f"r{number}", tool_name="Bash", decision="deny")
-            )
-        await shown(app, pilot)
-        assert isinstance(app.screen, PermissionScreen)
-        assert app.screen.event.request_id == "r2"
-        assert session.answers == []
-
-
-async def test_questions_of_the_past_are_not_asked_again(tmp_path: Path) -> None:
-    answered = PermissionAnswered(request_id="r1", tool_name="Bash", decision="deny")
-    session = make_session(tmp_path, script=[ASKED, answered])
-    app = make_app(tmp_path, session, first_query="x")
-    async with app.run_test() as pilot:
-        await settled(app, pilot)
+            assert session.answers[number:] == [(f"r{number}", *answer)]
+            assert session.reasons[number:] == [reason]
+        # One is answered elsewhere before it is shown, and one that is.
+        for number in (5, 4):
+            assert len(app.screen_stack) == 2
+            answered = PermissionAnswered(request_id=f"r{number}", tool_name="Bash", decision="deny")
+            session.bus.publish(answered)
+            await shown(app, pilot)
         assert len(app.screen_stack) == 1
-
-
-async def test_an_auth_link_is_shown_and_finished(tmp_path: Path) -> None:
-    async with at_work(tmp_path) as (session, app, pilot):
+        assert len(session.answers) == 4
         session.bus.publish(AuthRequired(toolkit="gmail", url="https://connect.example/1"))
         session.finish()
         await shown(app, pilot)
@@ -185,6 +137,15 @@ async def test_an_auth_link_is_shown_and_finished(tmp_path: Path) -> None:
         await shown(app, pilot)
         assert session.outcomes == ["completed"]
         assert not app.status.facts.waiting
+
+
+async def test_questions_of_the_past_are_not_asked_again(tmp_path: Path) -> None:
+    answered = PermissionAnswered(request_id="r1", tool_name="Bash", decision="deny")
+    session = make_session(tmp_path, script=[ASKED, answered])
+    app = make_app(tmp_path, session, first_query="x")
+    async with app.run_test() as pilot:
+        await settled(app, pilot)
+        assert len(app.screen_stack) == 1
 
 
 async def test_a_dead_agent_is_shown_and_restarted_in_place(tmp_path: Path) -> None:
@@ -389,52 +350,43 @@ async def test_quitting_while_nothing_runs_closes_the_session(tmp_path: Path) ->
     assert app.return_code == 0
 
 
-async def test_quitting_while_work_runs_asks_first(tmp_path: Path) -> None:
+async def test_quitting_asks_while_work_runs_and_can_wait_for_it(tmp_path: Path) -> None:
     async with opened(tmp_path) as (session, app, pilot):
-        await pilot.press("a", "enter", "ctrl+q")
-        await pilot.pause()
-        assert isinstance(app.screen, QuitScreen)
-        listen(app)
-        await pilot.press("n")
-        await pilot.pause()
+
+        async def quit_with(key: str) -> None:
+            await pilot.press("ctrl+q")
+            await shown(app, pilot)
+            assert isinstance(app.screen, QuitScreen)
+            listen(app)
+            await pilot.press(key)
+            await shown(app, pilot)
+
+        await pilot.press("a", "enter")
+        await quit_with("w")
+        assert "quits when this is done" in app.status.hint
+        await quit_with("n")
+        session.finish()
+        await shown(app, pilot)
+        assert (session.closed, app.status.hint) == ([], ""), "whoever waits can stay after all"
+        await pilot.press("b", "enter", "c", "enter")
+        await quit_with("w")
         assert session.closed == []
+        session.finish()
+        await shown(app, pilot)
+    assert session.closed == ["quit"]
+    assert session.submitted == ["a", "b", "c"], "the next query is not waited for"
+    assert app.return_code == 0
+
+
+async def test_quitting_does_not_wait_for_who_says_yes(tmp_path: Path) -> None:
+    async with opened(tmp_path, first_query="go") as (session, app, pilot):
+        assert session.submitted == ["go"]
         await pilot.press("ctrl+q")
         await pilot.pause()
         listen(app)
         await pilot.press("y")
         await pilot.pause()
     assert session.closed == ["quit"]
-
-
-async def test_quitting_waits_for_the_query_that_runs_and_not_for_the_next_one(tmp_path: Path) -> None:
-    async with opened(tmp_path) as (session, app, pilot):
-        await pilot.press("a", "enter", "b", "enter", "ctrl+q")
-        await shown(app, pilot)
-        assert isinstance(app.screen, QuitScreen)
-        listen(app)
-        await pilot.press("w")
-        await shown(app, pilot)
-        assert session.closed == []
-        assert "quits when this is done" in app.status.hint
-        session.finish()
-        await shown(app, pilot)
-    assert session.closed == ["quit"]
-    assert session.submitted == ["a", "b"]
-    assert app.return_code == 0
-
-
-async def test_whoever_waits_to_quit_can_stay_after_all(tmp_path: Path) -> None:
-    async with opened(tmp_path) as (session, app, pilot):
-        await pilot.press("a", "enter")
-        for key in ("w", "n"):
-            await pilot.press("ctrl+q")
-            await shown(app, pilot)
-            listen(app)
-            await pilot.press(key)
-            await shown(app, pilot)
-        session.finish()
-        await shown(app, pilot)
-        assert (session.closed, app.status.hint) == ([], "")
 
 
 async def test_a_session_that_will_not_close_can_be_left_all_the_same(tmp_path: Path) -> None:

@@ -93,8 +93,12 @@ def test_doubtful_claims_are_explained_and_counted(session: Recorded) -> None:
     assert select(page, "#summary h3")[0].text == "2 claims to look at, 1 of them unsupported"
 
 
-def test_the_head_says_whether_there_is_a_report(session: Recorded) -> None:
-    assert select(page_of(exported(session.folder)), ".kind")[0].text == "Session"
+def test_the_page_says_whether_there_is_a_report(session: Recorded) -> None:
+    answered(session)
+    page = page_of(exported(session.folder))
+    assert select(page, ".kind")[0].text == "Session"
+    assert "The session has no report." in page.text_content()
+    assert [each.text for each in page.iter("h2")][:2] == ["Summary", "Conversation"]
     reported(session, REPORT)
     assert select(page_of(exported(session.folder)), ".kind")[0].text == "Report with evidence"
 
@@ -166,13 +170,6 @@ def test_pictures_of_the_session_are_embedded(session: Recorded, tmp_path: Path)
     assert page.xpath("//img/@src") == [f"data:image/png;base64,{data}"] * 2
     assert len(select(page, ".missing")) == 6
     assert "6 pictures of the report not included" in page.text_content()
-
-
-def test_a_session_without_a_report(session: Recorded) -> None:
-    answered(session)
-    page = page_of(exported(session.folder))
-    assert "The session has no report." in page.text_content()
-    assert [each.text for each in page.iter("h2")][:2] == ["Summary", "Conversation"]
 
 
 def test_the_newest_report_or_the_one_that_is_named(session: Recorded) -> None:

@@ -142,6 +142,14 @@ async def test_viewer_and_preview_have_each_their_own(tmp_path: Path, monkeypatc
         async with app.run_test(size=(160, 50)) as pilot:
             preview = await previewed(app, path)
             await until(lambda: placeholders(preview))
+            before = placeholders(preview)
+            # Another program has the terminal.
+            app.app_suspend_signal.publish(app)
+            assert not sent.live
+            assert placeholders(preview) == 0
+            app.app_resume_signal.publish(app)
+            await until(lambda: placeholders(preview) == before)
+            assert len(sent.live) == 1
             other = picture(path.with_name("b.png"))
             await viewed(app, other)
             await until(lambda: in_viewer(app))
@@ -161,23 +169,6 @@ async def test_viewer_and_preview_have_each_their_own(tmp_path: Path, monkeypatc
             await pilot.press("escape")
             await until(lambda: len(sent.live) == 1 and not isinstance(app.screen, ViewerScreen))
             assert placeholders(preview)
-
-
-async def test_while_another_program_has_the_terminal_none_is_there(
-    tmp_path: Path, monkeypatch: Patch
-) -> None:
-    path = picture(folder_of(tmp_path) / "a.png")
-    with terminal_of(tmp_path, monkeypatch, "kitty") as (app, sent):
-        async with app.run_test(size=(160, 50)):
-            preview = await previewed(app, path)
-            await until(lambda: placeholders(preview))
-            before = placeholders(preview)
-            app.app_suspend_signal.publish(app)
-            assert not sent.live
-            assert placeholders(preview) == 0
-            app.app_resume_signal.publish(app)
-            await until(lambda: placeholders(preview) == before)
-            assert len(sent.live) == 1
 
 
 async def test_a_picture_left_while_sent_is_deleted_first(tmp_path: Path, monkeypatch: Patch) -> None:
@@ -338,6 +329,12 @@ async def test_the_pictures_of_a_call_hang_below_their_captions_and_are_deleted_
             await pilot.press("escape")
             await until(lambda: not sent.live)
             await until(lambda: not isinstance(app.screen, ToolCallScreen))
+            view = await called(app, *[image((10, 10))] * 300)
+            await until(lambda: len(sent.live) == 16)
+            await pilot.press("end")
+            await until(lambda: "Picture 300" in screen_text(app) and "▀" in screen_text(app))
+            await pilot.press("escape")
+            await until(lambda: not isinstance(app.screen, ToolCallScreen))
             await pilot.press("ctrl+q")
     assert not sent.live
 
@@ -366,15 +363,3 @@ async def test_sixel_of_a_call_is_painted_unless_folded(tmp_path: Path, monkeypa
             await until(lambda: painted(sent))
             await pilot.press("escape")
             await until(lambda: not app.graphics.pictures.placed)
-
-
-async def test_of_very_many_pictures_of_a_call_only_some_are_sent(tmp_path: Path, monkeypatch: Patch) -> None:
-    with terminal_of(tmp_path, monkeypatch, "kitty") as (app, sent):
-        async with app.run_test(size=(120, 50)) as pilot:
-            view = await called(app, *[image((10, 10))] * 300)
-            await until(lambda: len(sent.live) == 16)
-            await until(lambda: placeholders(view))
-            await pilot.press("end")
-            await until(lambda: "Picture 300" in screen_text(app) and "▀" in screen_text(app))
-            await pilot.press("escape")
-            await until(lambda: not sent.live)

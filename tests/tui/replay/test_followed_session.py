@@ -104,6 +104,24 @@ async def test_what_happens_is_shown_and_a_question_is_answered(tmp_path: Path) 
         write(folder, [PermissionAnswered(request_id="r1", tool_name="Bash", decision="allow")])
         await until(lambda: len(app.screen_stack) == 1)
         assert "Answered by" not in notices(app)
+        form = ElicitationAsked(
+            request_id="e1", server="notes", message="Which?", fields=[FormField(name="name")]
+        )
+        await mailbox.ask(SESSION, make_question(SESSION, form))
+        write(folder, [form])
+        await asks(app, ServerFormScreen)
+        await pilot.press("escape")
+        answer = await asyncio.wait_for(received.get(), PATIENCE)
+        assert isinstance(answer, Answer)
+        assert (answer.request, answer.action) == ("e1", "cancel")
+        await until(lambda: len(app.screen_stack) == 1)
+        await pilot.press("alt+m", "ctrl+r")
+        await until(lambda: "cannot be changed from here" in notices(app))
+        assert len(app.screen_stack) == 1
+        assert app.session_folder is None
+        assert app.state == "running"
+        await pilot.press("ctrl+q")
+        await until(lambda: app._exit)
 
 
 async def test_a_question_that_waits_already_is_asked_once(tmp_path: Path) -> None:
@@ -150,20 +168,6 @@ async def test_a_question_of_a_worker_that_was_lost_closes_when_another_continue
         assert app.state == "running"
 
 
-async def test_a_form_of_a_server_is_filled_in(tmp_path: Path) -> None:
-    form = ElicitationAsked(
-        request_id="e1", server="notes", message="Which?", fields=[FormField(name="name")]
-    )
-    async with local(tmp_path) as (app, pilot, mailbox, folder), worker(mailbox) as received:
-        await mailbox.ask(SESSION, make_question(SESSION, form))
-        write(folder, [form])
-        await asks(app, ServerFormScreen)
-        await pilot.press("escape")
-        answer = await asyncio.wait_for(received.get(), PATIENCE)
-        assert isinstance(answer, Answer)
-        assert (answer.request, answer.action) == ("e1", "cancel")
-
-
 async def test_queries_are_sent_and_escape_stops_or_goes_back(tmp_path: Path) -> None:
     async with local(tmp_path) as (app, pilot, mailbox, folder), worker(mailbox) as received:
         await pilot.press(*"And then?", "enter")
@@ -185,21 +189,6 @@ async def test_queries_are_sent_and_escape_stops_or_goes_back(tmp_path: Path) ->
         await pilot.press("escape")
         await until(lambda: app._exit)
         assert app.return_code in (0, None)
-
-
-async def test_leaving_does_not_ask_while_the_session_runs(tmp_path: Path) -> None:
-    async with local(tmp_path) as (app, pilot, _, _):
-        assert app.state == "running"
-        await pilot.press("ctrl+q")
-        await until(lambda: app._exit)
-
-
-async def test_what_only_the_program_there_can_do_is_refused(tmp_path: Path) -> None:
-    async with local(tmp_path) as (app, pilot, _, _):
-        await pilot.press("alt+m", "ctrl+r")
-        await until(lambda: "cannot be changed from here" in notices(app))
-        assert len(app.screen_stack) == 1
-        assert app.session_folder is None
 
 
 async def test_the_end_of_the_session_closes_the_prompt(tmp_path: Path) -> None:

@@ -45,6 +45,7 @@ from tui.panes.workspace.pane import WorkspacePane
 from tui.replay.footer import past_message
 from tui.replay.loader import SessionLoader
 from tui.replay.past_source import PastSource
+from tui.screens.files.viewer import ViewerScreen
 from tui.screens.tool_call.screen import ToolCallScreen
 from tui.terminal.clipboard import Clipboard
 
@@ -203,6 +204,11 @@ def rows_of(app: UaTuiApp, kind: type[Any]) -> list[str]:
 async def test_what_has_no_end_is_unfinished_and_runs_no_clock(tmp_path: Path) -> None:
     call = started("call_1", "Read", file_path="a.md")
     events = [
+        QueryReceived(query_id="q0", text="Go"),
+        PermissionAsked(request_id="p", tool_name="Bash", input={"command": "rm"}),
+        AuthRequired(toolkit="gmail", url="https://gmail.example/[redacted]"),
+        ErrorRaised(where="agent", message="It broke."),
+        QueryFinished(query_id="q0", status="error", error="It broke."),
         QueryReceived(query_id="q", text="Go"),
         TextDelta(query_id="q", message_id="m", text="I was about to"),
         call,
@@ -213,36 +219,23 @@ async def test_what_has_no_end_is_unfinished_and_runs_no_clock(tmp_path: Path) -
     folder = write(tmp_path, events, b'{"event":"tool_call_fin')
     async with past(folder) as (app, pilot):
         trace = pane(app, TracePane)
-        assert [row.split()[-1] for row in rows(trace)[:4]] == ["unfinished"] * 4
+        assert len(app.screen_stack) == 1, "questions and failures of then open nothing now"
+        assert not app.notice.display
+        assert [row.split()[-1] for row in rows(trace)[1:5]] == ["unfinished"] * 4
         assert not trace.calls.live
         assert "unfinished" in text(app, ObserversPane)
         talk = text(app, ConversationPane)
+        assert talk.count("The query failed: It broke.") == 1
         assert "I was about to" in talk
         assert "▍" not in talk
         assert "ended in the middle" in talk
         assert "The last line of its journal was cut off." in talk
         assert "past session · crashed" in status(app)
-        await pilot.press("2", "home", "down", "enter")
+        await pilot.press("2", "home", "down", "down", "enter")
         await until(lambda: isinstance(app.screen, ToolCallScreen))
         ended = call_shown(app).finished
         assert ended is not None
         assert ended.status == "cancelled"
-
-
-async def test_questions_and_failures_of_then_open_nothing_now(tmp_path: Path) -> None:
-    events = [
-        QueryReceived(query_id="q", text="Go"),
-        PermissionAsked(request_id="p", tool_name="Bash", input={"command": "rm"}),
-        AuthRequired(toolkit="gmail", url="https://gmail.example/[redacted]"),
-        ErrorRaised(where="agent", message="It broke."),
-        QueryFinished(query_id="q", status="error", error="It broke."),
-    ]
-    async with past(write(tmp_path, events), size=(80, 24)) as (app, pilot):
-        await pilot.press("3")
-        assert len(app.screen_stack) == 1
-        assert not app.notice.display
-        await pilot.press("1")
-        assert text(app, ConversationPane).count("The query failed: It broke.") == 1
 
 
 async def test_nothing_can_be_typed_and_every_way_out_of_a_pane_leads_to_another(tmp_path: Path) -> None:
@@ -401,6 +394,12 @@ async def test_files_are_only_for_reading_and_know_their_calls(tmp_path: Path) -
         await pilot.pause()
         assert len(app.screen_stack) == 1
         assert (folder / "search_results" / wanted).exists()
+        await pilot.press("enter")
+        await until(lambda: isinstance(app.screen, ViewerScreen))
+        assert isinstance(app.screen, ViewerScreen)
+        assert app.screen.read_only
+        await pilot.press("escape")
+        await until(lambda: len(app.screen_stack) == 1)
         await pilot.press("p")
         await until(lambda: isinstance(app.screen, ToolCallScreen))
         assert call_shown(app).started.tool_use_id == "toolu_1"

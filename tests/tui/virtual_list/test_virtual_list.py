@@ -177,12 +177,35 @@ async def test_every_line_comes_by_whichever_way_one_scrolls() -> None:
 
 async def test_only_what_is_seen_is_rendered() -> None:
     view = Items()
-    async with PaneHost(view).run_test(size=(30, 9)):
+    async with PaneHost(view).run_test(size=(30, 9)) as pilot:
+        await pilot.pause()
+        assert rows(view)[0] == "nothing yet"
+        await pilot.press("up", "down", "pageup", "pagedown", "home", "end", "enter")
+        view.add("one")
+        assert rows(view)[0] == "one"
+        view.splice(0, 1, ())
+        view.update_rows()
+        assert rows(view)[0] == "nothing yet"
+        view.display = False
+        await pilot.pause()
+        view.renders.clear()
         view.add(*[f"entry {n}" for n in range(5_000)])
+        assert view.renders == [], "hidden, it only keeps records"
+        view.display = True
+        await pilot.pause()
+        assert rows(view)[-1] == "entry 4999"
         assert len(set(view.renders)) < 20
         view.renders.clear()
         view.change(4_999, "changed")
         assert view.renders == [4_999]
+        view.renders.clear()
+        await pilot.press("tab")
+        await pilot.pause()
+        assert not view.has_focus
+        assert view.renders == []
+        pilot.app.theme = "ua-light"
+        await pilot.pause()
+        assert 4_999 in view.renders, "a new theme renders again, and the focus does not"
 
 
 async def test_only_changed_rows_are_painted() -> None:
@@ -316,19 +339,6 @@ async def test_a_resize_keeps_the_reader_where_he_was() -> None:
         assert not view.following
 
 
-async def test_an_empty_view_says_what_will_come() -> None:
-    view = Items()
-    async with PaneHost(view).run_test(size=(30, 9)) as pilot:
-        await pilot.pause()
-        assert rows(view)[0] == "nothing yet"
-        await pilot.press("up", "down", "pageup", "pagedown", "home", "end", "enter")
-        view.add("one")
-        assert rows(view)[0] == "one"
-        view.splice(0, 1, ())
-        view.update_rows()
-        assert rows(view)[0] == "nothing yet"
-
-
 class Fixed(Items):
     FOLLOWS_END = False
 
@@ -345,34 +355,6 @@ async def test_a_list_that_does_not_follow_its_end_begins_at_the_top_without_a_c
         assert (rows(view)[-1], view.cursor.key, view.new_below) == ("entry 39", 39, 1)
         await pilot.press("down")
         assert (rows(view)[-1], view.cursor.key) == ("entry 40", 40)
-
-
-async def test_a_hidden_view_keeps_records_and_catches_up() -> None:
-    view = Items()
-    async with PaneHost(view).run_test(size=(30, 9)) as pilot:
-        view.display = False
-        await pilot.pause()
-        view.renders.clear()
-        view.add(*[f"entry {n}" for n in range(100)])
-        assert view.renders == []
-        view.display = True
-        await pilot.pause()
-        assert rows(view)[-1] == "entry 99"
-
-
-async def test_a_new_theme_renders_again_and_focus_does_not() -> None:
-    view = Items()
-    async with PaneHost(view).run_test(size=(30, 9)) as pilot:
-        view.add("one", "two")
-        await pilot.pause()
-        view.renders.clear()
-        await pilot.press("tab")
-        await pilot.pause()
-        assert not view.has_focus
-        assert view.renders == []
-        pilot.app.theme = "ua-light"
-        await pilot.pause()
-        assert set(view.renders) == {0, 1}
 
 
 async def test_selected_text_is_given_line_by_line() -> None:
