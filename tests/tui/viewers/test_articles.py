@@ -23,21 +23,11 @@ from tui.viewers.tool_call.body import call_body
 from tui.viewers.tool_call.sections import SectionsBody
 from tui.viewers.view.links import links_in
 
+RESULTS = json.loads(Path(__file__).with_name("results.json").read_text(encoding="utf-8"))
 URL = "https://wire.example/chips/h7"
-ARTICLE = {
-    "type": "article", "url": URL, "title": "Halden unveils *H7*", "author": "Noor Rahimi",
-    "source": "Compute Wire", "date": "2026-11-22", "words": 381, "timestamp": "2026-11-22T10:00:00+00:00",
-    "tool": "crawl_parallel", "markdown": None,
-    "content": "Chips\n\n# Halden unveils *H7*\n\nThe **part** has 288 gigabytes.",
-}  # fmt: skip
-CORPUS: dict[str, Any] = {"saved_at": "2026-11-22T10:00:00+00:00", "count": 2, "articles": [
-    {**ARTICLE, "path": "search_results/crawl_a.md"},
-    {"url": "", "title": "A file of the agent", "words": 1200, "content": "x", "path": "notes.md"},
-]}  # fmt: skip
-SERPER: dict[str, Any] = {"searchParameters": {"q": "chips", "type": "search"}, "organic": [
-    {"title": "Beta", "link": "https://b.example/1", "snippet": "one", "position": 1},
-    {"title": "Alpha", "link": "https://a.example/2", "snippet": "two words", "position": 2},
-]}  # fmt: skip
+ARTICLE: dict[str, Any] = RESULTS["article"]
+CORPUS: dict[str, Any] = RESULTS["corpus"]
+SERPER: dict[str, Any] = RESULTS["serper"]
 PAGE = [
     "Halden unveils *H7*", "Compute Wire · 2026-11-22 · by Noor Rahimi · 381 words", "wire.example/chips/h7",
     "Chips", "The part has 288 gigabytes.",

@@ -13,6 +13,7 @@ import tempfile
 import threading
 import wave
 from pathlib import Path
+from typing import Any, ClassVar
 
 import pytest
 from hypothesis import example, given
@@ -370,23 +371,12 @@ class TestJson:
 class TestSearchResults:
     """Artifacts of searches become tables of results."""
 
-    ARTIFACT = {  # noqa: RUF012
-        "tool": "COMPOSIO_SEARCH_NEWS",
-        "query": "AI chips",
-        "results": [
-            {
-                "title": "Foundries grow",
-                "url": "https://www.news.example/a",
-                "source": "News",
-                "date": "2026-11-20",
-            },
-            {"title": None, "url": "https://b.example/x", "snippet": "A snippet"},
-            {"title": 5, "url": ["x"]},
-        ],
-    }
+    RESULTS: ClassVar[dict[str, Any]] = json.loads(
+        Path(__file__).with_name("results.json").read_text("utf-8")
+    )
 
     def test_a_wide_view_is_a_table_and_a_narrow_one_cards(self, tmp_path: Path) -> None:
-        document = load(write(tmp_path, "news.json", json.dumps(self.ARTIFACT)))
+        document = load(write(tmp_path, "news.json", json.dumps(self.RESULTS["news"])))
         assert document.kind == "Search results"
         assert document.facts == ("3 results",)
         wide = lines(document.best, 150)
@@ -405,24 +395,7 @@ class TestSearchResults:
             assert all(cell_len(line.rstrip()) <= max(width, 22) for line in lines(document.best, width))
 
     def full(self, tmp_path: Path) -> ResultsTable:
-        artifact = {
-            "type": "news", "tool": "COMPOSIO_SEARCH_NEWS", "query": "chips",
-            "timestamp": "2026-11-21T07:41:17+00:00", "answer": "Chips **grow**.", "truncated": True,
-            "url_count": 3, "duplicates": 1, "rejected": 2,
-            "results": [
-                {
-                    "position": 1, "title": "Beta", "url": "https://b.example", "date": "2026-11-02",
-                    "snippet": "one",
-                },
-                {
-                    "position": 2, "title": "alpha", "url": "https://a.example",
-                    "date": "2026-11-03T10:00:00+00:00", "snippet": "two needle", "duplicate": True,
-                    "article": "extracted_articles/a.json", "words": 1234,
-                },
-                {"position": 3, "title": "Gamma", "url": "javascript:1", "truncated": True},
-            ],
-        }  # fmt: skip
-        table = load(write(tmp_path, "news.json", json.dumps(artifact))).rendered
+        table = load(write(tmp_path, "news.json", json.dumps(self.RESULTS["full"]))).rendered
         assert isinstance(table, ResultsTable)
         return table
 
