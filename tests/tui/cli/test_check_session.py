@@ -36,10 +36,8 @@ def test_a_report_that_is_supported(session: ReadSession, capsys: Output) -> Non
     assert main(["check", str(file), "--all"]) == 0
     shown = capsys.readouterr().out
     assert "Not supported" not in shown
-    assert "✓ traced" in shown
-    assert "41 percent" in shown
-    assert "✓ verbatim" in shown
-    assert "✓ read" in shown
+    for part in ("✓ traced", "41 percent", "✓ verbatim", "✓ read"):
+        assert part in shown
 
 
 @pytest.mark.parametrize("name", ["power.md", "power.html", "power.txt"])
@@ -53,9 +51,8 @@ def test_a_report_with_unsupported_claims(session: ReadSession, capsys: Output, 
     file = session.write(f"work_products/{name}", said)
     assert main(["check", str(file)]) == 1
     shown = capsys.readouterr().out
-    assert "Not supported: 2" in shown
-    assert "57 percent" in shown
-    assert "≠ altered" in shown
+    for part in ("Not supported: 2", "57 percent", "≠ altered"):
+        assert part in shown
     assert "line 3" in shown or name.endswith(".html")
 
 
@@ -84,9 +81,8 @@ def test_sources_that_disagree_are_listed(session: ReadSession, capsys: Output) 
     file = session.write("work_products/power.md", SUPPORTED)
     assert main(["check", str(file)]) == 0
     shown = capsys.readouterr().out
-    assert "Sources disagree: 1" in shown
-    assert "41 percent" in shown
-    assert "36 percent" in shown
+    for part in ("Sources disagree: 1", "41 percent", "36 percent"):
+        assert part in shown
     assert OTHER in shown
 
 
