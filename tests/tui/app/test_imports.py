@@ -81,28 +81,28 @@ READING = {"hashlib", "core.storage.files", "zstandard", "core.redaction", "core
 """What is needed to find the folder of a past session and to read its journal."""
 
 
-def printed(code: str, *given: str, folder: Path | None = None) -> tuple[str, set[str]]:
-    """Run Python in a fresh interpreter; returns what it printed, and the words of both outputs."""
+def printed(code: str, *given: str, folder: Path | None = None) -> tuple[str, str]:
+    """Run Python in a fresh interpreter; returns its standard output and its standard error."""
     done = subprocess.run(
         [sys.executable, "-c", code, *given], capture_output=True, text=True, timeout=5 * PATIENCE, check=True,
         cwd=folder, env=environment(folder) if folder else None,
     )  # fmt: skip
-    return done.stdout, {*done.stdout.split(), *done.stderr.split()}
+    return done.stdout, done.stderr
 
 
 def test_nothing_heavy_is_imported_before_the_first_frame(tmp_path: Path) -> None:
-    _, imported = printed(FIRST_FRAME, folder=tmp_path)
+    imported = {*printed(FIRST_FRAME, folder=tmp_path)[0].split()}
     assert [name for name in (*HEAVY, *TEAM) if name in imported] == []
 
 
 def test_nothing_heavy_is_imported_before_the_first_frame_of_a_past_session() -> None:
-    _, imported = printed(FIRST_FRAME_OF_THE_PAST)
+    imported = {*printed(FIRST_FRAME_OF_THE_PAST)[0].split()}
     assert [name for name in HEAVY if name in imported - READING] == []
 
 
 @pytest.mark.parametrize("given", [["--wrong"], ["run", "--help"], ["resume"], ["team", "--help"]])
 def test_nothing_heavy_is_imported_to_read_the_options(given: list[str]) -> None:
-    _, imported = printed(COMMAND_LINE, *given)
+    imported = {*printed(COMMAND_LINE, *given)[1].split()}
     assert "tui.cli.arguments" in imported
     others = ("textual", "core.settings.model", "asyncio")
     assert [name for name in (*HEAVY, *TEAM, *others) if name in imported] == []
@@ -110,7 +110,7 @@ def test_nothing_heavy_is_imported_to_read_the_options(given: list[str]) -> None
 
 def test_run_imports_nothing_of_the_screen() -> None:
     """Without credentials it ends where a session would begin."""
-    _, imported = printed(COMMAND_LINE, "run", "hello")
+    imported = {*printed(COMMAND_LINE, "run", "hello")[1].split()}
     assert "tui.plain.one_query" in imported
     screen = re.compile(r"textual|rich|tui\.(app|layout|panes|screens|viewers)\b")
     assert [name for name in sorted(imported) if screen.match(name)] == []
@@ -118,7 +118,8 @@ def test_run_imports_nothing_of_the_screen() -> None:
 
 def test_a_session_imports_nothing_of_a_team(tmp_path: Path) -> None:
     query = ("run", "--demo", "--demo-pace", "0", "What is the capital of France?")
-    answer, imported = printed(COMMAND_LINE, *query, folder=tmp_path)
+    answer, modules = printed(COMMAND_LINE, *query, folder=tmp_path)
+    imported = {*modules.split()}
     assert "Paris" in answer
     assert "core.session.session" in imported
     assert [name for name in TEAM if name in imported] == []
