@@ -141,8 +141,8 @@ async def test_a_narrow_screen_has_tabs_to_click_and_no_room_to_maximise(tmp_pat
 
 async def test_clicks_try_an_example_focus_the_prompt_and_press_keys(tmp_path: Path) -> None:
     async with opened(tmp_path, MEDIUM) as (session, app, pilot):
-        for line in (8, 9):
-            await pilot.click("#conversation", offset=(8, line))
+        for row in (8, 9):
+            await pilot.click("#conversation", offset=(8, row))
             assert app.frame.prompt.text == "What is the capital of France?", "only into an empty prompt"
             assert focused(app) == "prompt"
         app.frame.prompt.put("")

@@ -26,7 +26,9 @@ def burst(app: App[str], keys: str) -> None:
 
 async def ready(app: UaTuiApp) -> None:
     """Wait for the panes, and put the focus into the trace."""
-    await until(lambda: app.state == "idle" and app.query(TracePane) and app.query(ConversationPane))
+    await until(
+        lambda: app.state == "idle" and bool(app.query(TracePane)) and bool(app.query(ConversationPane))
+    )
     app.frame.show("trace")
     await until(lambda: has_focus(app, TracePane))
 
