@@ -198,6 +198,8 @@ async def test_only_what_is_seen_is_rendered() -> None:
         view.renders.clear()
         view.change(4_999, "changed")
         assert view.renders == [4_999]
+        view.focus()
+        await pilot.pause()
         view.renders.clear()
         await pilot.press("tab")
         await pilot.pause()
