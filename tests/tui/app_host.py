@@ -12,6 +12,7 @@ from textual.worker import WorkerState
 from core.events.types import Event, PermissionAsked
 from tests.tui.fakes import FakeSession, make_app, make_session
 from tests.tui.files_host import finished
+from tests.waiting import until
 from tui.app.app import UaTuiApp
 from tui.widgets.dialog import Dialog
 
@@ -19,12 +20,21 @@ ASKED = PermissionAsked(request_id="r1", tool_name="Bash", input={"command": "ls
 
 
 @asynccontextmanager
+async def opened(
+    tmp_path: Path, size: tuple[int, int] = (80, 24), *, first_query: str | None = None, **settings: object
+) -> AsyncIterator[tuple[FakeSession, UaTuiApp, Pilot[str]]]:
+    """Open the application around a session, and wait until it is ready."""
+    session = make_session(tmp_path)
+    app = make_app(tmp_path, session, first_query=first_query, **settings)
+    async with app.run_test(size=size) as pilot:
+        await settled(app, pilot)
+        yield session, app, pilot
+
+
+@asynccontextmanager
 async def at_work(tmp_path: Path) -> AsyncIterator[tuple[FakeSession, UaTuiApp, Pilot[str]]]:
     """Open the application, whose session runs a query."""
-    session = make_session(tmp_path)
-    app = make_app(tmp_path, session)
-    async with app.run_test() as pilot:
-        await settled(app, pilot)
+    async with opened(tmp_path) as (session, app, pilot):
         session.submit("x")
         yield session, app, pilot
 
@@ -37,8 +47,7 @@ async def ask(session: FakeSession, app: UaTuiApp, pilot: Pilot[str], question: 
 
 async def settled(app: UaTuiApp, pilot: Pilot[str]) -> None:
     """Wait until the session is open and everything published has reached the screen."""
-    while app.pump.is_paused:
-        await pilot.pause()
+    await until(lambda: not app.pump.is_paused)
     if workers := [worker for worker in app.workers if worker.group in ("agent", "screen")]:
         await finished(workers)
     await shown(app, pilot)
@@ -59,9 +68,10 @@ def listen(app: UaTuiApp) -> None:
 
 async def failed(app: UaTuiApp, pilot: Pilot[str]) -> None:
     """Wait until work has failed, or a dialog tells of something that did."""
-    while (
-        not any(worker.state is WorkerState.ERROR for worker in list(app.workers))
-        and len(app.screen_stack) == 1
-    ):
-        await pilot.pause()
+    await until(
+        lambda: (
+            len(app.screen_stack) > 1
+            or any(worker.state is WorkerState.ERROR for worker in list(app.workers))
+        )
+    )
     await pilot.pause()

@@ -130,16 +130,10 @@ class FakeSession:
     async def start(self) -> None:
         if self.hold_start:
             await self.may_start.wait()
-        self.bus.publish(
-            SessionStarted(
-                session_id="session_20261121_140200",
-                workspace=str(self.workspace.path),
-                cwd="/work",
-                version="0.1.0",
-                model="claude-sonnet-4-5-20250929",
-                demo=self.demo,
-            )
-        )
+        self.bus.publish(SessionStarted(
+            session_id="session_20261121_140200", workspace=str(self.workspace.path), cwd="/work",
+            version="0.1.0", model="claude-sonnet-4-5-20250929", demo=self.demo,
+        ))  # fmt: skip
         if self.fail_start is not None:
             self.fail(self.fail_start)
         else:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
-import time
-from collections.abc import AsyncIterator, Callable, Iterable
+from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,6 +14,7 @@ from textual.screen import Screen
 from textual.widget import Widget
 from textual.worker import Worker
 
+from tests.waiting import until as until  # noqa: PLC0414  # other tests import it from here
 from tui.screens.application.help import show_help
 from tui.theme.themes import THEMES
 
@@ -116,18 +115,6 @@ async def hosted(
     async with app.run_test(size=size) as pilot:
         await pilot.pause()
         yield app, pilot
-
-
-async def until(
-    condition: Callable[[], object], seconds: float = 60.0, reported: Callable[[], object] | None = None
-) -> None:
-    """Let the application run until a condition holds; `reported` says how things stand when it never does."""
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline, (
-            f"what was waited for did not come: {reported() if reported else ''}"
-        )
-        await asyncio.sleep(0.005)
 
 
 async def finished(workers: Iterable[Worker[Any]]) -> None:

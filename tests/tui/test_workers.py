@@ -6,11 +6,11 @@ import gc
 import re
 from functools import partial
 
-import pytest
 from textual.app import App
 
 from tests.paths import PROJECT
-from tests.tui.files_host import until
+from tests.tui.fixture_types import Patch
+from tests.waiting import until
 from tui.terminal.browser import browse
 from tui.terminal.copy import Copying
 from tui.workers import start_job
@@ -26,9 +26,7 @@ def test_only_one_module_starts_workers_of_textual() -> None:
     assert found == {"tui/workers.py"}, "others use start_job, which mypy keeps from taking a coroutine"
 
 
-async def test_work_that_is_cancelled_or_replaced_before_it_begins_leaves_no_warning(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+async def test_work_cancelled_or_replaced_before_it_begins_leaves_no_warning(monkeypatch: Patch) -> None:
     monkeypatch.setenv("BROWSER", "firefox")
     begun: list[int] = []
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tests.tui.files_host import until
+from tests.waiting import until
 from tui.app.app import UaTuiApp
 from tui.panes.workspace.folder_tree import FolderTree, Row
 from tui.panes.workspace.pane import WorkspacePane

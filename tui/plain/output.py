@@ -20,15 +20,22 @@ class PlainOutput:
         at_terminal: whether somebody types into a terminal, and is to be prompted.
         rings: whether the bell may be rung.
         send: writes bytes; to standard output by default.
+        call_later: calls a function after some seconds; the running event loop's by default.
     """
 
     def __init__(
-        self, *, at_terminal: bool, rings: bool, send: Callable[[bytes], None] | None = None
+        self,
+        *,
+        at_terminal: bool,
+        rings: bool,
+        send: Callable[[bytes], None] | None = None,
+        call_later: Callable[[float, Callable[[], None]], object] | None = None,
     ) -> None:
         self.lines = OutputLines()
         self._at_terminal = at_terminal
         self._rings = rings
         self._send = send or self.lines.send
+        self._call_later = call_later
         self._encoding = sys.stdout.encoding or "utf-8"
         self._prompt = ""
         self._is_prompting = False
@@ -38,7 +45,8 @@ class PlainOutput:
         if self._is_prompting:
             self._put("\n")
             self._is_prompting = False
-            asyncio.get_running_loop().call_later(_AGAIN_SECONDS, self._prompt_again)
+            call_later = self._call_later or asyncio.get_running_loop().call_later
+            call_later(_AGAIN_SECONDS, self._prompt_again)
         self._put(line + "\n")
 
     def ask(self, prompt: str) -> None:

@@ -7,7 +7,7 @@ from textual.widget import Widget
 from textual.widgets import Static
 from textual.worker import Worker
 
-from tests.tui.files_host import until
+from tests.waiting import until
 from tui.app.base_app import BaseApp
 
 

@@ -8,10 +8,11 @@ from textual.pilot import Pilot
 from textual.widgets import Input
 
 from core.telemetry.tracer import Trace
-from tests.tui.app_host import settled, shown
+from tests.tui.app_host import opened, settled, shown
 from tests.tui.fakes import make_app, make_session
-from tests.tui.files_host import screen_text, until
+from tests.tui.files_host import screen_text
 from tests.tui.panes.test_trace import SESSION
+from tests.waiting import until
 from tui.app.app import UaTuiApp
 from tui.app.commands import commands_of
 from tui.keys.standard import STANDARD
@@ -38,9 +39,7 @@ async def by_name(app: UaTuiApp, pilot: Pilot[str], name: str) -> None:
 
 
 async def test_what_the_keys_of_the_whole_screen_do_is_there_by_name(tmp_path: Path) -> None:
-    app = make_app(tmp_path, make_session(tmp_path))
-    async with app.run_test(size=WIDE) as pilot:
-        await settled(app, pilot)
+    async with opened(tmp_path, WIDE) as (_, app, _):
         reported = {command.help for command in commands_of(app)}
         whole = {
             name for name in STANDARD if name.split(".")[0] in ("show", "pane", "help") or "." not in name
@@ -50,10 +49,7 @@ async def test_what_the_keys_of_the_whole_screen_do_is_there_by_name(tmp_path: P
 
 
 async def test_the_agent_is_stopped_by_name_and_nothing_else_is(tmp_path: Path) -> None:
-    session = make_session(tmp_path)
-    app = make_app(tmp_path, session)
-    async with app.run_test(size=WIDE) as pilot:
-        await settled(app, pilot)
+    async with opened(tmp_path, WIDE) as (session, app, pilot):
         await by_name(app, pilot, "stop")
         assert [note.message for note in app._notifications] == ["The agent is not running: nothing to stop."]
         assert focused(app) == "prompt"
@@ -81,9 +77,7 @@ async def test_the_trace_is_led_to_by_name_and_by_its_mark_in_the_status_line(tm
 
 
 async def test_sizes_are_changed_by_name(tmp_path: Path) -> None:
-    app = make_app(tmp_path, make_session(tmp_path))
-    async with app.run_test(size=WIDE) as pilot:
-        await settled(app, pilot)
+    async with opened(tmp_path, WIDE) as (_, app, pilot):
         talk = app.frame.query_one("#talk")
         trace = app.frame.query_one("#trace")
         width, height = talk.region.width, trace.region.height
@@ -142,9 +136,7 @@ async def test_what_is_done_in_a_pane_goes_there_first(tmp_path: Path) -> None:
 
 
 async def test_a_command_chosen_in_the_palette_acts_on_the_pane_one_was_in(tmp_path: Path) -> None:
-    app = make_app(tmp_path, make_session(tmp_path))
-    async with app.run_test(size=WIDE) as pilot:
-        await settled(app, pilot)
+    async with opened(tmp_path, WIDE) as (_, app, pilot):
         await pilot.press("f5")
         before = app.frame.query_one("#files").region.width
         await pilot.press("ctrl+p", *"make the pane wider")

@@ -8,9 +8,10 @@ from textual.content import Content
 from textual.pilot import Pilot
 
 from core.events.types import ObserverFinished, ObserverStarted, ToolCallFinished, ToolCallStarted
-from tests.tui.app_host import settled, shown
+from tests.tui.app_host import opened, settled, shown
 from tests.tui.fakes import make_app, make_session
-from tests.tui.files_host import screen_text, until
+from tests.tui.files_host import screen_text
+from tests.waiting import until
 from tui.app.app import UaTuiApp
 from tui.panes.conversation.pane import ConversationPane
 from tui.screens.application.help import HelpScreen
@@ -36,53 +37,62 @@ async def press_alt(app: UaTuiApp, pilot: Pilot[str], number: int) -> None:
     await pilot.pause()
 
 
-async def test_wide_shows_everything_side_by_side(tmp_path: Path) -> None:
-    app = make_app(tmp_path, make_session(tmp_path))
-    async with app.run_test(size=WIDE) as pilot:
-        await settled(app, pilot)
-        assert visible(app) == {*PANES, "preview", "prompt"}
-        regions = {name: app.frame.query_one(f"#{name}").region for name in (*PANES, "preview", "prompt")}
+async def test_each_size_has_its_layout_and_a_new_size_keeps_what_was_shown(tmp_path: Path) -> None:
+    async with opened(tmp_path, WIDE) as (_, app, pilot):
+
+        async def resize(size: tuple[int, int]) -> set[str]:
+            await pilot.resize_terminal(*size)
+            await pilot.pause()
+            return visible(app)
+
+        everything = {*PANES, "preview", "prompt"}
+        assert visible(app) == everything
+        regions = {name: app.frame.query_one(f"#{name}").region for name in everything}
         assert regions["workspace"].right <= regions["conversation"].x
         assert regions["conversation"].right <= regions["trace"].x
         assert regions["preview"].y >= regions["workspace"].bottom
         assert regions["observers"].y >= regions["trace"].bottom
         assert regions["prompt"].y >= regions["conversation"].bottom
-
-
-async def test_medium_shows_the_conversation_beside_one_other(tmp_path: Path) -> None:
-    app = make_app(tmp_path, make_session(tmp_path))
-    async with app.run_test(size=MEDIUM) as pilot:
-        await settled(app, pilot)
-        assert visible(app) == {"conversation", "prompt", "trace"}
-        await press_alt(app, pilot, 3)
-        assert visible(app) == {"conversation", "prompt", "observers"}
+        await pilot.press("f4")
+        assert await resize(NARROW) == {"observers"}
+        assert focused(app) == "observers"
+        assert await resize(MEDIUM) == {"conversation", "prompt", "observers"}
+        app.frame.query_one("#conversation").border_subtitle = Content("17 new ↓")
+        await resize((MEDIUM[0] + 2, MEDIUM[1]))
+        await until(lambda: app.frame.size.width == MEDIUM[0] + 2)
+        assert "17 new ↓" in screen_text(app)
         await press_alt(app, pilot, 4)
         assert visible(app) == {"conversation", "prompt", "workspace", "preview"}
         assert app.frame.query_one("#workspace").region.x >= app.frame.query_one("#conversation").region.right
+        await resize((1, 1))
+        assert await resize(WIDE) == everything
 
 
-async def test_narrow_shows_one_pane_at_a_time(tmp_path: Path) -> None:
-    app = make_app(tmp_path, make_session(tmp_path))
-    async with app.run_test(size=NARROW) as pilot:
-        await settled(app, pilot)
-        assert visible(app) == {"conversation", "prompt"}
-        for number, name in enumerate(PANES[1:], start=2):
-            await press_alt(app, pilot, number)
-            assert visible(app) == {name}
-        assert app.status.region.height == 1
-        assert app.status.region.bottom == 24
-
-
-@pytest.mark.parametrize("size", [WIDE, MEDIUM, NARROW])
-async def test_the_same_keys_work_at_every_size(tmp_path: Path, size: tuple[int, int]) -> None:
-    app = make_app(tmp_path, make_session(tmp_path))
-    async with app.run_test(size=size) as pilot:
-        await settled(app, pilot)
+@pytest.mark.parametrize(("size", "first"), [
+    (WIDE, {*PANES, "preview"}), (MEDIUM, {"conversation", "trace"}), (NARROW, {"conversation"}),
+])  # fmt: skip
+async def test_the_same_keys_work_at_any_size(tmp_path: Path, size: tuple[int, int], first: set[str]) -> None:
+    async with opened(tmp_path, size) as (_, app, pilot):
+        assert visible(app) == {*first, "prompt"}
+        await pilot.press("1", "z", "question_mark")
+        assert app.frame.prompt.text == "1z?", "in the prompt they are text"
+        app.frame.prompt.put("")
+        rounds = ["trace", "observers", "workspace", "preview", "conversation", "prompt"]
+        if size == NARROW:
+            rounds.remove("preview")
+        for name in (*rounds, *rounds[:2]):
+            await pilot.press("tab")
+            assert focused(app) == name
+        await pilot.press("shift+tab")
+        assert focused(app) == rounds[0]
         for number, name in enumerate(PANES, start=1):
             await press_alt(app, pilot, number)
             assert (focused(app), name in visible(app)) == (name, True)
+            assert size != NARROW or visible(app) <= {name, "prompt"}
             await pilot.press("escape")
-            await pilot.press("escape" if name == "conversation" else "f1", "escape")
+            assert focused(app) == "prompt"
+            await pilot.press("escape")
+            assert focused(app) == "conversation"
         for number, name in enumerate(PANES, start=1):
             await pilot.press(f"f{number + 1}")
             assert focused(app) == name
@@ -92,36 +102,9 @@ async def test_the_same_keys_work_at_every_size(tmp_path: Path, size: tuple[int,
         assert app.frame.prompt.text == ""
 
 
-@pytest.mark.parametrize("size", [WIDE, MEDIUM, NARROW])
-async def test_tab_goes_round_all_panes(tmp_path: Path, size: tuple[int, int]) -> None:
-    app = make_app(tmp_path, make_session(tmp_path))
-    async with app.run_test(size=size) as pilot:
-        await settled(app, pilot)
-        forward = []
-        for _ in range(7):
-            await pilot.press("tab")
-            forward.append(focused(app))
-        rounds = ["trace", "observers", "workspace", "preview", "conversation", "prompt"]
-        if size == NARROW:
-            rounds.remove("preview")
-        assert forward == [*rounds, *rounds][:7]
-        await pilot.press("shift+tab")
-        assert focused(app) == forward[-2]
-
-
-async def test_typing_digits_in_the_prompt_types_them(tmp_path: Path) -> None:
-    app = make_app(tmp_path, make_session(tmp_path))
-    async with app.run_test(size=WIDE) as pilot:
-        await settled(app, pilot)
-        await pilot.press("1", "z", "question_mark")
-        assert app.frame.prompt.text == "1z?"
-
-
 @pytest.mark.parametrize("size", [WIDE, MEDIUM])
-async def test_a_pane_is_maximised_and_shrinks_back(tmp_path: Path, size: tuple[int, int]) -> None:
-    app = make_app(tmp_path, make_session(tmp_path))
-    async with app.run_test(size=size) as pilot:
-        await settled(app, pilot)
+async def test_a_pane_is_maximised_says_so_and_shrinks_back(tmp_path: Path, size: tuple[int, int]) -> None:
+    async with opened(tmp_path, size) as (_, app, pilot):
         before = visible(app)
         await pilot.press("f3", "z")
         await pilot.pause()
@@ -133,39 +116,22 @@ async def test_a_pane_is_maximised_and_shrinks_back(tmp_path: Path, size: tuple[
         await pilot.press("escape")
         await pilot.pause()
         assert visible(app) == before
+        for key in ("f2", "f3", "f4", "f5"):
+            await pilot.press(key)
+            assert "maximised" not in screen_text(app)
+            await pilot.press("z")
+            await until(lambda: "maximised · z back" in screen_text(app))
+            await pilot.press("z")
+            await until(lambda: "maximised" not in screen_text(app))
 
 
-@pytest.mark.parametrize("size", [WIDE, MEDIUM])
-@pytest.mark.parametrize("key", ["f2", "f3", "f4", "f5"])
-async def test_a_maximised_pane_says_so_and_how_to_return(
-    tmp_path: Path, size: tuple[int, int], key: str
-) -> None:
-    app = make_app(tmp_path, make_session(tmp_path))
-    async with app.run_test(size=size) as pilot:
-        await settled(app, pilot)
-        await pilot.press(key)
-        await pilot.pause()
-        assert "maximised" not in screen_text(app)
-        await pilot.press("z")
-        await until(lambda: "maximised · z back" in screen_text(app))
-        await pilot.press("z")
-        await until(lambda: "maximised" not in screen_text(app))
-
-
-async def test_what_a_pane_reports_on_its_border_survives_a_new_size(tmp_path: Path) -> None:
-    app = make_app(tmp_path, make_session(tmp_path))
-    async with app.run_test(size=MEDIUM) as pilot:
-        await settled(app, pilot)
-        app.frame.query_one("#conversation").border_subtitle = Content("17 new ↓")
-        await pilot.resize_terminal(MEDIUM[0] + 2, MEDIUM[1])
-        await until(lambda: app.frame.size.width == MEDIUM[0] + 2)
-        assert "17 new ↓" in screen_text(app)
-
-
-async def test_where_one_pane_has_room_maximising_says_why_nothing_changes(tmp_path: Path) -> None:
-    app = make_app(tmp_path, make_session(tmp_path))
-    async with app.run_test(size=NARROW) as pilot:
-        await settled(app, pilot)
+async def test_a_narrow_screen_has_tabs_to_click_and_no_room_to_maximise(tmp_path: Path) -> None:
+    async with opened(tmp_path, NARROW) as (_, app, pilot):
+        assert (app.status.region.height, app.status.region.bottom) == (1, 24)
+        await pilot.click("#talk PaneTabs", offset=(21, 0))
+        assert visible(app) == {"trace"}
+        await pilot.click("#machinery PaneTabs", offset=(50, 0))
+        assert visible(app) == {"workspace"}
         await pilot.press("f3", "z")
         await pilot.pause()
         assert not app.frame.maximised
@@ -173,65 +139,13 @@ async def test_where_one_pane_has_room_maximising_says_why_nothing_changes(tmp_p
         assert "100 columns" in reported
 
 
-async def test_the_layout_follows_the_size_and_keeps_what_was_shown(tmp_path: Path) -> None:
-    app = make_app(tmp_path, make_session(tmp_path))
-    async with app.run_test(size=WIDE) as pilot:
-        await settled(app, pilot)
-        await pilot.press("f4")
-        await pilot.resize_terminal(*NARROW)
-        await pilot.pause()
-        assert visible(app) == {"observers"}
-        assert focused(app) == "observers"
-        await pilot.resize_terminal(*MEDIUM)
-        await pilot.pause()
-        assert visible(app) == {"conversation", "prompt", "observers"}
-        await pilot.resize_terminal(1, 1)
-        await pilot.pause()
-        await pilot.resize_terminal(*WIDE)
-        await pilot.pause()
-        assert visible(app) == {*PANES, "preview", "prompt"}
-
-
-async def test_a_click_on_a_tab_shows_its_pane(tmp_path: Path) -> None:
-    app = make_app(tmp_path, make_session(tmp_path))
-    async with app.run_test(size=NARROW) as pilot:
-        await settled(app, pilot)
-        await pilot.click("#talk PaneTabs", offset=(21, 0))
-        assert visible(app) == {"trace"}
-        await pilot.click("#machinery PaneTabs", offset=(50, 0))
-        assert visible(app) == {"workspace"}
-
-
-async def test_a_click_on_a_key_of_the_status_line_does_what_the_key_does(tmp_path: Path) -> None:
-    app = make_app(tmp_path, make_session(tmp_path))
-    async with app.run_test(size=MEDIUM) as pilot:
-        await settled(app, pilot)
-        line = str(app.status.render())
-        await pilot.click(app.status, offset=(1 + line.index("F1 keys") + 2, 0))
-        assert isinstance(app.screen, HelpScreen)
-        await pilot.press("escape")
-        await pilot.click(app.status, offset=(1 + line.index("F1 keys") - 1, 0))
-        assert len(app.screen_stack) == 1
-        await pilot.click(app.status, offset=(1 + line.index("^Q quit"), 0))
-    assert app.return_code == 0
-
-
-async def test_a_click_on_something_to_try_writes_it_into_an_empty_prompt(tmp_path: Path) -> None:
-    app = make_app(tmp_path, make_session(tmp_path))
-    async with app.run_test(size=MEDIUM) as pilot:
-        await settled(app, pilot)
-        await pilot.click("#conversation", offset=(8, 8))
-        assert app.frame.prompt.text == "What is the capital of France?"
-        assert focused(app) == "prompt"
-        await pilot.click("#conversation", offset=(8, 9))
-        assert app.frame.prompt.text == "What is the capital of France?"
-
-
-async def test_a_click_on_the_empty_space_of_the_conversation_focuses_the_prompt(tmp_path: Path) -> None:
-    session = make_session(tmp_path)
-    app = make_app(tmp_path, session)
-    async with app.run_test(size=MEDIUM) as pilot:
-        await settled(app, pilot)
+async def test_clicks_try_an_example_focus_the_prompt_and_press_keys(tmp_path: Path) -> None:
+    async with opened(tmp_path, MEDIUM) as (session, app, pilot):
+        for row in (8, 9):
+            await pilot.click("#conversation", offset=(8, row))
+            assert app.frame.prompt.text == "What is the capital of France?", "only into an empty prompt"
+            assert focused(app) == "prompt"
+        app.frame.prompt.put("")
         await pilot.press("f3")
         await pilot.click("#conversation", offset=(30, 25))
         assert focused(app) == "prompt"
@@ -242,6 +156,14 @@ async def test_a_click_on_the_empty_space_of_the_conversation_focuses_the_prompt
         assert focused(app) == "conversation"
         await pilot.click("#conversation", offset=(30, 25))
         assert focused(app) == "prompt"
+        line = str(app.status.render())
+        await pilot.click(app.status, offset=(1 + line.index("F1 keys") + 2, 0))
+        assert isinstance(app.screen, HelpScreen)
+        await pilot.press("escape")
+        await pilot.click(app.status, offset=(1 + line.index("F1 keys") - 1, 0))
+        assert len(app.screen_stack) == 1
+        await pilot.click(app.status, offset=(1 + line.index("^Q quit"), 0))
+    assert app.return_code == 0
 
 
 def lit(app: UaTuiApp) -> str:
@@ -254,10 +176,7 @@ def lit(app: UaTuiApp) -> str:
 
 
 async def test_keys_choose_something_to_try_in_an_empty_conversation(tmp_path: Path) -> None:
-    session = make_session(tmp_path)
-    app = make_app(tmp_path, session)
-    async with app.run_test(size=MEDIUM) as pilot:
-        await settled(app, pilot)
+    async with opened(tmp_path, MEDIUM) as (session, app, pilot):
         assert "Press Esc to choose one." in screen_text(app)
         await pilot.press("escape")
         assert lit(app) == "Research the latest AI chip news and write a comprehensive report"
@@ -273,36 +192,19 @@ async def test_keys_choose_something_to_try_in_an_empty_conversation(tmp_path: P
         assert app.frame.prompt.text == ""
 
 
-async def test_escape_at_rest_goes_between_prompt_and_conversation(tmp_path: Path) -> None:
-    app = make_app(tmp_path, make_session(tmp_path))
-    async with app.run_test(size=WIDE) as pilot:
-        await settled(app, pilot)
-        await pilot.press("escape")
-        assert focused(app) == "conversation"
-        await pilot.press("escape")
-        assert focused(app) == "prompt"
-
-
-@pytest.mark.parametrize("key", ["f1", "question_mark"])
-async def test_help_opens_from_anywhere_but_the_prompt_text(tmp_path: Path, key: str) -> None:
-    app = make_app(tmp_path, make_session(tmp_path))
-    async with app.run_test(size=WIDE) as pilot:
-        await settled(app, pilot)
-        await pilot.press("f2", key)
-        assert isinstance(app.screen, HelpScreen)
-        await pilot.press("escape")
-        assert len(app.screen_stack) == 1
-
-
-async def test_enter_on_a_call_opens_it_whole(tmp_path: Path) -> None:
-    session = make_session(tmp_path)
-    app = make_app(tmp_path, session)
-    async with app.run_test(size=WIDE) as pilot:
-        await settled(app, pilot)
-        session.submit("x")
-        session.bus.publish(
-            ToolCallStarted(query_id="q1", tool_use_id="t1", name="Read", input={"path": "a"})
+async def test_help_and_calls_open_above_the_panes(tmp_path: Path) -> None:
+    async with opened(tmp_path, WIDE) as (session, app, pilot):
+        assert any(isinstance(each, ControlFilter) for each in app.get_line_filters()), (
+            "the terminal is guarded"
         )
+        for key in ("f1", "question_mark"):
+            await pilot.press("f2", key)
+            assert isinstance(app.screen, HelpScreen)
+            await pilot.press("escape")
+            assert len(app.screen_stack) == 1
+        session.submit("x")
+        call = ToolCallStarted(query_id="q1", tool_use_id="t1", name="Read", input={"path": "a"})
+        session.bus.publish(call)
         session.bus.publish(ToolCallFinished(tool_use_id="t1", status="success"))
         await shown(app, pilot)
         await pilot.press("f3", "end", "enter")
@@ -332,26 +234,18 @@ async def test_enter_on_a_file_opens_it_and_enter_on_a_run_goes_to_its_file(tmp_
         assert type(app.screen).__name__ == "ViewerScreen"
 
 
-@pytest.mark.parametrize("theme", ["ua-dark", "ua-light", "ua-ansi", "ansi-dark", "textual-light"])
-async def test_every_theme_can_be_drawn(tmp_path: Path, theme: str) -> None:
-    app = make_app(tmp_path, make_session(tmp_path), theme=theme)
-    async with app.run_test(size=WIDE) as pilot:
-        await settled(app, pilot)
-        assert app.theme == theme
-        assert visible(app) == {*PANES, "preview", "prompt"}
-        for name in (*PANES, "preview", "prompt"):
-            assert app.frame.query_one(f"#{name}").styles.border.top[0] == "round"
-
-
-async def test_the_terminal_is_guarded(tmp_path: Path) -> None:
-    app = make_app(tmp_path, make_session(tmp_path))
-    assert any(isinstance(each, ControlFilter) for each in app.get_line_filters())
+async def test_every_kind_of_theme_can_be_drawn(tmp_path: Path) -> None:
+    async with opened(tmp_path, WIDE) as (_, app, pilot):
+        for theme in ("ua-light", "ua-ansi", "ansi-dark", "textual-light"):
+            app.theme = theme
+            await pilot.pause()
+            assert visible(app) == {*PANES, "preview", "prompt"}
+            for name in (*PANES, "preview", "prompt"):
+                assert app.frame.query_one(f"#{name}").styles.border.top[0] == "round"
 
 
 async def test_a_terminal_of_a_few_lines_shows_what_is_said_and_typed(tmp_path: Path) -> None:
-    app = make_app(tmp_path, make_session(tmp_path))
-    async with app.run_test(size=(20, 5)) as pilot:
-        await settled(app, pilot)
+    async with opened(tmp_path, (20, 5)) as (_, app, pilot):
         await pilot.press(*"asked", "enter")
         await shown(app, pilot)
         await pilot.press(*"typed")

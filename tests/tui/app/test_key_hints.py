@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 import pytest
 
-from tests.tui.app_host import settled
-from tests.tui.fakes import make_app, make_session
-from tests.tui.files_host import screen_text, until
+from tests.tui.app_host import opened
+from tests.tui.files_host import screen_text
+from tests.waiting import until
 from tui.app.app import UaTuiApp
 
 
@@ -16,14 +17,12 @@ def shown_text(app: UaTuiApp) -> str:
     return str(app.frame.prompt.placeholder)
 
 
-@pytest.mark.parametrize("size", [(120, 40), (200, 50)])
-async def test_the_empty_prompt_says_which_key_leads_back_to_it(
-    tmp_path: Path, size: tuple[int, int]
-) -> None:
-    session = make_session(tmp_path)
-    app = make_app(tmp_path, session)
-    async with app.run_test(size=size) as pilot:
-        await settled(app, pilot)
+def shows(app: UaTuiApp, text: str) -> bool:
+    return text in screen_text(app)
+
+
+async def test_the_empty_prompt_says_which_key_leads_back_to_it(tmp_path: Path) -> None:
+    async with opened(tmp_path, (120, 40)) as (_, app, pilot):
         assert "Ask anything" in shown_text(app)
         await pilot.press("f3")
         await pilot.pause()
@@ -31,47 +30,49 @@ async def test_the_empty_prompt_says_which_key_leads_back_to_it(
         await pilot.press("escape", "x")
         await pilot.pause()
         assert app.frame.prompt.text == "x"
-        assert "Ask anything" in shown_text(app)
+        app.app_focus = False
+        await pilot.pause()
+        assert "Ask anything" in shown_text(app), "also in a terminal without the focus"
 
 
-async def test_where_the_prompt_is_out_of_sight_the_status_line_says_it(tmp_path: Path) -> None:
-    app = make_app(tmp_path, make_session(tmp_path))
-    async with app.run_test(size=(80, 24)) as pilot:
-        await settled(app, pilot)
+async def test_where_the_prompt_is_hidden_the_status_line_leads_back(tmp_path: Path) -> None:
+    async with opened(tmp_path) as (_, app, pilot):
         assert "Esc prompt" not in screen_text(app)
         await pilot.press("f5")
         await until(lambda: "Esc prompt" in screen_text(app))
         await pilot.press("escape")
         await until(lambda: "Esc prompt" not in screen_text(app))
         assert app.frame.prompt.has_focus
+        await pilot.press("f3")
+        await until(lambda: "Esc prompt" in screen_text(app))
+        line = screen_text(app).splitlines()[-1]
+        await pilot.click("StatusLine", offset=(line.index("Esc prompt") + 2, 0))
+        assert app.frame.prompt.has_focus
 
 
 @pytest.mark.parametrize("size", [(80, 24), (200, 50)])
-@pytest.mark.parametrize("pane", ["f2", "f3", "f4", "f5"])
-async def test_while_the_agent_works_esc_leads_from_a_pane_to_the_prompt_and_stops_it_only_there(
-    tmp_path: Path, size: tuple[int, int], pane: str
-) -> None:
-    session = make_session(tmp_path)
-    app = make_app(tmp_path, session)
-    async with app.run_test(size=size) as pilot:
-        await settled(app, pilot)
+async def test_esc_leads_to_the_prompt_and_only_there_stops(tmp_path: Path, size: tuple[int, int]) -> None:
+    async with opened(tmp_path, size) as (session, app, pilot):
         await pilot.press("x", "enter")
         await until(lambda: session.state == "running")
-        await pilot.press(pane)
-        await until(lambda: "Esc prompt" in screen_text(app))
-        assert "Esc stops" not in screen_text(app)
+        for pane in ("f2", "f3", "f4", "f5"):
+            await pilot.press(pane)
+            await until(lambda: "Esc prompt" in screen_text(app))
+            assert "Esc stops" not in screen_text(app)
+            await pilot.press("escape")
+            assert app.frame.prompt.has_focus
+            assert session.interrupts == 0
+            await until(lambda: "Esc stops" in screen_text(app))
+        await pilot.press("f1")
+        await until(lambda: "Esc stops" not in screen_text(app))
         await pilot.press("escape")
-        assert app.frame.prompt.has_focus
-        assert session.interrupts == 0
         await until(lambda: "Esc stops" in screen_text(app))
         await pilot.press("escape")
         await until(lambda: session.interrupts == 1)
 
 
 async def test_the_status_line_names_what_esc_does_in_each_place(tmp_path: Path) -> None:
-    app = make_app(tmp_path, make_session(tmp_path))
-    async with app.run_test(size=(200, 50)) as pilot:
-        await settled(app, pilot)
+    async with opened(tmp_path, (200, 50)) as (_, app, pilot):
         await until(lambda: "Esc panes" in screen_text(app))
         await pilot.press("f3", "f")
         await until(lambda: "Esc clear filter" in screen_text(app))
@@ -87,71 +88,27 @@ async def test_the_status_line_names_what_esc_does_in_each_place(tmp_path: Path)
         assert (app.frame.prompt.has_focus, app.frame.maximised) == (True, False)
 
 
-@pytest.mark.parametrize(
-    ("pane", "all_of_them"),
-    [
-        ("f2", "/ search  Enter open  v compare  y copy"),
-        ("f3", "Enter details  / filter  e next failure  ← fold"),
-        ("f4", "Enter file  p tool call  m statistics"),
-        ("f5", "Enter open  / filter  p origin  v compare"),
-    ],
-)
-async def test_free_space_of_the_status_line_shows_the_keys_of_the_pane_the_most_useful_first(
-    tmp_path: Path, pane: str, all_of_them: str
-) -> None:
-    app = make_app(tmp_path, make_session(tmp_path))
-    async with app.run_test(size=(260, 50)) as pilot:
-        await settled(app, pilot)
-        await pilot.press(pane)
-        await until(lambda: all_of_them in screen_text(app))
-        for width in (140, 80):
-            await pilot.resize_terminal(width, 24)
-            await pilot.pause()
-            line = screen_text(app).splitlines()[-1]
-            assert "Esc prompt" in line
-            assert all_of_them.split("  ", maxsplit=1)[0] in line
-        assert all_of_them not in line
+KEYS_OF_PANES = {
+    "f2": "/ search  Enter open  v compare  y copy", "f3": "Enter details  / filter  e next failure  ← fold",
+    "f4": "Enter file  p tool call  m statistics", "f5": "Enter open  / filter  p origin  v compare",
+}  # fmt: skip
 
 
-async def test_a_click_on_a_key_of_the_pane_does_what_the_key_does(tmp_path: Path) -> None:
-    app = make_app(tmp_path, make_session(tmp_path))
-    async with app.run_test(size=(200, 50)) as pilot:
-        await settled(app, pilot)
+async def test_free_space_of_the_status_line_has_the_keys_of_the_pane_to_click(tmp_path: Path) -> None:
+    async with opened(tmp_path, (260, 50)) as (_, app, pilot):
+        for pane, keys in KEYS_OF_PANES.items():
+            await pilot.press(pane)
+            await until(partial(shows, app, keys))
+            for width in (140, 80):
+                await pilot.resize_terminal(width, 24)
+                await pilot.pause()
+                line = screen_text(app).splitlines()[-1]
+                assert "Esc prompt" in line
+                assert keys.split("  ", maxsplit=1)[0] in line, "the most useful comes first"
+            assert keys not in line
+            await pilot.resize_terminal(260, 50)
         await pilot.press("f3")
-        await until(lambda: "/ filter" in screen_text(app))
+        await until(partial(shows, app, KEYS_OF_PANES["f3"]))
         line = screen_text(app).splitlines()[-1]
         await pilot.click("StatusLine", offset=(line.index("/ filter") + 2, 0))
         await until(lambda: "Esc clear filter" in screen_text(app))
-
-
-async def test_below_a_screen_of_its_own_esc_is_not_said_to_stop_the_agent(tmp_path: Path) -> None:
-    session = make_session(tmp_path)
-    app = make_app(tmp_path, session)
-    async with app.run_test(size=(80, 24)) as pilot:
-        await settled(app, pilot)
-        await pilot.press("x", "enter")
-        await until(lambda: "Esc stops" in screen_text(app))
-        await pilot.press("f1")
-        await until(lambda: "Esc stops" not in screen_text(app))
-        await pilot.press("escape")
-        await until(lambda: "Esc stops" in screen_text(app))
-
-
-async def test_a_click_on_the_key_in_the_status_line_leads_back_too(tmp_path: Path) -> None:
-    app = make_app(tmp_path, make_session(tmp_path))
-    async with app.run_test(size=(80, 24)) as pilot:
-        await settled(app, pilot)
-        await pilot.press("f3")
-        await until(lambda: "Esc prompt" in screen_text(app))
-        line = screen_text(app).splitlines()[-1]
-        await pilot.click("StatusLine", offset=(line.index("Esc prompt") + 2, 0))
-        assert app.frame.prompt.has_focus
-
-
-async def test_a_terminal_that_loses_the_focus_changes_nothing(tmp_path: Path) -> None:
-    app = make_app(tmp_path, make_session(tmp_path))
-    async with app.run_test(size=(120, 40)) as pilot:
-        await settled(app, pilot)
-        app.app_focus = False
-        await pilot.pause()
-        assert "Ask anything" in shown_text(app)

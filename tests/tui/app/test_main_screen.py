@@ -18,7 +18,8 @@ from textual.widget import Widget
 
 from tests.tui.app_host import settled
 from tests.tui.fakes import make_app, make_session
-from tests.tui.files_host import until
+from tests.tui.fixture_types import Patch
+from tests.waiting import until
 from tui.app.app import UaTuiApp
 from tui.theme.themes import theme_named
 
@@ -50,7 +51,7 @@ def rules(app: UaTuiApp) -> dict[tuple[str, str], object]:
 )
 async def test_a_new_size_is_painted_once(
     tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
+    monkeypatch: Patch,
     before: tuple[int, int],
     after: tuple[int, int],
     mode: str,
@@ -93,9 +94,7 @@ async def test_a_new_size_is_painted_once(
         await until(lambda: picture(app) == first)
 
 
-async def test_another_theme_and_a_closed_screen_are_painted_in_one_frame(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_theme_and_a_closed_screen_are_one_frame(tmp_path: Path, monkeypatch: Patch) -> None:
     app = make_app(tmp_path, make_session(tmp_path))
     frames: list[str] = []
     display = App._display
@@ -120,9 +119,7 @@ async def test_another_theme_and_a_closed_screen_are_painted_in_one_frame(
         assert frames == ["LayoutUpdate"]
 
 
-async def test_the_focus_of_the_terminal_styles_only_what_has_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_the_focus_of_the_terminal_styles_only_what_has_it(tmp_path: Path, monkeypatch: Patch) -> None:
     app = make_app(tmp_path, make_session(tmp_path))
     styled: list[str] = []
     style = Stylesheet.update_nodes

@@ -3,9 +3,9 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import pytest
+from msgspec.structs import replace
 from textual.widgets import Static
 
 from core.concurrency.spawn import Spawn
@@ -17,14 +17,14 @@ from core.events.types import (
     Event,
     MessageFinished,
     PermissionAnswered,
-    PermissionAsked,
     QueryFinished,
     TextDelta,
 )
 from core.settings.model import Settings
-from tests.tui.app_host import ASKED, ask, at_work, failed, listen, settled, shown
+from tests.tui.app_host import ASKED, ask, at_work, failed, listen, opened, settled, shown
 from tests.tui.fakes import FakeSession, make_app, make_session
-from tests.tui.files_host import until
+from tests.tui.fixture_types import Patch
+from tests.waiting import PATIENCE, run_ready, until
 from tui.app.app import UaTuiApp
 from tui.app.event_pump import EventHandler, EventPump
 from tui.app.results import DEMO
@@ -49,19 +49,19 @@ async def test_what_is_typed_before_the_session_is_ready_is_kept_and_sent(tmp_pa
         assert session.submitted == ["hi", "yo"]
         assert session.queued == ("yo",)
         assert "1 queued" in str(app.frame.prompt.border_subtitle)
+        await pilot.press("c", "enter", "up")
+        await pilot.pause()
+        assert app.frame.prompt.text == "c", "the newest comes back"
+        assert session.waiting == ["yo"]
+        app.frame.prompt.put("")
+        for number in range(200):
+            session.bus.publish(TextDelta(query_id="q1", message_id="m", text=f"word{number} "))
+            if number % 50 == 0:
+                await pilot.press("k")
+        assert app.frame.prompt.text == "kkkk", "events do not disturb who types"
 
 
-async def test_the_first_query_is_sent_by_itself(tmp_path: Path) -> None:
-    session = make_session(tmp_path)
-    app = make_app(tmp_path, session, first_query="go")
-    async with app.run_test() as pilot:
-        await settled(app, pilot)
-        assert session.submitted == ["go"]
-
-
-async def test_one_sub_agent_is_stopped_and_problems_are_reported(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_one_sub_agent_is_stopped_and_problems_are_reported(tmp_path: Path, monkeypatch: Patch) -> None:
     async with at_work(tmp_path) as (session, app, pilot):
         message = "no such task"
 
@@ -97,115 +97,36 @@ async def test_sending_queueing_and_steering_go_to_what_was_sent(tmp_path: Path)
         assert conversation.following
 
 
-async def test_the_newest_queued_query_comes_back_into_the_prompt(tmp_path: Path) -> None:
-    session = make_session(tmp_path)
-    app = make_app(tmp_path, session)
-    async with app.run_test() as pilot:
-        await settled(app, pilot)
-        await pilot.press("a", "enter", "b", "enter", "c", "enter")
-        assert session.waiting == ["b", "c"]
-        await pilot.press("up")
-        await pilot.pause()
-        assert app.frame.prompt.text == "c"
-        assert session.waiting == ["b"]
-
-
-async def test_typing_survives_a_stream_of_events(tmp_path: Path) -> None:
+async def test_permissions_are_asked_one_after_another_and_answered(tmp_path: Path) -> None:
+    answers = (
+        (["a"], (True, "once"), ("", ())),
+        (["s", "enter"], (True, "session"), ("", ("Bash(ls)",))),
+        (["d"], (False, "once"), ("", ())),
+        (["r", "n", "o", "enter"], (False, "once"), ("no", ())),
+    )
     async with at_work(tmp_path) as (session, app, pilot):
-        for number in range(200):
-            session.bus.publish(TextDelta(query_id="q1", message_id="m", text=f"word{number} "))
-            if number % 50 == 0:
-                await pilot.press("k")
-        assert app.frame.prompt.text == "kkkk"
-
-
-async def test_escape_interrupts_what_runs(tmp_path: Path) -> None:
-    session = make_session(tmp_path)
-    app = make_app(tmp_path, session)
-    async with app.run_test() as pilot:
-        await settled(app, pilot)
-        await pilot.press("a", "enter", "escape")
-        await settled(app, pilot)
-        assert session.interrupts == 1
-        assert app.status.state == "idle"
-        assert app.frame.prompt.has_focus
-
-
-@pytest.mark.parametrize(
-    ("keys", "answer", "shown_text"),
-    [
-        (["a"], ("r1", True, "once"), ("", ())),
-        (["s", "enter"], ("r1", True, "session"), ("", ("Bash(ls)",))),
-        (["d"], ("r1", False, "once"), ("", ())),
-        (["r", "n", "o", "enter"], ("r1", False, "once"), ("no", ())),
-    ],
-)
-async def test_a_permission_is_asked_and_answered(
-    tmp_path: Path, keys: list[str], answer: object, shown_text: object
-) -> None:
-    async with at_work(tmp_path) as (session, app, pilot):
-        await ask(session, app, pilot)
-        assert isinstance(app.screen, PermissionScreen)
-        assert app.status.facts.waiting
-        listen(app)
-        await pilot.press(*keys)
+        for number in range(6):
+            session.bus.publish(replace(ASKED, request_id=f"r{number}"))
         await shown(app, pilot)
-        assert session.answers == [answer]
-        assert session.reasons == [shown_text]
-        assert len(app.screen_stack) == 1
-
-
-async def test_several_permissions_are_asked_one_after_another(tmp_path: Path) -> None:
-    session = make_session(tmp_path)
-    app = make_app(tmp_path, session)
-    async with app.run_test() as pilot:
-        await settled(app, pilot)
-        for number in range(3):
-            session.bus.publish(PermissionAsked(request_id=f"r{number}", tool_name="Bash"))
-        await shown(app, pilot)
-        for number in range(3):
+        for number, (keys, answer, reason) in enumerate(answers):
             screen = app.screen
             assert isinstance(screen, PermissionScreen)
             assert screen.event.request_id == f"r{number}"
-            more = str(screen.query_one(".box").border_subtitle or "")
-            assert more.startswith(f"{2 - number} more waiting") if number < 2 else "waiting" not in more
+            assert app.status.facts.waiting
+            assert f"{5 - number} more waiting" in str(screen.query_one(".box").border_subtitle)
             listen(app)
-            await pilot.press("d")
+            await pilot.press(*keys)
             await shown(app, pilot)
-        assert [request for request, _, _ in session.answers] == ["r0", "r1", "r2"]
-
-
-async def test_a_permission_answered_elsewhere_is_closed_and_a_waiting_one_never_shown(
-    tmp_path: Path,
-) -> None:
-    session = make_session(tmp_path)
-    app = make_app(tmp_path, session)
-    async with app.run_test() as pilot:
-        await settled(app, pilot)
-        for number in range(3):
-            session.bus.publish(PermissionAsked(request_id=f"r{number}", tool_name="Bash"))
-        await shown(app, pilot)
-        for number in (1, 0):
-            session.bus.publish(
-                PermissionAnswered(request_id=f"r{number}", tool_name="Bash", decision="deny")
-            )
-        await shown(app, pilot)
-        assert isinstance(app.screen, PermissionScreen)
-        assert app.screen.event.request_id == "r2"
-        assert session.answers == []
-
-
-async def test_questions_of_the_past_are_not_asked_again(tmp_path: Path) -> None:
-    answered = PermissionAnswered(request_id="r1", tool_name="Bash", decision="deny")
-    session = make_session(tmp_path, script=[ASKED, answered])
-    app = make_app(tmp_path, session, first_query="x")
-    async with app.run_test() as pilot:
-        await settled(app, pilot)
+            assert session.answers[number:] == [(f"r{number}", *answer)]
+            assert session.reasons[number:] == [reason]
+        # One is answered elsewhere before it is shown, and one that is.
+        for number in (5, 4):
+            assert len(app.screen_stack) == 2
+            answered = PermissionAnswered(request_id=f"r{number}", tool_name="Bash", decision="deny")
+            session.bus.publish(answered)
+            await shown(app, pilot)
         assert len(app.screen_stack) == 1
-
-
-async def test_an_auth_link_is_shown_and_finished(tmp_path: Path) -> None:
-    async with at_work(tmp_path) as (session, app, pilot):
+        assert len(session.answers) == 4
         session.bus.publish(AuthRequired(toolkit="gmail", url="https://connect.example/1"))
         session.finish()
         await shown(app, pilot)
@@ -216,6 +137,15 @@ async def test_an_auth_link_is_shown_and_finished(tmp_path: Path) -> None:
         await shown(app, pilot)
         assert session.outcomes == ["completed"]
         assert not app.status.facts.waiting
+
+
+async def test_questions_of_the_past_are_not_asked_again(tmp_path: Path) -> None:
+    answered = PermissionAnswered(request_id="r1", tool_name="Bash", decision="deny")
+    session = make_session(tmp_path, script=[ASKED, answered])
+    app = make_app(tmp_path, session, first_query="x")
+    async with app.run_test() as pilot:
+        await settled(app, pilot)
+        assert len(app.screen_stack) == 1
 
 
 async def test_a_dead_agent_is_shown_and_restarted_in_place(tmp_path: Path) -> None:
@@ -240,13 +170,10 @@ async def test_a_dead_agent_is_shown_and_restarted_in_place(tmp_path: Path) -> N
 @pytest.mark.parametrize(
     ("held", "reported"), [(["x"], "The query at the prompt was never"), (["x", "y"], "2 queries")]
 )
-async def test_what_was_never_sent_is_reported_after_a_restart(
+async def test_unsent_queries_are_reported_after_a_restart(
     tmp_path: Path, held: list[str], reported: str
 ) -> None:
-    session = make_session(tmp_path)
-    app = make_app(tmp_path, session)
-    async with app.run_test() as pilot:
-        await settled(app, pilot)
+    async with opened(tmp_path) as (session, app, pilot):
         session.fail("the agent died (ended by SIGKILL)", [])
         session.waiting[:], session.queue_paused = held, True
         await shown(app, pilot)
@@ -274,10 +201,7 @@ async def test_a_start_that_fails_can_be_tried_again(tmp_path: Path) -> None:
 
 
 async def test_a_failure_says_why_what_to_do_and_that_restarting_did_not_help(tmp_path: Path) -> None:
-    session = make_session(tmp_path)
-    app = make_app(tmp_path, session)
-    async with app.run_test(size=(120, 40)) as pilot:
-        await settled(app, pilot)
+    async with opened(tmp_path, (120, 40)) as (session, app, pilot):
         session.submit("x")
         session.waiting.append("later")
         for times in (1, 2):
@@ -348,8 +272,7 @@ async def test_a_worker_that_fails_is_reported_and_the_screen_lives_on(tmp_path:
     async with app.run_test() as pilot:
         await settled(app, pilot)
         app.spawn(bad, "observers", "observers")
-        while not app.notice.display:
-            await pilot.pause()
+        await until(lambda: app.notice.display)
         assert "observers: [/] ]0;x broke" in app.notice.text
         await pilot.press("a", "enter")
         assert session.submitted == ["a"]
@@ -388,14 +311,10 @@ async def test_a_failure_is_reported_in_the_bar_only_while_the_conversation_is_h
 
 
 async def test_a_silent_agent_is_counted_in_the_bar_until_something_comes(tmp_path: Path) -> None:
-    session = make_session(tmp_path)
-    app = make_app(tmp_path, session)
-    async with app.run_test() as pilot:
-        await settled(app, pilot)
+    async with opened(tmp_path) as (session, app, _):
 
         async def shows(text: str) -> None:
-            while not (text in app.notice.text and app.notice.display == bool(text)):
-                await pilot.pause(0.02)
+            await until(lambda: text in app.notice.text and app.notice.display == bool(text))
 
         session.bus.publish(AgentSilent(query_id="q1", silent_ms=34_000))
         await shows("No answer from the model's service for 34 s.")
@@ -410,13 +329,8 @@ async def test_a_silent_agent_is_counted_in_the_bar_until_something_comes(tmp_pa
         assert not app.notice.is_counting
 
 
-async def test_a_pane_that_fails_does_not_take_the_others_with_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    session = make_session(tmp_path)
-    app = make_app(tmp_path, session)
-    async with app.run_test() as pilot:
-        await settled(app, pilot)
+async def test_a_pane_that_fails_does_not_take_the_others_with_it(tmp_path: Path, monkeypatch: Patch) -> None:
+    async with opened(tmp_path) as (session, app, pilot):
 
         def broken(events: Sequence[Event]) -> None:
             raise ValueError("cannot draw")
@@ -429,71 +343,50 @@ async def test_a_pane_that_fails_does_not_take_the_others_with_it(
 
 
 async def test_quitting_while_nothing_runs_closes_the_session(tmp_path: Path) -> None:
-    session = make_session(tmp_path)
-    app = make_app(tmp_path, session)
-    async with app.run_test() as pilot:
-        await settled(app, pilot)
+    async with opened(tmp_path) as (session, app, pilot):
         await pilot.press("ctrl+q")
         await pilot.pause()
     assert session.closed == ["quit"]
     assert app.return_code == 0
 
 
-async def test_quitting_while_work_runs_asks_first(tmp_path: Path) -> None:
-    session = make_session(tmp_path)
-    app = make_app(tmp_path, session)
-    async with app.run_test() as pilot:
-        await settled(app, pilot)
-        await pilot.press("a", "enter", "ctrl+q")
-        await pilot.pause()
-        assert isinstance(app.screen, QuitScreen)
-        listen(app)
-        await pilot.press("n")
-        await pilot.pause()
+async def test_quitting_asks_while_work_runs_and_can_wait_for_it(tmp_path: Path) -> None:
+    async with opened(tmp_path) as (session, app, pilot):
+
+        async def quit_with(key: str) -> None:
+            await pilot.press("ctrl+q")
+            await shown(app, pilot)
+            assert isinstance(app.screen, QuitScreen)
+            listen(app)
+            await pilot.press(key)
+            await shown(app, pilot)
+
+        await pilot.press("a", "enter")
+        await quit_with("w")
+        assert "quits when this is done" in app.status.hint
+        await quit_with("n")
+        session.finish()
+        await shown(app, pilot)
+        assert (session.closed, app.status.hint) == ([], ""), "whoever waits can stay after all"
+        await pilot.press("b", "enter", "c", "enter")
+        await quit_with("w")
         assert session.closed == []
+        session.finish()
+        await shown(app, pilot)
+    assert session.closed == ["quit"]
+    assert session.submitted == ["a", "b", "c"], "the next query is not waited for"
+    assert app.return_code == 0
+
+
+async def test_quitting_does_not_wait_for_who_says_yes(tmp_path: Path) -> None:
+    async with opened(tmp_path, first_query="go") as (session, app, pilot):
+        assert session.submitted == ["go"]
         await pilot.press("ctrl+q")
         await pilot.pause()
         listen(app)
         await pilot.press("y")
         await pilot.pause()
     assert session.closed == ["quit"]
-
-
-async def test_quitting_waits_for_the_query_that_runs_and_not_for_the_next_one(tmp_path: Path) -> None:
-    session = make_session(tmp_path)
-    app = make_app(tmp_path, session)
-    async with app.run_test() as pilot:
-        await settled(app, pilot)
-        await pilot.press("a", "enter", "b", "enter", "ctrl+q")
-        await shown(app, pilot)
-        assert isinstance(app.screen, QuitScreen)
-        listen(app)
-        await pilot.press("w")
-        await shown(app, pilot)
-        assert session.closed == []
-        assert "quits when this is done" in app.status.hint
-        session.finish()
-        await shown(app, pilot)
-    assert session.closed == ["quit"]
-    assert session.submitted == ["a", "b"]
-    assert app.return_code == 0
-
-
-async def test_whoever_waits_to_quit_can_stay_after_all(tmp_path: Path) -> None:
-    session = make_session(tmp_path)
-    app = make_app(tmp_path, session)
-    async with app.run_test() as pilot:
-        await settled(app, pilot)
-        await pilot.press("a", "enter")
-        for key in ("w", "n"):
-            await pilot.press("ctrl+q")
-            await shown(app, pilot)
-            listen(app)
-            await pilot.press(key)
-            await shown(app, pilot)
-        session.finish()
-        await shown(app, pilot)
-        assert (session.closed, app.status.hint) == ([], "")
 
 
 async def test_a_session_that_will_not_close_can_be_left_all_the_same(tmp_path: Path) -> None:
@@ -507,10 +400,7 @@ async def test_a_session_that_will_not_close_can_be_left_all_the_same(tmp_path: 
 
 
 async def test_ctrl_c_copies_then_warns_then_quits(tmp_path: Path) -> None:
-    session = make_session(tmp_path)
-    app = make_app(tmp_path, session)
-    async with app.run_test() as pilot:
-        await settled(app, pilot)
+    async with opened(tmp_path) as (session, app, pilot):
         await pilot.press("h", "i", "shift+home", "ctrl+c")
         assert app.clipboard == "hi"
         await pilot.press("end", "ctrl+c")
@@ -523,16 +413,16 @@ async def test_ctrl_c_copies_then_warns_then_quits(tmp_path: Path) -> None:
 async def test_the_session_is_closed_when_the_screen_fails(tmp_path: Path) -> None:
     session = make_session(tmp_path)
     app = make_app(tmp_path, session)
+
+    async def run_and_break() -> None:
+        async with app.run_test() as pilot:
+            await settled(app, pilot)
+            app.call_later(lambda: 1 / 0)
+            await pilot.pause()
+
     with pytest.raises(ZeroDivisionError):
-        await run_and_break(app)
+        await run_and_break()
     assert session.closed == ["screen ended"]
-
-
-async def run_and_break(app: UaTuiApp) -> None:
-    async with app.run_test() as pilot:
-        await settled(app, pilot)
-        app.call_later(lambda: 1 / 0)
-        await pilot.pause()
 
 
 async def test_the_history_is_kept_for_the_next_start(tmp_path: Path) -> None:
@@ -578,20 +468,21 @@ async def test_a_handler_that_fails_keeps_no_batch_from_the_others() -> None:
     assert failed == [broken]
 
 
-async def test_events_are_handed_on_in_order_and_in_few_batches() -> None:
+@pytest.mark.parametrize("interval", [0.01, PATIENCE])
+async def test_the_first_event_is_handed_on_at_once_and_later_ones_in_one_batch(interval: float) -> None:
     batches: list[list[int]] = []
-    loop = asyncio.get_running_loop()
-
-    def schedule(function: Any) -> object:
-        return loop.call_soon(function)
-
-    pump = EventPump(schedule, fail, [Recorder(batches)], interval=0.02)
-    for number in range(50):
+    pump = EventPump(asyncio.get_running_loop().call_soon, fail, [Recorder(batches)], interval=interval)
+    pump.receive(TextDelta(query_id="q", message_id="m", text="x", seq=0))
+    await run_ready()
+    assert batches == [[0]]
+    for number in range(1, 50):
         pump.receive(TextDelta(query_id="q", message_id="m", text="x", seq=number))
-        await asyncio.sleep(0.001)
-    pump.flush()
-    assert [seq for batch in batches for seq in batch] == list(range(50))
-    assert 1 < len(batches) < 25
+    if interval == PATIENCE:
+        await run_ready()
+        assert batches == [[0]]
+        pump.flush()
+    await until(lambda: len(batches) == 2)
+    assert batches[1] == list(range(1, 50))
 
 
 async def test_held_events_wait_for_someone_to_show_them_to() -> None:

@@ -12,7 +12,7 @@ from core.settings.model import Settings
 from tests.model_server import model_server
 from tests.tui.app_host import failed, listen, settled
 from tests.tui.fakes import FakeSession, make_app, make_session
-from tests.tui.files_host import until
+from tests.waiting import until
 from tui.app.app import UaTuiApp
 from tui.app.results import DEMO, SET_UP
 from tui.app.session_source import LiveSource
@@ -106,9 +106,7 @@ async def test_a_setup_that_is_closed_is_opened_again_by_its_command(tmp_path: P
     assert app.return_value == DEMO
 
 
-async def test_in_a_living_session_it_leads_to_one_that_continues_with_the_new_settings(
-    tmp_path: Path,
-) -> None:
+async def test_in_a_session_it_leads_to_one_with_the_new_settings(tmp_path: Path) -> None:
     session = make_session(tmp_path)
     app = make_app(tmp_path, session, api_key="old-key-1234")
     new = Settings(workspace_base=tmp_path, api_key="new-key-1234")

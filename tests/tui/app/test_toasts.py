@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from textual.widgets._toast import Toast
 
-from tests.tui.app_host import settled
+from tests.tui.app_host import opened, settled
 from tests.tui.fakes import make_app, make_session
-from tests.tui.files_host import until
+from tests.waiting import until
 from tui.app.app import UaTuiApp
 from tui.screens.session.quit import QuitScreen
 from tui.widgets.dialog import Foot
@@ -22,11 +22,9 @@ def toasts(app: UaTuiApp) -> list[Toast]:
     return list(app.screen.query(Toast))
 
 
-@pytest.mark.parametrize("size", [(80, 24), (60, 20), (120, 40), (200, 50)])
+@pytest.mark.parametrize("size", [(60, 20), (200, 50)])
 async def test_toasts_leave_prompt_and_status_line_readable(tmp_path: Path, size: tuple[int, int]) -> None:
-    app = make_app(tmp_path, make_session(tmp_path))
-    async with app.run_test(size=size, notifications=True) as pilot:
-        await settled(app, pilot)
+    async with opened(tmp_path, size, notifications=True) as (_, app, pilot):
         app.frame.prompt.put("one\ntwo\nthree\nfour\nfive")
         app.notify("A short one", timeout=1000)
         app.notify(LONG, timeout=1000)
@@ -40,9 +38,7 @@ async def test_toasts_leave_prompt_and_status_line_readable(tmp_path: Path, size
 
 
 async def test_toasts_leave_the_answers_of_a_dialog_readable(tmp_path: Path) -> None:
-    app = make_app(tmp_path, make_session(tmp_path))
-    async with app.run_test(size=(80, 24), notifications=True) as pilot:
-        await settled(app, pilot)
+    async with opened(tmp_path, (80, 24), notifications=True) as (_, app, pilot):
         await app.push_screen(QuitScreen(1))
         app.notify(LONG, timeout=1000)
         await until(lambda: len(toasts(app)) == 1)
@@ -52,7 +48,7 @@ async def test_toasts_leave_the_answers_of_a_dialog_readable(tmp_path: Path) -> 
         assert not toast.region.overlaps(foot.region)
 
 
-async def test_a_toast_is_one_short_sentence_and_the_log_has_the_rest(
+async def test_a_toast_is_short_and_the_log_has_it_all(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     app = make_app(tmp_path, make_session(tmp_path))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from functools import partial
 from pathlib import Path
 
@@ -17,11 +16,9 @@ from core.events.types import (
     ErrorRaised,
     Event,
     PermissionAnswered,
-    PermissionAsked,
 )
-from tests.tui.app_host import ASKED, ask, at_work, listen, settled, shown
-from tests.tui.fakes import make_app, make_session
-from tests.tui.files_host import until
+from tests.tui.app_host import ASKED, ask, at_work, listen, opened, shown
+from tests.waiting import until
 from tui.app.app import UaTuiApp
 from tui.screens.application.error import ErrorScreen
 from tui.screens.requests.permission import PermissionScreen
@@ -64,12 +61,13 @@ async def test_typing_continues_as_a_dialog_opens_by_itself(tmp_path: Path, ques
         assert isinstance(app.screen, Dialog)
         type_at_once(app, " a day\x7f\x7f\x7fsad")
         app.post_message(events.Paste(" pasted"))
-        type_at_once(app, "!")
+        type_at_once(app, "\r!")
         await until(lambda: app.frame.prompt.value.endswith("!"))
         assert app.frame.prompt.value == "and then add a sad pasted!"
         assert "typing goes to the prompt" in str(app.screen.query_one(".box").border_subtitle)
         assert (session.answers, session.outcomes, session.limits) == ([], [], [])
         assert session.restarts == 0
+        assert session.waiting == [], "Enter sends nothing"
         assert isinstance(app.screen, Dialog)
 
 
@@ -79,14 +77,17 @@ async def test_a_program_that_stood_still_takes_no_answer_from_somebody_who_type
         dialog = app.screen
         assert isinstance(dialog, Dialog)
         await until(lambda: dialog._quiet_until is not None)
-        # However long it took to get here, it was painted only now.
-        dialog._quiet_until = dialog._awake() + QUIET_SECONDS
+        now = 0.0
+        awake = ActiveClock(lambda: now)
+        dialog.__dict__["_awake"] = awake
+        dialog._quiet_until = QUIET_SECONDS
         # Neither painted nor read anything for longer than the dialog is quiet.
-        time.sleep(2 * QUIET_SECONDS)  # noqa: ASYNC251  # the loop is to stand still
+        now += 2 * QUIET_SECONDS
         type_at_once(app, "ad")
         await pilot.pause()
         assert session.answers == []
-        await until(lambda: dialog._awake() >= (dialog._quiet_until or 0.0))
+        while awake() < dialog._quiet_until:
+            now += 0.05
         type_at_once(app, "d")
         await until(lambda: session.answers)
 
@@ -108,9 +109,7 @@ async def test_somebody_who_paused_in_a_text_continues_it_as_a_dialog_opens(tmp_
 
 
 async def test_a_key_counts_as_typed_when_it_comes(tmp_path: Path) -> None:
-    app = make_app(tmp_path, make_session(tmp_path))
-    async with app.run_test() as pilot:
-        await settled(app, pilot)
+    async with opened(tmp_path) as (_, app, pilot):
         before = app.typed_at
         app.key_queue.pause()
         type_at_once(app, "x")
@@ -129,21 +128,6 @@ def test_a_clock_counts_little_between_two_checks() -> None:
     assert awake() == pytest.approx(0.15)
 
 
-@pytest.mark.parametrize("question", [ASKED, AUTH])
-async def test_enter_sends_nothing_as_a_question_comes_up(
-    tmp_path: Path, question: PermissionAsked | AuthRequired
-) -> None:
-    async with at_work(tmp_path) as (session, app, pilot):
-        await pilot.press(*"the next ")
-        keep_typing(app)
-        await ask(session, app, pilot, question)
-        type_at_once(app, "day\r!")
-        await until(lambda: app.frame.prompt.value == "the next day!")
-        assert session.waiting == []
-        assert (session.answers, session.outcomes) == ([], [])
-        assert isinstance(app.screen, Dialog)
-
-
 async def test_a_dialog_says_why_its_answers_are_dim(tmp_path: Path) -> None:
     async with at_work(tmp_path) as (session, app, pilot):
         await ask(session, app, pilot)
@@ -157,33 +141,27 @@ async def test_a_dialog_says_why_its_answers_are_dim(tmp_path: Path) -> None:
 
 async def test_keys_that_command_do_nothing_until_the_question_can_be_read(tmp_path: Path) -> None:
     async with at_work(tmp_path) as (session, app, pilot):
-        await pilot.press("a")
-        await ask(session, app, pilot)
-        await pilot.press("escape", "tab", "f2")
-        assert (session.interrupts, session.answers) == (0, [])
-        assert isinstance(app.screen, PermissionScreen)
-
-
-async def test_once_the_question_listens_keys_are_answers_and_not_typed(tmp_path: Path) -> None:
-    async with at_work(tmp_path) as (session, app, pilot):
-        await pilot.press(*"ab")
-        await ask(session, app, pilot)
-        listen(app)
-        await pilot.press("a")
-        await shown(app, pilot)
-        assert session.answers == [("r1", True, "once")]
-        assert app.frame.prompt.value == "ab"
-
-
-async def test_an_early_key_of_somebody_who_was_not_typing_goes_to_the_prompt_and_is_no_answer(
-    tmp_path: Path,
-) -> None:
-    async with at_work(tmp_path) as (session, app, pilot):
         await ask(session, app, pilot)
         app.screen._quiet_until = float("inf")  # type: ignore[attr-defined]  # of a Dialog
         await pilot.press("a")
         await until(lambda: app.frame.prompt.value == "a")
-        assert session.answers == []
+        await pilot.press("escape", "tab", "f2")
+        assert (session.interrupts, session.answers) == (0, [])
+        assert isinstance(app.screen, PermissionScreen)
+        listen(app)
+        app.post_message(events.Paste("b"))
+        await until(lambda: app.frame.prompt.value == "ab")
+        assert session.answers == [], "a paste is never an answer"
+        await pilot.press("a")
+        await shown(app, pilot)
+        assert session.answers == [("r1", True, "once")]
+        assert app.frame.prompt.value == "ab"
+        await pilot.press("ctrl+q")
+        await pilot.pause()
+        assert isinstance(app.screen, QuitScreen)
+        await pilot.press("z")
+        await pilot.pause()
+        assert app.frame.prompt.value == "ab", "a dialog that the person opened takes the keys"
 
 
 async def test_somebody_who_begins_to_type_slowly_as_the_agent_dies_gives_no_answer(tmp_path: Path) -> None:
@@ -245,49 +223,30 @@ async def test_a_reason_that_is_being_typed_as_the_agent_dies_returns_to_the_pro
         assert session.answers == []
 
 
-async def test_a_paste_into_a_dialog_without_a_field_goes_to_the_prompt(tmp_path: Path) -> None:
-    async with at_work(tmp_path) as (session, app, pilot):
-        await ask(session, app, pilot)
-        listen(app)
-        app.post_message(events.Paste("a long text"))
-        await until(lambda: app.frame.prompt.value == "a long text")
-        assert session.answers == []
-
-
-async def test_a_dialog_that_the_person_opened_takes_the_keys(tmp_path: Path) -> None:
-    async with at_work(tmp_path) as (_, app, pilot):
-        await pilot.press("a", "ctrl+q")
-        await pilot.pause()
-        assert isinstance(app.screen, QuitScreen)
-        await pilot.press("z")
-        await pilot.pause()
-        assert app.frame.prompt.value == "a"
-
-
-@pytest.mark.parametrize("pane", ["conversation", "trace", "observers", "workspace", "preview"])
-async def test_text_that_is_no_key_of_a_pane_goes_to_the_prompt_with_what_follows(
-    tmp_path: Path, pane: str
-) -> None:
-    app = make_app(tmp_path, make_session(tmp_path))
-    async with app.run_test(size=(160, 40)) as pilot:
-        await settled(app, pilot)
-        await pilot.press(*"so ")
-        app.frame.show(pane)
-        await pilot.pause()
-        type_at_once(app, "What does it cost? n")
-        await until(lambda: _holds(app, "so What does it cost? n"))
-        assert app.frame.prompt.has_focus
-        app.frame.show(pane)
-        await pilot.pause()
-        app.post_message(events.Paste("o\nd"))
-        type_at_once(app, "!")
-        await until(lambda: _holds(app, "so What does it cost? no\nd!"))
+async def test_text_that_is_no_key_of_a_pane_goes_to_the_prompt_with_what_follows(tmp_path: Path) -> None:
+    async with opened(tmp_path, (160, 40)) as (_, app, pilot):
+        for pane in ("conversation", "trace", "observers", "workspace", "preview"):
+            app.frame.prompt.put("so ")
+            app.frame.show(pane)
+            await pilot.pause()
+            type_at_once(app, "What does it cost? n")
+            await until(lambda: _holds(app, "so What does it cost? n"))
+            assert app.frame.prompt.has_focus
+            app.frame.show(pane)
+            await pilot.pause()
+            app.post_message(events.Paste("o\nd"))
+            type_at_once(app, "!")
+            await until(lambda: _holds(app, "so What does it cost? no\nd!"))
+        app.frame.prompt.put("")
+        await pilot.press("f3")
+        # Its first letter opens the help.
+        type_at_once(app, "?who knows")
+        await until(lambda: _holds(app, "?who knows"))
+        assert len(app.screen_stack) == 1
 
 
 async def test_i_leads_to_the_prompt_from_panes_and_from_full_screen_views(tmp_path: Path) -> None:
-    app = make_app(tmp_path, make_session(tmp_path))
-    async with app.run_test(size=(80, 24)) as pilot:
-        await settled(app, pilot)
+    async with opened(tmp_path, (80, 24)) as (_, app, pilot):
         for pane in ("f2", "f3", "f4", "f5"):
             await pilot.press(pane, "i")
             assert app.frame.prompt.has_focus
@@ -301,48 +260,19 @@ async def test_i_leads_to_the_prompt_from_panes_and_from_full_screen_views(tmp_p
             app.frame.prompt.put("")
 
 
-@pytest.mark.parametrize(
-    ("keys", "text"),
-    [
-        ("/budget\rhow is it", "how is it"),
-        ("/budget\rraise it", "raise it"),
-        ("/status\rwhat now", "what now"),
-        ("/model\rwhich one", "which one"),
-    ],
-)
-async def test_a_dialog_that_a_key_opened_leaves_a_sentence_to_the_prompt(
-    tmp_path: Path, keys: str, text: str
-) -> None:
-    session = make_session(tmp_path)
-    app = make_app(tmp_path, session)
-    async with app.run_test(size=(120, 40)) as pilot:
-        await settled(app, pilot)
+async def test_a_dialog_that_a_key_opened_leaves_a_sentence_to_the_prompt(tmp_path: Path) -> None:
+    async with opened(tmp_path, (120, 40)) as (session, app, _):
         app.frame.prompt.offer_commands(app.commands())
-        type_at_once(app, keys)
-        await until(lambda: _holds(app, text))
-        await until(lambda: len(app.screen_stack) == 1)
+        for typed in ("budget\rhow is it", "budget\rraise it", "status\rwhat now", "model\rwhich one"):
+            type_at_once(app, f"/{typed}")
+            await until(partial(_holds, app, typed.partition("\r")[2]))
+            await until(lambda: len(app.screen_stack) == 1)
+            app.frame.prompt.put("")
         assert session.limits == []
 
 
-async def test_a_sentence_whose_first_letter_opens_a_dialog_is_written_with_that_letter(
-    tmp_path: Path,
-) -> None:
-    app = make_app(tmp_path, make_session(tmp_path))
-    async with app.run_test(size=(160, 40)) as pilot:
-        await settled(app, pilot)
-        await pilot.press("f3")
-        type_at_once(app, "?who knows")
-        await until(lambda: _holds(app, "?who knows"))
-        assert len(app.screen_stack) == 1
-
-
-async def test_after_a_pause_a_wrong_key_in_a_dialog_does_nothing_and_a_right_one_is_an_answer(
-    tmp_path: Path,
-) -> None:
-    session = make_session(tmp_path)
-    app = make_app(tmp_path, session)
-    async with app.run_test(size=(120, 40)) as pilot:
-        await settled(app, pilot)
+async def test_after_a_pause_a_wrong_key_in_a_dialog_does_nothing(tmp_path: Path) -> None:
+    async with opened(tmp_path, (120, 40)) as (session, app, pilot):
         app.frame.prompt.offer_commands(app.commands())
         type_at_once(app, "/budget\r")
         await until(lambda: isinstance(app.screen, BudgetScreen))

@@ -2,15 +2,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
 from tests.e2e.added_server import own_home
+from tests.tui.fixture_types import Output, Patch
 from tui.cli import main
 
 
-def test_the_list_says_what_a_file_replaces(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_list_says_what_a_file_replaces(tmp_path: Path, monkeypatch: Patch, capsys: Output) -> None:
     own_home(tmp_path, monkeypatch)
     monkeypatch.chdir(tmp_path)
     folder = tmp_path / ".claude" / "agents"

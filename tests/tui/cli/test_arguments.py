@@ -5,6 +5,7 @@ from itertools import permutations
 
 import pytest
 
+from tests.tui.fixture_types import Output
 from tui.cli import main
 from tui.cli.arguments import command_first, read_arguments
 from tui.cli.table import COMMANDS
@@ -46,17 +47,14 @@ def read(command: str | None, *given: str) -> argparse.Namespace:
     return read_arguments("ua-tui", COMMANDS[command], given)
 
 
-@pytest.mark.parametrize("command", COMMANDS)
-def test_options_may_stand_anywhere(command: str | None) -> None:
-    others, options = CASES[command]
-    wanted = vars(read(command, *(word for option in options for word in option), *others))
-    parts = [*((other,) for other in others), *options]
-    orders = [
-        order for order in permutations(parts) if [part[0] for part in order if part[0] in others] == others
-    ]
-    for order in orders:
-        given = [word for part in order for word in part]
-        assert vars(read(command, *given)) == {**wanted, "given": tuple(given)}
+def test_options_may_stand_anywhere() -> None:
+    assert CASES.keys() == {*COMMANDS}
+    for command, (others, options) in CASES.items():
+        wanted = vars(read(command, *(word for option in options for word in option), *others))
+        for order in permutations([*((other,) for other in others), *options]):
+            if [part[0] for part in order if part[0] in others] == others:
+                given = [word for part in order for word in part]
+                assert vars(read(command, *given)) == {**wanted, "given": tuple(given)}
 
 
 def test_what_follows_two_dashes_is_no_option() -> None:
@@ -68,39 +66,32 @@ def test_what_follows_two_dashes_is_no_option() -> None:
     assert (args.action, args.hosts, args.all) == ("clear", ["--all"], False)
 
 
-@pytest.mark.parametrize("command", COMMANDS)
-def test_what_nobody_knows_is_reported_in_one_line(
-    command: str | None, capsys: pytest.CaptureFixture[str]
-) -> None:
-    name = [command] if command else []
-    with pytest.raises(SystemExit) as ended:
-        main([*name, *CASES[command][0], "--wrong"])
-    assert ended.value.code == 2
-    prog = " ".join(["ua-tui", *name])
-    assert capsys.readouterr().err == f"{prog}: unrecognized arguments: --wrong; see {prog} --help\n"
+def test_what_nobody_knows_is_reported_in_one_line(capsys: Output) -> None:
+    for command, (others, _) in CASES.items():
+        name = [command] if command else []
+        with pytest.raises(SystemExit) as ended:
+            main([*name, *others, "--wrong"])
+        assert ended.value.code == 2
+        prog = " ".join(["ua-tui", *name])
+        assert capsys.readouterr().err == f"{prog}: unrecognized arguments: --wrong; see {prog} --help\n"
 
 
-@pytest.mark.parametrize("command", COMMANDS)
-def test_help_names_every_argument(command: str | None, capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit) as ended:
-        main([*([command] if command else []), "--help"])
-    assert ended.value.code == 0
-    reported = capsys.readouterr().out
-    others, options = CASES[command]
-    assert ("positional arguments:" in reported) == bool(others)
-    for option in options:
-        assert option[0].partition("=")[0] in reported
+def test_help_names_every_argument_and_command(capsys: Output) -> None:
+    for command, (others, options) in CASES.items():
+        with pytest.raises(SystemExit) as ended:
+            main([*([command] if command else []), "--help"])
+        assert ended.value.code == 0
+        reported = capsys.readouterr().out
+        assert ("positional arguments:" in reported) == bool(others)
+        for option in options:
+            assert option[0].partition("=")[0] in reported, command
+        if command is None:
+            assert [
+                name for name in filter(None, COMMANDS) if f" {name} (" not in " ".join(reported.split("\n"))
+            ] == []
 
 
-def test_the_help_of_the_program_names_every_command(capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit):
-        main(["--help"])
-    reported = capsys.readouterr().out
-    for name in filter(None, COMMANDS):
-        assert f" {name} (" in reported.replace("\n", " ")
-
-
-def test_what_does_not_go_together_is_reported_in_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_does_not_go_together_is_reported_in_one_line(capsys: Output) -> None:
     assert main(["run", "why?", "--fresh"]) == 2
     assert main(["serve", "--demo", "run"]) == 2
     reported = capsys.readouterr().err.splitlines()
@@ -110,53 +101,37 @@ def test_what_does_not_go_together_is_reported_in_one_line(capsys: pytest.Captur
     ]
 
 
-@pytest.mark.parametrize(
-    ("given", "moved"),
-    [
-        (["--demo", "run", "hi"], ["run", "--demo", "hi"]),
-        (["--max-cost", "1", "--demo", "run", "hi"], ["run", "--max-cost", "1", "--demo", "hi"]),
-        (["--model", "run", "run", "open"], ["run", "--model", "run", "open"]),
-        (["--json", "sessions"], ["sessions", "--json"]),
-        (["--help", "run"], ["run", "--help"]),
-        (["run", "--demo", "open"], ["run", "--demo", "open"]),
-        (["--demo", "why run"], ["--demo", "why run"]),
-        (["--demo", "why", "run"], ["--demo", "why", "run"]),
-        (["why", "run"], ["why", "run"]),
-        (["--demo", "--", "run", "hi"], ["--demo", "--", "run", "hi"]),
-        (["--model", "run"], ["--model", "run"]),
-        ([], []),
-    ],
-)
+@pytest.mark.parametrize(("given", "moved"), [
+    (["--demo", "run", "hi"], ["run", "--demo", "hi"]),
+    (["--max-cost", "1", "--demo", "run", "hi"], ["run", "--max-cost", "1", "--demo", "hi"]),
+    (["--model", "run", "run", "open"], ["run", "--model", "run", "open"]),
+    (["--json", "sessions"], ["sessions", "--json"]),
+    (["run", "--demo", "open"], ["run", "--demo", "open"]),
+    (["--demo", "why", "run"], ["--demo", "why", "run"]),
+    (["--demo", "--", "run", "hi"], ["--demo", "--", "run", "hi"]),
+    (["--model", "run"], ["--model", "run"]),
+    ([], []),
+])  # fmt: skip
 def test_options_may_stand_before_the_command(given: list[str], moved: list[str]) -> None:
     assert command_first(given, COMMANDS) == moved
 
 
-def test_a_command_behind_options_is_carried_out(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["--demo", "run", " "]) == 2
-    assert capsys.readouterr().err == "ua-tui run: the query is empty; see ua-tui run --help\n"
-
-
-@pytest.mark.parametrize(
-    ("given", "meant"),
-    [
-        (["session"], "sessions"),
-        (["docter", "--demo"], "doctor"),
-        (["--demo", "sesions"], "sessions"),
-        (["help"], "--help"),
-        (["--plain", "Serv"], "serve"),
-    ],
-)
-def test_a_command_that_is_mistyped_is_no_query(
-    given: list[str], meant: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+@pytest.mark.parametrize(("given", "meant"), [
+    (["session"], "sessions"),
+    (["docter", "--demo"], "doctor"),
+    (["--demo", "sesions"], "sessions"),
+    (["help"], "--help"),
+    (["--plain", "Serv"], "serve"),
+])  # fmt: skip
+def test_a_command_that_is_mistyped_is_no_query(given: list[str], meant: str, capsys: Output) -> None:
     assert main(given) == 2
     reported = capsys.readouterr().err
     assert f"did you mean ua-tui {meant}?" in reported
     assert "put -- before it" in reported
 
 
-@pytest.mark.parametrize("given", [["--", "session"], ["session of parliament"], ["Helsinki"], ["why?"]])
-def test_other_queries_are_asked(given: list[str], capsys: pytest.CaptureFixture[str]) -> None:
-    # There is no terminal here, which is what they are refused for.
-    assert main(["--demo", *given]) == 1
-    assert "the full screen needs a terminal" in capsys.readouterr().err
+def test_other_queries_are_asked(capsys: Output) -> None:
+    for given in (["--", "session"], ["session of parliament"], ["Helsinki"], ["why?"]):
+        # There is no terminal here, which is what they are refused for.
+        assert main(["--demo", *given]) == 1
+        assert "the full screen needs a terminal" in capsys.readouterr().err

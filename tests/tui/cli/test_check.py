@@ -18,6 +18,7 @@ from core.storage.workspace import SAVED_REPORTS
 from core.text import clean
 from tests.observers.knowledge.recorded import Recorded
 from tests.tui.export.exported import reported
+from tests.tui.fixture_types import Output, Patch
 from tui.cli import main
 from tui.cli.check_page import CheckPage
 from tui.render.layout import width_of
@@ -28,35 +29,20 @@ SOURCES = (
     Source(kind="search_row", url="https://dogs.example/"),
 )
 UNTRACED = Claim(
-    id=1,
-    kind="figure",
-    verdict=Verdict.UNTRACED,
-    text="23 percent",
-    start=18,
-    end=28,
-    sentence="It used 23 percent.",
-    at=8,
-    section="Power",
-    note="No source has this figure.",
+    id=1, kind="figure", verdict=Verdict.UNTRACED, text="23 percent", start=18, end=28,
+    sentence="It used 23 percent.", at=8, section="Power", note="No source has this figure.",
     evidence=(Evidence(source=0, passage="It used 32 percent.", marks=((8, 18),)),),
-)
+)  # fmt: skip
 OTHER = Claim(
-    id=2,
-    kind="figure",
-    verdict=Verdict.OTHER_SOURCE,
-    text="5 GW",
-    start=9,
-    end=12,
+    id=2, kind="figure", verdict=Verdict.OTHER_SOURCE, text="5 GW", start=9, end=12,
     note="Not in the cited source.",
-)
+)  # fmt: skip
 NAME = Claim(id=3, kind="name", verdict=Verdict.LOOK, text="Ana Kovač", start=0, end=5)
 TRACED = Claim(id=4, kind="figure", verdict=Verdict.TRACED, text="41 percent", start=0, end=2)
 DISAGREEMENT = Disagreement(
-    subject="cats use … of the power",
-    values=("41 percent", "5 percent"),
-    evidence=(Evidence(source=0), Evidence(source=1)),
-    claims=(4,),
-)
+    subject="cats use … of the power", values=("41 percent", "5 percent"),
+    evidence=(Evidence(source=0), Evidence(source=1)), claims=(4,),
+)  # fmt: skip
 
 
 def page(
@@ -74,32 +60,21 @@ def page(
 
 def test_a_claim_that_is_not_supported_is_explained() -> None:
     assert page([UNTRACED]).splitlines() == [
-        "1 figure untraced",
-        "Compared with 2 sources of session_1.",
-        "",
-        "Not supported: 1",
-        "",
-        "? untraced  23 percent",
-        "    Power, line 3: It used 23 percent.",
-        "    No source has this figure.",
+        "1 figure untraced", "Compared with 2 sources of session_1.", "", "Not supported: 1", "",
+        "? untraced  23 percent", "    Power, line 3: It used 23 percent.", "    No source has this figure.",
         "    Nearest: “It used 32 percent.” (Cats at work, https://cats.example/work)",
-    ]
+    ]  # fmt: skip
 
 
 def test_all_kinds_of_findings_are_listed_in_the_order_of_their_weight() -> None:
     shown = page([TRACED, OTHER, NAME, UNTRACED], disagreements=(DISAGREEMENT,), notices=("A file is gone.",))
     parts = [
-        "3 figures: 1 traced, 1 in another source, 1 untraced",
-        "A file is gone.",
-        "Not supported: 1",
+        "3 figures: 1 traced, 1 in another source, 1 untraced", "A file is gone.", "Not supported: 1",
         "To look at: 2",
         "↗ in another source  5 GW  line 3 · Not in the cited source.",
-        "◇ names in no source: Ana Kovač",
-        "Sources disagree: 1",
-        "cats use … of the power",
-        "    41 percent  Cats at work, https://cats.example/work",
-        "    5 percent   https://dogs.example/",
-    ]
+        "◇ names in no source: Ana Kovač", "Sources disagree: 1", "cats use … of the power",
+        "    41 percent  Cats at work, https://cats.example/work", "    5 percent   https://dogs.example/",
+    ]  # fmt: skip
     assert [part for part in parts if part not in shown] == []
     assert sorted(parts, key=shown.index) == parts
     assert "Supported" not in shown
@@ -118,14 +93,9 @@ def test_a_link_has_its_address() -> None:
 
 
 def test_remarks_and_the_end_of_a_long_report_are_mentioned() -> None:
-    odd = Claim(
-        kind="figure",
-        verdict=Verdict.TRACED,
-        text="7",
-        start=0,
-        end=1,
-        remarks=("It has invisible characters.",),
-    )
+    odd = Claim(kind="figure", verdict=Verdict.TRACED, text="7", start=0, end=1, remarks=(
+        "It has invisible characters.",
+    ))  # fmt: skip
     shown = page([odd], is_cut=True, notices=("Only the beginning was checked.",))
     assert "! traced  7  line 1 · It has invisible characters." in shown
     assert shown.count("beginning") == 1
@@ -148,17 +118,9 @@ HOSTILE = st.text(st.sampled_from("a \x1b[]\u202e\n\t\x07”“ 5%漢"), max_siz
 @given(HOSTILE, HOSTILE, st.sampled_from(Verdict), st.none() | st.integers(10, 120))
 def test_nothing_steers_the_terminal(text: str, other: str, verdict: Verdict, width: int | None) -> None:
     claim = Claim(
-        kind="quotation",
-        verdict=verdict,
-        text=text,
-        start=0,
-        end=1,
-        sentence=other,
-        section=text,
-        note=other,
-        remarks=(text,),
-        evidence=(Evidence(source=5, passage=other),),
-    )
+        kind="quotation", verdict=verdict, text=text, start=0, end=1, sentence=other, section=text,
+        note=other, remarks=(text,), evidence=(Evidence(source=5, passage=other),),
+    )  # fmt: skip
     wrong = Disagreement(subject=text, values=(other,), evidence=(Evidence(source=0),))
     shown = page([claim], width=width, everything=True, notices=(text,), disagreements=(wrong,))
     assert shown == clean(shown)
@@ -166,18 +128,18 @@ def test_nothing_steers_the_terminal(text: str, other: str, verdict: Verdict, wi
 
 
 @pytest.fixture
-def session(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Recorded:
+def session(tmp_path: Path, monkeypatch: Patch) -> Recorded:
     monkeypatch.chdir(tmp_path)
     session = Recorded(tmp_path)
     reported(session, "<p>Cats smile.</p>")
     return session
 
 
-def give(monkeypatch: pytest.MonkeyPatch, data: bytes) -> None:
+def give(monkeypatch: Patch, data: bytes) -> None:
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(data)))
 
 
-def test_the_session_of_a_file_is_found(session: Recorded, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_session_of_a_file_is_found(session: Recorded, capsys: Output) -> None:
     assert main(["check", str(session.folder / "work_products/cats.html"), "--json"]) == 0
     check = json.loads(capsys.readouterr().out)
     assert check["report"] == "work_products/cats.html"
@@ -187,9 +149,7 @@ def test_the_session_of_a_file_is_found(session: Recorded, capsys: pytest.Captur
     assert f"of {session.folder.name}." in shown
 
 
-def test_a_saved_report_leads_to_its_session(
-    session: Recorded, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_saved_report_leads_to_its_session(session: Recorded, tmp_path: Path, capsys: Output) -> None:
     saved = tmp_path / SAVED_REPORTS
     saved.mkdir()
     (saved / "cats-1.html").write_text("<p>Cats smile.</p>")
@@ -206,7 +166,7 @@ def test_a_saved_report_leads_to_its_session(
 def test_a_compressed_file_with_a_given_session(
     session: Recorded,
     tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
+    capsys: Output,
     suffix: str,
     pack: Callable[[bytes], bytes],
 ) -> None:
@@ -216,9 +176,7 @@ def test_a_compressed_file_with_a_given_session(
         assert json.loads(capsys.readouterr().out)["report"] == "draft.md"
 
 
-def test_standard_input(
-    session: Recorded, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_standard_input(session: Recorded, monkeypatch: Patch, capsys: Output) -> None:
     give(monkeypatch, b"<!DOCTYPE html><p>Cats smile.</p>")
     assert main(["check", "-", "--session", "latest", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["report"] == "standard_input.html"
@@ -236,24 +194,21 @@ def test_nothing_is_written(session: Recorded, tmp_path: Path) -> None:
     assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
 
 
-@pytest.mark.parametrize(
-    ("given", "reported_error"),
-    [
-        (["nosuch.md"], "cannot read nosuch.md: No such file"),
-        (["."], "cannot read .: "),
-        (["draft.md"], "draft.md belongs to no session: name one, such as --session latest"),
-        (["draft.md", "--session", "nosuch"], "there is no session 'nosuch'"),
-        (["draft.pdf", "--session", "latest"], "draft.pdf is not a report: only HTML, Markdown and text"),
-        (["broken.md.zst", "--session", "latest"], "cannot read broken.md.zst"),
-        (["large.md", "--session", "latest"], "large.md is too large: at most 64 MB are checked"),
-        (["large.md.gz", "--session", "latest"], "large.md.gz"),
-        (["a\x1b[31m.md"], "cannot read a\ufffd[31m.md"),
-    ],
-)
+@pytest.mark.parametrize(("given", "reported_error"), [
+    (["nosuch.md"], "cannot read nosuch.md: No such file"),
+    (["."], "cannot read .: "),
+    (["draft.md"], "draft.md belongs to no session: name one, such as --session latest"),
+    (["draft.md", "--session", "nosuch"], "there is no session 'nosuch'"),
+    (["draft.pdf", "--session", "latest"], "draft.pdf is not a report: only HTML, Markdown and text"),
+    (["broken.md.zst", "--session", "latest"], "cannot read broken.md.zst"),
+    (["large.md", "--session", "latest"], "large.md is too large: at most 64 MB are checked"),
+    (["large.md.gz", "--session", "latest"], "large.md.gz"),
+    (["a\x1b[31m.md"], "cannot read a\ufffd[31m.md"),
+])  # fmt: skip
 def test_what_cannot_be_checked_is_one_line(
     session: Recorded,
     tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
+    capsys: Output,
     given: list[str],
     reported_error: str,
 ) -> None:

@@ -7,21 +7,20 @@ from pathlib import Path
 
 import pytest
 
+from tests.tui.fixture_types import Output, Patch
 from tui.cli import main
 
 SECRET = "canary-0123456789"
 
 
 @pytest.fixture(autouse=True)
-def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def own(tmp_path: Path, monkeypatch: Patch) -> Path:
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "own"))
     monkeypatch.chdir(tmp_path)
     return tmp_path / "own" / "ua-tui" / "config.toml"
 
 
-def test_all_settings_stand_in_a_table_with_where_they_come_from(
-    own: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_all_settings_stand_in_a_table_with_where_they_come_from(own: Path, capsys: Output) -> None:
     assert main(["config", "set", "max-turns", "7"]) == 0
     assert str(own) in capsys.readouterr().out
     assert main(["config"]) == 0
@@ -33,7 +32,7 @@ def test_all_settings_stand_in_a_table_with_where_they_come_from(
     assert row.split() == ["log_level", "INFO", "default"]
 
 
-def test_one_setting_is_shown_with_what_it_takes(capsys: pytest.CaptureFixture[str]) -> None:
+def test_one_setting_is_shown_with_what_it_takes(capsys: Output) -> None:
     assert main(["config", "log_level", "--json"]) == 0
     (reported,) = json.loads(capsys.readouterr().out)
     assert (reported["name"], reported["value"], reported["origins"]) == ("log_level", "INFO", [])
@@ -47,17 +46,15 @@ def test_one_setting_is_shown_with_what_it_takes(capsys: pytest.CaptureFixture[s
     assert capsys.readouterr().out.startswith("api_key = (none)\n")
 
 
-@pytest.mark.parametrize("words", [["get"], ["list"], []])
-def test_settings_are_shown_behind_get_and_list_too(
-    words: list[str], capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["config", *words, "theme"]) == 0
-    assert capsys.readouterr().out.startswith("theme = ")
-    assert main(["config", *words]) == 0
-    assert capsys.readouterr().out.startswith("SETTING ")
+def test_settings_are_shown_behind_get_and_list_too(capsys: Output) -> None:
+    for words in (["get"], ["list"], []):
+        assert main(["config", *words, "theme"]) == 0
+        assert capsys.readouterr().out.startswith("theme = ")
+        assert main(["config", *words]) == 0
+        assert capsys.readouterr().out.startswith("SETTING ")
 
 
-def test_the_list_for_programs_has_the_types_of_json(own: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_list_for_programs_has_the_types_of_json(own: Path, capsys: Output) -> None:
     own.parent.mkdir(parents=True)
     own.write_text(
         "max_turns = 7\nmax_cost_usd = 1.5\nplugins = false\nallow = ['a', 'b']\ntheme = ''\n"
@@ -74,9 +71,7 @@ def test_the_list_for_programs_has_the_types_of_json(own: Path, capsys: pytest.C
     assert values["keys"] == {"quit": "1979-05-27"}
 
 
-def test_of_servers_in_two_files_none_is_overruled(
-    own: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_of_servers_in_two_files_none_is_overruled(own: Path, tmp_path: Path, capsys: Output) -> None:
     own.parent.mkdir(parents=True)
     own.write_text("[mcp_servers.mine]\ncommand = 'x'\n")
     (tmp_path / "ua-tui.toml").write_text("[mcp_servers.theirs]\ncommand = 'y'\n")
@@ -89,9 +84,7 @@ def test_of_servers_in_two_files_none_is_overruled(
     assert "one line of text" not in reported
 
 
-def test_an_empty_value_and_one_that_was_not_set_are_reported(
-    own: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_an_empty_value_and_one_not_set_are_reported(own: Path, tmp_path: Path, capsys: Output) -> None:
     assert main(["config", "unset", "theme"]) == 0
     assert capsys.readouterr().out == f"theme is not set in {own}\n"
     assert main(["config", "set", "composio_disabled_toolkits", ""]) == 0
@@ -103,9 +96,7 @@ def test_an_empty_value_and_one_that_was_not_set_are_reported(
     assert "was removed from" in capsys.readouterr().out
 
 
-def test_a_secret_is_read_unseen_and_never_shown(
-    own: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_secret_is_read_unseen_and_never_shown(own: Path, capsys: Output, monkeypatch: Patch) -> None:
     monkeypatch.setattr("sys.stdin", io.StringIO(f"{SECRET}\n"))
     assert main(["config", "set", "api_key", "-"]) == 0
     assert SECRET in own.read_text()
@@ -118,27 +109,22 @@ def test_a_secret_is_read_unseen_and_never_shown(
     assert own.read_text() == ""
 
 
-@pytest.mark.parametrize(
-    ("words", "reported"),
-    [
-        (["set", "max_turns", "x"], "a whole number"),
-        (["set", "max_turn", "1"], "did you mean max_turns?"),
-        (["set", "max_turns"], "set takes a name and a value"),
-        (["unset"], "unset takes one name"),
-        (["theme", "--project"], "--project goes with set and unset"),
-        (["unset", "theme", "--json"], "--json goes without"),
-        (["nothing"], "no setting 'nothing'"),
-    ],
-)
-def test_wrong_words_are_reported(
-    words: list[str], reported: str, own: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+@pytest.mark.parametrize(("words", "reported"), [
+    (["set", "max_turns", "x"], "a whole number"),
+    (["set", "max_turn", "1"], "did you mean max_turns?"),
+    (["set", "max_turns"], "set takes a name and a value"),
+    (["unset"], "unset takes one name"),
+    (["theme", "--project"], "--project goes with set and unset"),
+    (["unset", "theme", "--json"], "--json goes without"),
+    (["nothing"], "no setting 'nothing'"),
+])  # fmt: skip
+def test_wrong_words_are_reported(words: list[str], reported: str, own: Path, capsys: Output) -> None:
     assert main(["config", *words]) == 2
     assert reported in capsys.readouterr().err
     assert not own.exists()
 
 
-def test_a_project_has_a_file_of_its_own(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_project_has_a_file_of_its_own(tmp_path: Path, capsys: Output) -> None:
     assert main(["config", "set", "theme", "nord", "--project"]) == 0
     assert (tmp_path / "ua-tui.toml").read_text() == 'theme = "nord"\n'
     assert main(["config", "set", "theme", "dracula"]) == 0

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import threading
-import time
 import webbrowser
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -16,6 +15,8 @@ import pytest
 
 from tests.composio_server import HTML, KEY, Fault, StandIn, stand_in
 from tests.e2e.added_server import own_home
+from tests.tui.fixture_types import Output, Patch
+from tests.waiting import wait_until
 from tui.cli import connect, main
 from tui.cli.links import open_link
 
@@ -30,7 +31,7 @@ def server() -> Iterator[StandIn]:
 
 
 @pytest.fixture
-def service(server: StandIn, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[StandIn]:
+def service(server: StandIn, tmp_path: Path, monkeypatch: Patch) -> Iterator[StandIn]:
     own_home(tmp_path, monkeypatch)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COMPOSIO_API_KEY", KEY)
@@ -41,10 +42,7 @@ def service(server: StandIn, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     yield server
     server.faults.clear()
     # Nothing is left behind at the service.
-    deadline = time.monotonic() + 10
-    while server.sessions and time.monotonic() < deadline:
-        time.sleep(0.05)
-    assert server.sessions == []
+    wait_until(lambda: not server.sessions, reported=lambda: server.sessions)
 
 
 @contextmanager
@@ -70,9 +68,7 @@ def person(service: StandIn, act: Callable[[Any], object]) -> Iterator[None]:
         thread.join()
 
 
-def test_the_link_is_printed_and_the_account_waited_for(
-    service: StandIn, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_link_is_printed_and_the_account_waited_for(service: StandIn, capsys: Output) -> None:
     def agree(account: Any) -> None:
         httpx.get(f"{service.url}/link/{account.link_token}", trust_env=False, timeout=60)
 
@@ -92,7 +88,7 @@ def test_the_link_is_printed_and_the_account_waited_for(
     ("status", "words"), [("EXPIRED", "the link has expired"), ("FAILED", "it was refused or failed")]
 )
 def test_a_link_that_comes_to_nothing_is_reported_with_the_remedy(
-    service: StandIn, capsys: pytest.CaptureFixture[str], status: str, words: str
+    service: StandIn, capsys: Output, status: str, words: str
 ) -> None:
     with person(service, lambda account: setattr(account, "status", status)):
         assert main(["connect", "gmail", *PATIENT]) == 1
@@ -101,9 +97,7 @@ def test_a_link_that_comes_to_nothing_is_reported_with_the_remedy(
     assert "`ua-tui connect gmail` gives a new link" in reported
 
 
-def test_nobody_is_waited_for_longer_than_asked_and_json_shows_each_step(
-    service: StandIn, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_timeout_ends_the_wait_and_json_shows_each_step(service: StandIn, capsys: Output) -> None:
     service.faults.append(Fault("connected_accounts", 503, headers={"x-should-retry": "false"}))
     assert main(["connect", "slack", "--json", "--timeout", "0.3"]) == 1
     link, failed = map(json.loads, capsys.readouterr().out.splitlines())
@@ -112,9 +106,7 @@ def test_nobody_is_waited_for_longer_than_asked_and_json_shows_each_step(
     assert " failed (" in failed["message"]
 
 
-def test_wrong_names_and_toolkits_without_accounts_are_reported(
-    service: StandIn, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_wrong_names_and_toolkits_without_accounts_are_reported(service: StandIn, capsys: Output) -> None:
     assert main(["connect", "gmial"]) == 2
     assert "there is no toolkit gmial: did you mean gmail?" in capsys.readouterr().err
     assert main(["connect", "composio_search"]) == 0
@@ -122,9 +114,7 @@ def test_wrong_names_and_toolkits_without_accounts_are_reported(
     assert service.services.connections.accounts == {}
 
 
-def test_the_list_has_every_toolkit_with_its_state(
-    service: StandIn, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_list_has_toolkits_and_their_states(service: StandIn, capsys: Output, monkeypatch: Patch) -> None:
     monkeypatch.setenv("UA_COMPOSIO_DISABLED_TOOLKITS", "slack")
     account = service.services.connections.initiate("local-user", "gmail")
     account.status = "ACTIVE"
@@ -142,23 +132,22 @@ def test_the_list_has_every_toolkit_with_its_state(
     ]
 
 
-def test_without_a_key_or_with_a_wrong_one_it_says_what_to_set(
-    service: StandIn, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_missing_or_wrong_key_is_reported(service: StandIn, capsys: Output, monkeypatch: Patch) -> None:
     monkeypatch.setenv("COMPOSIO_API_KEY", "ak_wrong0123456789")
     assert main(["connect", "gmail"]) == 1
     reported = capsys.readouterr().err
     assert "rejected the key: set COMPOSIO_API_KEY to a valid key" in reported
     assert "ak_wrong" not in reported
     monkeypatch.delenv("COMPOSIO_API_KEY")
+    assert main(["connect", "gmail", "--json"]) == 1
+    failed = json.loads(capsys.readouterr().out)
+    assert (failed["event"], failed["status"]) == ("failed", "no_key")
     assert main(["connect"]) == 1
     assert "ua-tui config set composio_api_key" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("match", ["POST .*session", "toolkits", "link"])
-def test_an_answer_in_html_is_a_line_of_json_too(
-    service: StandIn, capsys: pytest.CaptureFixture[str], match: str
-) -> None:
+def test_an_answer_in_html_is_a_line_of_json_too(service: StandIn, capsys: Output, match: str) -> None:
     service.faults.append(Fault(match, 200, HTML, "text/html"))
     assert main(["connect", "gmail", "--json", *PATIENT]) == 1
     reported = capsys.readouterr()
@@ -170,29 +159,14 @@ def test_an_answer_in_html_is_a_line_of_json_too(
     assert "a web page instead of JSON" in capsys.readouterr().err
 
 
-def test_json_says_that_there_is_no_key(
-    service: StandIn, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.delenv("COMPOSIO_API_KEY")
-    assert main(["connect", "gmail", "--json"]) == 1
-    failed = json.loads(capsys.readouterr().out)
-    assert (failed["event"], failed["status"]) == ("failed", "no_key")
-
-
-@pytest.mark.parametrize(
-    ("url", "opened"),
-    [
-        ("https://a.example/link", True),
-        ("http://127.0.0.1:8080/link", True),
-        ("http://a.example/link", False),
-        ("file://localhost/etc/passwd", False),
-        ("vscode://127.0.0.1/x", False),
-        ("https://user@a.example/", False),
-    ],
-)
-async def test_only_links_for_a_browser_are_opened(
-    url: str, opened: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.mark.parametrize(("url", "opened"), [
+    ("https://a.example/link", True),
+    ("http://127.0.0.1:8080/link", True),
+    ("http://a.example/link", False),
+    ("file://localhost/etc/passwd", False),
+    ("https://user@a.example/", False),
+])  # fmt: skip
+async def test_only_links_for_a_browser_are_opened(url: str, opened: bool, monkeypatch: Patch) -> None:
     given: list[str] = []
     monkeypatch.setenv("BROWSER", "some-browser")
     monkeypatch.setattr(webbrowser, "open", given.append)

@@ -8,6 +8,7 @@ import pytest
 
 from tests.observers.knowledge.recorded import Recorded
 from tests.tui.export.exported import answered, reported
+from tests.tui.fixture_types import Output
 from tui.cli import main
 
 
@@ -20,9 +21,7 @@ def session(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Recorded:
     return session
 
 
-def test_the_file_is_in_the_current_folder_and_replaces_none(
-    session: Recorded, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_file_is_here_and_replaces_none(session: Recorded, tmp_path: Path, capsys: Output) -> None:
     name = session.folder.name
     assert main(["export", "latest"]) == 0
     assert f"Exported {name} to {tmp_path}/{name}.html (" in capsys.readouterr().out
@@ -45,19 +44,16 @@ def test_a_file_of_another_name_and_standard_output(
     assert (tmp_path / "out.html").read_bytes() == before
 
 
-@pytest.mark.parametrize(
-    ("given", "code", "reported_error"),
-    [
-        (["nosuch"], 2, "there is no session 'nosuch'"),
-        (["latest", "--report", "dogs.html"], 2, "has no report 'dogs.html': it has work_products/cats.html"),
-        (["latest", "--report", "../../../etc/passwd"], 2, "has no report"),
-        (["latest", "-o", "missing/out.html"], 1, "cannot open the folder"),
-        (["latest", "-o", ""], 2, "-o needs a file"),
-        (["latest", "-o", "."], 1, "out"),
-    ],
-)
+@pytest.mark.parametrize(("given", "code", "reported_error"), [
+    (["nosuch"], 2, "there is no session 'nosuch'"),
+    (["latest", "--report", "dogs.html"], 2, "has no report 'dogs.html': it has work_products/cats.html"),
+    (["latest", "--report", "../../../etc/passwd"], 2, "has no report"),
+    (["latest", "-o", "missing/out.html"], 1, "cannot open the folder"),
+    (["latest", "-o", ""], 2, "-o needs a file"),
+    (["latest", "-o", "."], 1, "out"),
+])  # fmt: skip
 def test_what_cannot_be_exported_is_one_line(
-    session: Recorded, capsys: pytest.CaptureFixture[str], given: list[str], code: int, reported_error: str
+    session: Recorded, capsys: Output, given: list[str], code: int, reported_error: str
 ) -> None:
     assert main(["export", *given]) == code
     error = capsys.readouterr().err
@@ -66,7 +62,7 @@ def test_what_cannot_be_exported_is_one_line(
         assert reported_error in error
 
 
-def test_a_format_that_there_is_not(session: Recorded, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_format_that_there_is_not(session: Recorded, capsys: Output) -> None:
     with pytest.raises(SystemExit) as ended:
         main(["export", "latest", "--format", "pdf"])
     assert ended.value.code == 2
@@ -74,9 +70,7 @@ def test_a_format_that_there_is_not(session: Recorded, capsys: pytest.CaptureFix
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
-def test_a_folder_that_may_not_be_written(
-    session: Recorded, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_folder_that_may_not_be_written(session: Recorded, tmp_path: Path, capsys: Output) -> None:
     tmp_path.chmod(0o500)
     try:
         assert main(["export", "latest"]) == 1

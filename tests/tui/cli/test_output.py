@@ -5,6 +5,7 @@ import sys
 
 import pytest
 
+from tests.tui.fixture_types import Output
 from tui.cli.output import complain, print_line, print_table
 
 
@@ -16,18 +17,14 @@ def test_what_the_encoding_of_the_output_lacks_is_escaped(monkeypatch: pytest.Mo
     assert written.getvalue().decode("latin-1") == "NAME  QUERY\né     a \\u6587 here\n\\u6587\n"
 
 
-def test_columns_are_aligned_and_nothing_stands_behind_the_last_word(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_columns_are_aligned_and_nothing_stands_behind_the_last_word(capsys: Output) -> None:
     print_table([("SITE", "SINCE", "UNTIL"), ("a.example", "", ""), ("b", "1", "22222222")])
     assert capsys.readouterr().out.splitlines() == [
-        "SITE       SINCE  UNTIL",
-        "a.example",
-        "b          1      22222222",
-    ]
+        "SITE       SINCE  UNTIL", "a.example", "b          1      22222222",
+    ]  # fmt: skip
 
 
-def test_a_complaint_is_one_harmless_line(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_complaint_is_one_harmless_line(capsys: Output) -> None:
     assert complain("no\n\x1b[31msuch", 2, prog="ua-tui open") == 2
     assert complain("why") == 1
     reported, why = capsys.readouterr().err.splitlines()

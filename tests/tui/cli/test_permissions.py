@@ -10,6 +10,7 @@ from core.agent.permissions.store import RuleStore
 from core.events.codec import encode_event
 from core.events.types import PermissionAnswered, PermissionApplied
 from core.storage.workspace import JOURNAL, WORKSPACES
+from tests.tui.fixture_types import Output
 from tui.cli import main
 
 
@@ -20,14 +21,14 @@ def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> RuleStore:
     return RuleStore()
 
 
-def ua_tui(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str]:
+def ua_tui(capsys: Output, *words: str) -> tuple[int, str]:
     code = main(["permissions", *words])
     told = capsys.readouterr()
     return code, told.out + told.err
 
 
 def test_rules_are_listed_with_their_origin_and_removed(
-    store: RuleStore, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    store: RuleStore, tmp_path: Path, capsys: Output, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert "no rules" in ua_tui(capsys)[1]
     monkeypatch.setenv("UA_DENY", "Bash(rm:*)")
@@ -47,9 +48,7 @@ def test_rules_are_listed_with_their_origin_and_removed(
     assert ua_tui(capsys, "remove")[0] == 2
 
 
-def test_the_log_shows_who_decided(
-    store: RuleStore, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_log_shows_who_decided(store: RuleStore, tmp_path: Path, capsys: Output) -> None:
     folder = tmp_path / WORKSPACES / "session_20260101_000000"
     folder.mkdir(parents=True)
     events = [

@@ -2,17 +2,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
 from core.events.codec import encode_event
 from core.events.types import QueryReceived, SessionStarted
 from core.storage.workspace import WORKSPACES
+from tests.tui.fixture_types import Output
 from tui.cli import main
 
 
-def test_it_says_what_was_rebuilt_and_what_could_not_be_read(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_it_says_what_was_rebuilt_and_what_could_not_be_read(tmp_path: Path, capsys: Output) -> None:
     folder = tmp_path / WORKSPACES / "session_20261121_140200"
     folder.mkdir(parents=True)
     begun = SessionStarted(seq=1, session_id="s", workspace="/w", cwd="/", version="1")
@@ -30,9 +27,7 @@ def test_it_says_what_was_rebuilt_and_what_could_not_be_read(
     assert "why?" in (folder / "summary.txt").read_text()
 
 
-def test_a_session_that_is_not_there_or_empty_is_one_line(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_session_that_is_not_there_or_empty_is_one_line(tmp_path: Path, capsys: Output) -> None:
     folder = tmp_path / WORKSPACES / "session_20261121_140200"
     assert main(["rebuild", str(folder)]) == 2
     assert "there is no session" in capsys.readouterr().err

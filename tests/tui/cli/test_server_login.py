@@ -13,11 +13,12 @@ from platformdirs import user_state_path
 
 from tests.core.connections.test_oauth import Place, place
 from tests.e2e.added_server import own_home
+from tests.tui.fixture_types import Output, Patch
 from tui.cli import main, server_login
 
 
 @pytest.fixture
-def vault(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Place]:
+def vault(tmp_path: Path, monkeypatch: Patch) -> Iterator[Place]:
     own_home(tmp_path, monkeypatch)
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("COMPOSIO_API_KEY", raising=False)
@@ -35,9 +36,7 @@ def vault(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Place]:
         yield made
 
 
-def test_a_login_is_made_in_the_browser_and_forgotten(
-    vault: Place, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_login_is_made_in_a_browser_and_forgotten(vault: Place, capsys: Output, monkeypatch: Patch) -> None:
     async def open_link(address: str) -> None:
         async with httpx.AsyncClient(follow_redirects=True, trust_env=False) as browser:
             await browser.get(address)
@@ -64,18 +63,13 @@ def test_a_login_is_made_in_the_browser_and_forgotten(
         assert "logins.json cannot be read" in failed["message"]
 
 
-@pytest.mark.parametrize(
-    ("name", "words"),
-    [
-        ("local", "local is a program on this machine: only servers with an address have a login"),
-        ("keyed", "keyed has an Authorization header in "),
-        ("foreign", "foreign is not trusted in this folder: ua-tui servers trust foreign"),
-        ("nothing", "nothing is not one of your own MCP servers"),
-    ],
-)
-def test_a_server_without_a_login_is_reported_with_the_reason(
-    vault: Place, capsys: pytest.CaptureFixture[str], name: str, words: str
-) -> None:
+@pytest.mark.parametrize(("name", "words"), [
+    ("local", "local is a program on this machine: only servers with an address have a login"),
+    ("keyed", "keyed has an Authorization header in "),
+    ("foreign", "foreign is not trusted in this folder: ua-tui servers trust foreign"),
+    ("nothing", "nothing is not one of your own MCP servers"),
+])  # fmt: skip
+def test_a_server_without_a_login_is_reported(vault: Place, capsys: Output, name: str, words: str) -> None:
     assert main(["connect", name]) == 1
     assert words in capsys.readouterr().err
     assert vault.seen.requests == []

@@ -10,6 +10,7 @@ from core.connections.oauth.store import LoginStore, StoredLogin
 from core.connections.trust import ServerTrust
 from core.connections.user_servers import UserServer, connection_to, find_user_servers, project_servers
 from core.settings.loading import load_settings
+from tests.tui.fixture_types import Output
 from tui.cli import main
 
 SERVERS = {
@@ -38,22 +39,19 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return project
 
 
-Out = pytest.CaptureFixture[str]
-
-
-def servers(out: Out, *args: str) -> tuple[int, str, str]:
+def servers(out: Output, *args: str) -> tuple[int, str, str]:
     """Run the command; gives its exit code and what it printed."""
     code = main(["servers", *args])
     return code, *out.readouterr()
 
 
-def states(out: Out) -> dict[str, str]:
+def states(out: Output) -> dict[str, str]:
     """How each server stands, as the list for programs tells it."""
     _, reported, _ = servers(out, "--json")
     return {row["name"]: row["state"] for row in json.loads(reported)}
 
 
-def test_all_are_listed_with_what_they_start_or_open(capsys: Out, folder: Path) -> None:
+def test_all_are_listed_with_what_they_start_or_open(capsys: Output, folder: Path) -> None:
     code, reported, problems = servers(capsys)
     assert code == 1
     rows = {line.split()[0]: line for line in reported.splitlines()}
@@ -70,25 +68,21 @@ def test_all_are_listed_with_what_they_start_or_open(capsys: Out, folder: Path) 
     assert "\x1b" not in reported + problems
 
 
-def test_the_list_for_programs_has_every_field(capsys: Out, folder: Path) -> None:
+def test_the_list_for_programs_has_every_field(capsys: Output, folder: Path) -> None:
     code, reported, problems = servers(capsys, "--json")
     assert code == 1
     rows = {row["name"]: row for row in json.loads(reported)}
     assert rows["tickets"] == {
-        "name": "tickets",
-        "state": "not trusted yet",
-        "transport": "sse",
-        "target": "https://tickets.example/sse",
-        "source": str(folder / ".mcp.json"),
-        "problem": "",
+        "name": "tickets", "state": "not trusted yet", "transport": "sse",
+        "target": "https://tickets.example/sse", "source": str(folder / ".mcp.json"), "problem": "",
         "login": "no login",
-    }
+    }  # fmt: skip
     assert rows["notes"]["login"] == ""
     assert "has no command" in rows["broken"]["problem"]
     assert problems == ""
 
 
-def test_the_list_says_who_is_logged_in(capsys: Out, folder: Path) -> None:
+def test_the_list_says_who_is_logged_in(capsys: Output, folder: Path) -> None:
     (mine,) = (each for each in find_user_servers(load_settings(), folder) if each.name == "mine")
     assert isinstance(mine, UserServer)
     target = connection_to(mine, {}, folder).login
@@ -100,7 +94,7 @@ def test_the_list_says_who_is_logged_in(capsys: Out, folder: Path) -> None:
         assert "canary" not in reported
 
 
-def test_servers_are_trusted_refused_and_forgotten(capsys: Out, folder: Path) -> None:
+def test_servers_are_trusted_refused_and_forgotten(capsys: Output, folder: Path) -> None:
     code, reported, _ = servers(capsys, "trust", "notes", "tickets")
     assert code == 0
     assert "notes is trusted in this folder: npx -y 'my notes" in reported
@@ -117,12 +111,10 @@ def test_servers_are_trusted_refused_and_forgotten(capsys: Out, folder: Path) ->
     assert states(capsys)["notes"] == "not trusted yet"
 
 
-def test_a_trusted_server_is_reported_with_its_full_command_and_variables(capsys: Out, folder: Path) -> None:
-    how = {
-        "command": "node",
-        "args": ["x" * 3_000, "end"],
-        "env": {"NODE_OPTIONS": "--require ./a.js\x1b[2J"},
-    }
+def test_a_trusted_server_is_reported_with_its_full_command(capsys: Output, folder: Path) -> None:
+    how = {"command": "node", "args": ["x" * 3_000, "end"], "env": {
+        "NODE_OPTIONS": "--require ./a.js\x1b[2J"
+    }}  # fmt: skip
     (folder / ".mcp.json").write_text(json.dumps({"mcpServers": {"notes": how}}))
     _, reported, _ = servers(capsys, "trust", "notes")
     assert "xx end\n" in reported
@@ -130,17 +122,12 @@ def test_a_trusted_server_is_reported_with_its_full_command_and_variables(capsys
     assert "\x1b" not in reported
 
 
-@pytest.mark.parametrize(
-    ("name", "why"),
-    [
-        ("nobody", "there is no server nobody here: ua-tui servers lists them"),
-        ("broken", "has no command"),
-        ("mine", "which need no decision"),
-    ],
-)
-def test_a_name_that_cannot_be_decided_about_is_reported_and_the_others_are_decided(
-    capsys: Out, name: str, why: str
-) -> None:
+@pytest.mark.parametrize(("name", "why"), [
+    ("nobody", "there is no server nobody here: ua-tui servers lists them"),
+    ("broken", "has no command"),
+    ("mine", "which need no decision"),
+])  # fmt: skip
+def test_a_name_without_a_decision_is_reported_and_others_count(capsys: Output, name: str, why: str) -> None:
     code, reported, problem = servers(capsys, "trust", name, "notes")
     assert code == 1
     assert why in problem
@@ -149,7 +136,7 @@ def test_a_name_that_cannot_be_decided_about_is_reported_and_the_others_are_deci
 
 
 @pytest.mark.parametrize("args", [("trust",), ("trust", "notes", "--json"), ("trusts", "notes")])
-def test_words_that_do_not_go_together_are_a_wrong_usage(capsys: Out, args: tuple[str, ...]) -> None:
+def test_words_that_do_not_go_together_are_a_wrong_usage(capsys: Output, args: tuple[str, ...]) -> None:
     try:
         code, _, problem = servers(capsys, *args)
     except SystemExit as ended:
@@ -159,7 +146,7 @@ def test_words_that_do_not_go_together_are_a_wrong_usage(capsys: Out, args: tupl
     assert states(capsys)["notes"] == "not trusted yet"
 
 
-def test_without_any_it_is_shown_where_they_are_written(capsys: Out, folder: Path, tmp_path: Path) -> None:
+def test_without_any_it_is_shown_where_they_are_written(capsys: Output, folder: Path, tmp_path: Path) -> None:
     (folder / ".mcp.json").unlink()
     (tmp_path / "home" / "ua-tui" / "config.toml").unlink()
     code, reported, _ = servers(capsys)
@@ -169,12 +156,12 @@ def test_without_any_it_is_shown_where_they_are_written(capsys: Out, folder: Pat
     assert json.loads(servers(capsys, "--json")[1]) == []
 
 
-def test_the_users_own_settings_count_before_what_a_folder_names(capsys: Out, folder: Path) -> None:
+def test_the_users_own_settings_count_before_what_a_folder_names(capsys: Output, folder: Path) -> None:
     (folder / ".mcp.json").write_text(json.dumps({"mcpServers": {"mine": {"command": "theirs"}}}))
     assert states(capsys) == {"mine": "your own"}
 
 
-def test_a_file_that_is_broken_is_reported(capsys: Out, folder: Path) -> None:
+def test_a_file_that_is_broken_is_reported(capsys: Output, folder: Path) -> None:
     (folder / ".mcp.json").write_text("{")
     code, reported, problems = servers(capsys)
     assert code == 1

@@ -8,13 +8,14 @@ import pytest
 from core.api import open_session
 from core.errors import CredentialsError, SettingsError
 from core.settings.loading import load_settings
+from tests.tui.fixture_types import Output, Patch
 from tui.cli import main
 
 KEY = "sk-ant-canary-0123456789"
 
 
 @pytest.fixture(autouse=True)
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def folder(tmp_path: Path, monkeypatch: Patch) -> Path:
     for name in ("HOME", "XDG_STATE_HOME", "XDG_CONFIG_HOME"):
         monkeypatch.setenv(name, str(tmp_path / "home"))
     project = tmp_path / "project"
@@ -24,15 +25,12 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return project
 
 
-Out = pytest.CaptureFixture[str]
-
-
-def trust(out: Out, *args: str) -> tuple[int, str, str]:
+def trust(out: Output, *args: str) -> tuple[int, str, str]:
     code = main(["trust", *args])
     return code, *out.readouterr()
 
 
-def test_a_folder_is_shown_trusted_listed_and_forgotten(capsys: Out, folder: Path) -> None:
+def test_a_folder_is_shown_trusted_listed_and_forgotten(capsys: Output, folder: Path) -> None:
     code, shown, _ = trust(capsys)
     assert code == 0
     for text in (
@@ -58,9 +56,7 @@ def test_a_folder_is_shown_trusted_listed_and_forgotten(capsys: Out, folder: Pat
     assert KEY not in written + shown
 
 
-def test_another_folder_can_be_answered_about(
-    capsys: Out, folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_another_folder_can_be_answered_about(capsys: Output, folder: Path, monkeypatch: Patch) -> None:
     monkeypatch.chdir(folder.parent)
     assert f"no file in {folder.parent} needs to be trusted" in trust(capsys, "yes")[2]
     assert trust(capsys, "ignore", "project")[1].endswith(f"{folder}: ignored\n")
@@ -68,7 +64,7 @@ def test_another_folder_can_be_answered_about(
     assert load_settings().folder.state == "ignored"
 
 
-def test_what_cannot_be_trusted_is_refused_with_the_reason(capsys: Out, folder: Path) -> None:
+def test_what_cannot_be_trusted_is_refused_with_the_reason(capsys: Output, folder: Path) -> None:
     (folder / "ua-tui.toml").write_text('allow = ["*"]\n')
     code, _, problem = trust(capsys, "yes")
     assert code == 1
@@ -77,14 +73,14 @@ def test_what_cannot_be_trusted_is_refused_with_the_reason(capsys: Out, folder: 
 
 
 @pytest.mark.parametrize("action", ["show", "yes"])
-def test_a_folder_that_does_not_exist_is_named(capsys: Out, folder: Path, action: str) -> None:
+def test_a_folder_that_does_not_exist_is_named(capsys: Output, folder: Path, action: str) -> None:
     code, _, message = trust(capsys, action, "gone")
     assert code == 2
     assert f"there is no folder {folder / 'gone'}" in message
     assert trust(capsys, "revoke", "gone")[0] == 0
 
 
-def test_config_says_what_is_held_back_and_why(capsys: Out, folder: Path) -> None:
+def test_config_says_what_is_held_back_and_why(capsys: Output, folder: Path) -> None:
     assert main(["config"]) == 0
     shown = capsys.readouterr().out
     assert f"base_url in {folder}/.env, ANTHROPIC_BASE_URL, line 2: this folder is not trusted" in shown

@@ -23,13 +23,9 @@ from tui.export.formats import ExportFormat, export_bytes
 NOW = datetime(2026, 3, 11, tzinfo=UTC)
 PASSAGE = "About 41 percent of the cats in the survey smile."
 SOURCE = Source(
-    kind="article",
-    title="Cats & their smiles",
-    url="https://cats.example/smiles",
-    published="2026-03-09T10:00:00",
-    read_at=datetime(2026, 3, 10, 12, tzinfo=UTC),
-    sha256="ab" * 32,
-)
+    kind="article", title="Cats & their smiles", url="https://cats.example/smiles",
+    published="2026-03-09T10:00:00", read_at=datetime(2026, 3, 10, 12, tzinfo=UTC), sha256="ab" * 32,
+)  # fmt: skip
 
 
 def reported(session: Recorded, text: str, name: str = "cats.html") -> str:
@@ -45,14 +41,10 @@ def claim(text: str, part: str, number: int = 1, verdict: Verdict = Verdict.UNTR
     """A claim about a part of a text."""
     start = text.index(part)
     fields: dict[str, Any] = {
-        "start": start,
-        "end": start + len(part),
-        "kind": "figure",
-        "text": part,
-        "sentence": f"It is {part}.",
-        "at": 6,
+        "start": start, "end": start + len(part), "kind": "figure", "text": part,
+        "sentence": f"It is {part}.", "at": 6,
         "evidence": (Evidence(source=0, passage=PASSAGE, marks=((6, 8),)),),
-    }
+    }  # fmt: skip
     return Claim(id=number, verdict=verdict, **fields | more)
 
 
@@ -62,13 +54,9 @@ def checked(
     """Save a check of a report."""
     data = (session.folder / path).read_bytes()
     check = ReportCheck(
-        report=path,
-        sha256=hashlib.sha256(data).hexdigest(),
-        claims=tuple(claims),
-        disagreements=tuple(disagreements),
-        sources=(SOURCE,),
-        checked_at=NOW,
-    )
+        report=path, sha256=hashlib.sha256(data).hexdigest(), claims=tuple(claims),
+        disagreements=tuple(disagreements), sources=(SOURCE,), checked_at=NOW,
+    )  # fmt: skip
     target = session.folder / check_path(path)
     target.parent.mkdir(exist_ok=True)
     target.write_bytes(msgspec.json.encode(check))

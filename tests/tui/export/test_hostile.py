@@ -12,16 +12,7 @@ from core.evidence.files import check_path
 from core.evidence.records import Evidence, Verdict
 from core.storage.workspace import JOURNAL
 from tests.observers.knowledge.recorded import Recorded
-from tests.tui.export.exported import (
-    answered,
-    checked,
-    claim,
-    exported,
-    page_of,
-    reported,
-    select,
-    source_of,
-)
+from tests.tui.export.exported import answered, checked, claim, exported, page_of, reported, select, source_of
 from tui.export.marks import END, START, mark_claims, marked_ids, without_marks
 
 HOSTILE = """<!doctype html><html><head><base href="https://evil.example/"><title></title><script>x</script>
@@ -102,13 +93,9 @@ def test_texts_with_markup_are_only_text(session: Recorded) -> None:
         Evidence(source=99, passage=evil),
     )
     more: dict[str, Any] = {
-        "sentence": evil,
-        "section": evil,
-        "note": evil,
-        "remarks": (evil,),
-        "url": evil,
+        "sentence": evil, "section": evil, "note": evil, "remarks": (evil,), "url": evil,
         "evidence": evidence,
-    }
+    }  # fmt: skip
     checked(session, path, [claim(source_of("<p>41 %</p>"), "41 %", **more)])
     session.add(
         QueryReceived(query_id="q2", text=evil),
@@ -126,16 +113,9 @@ def test_claims_with_broken_places_have_no_mark(session: Recorded) -> None:
     text = "<p title='41 %'>41 % of &nbsp; cats</p><!-- 41 % --><script>41 %</script>"
     path = reported(session, text)
     source = source_of(text)
-    ranges = [
-        (-5, 3),
-        (9, 3),
-        (0, 10_000_000),
-        (5_000_000, 5_000_001),
-        (0, len(source)),
-        (1, 2),
-        (10, 12),
-        (4, 9),
-    ]
+    ranges = [(-5, 3), (9, 3), (0, 10_000_000), (5_000_000, 5_000_001), (0, len(source)), (1, 2), (10, 12), (
+        4, 9,
+    )]  # fmt: skip
     last = source.rindex("41 %")
     ranges += [(last, last + 4), (source.index("&nbsp") + 2, source.index("&nbsp") + 4)]
     claims = [claim(source, "41 %", n, start=a, end=b) for n, (a, b) in enumerate(ranges, 1)]

@@ -37,21 +37,16 @@ def test_a_page_has_all_of_the_session(session: Recorded) -> None:
     session.add(
         ToolCallStarted(query_id="q1", tool_use_id="t1", name="Agent", input={"subagent_type": "expert"}),
         ToolCallStarted(
-            query_id="q1",
-            tool_use_id="t2",
-            name="mcp__local_toolkit__crawl_parallel",
-            input={"urls": ["https://cats.example/smiles"]},
-            parent_tool_use_id="t1",
+            query_id="q1", tool_use_id="t2", name="mcp__local_toolkit__crawl_parallel",
+            input={"urls": ["https://cats.example/smiles"]}, parent_tool_use_id="t1",
         ),
         ToolCallFinished(tool_use_id="t2", status="error", duration_ms=800),
         ToolCallFinished(tool_use_id="t1", status="success", duration_ms=1_500),
-    )
+    )  # fmt: skip
     path = reported(session, REPORT)
-    disagreement = Disagreement(
-        subject="Smiling cats",
-        values=("41 %", "39 %"),
-        evidence=(Evidence(source=0, passage=PASSAGE), Evidence(source=0, passage="39 %")),
-    )
+    disagreement = Disagreement(subject="Smiling cats", values=("41 %", "39 %"), evidence=(
+        Evidence(source=0, passage=PASSAGE), Evidence(source=0, passage="39 %"),
+    ))  # fmt: skip
     checked(session, path, [claim(source_of(REPORT), "41 %", note="No source has it.")], [disagreement])
     answered(session)
     session.add(SessionFinished(reason="quit", queries=1, duration_ms=4_000))
@@ -98,8 +93,12 @@ def test_doubtful_claims_are_explained_and_counted(session: Recorded) -> None:
     assert select(page, "#summary h3")[0].text == "2 claims to look at, 1 of them unsupported"
 
 
-def test_the_head_says_whether_there_is_a_report(session: Recorded) -> None:
-    assert select(page_of(exported(session.folder)), ".kind")[0].text == "Session"
+def test_the_page_says_whether_there_is_a_report(session: Recorded) -> None:
+    answered(session)
+    page = page_of(exported(session.folder))
+    assert select(page, ".kind")[0].text == "Session"
+    assert "The session has no report." in page.text_content()
+    assert [each.text for each in page.iter("h2")][:2] == ["Summary", "Conversation"]
     reported(session, REPORT)
     assert select(page_of(exported(session.folder)), ".kind")[0].text == "Report with evidence"
 
@@ -144,12 +143,9 @@ def test_nothing_is_loaded_or_run(session: Recorded) -> None:
     (style,) = page.xpath("//style/text()")
     digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
     assert policy.split("; ") == [
-        "default-src 'none'",
-        f"style-src 'sha256-{digest}'",
-        "img-src data:",
-        "base-uri 'none'",
+        "default-src 'none'", f"style-src 'sha256-{digest}'", "img-src data:", "base-uri 'none'",
         "form-action 'none'",
-    ]
+    ]  # fmt: skip
     assert not re.search(r"url\(|@import|@font-face", style)
     assert not page.xpath("//script|//link|//iframe|//form|//object|//embed|//base")
     assert not page.xpath("//@style")
@@ -174,13 +170,6 @@ def test_pictures_of_the_session_are_embedded(session: Recorded, tmp_path: Path)
     assert page.xpath("//img/@src") == [f"data:image/png;base64,{data}"] * 2
     assert len(select(page, ".missing")) == 6
     assert "6 pictures of the report not included" in page.text_content()
-
-
-def test_a_session_without_a_report(session: Recorded) -> None:
-    answered(session)
-    page = page_of(exported(session.folder))
-    assert "The session has no report." in page.text_content()
-    assert [each.text for each in page.iter("h2")][:2] == ["Summary", "Conversation"]
 
 
 def test_the_newest_report_or_the_one_that_is_named(session: Recorded) -> None:

@@ -60,7 +60,7 @@ def test_no_secret_is_in_an_export(session: Recorded, form: ExportFormat) -> Non
 
 
 @pytest.mark.parametrize("form", FORMATS)
-def test_no_local_path_is_in_an_export(
+def test_an_export_has_no_local_path(
     session: Recorded, tmp_path: Path, form: ExportFormat, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     home = tmp_path / "home" / "me"
@@ -69,15 +69,12 @@ def test_no_local_path_is_in_an_export(
     paths = f"{folder}/work_products/a.html, {tmp_path}/notes.md, {home}/.ssh, /home/other/x, /Users/jo/y, file://{folder}/z"
     reported(session, f"<p>{paths}</p>")
     session.add(
-        ToolCallStarted(
-            query_id="q1",
-            tool_use_id="t",
-            name="Read",
-            input={"file_path": f"{folder}/a.md", "b": f"\n{home}"},
-        ),
+        ToolCallStarted(query_id="q1", tool_use_id="t", name="Read", input={
+            "file_path": f"{folder}/a.md", "b": f"\n{home}",
+        }),
         ToolCallFinished(tool_use_id="t", status="success"),
         MessageFinished(query_id="q1", message_id="m", text=paths),
-    )
+    )  # fmt: skip
     found = exported(folder, form)
     for path in (str(tmp_path), str(home), "/home/other", "/Users/jo", "/root"):
         assert path not in found
@@ -87,19 +84,11 @@ def test_no_local_path_is_in_an_export(
 def test_addresses_of_the_web_are_no_paths(tmp_path: Path) -> None:
     redaction = Redaction(Redactor(), [("/home/me", "~"), ("/tmp/x", ""), ("/tmp", "…")])
     cases = {
-        "https://a.example/home/me/x": "https://a.example/home/me/x",
-        "/home/me": "~",
-        "/home/me/a": "~/a",
-        "/home/menu": "~",
-        "(/tmp/x/y.md)": "(y.md)",
-        "/tmp/x": ".",
-        "/tmp/xy": "…/xy",
-        '{"a":"\\n/home/me/b"}': '{"a":"\\n~/b"}',
-        "C:\\Users\\jo\\a": "~\\a",
-        "a/root/b": "a/root/b",
-        "/root/b": "~/b",
-        "/rooted": "/rooted",
-    }
+        "https://a.example/home/me/x": "https://a.example/home/me/x", "/home/me": "~", "/home/me/a": "~/a",
+        "/home/menu": "~", "(/tmp/x/y.md)": "(y.md)", "/tmp/x": ".", "/tmp/xy": "…/xy",
+        '{"a":"\\n/home/me/b"}': '{"a":"\\n~/b"}', "C:\\Users\\jo\\a": "~\\a", "a/root/b": "a/root/b",
+        "/root/b": "~/b", "/rooted": "/rooted",
+    }  # fmt: skip
     assert {text: redaction.text(text) for text in cases} == cases
     assert session_folders(tmp_path, [str(tmp_path)])
 

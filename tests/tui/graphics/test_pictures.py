@@ -80,11 +80,9 @@ class TestKitty:
         data = [each[2] for each in found if each]
         assert all(len(each) == 4096 for each in data[:-1])
         decoded = Image.open(io.BytesIO(base64.b64decode("".join(data), validate=True))).convert("RGB")
-        assert ImageChops.difference(decoded, picture).getbbox() is None
-
-    def test_a_small_picture_is_one_piece(self) -> None:
         (piece,) = transmission(1, png(colourful(3, 3)), 1, 1)
-        assert "m=0;" in piece
+        assert "m=0;" in piece, "a small picture is one piece"
+        assert ImageChops.difference(decoded, picture).getbbox() is None
 
     def test_every_cell_has_number_row_and_column(self) -> None:
         # The protocol's own example: 0 is U+0305, 1 is U+030D, 2 is U+030E.
@@ -141,29 +139,24 @@ class TestTheFence:
 class TestMeans:
     """Which terminal gets what."""
 
-    @pytest.mark.parametrize(
-        ("environment", "means"),
-        [
-            ({"TERM": "xterm-kitty"}, "kitty"),
-            ({"TERM": "xterm-ghostty", "TERM_PROGRAM": "ghostty"}, "kitty"),
-            ({"TERM": "xterm-256color", "KITTY_WINDOW_ID": "3"}, "kitty"),
-            ({"TERM": "xterm-256color", "TERM_PROGRAM": "WezTerm", "KITTY_WINDOW_ID": "3"}, "sixel"),
-            ({"TERM": "xterm-256color", "TERM_PROGRAM": "vscode", "KITTY_WINDOW_ID": "3"}, "blocks"),
-            ({"TERM": "foot"}, "sixel"),
-            ({"TERM": "foot-extra"}, "sixel"),
-            ({"TERM": "mlterm-256color"}, "sixel"),
-            ({"TERM": "contour"}, "sixel"),
-            ({"TERM": "xterm-256color", "WT_SESSION": "1"}, "sixel"),
-            ({"TERM": "xterm-256color"}, "blocks"),
-            ({"TERM": "xterm-256color", "TERM_PROGRAM": "Apple_Terminal"}, "blocks"),
-            ({"TERM": "tmux-256color", "KITTY_WINDOW_ID": "3"}, "blocks"),
-            ({"TERM": "xterm-kitty", "TMUX": "/tmp/x,1,0"}, "blocks"),
-            ({"TERM": "screen.xterm-kitty", "STY": "1.pts"}, "blocks"),
-            ({"TERM": "xterm-kitty", "ZELLIJ": "0"}, "blocks"),
-            ({"TERM": "xterm-kitty", "NO_COLOR": ""}, "blocks"),
-            ({}, "blocks"),
-        ],
-    )
+    @pytest.mark.parametrize(("environment", "means"), [
+        ({"TERM": "xterm-kitty"}, "kitty"),
+        ({"TERM": "xterm-ghostty", "TERM_PROGRAM": "ghostty"}, "kitty"),
+        ({"TERM": "xterm-256color", "KITTY_WINDOW_ID": "3"}, "kitty"),
+        ({"TERM": "xterm-256color", "TERM_PROGRAM": "WezTerm", "KITTY_WINDOW_ID": "3"}, "sixel"),
+        ({"TERM": "xterm-256color", "TERM_PROGRAM": "vscode", "KITTY_WINDOW_ID": "3"}, "blocks"),
+        ({"TERM": "foot"}, "sixel"),
+        ({"TERM": "contour"}, "sixel"),
+        ({"TERM": "xterm-256color", "WT_SESSION": "1"}, "sixel"),
+        ({"TERM": "xterm-256color"}, "blocks"),
+        ({"TERM": "xterm-256color", "TERM_PROGRAM": "Apple_Terminal"}, "blocks"),
+        ({"TERM": "tmux-256color", "KITTY_WINDOW_ID": "3"}, "blocks"),
+        ({"TERM": "xterm-kitty", "TMUX": "/tmp/x,1,0"}, "blocks"),
+        ({"TERM": "screen.xterm-kitty", "STY": "1.pts"}, "blocks"),
+        ({"TERM": "xterm-kitty", "ZELLIJ": "0"}, "blocks"),
+        ({"TERM": "xterm-kitty", "NO_COLOR": ""}, "blocks"),
+        ({}, "blocks"),
+    ])  # fmt: skip
     def test_the_environment_identifies_the_terminal(self, environment: dict[str, str], means: str) -> None:
         assert detect_graphics("auto", environment, colours=1 << 24) == means
 
@@ -174,15 +167,12 @@ class TestMeans:
         assert detect_graphics("kitty", {"TERM": "xterm-kitty"}, colours=16) == "blocks"
         assert detect_graphics("sixel", {"TERM": "foot"}, colours=16) == "sixel"
 
-    @pytest.mark.parametrize(
-        ("answer", "size"),
-        [
-            ((40, 100, 900, 800), (9, 20)),
-            ((40, 100, 0, 0), (DEFAULT_CELL.width, DEFAULT_CELL.height)),
-            ((0, 0, 900, 800), (DEFAULT_CELL.width, DEFAULT_CELL.height)),
-            ((1, 1, 60000, 60000), (DEFAULT_CELL.width, DEFAULT_CELL.height)),
-        ],
-    )
+    @pytest.mark.parametrize(("answer", "size"), [
+        ((40, 100, 900, 800), (9, 20)),
+        ((40, 100, 0, 0), (DEFAULT_CELL.width, DEFAULT_CELL.height)),
+        ((0, 0, 900, 800), (DEFAULT_CELL.width, DEFAULT_CELL.height)),
+        ((1, 1, 60000, 60000), (DEFAULT_CELL.width, DEFAULT_CELL.height)),
+    ])  # fmt: skip
     def test_the_system_knows_the_size_of_a_cell(
         self, answer: tuple[int, ...], size: tuple[int, int], monkeypatch: pytest.MonkeyPatch
     ) -> None:
@@ -240,7 +230,7 @@ def joined(rows: tuple[str, ...]) -> Image.Image:
 class TestSixel:
     """Rows of cells, each of which is drawn by itself."""
 
-    @pytest.mark.parametrize("height", [6, 14, 20, 31])
+    @pytest.mark.parametrize("height", [6, 31])
     def test_few_colours_come_back_as_they_were(self, height: int) -> None:
         picture = Image.new("RGB", (70, 50), (255, 0, 0))
         picture.paste((0, 0, 255), (10, 5, 40, 33))
@@ -257,6 +247,7 @@ class TestSixel:
 
     def test_no_more_than_256_colours_are_sent(self) -> None:
         rows = encode_rows(colourful(300, 120).convert("RGBA"), 20)
+        assert all(row[2:-2].isascii() and row[2:-2].isprintable() for row in rows)
         registers = {int(number) for row in rows for number in re.findall(r"#(\d+);2;", row)}
         assert len(registers) > 16
         assert max(registers) < 255
@@ -279,11 +270,6 @@ class TestSixel:
         (row,) = encode_rows(Image.new("RGBA", (700, 6), (0, 0, 0, 255)), 6)
         assert len(row) < 60
         assert joined((row,)).getcolors() == [(4200, (0, 0, 0))]
-
-    def test_only_printable_characters_are_between_start_and_end(self) -> None:
-        for row in encode_rows(colourful(60, 40).convert("RGBA"), 20):
-            assert row[2:-2].isascii()
-            assert row[2:-2].isprintable()
 
 
 class TestPainting:

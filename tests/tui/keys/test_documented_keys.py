@@ -13,16 +13,9 @@ from tui.keys.places import bindings_of, sections_of
 from tui.keys.standard import STANDARD, TOGETHER
 
 FIXED = {
-    "Dialog",
-    "HelpScreen",
-    "LetterKeyList",
-    "SetupScreen",
-    "ModeScreen",
-    "ModelScreen",
-    "FieldChoices",
-    "FieldRow",
-    "QuestionScreen",
-}
+    "Dialog", "HelpScreen", "LetterKeyList", "SetupScreen", "ModeScreen", "ModelScreen", "FieldChoices",
+    "FieldRow", "QuestionScreen",
+}  # fmt: skip
 """Have keys that no setting changes: the screen shows them."""
 
 

@@ -13,7 +13,8 @@ from textual.widgets import OptionList
 from core.events.types import PermissionAsked
 from tests.tui.app_host import settled
 from tests.tui.fakes import make_app, make_session
-from tests.tui.files_host import Host, hosted, screen_text, until
+from tests.tui.files_host import Host, hosted, screen_text
+from tests.tui.fixture_types import Patch
 from tests.tui.layout.test_workspace_frame import play, played
 from tests.tui.pane_host import PaneHost
 from tests.tui.panes.test_queue import listed, queue_of
@@ -22,6 +23,7 @@ from tests.tui.screens.test_blacklist import fill
 from tests.tui.screens.test_dialogs import SEND, Stage
 from tests.tui.screens.test_viewer import ready, write
 from tests.tui.tree_host import cursor, laid_session, rows
+from tests.waiting import until
 from tui.panes.workspace.pane import WorkspacePane
 from tui.panes.workspace.preview import PreviewPane
 from tui.screens.application.help import HelpScreen
@@ -38,35 +40,25 @@ LONG = PermissionAsked(
 )
 
 
-@pytest.mark.parametrize("key", ["escape", "q", "question_mark", "f1", "enter"])
-async def test_help_is_closed(key: str) -> None:
+async def test_help_deletion_and_links_are_left_by_every_key() -> None:
     app = Stage()
     async with app.run_test() as pilot:
-        app.push_screen(HelpScreen())
-        await pilot.pause()
-        await pilot.press(key)
-        await pilot.pause()
-        assert len(app.screen_stack) == 1
-
-
-@pytest.mark.parametrize("key", ["n", "escape", "q"])
-async def test_what_is_not_to_be_deleted_is_kept(key: str) -> None:
-    app = Stage()
-    async with app.run_test() as pilot:
-        await app.ask(pilot, DeleteScreen("a.txt", "1K."))
-        await pilot.press(key)
-        await pilot.pause()
-        assert app.answers == [False]
-
-
-@pytest.mark.parametrize("key", ["escape", "q"])
-async def test_a_link_is_left(key: str) -> None:
-    app = Stage()
-    async with app.run_test() as pilot:
-        await app.ask(pilot, LinkScreen("https://a.example/x"))
-        await pilot.press(key)
-        await pilot.pause()
-        assert len(app.screen_stack) == 1
+        for key in ("escape", "q", "question_mark", "f1", "enter"):
+            app.push_screen(HelpScreen())
+            await pilot.pause()
+            await pilot.press(key)
+            await pilot.pause()
+            assert len(app.screen_stack) == 1, key
+        for key in ("n", "escape", "q"):
+            await app.ask(pilot, DeleteScreen("a.txt", "1K."))
+            await pilot.press(key)
+            await pilot.pause()
+            assert app.answers.pop() is False, key
+        for key in ("escape", "q"):
+            await app.ask(pilot, LinkScreen("https://a.example/x"))
+            await pilot.press(key)
+            await pilot.pause()
+            assert len(app.screen_stack) == 1, key
         assert app.opened == []
 
 
@@ -85,11 +77,7 @@ async def test_a_site_is_cleared_with_delete_and_the_list_left_with_q(tmp_path: 
         assert len(app.screen_stack) == 1
 
 
-@pytest.mark.parametrize(
-    "make",
-    [lambda: PermissionScreen(LONG), HelpScreen],
-    ids=["dialog", "help"],
-)
+@pytest.mark.parametrize("make", [lambda: PermissionScreen(LONG), HelpScreen], ids=["dialog", "help"])
 async def test_what_has_no_room_is_scrolled(make: Callable[[], Dialog[Any]]) -> None:
     app = Stage()
     async with app.run_test(size=(80, 20)) as pilot:
@@ -138,58 +126,44 @@ async def test_the_queue_is_ordered_and_emptied_by_either_key(tmp_path: Path) ->
         assert len(app.screen_stack) == 1
 
 
-@pytest.mark.parametrize("keys", [("h", "l"), ("left", "right")])
-async def test_a_subagent_of_the_trace_is_folded_and_unfolded(keys: tuple[str, str]) -> None:
+async def test_a_subagent_of_the_trace_is_folded_and_unfolded() -> None:
     view = pane()
     async with PaneHost(view).run_test(size=(70, 20)) as pilot:
         view.handle_events(SESSION)
         count = len(view.entries)
-        fold, unfold = keys
-        await pilot.press(fold, fold)
-        assert view.cursor is not None
-        assert view.cursor.key == "a"
-        assert len(view.entries) == count - 2
-        await pilot.press(unfold, unfold)
-        assert len(view.entries) == count
-        assert view.cursor.key == "t2"
+        for fold, unfold in (("h", "l"), ("left", "right")):
+            await pilot.press(fold, fold)
+            assert view.cursor is not None
+            assert view.cursor.key == "a"
+            assert len(view.entries) == count - 2
+            await pilot.press(unfold, unfold)
+            assert len(view.entries) == count
+            assert view.cursor.key == "t2"
 
 
-@pytest.mark.parametrize(
-    ("down", "up", "first", "last", "into", "out"),
-    [("j", "k", "g", "G", "l", "h"), ("down", "up", "home", "end", "right", "left")],
-    ids=["letters", "arrows"],
-)
-async def test_the_tree_is_walked(
-    tmp_path: Path, down: str, up: str, first: str, last: str, into: str, out: str
-) -> None:
+async def test_the_tree_is_walked_and_paged(tmp_path: Path) -> None:
     session = laid_session(tmp_path)
     (session / "search_results" / "urls.txt").write_text("x")
-    files = WorkspacePane(session, tmp_path / "SAVED_REPORTS")
-    async with hosted(files) as (_, pilot):
-        await until(lambda: "run.log" in rows(files))
-        files.focus()
-        await pilot.press(last)
-        assert cursor(files) == "run.log"
-        await pilot.press(first)
-        top = cursor(files)
-        await pilot.press(down)
-        assert cursor(files) == "search_results"
-        await pilot.press(up)
-        assert cursor(files) == top
-        await pilot.press(down, out)
-        await until(lambda: "  urls.txt" not in rows(files))
-        await pilot.press(into)
-        await until(lambda: "  urls.txt" in rows(files))
-
-
-async def test_the_tree_is_paged(tmp_path: Path) -> None:
-    session = laid_session(tmp_path)
     for number in range(60):
         (session / f"z{number:02}.txt").write_text("x")
     files = WorkspacePane(session, tmp_path / "SAVED_REPORTS")
     async with hosted(files) as (_, pilot):
         await until(lambda: "z59.txt" in rows(files))
         files.focus()
+        for keys in ("j k g G l h", "down up home end right left"):
+            down, up, first, last, into, out = keys.split()
+            await pilot.press(last)
+            assert cursor(files) == "z59.txt"
+            await pilot.press(first)
+            top = cursor(files)
+            await pilot.press(down)
+            assert cursor(files) == "search_results"
+            await pilot.press(up)
+            assert cursor(files) == top
+            await pilot.press(down, out)
+            await until(lambda: "  urls.txt" not in rows(files))
+            await pilot.press(into)
+            await until(lambda: "  urls.txt" in rows(files))
         await pilot.press("home", "pagedown", "pagedown")
         below = rows(files).index(str(cursor(files)))
         assert below > 20
@@ -227,15 +201,15 @@ async def test_a_file_is_scrolled_by_every_key(tmp_path: Path, name: str) -> Non
         assert await place("g") == 0
 
 
-@pytest.mark.parametrize("key", ["question_mark", "f1"])
-async def test_the_keys_are_shown_above_a_file(tmp_path: Path, key: str) -> None:
+async def test_the_keys_are_shown_above_a_file(tmp_path: Path) -> None:
     screen = ViewerScreen(write(tmp_path, "a.txt", "x"))
     async with hosted(screen=screen) as (app, pilot):
         await ready(app)
-        await pilot.press(key)
-        await until(lambda: isinstance(app.screen, HelpScreen))
-        await pilot.press("escape")
-        await until(lambda: app.screen is screen)
+        for key in ("question_mark", "f1"):
+            await pilot.press(key)
+            await until(lambda: isinstance(app.screen, HelpScreen))
+            await pilot.press("escape")
+            await until(lambda: app.screen is screen)
 
 
 def _line(app: Host, text: str) -> bool:
@@ -276,11 +250,9 @@ async def test_a_table_is_sorted_turned_and_its_cell_copied(tmp_path: Path) -> N
 
 
 async def test_the_answer_of_a_provider_is_shown(tmp_path: Path) -> None:
-    reported = {
-        "query": "q",
-        "answer": "the provider answers",
-        "results": [{"title": "T", "url": "https://a.example"}],
-    }
+    reported = {"query": "q", "answer": "the provider answers", "results": [
+        {"title": "T", "url": "https://a.example"}
+    ]}  # fmt: skip
     (tmp_path / "search_results").mkdir()
     screen = ViewerScreen(write(tmp_path / "search_results", "n.json", json.dumps(reported)), tmp_path)
     async with hosted(screen=screen) as (app, pilot):
@@ -304,9 +276,7 @@ async def test_from_an_observer_to_the_call_it_looked_at_and_back(tmp_path: Path
         assert app.query_one("#observers").has_focus
 
 
-async def test_what_is_previewed_is_edited_opened_and_deleted(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_what_is_previewed_is_edited_opened_and_deleted(tmp_path: Path, monkeypatch: Patch) -> None:
     asked: list[tuple[Path, str]] = []
 
     def take(app: Host, event: PreviewPane.ActionRequested) -> None:

@@ -9,7 +9,7 @@ from textual.app import App
 from textual.keys import _character_to_key
 
 from tests.tui.fakes import make_app, make_session
-from tests.tui.files_host import until
+from tests.waiting import until
 from tui.app.app import UaTuiApp
 from tui.panes.conversation.pane import ConversationPane
 from tui.panes.trace.pane import TracePane
@@ -26,7 +26,9 @@ def burst(app: App[str], keys: str) -> None:
 
 async def ready(app: UaTuiApp) -> None:
     """Wait for the panes, and put the focus into the trace."""
-    await until(lambda: app.state == "idle" and app.query(TracePane) and app.query(ConversationPane))
+    await until(
+        lambda: app.state == "idle" and bool(app.query(TracePane)) and bool(app.query(ConversationPane))
+    )
     app.frame.show("trace")
     await until(lambda: has_focus(app, TracePane))
 
@@ -47,36 +49,17 @@ async def test_keys_go_where_the_ones_before_them_led(tmp_path: Path) -> None:
         burst(app, "\x1b\x1b2/kept")
         await until(lambda: app.frame.prompt.value == "2/kept")
         assert not pane.search.active
-
-
-async def test_what_is_typed_behind_ctrl_u_stays(tmp_path: Path) -> None:
-    app = make_app(tmp_path, make_session(tmp_path))
-    async with app.run_test(size=(160, 50)):
-        await ready(app)
-        app.frame.prompt.focus()
-        await until(lambda: not has_focus(app, TracePane))
-        burst(app, "old words\x15new words")
+        burst(app, " old words\x15new words")
         app.post_message(events.Paste(" pasted"))
         burst(app, " and more")
         await until(lambda: app.frame.prompt.value.endswith("more"))
         assert app.frame.prompt.value == "new words pasted and more"
-
-
-async def test_a_screen_that_opens_gets_the_keys_behind_the_one_that_opened_it(tmp_path: Path) -> None:
-    app = make_app(tmp_path, make_session(tmp_path))
-    async with app.run_test(size=(160, 50)):
         await ready(app)
+        # A screen that opens gets the keys behind the one that opened it.
         burst(app, "?\x1b1")
         await until(lambda: has_focus(app, ConversationPane))
         assert not isinstance(app.screen, HelpScreen)
-
-
-async def test_a_key_whose_receiver_is_gone_holds_nobody_up(tmp_path: Path) -> None:
-    app = make_app(tmp_path, make_session(tmp_path))
-    async with app.run_test(size=(160, 50)):
-        await ready(app)
-        # The message that follows it is lost.
+        # The message that follows a key is lost: its receiver is gone.
         app.key_queue._waiting_for = app.key_queue._number = 7
-        burst(app, "1/x")
-        pane = app.query_one(ConversationPane)
+        burst(app, "/x")
         await until(lambda: pane.search.query.text == "x")

@@ -25,17 +25,10 @@ def test_a_message_to_a_running_query_is_below_it() -> None:
 
 def test_a_resumed_session_is_reported() -> None:
     def begun(before: int, resumed_from: str | None = "session_1") -> str:
-        (line,) = printed(
-            SessionStarted(
-                session_id="session_1",
-                workspace="/out/session_1",
-                cwd="/",
-                version="1",
-                demo=True,
-                resumed_from=resumed_from,
-                queries_before=before,
-            )
-        )
+        (line,) = printed(SessionStarted(
+            session_id="session_1", workspace="/out/session_1", cwd="/", version="1", demo=True,
+            resumed_from=resumed_from, queries_before=before,
+        ))  # fmt: skip
         return line
 
     assert begun(0, None) == "· Session session_1 (demo) started in /out/session_1"

@@ -16,6 +16,7 @@ from core.concurrency.race import until
 from core.events.types import QueryFinished
 from core.settings.model import Settings
 from tests.tui.fakes import FakeSession, make_session
+from tests.waiting import PATIENCE, run_ready
 from tui import compose
 from tui.plain.one_query import run_headless
 from tui.plain.session import run_plain
@@ -35,44 +36,33 @@ class Work:
         try:
             await self.may_end.wait()
         finally:
-            for _ in range(3):
-                await asyncio.sleep(0)
+            await run_ready(3)
             self.ended = True
             if self._fails is not None:
                 raise self._fails
         return "made"
 
 
-async def test_what_is_made_is_given_and_the_end_is_not_waited_for_any_more() -> None:
+async def test_what_comes_first_counts_and_the_other_has_ended_by_then() -> None:
     work, end = Work(), Work()
     work.may_end.set()
     assert await until(work(), end()) == "made"
     assert end.ended
-
-
-async def test_work_that_is_given_up_has_ended_by_then() -> None:
-    work, end = Work(), Work()
+    work = Work()
     end.may_end.set()
     assert await until(work(), end()) is None
     assert work.ended
-
-
-async def test_a_future_that_is_shielded_stays_what_it_is() -> None:
     future: asyncio.Future[int] = asyncio.get_running_loop().create_future()
-    work = Work()
     work.may_end.set()
     assert await until(work(), asyncio.shield(future)) == "made"
-    assert not future.done()
+    assert not future.done(), "what is shielded stays what it is"
 
 
-async def test_work_that_fails_while_it_is_given_up_is_reported() -> None:
+async def test_a_failure_of_either_is_reported_and_stops_the_other() -> None:
     end = Work()
     end.may_end.set()
     with pytest.raises(OSError, match="disk"):
         await until(Work(OSError("disk"))(), end())
-
-
-async def test_an_end_that_fails_is_reported_and_stops_the_work() -> None:
     work, end = Work(), Work(OSError("disk"))
     end.may_end.set()
     with pytest.raises(OSError, match="disk"):
@@ -130,9 +120,7 @@ def nothing_typed(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         yield
 
 
-async def test_a_query_without_a_screen_has_ended_before_its_session_closes(
-    session: Waited, tmp_path: Path
-) -> None:
+async def test_a_headless_query_ends_before_its_session_closes(session: Waited, tmp_path: Path) -> None:
     session.idle = Work()
     running = asyncio.ensure_future(run_headless(Settings(workspace_base=tmp_path), "Hello", as_json=False))
     await session.idle.began.wait()
@@ -158,12 +146,10 @@ async def test_a_query_that_takes_too_long_is_stopped_and_what_there_is_is_print
 
 
 @pytest.mark.usefixtures("nothing_typed")
-async def test_a_session_line_by_line_reports_what_its_query_was_waited_for_in_vain(
-    session: Waited, tmp_path: Path
-) -> None:
+async def test_a_plain_session_reports_the_failure_of_its_query(session: Waited, tmp_path: Path) -> None:
     session.idle = Work(RuntimeError("the runner is gone"))
     session.idle.may_end.set()
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(PATIENCE):
         with pytest.raises(RuntimeError, match="the runner is gone"):
             await run_plain(Settings(workspace_base=tmp_path), "Hello")
     assert session.closed == ["finished"]

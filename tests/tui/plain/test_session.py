@@ -28,6 +28,7 @@ from core.events.types import (
     ToolCallFinished,
     ToolCallStarted,
 )
+from tests.waiting import PATIENCE
 from tui.plain.input import TypedLines
 from tui.plain.interrupt import interrupt_key
 from tui.plain.narrator import OBSERVER_END_SECONDS, Narrator
@@ -70,16 +71,11 @@ def finished(call: str = "t1") -> ToolCallFinished:
     return ToolCallFinished(tool_use_id=call, status="success", duration_ms=1800)
 
 
-@pytest.mark.parametrize(
-    ("read_aloud", "expected"),
-    [
-        (True, "Agent: It is Paris (https://a.example)."),
-        (False, "Agent: It is **[Paris](https://a.example)**."),
-    ],
-)
-def test_an_answer_is_read_aloud_without_signs_and_kept_as_it_was_written(
-    read_aloud: bool, expected: str
-) -> None:
+@pytest.mark.parametrize(("read_aloud", "expected"), [
+    (True, "Agent: It is Paris (https://a.example)."),
+    (False, "Agent: It is **[Paris](https://a.example)**."),
+])  # fmt: skip
+def test_an_answer_is_read_aloud_without_its_markup(read_aloud: bool, expected: str) -> None:
     text = "It is **[Paris](https://a.example)**."
     narrated = Narrated(read_aloud=read_aloud)
     narrated(MessageFinished(query_id="q1", message_id="m1", text=text))
@@ -104,11 +100,8 @@ def test_what_was_spent_waiting_for_the_person_is_shown_separately() -> None:
     )
     ends = [line.partition(" in ")[2] for line in narrated.lines if " in " in line]
     assert ends == [
-        "8.3 s, 6.1 s of it waiting for you",
-        "8.3 s",
-        "9.0 s, 6.1 s of it waiting for you",
-        "9.0 s",
-    ]
+        "8.3 s, 6.1 s of it waiting for you", "8.3 s", "9.0 s, 6.1 s of it waiting for you", "9.0 s",
+    ]  # fmt: skip
 
 
 def test_a_call_is_reported_with_what_was_found_and_what_was_saved_below() -> None:
@@ -178,12 +171,10 @@ def test_a_failure_gives_its_reason_once_and_the_half_answer_is_marked() -> None
     narrated(
         QueryReceived(query_id="q1", text="go"),
         MessageFinished(query_id="q1", message_id="m1", text="Half", incomplete=True),
-        QueryFinished(query_id="q1", status="error", error=broke),
-        QueryReceived(query_id="q2", text="on"),
+        QueryFinished(query_id="q1", status="error", error=broke), QueryReceived(query_id="q2", text="on"),
         ErrorRaised(where="agent", message="3 messages were malformed"),
-        ErrorRaised(where="agent", message=died),
-        QueryFinished(query_id="q2", status="error", error=died),
-    )
+        ErrorRaised(where="agent", message=died), QueryFinished(query_id="q2", status="error", error=died),
+    )  # fmt: skip
     assert narrated.lines == [
         "You: go", "Agent (incomplete): Half", broke,
         "You: on", "Error: agent: 3 messages were malformed", f"The query failed: {died}",
@@ -192,12 +183,9 @@ def test_a_failure_gives_its_reason_once_and_the_half_answer_is_marked() -> None
 
 def test_a_permission_shows_everything_and_is_denied_unless_a_number_says_otherwise() -> None:
     asked = PermissionAsked(
-        request_id="r1",
-        tool_name="mcp__composio__X",
-        subjects=["SEND\u202e_MAIL"],
-        input={"body": "one\ntwo\x1b[2J"},
-        reason="it sends",
-    )
+        request_id="r1", tool_name="mcp__composio__X", subjects=["SEND\u202e_MAIL"],
+        input={"body": "one\ntwo\x1b[2J"}, reason="it sends",
+    )  # fmt: skip
     question = question_of(asked)
     text = "\n".join(question.all_lines)
     assert "Permission needed: SEND‹U+202E›_MAIL" in text
@@ -230,7 +218,7 @@ async def test_lines_come_whole_and_in_order_and_what_was_there_before_can_be_le
         os.write(writing, "one\r\ntw\xf6".encode())
         assert await typed.next_line() == "one"
         os.write(writing, b"\nthree\n\xff")
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(PATIENCE):
             assert await typed.next_line(behind=1) == "three"
             assert typed.available == 1
             assert await typed.next_line() == "tw\xf6"
@@ -253,7 +241,7 @@ async def test_an_interrupt_gives_up_its_line_and_comes_in_its_turn() -> None:
         typed = TypedLines(reading, "\x03", lambda: pressed.append(typed.available))
         typed.start()
         os.write(writing, b"one\nhalf\x03\x03two\n")
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(PATIENCE):
             assert await typed.next_line(behind=1) == "two"
         assert pressed == [1, 1]
         assert await typed.next_line() == "one"
@@ -279,18 +267,22 @@ def test_the_terminal_sends_no_signal_for_ctrl_c_and_is_left_as_it_was() -> None
         os.close(keyboard)
 
 
-async def test_a_line_below_a_prompt_brings_the_prompt_again_and_an_answered_one_does_not() -> None:
+def test_a_line_below_a_prompt_brings_the_prompt_again_and_an_answered_one_does_not() -> None:
     sent: list[bytes] = []
-    output = PlainOutput(at_terminal=True, rings=False, send=sent.append)
+    timers: list[Callable[[], None]] = []
+    output = PlainOutput(
+        at_terminal=True, rings=False, send=sent.append, call_later=lambda _, call: timers.append(call)
+    )
     output.ask("You: ")
     output.write("Servers: a")
     output.write("Servers: b")
-    await asyncio.sleep(0.4)
+    assert b"".join(sent) == b"You: \nServers: a\nServers: b\n"
+    timers.pop()()
     output.ring()
     assert b"".join(sent) == b"You: \nServers: a\nServers: b\nYou: "
     output.write("Servers: c")
     output.answered()
-    await asyncio.sleep(0.4)
+    timers.pop()()
     assert b"".join(sent).endswith(b"You: \nServers: c\n")
 
 

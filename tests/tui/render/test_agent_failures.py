@@ -12,16 +12,13 @@ POINTER = (
 )
 
 
-@pytest.mark.parametrize(
-    ("message", "code", "shown_text"),
-    [
-        ("the agent died (ended by SIGKILL)", -9, "lack of memory"),
-        ("the agent died (ended by SIGTERM)", -15, "asked to end"),
-        ("the agent died (ended by SIGSEGV)", -11, "crashed"),
-        ("the agent died (ended by SIGXCPU)", -24, "signal SIGXCPU"),
-        ("the agent died (exit code 3)", 3, "exit code 3 and gave no reason"),
-    ],
-)
+@pytest.mark.parametrize(("message", "code", "shown_text"), [
+    ("the agent died (ended by SIGKILL)", -9, "lack of memory"),
+    ("the agent died (ended by SIGTERM)", -15, "asked to end"),
+    ("the agent died (ended by SIGSEGV)", -11, "crashed"),
+    ("the agent died (ended by SIGXCPU)", -24, "signal SIGXCPU"),
+    ("the agent died (exit code 3)", 3, "exit code 3 and gave no reason"),
+])  # fmt: skip
 def test_how_a_process_ended_is_shown_in_words(message: str, code: int, shown_text: str) -> None:
     (cause,) = known_causes(message, [POINTER.format(code)])
     assert shown_text in cause

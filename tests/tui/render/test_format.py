@@ -6,16 +6,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from tui.render.format import Mark, clock, middle_cut, spinner, tail_cut
+from tui.render.format import clock, middle_cut, tail_cut
 
 
-def test_the_clock_shows_the_time_of_its_zone() -> None:
+def test_the_clock_shows_the_time_of_its_zone_within_all_calendars() -> None:
     at = datetime(2026, 11, 21, 14, 2, tzinfo=UTC)
     assert clock(at, UTC) == "14:02"
     assert clock(at, timezone(timedelta(hours=2))) == "16:02"
-
-
-def test_a_time_beyond_all_calendars_is_none() -> None:
     first, last = datetime(1, 1, 1, tzinfo=UTC), datetime(9999, 12, 31, 23, tzinfo=UTC)
     assert clock(first, timezone(timedelta(hours=-5))) == "--:--"
     assert clock(last, timezone(timedelta(hours=9))) == "--:--"
@@ -32,10 +29,3 @@ def test_cuts_fit_and_keep_what_fits(text: str, width: int) -> None:
 def test_a_middle_cut_keeps_both_ends() -> None:
     assert middle_cut("composio_search_news_140214.json", 15) == "composi…14.json"
     assert middle_cut("中文字符很长", 7) == "中文…长"
-
-
-def test_every_state_has_a_mark_and_a_word() -> None:
-    assert {mark.name for mark in Mark} >= {"RUNNING", "SUCCESS", "ERROR", "DENIED", "CANCELLED", "RETRY"}
-    assert Mark.DENIED.word != Mark.CANCELLED.word
-    assert all(cell_len(mark.glyph) == 1 and mark.word for mark in Mark)
-    assert {cell_len(spinner(tick)) for tick in range(30)} == {1}

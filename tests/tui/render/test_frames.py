@@ -27,11 +27,9 @@ _TEXTS = st.sampled_from(
 _STYLES = st.sampled_from([Style(color="red"), Style(bgcolor="blue"), Style(bold=True, bgcolor="blue")])
 _BLOCKS = st.builds(Segment, _TEXTS, _STYLES)
 _CHANGES = st.tuples(
-    st.integers(0, ROWS - 1),
-    st.integers(0, BLOCKS - 1),
-    st.lists(_BLOCKS, min_size=1, max_size=BLOCKS),
+    st.integers(0, ROWS - 1), st.integers(0, BLOCKS - 1), st.lists(_BLOCKS, min_size=1, max_size=BLOCKS),
     st.sets(st.integers(1, BLOCKS - 1)),
-)
+)  # fmt: skip
 
 
 class Terminal:

@@ -8,7 +8,7 @@ from tui.render.highlight import CodeTheme
 from tui.render.layout import Line, line_width, plain, wrap
 from tui.render.markdown import MarkdownTheme, render_markdown, split_stable
 from tui.render.markdown_parser import MOST_KEPT, parse_markdown
-from tui.render.markdown_stream import blocks_of, definitions, split_long
+from tui.render.markdown_stream import blocks_of, closed, definitions, split_long
 from tui.render.tables import MAX_ROWS
 
 THEME = MarkdownTheme()
@@ -54,27 +54,33 @@ def styled(source: str, text: str) -> Style:
     return found[0].style
 
 
-def test_blocks_stand_apart_and_paragraphs_flow() -> None:
-    assert lines("# A\nb\nc\n\nd") == ["A", "", "b c", "", "d"]
+SHOWN: list[tuple[str, int, list[str]]] = [
+    ("# A\nb\nc\n\nd", 60, ["A", "", "b c", "", "d"]),
+    ("a **b** *c* ~~d~~ `e`", 60, ["a b c d e"]),
+    ("- a\n  - b\n    - c\n- d", 60, ["• a", "  ◦ b", "    ▪ c", "• d"]),
+    ("9. a\n10. b", 60, [" 9. a", "10. b"]),
+    ("- [ ] open\n- [x] done\n- [no] task", 60, ["☐ open", "☑ done", "• [no] task"]),
+    ("- a\n\n- b", 60, ["• a", "", "• b"]),
+    ("- aaa bbb", 7, ["• aaa", "  bbb"]),
+    ("> a\n>\n> > b", 60, ["│ a", "│", "│ │ b"]),
+    ("![a chart](https://x.example/c.png)", 60, ["[image: a chart]"]),
+    ("![](https://x.example/c.png)", 60, ["[image: picture]"]),
+    ("<script>alert(1)</script>", 60, ["<script>alert(1)</script>"]),
+    ("[x](javascript:alert)", 60, ["[x](javascript:alert)"]),
+    ("| Name | Value | More |\n|--|--|--|\n| alpha | beta | gamma delta |", 16,
+     ["Name: alpha", "Value: beta", "More: gamma", "delta"]),
+]  # fmt: skip
+
+
+def test_every_kind_of_block_is_shown() -> None:
+    for source, width, expected in SHOWN:
+        assert lines(source, width) == expected, source
 
 
 def test_emphasis_is_style_not_text() -> None:
-    assert lines("a **b** *c* ~~d~~ `e`") == ["a b c d e"]
     assert styled("a **b**", "b").bold
     assert styled("a *c*", "c").italic
     assert styled("a ~~d~~", "d").strike
-
-
-def test_lists_nest_number_and_show_tasks() -> None:
-    assert lines("- a\n  - b\n    - c\n- d") == ["• a", "  ◦ b", "    ▪ c", "• d"]
-    assert lines("9. a\n10. b") == [" 9. a", "10. b"]
-    assert lines("- [ ] open\n- [x] done\n- [no] task") == ["☐ open", "☑ done", "• [no] task"]
-    assert lines("- a\n\n- b") == ["• a", "", "• b"]
-    assert lines("- aaa bbb", 7) == ["• aaa", "  bbb"]
-
-
-def test_quotes_keep_their_bar_on_every_line() -> None:
-    assert lines("> a\n>\n> > b") == ["│ a", "│", "│ │ b"]
 
 
 def test_links_keep_their_url_as_data_only() -> None:
@@ -84,16 +90,6 @@ def test_links_keep_their_url_as_data_only() -> None:
     assert (
         styled("at https://news.example/x.", "https://news.example/x").meta["url"] == "https://news.example/x"
     )
-
-
-def test_pictures_show_their_caption() -> None:
-    assert lines("![a chart](https://x.example/c.png)") == ["[image: a chart]"]
-    assert lines("![](https://x.example/c.png)") == ["[image: picture]"]
-
-
-def test_html_and_unsafe_schemes_are_text() -> None:
-    assert lines("<script>alert(1)</script>") == ["<script>alert(1)</script>"]
-    assert lines("[x](javascript:alert)") == ["[x](javascript:alert)"]
 
 
 def test_nothing_that_steers_a_terminal_survives() -> None:
@@ -122,11 +118,6 @@ def test_tables_align_and_fit() -> None:
     assert all(line_width(line) <= 30 for line in render_markdown(wide, 30, THEME))
 
 
-def test_a_table_too_narrow_becomes_records() -> None:
-    source = "| Name | Value | More |\n|--|--|--|\n| alpha | beta | gamma delta |"
-    assert lines(source, 16) == ["Name: alpha", "Value: beta", "More: gamma", "delta"]
-
-
 def test_a_huge_table_is_capped_and_says_so() -> None:
     row = "|" + " cell |" * 20
     rule = "|" + "--|" * 20
@@ -140,33 +131,11 @@ def test_deep_nesting_ends() -> None:
 
 
 FRAGMENTS = [
-    "# h",
-    "text *a* `b",
-    "- item",
-    "  - sub",
-    "1. one",
-    "> q",
-    "```py",
-    "```",
-    "~~~",
-    "| a | b |",
-    "|--|--|",
-    "",
-    "",
-    "",
-    "---",
-    "    code",
-    "***",
-    "- [x] t",
-    "**open",
-    "[l](http://x.example)",
-    "中文字符",
-    "+",
-    "2",
-    "\tx",
-    "===",
+    "# h", "text *a* `b", "- item", "  - sub", "1. one", "> q", "```py", "```", "~~~", "| a | b |", "|--|--|",
+    "", "", "", "---", "    code", "***", "- [x] t", "**open", "[l](http://x.example)", "中文字符", "+", "2",
+    "\tx", "===",
     "word word word word word word word word word word word word",
-]
+]  # fmt: skip
 MARKDOWN = st.lists(st.sampled_from(FRAGMENTS), max_size=24).map("\n".join)
 
 
@@ -244,11 +213,8 @@ def test_links_are_resolved_by_definitions_elsewhere() -> None:
     assert definitions(text) == "[1]: https://x.example/a"
     rendered = render_markdown("see [a][1]", 40, THEME, definitions=definitions(text))
     assert [plain(line) for line in rendered] == ["see a"]
-
-
-def test_link_definitions_are_not_shown_in_code_that_continues_in_another_part() -> None:
-    rendered = render_markdown("```\nx\n", 40, THEME, definitions="[1]: https://a.example")
-    assert [plain(line).strip() for line in rendered] == ["x"]
+    code = render_markdown("```\nx\n", 40, THEME, definitions=definitions(text))
+    assert [plain(line).strip() for line in code] == ["x"], "code that continues in another part has none"
 
 
 @given(st.text(alphabet="ab 中\n\t", max_size=60), st.integers(2, 12))
@@ -267,3 +233,25 @@ def test_with_another_width_a_text_is_not_parsed_again() -> None:
     assert render_markdown(source, 40, MarkdownTheme()) == first
     long = "word " * MOST_KEPT
     assert parse_markdown(long) is not parse_markdown(long)
+
+
+OPEN = [
+    ("**bol", "**bol**"),
+    ("a **b** `c` **", "a **b** `c` "),
+    ("one\n\n- a **b", "one\n\n- a **b**"),
+    ("use `a` and `b", "use `a` and `b`"),
+    ("see [the te", "see the te"),
+    ("see [text](http://x", "see text"),
+    ("| a | b |", "| a | b |\n|---|---|"),
+    ("x\n\n| a | b |\n|--", "x\n\n| a | b |\n|---|---|"),
+    ("| a |\n|---|\n| 1", "| a |\n|---|\n| 1"),
+    ("```py\nx = **2", "```py\nx = **2"),
+    ("2 ** 3 is `", "2 ** 3 is "),
+    ("whole.", "whole."),
+    ("", ""),
+]
+
+
+def test_what_is_open_at_the_end_of_a_stream_is_closed() -> None:
+    for source, shown in OPEN:
+        assert closed(source) == shown, source

@@ -56,17 +56,10 @@ def test_a_line_is_made_as_textual_makes_it_with_caches_when_they_are_needed() -
 
 _COLORS = st.none() | st.sampled_from(["default", "red", "#123456"])
 _STYLES = st.none() | st.builds(
-    Style,
-    color=_COLORS,
-    bgcolor=_COLORS,
-    bold=st.booleans(),
-    dim=st.booleans(),
-    italic=st.booleans(),
-    underline=st.booleans(),
-    reverse=st.booleans(),
-    strike=st.booleans(),
+    Style, color=_COLORS, bgcolor=_COLORS, bold=st.booleans(), dim=st.booleans(), italic=st.booleans(),
+    underline=st.booleans(), reverse=st.booleans(), strike=st.booleans(),
     link=st.none() | st.sampled_from(["https://a.example/", "https://b.example/"]),
-)
+)  # fmt: skip
 _PIECES = st.lists(st.builds(Segment, st.sampled_from(["a", " ", "    ", "bc "]), _STYLES), max_size=8)
 
 
@@ -97,9 +90,7 @@ def _links(sent: str) -> list[str]:
 
 
 @given(_PIECES)
-def test_what_is_sent_for_a_line_paints_what_each_piece_with_its_own_style_paints(
-    pieces: Sequence[Segment],
-) -> None:
+def test_a_line_is_sent_so_that_it_paints_as_its_pieces_do(pieces: Sequence[Segment]) -> None:
     improve_strips()
     console = Console(color_system="truecolor")
     whole = Strip(pieces).render(console)

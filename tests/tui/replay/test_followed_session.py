@@ -6,7 +6,6 @@ from contextlib import ExitStack, asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-import pytest
 from textual.pilot import Pilot
 
 from core.errors import TeamError
@@ -37,8 +36,10 @@ from tests.core.team.stores import SESSION, add_local_session
 from tests.core.team.test_fleet import lay, locked, write
 from tests.core.team.test_remote_session import worker
 from tests.postgres_server import Database
-from tests.tui.files_host import screen_text, until
+from tests.tui.files_host import screen_text
+from tests.tui.fixture_types import Patch
 from tests.tui.pane_host import rows
+from tests.waiting import PATIENCE, until
 from tui.app.app import UaTuiApp
 from tui.cli.team.following import make_source
 from tui.panes.conversation.pane import ConversationPane
@@ -58,7 +59,7 @@ async def following(
     clipboard = Clipboard({"TERM": "xterm-256color"}, platform="linux")
     app = UaTuiApp(Settings(workspace_base=base), source, clipboard=clipboard, state_dir=base / "state")
     async with app.run_test(size=(120, 40)) as pilot:
-        await asyncio.wait_for((source.is_live if live else source.end_shown).wait(), 20)
+        await asyncio.wait_for((source.is_live if live else source.end_shown).wait(), PATIENCE)
         await pilot.pause()
         yield app, pilot
 
@@ -99,10 +100,28 @@ async def test_what_happens_is_shown_and_a_question_is_answered(tmp_path: Path) 
         write(folder, [ASKED])
         await asks(app, PermissionScreen)
         await pilot.press("a")
-        assert await asyncio.wait_for(received.get(), 10) == Answer(request="r1", allow=True)
+        assert await asyncio.wait_for(received.get(), PATIENCE) == Answer(request="r1", allow=True)
         write(folder, [PermissionAnswered(request_id="r1", tool_name="Bash", decision="allow")])
         await until(lambda: len(app.screen_stack) == 1)
         assert "Answered by" not in notices(app)
+        form = ElicitationAsked(
+            request_id="e1", server="notes", message="Which?", fields=[FormField(name="name")]
+        )
+        await mailbox.ask(SESSION, make_question(SESSION, form))
+        write(folder, [form])
+        await asks(app, ServerFormScreen)
+        await pilot.press("escape")
+        answer = await asyncio.wait_for(received.get(), PATIENCE)
+        assert isinstance(answer, Answer)
+        assert (answer.request, answer.action) == ("e1", "cancel")
+        await until(lambda: len(app.screen_stack) == 1)
+        await pilot.press("alt+m", "ctrl+r")
+        await until(lambda: "cannot be changed from here" in notices(app))
+        assert len(app.screen_stack) == 1
+        assert app.session_folder is None
+        assert app.state == "running"
+        await pilot.press("ctrl+q")
+        await until(lambda: app._exit)
 
 
 async def test_a_question_that_waits_already_is_asked_once(tmp_path: Path) -> None:
@@ -117,15 +136,13 @@ async def test_a_question_that_waits_already_is_asked_once(tmp_path: Path) -> No
         ):
             await asks(app, PermissionScreen)
             # The journal may have it later than the mailbox.
-            write(folder, [ASKED])
-            await pilot.pause(0.4)
+            write(folder, [ASKED, TextDelta(query_id="q1", message_id="m1", text="Behind it")])
+            await until(lambda: "Behind it" in conversation(app))
             await pilot.press("d")
             await until(lambda: len(app.screen_stack) == 1)
 
 
-async def test_a_dialog_closes_when_another_person_answers_and_says_who(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_dialog_closes_when_someone_else_answers(tmp_path: Path, monkeypatch: Patch) -> None:
     monkeypatch.setattr("core.team.local_mailbox._user", lambda: "mary [b]")
     async with local(tmp_path) as (app, _, mailbox, folder):
         await mailbox.ask(SESSION, make_question(SESSION, ASKED))
@@ -151,59 +168,27 @@ async def test_a_question_of_a_worker_that_was_lost_closes_when_another_continue
         assert app.state == "running"
 
 
-async def test_a_form_of_a_server_is_filled_in(tmp_path: Path) -> None:
-    form = ElicitationAsked(
-        request_id="e1", server="notes", message="Which?", fields=[FormField(name="name")]
-    )
-    async with local(tmp_path) as (app, pilot, mailbox, folder), worker(mailbox) as received:
-        await mailbox.ask(SESSION, make_question(SESSION, form))
-        write(folder, [form])
-        await asks(app, ServerFormScreen)
-        await pilot.press("escape")
-        answer = await asyncio.wait_for(received.get(), 10)
-        assert isinstance(answer, Answer)
-        assert (answer.request, answer.action) == ("e1", "cancel")
-
-
 async def test_queries_are_sent_and_escape_stops_or_goes_back(tmp_path: Path) -> None:
     async with local(tmp_path) as (app, pilot, mailbox, folder), worker(mailbox) as received:
         await pilot.press(*"And then?", "enter")
-        assert await asyncio.wait_for(received.get(), 10) == Command(kind="submit", body="And then?")
+        assert await asyncio.wait_for(received.get(), PATIENCE) == Command(kind="submit", body="And then?")
         await until(lambda: "And then?" in screen_text(app))
         assert "^Q back" in str(app.status.render())
         await pilot.press("escape")
-        assert await asyncio.wait_for(received.get(), 10) == Command(kind="interrupt")
+        assert await asyncio.wait_for(received.get(), PATIENCE) == Command(kind="interrupt")
         assert app.state == "stopping"
         write(folder, [QueryFinished(query_id="q1", status="interrupted")])
         await until(lambda: app.state == "idle")
-        write(
-            folder,
-            [
-                QueryReceived(query_id="q2", text="And then?"),
-                MessageFinished(query_id="q2", message_id="m2", text="Nothing."),
-                QueryFinished(query_id="q2", status="success", cost_usd=0.25),
-            ],
-        )
+        write(folder, [
+            QueryReceived(query_id="q2", text="And then?"),
+            MessageFinished(query_id="q2", message_id="m2", text="Nothing."),
+            QueryFinished(query_id="q2", status="success", cost_usd=0.25),
+        ])  # fmt: skip
         await until(lambda: "Nothing." in conversation(app) and "$0.25" in str(app.status.render()))
         await until(lambda: "Esc back" in str(app.status.render()))
         await pilot.press("escape")
         await until(lambda: app._exit)
         assert app.return_code in (0, None)
-
-
-async def test_leaving_does_not_ask_while_the_session_runs(tmp_path: Path) -> None:
-    async with local(tmp_path) as (app, pilot, _, _):
-        assert app.state == "running"
-        await pilot.press("ctrl+q")
-        await until(lambda: app._exit)
-
-
-async def test_what_only_the_program_there_can_do_is_refused(tmp_path: Path) -> None:
-    async with local(tmp_path) as (app, pilot, _, _):
-        await pilot.press("alt+m", "ctrl+r")
-        await until(lambda: "cannot be changed from here" in notices(app))
-        assert len(app.screen_stack) == 1
-        assert app.session_folder is None
 
 
 async def test_the_end_of_the_session_closes_the_prompt(tmp_path: Path) -> None:
@@ -261,7 +246,7 @@ async def test_a_database_that_is_away_can_be_tried_again(tmp_path: Path) -> Non
             await asks(app, ErrorScreen)
             assert "the server does not answer" in screen_text(app)
             await pilot.press("r")
-            await asyncio.wait_for(source.is_live.wait(), 20)
+            await asyncio.wait_for(source.is_live.wait(), PATIENCE)
             assert Away.tries == 2
 
 
@@ -279,7 +264,7 @@ def _numbered(event: Event, seq: int) -> str:
 
 
 async def test_a_session_of_the_team_is_followed_through_its_database(
-    tmp_path: Path, team_database: Database, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, team_database: Database, monkeypatch: Patch
 ) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     add_session(team_database, "a", title="Bicycles", worker="worker-1", name="session_20261121_140200")

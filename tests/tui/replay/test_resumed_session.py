@@ -5,7 +5,6 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-import pytest
 from textual.pilot import Pilot
 from textual.widgets import Static
 
@@ -23,9 +22,10 @@ from core.history.session import PastSession
 from core.session.resume import Resume
 from core.settings.model import Settings
 from tests.tui.fakes import FakeSession, FakeWorkspace
-from tests.tui.files_host import until
+from tests.tui.fixture_types import Patch
 from tests.tui.pane_host import finished, rows, started
 from tests.tui.replay.test_past_session import NAME, many, write
+from tests.waiting import until
 from tui.app.app import UaTuiApp
 from tui.panes.conversation.blocks import Verbatim
 from tui.panes.conversation.pane import ConversationPane
@@ -44,15 +44,9 @@ class ResumableSession(FakeSession):
     ends: Sequence[Event] = ()
 
     async def start(self) -> None:
-        self.bus.publish(
-            SessionStarted(
-                session_id=NAME,
-                workspace=str(self.workspace.path),
-                cwd="/work",
-                version="1",
-                resumed_from=NAME,
-            )
-        )
+        self.bus.publish(SessionStarted(
+            session_id=NAME, workspace=str(self.workspace.path), cwd="/work", version="1", resumed_from=NAME,
+        ))  # fmt: skip
         for event in self.ends:
             self.bus.publish(event)
         self.state = "idle"
@@ -72,11 +66,9 @@ async def resumed(
 
     source = ResumedSource(build, PastSession(folder, tail=tail), Resume(folder))
     app = UaTuiApp(
-        Settings(workspace_base=folder.parent.parent),
-        source,
-        state_dir=folder.parent.parent / "state",
+        Settings(workspace_base=folder.parent.parent), source, state_dir=folder.parent.parent / "state",
         clipboard=Clipboard({"TERM": "xterm-256color"}, platform="linux"),
-    )
+    )  # fmt: skip
     async with app.run_test(size=(160, 45)) as pilot:
         yield app, pilot, session
 
@@ -113,9 +105,7 @@ async def test_what_was_before_is_shown_and_what_happens_comes_below_it(tmp_path
         assert app.frame.query_one(WorkspacePane).new_files == frozenset()
 
 
-async def test_a_journal_that_could_not_be_read_at_first_is_read_by_the_next_start(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_journal_that_failed_is_read_by_the_next_start(tmp_path: Path, monkeypatch: Patch) -> None:
     start, tries = PastSession.start, []
 
     async def start_at_last(past: PastSession) -> None:
@@ -138,9 +128,7 @@ async def test_a_journal_that_could_not_be_read_at_first_is_read_by_the_next_sta
         await until(lambda: "A live answer." in text(app, ConversationPane))
 
 
-async def test_while_a_long_journal_is_read_what_happens_is_kept_back_and_nothing_is_lost(
-    tmp_path: Path,
-) -> None:
+async def test_while_a_long_journal_is_read_nothing_new_is_lost(tmp_path: Path) -> None:
     folder = write(tmp_path, many(60))
     async with resumed(folder, tail=8_000) as (app, _, session):
         await until(lambda: app.session is not None and app.state == "idle")

@@ -4,6 +4,7 @@ import asyncio
 
 import pytest
 
+from tests.waiting import PATIENCE
 from tui.serve import server
 from tui.serve.guard import Guard
 
@@ -16,7 +17,7 @@ async def test_a_connection_without_a_complete_request_is_closed(monkeypatch: py
         for sent in (b"", b"GET / HTTP/1.1\r\nHost: "):
             reader, writer = await asyncio.open_connection("127.0.0.1", port)
             writer.write(sent)
-            assert await asyncio.wait_for(reader.read(), 30) == b""
+            assert await asyncio.wait_for(reader.read(), PATIENCE) == b""
             writer.close()
     finally:
         await serving.close()

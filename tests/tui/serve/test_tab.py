@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.waiting import run_ready, until
 from tui.serve import tab as tab_module
 from tui.serve.tab import Tab
 
@@ -36,10 +37,9 @@ async def test_all_who_end_a_tab_wait_for_its_process_and_none_who_gives_up_cuts
     ended = tmp_path / "ended"
     tab = Tab([str(ended)], write_bytes=nothing, write_str=nothing, close=nothing, here=True)
     await tab.start(80, 24)
-    while not (tmp_path / "ready").exists():  # noqa: ASYNC110
-        await asyncio.sleep(0.01)
+    await until((tmp_path / "ready").exists)
     first = asyncio.create_task(tab.stop())
-    await asyncio.sleep(0)
+    await run_ready(1)
     first.cancel()
     await tab.stop()
     assert ended.read_text() == "in good order"

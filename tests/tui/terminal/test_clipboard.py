@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import os
+import signal
 from pathlib import Path
 
 import pytest
 
 from tests.tui.fakes import make_app, make_session
-from tests.tui.files_host import until
+from tests.tui.fixture_types import Patch
+from tests.waiting import PATIENCE, until
 from tui.terminal.clipboard import MOST_FOR_TERMINAL, Clipboard, osc52, routes
 
 TERMINAL = {"TERM": "xterm-256color"}
@@ -26,7 +29,7 @@ def tool(folder: Path, name: str, script: str) -> None:
 def surroundings(tmp_path: Path, **more: str) -> dict[str, str]:
     bin_ = tmp_path / "bin"
     bin_.mkdir(exist_ok=True)
-    for name in ("cat", "sleep", "env"):
+    for name in ("cat", "mv", "sleep", "env"):
         if not (bin_ / name).exists():
             (bin_ / name).symlink_to(
                 Path("/bin") / name if Path("/bin", name).exists() else f"/usr/bin/{name}"
@@ -34,34 +37,28 @@ def surroundings(tmp_path: Path, **more: str) -> dict[str, str]:
     return {"PATH": str(bin_), "HOME": str(tmp_path), **TERMINAL, **more}
 
 
-@pytest.mark.parametrize(
-    ("environment", "platform", "expected"),
-    [
-        ({}, "linux", ["terminal"]),
-        ({"DISPLAY": ":0"}, "linux", ["xclip", "xsel", "terminal"]),
-        (
-            {"WAYLAND_DISPLAY": "wayland-0", "DISPLAY": ":0"},
-            "linux",
-            ["wl-copy", "xclip", "xsel", "terminal"],
-        ),
-        ({"WAYLAND_DISPLAY": "w", "DISPLAY": ":0", "SSH_CONNECTION": "a 1 b 2"}, "linux", ["terminal"]),
-        ({"DISPLAY": "localhost:10.0", "SSH_TTY": "/dev/pts/1"}, "linux", ["xclip", "xsel", "terminal"]),
-        ({"TMUX": "/tmp/t,1,0", "SSH_CONNECTION": "a 1 b 2"}, "linux", ["tmux", "terminal"]),
-        ({"TMUX": "/tmp/t,1,0"}, "darwin", ["pbcopy", "tmux", "terminal"]),
-        ({"SSH_CONNECTION": "a 1 b 2"}, "darwin", ["terminal"]),
-        ({"TERM": "linux"}, "linux", []),
-        ({"TERM_PROGRAM": "Apple_Terminal"}, "darwin", ["pbcopy"]),
-    ],
-)
-def test_the_order_fits_the_surroundings(
-    environment: dict[str, str], platform: str, expected: list[str]
-) -> None:
-    assert routes(environment, platform, 10) == expected
+def clipboard(environment: dict[str, str]) -> Clipboard:
+    """A clipboard whose tools may be slow to start."""
+    return Clipboard(environment, platform="linux", seconds=PATIENCE)
 
 
-def test_a_terminal_is_not_sent_more_than_it_takes() -> None:
-    assert routes({}, "linux", MOST_FOR_TERMINAL) == ["terminal"]
-    assert routes({}, "linux", MOST_FOR_TERMINAL + 1) == []
+@pytest.mark.parametrize(("environment", "platform", "expected"), [
+    ({}, "linux", ["terminal"]),
+    ({"DISPLAY": ":0"}, "linux", ["xclip", "xsel", "terminal"]),
+    ({"WAYLAND_DISPLAY": "wayland-0", "DISPLAY": ":0"}, "linux", ["wl-copy", "xclip", "xsel", "terminal"]),
+    ({"WAYLAND_DISPLAY": "w", "DISPLAY": ":0", "SSH_CONNECTION": "a 1 b 2"}, "linux", ["terminal"]),
+    ({"DISPLAY": "localhost:10.0", "SSH_TTY": "/dev/pts/1"}, "linux", ["xclip", "xsel", "terminal"]),
+    ({"TMUX": "/tmp/t,1,0", "SSH_CONNECTION": "a 1 b 2"}, "linux", ["tmux", "terminal"]),
+    ({"TMUX": "/tmp/t,1,0"}, "darwin", ["pbcopy", "tmux", "terminal"]),
+    ({"SSH_CONNECTION": "a 1 b 2"}, "darwin", ["terminal"]),
+    ({"TERM": "linux"}, "linux", []),
+    ({"TERM_PROGRAM": "Apple_Terminal"}, "darwin", ["pbcopy"]),
+])  # fmt: skip
+def test_routes_fit_the_environment(environment: dict[str, str], platform: str, expected: list[str]) -> None:
+    assert routes(environment, platform, MOST_FOR_TERMINAL) == expected
+    assert routes(environment, platform, MOST_FOR_TERMINAL + 1) == [
+        each for each in expected if each != "terminal"
+    ]
 
 
 def test_the_sequence_is_wrapped_for_what_stands_between() -> None:
@@ -84,46 +81,49 @@ async def test_the_terminal_is_only_said_to_have_been_sent_it() -> None:
     assert copied.describe("Path") == "Path sent to the terminal (OSC 52), which does not confirm it"
 
 
-async def test_a_desktop_tool_is_read_back(tmp_path: Path) -> None:
+async def test_a_tool_is_read_back_and_passed_over_if_it_holds_something_else(tmp_path: Path) -> None:
+    sent: list[str] = []
     environment = surroundings(tmp_path, DISPLAY=":0")
     tool(tmp_path / "bin", "xclip", KEEPS)
-    sent: list[str] = []
-    copied = await Clipboard(environment, platform="linux").copy("a\nb  \n\n", sent.append)
+    copied = await clipboard(environment).copy("a\nb  \n\n", sent.append)
     assert copied.describe("Text") == "Text copied with xclip (read back)"
     assert (tmp_path / "held").read_text() == "a\nb  \n\n"
+    tool(tmp_path / "bin", "wl-copy", 'cat > "$HOME/held"\n')
+    copied = await clipboard(surroundings(tmp_path, WAYLAND_DISPLAY="w")).copy("x", sent.append)
+    assert copied.describe("Text") == "Text sent to wl-copy, not confirmed"
     assert sent == []
-
-
-async def test_a_tool_that_holds_something_else_or_fails_is_passed_over(tmp_path: Path) -> None:
-    environment = surroundings(tmp_path, DISPLAY=":0")
     tool(tmp_path / "bin", "xclip", "cat > /dev/null; echo old\n")
     tool(tmp_path / "bin", "xsel", "exit 1\n")
-    sent: list[str] = []
-    copied = await Clipboard(environment, platform="linux").copy("new", sent.append)
+    copied = await clipboard(environment).copy("new", sent.append)
     assert (copied.route, len(sent)) == ("terminal", 1)
-
-
-async def test_a_tool_that_cannot_be_asked_is_not_said_to_hold_it(tmp_path: Path) -> None:
-    environment = surroundings(tmp_path, WAYLAND_DISPLAY="w")
-    tool(tmp_path / "bin", "wl-copy", 'cat > "$HOME/held"\n')
-    copied = await Clipboard(environment, platform="linux").copy("x")
-    assert copied.describe("Text") == "Text sent to wl-copy, not confirmed"
 
 
 async def test_a_tool_that_hangs_is_ended_with_its_children(tmp_path: Path) -> None:
     environment = surroundings(tmp_path, DISPLAY=":0")
-    tool(tmp_path / "bin", "xclip", 'echo $$ > "$HOME/pid"; sleep 600; true\n')
-    copied = await Clipboard(environment, platform="linux", seconds=0.5).copy("x", lambda _: None)
+    tool(
+        tmp_path / "bin",
+        "xclip",
+        'echo $$ > "$HOME/pid.new"; mv "$HOME/pid.new" "$HOME/pid"; sleep 600; true\n',
+    )
+    copied = await Clipboard(environment, platform="linux", seconds=0.05).copy("x", lambda _: None)
     assert copied.route == "terminal"
+    (tmp_path / "pid").unlink(missing_ok=True)
+    # However long a busy machine takes to start it.
+    copying = asyncio.create_task(clipboard(environment).copy("x"))
+    await until((tmp_path / "pid").exists)
+    copying.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await copying
     with pytest.raises(ProcessLookupError):
         os.kill(int((tmp_path / "pid").read_text()), 0)
 
 
 async def test_a_tool_that_continues_serving_is_not_waited_for(tmp_path: Path) -> None:
     environment = surroundings(tmp_path, DISPLAY=":0")
-    serving = 'case "$*" in *-out*) cat "$HOME/held" ;; *) cat > "$HOME/held"; sleep 5 & ;; esac\n'
-    tool(tmp_path / "bin", "xclip", serving)
-    copied = await Clipboard(environment, platform="linux", seconds=4.0).copy("x")
+    serving = 'cat > "$HOME/held"; sleep 600 & echo $! > "$HOME/pid"'
+    tool(tmp_path / "bin", "xclip", f'case "$*" in *-out*) cat "$HOME/held" ;; *) {serving} ;; esac\n')
+    copied = await clipboard(environment).copy("x")
+    os.kill(int((tmp_path / "pid").read_text()), signal.SIGKILL)
     assert copied.checked
 
 
@@ -131,19 +131,17 @@ async def test_tools_get_no_keys_and_no_shell_sees_the_text(tmp_path: Path) -> N
     environment = surroundings(tmp_path, DISPLAY=":0", ANTHROPIC_API_KEY="sk-ant-secret")
     tool(tmp_path / "bin", "xclip", f'env > "$HOME/seen"; echo "$@" >> "$HOME/seen"\n{KEEPS}')
     text = "$(touch pwned) `id`; rm -rf /"
-    assert (await Clipboard(environment, platform="linux").copy(text)).checked
+    assert (await clipboard(environment).copy(text)).checked
     seen = (tmp_path / "seen").read_text()
     assert "ANTHROPIC" not in seen
     assert "pwned" not in seen
 
 
-async def test_a_tool_of_the_folder_one_works_in_is_never_run(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_tool_of_the_folder_one_works_in_is_never_run(tmp_path: Path, monkeypatch: Patch) -> None:
     tool(tmp_path, "xclip", 'touch "$HOME/ran"\n')
     monkeypatch.chdir(tmp_path)
     environment = {"PATH": ".:", "HOME": str(tmp_path), "DISPLAY": ":0", **TERMINAL}
-    copied = await Clipboard(environment, platform="linux").copy("x", lambda _: None)
+    copied = await clipboard(environment).copy("x", lambda _: None)
     assert copied.route == "terminal"
     assert not (tmp_path / "ran").exists()
 
@@ -153,7 +151,7 @@ async def test_tmux_is_asked_where_its_client_sits(tmp_path: Path) -> None:
     script = 'case "$1" in show-environment) echo "-DISPLAY"; echo "SSH_CONNECTION=a 1 b 2" ;; *)\n'
     tool(tmp_path / "bin", "tmux", f"{script}{KEEPS};; esac\n")
     tool(tmp_path / "bin", "xclip", 'touch "$HOME/ran"; exit 1\n')
-    copied = await Clipboard(environment, platform="linux").copy("x")
+    copied = await clipboard(environment).copy("x")
     assert (copied.route, copied.checked) == ("tmux", True)
     assert not (tmp_path / "ran").exists()
     assert (
@@ -163,15 +161,15 @@ async def test_tmux_is_asked_where_its_client_sits(tmp_path: Path) -> None:
 
 
 async def test_what_no_clipboard_takes_is_left_in_a_file(tmp_path: Path) -> None:
-    clipboard = Clipboard({"TERM": "linux"}, platform="linux")
-    first = await clipboard.copy("one", lambda _: None, tmp_path)
-    second = await clipboard.copy("two", lambda _: None, tmp_path)
+    copying = Clipboard({"TERM": "linux"}, platform="linux")
+    first = await copying.copy("one", lambda _: None, tmp_path)
+    second = await copying.copy("two", lambda _: None, tmp_path)
     assert [path.read_text() for path in (first.path, second.path) if path] == ["one", "two"]
     assert first.describe("Text") == f"Text saved to {tmp_path}/copied.txt: no clipboard is available here"
-    nowhere = await clipboard.copy("x", lambda _: None)
+    nowhere = await copying.copy("x", lambda _: None)
     assert not nowhere.done
     assert "no session folder" in nowhere.describe("Text")
-    gone = await clipboard.copy("x", None, tmp_path / "gone")
+    gone = await copying.copy("x", None, tmp_path / "gone")
     assert not gone.done
     assert "gone" in gone.describe("Text")
 

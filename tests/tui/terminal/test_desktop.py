@@ -6,7 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.tui.files_host import hosted, screen_text, sit_at_a_desktop, until
+from tests.tui.files_host import hosted, screen_text, sit_at_a_desktop
+from tests.tui.fixture_types import Patch
+from tests.waiting import until
 from tui.screens.files.viewer import ViewerScreen
 from tui.terminal.desktop import NoDesktop, opener, start, why_no_desktop
 
@@ -19,20 +21,17 @@ def program(folder: Path, name: str, text: str) -> Path:
     return path
 
 
-@pytest.mark.parametrize(
-    ("environment", "platform", "reached"),
-    [
-        ({"DISPLAY": ":0"}, "linux", True),
-        ({"WAYLAND_DISPLAY": "wayland-0"}, "linux", True),
-        ({}, "darwin", True),
-        ({}, "linux", False),
-        ({"DISPLAY": ":0", "SSH_CONNECTION": "a 1 b 2"}, "linux", False),
-        ({"DISPLAY": "unix:0", "SSH_TTY": "/dev/pts/1"}, "linux", False),
-        ({"DISPLAY": "localhost:10.0", "SSH_CONNECTION": "a 1 b 2"}, "linux", True),
-        ({"WAYLAND_DISPLAY": "wayland-0", "SSH_CONNECTION": "a 1 b 2"}, "linux", False),
-        ({"SSH_CONNECTION": "a 1 b 2"}, "darwin", False),
-    ],
-)
+@pytest.mark.parametrize(("environment", "platform", "reached"), [
+    ({"DISPLAY": ":0"}, "linux", True),
+    ({"WAYLAND_DISPLAY": "wayland-0"}, "linux", True),
+    ({}, "darwin", True),
+    ({}, "linux", False),
+    ({"DISPLAY": ":0", "SSH_CONNECTION": "a 1 b 2"}, "linux", False),
+    ({"DISPLAY": "unix:0", "SSH_TTY": "/dev/pts/1"}, "linux", False),
+    ({"DISPLAY": "localhost:10.0", "SSH_CONNECTION": "a 1 b 2"}, "linux", True),
+    ({"WAYLAND_DISPLAY": "wayland-0", "SSH_CONNECTION": "a 1 b 2"}, "linux", False),
+    ({"SSH_CONNECTION": "a 1 b 2"}, "darwin", False),
+])  # fmt: skip
 def test_a_desktop_is_where_somebody_sits(environment: dict[str, str], platform: str, reached: bool) -> None:
     assert (why_no_desktop(environment, platform) is None) is reached
 
@@ -45,9 +44,7 @@ def test_without_a_desktop_the_path_is_named(tmp_path: Path) -> None:
         opener(path, {"DISPLAY": ":0", "PATH": str(tmp_path)}, "linux")
 
 
-def test_a_program_that_lies_in_the_folder_one_works_in_is_not_taken(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_program_in_the_current_folder_is_not_taken(tmp_path: Path, monkeypatch: Patch) -> None:
     program(tmp_path / "bin", "xdg-open", "exit 0")
     monkeypatch.chdir(tmp_path)
     with pytest.raises(NoDesktop, match="was not found"):
@@ -68,9 +65,7 @@ def test_the_opener_gets_the_path_and_no_keys(tmp_path: Path) -> None:
         start(path, environment, "linux")
 
 
-async def test_o_opens_a_picture_in_the_desktops_program(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_o_opens_a_picture_in_the_desktops_program(tmp_path: Path, monkeypatch: Patch) -> None:
     reported = tmp_path / "told"
     program(tmp_path / "bin", "xdg-open", f'printf "%s" "$1" > {reported}')
     sit_at_a_desktop(monkeypatch, tmp_path / "bin")
@@ -85,9 +80,7 @@ async def test_o_opens_a_picture_in_the_desktops_program(
         assert app.urls == []
 
 
-async def test_over_ssh_o_says_that_there_is_no_display(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_over_ssh_o_says_that_there_is_no_display(tmp_path: Path, monkeypatch: Patch) -> None:
     sit_at_a_desktop(monkeypatch)
     monkeypatch.setenv("SSH_CONNECTION", "a 1 b 2")
     for name, text in (("a.png", "x"), ("a.html", "<p>x")):

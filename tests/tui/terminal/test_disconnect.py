@@ -11,6 +11,7 @@ import threading
 import pytest
 from textual.drivers import linux_driver
 
+from tests.waiting import PATIENCE
 from tui.terminal.disconnect import DisconnectWriter, guard_output
 
 
@@ -38,7 +39,7 @@ def test_nothing_waits_for_a_terminal_that_is_gone(monkeypatch: pytest.MonkeyPat
     # Textual's own thread would leave this one waiting for ever.
     person = threading.Thread(target=write, daemon=True)
     person.start()
-    person.join(20)
+    person.join(PATIENCE)
     assert not person.is_alive()
     assert not writer.is_alive()
     assert file.getvalue() == "0;"

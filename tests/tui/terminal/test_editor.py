@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from textual import events
 
+from tests.tui.fixture_types import Patch
 from tests.tui.panes.test_prompt import PromptApp
 from tui.panes.prompt.pane import PASTE_LIMIT
 from tui.terminal.editor import LARGEST_DRAFT, DraftError, edit_draft
@@ -23,7 +24,7 @@ class LendingApp(PromptApp):
 
 
 @pytest.fixture(autouse=True)
-def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def temporary(tmp_path: Path, monkeypatch: Patch) -> Path:
     """Drafts lie here and nowhere else."""
     folder = tmp_path / "temporary"
     folder.mkdir()
@@ -31,7 +32,7 @@ def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
-def editor(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, script: str) -> None:
+def editor(tmp_path: Path, monkeypatch: Patch, script: str) -> None:
     """Have $VISUAL be a shell script that is given the file as $1."""
     path = tmp_path / "my editor"
     path.write_text(f"#!/bin/sh\n{script}\n")
@@ -68,9 +69,7 @@ def test_an_unchanged_draft_changes_nothing(temporary: Path) -> None:
 
 
 @pytest.mark.parametrize("harm", ["remove", "link", "folder", "huge"])
-def test_what_cannot_be_read_back_leaves_the_prompt_as_it_was(
-    tmp_path: Path, temporary: Path, harm: str
-) -> None:
+def test_what_cannot_be_read_back_leaves_the_prompt(tmp_path: Path, temporary: Path, harm: str) -> None:
     secret = tmp_path / "secret"
     secret.write_text("not yours")
 
@@ -96,9 +95,7 @@ def test_a_failing_editor_is_reported_and_leaves_no_draft(temporary: Path) -> No
     assert left(temporary) == []
 
 
-async def test_ctrl_g_writes_on_in_the_editor(
-    tmp_path: Path, temporary: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_ctrl_g_writes_on_in_the_editor(tmp_path: Path, temporary: Path, monkeypatch: Patch) -> None:
     editor(tmp_path, monkeypatch, 'printf "%s and\\n\\033[31mmore\\n" "$(cat "$1")" > "$1"')
     app = LendingApp()
     async with app.run_test() as pilot:
@@ -110,7 +107,7 @@ async def test_ctrl_g_writes_on_in_the_editor(
     assert left(temporary) == []
 
 
-async def test_an_editor_sees_a_folded_paste_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_an_editor_sees_a_folded_paste_whole(tmp_path: Path, monkeypatch: Patch) -> None:
     copy = tmp_path / "seen"
     editor(tmp_path, monkeypatch, f'cp "$1" "{copy}"; echo short > "$1"')
     app = LendingApp()
@@ -122,8 +119,8 @@ async def test_an_editor_sees_a_folded_paste_whole(tmp_path: Path, monkeypatch: 
 
 
 @pytest.mark.parametrize("script", ['echo lost > "$1"; exit 4', 'rm "$1"'])
-async def test_an_editor_that_fails_leaves_the_prompt_as_it_was(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, script: str
+async def test_an_editor_that_fails_leaves_the_prompt(
+    tmp_path: Path, monkeypatch: Patch, script: str
 ) -> None:
     editor(tmp_path, monkeypatch, script)
     app = LendingApp()
@@ -134,9 +131,7 @@ async def test_an_editor_that_fails_leaves_the_prompt_as_it_was(
         assert "The text is unchanged" in reported.message
 
 
-async def test_without_an_editor_or_a_terminal_it_is_reported(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_without_an_editor_or_a_terminal_it_is_reported(tmp_path: Path, monkeypatch: Patch) -> None:
     monkeypatch.setenv("VISUAL", str(tmp_path / "nowhere"))
     app = PromptApp()
     async with app.run_test() as pilot:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import AsyncIterator
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -14,14 +15,17 @@ from textual.app import App
 from textual.color import Color
 from textual.pilot import Pilot
 from textual.screen import Screen
-from textual.theme import BUILTIN_THEMES, Theme
+from textual.theme import BUILTIN_THEMES
 from textual.widget import Widget
 
 from core.events.types import BudgetReached, ErrorRaised, McpServer, McpStatus
 from tests.tui.app.test_snapshots import played_app, steps
-from tests.tui.files_host import hosted, until
+from tests.tui.app_host import shown
+from tests.tui.files_host import hosted, screen_text
+from tests.tui.fixture_types import Patch
 from tests.tui.pictured import Stage
 from tests.tui.screens.test_dialog_snapshots import DIALOGS, listens
+from tests.waiting import until
 from tui.panes.conversation.pane import ConversationPane
 from tui.panes.prompt.completion import CompletionList
 from tui.screens.files.viewer import ViewerScreen
@@ -36,15 +40,9 @@ SIZE = (150, 46)
 SMALL = (90, 36)
 PARTS = 3
 DARK_AND_CLEAR = {
-    "background": "#000000",
-    "foreground": "#FFFFFF",
-    "primary": "#88AAFF",
-    "secondary": "#CCCCCC",
-    "accent": "#88AAFF",
-    "success": "#88FF88",
-    "warning": "#FFDD66",
-    "error": "#FF9999",
-}
+    "background": "#000000", "foreground": "#FFFFFF", "primary": "#88AAFF", "secondary": "#CCCCCC",
+    "accent": "#88AAFF", "success": "#88FF88", "warning": "#FFDD66", "error": "#FF9999",
+}  # fmt: skip
 DOCUMENT = (
     "# One\n\n## Two\n\n### Three\n\ntext *em* **strong** `code` [link](https://a.example)\n\n> quote\n\n"
     "| a | b |\n|---|---|\n| 1 | 2 |\n\n```python\ndef f(x: int) -> str:\n    # comment\n    return 'a' + str(1)\n"
@@ -91,6 +89,13 @@ def quiet_colours(app: App[Any]) -> set[Color]:
     return {Color.parse(app.theme_variables[name]) for name in names}
 
 
+async def still_unreadable(app: App[Any]) -> dict[tuple[str, str], set[str]]:
+    """What is unreadable once a document has its colours, which a thread gives it."""
+    with suppress(AssertionError):
+        await until(lambda: not unreadable(app, quiet_colours(app)), 10)
+    return dict(unreadable(app, quiet_colours(app)))
+
+
 async def scenes(pilot: Pilot[str]) -> AsyncIterator[str]:
     """Go through what there is to be seen without a dialog, and name it; everything is as it was afterwards."""
     app = pilot.app
@@ -126,20 +131,20 @@ async def test_every_pane_can_be_read_in_every_theme(tmp_path: Path, part: int) 
     async with app.run_test(size=SIZE) as pilot:
         await steps()(pilot)
         trouble(app)
-        await pilot.pause(0.1)
+        await shown(app, pilot)
         for theme in COLOURED[part::PARTS]:
             app.theme = theme
             await pilot.pause()
             async for scene in scenes(pilot):
                 await pilot.pause()
-                if found := unreadable(app, quiet_colours(app)):
-                    bad[theme, scene] = dict(found)
+                if found := await still_unreadable(app):
+                    bad[theme, scene] = found
     assert bad == {}
 
 
 @pytest.mark.parametrize("part", range(PARTS))
 @pytest.mark.slow
-async def test_every_dialog_can_be_read_in_every_theme(monkeypatch: pytest.MonkeyPatch, part: int) -> None:
+async def test_every_dialog_can_be_read_in_every_theme(monkeypatch: Patch, part: int) -> None:
     # To parse the styles anew for each dialog would take more time than all the rest.
     monkeypatch.setattr("tui.theme.stylesheet.MOST_THEMES", len(COLOURED))
     app = Stage()
@@ -154,8 +159,8 @@ async def test_every_dialog_can_be_read_in_every_theme(monkeypatch: pytest.Monke
                 app.theme = theme
                 await pilot.pause()
                 await pilot.pause()
-                if found := unreadable(app, quiet_colours(app)):
-                    bad[theme, name] = dict(found)
+                if found := await still_unreadable(app):
+                    bad[theme, name] = found
             dialog.dismiss(None)
             await pilot.pause()
     assert bad == {}
@@ -169,26 +174,26 @@ async def test_a_document_takes_the_colours_of_each_theme_that_is_chosen(tmp_pat
         path = folder / "all.md"
         path.write_text(DOCUMENT)
         app.push_screen(ViewerScreen(path, folder))
-        await pilot.pause(0.3)
+        await until(lambda: "quote" in screen_text(app))
         for theme in ("ua-light", "nord", "textual-light"):
             app.theme = theme
             await until(lambda: not unreadable(app, quiet_colours(app)))
 
 
-@pytest.mark.parametrize("theme", BUILTIN_THEMES.values(), ids=lambda theme: theme.name)
-def test_a_theme_keeps_what_can_be_read_of_it(theme: Theme) -> None:
-    given = {**theme.to_color_system().generate(), **theme.variables}
-    found = readable(theme, given)
-    assert set(given) <= set(found)
-    assert found["background"].upper() == given["background"].upper() or theme.ansi
-    if theme.ansi:
-        assert "reverse" in found["block-cursor-text-style"]
-        return
-    ground, cursor = Color.parse(found["background"]), Color.parse(found["block-cursor-background"])
-    assert contrast(ground, cursor) >= 1.12, "the row of the cursor is seen"
-    for name in ("foreground", "foreground-muted", "accent", "success", "warning", "error"):
-        for behind in (ground, cursor):
-            assert contrast(Color.parse(found[name]), behind) >= TEXT, name
+def test_a_theme_keeps_what_can_be_read_of_it() -> None:
+    for theme in BUILTIN_THEMES.values():
+        given = {**theme.to_color_system().generate(), **theme.variables}
+        found = readable(theme, given)
+        assert set(given) <= set(found)
+        assert found["background"].upper() == given["background"].upper() or theme.ansi
+        if theme.ansi:
+            assert "reverse" in found["block-cursor-text-style"]
+            continue
+        ground, cursor = Color.parse(found["background"]), Color.parse(found["block-cursor-background"])
+        assert contrast(ground, cursor) >= 1.12, "the row of the cursor is seen"
+        for name in ("foreground", "foreground-muted", "accent", "success", "warning", "error"):
+            for behind in (ground, cursor):
+                assert contrast(Color.parse(found[name]), behind) >= TEXT, (theme.name, name)
 
 
 def test_colours_that_can_be_read_stay_what_they_are() -> None:
@@ -198,9 +203,20 @@ def test_colours_that_can_be_read_stay_what_they_are() -> None:
     assert legible({**given, "warning": "#202000"})["warning"] != "#202000"
 
 
-@pytest.mark.parametrize("theme", THEMES, ids=lambda theme: theme.name)
-def test_our_own_themes_are_left_alone(theme: Theme) -> None:
-    assert readable(theme, {"foreground": "x"}) == {"foreground": "x"}
+def test_our_own_themes_are_left_alone_and_can_be_read_everywhere() -> None:
+    for theme in THEMES:
+        assert readable(theme, {"foreground": "x"}) == {"foreground": "x"}
+        if theme.ansi:
+            continue
+        colours = {
+            name: Color.parse(value) for name, value in vars(theme).items() if str(value).startswith("#")
+        }
+        for ground in ("background", "surface", "panel"):
+            for ink in ("foreground", "accent", "success", "warning", "error", "secondary"):
+                assert contrast(colours[ink], colours[ground]) >= 4.5, (theme.name, ink, ground)
+        behind = Color.parse(theme.variables["block-cursor-background"])
+        for kind in ("success", "warning", "accent"):
+            assert contrast(colours[kind], behind) >= TEXT, "the kinds of JSON under the cursor"
 
 
 def grounds(app: App[Any], widget: Widget) -> list[set[Color]]:
@@ -211,15 +227,13 @@ def grounds(app: App[Any], widget: Widget) -> list[set[Color]]:
     return [{colours[1] for colours in row if colours is not None} for row in rows]
 
 
-async def test_without_colours_cursor_focus_and_states_are_still_reported(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_without_colours_cursor_and_states_are_seen(tmp_path: Path, monkeypatch: Patch) -> None:
     monkeypatch.setenv("NO_COLOR", "1")
     app = played_app(tmp_path)
     async with app.run_test(size=SIZE) as pilot:
         await steps()(pilot)
         await pilot.press("f3", "down", "up")
-        await pilot.pause(0.1)
+        await pilot.pause()
         strips = app.screen._compositor.render_strips()
         colours = {colour for strip in strips for _, style, _ in strip for colour in parts(style) or ()}
         assert len(colours) > 3
@@ -235,13 +249,6 @@ async def test_without_colours_cursor_focus_and_states_are_still_reported(
         assert "bold" not in str(app.query_one("#conversation").styles.border_title_style)
         shown = "\n".join(strip.text for strip in strips)
         assert all(mark in shown for mark in ("✓", "⊘", "⟲", "denied"))
-
-
-@pytest.mark.parametrize("theme", [theme for theme in THEMES if not theme.ansi], ids=lambda theme: theme.name)
-@pytest.mark.parametrize("kind", ["success", "warning", "accent"])
-def test_the_kinds_of_json_can_be_read_under_the_cursor(theme: Theme, kind: str) -> None:
-    ink, ground = Color.parse(getattr(theme, kind)), Color.parse(theme.variables["block-cursor-background"])
-    assert contrast(ink, ground) >= TEXT
 
 
 async def test_code_in_16_colours_is_neither_yellow_nor_grey() -> None:

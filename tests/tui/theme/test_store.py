@@ -13,8 +13,10 @@ from textual.pilot import Pilot
 
 from core.errors import SettingsError
 from core.settings.loading import load_settings
+from tests.tui.app_host import opened
 from tests.tui.fakes import make_app, make_session
-from tests.tui.files_host import screen_text, until
+from tests.tui.files_host import screen_text
+from tests.waiting import until
 from tui.app.app import UaTuiApp
 from tui.theme.store import store_theme
 
@@ -88,19 +90,10 @@ def test_it_is_reported_what_wins_over_the_file(tmp_path: Path) -> None:
     assert tomllib.loads((tmp_path / "config.toml").read_text()) == {"theme": "dark"}
 
 
-@pytest.mark.parametrize(
-    ("setting", "theme"),
-    [
-        ("ansi", "ua-ansi"),
-        ("dark", "ua-dark"),
-        ("light", "ua-light"),
-        ("ua-ansi", "ua-ansi"),
-        (None, "ua-dark"),
-        ("textual-light", "textual-light"),
-    ],
-)
-def test_our_themes_go_by_short_names(tmp_path: Path, setting: str | None, theme: str) -> None:
-    assert make_app(tmp_path, make_session(tmp_path), theme=setting).theme == theme
+def test_our_themes_go_by_short_names(tmp_path: Path) -> None:
+    names = {"ansi": "ua-ansi", "light": "ua-light", "ua-ansi": "ua-ansi", "nord": "nord", None: "ua-dark"}
+    apps = {name: make_app(tmp_path, make_session(tmp_path), theme=name) for name in names}
+    assert {name: app.theme for name, app in apps.items()} == names
 
 
 @pytest.mark.parametrize(
@@ -114,9 +107,7 @@ def test_a_theme_that_nobody_knows_is_refused(tmp_path: Path, wanted: str, told_
 
 
 async def test_our_themes_come_first_in_the_list_and_say_what_they_are(tmp_path: Path) -> None:
-    app = make_app(tmp_path, make_session(tmp_path))
-    async with app.run_test(size=(80, 24)) as pilot:
-        await until(lambda: app.state == "idle")
+    async with opened(tmp_path, (80, 24)) as (_, app, pilot):
         app.action_change_theme()
         await until(lambda: "16 colours" in screen_text(app))
         await pilot.pause()

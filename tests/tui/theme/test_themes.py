@@ -7,21 +7,19 @@ from pathlib import Path
 
 import pytest
 from rich.style import Style
-from textual.color import Color
 from textual.command import Command, CommandList
 from textual.css import stylesheet as textual_stylesheet
 from textual.css.stylesheet import Stylesheet
 from textual.dom import DOMNode
-from textual.geometry import Region
 from textual.pilot import Pilot
 from textual.theme import BUILTIN_THEMES
-from textual.widget import Widget
 
 from core.settings.theme_names import OF_TEXTUAL, OWN_THEMES
+from tests.tui.app_host import opened
 from tests.tui.fakes import make_app, make_session
-from tests.tui.files_host import until
+from tests.tui.fixture_types import Patch
+from tests.waiting import until
 from tui.app.app import UaTuiApp
-from tui.theme.stylesheet import CachedStylesheet
 from tui.theme.themes import ABOUT, THEMES, setting_of
 from tui.virtual_list.virtual_list import VirtualList
 
@@ -57,7 +55,7 @@ def looks(nodes: Iterable[DOMNode]) -> dict[str, object]:
 
 
 async def test_a_theme_of_the_list_is_parsed_while_one_chooses(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, shared_styles: dict[object, object]
+    tmp_path: Path, monkeypatch: Patch, shared_styles: dict[object, object]
 ) -> None:
     shared_styles.clear()
     app = make_app(tmp_path, make_session(tmp_path))
@@ -83,10 +81,8 @@ async def test_a_theme_of_the_list_is_parsed_while_one_chooses(
 
 
 @pytest.mark.parametrize("theme", ["ua-light", "ua-ansi", "nord"])
-async def test_every_node_looks_as_in_an_ordinary_stylesheet(tmp_path: Path, theme: str) -> None:
-    app = make_app(tmp_path, make_session(tmp_path))
-    async with app.run_test(size=(150, 44)) as pilot:
-        await until(lambda: app.state == "idle")
+async def test_every_node_and_list_looks_as_in_an_ordinary_stylesheet(tmp_path: Path, theme: str) -> None:
+    async with opened(tmp_path, (150, 44)) as (_, app, pilot):
         await pilot.pause()
         before = looks(app.walk_children(with_self=True))
         app.theme = theme
@@ -100,31 +96,18 @@ async def test_every_node_looks_as_in_an_ordinary_stylesheet(tmp_path: Path, the
         assert len(kept) > 150
         assert kept == looks(app.walk_children(with_self=True))
         assert kept != before
-
-
-@pytest.mark.parametrize("theme", ["ua-light", "ua-ansi", "nord"])
-async def test_a_list_reads_its_styles_as_textual_combines_them(tmp_path: Path, theme: str) -> None:
-    app = make_app(tmp_path, make_session(tmp_path))
-    async with app.run_test(size=(150, 44)) as pilot:
-        await until(lambda: app.state == "idle")
-        app.theme = theme
-        await pilot.pause()
         app.frame.query_one("#trace").styles.opacity = 0.5
-        read: list[str] = []
-        for view in app.query(VirtualList):
-            for name in view._get_component_classes():
-                full = view.get_component_rich_style(name)
-                own = view.get_component_rich_style(name, partial=True)
-                color = full.color if own.color is not None else None
-                combined = Style.from_color(color, full.bgcolor if own.bgcolor is not None else None)
-                assert view._component(name) == own + combined
-                read.append(name)
+        read = [(view, name) for view in app.query(VirtualList) for name in view._get_component_classes()]
         assert len(read) > 60
+        for view, name in read:
+            full = view.get_component_rich_style(name)
+            own = view.get_component_rich_style(name, partial=True)
+            color = full.color if own.color is not None else None
+            combined = Style.from_color(color, full.bgcolor if own.bgcolor is not None else None)
+            assert view._component(name) == own + combined
 
 
-async def test_a_node_is_held_against_the_rules_that_may_be_meant_for_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_node_is_matched_with_few_rules(tmp_path: Path, monkeypatch: Patch) -> None:
     app = make_app(tmp_path, make_session(tmp_path))
     looked_at: list[int] = []
     apply = Stylesheet.apply
@@ -142,30 +125,6 @@ async def test_a_node_is_held_against_the_rules_that_may_be_meant_for_it(
         assert len(looked_at) > 100
         assert max(looked_at) < every / 4
         assert len(app.stylesheet.rules) == every
-
-
-async def test_many_new_colours_refresh_a_widget_once(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    app = make_app(tmp_path, make_session(tmp_path))
-    refreshed: list[Widget] = []
-    refresh = Widget.refresh
-
-    def noting(self: Widget, *regions: Region, **how: bool) -> Widget:
-        refreshed.append(self)
-        return refresh(self, *regions, **how)
-
-    async with app.run_test(size=(120, 40)) as pilot:
-        await until(lambda: app.state == "idle")
-        await pilot.pause()
-        node, below = app.frame, app.frame.prompt
-        monkeypatch.setattr(Widget, "refresh", noting)
-        colours = {
-            name: Color(1, 2, 3) for name in ("color", "background", "border_title_color", "link_color")
-        }
-        CachedStylesheet.replace_rules(node, {**node.styles.base._rules, **colours})  # type: ignore[typeddict-item]
-        assert node.styles.background == Color(1, 2, 3)
-        assert (refreshed.count(node), refreshed.count(below)) == (1, 1)
 
 
 def test_the_settings_know_every_theme_and_no_others() -> None:

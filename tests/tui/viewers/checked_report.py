@@ -61,20 +61,11 @@ def claims_in(html: str, found: Sequence[tuple[Kind, Verdict, str, int]] = CLAIM
         at = PASSAGE.find(text)
         marks = ((at, at + len(text)),)
         evidence = Evidence(source=0, start=at, end=at + len(text), passage=PASSAGE, marks=marks)
-        claims.append(
-            Claim(
-                id=number,
-                kind=kind,
-                verdict=verdict,
-                text=text,
-                start=places[begin],
-                end=places[begin + len(text) - 1] + 1,
-                sentence=sentence,
-                at=begin,
-                section="AI chips",
-                evidence=(evidence,) if at >= 0 else (),
-            )
-        )
+        claims.append(Claim(
+            id=number, kind=kind, verdict=verdict, text=text, start=places[begin],
+            end=places[begin + len(text) - 1] + 1, sentence=sentence, at=begin, section="AI chips",
+            evidence=(evidence,) if at >= 0 else (),
+        ))  # fmt: skip
     return tuple(claims)
 
 

@@ -23,42 +23,15 @@ from tui.viewers.tool_call.body import call_body
 from tui.viewers.tool_call.sections import SectionsBody
 from tui.viewers.view.links import links_in
 
+RESULTS = json.loads(Path(__file__).with_name("results.json").read_text(encoding="utf-8"))
 URL = "https://wire.example/chips/h7"
-ARTICLE = {
-    "type": "article",
-    "url": URL,
-    "title": "Halden unveils *H7*",
-    "author": "Noor Rahimi",
-    "source": "Compute Wire",
-    "date": "2026-11-22",
-    "words": 381,
-    "timestamp": "2026-11-22T10:00:00+00:00",
-    "tool": "crawl_parallel",
-    "markdown": None,
-    "content": "Chips\n\n# Halden unveils *H7*\n\nThe **part** has 288 gigabytes.",
-}
-CORPUS: dict[str, Any] = {
-    "saved_at": "2026-11-22T10:00:00+00:00",
-    "count": 2,
-    "articles": [
-        {**ARTICLE, "path": "search_results/crawl_a.md"},
-        {"url": "", "title": "A file of the agent", "words": 1200, "content": "x", "path": "notes.md"},
-    ],
-}
-SERPER: dict[str, Any] = {
-    "searchParameters": {"q": "chips", "type": "search"},
-    "organic": [
-        {"title": "Beta", "link": "https://b.example/1", "snippet": "one", "position": 1},
-        {"title": "Alpha", "link": "https://a.example/2", "snippet": "two words", "position": 2},
-    ],
-}
+ARTICLE: dict[str, Any] = RESULTS["article"]
+CORPUS: dict[str, Any] = RESULTS["corpus"]
+SERPER: dict[str, Any] = RESULTS["serper"]
 PAGE = [
-    "Halden unveils *H7*",
-    "Compute Wire · 2026-11-22 · by Noor Rahimi · 381 words",
-    "wire.example/chips/h7",
-    "Chips",
-    "The part has 288 gigabytes.",
-]
+    "Halden unveils *H7*", "Compute Wire · 2026-11-22 · by Noor Rahimi · 381 words", "wire.example/chips/h7",
+    "Chips", "The part has 288 gigabytes.",
+]  # fmt: skip
 
 
 def put(folder: Path, name: str, value: object) -> Path:
@@ -85,29 +58,23 @@ def call(
 class TestPages:
     """An article opens as a page, and its JSON is the raw form."""
 
-    def test_an_article_of_the_session(self, tmp_path: Path) -> None:
+    def test_an_article_of_the_session_and_of_the_crawler(self, tmp_path: Path) -> None:
         document = load(put(tmp_path, "a.json", ARTICLE))
         assert (document.kind, document.facts) == ("Article", ("381 words",))
-        assert text_rows(lines(document.best)) == PAGE
         assert '"author": "Noor Rahimi"' in "\n".join(lines(document.raw, 2000))
+        article = article_in(ARTICLE)
+        assert article is not None
+        for each in (document, load(put(tmp_path, "crawl_a.md", encode_article(article)))):
+            assert each.kind == "Article"
+            assert text_rows(lines(each.best)) == PAGE
 
     def test_the_answer_of_a_web_reader(self, tmp_path: Path) -> None:
         read = {"title": "T", "url": URL, "content": "Some text.", "metadata": {"author": "A. Writer"}}
         for value in ({"reader_result": read}, {"data": {"reader_result": read}}):
             document = load(put(tmp_path, "r.json", value))
             assert text_rows(lines(document.best)) == [
-                "T",
-                "wire.example · by A. Writer · 2 words",
-                "wire.example/chips/h7",
-                "Some text.",
-            ]
-
-    def test_the_markdown_file_of_the_crawler(self, tmp_path: Path) -> None:
-        article = article_in(ARTICLE)
-        assert article is not None
-        document = load(put(tmp_path, "crawl_a.md", encode_article(article)))
-        assert document.kind == "Article"
-        assert text_rows(lines(document.best)) == PAGE
+                "T", "wire.example · by A. Writer · 2 words", "wire.example/chips/h7", "Some text.",
+            ]  # fmt: skip
 
     def test_the_links_of_an_article_are_links(self, tmp_path: Path) -> None:
         text = (
@@ -150,12 +117,9 @@ class TestPages:
 
     def test_a_hostile_page_is_shown_literally(self, tmp_path: Path) -> None:
         hostile = {
-            **ARTICLE,
-            "title": "[x](vscode://x) \x1b]52;c;eA==\x07",
-            "author": "\u202eevil <b>",
-            "url": "https://a.example/) [y](vscode://y",
-            "content": "\x1b[2Jtext",
-        }
+            **ARTICLE, "title": "[x](vscode://x) \x1b]52;c;eA==\x07", "author": "\u202eevil <b>",
+            "url": "https://a.example/) [y](vscode://y", "content": "\x1b[2Jtext",
+        }  # fmt: skip
         document = load(put(tmp_path, "h.json", hostile))
         rows = document.best.lay_out(80, THEME)
         assert "[x](vscode://x)" in "\n".join(lines(document.best))
@@ -168,17 +132,14 @@ class TestPages:
             "This article has no text.",
         ]
 
-    @pytest.mark.parametrize(
-        "value",
-        [
-            {"url": URL, "content": "x"},
-            {"type": "post", "url": URL, "title": "t", "content": "x"},
-            {"url": URL, "title": "t", "content": {"x": 1}},
-            {"articles": []},
-            {"articles": [{"title": "t", "url": URL}, 1], "content": ""},
-            {"articles": [{"title": "t", "url": URL, "price": 3}], "content": ""},
-        ],
-    )
+    @pytest.mark.parametrize("value", [
+        {"url": URL, "content": "x"},
+        {"type": "post", "url": URL, "title": "t", "content": "x"},
+        {"url": URL, "title": "t", "content": {"x": 1}},
+        {"articles": []},
+        {"articles": [{"title": "t", "url": URL}, 1], "content": ""},
+        {"articles": [{"title": "t", "url": URL, "price": 3}], "content": ""},
+    ])  # fmt: skip
     def test_other_json_stays_json(self, tmp_path: Path, value: object) -> None:
         document = load(put(tmp_path, "o.json", value))
         assert (document.kind, document.notice) == ("JSON", None)
@@ -209,14 +170,11 @@ class TestLists:
             assert (opened.path, opened.page.text) == ("search_results/crawl_a.md", ARTICLE["content"])
             assert opened.page.author == "Noor Rahimi"
         assert table.execute(BodyCommand("copy")) == CopyText("link", URL)
+        do(table, BodyCommand("filter", "rahimi"))
+        assert table.entries == 1
         detail = table.detail()
         assert detail is not None
         assert lines(detail, 120)[1:] == [PAGE[1], URL, "Chips The part has 288 gigabytes."]
-
-    def test_the_rows_are_searched_by_author(self, tmp_path: Path) -> None:
-        table = self.table(tmp_path)
-        do(table, BodyCommand("filter", "rahimi"))
-        assert table.entries == 1
 
 
 class TestFiles:
@@ -262,6 +220,10 @@ class TestToolCalls:
         assert laid.span(entry) == (first - 4, 5), "the head comes into view with the first row"
         body.cursor = entry
         assert body.execute(BodyCommand("open")) == OpenLink("https://b.example/1")
+        found = body.find_places("alpha", NEVER)
+        body.reveal(found[0])
+        assert body.cursor_place() == found[0]
+        assert body.execute(BodyCommand("copy")) == CopyText("link", "https://a.example/2")
         sorting = body.execute(BodyCommand("sort", column=1))
         assert isinstance(sorting, BackgroundWork)
         sorting.prepare(NEVER)()
@@ -296,14 +258,6 @@ class TestToolCalls:
         do(body, BodyCommand("filter", ""))
         assert "Alpha" in "\n".join(lines(body, 100))
         assert body.state == ""
-
-    def test_a_search_of_the_rows_finds_a_cell(self) -> None:
-        body = call(SERPER)
-        lines(body, 100)
-        found = body.find_places("alpha", NEVER)
-        body.reveal(found[0])
-        assert body.cursor_place() == found[0]
-        assert body.execute(BodyCommand("copy")) == CopyText("link", "https://a.example/2")
 
     def test_what_a_crawl_and_a_corpus_report_are_lists_of_articles(self) -> None:
         crawl = {
@@ -372,15 +326,12 @@ def test_a_result_says_that_its_page_can_be_read(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("width", [100, 40])
 def test_the_addresses_of_results_are_links_to_choose_from(tmp_path: Path, width: int) -> None:
-    results = {
-        "query": "q",
-        "results": [
-            {"title": "A", "url": URL},
-            {"title": "B"},
-            {"title": "C", "url": "https://c.example/"},
-            {"title": "A again", "url": URL},
-        ],
-    }
+    results = {"query": "q", "results": [
+        {"title": "A", "url": URL},
+        {"title": "B"},
+        {"title": "C", "url": "https://c.example/"},
+        {"title": "A again", "url": URL},
+    ]}  # fmt: skip
     body = load(put(tmp_path, "s.json", results)).best
     found = links_in(body.lay_out(width, THEME), NEVER)
     assert [(link.text, link.url) for link in found] == [("A", URL), ("C", "https://c.example/")]
@@ -389,13 +340,10 @@ def test_the_addresses_of_results_are_links_to_choose_from(tmp_path: Path, width
 
 @pytest.mark.parametrize("width", [100, 40])
 def test_a_date_whose_year_is_inferred_has_a_question_mark(tmp_path: Path, width: int) -> None:
-    results = {
-        "query": "q",
-        "results": [
-            {"title": "A", "url": URL, "date": "2025-11-05", "date_inferred": True},
-            {"title": "B", "url": "https://c.example/", "date": "2025-11-06T10:00:00"},
-        ],
-    }
+    results = {"query": "q", "results": [
+        {"title": "A", "url": URL, "date": "2025-11-05", "date_inferred": True},
+        {"title": "B", "url": "https://c.example/", "date": "2025-11-06T10:00:00"},
+    ]}  # fmt: skip
     drawn = shown(load(put(tmp_path, "s.json", results)), width)
     assert "2025-11-05?" in drawn
     assert "2025-11-06?" not in drawn

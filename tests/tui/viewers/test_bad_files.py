@@ -13,8 +13,10 @@ from pathlib import Path
 import pytest
 from textual import events
 
-from tests.tui.files_host import Host, hosted, screen_text, until
+from tests.tui.files_host import Host, hosted, screen_text
+from tests.tui.fixture_types import Patch
 from tests.tui.tree_host import cursor, laid_session, rows
+from tests.waiting import until
 from tui.panes.workspace.pane import WorkspacePane
 from tui.panes.workspace.preview import PreviewPane
 from tui.panes.workspace.tree import WorkspaceTree
@@ -61,7 +63,7 @@ KEYS = ("down", "end", "m", "home", "r")
 SMALL = [(20, 5), (1, 1), (3, 40), (200, 1), (80, 24)]
 
 
-def odd(folder: Path, which: str, monkeypatch: pytest.MonkeyPatch) -> tuple[Path, str]:
+def odd(folder: Path, which: str, monkeypatch: Patch) -> tuple[Path, str]:
     name, make, expected = ODD[which]
     folder = folder / which.replace(" ", "_")
     folder.mkdir()
@@ -75,7 +77,7 @@ def is_shown(app: Host, expected: str) -> bool:
     return expected in " ".join(screen_text(app).split())
 
 
-async def test_the_preview_has_a_view_or_a_message(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_preview_has_a_view_or_a_message(tmp_path: Path, monkeypatch: Patch) -> None:
     preview = PreviewPane()
     async with hosted(preview) as (app, pilot):
         for which in ODD:
@@ -90,9 +92,7 @@ async def test_the_preview_has_a_view_or_a_message(tmp_path: Path, monkeypatch: 
 
 
 @pytest.mark.parametrize("first", range(4))
-async def test_the_viewer_has_a_view_or_a_message(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, first: int
-) -> None:
+async def test_the_viewer_has_a_view_or_a_message(tmp_path: Path, monkeypatch: Patch, first: int) -> None:
     async with hosted() as (app, pilot):
         for which in list(ODD)[first::4]:
             path, expected = odd(tmp_path, which, monkeypatch)
@@ -157,9 +157,7 @@ async def test_a_tree_of_links_in_a_circle_ends(tmp_path: Path) -> None:
         await until(lambda: sum("file.txt" in row for row in rows(pane)) == 1)
 
 
-async def test_thousands_of_files_that_appear_at_once_are_counted_at_once(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_thousands_of_new_files_are_counted_at_once(tmp_path: Path, monkeypatch: Patch) -> None:
     session = laid_session(tmp_path)
     watched = asyncio.Event()
     on_hints = WorkspaceTree._on_hints

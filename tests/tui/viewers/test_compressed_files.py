@@ -12,9 +12,10 @@ import zstandard
 from core.events.types import ArtifactSaved
 from core.storage.compression import pack
 from core.storage.workspace import Workspace
-from tests.tui.files_host import hosted, screen_text, until
+from tests.tui.files_host import hosted, screen_text
 from tests.tui.screens.test_viewer import ready
 from tests.tui.viewers.test_viewers import shown
+from tests.waiting import until
 from tui.panes.workspace.preview import PreviewPane
 from tui.screens.files.viewer import ViewerScreen
 from tui.viewers.contract import FULL_LIMIT, PREVIEW_LIMIT
@@ -22,19 +23,12 @@ from tui.viewers.export import NotExportable, outside_target
 from tui.viewers.reader import FileUnviewable, read_piece
 from tui.viewers.registry import load, load_page
 
-SEARCH = {
-    "type": "web",
-    "tool": "COMPOSIO_SEARCH_WEB",
-    "query": "copper prices",
-    "results": [
-        {
-            "title": f"Copper story {number}",
-            "url": f"https://metal.example/{number}",
-            "snippet": "words " * 900,
-        }
-        for number in range(300)
-    ],
-}
+SEARCH = {"type": "web", "tool": "COMPOSIO_SEARCH_WEB", "query": "copper prices", "results": [
+    {
+        "title": f"Copper story {number}", "url": f"https://metal.example/{number}",
+        "snippet": "words " * 900,
+    } for number in range(300)
+]}  # fmt: skip
 
 
 @pytest.fixture
@@ -105,26 +99,19 @@ def test_files_of_other_programs_open_too(tmp_path: Path) -> None:
     assert load(put(tmp_path, "empty.txt.zst", b"")).size == 0
 
 
-@pytest.mark.parametrize(
-    ("name", "data", "expected"),
-    [
-        (
-            "cut.json.zst",
-            pack(b"[" + b"1,\n" * 9_000 + b"1]")[:-6],
-            "The compressed data is cut short and cannot",
-        ),
-        ("other.json.zst", b"plain text", "The compressed data is damaged or not zstd data and cannot"),
-        ("other.json.gz", b"plain text", "The compressed data is damaged or not gzip data and cannot"),
-        (
-            "bomb.json.zst",
-            zstandard.ZstdCompressor().compress(bytes(300 << 20)),
-            "The compressed data holds more than 256 MiB and is not unpacked",
-        ),
-    ],
-)
-def test_what_cannot_be_unpacked_is_reported_plainly(
-    tmp_path: Path, name: str, data: bytes, expected: str
-) -> None:
+@pytest.mark.parametrize(("name", "data", "expected"), [
+    (
+        "cut.json.zst", pack(b"[" + b"1,\n" * 9_000 + b"1]")[:-6],
+        "The compressed data is cut short and cannot",
+    ),
+    ("other.json.zst", b"plain text", "The compressed data is damaged or not zstd data and cannot"),
+    ("other.json.gz", b"plain text", "The compressed data is damaged or not gzip data and cannot"),
+    (
+        "bomb.json.zst", zstandard.ZstdCompressor().compress(bytes(300 << 20)),
+        "The compressed data holds more than 256 MiB and is not unpacked",
+    ),
+])  # fmt: skip
+def test_what_cannot_be_unpacked_is_reported(tmp_path: Path, name: str, data: bytes, expected: str) -> None:
     path = put(tmp_path, name, data)
     with pytest.raises(FileUnviewable) as caught:
         load(path)

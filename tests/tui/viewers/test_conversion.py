@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import struct
 import subprocess
-import time
 from functools import cache, partial
 from pathlib import Path
 
@@ -13,7 +12,9 @@ import pytest
 
 from core.concurrency.cancellation import Stop, Stopped
 from core.concurrency.conversions import Conversions
-from tests.tui.files_host import hosted, screen_text, until
+from tests.tui.files_host import hosted, screen_text
+from tests.tui.fixture_types import Patch
+from tests.waiting import until
 from tui.panes.workspace.preview import PreviewPane
 from tui.render import highlight
 from tui.render.markdown import MarkdownTheme
@@ -23,7 +24,6 @@ from tui.viewers.bodies import code, markdown, picture
 from tui.viewers.bodies.hex import HexBody
 from tui.viewers.bodies.markdown import MarkdownBody
 from tui.viewers.contract import FULL_LIMIT
-from tui.viewers.conversion import conversions
 from tui.viewers.document import find_in
 from tui.viewers.export import NotExportable, outside_target
 from tui.viewers.registry import load
@@ -52,8 +52,8 @@ def working(made: Conversions) -> list[subprocess.Popen[bytes]]:
 
 
 @pytest.mark.parametrize("source", [DIVS, "<div>" * 1_000_000], ids=["self-closing", "deep"])
-def test_a_page_that_would_take_minutes_is_shown_as_source(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, source: str
+def test_a_page_that_takes_minutes_is_shown_as_source(
+    tmp_path: Path, monkeypatch: Patch, source: str
 ) -> None:
     monkeypatch.setattr(safe_html, "_SECONDS", 0.4)
     path = tmp_path / "page.html"
@@ -69,13 +69,11 @@ def test_a_page_that_would_take_minutes_is_shown_as_source(
 @pytest.mark.parametrize(
     "source",
     [
-        f"<a href='{'x' * 3_000_000}'>word</a>",
-        "&amp;" * 40_000 + "word",
-        "<title" * 600_000 + ">word</title><p>word",
-        "<b><i><p>" * 2_000 + "word",
+        f"<a href='{'x' * 3_000_000}'>word</a>", "&amp;" * 40_000 + "word",
+        "<title" * 600_000 + ">word</title><p>word", "<b><i><p>" * 2_000 + "word",
     ],
     ids=["attribute", "entities", "titles", "unclosed"],
-)
+)  # fmt: skip
 def test_other_odd_pages_are_converted(tmp_path: Path, source: str) -> None:
     path = tmp_path / "page.html"
     path.write_text(source)
@@ -83,9 +81,7 @@ def test_other_odd_pages_are_converted(tmp_path: Path, source: str) -> None:
     assert document.rendered is not None or document.notice == "This page has no text; shown as source."
 
 
-def test_a_page_that_is_too_complex_for_the_browser_copy_is_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_page_too_complex_for_the_browser_copy_is_refused(tmp_path: Path, monkeypatch: Patch) -> None:
     monkeypatch.setattr(safe_html, "_COPY_SECONDS", 0.4)
     path = tmp_path / "page.html"
     path.write_text(DIVS)
@@ -94,7 +90,7 @@ def test_a_page_that_is_too_complex_for_the_browser_copy_is_refused(
     assert not (tmp_path / "copies").exists()
 
 
-def test_a_picture_that_takes_too_long_is_not_drawn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_picture_that_takes_too_long_is_not_drawn(tmp_path: Path, monkeypatch: Patch) -> None:
     monkeypatch.setattr(picture, "_SECONDS", 0.4)
     path = tmp_path / "picture.jpg"
     path.write_bytes(scans())
@@ -105,31 +101,27 @@ def test_a_picture_that_takes_too_long_is_not_drawn(tmp_path: Path, monkeypatch:
     assert match.row == len(rows) - 1
 
 
-def test_code_that_takes_too_long_is_coloured_in_part(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_code_that_takes_too_long_is_coloured_in_part(monkeypatch: Patch) -> None:
     monkeypatch.setattr(code, "_COLOURED_SECONDS", 0.1)
-    began = time.thread_time()
-    style = code.style_code("int\n" * 100 + "\n" * 90_000, "java")
-    assert time.thread_time() - began < 10
+    style = code.style_code("int\n" * 100 + "\n" * 90_000 + "int", "java")
     assert style is not None
     assert style(0, "int")
+    assert not style(90_100, "int")
     stop = Stop()
     stop.set()
     with pytest.raises(Stopped):
         code.style_code("int", "java", stop)
 
 
-def test_code_in_an_answer_that_takes_too_long_is_coloured_in_part(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_code_in_an_answer_that_takes_too_long_is_coloured_in_part(monkeypatch: Patch) -> None:
     monkeypatch.setattr(highlight, "MAX_SECONDS", 0.05)
     source = "int\n" * 100 + "\n" * 19_000
-    began = time.thread_time()
     pieces = highlight.highlight(source, "java", highlight.CodeTheme())
-    assert time.thread_time() - began < 10
     assert "".join(text for text, _ in pieces) == source
+    assert len(pieces[-1][0]) > 100, "the rest is one piece"
 
 
-async def test_the_preview_stops_converting_when_another_file_is_chosen(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_the_preview_stops_converting_for_another_file(tmp_path: Path, monkeypatch: Patch) -> None:
     monkeypatch.setattr(safe_html, "_SECONDS", 600.0)
     made = Conversions()
     monkeypatch.setattr(safe_html, "conversions", lambda: made)
@@ -152,9 +144,7 @@ async def test_the_preview_stops_converting_when_another_file_is_chosen(
 
 
 @pytest.mark.parametrize("name", ["page.html", "picture.jpg"])
-async def test_the_viewer_stops_converting_when_it_is_closed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
-) -> None:
+async def test_the_viewer_that_closes_stops_converting(tmp_path: Path, monkeypatch: Patch, name: str) -> None:
     made = Conversions()
     for module in (safe_html, picture):
         monkeypatch.setattr(module, "_SECONDS", 600.0)
@@ -169,21 +159,8 @@ async def test_the_viewer_stops_converting_when_it_is_closed(
         await until(lambda: process.poll() is not None)
 
 
-async def test_the_preview_says_why_it_shows_the_source(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(safe_html, "_SECONDS", 0.2)
-    hostile = tmp_path / "page.html"
-    hostile.write_text(DIVS)
-    preview = PreviewPane()
-    async with hosted(preview) as (app, _):
-        preview.show_path(hostile)
-        await until(lambda: "Too complex to preview" in screen_text(app))
-        assert "<div/><div/>" in screen_text(app)
-
-
 @pytest.mark.parametrize("source", ["![" * 200_000, "[a " * 150_000, "|a" * 120_000 + "\n" + "|-" * 120_000])
-def test_markdown_that_takes_long_is_rendered_in_part(monkeypatch: pytest.MonkeyPatch, source: str) -> None:
+def test_markdown_that_takes_long_is_rendered_in_part(monkeypatch: Patch, source: str) -> None:
     monkeypatch.setattr(markdown, "_MOST_SECONDS", 0.2)
     rows = MarkdownBody(source).lay_out(80, THEME)
     assert len(find_in(rows, "Too complex to render: the rest is shown as source.")) == 1
@@ -194,11 +171,13 @@ def find_text(rows: object) -> str:
     return "".join(str(getattr(row, "plain", "")) for row in rows.rows)  # type: ignore[attr-defined]
 
 
-def test_markdown_that_nobody_needs_is_not_rendered() -> None:
+def test_markdown_and_tables_that_nobody_needs_are_not_read() -> None:
     stop = Stop()
     stop.set()
     with pytest.raises(Stopped):
         MarkdownBody("![" * 200_000).lay_out_until(80, THEME, stop)
+    with pytest.raises(Stopped):
+        record_starts(b"a,b\n", stop)
 
 
 def test_a_quote_that_is_never_closed_is_searched_in_a_window() -> None:
@@ -209,14 +188,7 @@ def test_a_quote_that_is_never_closed_is_searched_in_a_window() -> None:
     assert list(record_starts(b'"x",' * 2_000_000)) == [0, 8_000_000]
 
 
-def test_a_table_that_nobody_needs_is_not_read() -> None:
-    stop = Stop()
-    stop.set()
-    with pytest.raises(Stopped):
-        record_starts(b"a,b\n", stop)
-
-
-def test_cells_of_a_wide_record_that_are_not_shown_are_not_cleaned(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_cells_of_a_wide_record_that_are_not_shown_are_not_cleaned(monkeypatch: Patch) -> None:
     cleaned: list[str] = []
 
     def cleaning(text: str, _: int) -> str:
@@ -230,9 +202,7 @@ def test_cells_of_a_wide_record_that_are_not_shown_are_not_cleaned(monkeypatch: 
     assert len(cleaned) == 6
 
 
-def test_an_audio_file_that_takes_too_long_is_shown_as_bytes(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_audio_file_that_takes_too_long_is_shown_as_bytes(tmp_path: Path, monkeypatch: Patch) -> None:
     monkeypatch.setattr(media, "_TAGS_SECONDS", 0.3)
     path = tmp_path / "sound.flac"
     path.write_bytes(b"fLaC" + b"\x01\0\0\0" * 2_000_000)
@@ -258,7 +228,3 @@ def test_a_string_of_megabytes_is_shown_as_text(tmp_path: Path) -> None:
     assert load(path, FULL_LIMIT).rendered is None
     path.write_bytes(b'"short"')
     assert load(path, FULL_LIMIT).rendered is not None
-
-
-def test_the_processes_are_shared() -> None:
-    assert conversions() is conversions()

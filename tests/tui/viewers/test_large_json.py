@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.tui.fixture_types import Patch
 from tui.viewers.bodies import json_scan as json_members
 from tui.viewers.bodies import json_values
 from tui.viewers.bodies.json_text import complete_json
@@ -21,12 +22,10 @@ from tui.viewers.contract import FULL_LIMIT
 from tui.viewers.registry import load
 
 SCALARS = (
-    st.none()
-    | st.booleans()
-    | st.integers()
-    | st.text(max_size=40)
-    | st.floats(allow_nan=False, allow_infinity=False)
-)
+    st.none() | st.booleans() | st.integers() | st.text(max_size=40) | st.floats(
+        allow_nan=False, allow_infinity=False,
+    )
+)  # fmt: skip
 VALUES = st.recursive(
     SCALARS,
     lambda inner: st.lists(inner, max_size=8) | st.dictionaries(st.text(max_size=20), inner, max_size=8),
@@ -36,7 +35,7 @@ CONTAINERS = st.lists(VALUES, max_size=12) | st.dictionaries(st.text(max_size=20
 
 
 @pytest.fixture
-def piecemeal(monkeypatch: pytest.MonkeyPatch) -> None:
+def piecemeal(monkeypatch: Patch) -> None:
     """Treat everything as large, and read it through small windows."""
     monkeypatch.setattr(json_values, "_LARGE_LEVEL", 0)
     monkeypatch.setattr(json_members, "_WINDOW", 40)
@@ -61,9 +60,7 @@ def built(data: bytes) -> Any:
 @pytest.mark.usefixtures("piecemeal")
 class TestPieces:
     @given(value=CONTAINERS, indent=st.sampled_from([None, 0, 3]), ascii_only=st.booleans())
-    def test_any_value_is_what_reading_it_at_once_gives(
-        self, value: Any, indent: int | None, ascii_only: bool
-    ) -> None:
+    def test_any_value_is_read_as_at_once(self, value: Any, indent: int | None, ascii_only: bool) -> None:
         data = json.dumps(value, indent=indent, ensure_ascii=ascii_only).encode()
         assert built(data) == msgspec.json.decode(data)
 
@@ -73,22 +70,10 @@ class TestPieces:
         with pytest.raises(ValueError, match=r"\w"):
             open_level(data[: 1 + place % (len(data) - 1)])
 
-    @pytest.mark.parametrize(
-        "text",
-        [
-            "[1 2]",
-            "[1,]",
-            "[,1]",
-            "[1]x",
-            '{"a" 1}',
-            '{"a":}',
-            '{"a":1,}',
-            '["a]',
-            "[1}",
-            "{1: 2}",
-            "[[1], [2]",
-        ],
-    )
+    @pytest.mark.parametrize("text", [
+        "[1 2]", "[1,]", "[,1]", "[1]x", '{"a" 1}', '{"a":}', '{"a":1,}', '["a]', "[1}", "{1: 2}",
+        "[[1], [2]",
+    ])  # fmt: skip
     def test_what_is_no_json_is_refused(self, text: str) -> None:
         with pytest.raises(ValueError, match=r"\w"):
             open_level(text.encode())
@@ -151,9 +136,7 @@ def test_a_member_that_is_large_is_unfolded_in_pieces_and_found_in(tmp_path: Pat
     assert list(tree.find_places("Story, 19999", NEVER)) == [(0, 19_999, 1)]
 
 
-def test_lines_that_are_records_are_cut_where_they_begin(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_lines_that_are_records_are_cut_where_they_begin(tmp_path: Path, monkeypatch: Patch) -> None:
     from tui.viewers.types import jsonl as json_lines
 
     monkeypatch.setattr(json_lines, "_STEP", 16)

@@ -36,19 +36,11 @@ def test_every_module_of_types_with_a_viewer_is_found_in_order() -> None:
     assert names.index("search results") < names.index("JSON")
 
 
-def test_the_registry_loads_no_viewer_before_the_first_file() -> None:
-    code = (
-        "import sys, tui.viewers.registry; "
-        "print(*(name for name in sys.modules if name.startswith('tui.viewers.types.')))"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert not done.stdout.strip()
-
-
-def test_finding_the_viewers_loads_no_slow_library() -> None:
+def test_no_viewer_is_loaded_before_the_first_file_and_no_slow_library_to_find_them() -> None:
     slow = ["PIL", "pypdf", "tinytag", "pygments", "nh3", "html_to_markdown", "lxml"]
     code = (
-        "import sys; from tui.viewers.registry import viewers; viewers(); "
+        "import sys; from tui.viewers.registry import viewers; "
+        "print(*(name for name in sys.modules if name.startswith('tui.viewers.types.'))); viewers(); "
         f"print(*(name for name in {slow!r} if name in sys.modules))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

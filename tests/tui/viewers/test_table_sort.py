@@ -11,7 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.concurrency.cancellation import NEVER, Stop
-from tests.tui.files_host import hosted, screen_text, until
+from tests.tui.files_host import hosted, screen_text
+from tests.tui.fixture_types import Patch
+from tests.waiting import until
 from tui.screens.files.viewer import ViewerScreen
 from tui.viewers.bodies import table_sort as sorting
 from tui.viewers.bodies.table import Column, Table
@@ -34,9 +36,7 @@ def plainly(keys: list[SortKey], *, descending: bool) -> list[int]:
 
 
 @given(keys=st.lists(KEYS, max_size=200), descending=st.booleans(), bucket=st.integers(1, 40))
-def test_small_steps_give_the_order_of_one_great_one(
-    keys: list[SortKey], descending: bool, bucket: int
-) -> None:
+def test_small_steps_give_the_same_order(keys: list[SortKey], descending: bool, bucket: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(sorting, "_BUCKET", bucket)
         assert list(sorted_gently(range(len(keys)), keys, NEVER, descending=descending)) == plainly(
@@ -65,9 +65,7 @@ def test_a_column_at_once_has_the_keys_of_its_cells(rows: list[list[str]], colum
     ]
 
 
-async def test_sorting_is_shown_and_cancelled_with_esc(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_sorting_is_shown_and_cancelled_with_esc(tmp_path: Path, monkeypatch: Patch) -> None:
     held = threading.Event()
 
     def keys_in_the_end(table: Table, numbers: Sequence[int], column: int, stop: Stop) -> list[SortKey]:

@@ -13,8 +13,8 @@ import tempfile
 import threading
 import wave
 from pathlib import Path
+from typing import Any, ClassVar
 
-import msgspec
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
@@ -28,6 +28,7 @@ from textual.strip import Strip
 from core.concurrency.cancellation import NEVER, Stop, Stopped
 from core.text import clean_line, is_unsafe
 from tests.pdf_files import pdf_file
+from tests.tui.fixture_types import Patch
 from tui.render.format import tail_cut
 from tui.render.markdown import MarkdownTheme
 from tui.viewers.articles.results import ResultsTable, hits_in
@@ -38,7 +39,6 @@ from tui.viewers.bodies.json_values import open_level
 from tui.viewers.bodies.markdown import MarkdownBody
 from tui.viewers.bodies.picture import PictureHeader, read_header
 from tui.viewers.bodies.table import Column, Table
-from tui.viewers.bodies.table_sort import sorted_gently
 from tui.viewers.bodies.text import TextBody, fold_points
 from tui.viewers.contract import FULL_LIMIT, PAGE, PREVIEW_LIMIT
 from tui.viewers.cursor_body import BackgroundWork, BodyCommand, CopyText, CursorBody, OpenArticle, OpenLink
@@ -94,14 +94,9 @@ class TestReading:
         with socket.socket(socket.AF_UNIX) as server:
             server.bind(os.path.relpath(tmp_path / "socket"))
             reasons = {
-                "pipe": "pipe",
-                "folder": "folder",
-                "link": "link",
-                "loop": "link",
-                "dangling": "link",
-                "socket": "socket",
-                "gone": "no longer exists",
-            }
+                "pipe": "pipe", "folder": "folder", "link": "link", "loop": "link", "dangling": "link",
+                "socket": "socket", "gone": "no longer exists",
+            }  # fmt: skip
             for name, reason in reasons.items():
                 with pytest.raises(FileUnviewable, match=reason):
                     load(tmp_path / name)
@@ -110,9 +105,7 @@ class TestReading:
         with pytest.raises(FileUnviewable, match="name"):
             load(tmp_path / "nul\0name")
 
-    def test_a_file_without_permission_has_a_message(
-        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_a_file_without_permission_has_a_message(self, tmp_path: Path, monkeypatch: Patch) -> None:
         path = write(tmp_path, "secret.txt", "x")
         path.chmod(0)
 
@@ -204,9 +197,6 @@ class TestText:
         assert "".join(parts) == line
         assert all(cell_len(part) <= width for part in parts)
 
-    def test_words_stay_whole_where_they_can(self) -> None:
-        assert lines(TextBody("the quick brown fox jumps"), 12) == ["the quick ", "brown fox ", "jumps"]
-
     def test_a_line_of_five_megabytes_is_laid_out_and_found_in(self, tmp_path: Path) -> None:
         path = write(tmp_path, "line.txt", "word " * 1_000_000 + "needle")
         document = load(path, FULL_LIMIT)
@@ -216,6 +206,7 @@ class TestText:
         assert len(find_in(rows, "word")) == 10_000
 
     def test_a_match_is_found_where_the_line_is_folded(self) -> None:
+        assert lines(TextBody("the quick brown fox jumps"), 12) == ["the quick ", "brown fox ", "jumps"]
         rows = TextBody("aaaaaaaaa bbbbbbbbb NEEDLE ccc", numbers=True).lay_out(64, THEME)
         (match,) = rows.find("needle")
         assert text_of(rows, match.row)[match.start : match.end] == "NEEDLE"
@@ -296,12 +287,7 @@ class TestJson:
         value = {"a": [{"x": 1, "y": [1, 2]}, {"z": {"deep": "v"}}], "b": "text"}
         tree = load(write(tmp_path, "a.json", json.dumps(value))).rendered
         assert isinstance(tree, JsonTree)
-        assert lines(tree) == [
-            "▾ a: [2]",
-            "  ▸ 0  {2}  x: 1, y: […]",
-            "  ▸ 1  {1}  z: {…}",
-            '  b: "text"',
-        ]
+        assert lines(tree) == ["▾ a: [2]", "  ▸ 0  {2}  x: 1, y: […]", "  ▸ 1  {1}  z: {…}", '  b: "text"']
         tree.cursor = 1
         assert tree.execute(BodyCommand("unfold"))
         assert lines(tree)[1:4] == ["  ▾ 0  {2}", "      x: 1", "    ▸ y: [2]  1, 2"]
@@ -328,10 +314,6 @@ class TestJson:
         tree.execute(BodyCommand("fold_all"))
         tree.reveal((0, 1, 0))
         assert lines(tree)[tree.cursor] == '      k: "grü/ße"'
-
-    def test_a_search_ends_when_nobody_waits_for_it(self, tmp_path: Path) -> None:
-        tree = load(write(tmp_path, "a.json", json.dumps({"a": list(range(100))}))).rendered
-        assert isinstance(tree, JsonTree)
         stop = Stop()
         stop.set()
         with pytest.raises(Stopped):
@@ -378,12 +360,10 @@ class TestJson:
         assert spans["true"] == "literal"
         assert set(spans.values()) <= set(ROLES)
 
-    @given(
-        st.recursive(
-            st.none() | st.booleans() | st.integers() | st.text(),
-            lambda x: st.lists(x) | st.dictionaries(st.text(), x),
-        )
-    )
+    @given(st.recursive(
+        st.none() | st.booleans() | st.integers() | st.text(),
+        lambda x: st.lists(x) | st.dictionaries(st.text(), x),
+    ))  # fmt: skip
     def test_formatting_keeps_the_value(self, value: object) -> None:
         assert json.loads(format_json(json.dumps(value))) == value
 
@@ -391,23 +371,12 @@ class TestJson:
 class TestSearchResults:
     """Artifacts of searches become tables of results."""
 
-    ARTIFACT = {  # noqa: RUF012
-        "tool": "COMPOSIO_SEARCH_NEWS",
-        "query": "AI chips",
-        "results": [
-            {
-                "title": "Foundries grow",
-                "url": "https://www.news.example/a",
-                "source": "News",
-                "date": "2026-11-20",
-            },
-            {"title": None, "url": "https://b.example/x", "snippet": "A snippet"},
-            {"title": 5, "url": ["x"]},
-        ],
-    }
+    RESULTS: ClassVar[dict[str, Any]] = json.loads(
+        Path(__file__).with_name("results.json").read_text("utf-8")
+    )
 
     def test_a_wide_view_is_a_table_and_a_narrow_one_cards(self, tmp_path: Path) -> None:
-        document = load(write(tmp_path, "news.json", json.dumps(self.ARTIFACT)))
+        document = load(write(tmp_path, "news.json", json.dumps(self.RESULTS["news"])))
         assert document.kind == "Search results"
         assert document.facts == ("3 results",)
         wide = lines(document.best, 150)
@@ -426,38 +395,7 @@ class TestSearchResults:
             assert all(cell_len(line.rstrip()) <= max(width, 22) for line in lines(document.best, width))
 
     def full(self, tmp_path: Path) -> ResultsTable:
-        artifact = {
-            "type": "news",
-            "tool": "COMPOSIO_SEARCH_NEWS",
-            "query": "chips",
-            "timestamp": "2026-11-21T07:41:17+00:00",
-            "answer": "Chips **grow**.",
-            "truncated": True,
-            "url_count": 3,
-            "duplicates": 1,
-            "rejected": 2,
-            "results": [
-                {
-                    "position": 1,
-                    "title": "Beta",
-                    "url": "https://b.example",
-                    "date": "2026-11-02",
-                    "snippet": "one",
-                },
-                {
-                    "position": 2,
-                    "title": "alpha",
-                    "url": "https://a.example",
-                    "date": "2026-11-03T10:00:00+00:00",
-                    "snippet": "two needle",
-                    "duplicate": True,
-                    "article": "extracted_articles/a.json",
-                    "words": 1234,
-                },
-                {"position": 3, "title": "Gamma", "url": "javascript:1", "truncated": True},
-            ],
-        }
-        table = load(write(tmp_path, "news.json", json.dumps(artifact))).rendered
+        table = load(write(tmp_path, "news.json", json.dumps(self.RESULTS["full"]))).rendered
         assert isinstance(table, ResultsTable)
         return table
 
@@ -501,11 +439,9 @@ class TestSearchResults:
         detail = table.detail()
         assert detail is not None
         assert [line for line in lines(detail, 80) if line.strip()] == [
-            "Rye & AT&amp;T * · Grass",
-            "A [grass](https://c.example).",
-            "https://b.example",
+            "Rye & AT&amp;T * · Grass", "A [grass](https://c.example).", "https://b.example",
             "Related searches: rye\ufffd bread · oats",
-        ]
+        ]  # fmt: skip
         assert ("A", "panel") in [(hint.key, hint.label) for hint in table.keys]
 
     def test_results_are_sorted_filtered_found_and_opened(self, tmp_path: Path) -> None:
@@ -551,22 +487,17 @@ class TestSearchResults:
             "extracted_articles/gone.json",
         ):
             assert article_path(session, evil) is None
+        empty = load(write(tmp_path, "none.json", '{"query": "x", "results": []}'))
+        assert empty.kind == "Search results"
+        assert [shown(empty, width).count("No results.") for width in (80, 30)] == [1, 1]
 
-    def test_an_empty_search_has_a_message(self, tmp_path: Path) -> None:
-        document = load(write(tmp_path, "none.json", '{"query": "x", "results": []}'))
-        assert document.kind == "Search results"
-        assert [shown(document, width).count("No results.") for width in (80, 30)] == [1, 1]
-
-    @pytest.mark.parametrize(
-        "value",
-        [
-            [],
-            {"results": []},
-            {"query": "x", "results": {}},
-            {"query": "x", "results": ["a"]},
-            {"tool": "x", "results": [{"n": 1}]},
-        ],
-    )
+    @pytest.mark.parametrize("value", [
+        [],
+        {"results": []},
+        {"query": "x", "results": {}},
+        {"query": "x", "results": ["a"]},
+        {"tool": "x", "results": [{"n": 1}]},
+    ])  # fmt: skip
     def test_other_json_stays_json(self, tmp_path: Path, value: object) -> None:
         assert hits_in(value) is None
         document = load(write(tmp_path, "other.json", json.dumps(value)))
@@ -580,18 +511,21 @@ class TestTables:
     def test_columns_are_aligned_and_numbers_stand_right(self, tmp_path: Path) -> None:
         document = load(write(tmp_path, "a.csv", 'name,amount\n"Alpha, Inc.",1200\nBeta,3\n'))
         assert [line.rstrip() for line in lines(document.best)] == [
-            "name           amount",
-            "─────────────────────",
-            "Alpha, Inc.      1200",
+            "name           amount", "─────────────────────", "Alpha, Inc.      1200",
             "Beta                3",
-        ]
+        ]  # fmt: skip
         assert document.facts == ("2 rows", "2 columns")
-
-    def test_other_delimiters_are_found(self, tmp_path: Path) -> None:
         for name, text in (("a.tsv", "a\tb\n1\t2\n"), ("a.csv", "a;b\n1;2\n")):
             table = load(write(tmp_path, name, text)).rendered
             assert isinstance(table, Table)
             assert [column.title for column in table.columns] == ["a", "b"]
+        table = load(write(tmp_path, "a.csv", 'v\n"1,200"\n-3\n\n$20\nnone\n5%\n')).rendered
+        assert isinstance(table, Table)
+        do(table, BodyCommand("sort"))
+        assert [table.records[number][0] for number in table.order] == ["-3", "5%", "$20", "1,200", "none"]
+        document = load(write(tmp_path, "a.csv", 'a,b\n1\n1,2,3\n"open,\x1b'))
+        assert document.kind == "CSV"
+        assert "3" in shown(document), "rows of uneven length and broken quotes are shown"
 
     @pytest.mark.parametrize("shape", [(20, 500), (500, 20)])
     def test_a_large_table_fits_any_width(self, shape: tuple[int, int]) -> None:
@@ -628,55 +562,28 @@ class TestTables:
         with pytest.raises(Stopped):
             work.prepare(stop)
 
-    @pytest.mark.parametrize(
-        ("name", "text"),
-        [
-            ("a.json", '["' + "x" * 5_000_000 + '"]'),
-            ("a.jsonl", '{"k": "' + "x" * 5_000_000 + '"}'),
-            ("a.csv", "a," * 2_500_000),
-            ("a.csv", '"open ' * 1_000_000),
-            ("a.txt", "x" * 5_000_000),
-        ],
-    )
-    @pytest.mark.parametrize("limit", [PREVIEW_LIMIT, FULL_LIMIT])
-    def test_one_line_of_five_million_characters_is_shown_cut(
-        self, tmp_path: Path, name: str, text: str, limit: int
-    ) -> None:
-        document = load(write(tmp_path, name, text), limit)
-        rows = document.best.lay_out(80, THEME)
-        assert all(cell_len(text_of(rows, y).rstrip()) <= 80 for y in range(min(len(rows), 30)))
+    @pytest.mark.parametrize(("name", "text"), [
+        ("a.json", '["' + "x" * 5_000_000 + '"]'),
+        ("a.jsonl", '{"k": "' + "x" * 5_000_000 + '"}'),
+        ("a.csv", "a," * 2_500_000),
+        ("a.csv", '"open ' * 1_000_000),
+    ])  # fmt: skip
+    def test_a_line_of_five_million_characters_is_cut(self, tmp_path: Path, name: str, text: str) -> None:
+        path = write(tmp_path, name, text)
+        for limit in (PREVIEW_LIMIT, FULL_LIMIT):
+            rows = load(path, limit).best.lay_out(80, THEME)
+            assert all(cell_len(text_of(rows, y).rstrip()) <= 80 for y in range(min(len(rows), 30)))
 
-    def test_sorting_in_runs_is_sorting(self) -> None:
-        keys = [float(i * 7919 % 50_021) if i % 10 else None for i in range(50_000)]
-        for descending in (False, True):
-            order = sorted_gently(range(50_000), keys, NEVER, descending=descending)
-            full = [key for number in order if (key := keys[number]) is not None]
-            assert full == sorted(full, reverse=descending)
-            assert not any(keys[number] for number in order[-5_000:])
-
-    def test_numbers_sort_as_numbers(self, tmp_path: Path) -> None:
-        table = load(write(tmp_path, "a.csv", 'v\n"1,200"\n-3\n\n$20\nnone\n5%\n')).rendered
-        assert isinstance(table, Table)
-        do(table, BodyCommand("sort"))
-        assert [table.records[number][0] for number in table.order] == ["-3", "5%", "$20", "1,200", "none"]
-
-    def test_rows_of_uneven_length_and_broken_quotes_are_shown(self, tmp_path: Path) -> None:
-        document = load(write(tmp_path, "a.csv", 'a,b\n1\n1,2,3\n"open,\x1b'))
-        assert document.kind == "CSV"
-        assert "3" in shown(document)
-
-    @given(
+    @given(st.lists(
         st.lists(
-            st.lists(
-                st.text(st.characters(codec="utf-8", exclude_categories=["Cs", "Cc"]), max_size=9)
-                | st.sampled_from(["a\nb", 'say "x"', "a,b"]),
-                min_size=2,
-                max_size=6,
-            ),
-            min_size=1,
-            max_size=6,
-        )
-    )
+            st.text(
+                st.characters(codec="utf-8", exclude_categories=["Cs", "Cc"]),
+                max_size=9,
+            ) | st.sampled_from(["a\nb", 'say "x"', "a,b"]),
+            min_size=2, max_size=6,
+        ),
+        min_size=1, max_size=6,
+    ))  # fmt: skip
     def test_any_csv_is_read_as_the_standard_library_reads_it(self, rows: list[list[str]]) -> None:
         target = io.StringIO()
         csv.writer(target).writerows(rows)
@@ -800,28 +707,21 @@ class TestBinary:
         shown_bytes = "".join(line[10:58].replace(" ", "") for line in lines(document.best, 80))
         assert bytes.fromhex(shown_bytes) == data
 
-    @pytest.mark.parametrize(
-        ("head", "kind"),
-        [
-            (b"%PDF-1.7\n\x00", "PDF"),
-            (b"PK\x03\x04\x00", "Zip archive"),
-            (b"\x1f\x8b\x08\x00", "Gzip data"),
-            (b"\0\0\0\x18ftypmp42", "MP4 video or audio"),
-        ],
-    )
-    def test_kinds_are_recognised_by_magic_not_by_name(self, tmp_path: Path, head: bytes, kind: str) -> None:
-        assert load(write(tmp_path, "x.txt", head)).kind == kind
+    def test_kinds_are_recognised_by_magic_not_by_name(self, tmp_path: Path) -> None:
+        heads = {
+            "PDF": b"%PDF-1.7\n\x00", "Zip archive": b"PK\x03\x04\x00", "Gzip data": b"\x1f\x8b\x08\x00",
+            "MP4 video or audio": b"\0\0\0\x18ftypmp42",
+        }  # fmt: skip
+        assert [load(write(tmp_path, "x.txt", head)).kind for head in heads.values()] == list(heads)
 
     def test_pictures_show_their_size(self, tmp_path: Path) -> None:
         png = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR" + struct.pack(">II", 1920, 1080) + b"\x08\x06\0\0\0"
         gif = b"GIF89a" + struct.pack("<HH", 10, 20)
         jpeg = (
-            b"\xff\xd8\xff\xe0\0\x10JFIF"
-            + b"\0" * 10
-            + b"\xff\xc0\0\x11\x08"
-            + struct.pack(">HH", 480, 640)
-            + b"\0" * 12
-        )
+            b"\xff\xd8\xff\xe0\0\x10JFIF" + b"\0" * 10 + b"\xff\xc0\0\x11\x08" + struct.pack(
+                ">HH", 480, 640,
+            ) + b"\0" * 12
+        )  # fmt: skip
         webp = (
             b"RIFF\0\0\0\0WEBPVP8X\x0a\0\0\0\0\0\0\0"
             + (99).to_bytes(3, "little")
@@ -891,10 +791,6 @@ class TestRegistry:
         assert roles["2026-11-21 05:10:11"] == "dim"
         assert roles["ERROR"] == "bad"
         assert roles["https://a.example"] == "link"
-
-    def test_results_written_by_msgspec_are_read(self, tmp_path: Path) -> None:
-        data = msgspec.json.encode({"query": "q", "results": [{"title": "T", "url": "https://a.example"}]})
-        assert load(write(tmp_path, "r.json", data)).kind == "Search results"
 
 
 class TestPicturesSoundAndFilm:

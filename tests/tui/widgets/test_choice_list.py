@@ -11,8 +11,8 @@ from textual.app import App, ComposeResult
 from textual.widgets import OptionList
 from textual.widgets.option_list import Option
 
-from tests.tui.fakes import make_app, make_session
-from tests.tui.files_host import until
+from tests.tui.app_host import opened
+from tests.waiting import until
 from tui.app.base_app import BaseApp
 from tui.widgets.choice_list import ChoiceList
 
@@ -49,7 +49,7 @@ def turned(style: Any) -> bool:
 
 
 @pytest.mark.parametrize(("theme", "no_color"), [("ansi", False), ("ansi", True), ("dark", True)])
-async def test_the_chosen_row_is_turned_around_all_lines_of_it(
+async def test_all_lines_of_the_chosen_row_are_reversed(
     monkeypatch: pytest.MonkeyPatch, theme: str, no_color: bool
 ) -> None:
     if no_color:
@@ -80,22 +80,17 @@ async def test_in_colours_it_is_lit(monkeypatch: pytest.MonkeyPatch) -> None:
         assert lines(app, lambda style: style.bgcolor == ground) == [3]
 
 
-@pytest.mark.parametrize(
-    ("theme", "no_color", "seen"),
-    [
-        ("ansi", False, lambda style: style.bgcolor is not None and not style.bgcolor.is_default),
-        ("ansi", True, lambda style: bool(style.underline)),
-        ("dark", True, lambda style: bool(style.underline)),
-    ],
-)
+@pytest.mark.parametrize(("theme", "no_color", "seen"), [
+    ("ansi", False, lambda style: style.bgcolor is not None and not style.bgcolor.is_default),
+    ("ansi", True, lambda style: bool(style.underline)),
+    ("dark", True, lambda style: bool(style.underline)),
+])  # fmt: skip
 async def test_so_is_that_of_the_palette(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, theme: str, no_color: bool, seen: Callable[[Any], bool]
 ) -> None:
     if no_color:
         monkeypatch.setenv("NO_COLOR", "1")
-    app = make_app(tmp_path, make_session(tmp_path), theme=theme)
-    async with app.run_test(size=(80, 24)) as pilot:
-        await until(lambda: app.state == "idle")
+    async with opened(tmp_path, (80, 24), theme=theme) as (_, app, pilot):
         await pilot.press("ctrl+p", *"connections")
         await until(lambda: len(app.screen.query(OptionList)) == 1)
         await until(lambda: app.screen.query_one(OptionList).highlighted == 0)

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
 from textual.app import App
 
 from core.events.types import PermissionAnswered, PermissionAsked
-from tests.tui.app_host import settled, shown
-from tests.tui.fakes import make_app, make_session
+from tests.tui.app_host import opened, shown
 from tests.tui.pane_host import started
 from tui.screens.application.help import HelpScreen
 from tui.screens.requests.permission import PermissionScreen
@@ -44,10 +42,7 @@ async def test_a_dialog_that_is_withdrawn_before_it_is_composed_closes() -> None
 
 
 async def test_a_question_answered_at_once_leaves_the_next_one(tmp_path: Path) -> None:
-    session = make_session(tmp_path)
-    app = make_app(tmp_path, session)
-    async with app.run_test() as pilot:
-        await settled(app, pilot)
+    async with opened(tmp_path) as (session, app, pilot):
         session.bus.publish(ASKED)
         session.bus.publish(PermissionAsked(request_id="r2", tool_name="Bash"))
         app.pump.flush()
@@ -90,15 +85,14 @@ async def test_a_call_that_is_left_as_a_question_comes_closes_below_it() -> None
         assert app.answers == [None, None]
 
 
-@pytest.mark.parametrize("times", [1, 3])
-async def test_a_screen_closes_once_however_often_it_is_asked_to(times: int) -> None:
+async def test_a_screen_closes_once_however_often_it_is_asked_to() -> None:
     app = Stage()
     async with app.run_test() as pilot:
         below, above = HelpScreen(), HelpScreen()
         app.show(below)
         app.show(above)
         await pilot.pause()
-        for _ in range(times):
+        for _ in range(3):
             above.dismiss(None)
         await pilot.pause()
         assert app.screen is below

@@ -14,6 +14,7 @@ from core.knowledge.records import Hit
 from core.storage.workspace import WORKSPACES
 from tests.observers.knowledge.recorded import Recorded, database_of
 from tests.paths import DOCS
+from tests.tui.fixture_types import Output, Patch
 from tui.cli import main
 from tui.cli.knowledge.page import Page
 
@@ -21,32 +22,40 @@ SESSION = "session_20260310_120000"
 ESCAPE = re.compile(r"\x1b\[[0-9;]*m")
 
 
+@pytest.fixture(scope="module")
+def shared_base(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with two sessions, which are in its knowledge base; nothing there is changed."""
+    return made_base(tmp_path_factory.mktemp("base"))
+
+
 @pytest.fixture
-def base(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Path:
-    """A folder with two sessions, which are in its knowledge base."""
-    recorded = Recorded(tmp_path)
+def base(shared_base: Path, capsys: Output) -> Path:
+    """The shared folder, while nothing was printed yet."""
+    capsys.readouterr()
+    return shared_base
+
+
+def made_base(folder: Path) -> Path:
+    recorded = Recorded(folder)
     recorded.write_report("quokka", "# The quokka\n\nThe quokka of Rottnest smiles at people with cameras.")
     recorded.answer("Quokkas smile, and so do some dolphins.")
-    Recorded(tmp_path, "session_20260311_120000").write_report("numbat", "A numbat eats termites.")
-    assert main(["knowledge", "update", "--workspace", str(tmp_path)]) == 0
-    capsys.readouterr()
-    return tmp_path
+    Recorded(folder, "session_20260311_120000").write_report("numbat", "A numbat eats termites.")
+    assert main(["knowledge", "update", "--workspace", str(folder)]) == 0
+    return folder
 
 
 def find(base: Path, *words: str) -> int:
     return main(["find", "--workspace", str(base), *words])
 
 
-def find_json(base: Path, capsys: pytest.CaptureFixture[str], *words: str) -> Any:
+def find_json(base: Path, capsys: Output, *words: str) -> Any:
     code = find(base, *words, "--json")
     found = json.loads(capsys.readouterr().out)
     assert code == (0 if found["hits"] else 1)
     return found
 
 
-def test_a_hit_is_a_title_with_its_origin_its_passage_and_its_file(
-    base: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_hit_is_a_title_with_its_origin_its_passage_and_its_file(base: Path, capsys: Output) -> None:
     assert find(base, "quokka", "cameras", "--kind", "report") == 0
     title, facts, passage, place = capsys.readouterr().out.splitlines()
     assert title == "The quokka"
@@ -56,21 +65,20 @@ def test_a_hit_is_a_title_with_its_origin_its_passage_and_its_file(
     assert Path(place.strip()).is_file()
 
 
-def test_what_is_only_in_the_journal_names_the_folder_of_its_session(
-    base: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_hit_only_in_the_journal_names_its_session(base: Path, capsys: Output, monkeypatch: Patch) -> None:
     monkeypatch.chdir(base)
     assert find(base, "dolphins", "--kind", "answer") == 0
     assert capsys.readouterr().out.splitlines()[-1] == f"    {WORKSPACES}/{SESSION}"
 
 
-def test_every_documented_field_is_in_the_json_object_and_no_other(
-    base: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_every_documented_field_is_in_the_json_object_and_no_other(base: Path, capsys: Output) -> None:
     found = find_json(base, capsys, "quokka cameras", "--kind", "report")
     page = (DOCS / "knowledge.md").read_text(encoding="utf-8")
     of_result, of_hit = (documented(page, f"| {head} | type |") for head in ("field", "field of a hit"))
     assert set(found) == of_result
+    assert main(["knowledge", "--json", "--workspace", str(base)]) == 0
+    of_state = documented(page[page.index("`ua-tui knowledge` shows") :], "| field | type |")
+    assert set(json.loads(capsys.readouterr().out)) == of_state
     (hit,) = found["hits"]
     assert set(hit) == of_hit
     assert (hit["kind"], hit["demo"], hit["url"]) == ("report", False, None)
@@ -80,107 +88,81 @@ def test_every_documented_field_is_in_the_json_object_and_no_other(
     assert [hit["passage"][start:end].lower() for start, end in hit["marks"]].count("cameras") == 1
 
 
-def test_the_fields_of_the_state_are_documented(base: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["knowledge", "--json", "--workspace", str(base)]) == 0
-    page = (DOCS / "knowledge.md").read_text(encoding="utf-8")
-    assert set(json.loads(capsys.readouterr().out)) == documented(
-        page[page.index("`ua-tui knowledge` shows") :], "| field | type |"
-    )
-
-
 def documented(page: str, head: str) -> set[str]:
     table = page[page.index(head) :].partition("\n\n")[0].splitlines()[2:]
     return {name for row in table for name in re.findall(r"`(\w+)`", row.split("|")[1])}
 
 
-@pytest.mark.parametrize(
-    ("options", "titles"),
-    [
-        ([], {"The quokka", "A numbat eats termites."}),
-        (["--session", SESSION], {"The quokka"}),
-        (["--session", "20260311_120000"], {"A numbat eats termites."}),
-        (["--session", "latest"], {"A numbat eats termites."}),
-        (["--since", "2026-03-11"], set()),
-        (["--until", "2026-03-10"], {"The quokka", "A numbat eats termites."}),
-        (["--tool", "write_local_file"], {"The quokka", "A numbat eats termites."}),
-        (["--tool", "crawl_parallel"], set()),
-        (["--site", "example.org"], set()),
-        (["--limit", "1"], None),
-    ],
-)
-def test_options_narrow_what_is_found(
-    base: Path, capsys: pytest.CaptureFixture[str], options: list[str], titles: set[str] | None
-) -> None:
+@pytest.mark.parametrize(("options", "titles"), [
+    ([], {"The quokka", "A numbat eats termites."}),
+    (["--session", SESSION], {"The quokka"}),
+    (["--session", "20260311_120000"], {"A numbat eats termites."}),
+    (["--session", "latest"], {"A numbat eats termites."}),
+    (["--since", "2026-03-11"], set()),
+    (["--until", "2026-03-10"], {"The quokka", "A numbat eats termites."}),
+    (["--tool", "write_local_file"], {"The quokka", "A numbat eats termites."}),
+    (["--site", "example.org"], set()),
+    (["--limit", "1"], None),
+])  # fmt: skip
+def test_options_narrow_hits(base: Path, capsys: Output, options: list[str], titles: set[str] | None) -> None:
     found = find_json(base, capsys, "quokka numbat smiles eats", "--kind", "report", *options)
     shown = {hit["title"] for hit in found["hits"]}
     assert len(shown) == 1 if titles is None else shown == titles
 
 
-def test_a_session_whose_folder_is_gone_can_still_be_named(
-    base: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_session_without_a_folder_and_a_damaged_database(tmp_path: Path, capsys: Output) -> None:
+    base = made_base(tmp_path)
+    capsys.readouterr()
     shutil.rmtree(base / WORKSPACES / SESSION)
     assert len(find_json(base, capsys, "cameras", "--session", "20260310_120000")["hits"]) == 1
+    database_of(base).write_bytes(b"garbage" * 1000)
+    assert find(base, "quokka") == 2
+    error = capsys.readouterr().err
+    assert error.count("\n") == 1
+    assert "ua-tui knowledge rebuild" in error
 
 
-def test_nothing_found_is_one_line_and_exit_code_1(base: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_nothing_found_is_one_line_and_exit_code_1(base: Path, capsys: Output) -> None:
     assert find(base, "zyzzyva") == 1
     assert capsys.readouterr() == ("", "ua-tui find: nothing was found\n")
     assert find_json(base, capsys, "zyzzyva")["hits"] == []
 
 
-@pytest.mark.parametrize(
-    ("words", "problem"),
-    [
-        ([" "], "the query is empty"),
-        (["a", "--kind", "poem"], "--kind: 'poem' is none of report"),
-        (["a", "--since", "whenever"], "--since: 'whenever' is not a date"),
-        (["a", "--until", "2026-13-45"], "--until: '2026-13-45' is not a date"),
-        (["a", "--session", "tomorrow"], "there is no session 'tomorrow'"),
-    ],
-)
-def test_wrong_input_is_one_line(
-    base: Path, capsys: pytest.CaptureFixture[str], words: list[str], problem: str
-) -> None:
+@pytest.mark.parametrize(("words", "problem"), [
+    ([" "], "the query is empty"),
+    (["a", "--kind", "poem"], "--kind: 'poem' is none of report"),
+    (["a", "--since", "whenever"], "--since: 'whenever' is not a date"),
+    (["a", "--session", "tomorrow"], "there is no session 'tomorrow'"),
+    (["a", "--tool", 'write" OR quokka'], "is not the name of a tool"),
+])  # fmt: skip
+def test_wrong_input_is_one_line(base: Path, capsys: Output, words: list[str], problem: str) -> None:
     assert find(base, *words) == 2
     error = capsys.readouterr().err
     assert error.count("\n") == 1
     assert problem in error
 
 
-@pytest.mark.parametrize("limit", ["0", "-3", "many", "1001", "١"])
-def test_a_wrong_limit_is_one_line(limit: str, capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit) as ended:
-        main(["find", "a", f"--limit={limit}"])
-    assert ended.value.code == 2
-    assert "is not a number from 1 to 1000" in capsys.readouterr().err
+def test_a_wrong_limit_is_one_line(capsys: Output) -> None:
+    for limit in ("0", "-3", "many", "1001", "١"):
+        with pytest.raises(SystemExit) as ended:
+            main(["find", "a", f"--limit={limit}"])
+        assert ended.value.code == 2
+        assert "is not a number from 1 to 1000" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(
-    "words", ['"', "*", "NEAR(", "^", "a AND OR", "-", "kind:", "'; DROP TABLE", "x" * 10_000]
-)
-def test_any_words_are_a_query(base: Path, capsys: pytest.CaptureFixture[str], words: str) -> None:
-    assert find(base, "--", words) in (0, 1)
-    assert "Traceback" not in capsys.readouterr().err
+def test_any_words_are_a_query(base: Path, capsys: Output) -> None:
+    for words in ('"', "*", "NEAR(", "^", "a AND OR", "-", "kind:", "'; DROP TABLE", "x" * 10_000):
+        assert find(base, "--", words) in (0, 1)
+        assert "Traceback" not in capsys.readouterr().err
 
 
-def test_without_a_knowledge_base_it_says_what_makes_one(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_a_base_it_says_what_makes_one(tmp_path: Path, capsys: Output, monkeypatch: Patch) -> None:
     assert find(tmp_path, "quokka") == 2
     assert "`ua-tui knowledge update` makes it" in capsys.readouterr().err
     assert not database_of(tmp_path).exists()
     monkeypatch.setenv("UA_KNOWLEDGE", "off")
     assert find(tmp_path, "quokka") == 2
     assert "the knowledge base is off" in capsys.readouterr().err
-
-
-def test_a_file_that_is_no_database_is_one_line(base: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    database_of(base).write_bytes(b"garbage" * 1000)
-    assert find(base, "quokka") == 2
-    error = capsys.readouterr().err
-    assert error.count("\n") == 1
-    assert "ua-tui knowledge rebuild" in error
 
 
 def test_hostile_titles_and_passages_cannot_steer_the_terminal() -> None:
@@ -191,9 +173,8 @@ def test_hostile_titles_and_passages_cannot_steer_the_terminal() -> None:
     )  # fmt: skip
     for width in (None, 40):
         text = ESCAPE.sub("", "\n".join(Page(Path("/k/knowledge.db"), width).lines(hit)))
-        assert "\x1b" not in text
-        assert "\x9b" not in text
-        assert "\x07" not in text
+        for part in ("\x1b", "\x9b", "\x07"):
+            assert part not in text
         assert "[red]x[/]" in text
 
 
@@ -208,18 +189,9 @@ def test_a_terminal_gets_marked_words_in_lines_that_fit() -> None:
     assert ESCAPE.sub("", lines[-1]).strip() == "/k/session_1/work_products/q.md"
 
 
-def test_output_that_is_no_terminal_has_no_escape_sequences(
-    base: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_output_that_is_no_terminal_has_no_escape_sequences(base: Path, monkeypatch: Patch) -> None:
     written = io.BytesIO()
     monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(written, encoding="ascii"))
     assert find(base, "quokka") == 0
     sys.stdout.flush()
     assert b"\x1b" not in written.getvalue()
-
-
-def test_a_tool_with_a_quote_does_not_change_the_query(
-    base: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert find(base, "numbat", "--tool", 'write" OR quokka') == 2
-    assert "is not the name of a tool" in capsys.readouterr().err

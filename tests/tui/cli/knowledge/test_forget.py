@@ -10,6 +10,7 @@ import pytest
 from core.knowledge.forgotten import forgotten_file
 from core.storage.workspace import WORKSPACES
 from tests.observers.knowledge.recorded import Recorded, database_of, passages
+from tests.tui.fixture_types import Output
 from tui.cli import main
 
 SESSION = "session_20260310_120000"
@@ -24,7 +25,7 @@ class Terminal(io.StringIO):
 
 
 @pytest.fixture
-def base(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Path:
+def base(tmp_path: Path, capsys: Output) -> Path:
     """A folder with two sessions, which are in its knowledge base."""
     Recorded(tmp_path).write_report("quokka", "# Quokkas\n\nA quokka smiles.")
     Recorded(tmp_path, "session_20260311_120000").write_report("numbat", "A numbat eats termites.")
@@ -42,9 +43,7 @@ def type_at_a_terminal(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
 
 
-def test_a_dry_run_names_what_would_go_and_changes_nothing(
-    base: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_dry_run_names_what_would_go_and_changes_nothing(base: Path, capsys: Output) -> None:
     before = passages(database_of(base))
     assert forget(base, "--match", "quokka smiles", "--files", "--dry-run") == 0
     shown = capsys.readouterr().out
@@ -59,7 +58,7 @@ def test_a_dry_run_names_what_would_go_and_changes_nothing(
     assert (base / QUOKKA).exists()
 
 
-def test_what_is_forgotten_does_not_come_back(base: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_is_forgotten_does_not_come_back(base: Path, capsys: Output) -> None:
     assert forget(base, "--match", "quokka smiles", "--yes") == 0
     assert "Forgotten: 1 document" in capsys.readouterr().out
     for action in ("update", "rebuild"):
@@ -70,27 +69,23 @@ def test_what_is_forgotten_does_not_come_back(base: Path, capsys: pytest.Capture
     assert b"smiles" not in database_of(base).read_bytes()
 
 
-def test_with_files_the_files_go_too(base: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_with_files_the_files_go_too(base: Path, capsys: Output) -> None:
     assert forget(base, "--match", "quokka smiles", "--files", "--yes", "--json") == 0
     found = json.loads(capsys.readouterr().out)
     assert (found["forgotten"], found["files"]) == (True, [str(base / QUOKKA)])
     assert not (base / QUOKKA).exists()
 
 
-def test_a_session_is_forgotten_by_its_name(base: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_session_is_forgotten_by_its_name(base: Path, capsys: Output) -> None:
     assert forget(base, "--session", "20260310_120000", "--yes") == 0
     assert {folder for folder, _, _ in passages(database_of(base))} == {"session_20260311_120000"}
     assert main(["knowledge", "rebuild", "--workspace", str(base)]) == 0
     assert {folder for folder, _, _ in passages(database_of(base))} == {"session_20260311_120000"}
 
 
-@pytest.mark.parametrize(("answer", "code"), [("y\n", 0), ("YES\n", 0), ("\n", 1), ("no\n", 1), ("", 1)])
-def test_at_a_terminal_it_shows_and_asks(
-    base: Path,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-    answer: str,
-    code: int,
+@pytest.mark.parametrize(("answer", "code"), [("YES\n", 0), ("\n", 1), ("", 1)])
+def test_at_a_terminal_it_asks(
+    base: Path, capsys: Output, monkeypatch: pytest.MonkeyPatch, answer: str, code: int
 ) -> None:
     type_at_a_terminal(monkeypatch, answer)
     assert forget(base, "--match", "quokka smiles") == code
@@ -100,23 +95,21 @@ def test_at_a_terminal_it_shows_and_asks(
     assert len(passages(database_of(base), "quokka smiles")) == code
 
 
-def test_nobody_is_asked_without_a_terminal(base: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_nobody_is_asked_without_a_terminal(base: Path, capsys: Output) -> None:
     before = passages(database_of(base))
     assert forget(base, "--match", "quokka") == 2
     assert "--yes removes it" in capsys.readouterr().err
     assert passages(database_of(base)) == before
 
 
-def test_what_matches_nothing_is_exit_code_1(base: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_matches_nothing_is_exit_code_1(base: Path, capsys: Output) -> None:
     assert forget(base, "--match", "zyzzyva", "--yes") == 1
     assert "nothing was forgotten" in capsys.readouterr().err
     assert forget(base, "--source", "https://nowhere.example/", "--yes") == 1
     assert forget(base, "--session", "tomorrow", "--yes") == 2
 
 
-def test_a_query_that_is_not_clear_is_a_wrong_command_line(
-    base: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_query_that_is_not_clear_is_a_wrong_command_line(base: Path, capsys: Output) -> None:
     assert forget(base, "--match", "quokka since:nonsense", "--yes") == 2
     assert "not clear" in capsys.readouterr().err
     assert (base / QUOKKA).exists()

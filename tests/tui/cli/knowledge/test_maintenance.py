@@ -11,6 +11,7 @@ import pytest
 
 from core.storage.workspace import WORKSPACES
 from tests.observers.knowledge.recorded import Recorded, database_of, passages
+from tests.tui.fixture_types import Output, Patch
 from tui.cli import main
 
 SESSION = "session_20260310_120000"
@@ -28,7 +29,7 @@ def knowledge(base: Path, *words: str) -> int:
     return main(["knowledge", *words, "--workspace", str(base)])
 
 
-def test_it_says_what_is_missing_and_update_adds_it(base: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_it_says_what_is_missing_and_update_adds_it(base: Path, capsys: Output) -> None:
     assert knowledge(base) == 0
     before = capsys.readouterr().out
     assert "not made yet" in before
@@ -43,7 +44,7 @@ def test_it_says_what_is_missing_and_update_adds_it(base: Path, capsys: pytest.C
     assert "not read yet session_20260312_120000" in capsys.readouterr().out
 
 
-def test_the_state_as_json_counts_what_is_there(base: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_state_as_json_counts_what_is_there(base: Path, capsys: Output) -> None:
     assert knowledge(base, "update", "--json") == 0
     state = json.loads(capsys.readouterr().out)
     assert state["path"] == str(database_of(base))
@@ -57,9 +58,7 @@ def test_the_state_as_json_counts_what_is_there(base: Path, capsys: pytest.Captu
     assert lag["missing_bytes"] > 0
 
 
-def test_turned_off_nothing_is_shown_or_made(
-    base: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_turned_off_nothing_is_shown_or_made(base: Path, capsys: Output, monkeypatch: Patch) -> None:
     monkeypatch.setenv("UA_KNOWLEDGE", "off")
     assert knowledge(base) == 0
     assert capsys.readouterr().out == "The knowledge base is off (setting knowledge).\n"
@@ -71,7 +70,7 @@ def test_turned_off_nothing_is_shown_or_made(
     assert not database_of(base).exists()
 
 
-def test_a_damaged_file_is_set_aside_and_made_again(base: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_damaged_file_is_set_aside_and_made_again(base: Path, capsys: Output) -> None:
     assert knowledge(base, "update") == 0
     capsys.readouterr()
     database_of(base).write_bytes(b"SQLite format 3\0" + b"garbage" * 1000)
@@ -84,7 +83,7 @@ def test_a_damaged_file_is_set_aside_and_made_again(base: Path, capsys: pytest.C
     assert len(passages(database_of(base), "quokka")) == 1
 
 
-def test_a_rebuild_gives_the_same_content(base: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_rebuild_gives_the_same_content(base: Path, capsys: Output) -> None:
     assert knowledge(base, "update") == 0
     before = passages(database_of(base))
     capsys.readouterr()
@@ -95,9 +94,7 @@ def test_a_rebuild_gives_the_same_content(base: Path, capsys: pytest.CaptureFixt
     assert json.loads(capsys.readouterr().out)["documents"] == 4
 
 
-def test_an_interrupted_rebuild_leaves_the_content(
-    base: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_interrupted_rebuild_leaves_the_content(base: Path, capsys: Output, monkeypatch: Patch) -> None:
     assert knowledge(base, "update") == 0
     before = passages(database_of(base))
     shutil.rmtree(base / WORKSPACES / SESSION)
@@ -117,28 +114,20 @@ def test_an_interrupted_rebuild_leaves_the_content(
     assert passages(database_of(base)) == before
 
 
-@pytest.mark.parametrize(
-    ("words", "problem"),
-    [
-        (["--yes"], "--yes goes with forget"),
-        (["rebuild", "--dry-run"], "--dry-run goes with forget"),
-        (["update", "--match", "a"], "--match goes with forget"),
-        (["forget"], "forget needs --session, --source or --match"),
-        (["forget", "--match", " "], "--match is empty"),
-        (["forget", "--session", ""], "forget needs --session, --source or --match"),
-    ],
-)
-def test_what_does_not_go_together_is_one_line(
-    base: Path, capsys: pytest.CaptureFixture[str], words: list[str], problem: str
-) -> None:
+@pytest.mark.parametrize(("words", "problem"), [
+    (["--yes"], "--yes goes with forget"),
+    (["rebuild", "--dry-run"], "--dry-run goes with forget"),
+    (["update", "--match", "a"], "--match goes with forget"),
+    (["forget"], "forget needs --session, --source or --match"),
+    (["forget", "--match", " "], "--match is empty"),
+])  # fmt: skip
+def test_wrong_combinations_are_one_line(base: Path, capsys: Output, words: list[str], problem: str) -> None:
     assert knowledge(base, *words) == 2
     assert capsys.readouterr().err == f"ua-tui knowledge: {problem}; see ua-tui knowledge --help\n"
 
 
 @pytest.mark.parametrize("action", ["update", "rebuild"])
-def test_a_folder_that_is_missing_is_named_and_not_made(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], action: str
-) -> None:
+def test_a_folder_that_is_missing_is_named_and_not_made(tmp_path: Path, capsys: Output, action: str) -> None:
     missing = tmp_path / "reserach"
     assert knowledge(missing, action) == 2
     assert f"there is no folder {missing}" in capsys.readouterr().err

@@ -3,21 +3,18 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import pytest
-
 from core.knowledge import embeddings
 from core.knowledge.embeddings import Embedder
 from core.knowledge.vectors import VectorStore
 from tests.embeddings_server import embeddings_server
 from tests.observers.knowledge.recorded import Recorded, database_of
+from tests.tui.fixture_types import Output, Patch
 from tui.cli import main
 
 KEY = "sk-embeddings-canary-0123456789"
 
 
-def test_it_is_told_when_it_is_on_and_used_by_find(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_it_is_shown_when_on_and_used_by_find(tmp_path: Path, capsys: Output, monkeypatch: Patch) -> None:
     # A slow machine shall not make it give up.
     monkeypatch.setattr(embeddings, "QUERY_SECONDS", 60)
     recorded = Recorded(tmp_path)

@@ -12,18 +12,14 @@ from tests.core.knowledge.postgres.stored import THERE, address_of, fill, found
 from tests.core.knowledge.stored import document
 from tests.observers.knowledge.recorded import Recorded
 from tests.postgres_server import Database
+from tests.tui.fixture_types import Output, Patch
 from tui.cli import main
 
 SESSION = "session_20260310_120000"
 
 
 @pytest.fixture
-def base(
-    tmp_path: Path,
-    team_database: Database,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> Path:
+def base(tmp_path: Path, team_database: Database, monkeypatch: Patch, capsys: Output) -> Path:
     """A folder with a session, and one of another machine, in the database that the settings name."""
     recorded = Recorded(tmp_path)
     recorded.write_report("quokka", "# The quokka\n\nThe quokka of Rottnest smiles at people with cameras.")
@@ -38,7 +34,7 @@ def run(base: Path, *arguments: str) -> int:
     return main([*arguments, "--workspace", str(base)])
 
 
-def test_what_this_and_other_machines_found_is_found(base: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_this_and_other_machines_found_is_found(base: Path, capsys: Output) -> None:
     assert run(base, "find", "quokka", "cameras", "--kind", "report") == 0
     title, *_, place = capsys.readouterr().out.splitlines()
     assert title == "The quokka"
@@ -56,7 +52,7 @@ def test_what_this_and_other_machines_found_is_found(base: Path, capsys: pytest.
 
 
 def test_the_state_names_the_database_and_no_password(
-    base: Path, team_database: Database, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    base: Path, team_database: Database, capsys: Output, monkeypatch: Patch
 ) -> None:
     monkeypatch.setenv("PGPASSWORD", "correct-horse")
     assert run(base, "knowledge") == 0
@@ -71,9 +67,7 @@ def test_the_state_names_the_database_and_no_password(
     assert "correct-horse" not in shown
 
 
-def test_it_is_forgotten_and_read_again(
-    base: Path, team_database: Database, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_it_is_forgotten_and_read_again(base: Path, team_database: Database, capsys: Output) -> None:
     address = address_of(team_database)
     assert run(base, "knowledge", "forget", "--match", "numbat", "--yes") == 0
     assert "Forgotten: 1 document" in capsys.readouterr().out
@@ -85,9 +79,7 @@ def test_it_is_forgotten_and_read_again(
         assert store.cursors()[THERE].seq == 1
 
 
-def test_a_server_that_is_away_ends_a_command_with_a_sentence(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_server_that_is_away_is_reported(tmp_path: Path, monkeypatch: Patch, capsys: Output) -> None:
     monkeypatch.setenv("UA_KNOWLEDGE", "postgresql://me@127.0.0.1:1/team")
     assert run(tmp_path, "find", "quokka") == 2
     assert "no server is listening" in capsys.readouterr().err

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import shlex
 import subprocess
@@ -10,7 +9,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import pytest
 import yaml
 
 from core.postgres.address import Address
@@ -75,17 +73,14 @@ def command_lines() -> Iterator[tuple[str, ...]]:
                 yield tuple(probe["exec"]["command"][1:])
 
 
-@pytest.mark.parametrize("given", sorted({*command_lines()}), ids=" ".join)
-def test_every_command_line_is_one(given: tuple[str, ...]) -> None:
-    words = command_first(given, COMMANDS)
-    name = words[0] if words and words[0] in COMMANDS else None
-    assert name is not None or not words or words[0].startswith("-"), f"there is no command {words[0]}"
-    read_arguments("ua-tui", COMMANDS[name], words[1:] if name else words)
-
-
-def test_the_commands_of_a_team_are_in_the_page() -> None:
-    named = {line[0] for line in command_lines() if line}
-    assert {"team", "doctor", "batch", "worker", "fleet"} <= named
+def test_every_command_line_is_one() -> None:
+    lines = {*command_lines()}
+    for given in lines:
+        words = command_first(given, COMMANDS)
+        name = words[0] if words and words[0] in COMMANDS else None
+        assert name is not None or not words or words[0].startswith("-"), f"there is no command {words[0]}"
+        read_arguments("ua-tui", COMMANDS[name], words[1:] if name else words)
+    assert {"team", "doctor", "batch", "worker", "fleet"} <= {line[0] for line in lines if line}
 
 
 def test_the_way_to_a_batch_takes_ten_lines() -> None:
@@ -93,13 +88,13 @@ def test_the_way_to_a_batch_takes_ten_lines() -> None:
     assert len(first.splitlines()) == 10
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
-def test_no_password_is_in_an_example(path: Path) -> None:
-    text = path.read_text(encoding="utf-8")
-    for found in _ADDRESS.findall(text):
-        if not found.endswith("..."):
-            Address.parse(found)
-    assert not _PASSWORD.search(text)
+def test_no_password_is_in_an_example() -> None:
+    for path in FILES:
+        text = path.read_text(encoding="utf-8")
+        for found in _ADDRESS.findall(text):
+            if not found.endswith("..."):
+                Address.parse(found)
+        assert not _PASSWORD.search(text), path.name
 
 
 def test_what_the_services_refer_to_is_there() -> None:
@@ -130,13 +125,9 @@ def test_the_entry_point_passes_secrets_and_arguments_on(tmp_path: Path) -> None
     (tmp_path / "model_key").write_text("k e y\n")
     worker = composed()["services"]["worker"]
     line = [each.replace("$$", "$").replace("/run/secrets", str(tmp_path)) for each in worker["entrypoint"]]
-    done = subprocess.run(
-        [*line, *worker["command"]],
-        capture_output=True,
-        text=True,
-        check=True,
-        env={"PATH": f"{tmp_path}:/usr/bin:/bin"},
-    )
+    done = subprocess.run([*line, *worker["command"]], capture_output=True, text=True, check=True, env={
+        "PATH": f"{tmp_path}:/usr/bin:/bin"
+    })  # fmt: skip
     assert done.stdout.splitlines() == ["it's $HOME", "k e y", *worker["command"]]
 
 
@@ -166,20 +157,3 @@ def test_the_image_has_the_user_of_the_pods() -> None:
     assert users == {1000}
     assert "USER 1000:1000" in dockerfile
     assert "[team]" in dockerfile
-
-
-# With `uv run --with check-jsonschema --with kubernetes-validate pytest` on this file.
-
-
-def test_compose_fits_its_schema() -> None:
-    checks = pytest.importorskip("check_jsonschema", reason="the schema of Compose is in check-jsonschema")
-    jsonschema = pytest.importorskip("jsonschema")
-    schema = Path(checks.__file__).parent / "builtin_schemas" / "vendor" / "compose-spec.json"
-    jsonschema.validate(composed(), json.loads(schema.read_text(encoding="utf-8")))
-
-
-def test_the_resources_fit_the_schema_of_kubernetes() -> None:
-    checks = pytest.importorskip("kubernetes_validate", reason="the schemas are in kubernetes-validate")
-    for each in resources():
-        for version in ("1.28", "1.34"):
-            checks.validate(each, version, strict=True)

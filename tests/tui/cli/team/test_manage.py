@@ -11,6 +11,7 @@ from core.postgres import schema
 from core.postgres.schema import LATEST
 from core.settings.model import Settings
 from tests.postgres_server import Cluster, Database
+from tests.tui.fixture_types import Output
 from tui.cli import main
 from tui.cli.team.address import team_address
 
@@ -37,7 +38,7 @@ def own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
 
 
-def test_it_makes_the_tables_once(cluster: Cluster, capsys: pytest.CaptureFixture[str]) -> None:
+def test_it_makes_the_tables_once(cluster: Cluster, capsys: Output) -> None:
     empty = cluster.make_database()
     try:
         assert main(["team", "migrate", "--to", empty.url]) == 0
@@ -53,8 +54,8 @@ def test_it_makes_the_tables_once(cluster: Cluster, capsys: pytest.CaptureFixtur
     ]
 
 
-def test_who_may_not_change_the_tables_is_told_who_may(
-    cluster: Cluster, team_database: Database, capsys: pytest.CaptureFixture[str]
+def test_without_rights_it_says_who_has_them(
+    cluster: Cluster, team_database: Database, capsys: Output
 ) -> None:
     role = cluster.make_role(f"m{team_database.name}")
     url = cluster.url(team_database.name, role)
@@ -67,9 +68,7 @@ def test_who_may_not_change_the_tables_is_told_who_may(
     assert len(errors) == 3
 
 
-def test_a_role_takes_part_until_its_rights_are_taken(
-    cluster: Cluster, team_database: Database, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_role_takes_part_until_revoked(cluster: Cluster, team_database: Database, capsys: Output) -> None:
     role = cluster.make_role(f"g{team_database.name}")
     url = cluster.url(team_database.name, role)
     assert main(["team", "grant", role, "--to", team_database.url]) == 0
@@ -83,7 +82,7 @@ def test_a_role_takes_part_until_its_rights_are_taken(
     assert "has no role 'no such role'" in capsys.readouterr().err
 
 
-def test_a_role_that_takes_part_may_use_new_tables(
+def test_a_granted_role_may_use_new_tables(
     cluster: Cluster, team_database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     role = cluster.make_role(f"k{team_database.name}")
@@ -96,7 +95,7 @@ def test_a_role_that_takes_part_may_use_new_tables(
     assert team_database.execute(readable, role) == [(True,)]
 
 
-def test_the_state_is_shown(team_database: Database, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_state_is_shown(team_database: Database, capsys: Output) -> None:
     assert main(["team", "status", "--to", team_database.url]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert f", tables of version {LATEST}" in lines[0]
@@ -106,31 +105,26 @@ def test_the_state_is_shown(team_database: Database, capsys: pytest.CaptureFixtu
     assert main(["team", "--to", team_database.url]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[1:] == [
-        "sessions  1 needs you · 1 running · 1 lost · 1 done",
-        "jobs      1 waiting · 1 done",
-        "workers   1 alive, 1 silent",
-        "  desk-1, 4 jobs at once, version 0.2, seen 0.0s ago",
+        "sessions  1 needs you · 1 running · 1 lost · 1 done", "jobs      1 waiting · 1 done",
+        "workers   1 alive, 1 silent", "  desk-1, 4 jobs at once, version 0.2, seen 0.0s ago",
         "  old\ufffd[2J, 1 job at once, version 0.1, seen 2h 00m ago",
-    ]
+    ]  # fmt: skip
     assert main(["team", "status", "--json", "--to", team_database.url]) == 0
     found = json.loads(capsys.readouterr().out)
     assert (found["tables"], found["alive"], found["jobs"]) == (LATEST, 1, {"waiting": 1, "done": 1})
 
 
-@pytest.mark.parametrize(
-    ("given", "words"),
-    [
-        (["grant"], "grant takes the names of roles"),
-        (["status", "mary"], "status takes no names"),
-        (["migrate", "--json"], "--json goes with status"),
-    ],
-)
-def test_wrong_usage_is_reported(given: list[str], words: str, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize(("given", "words"), [
+    (["grant"], "grant takes the names of roles"),
+    (["status", "mary"], "status takes no names"),
+    (["migrate", "--json"], "--json goes with status"),
+])  # fmt: skip
+def test_wrong_usage_is_reported(given: list[str], words: str, capsys: Output) -> None:
     assert main(["team", *given, "--to", "postgresql://db/desk"]) == 2
     assert words in capsys.readouterr().err
 
 
-def test_without_an_address_it_says_how_to_give_one(capsys: pytest.CaptureFixture[str]) -> None:
+def test_without_an_address_it_says_how_to_give_one(capsys: Output) -> None:
     assert main(["team", "status"]) == 2
     assert "no database of a team is named" in capsys.readouterr().err
 
@@ -145,9 +139,7 @@ def test_the_address_is_given_or_that_of_the_settings() -> None:
         team_address(f"postgresql://u:{SECRET}@other/desk", Settings())
 
 
-def test_the_doctor_reports_on_the_database(
-    team_database: Database, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_doctor_reports_on_the_database(team_database: Database, capsys: Output) -> None:
     assert main(["doctor", "--to", team_database.url]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[-1] == "the team's database can be used"
