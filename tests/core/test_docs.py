@@ -78,6 +78,13 @@ def test_the_configuration_page_has_every_setting_with_its_environment_variables
         assert re.findall(r"`(\w+)`", row) == list(variables)
 
 
+def test_the_architecture_page_names_only_what_there_is() -> None:
+    text = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    named = re.findall(r"`((?:core|observers|styles|tests|tui|ua_tui)/[\w./]*)`", text)
+    assert [path for path in named if not (ROOT / path).exists()] == []
+    assert len(text.splitlines()) <= 150, "what is longer belongs to docs/modules.md"
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_links_within_the_documents_lead_somewhere(page: Path) -> None:
     text = page.read_text(encoding="utf-8")
