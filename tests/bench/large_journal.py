@@ -133,11 +133,15 @@ def _call(query: str, call: str, number: int, parent: str | None) -> Iterator[Ev
         error = "no such file" if number % 50 == 49 else None
         seen = NativeObservation(tool_name=name, error=error, **facts)
     yield ToolCallStarted(query_id=query, tool_use_id=call, name=name, input=given, parent_tool_use_id=parent)
-    status = "error" if seen.error else "success"
-    yield ToolCallFinished(tool_use_id=call, status=status, observation=seen, duration_ms=120.0 + number)
+    yield ToolCallFinished(
+        tool_use_id=call,
+        status="error" if seen.error else "success",
+        observation=seen,
+        duration_ms=120.0 + number,
+    )
     if searches:
         path = f"search_results/composio_search_news_{query}_{number}.json"
-        saved = {"observer": "search_results", "tool_use_id": call}
+        saved: dict[str, Any] = {"observer": "search_results", "tool_use_id": call}
         yield ArtifactSaved(path=path, kind="search_results", size=9_000, sha256="0" * 64, **saved)
         yield ObserverFinished(run_id=f"run_{call}", status="saved", artifacts=[path], items=10, **saved)
 

@@ -49,7 +49,7 @@ def native_provider() -> Any:
     # It would pass a blocked call on as one that failed.
     vars(tools)["require_execute_result"] = _require_result
 
-    class Provider(provider.ClaudeAgentSDKProvider, name="claude_agent_sdk"):  # type: ignore[misc, call-arg]
+    class Provider(provider.ClaudeAgentSDKProvider, name="claude_agent_sdk"):
         """Returns what a call waits for, and why one was blocked, in the form in which the service says it."""
 
         def wrap_tool(self, tool: Any, execute_tool: Callable[[str, Any], Any]) -> Any:
@@ -68,10 +68,10 @@ def native_provider() -> Any:
 
 
 def _require_result(response: Any, slug: str) -> Any:
-    # That module has its own reference to the SDK's function.
-    from composio.core.models.session_context import require_execute_result
+    from composio.core.models import session_context
 
-    result = require_execute_result(response, slug)
+    # That module has its own reference to the SDK's function.
+    result: Any = vars(session_context)["require_execute_result"](response, slug)
     if result.result_type == "blocked":
         raise _Blocked(result)
     return result
