@@ -120,6 +120,7 @@ def _call(query: str, call: str, number: int, parent: str | None) -> Iterator[Ev
         "tool_use_id": call,
         "content": (TextContent((WORDS * (size // len(WORDS) + 1))[:size]),),
     }
+    given: dict[str, Any]
     searches = number % 3 == 0
     if searches:
         inner = {
