@@ -25,7 +25,9 @@ class EmptyApp(App[None]):
                         pane.border_title = title
                         yield pane
         if "input" in sys.argv:
-            yield Input(placeholder="Ask anything")
+            line = Input(placeholder="Ask anything")
+            line.cursor_blink = False
+            yield line
 
 
 if __name__ == "__main__":
