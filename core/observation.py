@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime
 from enum import StrEnum
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
@@ -64,21 +64,26 @@ class ObservationStatus(StrEnum):
 
     SUCCESS = "success"
     ERROR = "error"
+    WAITING = "waiting"
+    BLOCKED = "blocked"
 
 
 class Observation(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", tag="tool"):
     """The result of one tool call.
 
     `content` is the complete output of the tool, in order. `error` is None unless the call failed; output before the
-    failure stays in `content`. `truncated` is whether the agent saw less than the tool returned, `recovered` whether
-    `content` is complete nevertheless. `stored_at` is the path in the workspace of a result too large for an event.
-    `files` are the pictures, sounds and other files that an MCP server returned.
+    failure stays in `content`. `held` is why there is no answer although nothing failed: the tool's service waits for a
+    person, or one of its hooks blocked the call; `error` then says for what, or the reason. `truncated` is whether the
+    agent saw less than the tool returned, `recovered` whether `content` is complete nevertheless. `stored_at` is the
+    path in the workspace of a result too large for an event. `files` are the pictures, sounds and other files that an
+    MCP server returned.
     """
 
     tool_name: str
     tool_use_id: str
     content: tuple[ContentBlock, ...] = ()
     error: str | None = None
+    held: Literal["waiting", "blocked"] | None = None
     started_at: datetime | None = None
     ended_at: datetime | None = None
     duration_ms: float | None = None
@@ -104,12 +109,14 @@ class Observation(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", t
 
     @property
     def has_error(self) -> bool:
-        """Whether the call failed."""
+        """Whether there is no answer: the call failed, waits or was blocked."""
         return self.error is not None
 
     @property
     def status(self) -> ObservationStatus:
-        """Success, or error when `error` is set."""
+        """Why the call is held, or else success, or error when `error` is set."""
+        if self.held is not None:
+            return ObservationStatus(self.held)
         return ObservationStatus.ERROR if self.has_error else ObservationStatus.SUCCESS
 
     @property

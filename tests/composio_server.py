@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import socket
 import threading
@@ -18,7 +19,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from core.demo.composio.sandbox import Mounts
 from core.demo.composio.server import ComposioServer
-from core.demo.composio.services import Services
+from core.demo.composio.services import RemoteSession, Services, ToolAnswer
 from core.demo.pace import Pace
 from core.demo.playbook import load_library
 from core.demo.press.articles import load_catalogue
@@ -43,13 +44,24 @@ class Fault:
     times: int = 1_000
 
 
+class _Services(Services):
+    """The services, which give a reply instead of running a call while there is one."""
+
+    reply: dict[str, Any] | None = None
+
+    async def call(self, session: RemoteSession, name: str, arguments: dict[str, Any]) -> ToolAnswer:
+        if self.reply is not None:
+            return ToolAnswer(self.reply)
+        return await super().call(session, name, arguments)
+
+
 @dataclass
 class StandIn:
     """Where it listens, what it was asked, and what it knows."""
 
     url: str
     composio: ComposioServer
-    services: Services
+    services: _Services
     mounts: Mounts
     requests: list[str] = field(default_factory=list)
     bodies: list[bytes] = field(default_factory=list)
@@ -64,6 +76,11 @@ class StandIn:
     def asked(self, pattern: str) -> int:
         """How many requests match."""
         return sum(re.search(pattern, request) is not None for request in self.requests)
+
+    def reply_to_calls(self, reply: dict[str, Any]) -> None:
+        """Answer every call of a tool with this, through the MCP server and through the API alike."""
+        self.services.reply = reply
+        self.faults.append(Fault("POST .*/execute(_meta)?$", 200, json.dumps(reply).encode()))
 
     def drop_sessions(self) -> None:
         """Let every session expire."""
@@ -97,7 +114,7 @@ def _faulty(app: ASGIApp, here: StandIn) -> ASGIApp:
 def stand_in(recorded: dict[str, bytes] | None = None) -> Iterator[StandIn]:
     """Serve on loopback while the block runs."""
     library = load_library()
-    services = Services(library, load_catalogue(library.texts["articles.json"], datetime.now(UTC)), Pace(0))
+    services = _Services(library, load_catalogue(library.texts["articles.json"], datetime.now(UTC)), Pace(0))
     mounts = Mounts(recorded or {})
     composio = ComposioServer(services, KEY, mounts)
 

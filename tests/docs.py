@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from tests.architecture import page_with_tables
 from tests.keys_page import keys_page, standard_module
+from tests.modules_page import modules_page
 from tests.paths import DOCS, PROJECT
 from tui.cli.arguments import SETTING_OPTIONS
 
@@ -97,8 +97,8 @@ def _with_table(page: str, name: str, table: str) -> str:
 
 
 PAGES: dict[Path, Callable[[str], str]] = {
-    DOCS / "architecture.md": page_with_tables,
     DOCS / "configuration.md": configuration_page,
+    DOCS / "modules.md": modules_page,
     DOCS / "tracing.md": tracing_page,
     PROJECT / "tui" / "keys" / "standard.py": standard_module,
     DOCS / "keys.md": keys_page,

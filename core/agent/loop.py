@@ -417,8 +417,8 @@ class AgentLoop:
             },
             None if denial is None else clean(denial),
         )
-        status: Literal["success", "error", "denied", "cancelled"] = (
-            "denied" if denied else "error" if observation.has_error else "success"
+        status: Literal["success", "error", "denied", "cancelled", "waiting", "blocked"] = (
+            "denied" if denied else observation.held or ("error" if observation.has_error else "success")
         )
         stopped = any(map(self._translator.tasks.was_stopped, self._translator.works_for(raw.tool_use_id)))
         if status == "error" and (stopped or (self._turn is not None and self._turn.is_stopped)):
@@ -437,7 +437,7 @@ class AgentLoop:
             self._note_link(observation.output[:200_000], call.tool_use_id)
         if self._turn is not None:
             self._turn.calls.append(call)
-        if not denied:
+        if not denied and observation.held is None:
             self._hand_over(call, observation)
 
     def _cancel_below(self, tool_use_id: str) -> None:

@@ -427,6 +427,10 @@ def _tool_call_finished(event: ev.ToolCallFinished, hints: Hints) -> Description
             return Description("tool", f"{name} was denied", Severity.STOPPED, details)
         case "cancelled":
             return Description("tool", f"{name} was cancelled after {took}", Severity.STOPPED, details)
+        case "waiting":
+            return Description("tool", f"{name} did not run and waits", Severity.WARNING, details)
+        case "blocked":
+            return Description("tool", f"{name} was blocked by its service", Severity.STOPPED, details)
 
 
 @_describe.register(ev.SubagentStarted)

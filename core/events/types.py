@@ -87,8 +87,9 @@ def _snake(name: str) -> str:
 
 
 EXIT_PLAN = "ExitPlanMode"
-ASK_USER = "AskUserQuestion"
 """The tool with which the agent presents a plan; its approval ends the mode `plan`."""
+ASK_USER = "AskUserQuestion"
+"""The tool with which the agent asks the person to choose between answers."""
 LIST_RESOURCES, READ_RESOURCE = "ListMcpResourcesTool", "ReadMcpResourceTool"
 """The tools with which the agent lists the resources of MCP servers, and reads one."""
 
@@ -295,10 +296,14 @@ class ToolCallProgress(Event, frozen=True, kw_only=True):
 
 
 class ToolCallFinished(Event, frozen=True, kw_only=True):
-    """A tool call ended; every call ends exactly once."""
+    """A tool call ended; every call ends exactly once.
+
+    `waiting` and `blocked` are answers of its service: it did not run the call because it first wants an approval or an
+    answer of a person, or one of the service's hooks blocked the call or its result.
+    """
 
     tool_use_id: str
-    status: Literal["success", "error", "denied", "cancelled"]
+    status: Literal["success", "error", "denied", "cancelled", "waiting", "blocked"]
     observation: AnyObservation | None = None
     duration_ms: float = 0.0
 

@@ -12,7 +12,6 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
-from tests.bench.dragging import dragging
 from tests.bench.evidence.section import evidence
 from tests.bench.extracting import extracting
 from tests.bench.fleet.section import fleet
@@ -20,38 +19,31 @@ from tests.bench.goals import split
 from tests.bench.journal import journal
 from tests.bench.knowledge.section import knowledge
 from tests.bench.large import large
-from tests.bench.living import headless, on_screen
+from tests.bench.living import on_screen
 from tests.bench.observing import cost
 from tests.bench.scale import scale
-from tests.bench.searching import pages
 from tests.bench.stalls import stalls
-from tests.bench.startup import first_frame, help_text
+from tests.bench.startup import first_frame
 from tests.bench.streaming import streaming
 from tests.bench.table import Row, Section, table
 from tests.bench.team.section import team
 from tests.bench.turns import turns
-from tests.bench.viewing import viewers
 
 MEASUREMENTS: dict[str, Callable[[Path, int], Section]] = {
     "frame": first_frame,
-    "help": help_text,
     "observers": cost,
     "extracting": extracting,
-    "searching": pages,
     "large": large,
     "journal": journal,
     "stalls": stalls,
     "streaming": streaming,
     "scale": scale,
-    "dragging": dragging,
-    "viewers": viewers,
     "turns": turns,
     "knowledge": knowledge,
     "evidence": evidence,
     "fleet": fleet,
     "team": team,
     "screen": on_screen,
-    "headless": headless,
 }
 
 UNDER_LOAD = ("frame", "streaming", "turns", "screen")

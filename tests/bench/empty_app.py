@@ -1,14 +1,15 @@
 from __future__ import annotations
 
+import sys
 from typing import ClassVar
 
 from textual.app import App, ComposeResult
 from textual.containers import Horizontal, Vertical
-from textual.widgets import Static
+from textual.widgets import Input, Static
 
 
 class EmptyApp(App[None]):
-    """The least a Textual application can be: four empty panes with borders."""
+    """The least a Textual application can be: four empty panes with borders, and with `input` a line to type in."""
 
     CSS: ClassVar[str] = """
     Vertical { width: 1fr; }
@@ -23,6 +24,10 @@ class EmptyApp(App[None]):
                         pane = Static()
                         pane.border_title = title
                         yield pane
+        if "input" in sys.argv:
+            line = Input(placeholder="Ask anything")
+            line.cursor_blink = False
+            yield line
 
 
 if __name__ == "__main__":

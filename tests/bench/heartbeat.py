@@ -8,7 +8,7 @@ import threading
 import time
 import traceback
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -24,7 +24,7 @@ SHOWN_STALLS = 12
 
 @dataclass
 class Stall:
-    """One beat that came late, in seconds: how much, and what the loop's thread did in that time."""
+    """One beat that came late, `at` seconds: by how many milliseconds, and what the loop's thread did in that time."""
 
     phase: str
     at: float
@@ -78,18 +78,7 @@ class Heartbeat:
             "phases": {
                 phase: [round(late * 1_000, 3) for late in beats] for phase, beats in self._beats.items()
             },
-            "stalls": [
-                {
-                    "phase": stall.phase,
-                    "at": stall.at,
-                    "late": stall.late * 1_000,
-                    "working": stall.working * 1_000,
-                    "waiting": stall.waiting * 1_000,
-                    "collecting": stall.collecting * 1_000,
-                    "seen": stall.seen,
-                }
-                for stall in longest
-            ],
+            "stalls": [asdict(stall) for stall in longest],
         }
 
     async def _beat(self) -> None:
@@ -108,10 +97,10 @@ class Heartbeat:
                     Stall(
                         phase=phase,
                         at=due - self._began,
-                        late=late,
-                        working=time.thread_time() - worked,
-                        waiting=self._waited() - waited,
-                        collecting=self._collecting,
+                        late=late * 1_000,
+                        working=(time.thread_time() - worked) * 1_000,
+                        waiting=(self._waited() - waited) * 1_000,
+                        collecting=self._collecting * 1_000,
                         seen=self._seen,
                     )
                 )

@@ -1,11 +1,11 @@
-"""Writes the journal of a very long session: `python -m tests.bench.large_journal FOLDER`."""
+"""Writes the journal of a very long session."""
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -15,8 +15,6 @@ from core.events.types import (
     Event,
     MessageFinished,
     ObserverFinished,
-    ObserverStarted,
-    QueryClassified,
     QueryFinished,
     QueryReceived,
     SessionFinished,
@@ -24,7 +22,6 @@ from core.events.types import (
     SubagentFinished,
     SubagentStarted,
     TextDelta,
-    ThinkingDelta,
     ToolCallFinished,
     ToolCallStarted,
     Usage,
@@ -76,18 +73,15 @@ def _session(folder: Path, queries: int, messages: int, calls: int) -> Iterator[
 
 def _query(query: str, number: int, answers: int, calls: int) -> Iterator[Event]:
     yield QueryReceived(query_id=query, text=f"Question {number}: what is new about part {number * 7919}?")
-    yield QueryClassified(query_id=query, decision="COMPLEX", source="rule", duration_ms=0.2)
     done = 0
     for turn in range(answers):
         message = f"msg_{query}_{turn}"
         text = _markdown(number, turn)
-        yield ThinkingDelta(query_id=query, message_id=message, text=WORDS * 2)
         half = len(text) // 2
         for piece in (text[:half], text[half:]):
             yield TextDelta(query_id=query, message_id=message, text=piece)
-        yield MessageFinished(
-            query_id=query, message_id=message, text=text, usage=Usage(input_tokens=900, output_tokens=200)
-        )
+        usage = Usage(input_tokens=900, output_tokens=200)
+        yield MessageFinished(query_id=query, message_id=message, text=text, usage=usage)
         share = calls * (turn + 1) // answers - done
         yield from _calls(query, done, share, agent=turn == 1)
         done += share
@@ -103,44 +97,42 @@ def _query(query: str, number: int, answers: int, calls: int) -> Iterator[Event]
 
 
 def _calls(query: str, first: int, count: int, *, agent: bool) -> Iterator[Event]:
-    parent = None
-    for number in range(first, first + count):
-        call = f"toolu_{query}_{number:05d}_0000000000"
-        if agent and parent is None:
-            parent = call
-            yield ToolCallStarted(
-                query_id=query,
-                tool_use_id=call,
-                name="Agent",
-                input={"subagent_type": "report-creation-expert", "description": f"Write part {number}"},
-            )
-            yield SubagentStarted(task_id=call, tool_use_id=call, name="report-creation-expert")
-            continue
-        yield from _call(query, call, number, parent)
-    if parent is not None:
+    """The calls of one turn; with `agent` the first is that of a sub-agent, which makes the others."""
+    ids = [f"toolu_{query}_{number:05d}_0000000000" for number in range(first, first + count)]
+    parent = ids[0] if agent and ids else None
+    if parent:
+        given = {"subagent_type": "report-creation-expert", "description": f"Write part {first}"}
+        yield ToolCallStarted(query_id=query, tool_use_id=parent, name="Agent", input=given)
+        yield SubagentStarted(task_id=parent, tool_use_id=parent, name="report-creation-expert")
+    for number, call in enumerate(ids, first):
+        if call != parent:
+            yield from _call(query, call, number, parent)
+    if parent:
         yield SubagentFinished(task_id=parent, tool_use_id=parent, name="report-creation-expert")
-        seen = SubagentObservation(
-            tool_name="Agent", tool_use_id=parent, content=(TextContent("Done."),), agent="expert"
-        )
+        content = (TextContent("Done."),)
+        seen = SubagentObservation(tool_name="Agent", tool_use_id=parent, content=content, agent="expert")
         yield ToolCallFinished(tool_use_id=parent, status="success", observation=seen, duration_ms=9_000.0)
 
 
 def _call(query: str, call: str, number: int, parent: str | None) -> Iterator[Event]:
     size = RESULTS[number % len(RESULTS)]
-    content = (TextContent((WORDS * (size // len(WORDS) + 1))[:size]),)
-    failed = number % 50 == 49
-    if number % 3:
-        name, given = "Read", {"file_path": f"work_products/parts/{query}_{number}.md", "limit": 200}
-        seen: McpObservation | NativeObservation = NativeObservation(
-            tool_name=name, tool_use_id=call, content=content, error="no such file" if failed else None
-        )
+    facts: dict[str, Any] = {
+        "tool_use_id": call,
+        "content": (TextContent((WORDS * (size // len(WORDS) + 1))[:size]),),
+    }
+    given: dict[str, Any]
+    searches = number % 3 == 0
+    if searches:
+        inner = {
+            "tool_slug": "COMPOSIO_SEARCH_NEWS",
+            "arguments": {"query": f"part {query} {number}", "num": 10},
+        }
+        name, given = SEARCH, {"tools": [inner]}
+        seen: McpObservation | NativeObservation = McpObservation(tool_name=name, server="composio", **facts)
     else:
-        query_text = {"query": f"part {query} {number} supply", "num": 10}
-        name = SEARCH
-        given = {"tools": [{"tool_slug": "COMPOSIO_SEARCH_NEWS", "arguments": query_text}]}
-        seen = McpObservation(
-            tool_name=name, tool_use_id=call, content=content, server="composio", error=None
-        )
+        name, given = "Read", {"file_path": f"work_products/parts/{query}_{number}.md", "limit": 200}
+        error = "no such file" if number % 50 == 49 else None
+        seen = NativeObservation(tool_name=name, error=error, **facts)
     yield ToolCallStarted(query_id=query, tool_use_id=call, name=name, input=given, parent_tool_use_id=parent)
     yield ToolCallFinished(
         tool_use_id=call,
@@ -148,27 +140,11 @@ def _call(query: str, call: str, number: int, parent: str | None) -> Iterator[Ev
         observation=seen,
         duration_ms=120.0 + number,
     )
-    if name == SEARCH:
-        run = f"run_{call}"
+    if searches:
         path = f"search_results/composio_search_news_{query}_{number}.json"
-        yield ObserverStarted(run_id=run, observer="search_results", tool_use_id=call)
-        yield ArtifactSaved(
-            path=path,
-            kind="search_results",
-            size=9_000,
-            sha256="0" * 64,
-            observer="search_results",
-            tool_use_id=call,
-        )
-        yield ObserverFinished(
-            run_id=run,
-            observer="search_results",
-            tool_use_id=call,
-            status="saved",
-            artifacts=[path],
-            items=10,
-            duration_ms=2.5,
-        )
+        saved: dict[str, Any] = {"observer": "search_results", "tool_use_id": call}
+        yield ArtifactSaved(path=path, kind="search_results", size=9_000, sha256="0" * 64, **saved)
+        yield ObserverFinished(run_id=f"run_{call}", status="saved", artifacts=[path], items=10, **saved)
 
 
 def _markdown(number: int, turn: int) -> str:
@@ -177,7 +153,3 @@ def _markdown(number: int, turn: int) -> str:
         f"- **First**: {WORDS}\n- **Second**: see `parts/{number}.md`\n\n"
         f"| Part | Ships |\n|---|---|\n| Halden {number} | March |\n| Quillmark {turn} | autumn |\n\n{WORDS * 2}\n"
     )
-
-
-if __name__ == "__main__":
-    sys.stdout.write(f"{write_large_journal(Path(sys.argv[1]))}\n")

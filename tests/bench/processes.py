@@ -8,8 +8,6 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
-TICKS = os.sysconf("SC_CLK_TCK")
-
 
 def resident_mb(pid: int) -> float | None:
     """The memory a process keeps in RAM, in MB; None where the system does not tell."""
@@ -26,14 +24,6 @@ def proportional_mb(pid: int) -> float | None:
         for line in Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines():
             if line.startswith("Pss:"):
                 return int(line.split()[1]) / 1_024
-    return None
-
-
-def cpu_seconds(pid: int) -> float | None:
-    """The time a process, without its children, has had a core."""
-    with suppress(OSError, ValueError):
-        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-        return (int(fields[11]) + int(fields[12])) / TICKS
     return None
 
 

@@ -78,13 +78,14 @@ def _files(driven: Driven, folder: Path) -> list[Row]:
     driven.rest(SECONDS)
     driven.forget()
     typed: dict[str, float] = {}
-    letters = probes()
     began = time.perf_counter()
     writer = subprocess.Popen([sys.executable, "-c", WRITER, str(folder), str(FILES)])
-    while (seen := driven.came(f"{FILES:,} new")) is None:
-        letter = next(letters)
+    for letter in probes():
+        if driven.came(f"{FILES:,} new") is not None:
+            break
         typed[letter] = driven.send(letter)
         driven.watch(KEY_EVERY)
+    seen = driven.until(f"{FILES:,} new", SECONDS)
     writer.wait()
     keys = [driven.taken(at, driven.until(letter, SECONDS)) for letter, at in typed.items()]
     driven.rest(SECONDS)

@@ -1,96 +1,94 @@
+"""Typing, catching up, focus, size and theme while an answer streams, and keys at rest against plain Textual."""
+
 from __future__ import annotations
 
 import random
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from queue import SimpleQueue
 from typing import Any
 
 from tests.bench.answers import answer, marker
-from tests.bench.changes import CLEAR, SECONDS, Changes, measure
+from tests.bench.changes import CLEAR, SECONDS, measure
 from tests.bench.driven import Driven, Taken, probes, reported
 from tests.bench.goals import Goal
 from tests.bench.processes import own_processes, resident_mb, running_seconds
+from tests.bench.startup import EMPTY_APP
 from tests.bench.table import Row, Section, median, quantile
-from tests.e2e.running import environment, program
+from tests.e2e.running import environment, model_environment, program
 from tests.e2e.scripted_model import PIECE, Block, Text, scripted_model
 
 RATE = 150.0
 PIECES = 1_500
 TURNS = 2
 KEY_EVERY = (0.2, 0.4)
-REPEATS = 3
-BARE = Path(__file__).parent / "bare_app.py"
-HINT = "anything"
 KEYS_AT_REST = 30
-
+REPEATS = 3
+IDLE_SECONDS = 60.0
 MEMORY_BOUND = 150.0
 
 
-@dataclass(frozen=True)
-class Subject:
-    """A program to measure.
-
-    `frame` and `ready` are words that stand on its first screen and on that which takes a question; `themes` are the
-    keys that open its list of themes. What is compared with takes minutes for what is measured, and is asked less.
-    """
-
-    command: Sequence[str]
-    frame: str
-    ready: str
-    themes: str
-    other_themes: Sequence[str]
-    turns: int
-    repeats: int
-    idle_seconds: float
-
-
 @dataclass
-class Figures:
-    """What was measured of one program; milliseconds, shares of a core in percent, kB a second, and MB."""
+class Streamed:
+    """What was measured while answers streamed: milliseconds, seconds, shares of a core in percent, and kB a second."""
 
-    at_rest: list[Taken] = field(default_factory=list)
     keys: list[Taken] = field(default_factory=list)
     lags: list[float] = field(default_factory=list)
     shares: list[float] = field(default_factory=list)
     sent: list[float] = field(default_factory=list)
-    changes: Changes = field(default_factory=Changes)
-    idle: float = 0.0
-    memory: list[float] = field(default_factory=list)
 
 
 def streaming(base: Path, _runs: int) -> Section:
-    """Typing, catching up, focus, size and theme while 150 pieces of Markdown a second come, against plain Textual."""
+    """Measure the program while 150 pieces of Markdown a second come."""
+    bare = _at_rest_in_bare_app(base / "bare")
     ended: SimpleQueue[float] = SimpleQueue()
-    with scripted_model(_reply, rate=RATE, ended=ended.put) as url:
-        plain = [sys.executable, str(BARE), url]
-        themes = ("textual-light", "textual-dark")
-        subjects = (
-            Subject(
-                [program()],
-                "Conversation",
-                "ready",
-                "/theme\r",
-                ("light", "dark"),
-                TURNS,
-                REPEATS,
-                60.0,
+    letters = probes()
+    home = base / "ours"
+    home.mkdir()
+    found = Streamed()
+    with (
+        scripted_model(_reply, rate=RATE, ended=ended.put) as url,
+        Driven([program()], cwd=home, env=model_environment(home, url, COLORTERM="truecolor")) as driven,
+    ):
+        driven.until("ready", SECONDS)
+        driven.rest(SECONDS)
+        before = resident_mb(driven.pid)
+        at_rest = _type_at_rest(driven, letters)
+        for number in range(1, TURNS + 1):
+            _turn(driven, found, letters, number, ended)
+        after = resident_mb(driven.pid)
+        changes = measure(driven, letters, REPEATS, "/theme\r", ("light", "dark"))
+        processes = own_processes(driven.pid)
+        worked = sum(map(running_seconds, processes))
+        driven.watch(IDLE_SECONDS)
+        idle = (sum(map(running_seconds, processes)) - worked) / IDLE_SECONDS * 100
+    keys = [key.took for key in found.keys]
+    streamed = f"{len(keys)} keys, {RATE:.0f} pieces of {PIECE} characters a second"
+    rested = f"median of {KEYS_AT_REST} keys {at_rest:.1f}, bare app {bare:.1f} ms"
+    return Section(
+        [
+            Goal.AT_REST.row(at_rest - bare, rested),
+            Goal.TYPICAL_KEY.row(median(keys), streamed),
+            Goal.SLOW_KEY.row(quantile(keys, 0.9)),
+            Goal.LONGEST_KEY.row(max(keys), reported([max(found.keys)])),
+            Goal.PROCESSOR.row(max(found.shares)),
+            Goal.SENT.row(max(found.sent)),
+            Goal.LAG.row(max(found.lags), f"{PIECES:,} pieces, longest of {TURNS} turns"),
+            Goal.IDLE.row(idle, "without the agent's command line"),
+            Goal.AFTER_CHUNKS.row(changes.longest, changes.described),
+            Row(
+                "memory before the first question", before, "MB", MEMORY_BOUND, "resident, this process alone"
             ),
-            Subject([*plain, "markdown"], HINT, HINT, "\x14", themes[:1], 1, 1, 6.0),
-            Subject([*plain, "log"], HINT, HINT, "\x14", themes[:1], 1, 1, 6.0),
-        )
-        names = ("ours", "markdown", "log")
-        found = [
-            _measure(subject, base / name, url, ended) for name, subject in zip(names, subjects, strict=True)
+            Row(f"memory after {TURNS * PIECES:,} pieces", after, "MB"),
         ]
-    return Section(_rows(*found))
+    )
 
 
 def _reply(body: dict[str, Any], _results: int) -> Sequence[Block]:
-    # What the agent asks for itself, without tools, is answered in a word; plain Textual says that it has none.
+    # What the agent asks for itself, without tools, is answered in a word.
     shown_text = str(body["messages"])
     number = max((turn for turn in range(1, TURNS + 1) if _query(turn) in shown_text), default=0)
     return (Text(answer(number, PIECES) if number and "tools" in body else "Yes."),)
@@ -100,51 +98,32 @@ def _query(number: int) -> str:
     return f"Tell me about part {number}"
 
 
-def _measure(subject: Subject, base: Path, url: str, ended: SimpleQueue[float]) -> Figures:
+def _at_rest_in_bare_app(base: Path) -> float:
     base.mkdir()
-    surroundings = environment(
-        base,
-        COLORTERM="truecolor",
-        UA_BASE_URL=url,
-        UA_API_KEY="sk-ant-test-0123456789",
-        UA_CLASSIFIER="off",
-    )
-    figures = Figures()
-    letters = probes()
-    with Driven(subject.command, cwd=base, env=surroundings) as driven:
-        driven.until(subject.frame, SECONDS)
-        figures.memory.append(resident_mb(driven.pid) or 0.0)
-        driven.until(subject.ready, SECONDS)
+    command = [sys.executable, str(EMPTY_APP), "input"]
+    with Driven(command, cwd=base, env=environment(base, COLORTERM="truecolor")) as driven:
+        driven.until("anything", SECONDS)
         driven.rest(SECONDS)
-        figures.memory.append(resident_mb(driven.pid) or 0.0)
-        _type_at_rest(driven, figures, letters)
-        for number in range(1, subject.turns + 1):
-            _turn(driven, figures, letters, number, ended)
-        figures.memory.append(resident_mb(driven.pid) or 0.0)
-        figures.changes = measure(driven, letters, subject.repeats, subject.themes, subject.other_themes)
-        processes = own_processes(driven.pid)
-        worked = sum(map(running_seconds, processes))
-        driven.watch(subject.idle_seconds)
-        worked = sum(map(running_seconds, processes)) - worked
-        figures.idle = worked / subject.idle_seconds * 100
-    return figures
+        return _type_at_rest(driven, probes())
 
 
-def _type_at_rest(driven: Driven, figures: Figures, letters: Iterator[str]) -> None:
-    """Type into a program that has nothing else to do."""
+def _type_at_rest(driven: Driven, letters: Iterator[str]) -> float:
+    """Type into a program that has nothing else to do; the median echo in milliseconds."""
     uneven = random.Random(0)
+    took = []
     driven.forget()
     for _ in range(KEYS_AT_REST):
         driven.watch(uneven.uniform(*KEY_EVERY))
         letter = next(letters)
         began = driven.send(letter)
-        figures.at_rest.append(driven.taken(began, driven.until(letter, SECONDS)))
+        took.append(driven.taken(began, driven.until(letter, SECONDS)).took)
     driven.send(CLEAR)
     driven.rest(SECONDS)
+    return median(took)
 
 
 def _turn(
-    driven: Driven, figures: Figures, letters: Iterator[str], number: int, ended: SimpleQueue[float]
+    driven: Driven, found: Streamed, letters: Iterator[str], number: int, ended: SimpleQueue[float]
 ) -> None:
     """Ask, type while the answer streams, and see how late its end is."""
     driven.send(_query(number))
@@ -161,53 +140,12 @@ def _turn(
         typed[letter] = driven.send(letter)
     last = ended.get()
     shown = driven.until(marker(number), 2 * SECONDS)
-    figures.shares.append((running_seconds(driven.pid) - worked) / (shown - began) * 100)
-    figures.sent.append((driven.written - written) / (shown - began) / 1_000)
-    figures.lags.append(max(0.0, shown - last))
-    for letter, at in typed.items():
-        figures.keys.append(driven.taken(at, driven.until(letter, SECONDS)))
+    found.shares.append((running_seconds(driven.pid) - worked) / (shown - began) * 100)
+    found.sent.append((driven.written - written) / (shown - began) / 1_000)
+    found.lags.append(max(0.0, shown - last))
+    found.keys += [driven.taken(at, driven.until(letter, SECONDS)) for letter, at in typed.items()]
     driven.rest(SECONDS)
     while not ended.empty():  # answers to questions that the agent asks for itself
         ended.get()
     driven.send(CLEAR)
     driven.rest(SECONDS)
-
-
-def _rows(ours: Figures, markdown: Figures, log: Figures) -> list[Row]:
-    def compared(figure: Callable[[Figures], float], unit: str, digits: int, reported: str = "") -> str:
-        others = (
-            f"Markdown widget {figure(markdown):,.{digits}f}, Log widget {figure(log):,.{digits}f} {unit}"
-        )
-        return f"{others}; {reported}" if reported else others
-
-    def goal(goal: Goal, figure: Callable[[Figures], float], digits: int, reported: str = "") -> Row:
-        return goal.row(figure(ours), compared(figure, goal.unit, digits, reported))
-
-    def memory(measure: str, place: int, bound: float | None, reported: str = "") -> Row:
-        def figure(figures: Figures) -> float:
-            return figures.memory[place]
-
-        return Row(measure, figure(ours), "MB", bound, compared(figure, "MB", 1, reported))
-
-    at_rest, bare = (median([key.took for key in each.at_rest]) for each in (ours, log))
-    streamed = f"{RATE:.0f} pieces of {PIECE} characters a second"
-    return [
-        Goal.AT_REST.row(
-            at_rest - bare, f"median of {KEYS_AT_REST} keys {at_rest:.1f}, bare app {bare:.1f} ms"
-        ),
-        goal(Goal.TYPICAL_KEY, lambda f: quantile(_keys(f), 0.5), 0, f"{len(ours.keys)} keys, {streamed}"),
-        goal(Goal.SLOW_KEY, lambda f: quantile(_keys(f), 0.9), 0),
-        goal(Goal.LONGEST_KEY, lambda f: max(_keys(f)), 0, reported([max(ours.keys)])),
-        goal(Goal.PROCESSOR, lambda f: max(f.shares), 1),
-        goal(Goal.SENT, lambda f: max(f.sent), 0),
-        goal(Goal.LAG, lambda f: max(f.lags), 2, f"{PIECES:,} pieces, longest of {TURNS} turns"),
-        goal(Goal.IDLE, lambda f: f.idle, 2, "without the agent's command line"),
-        goal(Goal.AFTER_CHUNKS, lambda f: f.changes.longest, 0, ours.changes.described),
-        memory("memory at the first frame", 0, MEMORY_BOUND, "resident, this process alone"),
-        memory("memory before the first question", 1, MEMORY_BOUND),
-        memory(f"memory after {TURNS * PIECES:,} pieces", 2, None, f"the widgets after {PIECES:,}"),
-    ]
-
-
-def _keys(figures: Figures) -> list[float]:
-    return [key.took for key in figures.keys]

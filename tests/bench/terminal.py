@@ -67,14 +67,9 @@ class Terminal(Child):
         return came
 
 
-def visible(screen: pyte.Screen) -> int:
-    """The characters on a screen that are not blank."""
-    return sum(len("".join(line.split())) for line in screen.display)
-
-
 def has_frame(screen: pyte.Screen) -> bool:
-    """Whether the first frame stands."""
-    return visible(screen) >= VISIBLE
+    """Whether the first frame is there: enough characters that are not blank."""
+    return sum(len("".join(line.split())) for line in screen.display) >= VISIBLE
 
 
 def shows(text: str) -> Callable[[pyte.Screen], bool]:

@@ -12,7 +12,7 @@ from tests.bench.driven import Driven, probes
 from tests.bench.goals import Goal
 from tests.bench.processes import resident_mb
 from tests.bench.table import Row, Section
-from tests.e2e.running import environment, program
+from tests.e2e.running import model_environment, program
 from tests.e2e.scripted_model import Block, Text, Use, scripted_model
 
 TURNS = 60
@@ -24,26 +24,21 @@ THEMES = ("light", "dark")
 
 def turns(base: Path, _runs: int) -> Section:
     """A key, the focus, the size and the theme after many turns with tools, until all is painted."""
-    with scripted_model(_reply) as url:
-        surroundings = environment(
-            base,
-            COLORTERM="truecolor",
-            UA_BASE_URL=url,
-            UA_API_KEY="sk-ant-test-0123456789",
-            UA_CLASSIFIER="off",
-        )
-        with Driven([program()], cwd=base, env=surroundings) as driven:
-            driven.until("ready", SECONDS)
+    with (
+        scripted_model(_reply) as url,
+        Driven([program()], cwd=base, env=model_environment(base, url, COLORTERM="truecolor")) as driven,
+    ):
+        driven.until("ready", SECONDS)
+        driven.rest(SECONDS)
+        for number in range(1, TURNS + 1):
+            driven.forget()
+            driven.send(_query(number))
             driven.rest(SECONDS)
-            for number in range(1, TURNS + 1):
-                driven.forget()
-                driven.send(_query(number))
-                driven.rest(SECONDS)
-                driven.send("\r")
-                driven.until(marker(number), SECONDS)
-                driven.rest(SECONDS)
-            changes = measure(driven, probes(), REPEATS, "/theme\r", THEMES)
-            memory = resident_mb(driven.pid)
+            driven.send("\r")
+            driven.until(marker(number), SECONDS)
+            driven.rest(SECONDS)
+        changes = measure(driven, probes(), REPEATS, "/theme\r", THEMES)
+        memory = resident_mb(driven.pid)
     return Section(
         [
             Goal.AFTER_CALLS.row(changes.longest, changes.described),

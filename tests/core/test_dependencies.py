@@ -10,7 +10,9 @@ from importlib.metadata import metadata, packages_distributions, requires
 
 from tests.paths import PROJECT
 
-PROJECT_TABLE = tomllib.loads((PROJECT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+PYPROJECT = tomllib.loads((PROJECT / "pyproject.toml").read_text(encoding="utf-8"))
+EXTRA = PYPROJECT["project"]["optional-dependencies"]["team"]
+PAGE = (PROJECT / "docs" / "dependencies.md").read_text(encoding="utf-8")
 LICENCES = {
     "MIT License": "MIT",
     "Apache-2.0 OR BSD-2-Clause": "Apache-2.0 or BSD-2-Clause",
@@ -22,12 +24,7 @@ def names(requirements: list[str]) -> set[str]:
     return {re.split(r"[<>=\[; ]", each)[0].lower() for each in requirements}
 
 
-def direct() -> set[str]:
-    return names(PROJECT_TABLE["dependencies"])
-
-
-def of_extra() -> set[str]:
-    return names(PROJECT_TABLE["optional-dependencies"]["team"])
+DIRECT, OF_EXTRA = names(PYPROJECT["project"]["dependencies"]), names(EXTRA)
 
 
 def licence(package: str) -> str:
@@ -79,25 +76,22 @@ def test_each_is_imported() -> None:
     modules["opentelemetry-proto"] = {"opentelemetry.proto"}
     modules["opentelemetry-exporter-otlp-proto-http"] = {"opentelemetry.exporter.otlp"}
     found = imported()
-    assert [name for name in sorted(direct() | of_extra()) if not modules[name] & found] == []
+    assert [name for name in sorted(DIRECT | OF_EXTRA) if not modules[name] & found] == []
 
 
 def test_each_is_in_the_document() -> None:
-    text = (PROJECT / "docs" / "dependencies.md").read_text(encoding="utf-8")
-    assert set(re.findall(r"^\| `([^`]+)` \|", text, re.MULTILINE)) == direct() | of_extra()
-    assert f"{len(direct())} in all, and {len(of_extra())} more of the extra" in text
+    assert set(re.findall(r"^\| `([^`]+)` \|", PAGE, re.MULTILINE)) == DIRECT | OF_EXTRA
+    assert f"{len(DIRECT)} in all, and {len(OF_EXTRA)} more of the extra" in PAGE
 
 
 def test_the_licence_of_what_the_extra_installs_is_in_the_document() -> None:
-    text = (PROJECT / "docs" / "dependencies.md").read_text(encoding="utf-8")
-    section = text.partition("## Working in a team")[2].partition("\n## ")[0]
+    section = PAGE.partition("## Working in a team")[2].partition("\n## ")[0]
     rows = re.findall(r"^\| ([a-z][\w, -]*) \| ([^|]+) \|[^|]*\|$", section, re.MULTILINE)
     documented = {name: found for each, found in rows[1:] for name in each.split(", ")}
-    installed = {"psycopg-binary", "psycopg-pool"}.union(*map(needed, of_extra()))
+    installed = {"psycopg-binary", "psycopg-pool"}.union(*map(needed, OF_EXTRA))
     assert documented.keys() - {"tzdata"} == installed - {"tzdata"}
     assert {name: licence(name) for name in documented} == documented
 
 
 def test_the_extra_is_what_the_tests_use() -> None:
-    project = tomllib.loads((PROJECT / "pyproject.toml").read_text(encoding="utf-8"))
-    assert {*PROJECT_TABLE["optional-dependencies"]["team"]} <= {*project["dependency-groups"]["dev"]}
+    assert {*EXTRA} <= {*PYPROJECT["dependency-groups"]["dev"]}

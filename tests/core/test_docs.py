@@ -3,11 +3,10 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-import msgspec
 import pytest
 
 from core.events.codec import EVENT_TYPES
-from core.events.types import Event, McpServer, Usage
+from core.events.types import McpServer, Usage
 from core.observation import AnyObservation, ImageContent, Observation, TextContent
 from core.settings.model import ENVIRONMENT, SPECS
 from core.storage.large_results import INLINE_LIMIT
@@ -32,15 +31,13 @@ def test_the_journal_page_has_every_event_and_no_other() -> None:
     assert named == {str(kind.__struct_config__.tag) for kind in EVENT_TYPES}
 
 
-@pytest.mark.parametrize("kind", EVENT_TYPES, ids=lambda kind: kind.__name__)
-def test_the_journal_page_has_every_field_of_an_event_and_no_other(kind: type[Event]) -> None:
-    section = sections(JOURNAL)[str(kind.__struct_config__.tag)]
-    assert rows(section) == set(kind.__struct_fields__) - {"seq", "at"}
-
-
-@pytest.mark.parametrize("part", [Usage, McpServer], ids=lambda part: part.__name__)
-def test_the_journal_page_has_every_field_of_a_part(part: type[msgspec.Struct]) -> None:
-    assert rows(sections(JOURNAL)[part.__name__]) == set(part.__struct_fields__)
+def test_the_journal_page_has_every_field_and_no_other() -> None:
+    found = {title: rows(section) for title, section in sections(JOURNAL).items()}
+    parts = {part.__name__: set(part.__struct_fields__) for part in (Usage, McpServer)}
+    events = {
+        str(kind.__struct_config__.tag): {*kind.__struct_fields__} - {"seq", "at"} for kind in EVENT_TYPES
+    }
+    assert {name: found[name] for name in parts | events} == parts | events
 
 
 def test_the_journal_page_has_every_kind_and_field_of_an_observation() -> None:
@@ -76,6 +73,13 @@ def test_the_configuration_page_has_every_setting_with_its_environment_variables
     for name, variables in ENVIRONMENT.items():
         (row,) = re.findall(rf"^\| `{name}` \|([^|]+)\|", table, flags=re.MULTILINE)
         assert re.findall(r"`(\w+)`", row) == list(variables)
+
+
+def test_the_architecture_page_names_only_what_there_is() -> None:
+    text = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    named = re.findall(r"`((?:core|observers|styles|tests|tui|ua_tui)/[\w./]*)`", text)
+    assert [path for path in named if not (ROOT / path).exists()] == []
+    assert len(text.splitlines()) <= 150, "what is longer belongs to docs/modules.md"
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)

@@ -13,13 +13,22 @@ import pytest
 
 from core.agent.mcp import reconnect
 from core.connections.composio.native import Modifier
-from core.events.types import ArtifactSaved, ErrorRaised, Event, McpServer, QueryFinished, ToolCallFinished
+from core.events.types import (
+    ArtifactSaved,
+    ErrorRaised,
+    Event,
+    McpServer,
+    ObserverStarted,
+    QueryFinished,
+    ToolCallFinished,
+)
 from core.pipelines import Pipelines
 from core.session.session import Session
 from tests.composio_server import KEY, Fault, StandIn, stand_in
 from tests.e2e.added_server import own_home
 from tests.e2e.running import model_settings
 from tests.e2e.scripted_model import Block, Text, Use, scripted_model
+from tests.paths import PROJECT
 from tests.tui.files_host import until
 from tui import compose
 from tui.compose import default_pipelines
@@ -30,6 +39,7 @@ SEARCH = {
     "thought": "news",
     "tools": [{"tool_slug": "COMPOSIO_SEARCH_NEWS", "arguments": {"query": "memory", "limit": 3}}],
 }
+HELD = json.loads((PROJECT / "tests/core/agent/composio_held.json").read_text(encoding="utf-8"))
 TABLE = b"a,b\n1,2\n"
 REFUSED = b'{"error":{"message":"Invalid API key","slug":"UNAUTHORIZED","status":401}}'
 
@@ -176,3 +186,25 @@ async def test_calls_are_seen_in_both_modes_and_an_expired_session_is_replaced(
     journal = (session.workspace.path / "journal.jsonl").read_text()
     assert KEY not in journal
     assert "/storage/" not in journal
+
+
+@pytest.mark.parametrize("mode", ["mcp", "native"])
+async def test_a_call_that_is_held_ends_as_that_and_is_not_observed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, service: StandIn, mode: str
+) -> None:
+    own_home(tmp_path, monkeypatch)
+    events: list[Event] = []
+    async with session_at(tmp_path, service, Model(), events, composio_mode=mode) as session:
+        for recorded in HELD:
+            service.faults.clear()
+            service.reply_to_calls(recorded["reply"])
+            call = await ask(session, events)
+            assert call.observation is not None
+            assert (call.status, call.observation.error) == (recorded["status"], recorded["error"])
+            assert json.loads(call.observation.output) == json.loads(recorded[mode])
+        service.faults.clear()
+        service.services.reply = None
+        answered = await ask(session, events)
+    assert answered.status == "success"
+    observed = {event.tool_use_id for event in events if isinstance(event, ObserverStarted)}
+    assert observed == {answered.tool_use_id}

@@ -106,7 +106,7 @@ def started(
 
 def finished(
     call: str,
-    status: Literal["success", "error", "denied", "cancelled"] = "success",
+    status: Literal["success", "error", "denied", "cancelled", "waiting", "blocked"] = "success",
     seconds: float = 0.4,
     text: str = "ok",
     error: str | None = None,

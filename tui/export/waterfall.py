@@ -21,6 +21,8 @@ _STATUS = {
     "error": ("!", "failed"),
     "denied": ("–", "denied"),
     "cancelled": ("×", "cancelled"),
+    "waiting": ("?", "waiting"),
+    "blocked": ("–", "blocked"),
     "": ("…", "no end"),
 }
 

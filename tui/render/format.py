@@ -39,6 +39,8 @@ class Mark(Enum):
     DENIED = ("⊘", "denied")
     CANCELLED = ("⊘", "cancelled")
     WAITING = ("?", "waits for you")
+    HELD = ("?", "waiting")
+    BLOCKED = ("⊘", "blocked")
     RETRY = ("⟲", "sent back")
 
     def __init__(self, glyph: str, word: str) -> None:

@@ -15,7 +15,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
@@ -40,6 +40,8 @@ from core.observation import (
 from core.storage.regular_file import open_regular
 
 __all__ = ["RawResult", "ResultAdapter", "is_cut_off", "replaced_path", "results_folder", "texts_in"]
+
+Held = Literal["waiting", "blocked"]
 
 log = logging.getLogger(__name__)
 
@@ -110,12 +112,13 @@ class ResultAdapter:
         over_limit = truncated and shown_text.lstrip().startswith("Error: result (")
         failed = (raw.is_error or raw.hook_error is not None) and not over_limit
         error: str | None = None
+        held: Held | None = None
         if failed:
             error = _error_text(shown_text) or raw.hook_error or "The tool failed without a message."
             if tool_name.startswith("mcp__"):
                 error = describe_call_error(error)
         elif tool_name.startswith("mcp__"):
-            error = _reported_error(content)
+            held, error = _reported(content)
         elif tool_name == READ_RESOURCE and isinstance(raw.message_copy, Mapping):
             # One that does not exist is no error to the agent.
             error = str(raw.message_copy.get("error") or "") or None
@@ -124,6 +127,7 @@ class ResultAdapter:
             "tool_use_id": tool_use_id,
             "content": content,
             "error": error,
+            "held": held,
             "started_at": started_at,
             "ended_at": ended_at,
             "duration_ms": duration_ms,
@@ -314,17 +318,45 @@ def _unwrap(block: ContentBlock) -> ContentBlock:
     return block
 
 
-def _reported_error(content: tuple[ContentBlock, ...]) -> str | None:
-    """The error that a result itself reports, as Composio's do (`"successful": false`) with a good status."""
+def _reported(content: tuple[ContentBlock, ...]) -> tuple[Held | None, str | None]:
+    """What a result of Composio reports although its status is good: that the call is held, why, or its error."""
     text = _text(content)
-    if '"successful"' not in text or "false" not in text:
-        return None
+    is_held = '"input_required"' in text or '"blocked"' in text
+    if not is_held and ('"successful"' not in text or "false" not in text):
+        return None, None
     value = _json_object(text)
+    match value.get("result_type"):
+        case "input_required":
+            return "waiting", _wanted(value.get("input_requests"))
+        case "blocked":
+            return "blocked", _block_reason(value)
     if value.get("successful") is not False:
-        return None
+        return None, None
     data = value.get("data")
     error = value.get("error") or (data.get("error") if isinstance(data, dict) else None)
-    return str(error) if error else "the tool reports that it did not succeed"
+    return None, str(error) if error else "the tool reports that it did not succeed"
+
+
+def _wanted(requests: Any) -> str:
+    """What a call waits for, from the messages of its requests."""
+    found = requests.values() if isinstance(requests, dict) else ()
+    texts = [f"waiting for {_kind(each)}: {each.get('message')}" for each in found if isinstance(each, dict)]
+    return "\n".join(texts) or "waiting for an answer"
+
+
+def _kind(request: Mapping[str, Any]) -> str:
+    """An approval is a form with one decision."""
+    match request.get("requested_schema"):
+        case {"properties": {"decision": {"enum": [*choices]}}} if "approve" in choices:
+            return "approval"
+    return "an answer"
+
+
+def _block_reason(value: Mapping[str, Any]) -> str:
+    reason = value.get("block_reason") or value.get("reason")
+    ran = isinstance(reason, dict) and reason.get("type") == "response_blocked"
+    text = str(value.get("message") or value.get("error") or "a hook of the service blocked it")
+    return f"{text} The tool ran; its result was withheld." if ran else text
 
 
 def _error_text(shown: str) -> str:

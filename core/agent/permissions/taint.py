@@ -233,7 +233,7 @@ class Taint:
                     del self._calls[next(iter(self._calls))]
             case ToolCallFinished():
                 call = self._calls.pop(event.tool_use_id, None)
-                if call is not None and event.status in {"success", "error"}:
+                if call is not None and event.status not in {"denied", "cancelled"}:
                     self._restore_call(call, event)
             case _:
                 pass

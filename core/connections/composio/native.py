@@ -12,6 +12,8 @@ from core.concurrency.threads import apart
 
 __all__ = ["Modifier", "native_provider", "native_server"]
 
+_NOT_RUN = "This call did not run: the user has to approve it, or to answer a question, first."
+
 
 @dataclass(frozen=True)
 class Modifier:
@@ -28,13 +30,55 @@ class Modifier:
     tools: Sequence[str] = ()
 
 
+class _Blocked(Exception):
+    """A hook of the service blocked a call, or its result."""
+
+    def __init__(self, response: Any) -> None:
+        super().__init__(str(response.error))
+        self.reason = response.block_reason
+
+
 def native_provider() -> Any:
     """Make the provider with which Composio's SDK makes tools for the agent's SDK; imports both."""
+    from composio.core.models import tools
+    from composio.exceptions import ToolInputRequiredError
     from composio_claude_agent_sdk import provider
 
     # Its own threads would keep the program from ending until their calls return.
     vars(provider)["asyncio"] = SimpleNamespace(to_thread=_to_thread)
-    return provider.ClaudeAgentSDKProvider()
+    # It would pass a blocked call on as one that failed.
+    vars(tools)["require_execute_result"] = _require_result
+
+    class Provider(provider.ClaudeAgentSDKProvider, name="claude_agent_sdk"):
+        """Returns what a call waits for, and why one was blocked, in the form in which the service says it."""
+
+        def wrap_tool(self, tool: Any, execute_tool: Callable[[str, Any], Any]) -> Any:
+            def execute(slug: str, arguments: Any) -> Any:
+                try:
+                    return execute_tool(slug, arguments)
+                except ToolInputRequiredError as error:
+                    # Its `request_state` is not for the model, nor for a record.
+                    return _held("input_required", _NOT_RUN, input_requests=error.input_requests)
+                except _Blocked as error:
+                    return _held("blocked", str(error), block_reason=error.reason)
+
+            return super().wrap_tool(tool, execute)
+
+    return Provider()
+
+
+def _require_result(response: Any, slug: str) -> Any:
+    from composio.core.models import session_context
+
+    # That module has its own reference to the SDK's function.
+    result: Any = vars(session_context)["require_execute_result"](response, slug)
+    if result.result_type == "blocked":
+        raise _Blocked(result)
+    return result
+
+
+def _held(result_type: str, error: str, **details: Any) -> dict[str, Any]:
+    return {"data": {}, "error": error, "successful": False, "result_type": result_type, **details}
 
 
 async def _to_thread(work: Callable[..., Any], *args: Any) -> Any:

@@ -24,6 +24,8 @@ from core.observation import (
 )
 
 SEARCH = "mcp__composio__COMPOSIO_SEARCH_NEWS"
+HELD = json.loads((Path(__file__).parent / "composio_held.json").read_text(encoding="utf-8"))
+"""What Composio replied to a call that it did not answer, and the tool results that the agent got in each mode."""
 WHOLE = json.dumps({"data": {"rows": ["r"] * 9000}})
 
 
@@ -171,6 +173,27 @@ def test_a_result_that_admits_its_own_failure_is_an_error() -> None:
     raw = RawResult("Resource not found", message_copy=gone)
     assert observe(raw, "ReadMcpResourceTool").error == gone["error"]
     assert not observe(RawResult("{}", message_copy={"contents": []}), "ReadMcpResourceTool").has_error
+
+
+@pytest.mark.parametrize("mode", ["mcp", "native"])
+@pytest.mark.parametrize("recorded", HELD, ids=lambda each: each["error"][:30])
+def test_a_call_that_composio_holds_says_for_what(recorded: dict[str, Any], mode: str) -> None:
+    seen = observe(RawResult(block=recorded[mode]))
+    assert (seen.held, seen.error, seen.status) == (recorded["status"], recorded["error"], recorded["status"])
+
+
+@pytest.mark.parametrize("quoted", ['{"data": {"result_type": "blocked"}}', '"input_required"', "blocked"])
+def test_a_result_that_only_mentions_a_held_call_is_an_answer(quoted: str) -> None:
+    assert observe(RawResult(block=quoted)).status is ObservationStatus.SUCCESS
+
+
+def test_a_held_call_without_a_reason_still_says_something() -> None:
+    for result_type, error in (
+        ("input_required", "waiting for an answer"),
+        ("blocked", "a hook of the service"),
+    ):
+        reply = {"result_type": result_type, "input_requests": ["odd"], "reason": "odd"}
+        assert error in str(observe(RawResult(block=json.dumps(reply))).error)
 
 
 @pytest.mark.parametrize("part", [False, True])

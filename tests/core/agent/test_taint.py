@@ -290,13 +290,15 @@ def test_the_journal_brings_back_what_was_read_and_what_is_known(taint: Taint, w
         *call(1, NEWS, {}, json.dumps({"link": "https://a.example/1"})),
         *call(2, PAGE, {"url": "https://a.example/1"}, "see https://b.example/2"),
         *call(3, MAIL, {}, EVIL),
+        ToolCallStarted(query_id="q1", tool_use_id="t0", name=MAIL, input={}),
+        ToolCallFinished(tool_use_id="t0", status="blocked"),
         ToolCallStarted(query_id="q1", tool_use_id="t4", name=CRAWL, input={"urls": [EVIL]}),
         ToolCallFinished(tool_use_id="t4", status="denied"),
     ]
     for event in events:
         taint.restore(event)
     assert taint.describe().startswith(
-        "1 page of a.example, 1 search result and 1 result of GMAIL_FETCH_EMAILS"
+        "1 page of a.example, 1 search result and 2 results of GMAIL_FETCH_EMAILS"
     )
     known = ("https://mine.example", "https://a.example/1", "https://b.example/2")
     assert crawl(taint, *known) is None

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 import pytest
 
 from core.events import types as ev
-from core.events.codec import EVENT_TYPES
+from core.events.codec import EVENT_TYPES, decode_event, encode_event
 from core.events.describe import (
     Hints,
     Severity,
@@ -69,6 +69,25 @@ def test_a_call_is_described_by_its_label_and_with_the_time_a_person_took() -> N
     assert describe(call, Hints(tool="SEARCH_NEWS")).sentence == "SEARCH_NEWS finished in 8.3 s"
     waited = describe(call, Hints(tool="SEARCH_NEWS", waited_ms=6_100)).sentence
     assert waited == "SEARCH_NEWS finished in 8.3 s, 6.1 s of it waiting for you"
+
+
+@pytest.mark.parametrize(
+    ("status", "sentence", "severity"),
+    [
+        ("waiting", "SEND_MAIL did not run and waits", Severity.WARNING),
+        ("blocked", "SEND_MAIL was blocked by its service", Severity.STOPPED),
+    ],
+)
+def test_a_call_that_its_service_holds_is_described_with_the_reason(
+    status: Literal["waiting", "blocked"], sentence: str, severity: Severity
+) -> None:
+    reason = "waiting for approval: Send it?"
+    held = McpObservation(tool_name="m", tool_use_id="t", server="composio", error=reason, held=status)
+    call = ev.ToolCallFinished(tool_use_id="t", status=status, observation=held)
+    assert decode_event(encode_event(call)) == call
+    described = describe(call, Hints(tool="SEND_MAIL"))
+    assert (described.sentence, described.details) == (sentence, (reason,))
+    assert described.severity is severity
 
 
 @pytest.mark.parametrize(

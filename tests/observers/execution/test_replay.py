@@ -5,6 +5,7 @@ import json
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Literal
 
 import msgspec
 import pytest
@@ -69,6 +70,19 @@ def test_a_call_is_observed_with_the_arguments_that_ran(result: Make) -> None:
     )
     ended = ToolCallFinished(tool_use_id="t", status="success", observation=live.observation)
     assert [each.call.input for each in results_of([began, answer, ended])] == [{"query": "b"}]
+
+
+@pytest.mark.parametrize("status", ["waiting", "blocked"])
+def test_a_call_that_its_service_holds_is_not_observed(
+    result: Make, status: Literal["waiting", "blocked"]
+) -> None:
+    tool = "mcp__composio__COMPOSIO_SEARCH_NEWS"
+    held = msgspec.structs.replace(result(tool, {"data": {"results": []}}).observation, held=status)
+    events = [
+        ToolCallStarted(query_id="q", tool_use_id="toolu_1", name=tool, input={}),
+        ToolCallFinished(tool_use_id="toolu_1", status=status, observation=held),
+    ]
+    assert list(results_of(events)) == []
 
 
 def test_a_result_just_in_is_read_from_its_content(context: ObserverContext, result: Make) -> None:

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 
@@ -211,6 +211,28 @@ async def test_states_other_than_success_are_words_too() -> None:
         view.handle_events([QueryFinished(query_id="q", status="interrupted")])
         assert "⊘ Bash  rm  no result" in shown(view)[2]
         assert "⊘ Research the news" in shown(view)[0]
+
+
+@pytest.mark.parametrize(
+    ("status", "reason", "row"),
+    [
+        ("waiting", "waiting for approval: Send it?", "? SEND_EMAIL  bob  waiting for approval: Send it?"),
+        ("blocked", "An address outside.", "⊘ SEND_EMAIL  bob  blocked: An address outside."),
+    ],
+)
+async def test_a_call_that_its_service_holds_has_ended_and_says_for_what(
+    status: Literal["waiting", "blocked"], reason: str, row: str
+) -> None:
+    clock = Clock()
+    held = McpObservation(tool_name="x", tool_use_id="t1", server="composio", error=reason, held=status)
+    async with hosted(pane(clock), 100, 20) as (view, _):
+        call = started("t1", "mcp__composio__SEND_EMAIL", to="bob")
+        view.handle_events([asked(), call, finished("t1", status, 1.2, observation=held)])
+        assert row in shown(view)[1]
+        clock.now = 90.0
+        view.handle_events([QueryFinished(query_id="q", status="success")])
+        assert row in shown(view)[1]
+        assert "1.2s" in shown(view)[1]
 
 
 async def test_slow_calls_are_marked_while_they_run_and_afterwards() -> None:

@@ -239,11 +239,14 @@ class CallNode:
         """Update the row when its call has ended."""
         assert self.record is not None
         self.record.add(finished)
-        self.mark = Mark[finished.status.upper()]
+        # One that waits for its service's approval has ended: the agent has its answer.
+        self.mark = Mark.HELD if finished.status == "waiting" else Mark[finished.status.upper()]
         self.took = finished.duration_ms / 1000
         seen = finished.observation
-        if self.mark is Mark.ERROR:
+        if self.mark in {Mark.ERROR, Mark.HELD, Mark.BLOCKED}:
             self.error = _own_message(seen.error if seen is not None else None)
+        if self.mark is Mark.BLOCKED:
+            self.error = f"{self.mark.word}: {self.error}"
         self.note = "" if self.flag == STOPPED else _outcome(finished)
         self.size = seen.size if seen is not None else None
         # The result of a sub-agent is short by design; its own calls show what was truncated.

@@ -53,7 +53,7 @@ class TraceTheme:
                 return self.bad
             case Mark.RUNNING:
                 return self.running
-            case Mark.DENIED | Mark.CANCELLED | Mark.WAITING | Mark.RETRY:
+            case Mark.DENIED | Mark.CANCELLED | Mark.WAITING | Mark.HELD | Mark.BLOCKED | Mark.RETRY:
                 return self.warning
 
 
@@ -68,7 +68,7 @@ def render_node(
 ) -> list[Line]:
     """Render one row: tree, mark, name, argument and outcome; at the right numbers in fixed columns.
 
-    A failure's own message that does not fit beside the name has a line of its own.
+    Why a call failed or is held has a line of its own if it does not fit beside the name.
     """
     glyph = spinner(tick) if node.mark is Mark.RUNNING else node.mark.glyph
     # Rows without a fold keep the room empty: marks of one depth share a column, to the right of their caller's.
@@ -85,7 +85,9 @@ def render_node(
     if node.error and width_of(node.label) + 2 + width_of(node.error) > room:
         margin = indent + len(arrow) + 2
         if width - margin >= OTHER_CELLS:
-            below = [[Segment(" " * margin), Segment(tail_cut(node.error, width - margin), theme.bad)]]
+            below = [
+                [Segment(" " * margin), Segment(tail_cut(node.error, width - margin), theme.of(node.mark))]
+            ]
     left += _description(node, room, theme, now, columns, with_error=not below)
     return [spread(left, right, width), *below]
 

@@ -38,7 +38,7 @@ class CallFile:
 
 
 class ArtifactList(LetterKeyList):
-    """Lists files in columns; moving up from the first one files the list."""
+    """Lists files in columns; Up on the first file leaves the list."""
 
     class Chosen(Message):
         """A file was chosen."""

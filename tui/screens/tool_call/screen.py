@@ -53,6 +53,8 @@ _MARKS = {
     "error": (Mark.ERROR, "$error"),
     "denied": (Mark.DENIED, "$warning"),
     "cancelled": (Mark.CANCELLED, "$warning"),
+    "waiting": (Mark.HELD, "$warning"),
+    "blocked": (Mark.BLOCKED, "$warning"),
 }
 
 

@@ -45,6 +45,7 @@ __all__ = [
 ]
 
 _INDENT = 2
+_ERROR_HEADINGS = {"waiting": ("Waiting", "warn"), "blocked": ("Blocked", "warn")}
 _CHANGED = "changed by you"
 _MAX_TEXT = 4 * 1024 * 1024
 _MAX_TREE = 128 * 1024 * 1024
@@ -87,7 +88,8 @@ def call_body(
     sections: list[Section] = []
     observation = finished.observation if finished is not None else None
     if observation is not None and observation.error is not None:
-        sections.append(Section("Error", [Part(_text(observation.error, role="bad"))], role="bad"))
+        heading, role = _ERROR_HEADINGS.get(observation.held or "", ("Error", "bad"))
+        sections.append(Section(heading, [Part(_text(observation.error, role=role))], role=role))
     arguments = started.input
     if is_agent(started):
         if progress is not None and (progress.tokens or progress.activity):

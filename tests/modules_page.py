@@ -1,4 +1,4 @@
-"""The tables of folders and modules in `docs/architecture.md`, made from the docstrings of the packages."""
+"""`docs/modules.md`: tables of all folders and modules, made from the docstrings of the packages."""
 
 from __future__ import annotations
 
@@ -6,24 +6,25 @@ import ast
 from collections.abc import Iterator
 from pathlib import Path
 
-from tests.paths import DOCS, PROJECT
+from tests.paths import PROJECT
 
-__all__ = ["PAGE", "page_with_tables"]
+__all__ = ["modules_page"]
 
-PAGE = DOCS / "architecture.md"
 PACKAGES = ("core", "observers", "tui", "styles", "ua_tui")
-HEADING = "## Folders and modules"
-
-
-def page_with_tables(page: str) -> str:
-    """The text of the page with its last section made again."""
-    prose, _, _ = page.partition(HEADING)
-    return f"{prose}{HEADING}\n\n{_INTRODUCTION}\n" + "".join(_sections())
 
 
 _INTRODUCTION = """\
-One section per folder, from the docstrings of its modules. `python -m tests.docs` writes it.
+# Folders and modules
+
+One section per folder, from the docstrings of its modules. `python -m tests.docs` writes this page.
+[architecture.md](architecture.md) explains how the parts fit together.
+
 """
+
+
+def modules_page(_page: str) -> str:
+    """The text of the page, which is generated completely."""
+    return _INTRODUCTION + "".join(_sections())
 
 
 def _sections() -> Iterator[str]:
@@ -39,7 +40,7 @@ def _folders(package: Path) -> Iterator[Path]:
 def _section(folder: Path) -> str:
     name = folder.relative_to(PROJECT).as_posix()
     summary = " ".join(_docstring(folder / "__init__.py").split())
-    lines = [f"### `{name}/`", "", summary, ""]
+    lines = [f"## `{name}/`", "", summary, ""]
     rows = [
         f"| `{path.name}` | {_first_sentence(_docstring(path))} |"
         for path in sorted(folder.glob("*.py"))
