@@ -106,13 +106,15 @@ def scripted_model(
     reply: Reply,
     *,
     rate: float | None = None,
+    before_piece: Callable[[], object] | None = None,
     ended: Callable[[float], object] | None = None,
     requested: Callable[[Mapping[str, str]], object] | None = None,
 ) -> Iterator[str]:
     """Serve a model that answers with `reply`; gives its base URL.
 
-    With a `rate` a stream brings so many pieces in a second, else all at once; `ended` is told when the last
-    byte of a paced one was written (`time.perf_counter`); `requested` gets the headers of each request.
+    With a `rate` a stream brings so many pieces in a second, and with `before_piece` each when that returns, else all
+    at once; `ended` is told when the last byte of a paced one was written (`time.perf_counter`); `requested` gets
+    the headers of each request.
     """
     served = 0
 
@@ -153,10 +155,10 @@ def scripted_model(
                 (name, f"event: {name}\ndata: {json.dumps({'type': name, **data})}\n\n".encode())
                 for name, data in events_of(blocks, body["model"], served)
             ]
-            if rate is None:
+            if rate is None and before_piece is None:
                 self._send(200, "text/event-stream", b"".join(event for _, event in stream))
             else:
-                self._stream(stream, 1 / rate)
+                self._stream(stream, 1 / rate if rate else 0.0)
 
         def _stream(self, events: Sequence[tuple[str, bytes]], pause: float) -> None:
             self.send_response(200)
@@ -165,8 +167,10 @@ def scripted_model(
             self.end_headers()
             due = time.perf_counter()
             for name, event in events:
-                if name == "content_block_delta":
-                    # From the times they are due, not from the last one: a late piece makes no other one late.
+                if name == "content_block_delta" and before_piece is not None:
+                    before_piece()
+                elif name == "content_block_delta":
+                    # The speed of a model is real time: by the times due, so that a late piece makes no other one late.
                     due += pause
                     time.sleep(max(0.0, due - time.perf_counter()))
                 self.wfile.write(b"%x\r\n%s\r\n" % (len(event), event))

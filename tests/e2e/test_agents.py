@@ -21,7 +21,7 @@ from core.session.session import Session
 from tests.e2e.added_server import own_home
 from tests.e2e.running import model_settings
 from tests.e2e.scripted_model import Block, Text, Use, scripted_model
-from tests.tui.files_host import until
+from tests.waiting import until
 from tui import compose
 
 LIST, WRITE = "mcp__local_toolkit__list_directory", "mcp__local_toolkit__write_local_file"
@@ -107,8 +107,8 @@ async def run(base: Path, model: Model) -> tuple[Session, list[Event]]:
         try:
             await session.start()
             session.submit("Check the report")
-            await until(lambda: any(isinstance(event, QueryFinished) for event in events), 90)
-            await until(lambda: any("list_directories" in reported for reported in errors(events)), 30)
+            await until(lambda: any(isinstance(event, QueryFinished) for event in events))
+            await until(lambda: any("list_directories" in reported for reported in errors(events)))
         finally:
             await session.close("finished")
     return session, events

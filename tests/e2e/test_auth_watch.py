@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 import httpx
 import pytest
 
 from core.agent.auth import wait
+from core.connections.composio import session as composio
 from core.events.types import (
     AuthFinished,
     AuthRequired,
@@ -21,6 +23,7 @@ from core.events.types import (
 )
 from core.session.session import Session
 from tests.e2e.test_sessions import MAIL, ask, demo_session, of, own_home
+from tests.waiting import PATIENCE, until
 
 __all__ = ["own_home"]
 
@@ -35,7 +38,15 @@ def address_of(session: Session) -> str:
 async def test_the_session_continues_by_itself_once_the_account_is_connected(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    looks: list[str] = []
+    is_connected = composio._is_connected
+
+    def noted(*given: Any) -> bool:
+        looks.append(given[-1])
+        return is_connected(*given)
+
     monkeypatch.setattr(wait, "OFTEN_SECONDS", 0.2)
+    monkeypatch.setattr(composio, "_is_connected", noted)
     events: list[Event] = []
     asked = asyncio.Event()
     async with demo_session(tmp_path, events) as session:
@@ -43,13 +54,13 @@ async def test_the_session_continues_by_itself_once_the_account_is_connected(
         await ask(session, MAIL)
         (required,) = of(events, AuthRequired)
         # As nobody opened the link yet the session waits, however often it looks.
-        await asyncio.sleep(1.0)
+        await until(lambda: len(looks) >= 3)
         assert of(events, AuthFinished) == []
         assert session.pending_auth is not None
         async with httpx.AsyncClient() as browser:
             page = await browser.get(address_of(session) + urlsplit(required.url).path)
             assert page.status_code == 200
-        await asyncio.wait_for(asked.wait(), 60)
+        await asyncio.wait_for(asked.wait(), PATIENCE)
         assert session.pending_auth is None
         session.answer_permission(of(events, PermissionAsked)[0].request_id, allow=False, reason="Not today.")
         await session.wait_idle()

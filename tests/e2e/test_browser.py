@@ -155,7 +155,7 @@ def opened_by_the_program(base: Path, page: str) -> str:
         screen.wait_for("the-report.html")
         # By name it is the last.
         screen.type(WORKSPACE)
-        screen.rest(0.5)
+        screen.settle()
         screen.type("\x1b[F")
         # The preview shows what there is to read.
         screen.wait_for("Kept heading", "Northwind", "kept link")

@@ -20,7 +20,7 @@ from tests.composio_server import KEY, Fault, StandIn, stand_in
 from tests.e2e.added_server import own_home
 from tests.e2e.running import model_settings
 from tests.e2e.scripted_model import Block, Text, Use, scripted_model
-from tests.tui.files_host import until
+from tests.waiting import until
 from tui import compose
 from tui.compose import default_pipelines
 
@@ -65,7 +65,7 @@ async def session_at(
         )
         try:
             await session.start()
-            await until(lambda: state(session) == "connected", 60)
+            await until(lambda: state(session) == "connected")
             yield session
         finally:
             await session.close("finished")
@@ -87,7 +87,7 @@ async def ask(session: Session, events: list[Event]) -> ToolCallFinished:
     """Have the next call made; gives how it went."""
     before = sum(isinstance(event, QueryFinished) for event in events)
     session.submit("Go")
-    await until(lambda: sum(isinstance(event, QueryFinished) for event in events) > before, 60)
+    await until(lambda: sum(isinstance(event, QueryFinished) for event in events) > before)
     return next(event for event in reversed(events) if isinstance(event, ToolCallFinished))
 
 
@@ -128,7 +128,7 @@ async def test_calls_are_seen_in_both_modes_and_an_expired_session_is_replaced(
     model = Model()
     async with session_at(tmp_path, service, model, events, *modifiers, composio_mode=mode) as session:
         assert (await ask(session, events)).status == "success"
-        await until(lambda: any(isinstance(event, ArtifactSaved) for event in events), 30)
+        await until(lambda: any(isinstance(event, ArtifactSaved) for event in events))
         native = [f"before {SLUG} news", f"after {SLUG} True"] if mode == "native" else []
         assert seen == [f"pipeline before {NEWS}", *native, f"pipeline after {NEWS}"]
         assert ("Modified." in model.descriptions[NEWS]) is (mode == "native")
@@ -137,7 +137,7 @@ async def test_calls_are_seen_in_both_modes_and_an_expired_session_is_replaced(
         service.drop_sessions()
         failed = await ask(session, events)
         assert failed.status == "error"
-        await until(lambda: len(service.sessions) == 1 and state(session) == "connected", 60)
+        await until(lambda: len(service.sessions) == 1 and state(session) == "connected")
         assert service.sessions != [first]
         assert any(
             isinstance(event, ErrorRaised) and "its session is over" in event.message for event in events
@@ -145,14 +145,14 @@ async def test_calls_are_seen_in_both_modes_and_an_expired_session_is_replaced(
         # By hand it is connected again, too, and keeps its session while that holds.
         kept = service.sessions
         assert session.servers.reconnect("composio") == ""
-        await until(lambda: state(session) == "connected", 60)
+        await until(lambda: state(session) == "connected")
         assert (await ask(session, events)).status == "success"
         assert service.sessions == kept
 
         # The toolkit signs in at the session that there is now.
         model.next = Use("mcp__local_toolkit__workbench_download", {"path": "/mnt/files/table.csv"})
         call = await ask(session, events)
-        await until(lambda: any(saved.path == "downloads/table.csv" for saved in saved_of(events)), 30)
+        await until(lambda: any(saved.path == "downloads/table.csv" for saved in saved_of(events)))
         (saved,) = [saved for saved in saved_of(events) if saved.kind == "download"]
         assert saved.tool_use_id == call.tool_use_id
         assert (session.workspace.path / saved.path).read_bytes() == TABLE
@@ -164,7 +164,7 @@ async def test_calls_are_seen_in_both_modes_and_an_expired_session_is_replaced(
         monkeypatch.setattr(reconnect, "_MIN_INTERVAL", 0.0)
         service.faults.append(Fault("tool_router", 401, REFUSED))
         assert (await ask(session, events)).status == "error"
-        await until(lambda: "rejected the key" in str(server(session).last_error), 60)
+        await until(lambda: "rejected the key" in str(server(session).last_error))
     local = session.workspace.path / "spans.jsonl"
     spans = [json.loads(line) for line in local.read_text().splitlines()]
     route = "/api/v3.1/tool_router/session"

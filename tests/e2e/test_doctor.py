@@ -16,7 +16,7 @@ from core.settings.sources import SourcedValue
 from tests.e2e.added_server import own_home
 from tests.e2e.running import environment, run
 from tests.model_server import Answer, model_server, refusal
-from tests.tui.files_host import until
+from tests.waiting import until
 
 KEY = "sk-ant-api03-canary-9f8e7d6c5b4a"
 NAMES = [

@@ -25,7 +25,7 @@ from tests.e2e.added_server import own_home
 from tests.e2e.asking_server import PAGE
 from tests.e2e.running import model_settings
 from tests.e2e.scripted_model import Block, Text, Use, scripted_model
-from tests.tui.files_host import until
+from tests.waiting import until
 from tui import compose
 
 SERVER = Path(__file__).with_name("asking_server.py")
@@ -55,7 +55,7 @@ class Desk:
         """Have tools called; gives what their server asks."""
         before = len(self.of(ElicitationAsked))
         self.session.submit(f"Call {' '.join(tools)}.")
-        await until(lambda: len(self.of(ElicitationAsked)) >= before + len(tools), 60)
+        await until(lambda: len(self.of(ElicitationAsked)) >= before + len(tools))
         found = self.of(ElicitationAsked)[before]
         assert isinstance(found, ElicitationAsked)
         return found

@@ -5,7 +5,6 @@ import os
 import signal
 import subprocess
 import threading
-import time
 from collections.abc import Callable, Iterator, Sequence
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -17,6 +16,7 @@ from core.events.types import ErrorRaised, QueryFinished, SessionFinished
 from core.records.journal import read_journal
 from tests.e2e.running import DEADLINE, NOWHERE, environment, model_environment, program, run
 from tests.e2e.scripted_model import Block, Text, Use, scripted_model
+from tests.waiting import PATIENCE, wait_until
 
 LIST = "mcp__local_toolkit__list_directory"
 
@@ -129,14 +129,12 @@ def _journal(base: Path) -> Path | None:
 
 
 def _wait_for(text: str, base: Path, process: subprocess.Popen[str]) -> None:
-    deadline = time.monotonic() + 60
-    while time.monotonic() < deadline:
+    def seen() -> bool:
         journal = _journal(base)
-        if journal is not None and text in journal.read_text(encoding="utf-8", errors="replace"):
-            return
         assert process.poll() is None, process.communicate()
-        time.sleep(0.05)
-    raise AssertionError(f"{text} was not seen")
+        return journal is not None and text in journal.read_text(encoding="utf-8", errors="replace")
+
+    wait_until(seen)
 
 
 def _children(pid: int) -> list[tuple[int, str]]:
@@ -175,7 +173,7 @@ def _interfere(base: Path, act: Callable[[subprocess.Popen[str]], None]) -> tupl
         try:
             _wait_for('"event":"tool_call_finished"', base, process)
             act(process)
-            _, stderr = process.communicate(timeout=60)
+            _, stderr = process.communicate(timeout=PATIENCE)
         finally:
             process.kill()
             never.set()

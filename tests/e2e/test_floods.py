@@ -43,7 +43,7 @@ def test_thousands_of_results_and_of_log_lines_leave_the_keys_alive(tmp_path: Pa
         (session / "zzz.txt").write_text("x" * 5_000_000 + "the end of one line")
         screen.wait_for(f"{RESULTS + 2:,} new")
         screen.type(WORKSPACE)
-        screen.rest(0.5)
+        screen.settle()
         screen.type(END)
         screen.wait_for("─ zzz.txt", "xxxxx")
         screen.type("\x1b[A")

@@ -10,7 +10,7 @@ from typing import Any
 
 from tests.e2e.running import environment, model_environment, run
 from tests.e2e.scripted_model import Block, Text, scripted_model
-from tests.e2e.terminal import terminal
+from tests.e2e.terminal import listens, terminal
 
 FRANCE = "What is the capital of France?"
 TOKEN = "token-of-a-stranger-0123456789"
@@ -40,7 +40,7 @@ def test_a_person_is_asked_before_a_folder_has_an_effect_and_again_when_it_chang
         write(tmp_path, url, began)
         with terminal(tmp_path, FRANCE, columns=120, rows=40, env=environment(tmp_path)) as screen:
             screen.wait_for("Trust this folder?", "Where your data goes", url, "theirs", "needs you")
-            screen.rest()
+            screen.settle()
             assert (stranger.asked, began.exists()) == (0, False)
             assert not (tmp_path / "AGENT_RUN_WORKSPACES").exists()
             screen.type("v")
@@ -57,7 +57,7 @@ def test_a_person_is_asked_before_a_folder_has_an_effect_and_again_when_it_chang
             file.write("UA_MAX_COST_USD=3\n")
         with terminal(tmp_path, FRANCE, columns=120, rows=40, env=environment(tmp_path)) as screen:
             screen.wait_for("The folder has changed", "+UA_MAX_COST_USD=3")
-            screen.rest()
+            screen.wait_for(listens)
             screen.type("t")
             screen.wait_for("Rome, says the stranger.", "/$3.00", "● ready")
             screen.type("\x11")

@@ -138,7 +138,6 @@ def test_what_is_no_journal_is_refused_in_a_line_and_what_holds_nothing_says_so(
             press(screen, TRACE, END, WORKSPACE, END, UP, ENTER)
             press(screen, ESC)
             assert_harmless(screen)
-            screen.rest(0.5)
             leave(screen)
             assert_harmless(screen)
     assert state(sessions) == before

@@ -41,7 +41,7 @@ from tests.composio_server import KEY, StandIn, stand_in
 from tests.e2e.added_server import own_home
 from tests.e2e.running import model_settings
 from tests.e2e.scripted_model import Block, Text, Use, scripted_model
-from tests.tui.files_host import until
+from tests.waiting import until
 from tui import compose
 
 pytestmark = pytest.mark.e2e
@@ -267,7 +267,7 @@ async def session_in(
         try:
             await session.start()
             servers, count = session.servers, 3 if described else 2
-            await until(lambda: sum(each.status == "connected" for each in servers.known) == count, 60)
+            await until(lambda: sum(each.status == "connected" for each in servers.known) == count)
             (session.workspace.path / FILE).write_text(ORDERS)
             yield session, events
         finally:
@@ -278,7 +278,7 @@ async def ask(session: Session, events: list[Event]) -> QueryFinished:
     """Submit a query, and wait for its end."""
     before = len(events)
     session.submit("Have a look.")
-    await until(lambda: any(isinstance(event, QueryFinished) for event in events[before:]), 60)
+    await until(lambda: any(isinstance(event, QueryFinished) for event in events[before:]))
     return next(event for event in events[before:] if isinstance(event, QueryFinished))
 
 

@@ -23,7 +23,7 @@ def shown(base: Path, *args: str, **extra: str) -> bytes:
     (folder / "journal.jsonl").touch()
     with terminal(base, "open", "session", *args, env=environment(base, **extra)) as screen:
         screen.wait_for("past session", "Conversation")
-        screen.rest(0.5)
+        screen.settle()
         screen.type("\x11")
         assert screen.end() == 0
         return screen.written

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -15,6 +14,7 @@ from tests.core.knowledge.stored import add, document
 from tests.e2e.running import environment, model_environment, run
 from tests.e2e.scripted_model import Block, Text, Use, scripted_model
 from tests.embeddings_server import EmbeddingsServer, embeddings_server
+from tests.waiting import wait_until
 
 KEY = "sk-embeddings-canary-0123456789"
 QUERY = "automobile price"
@@ -38,9 +38,7 @@ def test_passages_and_the_queries_of_the_agent_are_sent_with_the_key_in_a_header
     def reply(_body: dict[str, Any], results: int) -> Sequence[Block]:
         if results:
             return [Text("Done.")]
-        until = time.monotonic() + 60
-        while not any(text.startswith("A car") for text in server.texts) and time.monotonic() < until:
-            time.sleep(0.05)
+        wait_until(lambda: any(text.startswith("A car") for text in server.texts))
         return [Use("mcp__local_toolkit__knowledge_search", {"query": QUERY})]
 
     with embeddings_server() as server, scripted_model(reply) as url:

@@ -55,7 +55,6 @@ def talk_to(screen: Terminal, name: str, line: str) -> None:
     screen.wait_for(f"{name} INTERRUPTED")
     # There is no shell that could continue it: Ctrl+Z must not leave everything stopped.
     screen.type("\x1a")
-    screen.rest(0.3)
     screen.type(f"{line}\r")
 
 
@@ -66,7 +65,7 @@ def assert_back(screen: Terminal, *wanted: str) -> None:
 
 def leave(screen: Terminal) -> None:
     # A Ctrl+C that was heard late, here or by the agent, would show by now.
-    screen.rest(0.5)
+    screen.settle()
     screen.wait_for("● ready")
     screen.type("\x11")
     assert screen.end() == 0

@@ -41,7 +41,7 @@ from tests.e2e.odd_server import odd_server
 from tests.e2e.running import model_settings
 from tests.e2e.scripted_model import Block, Text, Use, scripted_model
 from tests.e2e.serving import free_port, serving
-from tests.tui.files_host import until
+from tests.waiting import until
 from tui import compose
 
 SERVER = Path(__file__).with_name("own_server.py")
@@ -145,7 +145,7 @@ class Desk:
         """Run a query to its end."""
         before = len(self.of(QueryFinished))
         self.session.submit(text)
-        await until(lambda: len(self.of(QueryFinished)) > before, 60)
+        await until(lambda: len(self.of(QueryFinished)) > before)
         finished: QueryFinished = self.of(QueryFinished)[-1]
         return finished
 
@@ -170,7 +170,7 @@ async def started(base: Path, *, interactive: bool = False) -> AsyncIterator[Des
         desk = Desk(session, events, model)
         try:
             await session.start()
-            await until(lambda: desk.status("local_toolkit") == "connected", 60)
+            await until(lambda: desk.status("local_toolkit") == "connected")
             yield desk
         finally:
             await session.close("finished")
@@ -266,12 +266,12 @@ async def test_a_server_of_each_transport_is_called_and_connected_again_when_it_
         stack.enter_context(serving("own_server", heard, "sse", str(heard)))
         async with started(tmp_path) as desk:
             for name, (_, problem) in broken.items():
-                await until(partial(desk.reported, name, problem), 30, reported=partial(desk.server, name))
+                await until(partial(desk.reported, name, problem), reported=partial(desk.server, name))
             # At another address the key is not sent, but any other header is.
             assert {each.get("authorization") for each in redirected} == {None}
             assert {each["x-team"] for each in redirected} == {"blue"}
             for name in ("notes", "tickets", "chat"):
-                await until(partial(desk.has_status, name, "connected"), 30)
+                await until(partial(desk.has_status, name, "connected"))
                 assert (await desk.call(name)).startswith("noted milk by ")
             assert "quick" in await desk.call("notes")
             # A tool that a server adds can be called at once.
@@ -279,9 +279,9 @@ async def test_a_server_of_each_transport_is_called_and_connected_again_when_it_
             assert await desk.call("grows", "more") == "more called"
             # A call that hangs is ended by the person, and the next one works.
             desk.session.submit("Call hang of grows")
-            await until(lambda: desk.of(ToolCallStarted)[-1].name.endswith("hang"), 30)
+            await until(lambda: desk.of(ToolCallStarted)[-1].name.endswith("hang"))
             await desk.session.interrupt()
-            await until(lambda: desk.of(QueryFinished)[-1].status == "interrupted", 30)
+            await until(lambda: desk.of(QueryFinished)[-1].status == "interrupted")
             assert desk.of(ToolCallFinished)[-1].status == "cancelled"
             assert await desk.call("grows", "more") == "more called"
             # Its messages for a log and its progress disturb nothing, and nobody is told.
@@ -313,22 +313,22 @@ async def test_a_server_of_each_transport_is_called_and_connected_again_when_it_
             # One that cannot be started is not forgotten.
             program.rename(tmp_path / "away.py")
             assert await desk.call("notes", "crash") == "Connection closed"
-            await until(lambda: "failed" in desk.status("notes"), 30)
+            await until(lambda: "failed" in desk.status("notes"))
             (tmp_path / "away.py").rename(program)
-            await until(lambda: desk.status("notes") == "connected", 60)
+            await until(lambda: desk.status("notes") == "connected")
             assert "noted milk" in await desk.call("notes")
 
             # What is too large for the command line is reported as that.
             assert await desk.call("notes", "flood") == "Connection closed"
-            await until(lambda: desk.reported("notes", "it sent more than 16 MB in one message"), 30)
+            await until(lambda: desk.reported("notes", "it sent more than 16 MB in one message"))
 
             # A remote one is missed while nobody calls it, and taken up again.
             tickets.kill()
             tickets.wait()
             assert "noted" not in await desk.call("tickets")
-            await until(lambda: desk.status("tickets") in ("failed", "reconnecting"), 30)
+            await until(lambda: desk.status("tickets") in ("failed", "reconnecting"))
             stack.enter_context(serving("own_server", at, "http", str(at), "--key", KEY))
-            await until(lambda: desk.status("tickets") == "connected", 60)
+            await until(lambda: desk.status("tickets") == "connected")
             assert "noted milk" in await desk.call("tickets")
             assert desk.of(ErrorRaised) == []
             workspace = desk.session.workspace.path
@@ -379,17 +379,17 @@ async def test_what_a_folder_names_runs_only_once_it_is_trusted_and_what_is_wron
         assert [path.exists() for path in began] == [False] * 3
         desk.session.answer_trust("changed", "not_now")
         desk.session.answer_trust("asked", "trusted")
-        await until(partial(desk.has_status, "asked", "connected"), 60)
+        await until(partial(desk.has_status, "asked", "connected"))
         assert "noted milk" in await desk.call("asked")
         # One that was trusted meanwhile is restarted as others are.
         assert await desk.call("asked", "crash") == "Connection closed"
-        await until(partial(desk.has_status, "asked", "failed", "reconnecting"), 30)
-        await until(partial(desk.has_status, "asked", "connected"), 60)
+        await until(partial(desk.has_status, "asked", "failed", "reconnecting"))
+        await until(partial(desk.has_status, "asked", "connected"))
         assert "noted milk" in await desk.call("asked")
         assert [path.exists() for path in began] == [True, False, False]
         # A person who wants it again is asked again.
         assert desk.session.servers.reconnect("changed") == ""
-        await until(lambda: [each.server for each in desk.of(ServerTrustAsked)][2:] == ["changed"], 30)
+        await until(lambda: [each.server for each in desk.of(ServerTrustAsked)][2:] == ["changed"])
         # One that is trusted while there is no agent is there when the next one is.
         loop = desk.session._agent.loop
         assert loop is not None
@@ -397,7 +397,7 @@ async def test_what_a_folder_names_runs_only_once_it_is_trusted_and_what_is_wron
         pid = loop._client._pid()
         assert pid is not None
         os.kill(pid, signal.SIGKILL)
-        await until(lambda: desk.session.state == "failed", 30)
+        await until(lambda: desk.session.state == "failed")
         desk.session.answer_trust("changed", "trusted")
         await desk.session.restart()
         await until(
@@ -432,7 +432,7 @@ async def test_a_server_that_needs_a_login_works_once_it_is_made_and_as_long_as_
     trust(folder)
     with serving("oauth_server", at, str(at)):
         async with httpx.AsyncClient(base_url=address) as admin, started(tmp_path) as desk:
-            await until(partial(desk.has_status, "notes", "needs-auth"), 30)
+            await until(partial(desk.has_status, "notes", "needs-auth"))
             assert desk.reported("notes", "needs a login: run `ua-tui connect notes`")
             # The command line has not tried to log in by itself.
             assert set((await admin.get("/seen")).text.split("\n")) == {"POST /mcp", "GET /seen"}
@@ -440,7 +440,7 @@ async def test_a_server_that_needs_a_login_works_once_it_is_made_and_as_long_as_
             # It is connected by itself once there is a login, from wherever.
             await log_in("notes")
             desk.session.servers.refresh()
-            await until(partial(desk.has_status, "notes", "connected"), 30)
+            await until(partial(desk.has_status, "notes", "connected"))
             assert await desk.call("notes") == "noted milk"
 
             # The token is revoked: it is renewed within the call.
@@ -449,11 +449,11 @@ async def test_a_server_that_needs_a_login_works_once_it_is_made_and_as_long_as_
 
             await admin.post("/revoke-all?renewal")
             assert "needs a login" in await desk.call("notes")
-            await until(partial(desk.has_status, "notes", "needs-auth"), 30)
+            await until(partial(desk.has_status, "notes", "needs-auth"))
             assert desk.status("notes") == "needs-auth"
         # The next session does not remember that.
         await log_in("notes")
         async with started(tmp_path) as desk:
-            await until(partial(desk.has_status, "notes", "connected"), 30)
+            await until(partial(desk.has_status, "notes", "connected"))
     (kept,) = files_with("access-", tmp_path)
     assert (kept.name, kept.stat().st_mode & 0o777) == ("logins.json", 0o600)

@@ -9,8 +9,7 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,6 +22,7 @@ from core.events.types import TracingFailed
 from tests.e2e.running import environment, run
 from tests.e2e.scripted_model import Block, Text, Thinking, Use, scripted_model
 from tests.e2e.serving import free_port
+from tests.waiting import wait_until
 
 PHOENIX = shutil.which("phoenix")
 LIST = "mcp__local_toolkit__list_directory"
@@ -106,20 +106,12 @@ def ask(url: str) -> Found | None:
     return Found(all_of("sessions"), all_of("spans"))
 
 
-def wait_for(holds: Callable[[], bool], otherwise: str) -> None:
-    """Wait until something holds."""
-    deadline = time.monotonic() + 200
-    while not holds():
-        assert time.monotonic() < deadline, otherwise
-        time.sleep(0.2)
-
-
 @pytest.mark.timeout(400)
 def test_a_session_reads_as_one_conversation(tmp_path: Path) -> None:
     home, store = tmp_path / "home", tmp_path / "phoenix"
     store.mkdir()
     with phoenix(store) as url, scripted_model(model) as model_url:
-        wait_for(lambda: ask(url) is not None, "phoenix did not start")
+        wait_until(lambda: ask(url) is not None, 200)
         env = environment(
             home,
             ANTHROPIC_API_KEY="sk-ant-test-0123456789",
@@ -130,7 +122,7 @@ def test_a_session_reads_as_one_conversation(tmp_path: Path) -> None:
         first = run(home, "run", QUERY, env=env)
         again = run(home, "run", "--resume", "latest", NEXT, env=env)
         assert (first.code, again.code) == (0, 0), first.stderr + again.stderr
-        wait_for(lambda: (found := ask(url)) is not None and len(found.roots) == 2, "a trace did not arrive")
+        wait_until(lambda: (found := ask(url)) is not None and len(found.roots) == 2)
         found = ask(url)
     assert found is not None
     # Phoenix takes no metrics: that is no failure.

@@ -19,6 +19,7 @@ from core.events.types import (
 from core.session.session import Session, SessionState
 from core.storage.queue_file import QUEUE_FILE, read_queue
 from tests.e2e.test_sessions import children, demo_session, of, own_home
+from tests.waiting import PATIENCE, until
 
 __all__ = ["own_home"]
 
@@ -29,7 +30,7 @@ async def spoken(session: Session) -> None:
     """Wait until the agent has begun to speak."""
     shown_text = asyncio.Event()
     leave = session.bus.subscribe(lambda e: shown_text.set() if isinstance(e, TextDelta) else None)
-    await asyncio.wait_for(shown_text.wait(), 60)
+    await asyncio.wait_for(shown_text.wait(), PATIENCE)
     leave()
 
 
@@ -74,10 +75,8 @@ async def test_what_waits_survives_the_death_of_the_agent_and_an_end(tmp_path: P
         await session.restart()
         assert session.queue_paused
         session.submit("What is the capital of Italy?")
+        await until(lambda: len(of(events, QueryReceived)) >= 2)
         asked = of(events, QueryReceived)
-        while len(asked) < 2:
-            await asyncio.sleep(0.01)
-            asked = of(events, QueryReceived)
         assert asked[1].text == "What is the capital of Italy?"
         assert len(session.queued) == 2
     assert read_queue(session.workspace.root) == (

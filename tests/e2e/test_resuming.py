@@ -6,7 +6,6 @@ import json
 import shutil
 import subprocess
 import threading
-import time
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +25,7 @@ from core.storage.workspace import CONVERSATION
 from tests.e2e.running import Finished, model_environment, program, run
 from tests.e2e.scripted_model import Block, Text, Use, scripted_model
 from tests.e2e.terminal import terminal
+from tests.waiting import wait_until
 
 LIST = "mcp__local_toolkit__list_directory"
 FIRST, SECOND, THIRD = "Remember the word heliotrope", "Which word was it?", "Was there a word?"
@@ -145,10 +145,7 @@ def test_a_session_that_was_killed_is_ended_where_it_was_and_continues(tmp_path:
             stderr=subprocess.DEVNULL,
         )
         try:
-            deadline = time.monotonic() + 60
-            while len(waiting) < 2:
-                assert time.monotonic() < deadline
-                time.sleep(0.1)
+            wait_until(lambda: len(waiting) >= 2)
             refused = run(tmp_path, "run", "--resume", "latest", SECOND, env=model_environment(tmp_path, url))
             assert refused.code == 2
             assert "runs in another program" in refused.stderr

@@ -20,7 +20,8 @@ from core.events.types import Event, QueryFinished, QueryReceived, SessionFinish
 from tests.e2e.chromium import BROWSER
 from tests.e2e.running import run
 from tests.e2e.scripted_model import Block, Text, scripted_model
-from tests.e2e.served import Served, browsing, drawn, kept_open, serving, until
+from tests.e2e.served import Served, browsing, drawn, kept_open, serving
+from tests.waiting import PATIENCE, until
 from tui.theme.themes import ABOUT, DARK
 
 TOKEN = "a-token-that-nobody-guesses"
@@ -83,7 +84,7 @@ async def test_each_tab_has_a_session_with_the_options_that_ends_with_it_or_with
             assert isinstance(closed[-1], SessionFinished)
 
             served.process.terminate()
-            code = await asyncio.to_thread(served.process.wait, 60)
+            code = await asyncio.to_thread(served.process.wait, PATIENCE)
             assert code == 0
             assert served.children == []
     for events in served.sessions:
@@ -138,7 +139,7 @@ async def test_elsewhere_nothing_is_served_without_the_token(tmp_path: Path) -> 
                 await drawn(opened, "DEMO")
                 # It quits by itself.
                 await opened.send_str(json.dumps(["stdin", "\x11"]))
-                async with asyncio.timeout(60):
+                async with asyncio.timeout(PATIENCE):
                     while not opened.closed:
                         await opened.receive()
             await until(lambda: served.children == [])
@@ -191,7 +192,7 @@ async def test_the_page_is_shown_why_a_session_cannot_start(tmp_path: Path) -> N
     with serving(tmp_path, "--no-token", ANTHROPIC_API_KEY=SECRET) as served:
         make_unstartable(served)
         url, reported = f"{served.origin}/ws", list[str]()
-        async with aiohttp.ClientSession() as client, asyncio.timeout(60):
+        async with aiohttp.ClientSession() as client, asyncio.timeout(PATIENCE):
             opened = await client.ws_connect(url, headers={"Origin": served.origin})
             async for message in opened:
                 if message.type is aiohttp.WSMsgType.TEXT:
@@ -231,7 +232,6 @@ async def test_a_real_browser_shows_the_screen_and_types_into_it(tmp_path: Path)
             assert await page.value("location.href") == f"{served.origin}/"
             await page.until("document.activeElement.className === 'xterm-helper-textarea'")
             await page.call("Input.insertText", text=QUERY)
-            await asyncio.sleep(1)
             await page.call(
                 "Input.dispatchKeyEvent",
                 type="keyDown",
@@ -284,7 +284,7 @@ BROKEN = {
 
 
 def _status(port: int, request: bytes) -> int:
-    with socket.create_connection(("127.0.0.1", port), timeout=30) as connection:
+    with socket.create_connection(("127.0.0.1", port), timeout=PATIENCE) as connection:
         connection.sendall(request)
         answer = b""
         while b"\r\n" not in answer and (piece := connection.recv(4096)):
@@ -333,16 +333,13 @@ async def test_one_tab_too_many_gets_a_page_and_broken_requests_cause_no_traceba
                 statuses[name] = await asyncio.to_thread(_status, port, filled)
             assert set(statuses.values()) <= {400, 403, 404}, statuses
             await first.close()
-            for _ in range(600):
-                async with client.get("/") as answer:
-                    if answer.status == 200:
-                        break
-                await asyncio.sleep(0.1)
-            assert served.children == []
+            await until(lambda: served.children == [])
+            async with client.get("/") as answer:
+                assert answer.status == 200
             third = await client.ws_connect("/ws", headers=own)
             await drawn(third, "DEMO")
             await third.close()
         served.process.terminate()
-        rest = await asyncio.to_thread(served.process.communicate, timeout=60)
+        rest = await asyncio.to_thread(served.process.communicate, timeout=PATIENCE)
     # The first lines were read when it began.
     assert rest[0].replace("Ctrl+C ends it and its sessions.\n", "") == ""

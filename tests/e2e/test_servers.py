@@ -20,7 +20,7 @@ from core.session.session import Session
 from tests.e2e.added_server import own_home
 from tests.e2e.running import model_settings
 from tests.e2e.scripted_model import Block, Text, Use, scripted_model
-from tests.tui.files_host import until
+from tests.waiting import until
 from tui import compose
 
 LIST = "mcp__local_toolkit__list_directory"
@@ -48,7 +48,7 @@ async def started(base: Path, model: Model) -> AsyncIterator[tuple[Session, list
         session = await compose.compose_session(settings, interactive=False, subscribers=(events.append,))
         try:
             await session.start()
-            await until(lambda: status(session, "local_toolkit") == "connected", 60)
+            await until(lambda: status(session, "local_toolkit") == "connected")
             yield session, events
         finally:
             await session.close("finished")
@@ -66,7 +66,7 @@ async def ask(session: Session, events: list[Event]) -> str:
     """Have the folder listed; gives how the call went."""
     before = sum(isinstance(event, QueryFinished) for event in events)
     session.submit("List the folder")
-    await until(lambda: sum(isinstance(event, QueryFinished) for event in events) > before, 60)
+    await until(lambda: sum(isinstance(event, QueryFinished) for event in events) > before)
     return next(event.status for event in reversed(events) if isinstance(event, ToolCallFinished))
 
 
@@ -93,36 +93,36 @@ async def test_a_server_is_disabled_enabled_reconnected_and_stays_disabled(
         assert LIST in model.offered[-1]
 
         assert session.servers.switch("local_toolkit", on=False) == ""
-        await until(lambda: status(session, "local_toolkit") == "disabled", 60)
+        await until(lambda: status(session, "local_toolkit") == "disabled")
         assert toolkit_of(session) == 0
         assert await ask(session, events) == "error"
         assert LIST not in model.offered[-1]
 
         assert session.servers.switch("local_toolkit", on=True) == ""
-        await until(lambda: status(session, "local_toolkit") == "connected", 60)
+        await until(lambda: status(session, "local_toolkit") == "connected")
         assert await ask(session, events) == "success"
 
         first = toolkit_of(session)
         os.kill(first, signal.SIGKILL)
-        await until(lambda: toolkit_of(session) == 0, 60)
+        await until(lambda: toolkit_of(session) == 0)
         assert session.servers.reconnect("local_toolkit") == ""
         assert status(session, "local_toolkit") == "reconnecting"
-        await until(lambda: status(session, "local_toolkit") == "connected", 60)
+        await until(lambda: status(session, "local_toolkit") == "connected")
         assert toolkit_of(session) not in {0, first}
         assert await ask(session, events) == "success"
 
         # What is disabled stays so when the agent is started again.
         session.servers.switch("local_toolkit", on=False)
-        await until(lambda: status(session, "local_toolkit") == "disabled", 60)
+        await until(lambda: status(session, "local_toolkit") == "disabled")
         os.kill(agent_of(session), signal.SIGKILL)
-        await until(lambda: str(session.state) == "failed", 60)
+        await until(lambda: str(session.state) == "failed")
         assert "Ctrl+R" in session.servers.switch("local_toolkit", on=True)
         await session.restart()
         offered = len(model.offered)
         # At once: the first query knows nothing of it either.
         assert await ask(session, events) == "error"
         assert LIST not in set().union(*model.offered[offered:])
-        await until(lambda: status(session, "local_toolkit") == "disabled" and toolkit_of(session) == 0, 60)
+        await until(lambda: status(session, "local_toolkit") == "disabled" and toolkit_of(session) == 0)
     journal = read_journal(session.workspace.path / "journal.jsonl").events
     states = [event.servers[0].status for event in journal if isinstance(event, McpStatus)]
     for state in ("disabling", "disabled", "enabling", "reconnecting"):
@@ -167,10 +167,10 @@ async def test_a_service_that_was_away_at_the_start_is_connected_later(
         assert status(session, "service") == "failed"
         assert "could not be reached" in str(server(session, "service").error)
         session.servers.reconnect("service")
-        await until(lambda: status(session, "service") == "failed", 60)
+        await until(lambda: status(session, "service") == "failed")
         away.set()
         session.servers.reconnect("service")
-        await until(lambda: status(session, "service") == "connected", 60)
+        await until(lambda: status(session, "service") == "connected")
         assert status(session, "local_toolkit") == "connected"
         assert server(session, "service").tools == server(session, "local_toolkit").tools
         assert await ask(session, events) == "success"

@@ -25,6 +25,7 @@ from core.events.types import (
 )
 from core.session.session import Session, SessionState
 from core.settings.loading import load_settings
+from tests.waiting import PATIENCE, until
 from tui.compose import compose_session
 
 MAIL = "Email the report to the team"
@@ -149,7 +150,7 @@ async def test_the_conversation_continues_after_the_agent_died(
         failed = asyncio.Event()
         session.bus.subscribe(lambda e: failed.set() if isinstance(e, ErrorRaised) else None)
         os.kill(agent, signal.SIGKILL)
-        assert await asyncio.wait_for(failed.wait(), 20)
+        assert await asyncio.wait_for(failed.wait(), PATIENCE)
         states = [session.state]
         await session.restart()
         states.append(session.state)
@@ -189,7 +190,7 @@ async def test_closing_while_the_agent_connects_ends_everything_once(tmp_path: P
     session = await compose_session(settings, interactive=True, subscribers=(events.append,))
     starting = asyncio.create_task(session.start())
     session.submit("What is the capital of France?")
-    await asyncio.sleep(0.5)
+    await until(lambda: any("_bundled/claude" in command for _, command in children(os.getpid())))
     await session.close("test")
     await starting
     assert [event.event_name for event in events].count("session_finished") == 1

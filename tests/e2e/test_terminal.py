@@ -3,7 +3,6 @@ from __future__ import annotations
 import os
 import signal
 import threading
-import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,7 +14,8 @@ from core.events.types import QueryFinished, SessionFinished
 from core.records.journal import read_journal
 from tests.e2e.running import environment, model_environment
 from tests.e2e.scripted_model import Block, Text, Use, scripted_model
-from tests.e2e.terminal import CONVERSATION, OBSERVERS, PATIENCE, TRACE, WORKSPACE, Terminal, terminal
+from tests.e2e.terminal import CONVERSATION, OBSERVERS, TRACE, WORKSPACE, Terminal, terminal
+from tests.waiting import PATIENCE, wait_until
 
 BLUR, FOCUS = "\x1b[O", "\x1b[I"
 NOTIFICATION = b"\x1b]777;notify;ua-tui;ua-tui: "
@@ -168,9 +168,6 @@ def test_a_terminal_that_is_closed_ends_the_session_in_order(tmp_path: Path) -> 
         process = screen.child.ptyproc  # type: ignore[attr-defined]
         process.fileobj.close()
         process.closed = screen.child.closed = True
-        deadline = time.monotonic() + PATIENCE
-        while process.isalive():
-            assert time.monotonic() < deadline, "it waits for a terminal that is gone"
-            time.sleep(0.05)
+        wait_until(lambda: not process.isalive(), reported=lambda: "it waits for a terminal that is gone")
         assert process.exitstatus == 128 + signal.SIGHUP
     assert_interrupted(tmp_path)

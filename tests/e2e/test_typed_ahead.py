@@ -12,7 +12,7 @@ from typing import Any, Self
 
 from tests.e2e.running import model_environment
 from tests.e2e.scripted_model import Block, Text, Use, scripted_model
-from tests.e2e.terminal import Terminal, terminal
+from tests.e2e.terminal import Terminal, listens, terminal
 from tests.e2e.test_sessions import children
 from tests.e2e.test_terminal import session_of
 
@@ -70,8 +70,9 @@ def test_typing_into_the_prompt_as_a_permission_is_asked(tmp_path: Path) -> None
             screen.wait_until(lambda: len(typist.typed) > len(LETTERS))
             typing.set()
             screen.wait_for("WebFetch?")
-            screen.rest(0.5)
-        screen.rest(2.5)
+            typed = len(typist.typed)
+            screen.wait_until(lambda: len(typist.typed) > typed + 2 * len(LETTERS))
+        screen.wait_for(listens)
         assert "WebFetch?" in screen.text, "a letter was taken for an answer"
         screen.type("rnot now\r")
         screen.wait_for("was denied: not now", "It is fetched.", "● ready")

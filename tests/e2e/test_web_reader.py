@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -14,6 +13,7 @@ from tests.e2e.added_server import events_of, own_home
 from tests.e2e.running import run
 from tests.e2e.scripted_model import Block, Text, Use
 from tests.e2e.serving import free_port, serving
+from tests.waiting import wait_until
 
 READER = "mcp__web_reader__webReader"
 SITE = "https://papers.example"
@@ -42,9 +42,7 @@ class Model:
             self.reported.append(json.dumps(body["messages"][-1]))
         # The observers run beside the agent: what follows counts on what they wrote.
         refused = sum("/refused" in str(call.input) for call in self._calls[:results])
-        deadline = time.monotonic() + 20
-        while self._strikes() < min(refused, 3) and time.monotonic() < deadline:
-            time.sleep(0.02)
+        wait_until(lambda: self._strikes() >= min(refused, 3))
         return (self._calls[results],) if results < len(self._calls) else (Text("Done."),)
 
     def _strikes(self) -> int:
