@@ -25,7 +25,7 @@ from core.events.types import (
 )
 from tests.e2e.running import model_environment, run
 from tests.e2e.scripted_model import Block, Text, Use, scripted_model
-from tests.e2e.terminal import listens, terminal
+from tests.e2e.terminal import terminal
 
 LIST = "mcp__local_toolkit__list_directory"
 MODEL = "claude-sonnet-5"
@@ -282,15 +282,11 @@ def test_the_limit_is_raised_on_the_screen_and_what_waited_runs(tmp_path: Path) 
             screen.wait_for("1 queued")
             model.go.set()
             screen.wait_for("Spending limit reached.", "Queued  1 query")
-            screen.wait_for(listens)
-            screen.type("\x1b")
-            screen.wait_for(lambda text: "Spending limit reached." not in text)
+            screen.press_until("\x1b", lambda text: "Spending limit reached." not in text)
             # Whoever closes the dialog and asks once more is asked again.
             screen.type("And again\r")
             screen.wait_for("Spending limit reached.", "Queued  2 queries")
-            screen.wait_for(listens)
-            screen.type("r")
-            screen.wait_for("in US dollars")
+            screen.press_until("r", lambda text: "in US dollars" in text)
             screen.type("\x15")
             screen.type("1\r")
             screen.wait_for("The folder is empty.", "ready", lambda text: "/$1.00" in text)

@@ -10,7 +10,7 @@ from typing import Any
 
 from tests.e2e.running import environment, model_environment, run
 from tests.e2e.scripted_model import Block, Text, scripted_model
-from tests.e2e.terminal import listens, terminal
+from tests.e2e.terminal import terminal
 
 FRANCE = "What is the capital of France?"
 TOKEN = "token-of-a-stranger-0123456789"
@@ -57,8 +57,7 @@ def test_a_person_is_asked_before_a_folder_has_an_effect_and_again_when_it_chang
             file.write("UA_MAX_COST_USD=3\n")
         with terminal(tmp_path, FRANCE, columns=120, rows=40, env=environment(tmp_path)) as screen:
             screen.wait_for("The folder has changed", "+UA_MAX_COST_USD=3")
-            screen.wait_for(listens)
-            screen.type("t")
+            screen.press_until("t", lambda text: "The folder has changed" not in text)
             screen.wait_for("Rome, says the stranger.", "/$3.00", "● ready")
             screen.type("\x11")
             assert screen.end() == 0

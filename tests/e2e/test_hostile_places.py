@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.e2e.scripted_model import Block, Text, Thinking, Use, scripted_model
-from tests.e2e.terminal import CONVERSATION, OBSERVERS, TRACE, WORKSPACE, Terminal, listens, terminal
+from tests.e2e.terminal import CONVERSATION, OBSERVERS, TRACE, WORKSPACE, Terminal, terminal
 from tests.e2e.test_hostile import ESCAPES, MARKUP, TITLE, WRITE, injected, real_server
 
 DOWN, UP, END, HOME, ENTER, ESC = "\x1b[B", "\x1b[A", "\x1b[F", "\x1b[H", "\r", "\x1b"
@@ -198,10 +198,8 @@ def test_the_prompt_its_queue_and_what_is_asked_and_reported(tmp_path: Path) -> 
         press(screen, UP, "\x15")
         go_on.set()
         # The dialog that asks before a call.
-        screen.wait_for("Allow once")
-        screen.wait_for(listens)
-        screen.wait_for("[@click=app.quit]")
-        screen.type("d")
+        screen.wait_for("Allow once", "[@click=app.quit]")
+        screen.press_until("d", lambda text: "Allow once" not in text)
         screen.wait_for("ends", "ready")
         # What is told of a link that is never opened.
         press(screen, CONVERSATION, END, "o")

@@ -10,7 +10,7 @@ from core.events.types import QueryFinished, SessionStarted
 from core.records.journal import read_journal
 from tests.e2e.running import environment
 from tests.e2e.scripted_model import Text, scripted_model
-from tests.e2e.terminal import listens, terminal
+from tests.e2e.terminal import terminal
 from tests.model_server import Answer, model_server, refusal
 
 KEY = "canary-key-5f1e2d3c4b5a"
@@ -30,11 +30,10 @@ def test_from_no_key_at_all_to_an_answered_question(tmp_path: Path) -> None:
             screen.wait_for(
                 "How do you want to connect to a model?", "ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL", "Demo"
             )
-            screen.wait_for(listens)
-            screen.type("4")
-            screen.wait_for("Address", "Token", "config.toml")
+            screen.press_until("4", lambda text: "Address" in text)
+            screen.wait_for("Token", "config.toml")
             # A wrong address first: what was entered is still there afterwards.
-            screen.type("127.0.0.1:1\tmy-model\t")
+            screen.type("\x15127.0.0.1:1\tmy-model\t")
             screen.type(f"\x1b[200~\r\n {KEY}\r\n\x1b[201~")
             screen.wait_for("•" * len(KEY))
             screen.type("\r")
@@ -76,9 +75,7 @@ def test_a_key_that_is_refused_leads_to_the_setup_and_the_session_continues(tmp_
             screen.wait_for("refused", "or /setup on the screen")
             screen.type("/setup\r")
             screen.wait_for("How do you want to connect to a model?", "with a key")
-            screen.wait_for(listens)
-            screen.type("l")
-            screen.wait_for("Address")
+            screen.press_until("l", lambda text: "Address" in text)
             screen.type("\x15" + url + "\t\t" + KEY + "\r")
             screen.wait_for("The model works", "precedence", "This session continues", "Start")
             screen.type("\r")
