@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import subprocess
 import sys
+from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+import pytest
 
 from core.events.types import Event
 from core.records.journal import read_journal
 from core.settings.loading import load_settings
 from core.settings.model import Settings
 from core.trust.state import Answer
+from tui.cli import main
 
 DEADLINE = 240
 """Seconds after which a program counts as one that never ends: below the limit of a test, above any busy machine."""
@@ -105,3 +110,20 @@ def run(
         check=False,
     )
     return Finished(done.returncode, done.stdout, done.stderr, base)
+
+
+def command(base: Path, *args: str, **extra: str) -> Finished:
+    """Run a command of `ua-tui` that starts no agent in this process, which saves the start of a program."""
+    written = [io.TextIOWrapper(io.BytesIO(), "utf-8", newline="") for _ in range(2)]
+    with pytest.MonkeyPatch.context() as patch, redirect_stdout(written[0]), redirect_stderr(written[1]):
+        for name in set(os.environ):
+            patch.delenv(name)
+        for name, value in environment(base, **extra).items():
+            patch.setenv(name, value)
+        patch.setattr(sys, "stdin", io.StringIO())
+        patch.chdir(base)
+        code = main(list(args))
+    for stream in written:
+        stream.flush()
+    stdout, stderr = (stream.buffer.getvalue().decode("utf-8") for stream in written)  # type: ignore[attr-defined]
+    return Finished(code, stdout, stderr, base)

@@ -39,6 +39,18 @@ Reply = Callable[[dict[str, Any], int], Sequence[Block]]
 """Answers one request: (its body, how many tool results the conversation holds) -> blocks."""
 
 
+def last_query(body: dict[str, Any], *queries: str) -> tuple[str, int]:
+    """The last of these queries in the conversation, and how many results of tools came after it."""
+    query, results = "", 0
+    for message in body["messages"]:
+        text = json.dumps(message["content"], ensure_ascii=False)
+        came = text.count('"type": "tool_result"')
+        if message["role"] == "user" and not came and (found := [each for each in queries if each in text]):
+            query, results = found[-1], 0
+        results += came
+    return query, results
+
+
 class HeldReply:
     """Answers a query with a text only after `may_answer` is set; other requests are answered at once.
 

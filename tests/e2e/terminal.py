@@ -24,11 +24,6 @@ RESTORED = (b"\x1b[?1049l", b"\x1b[?1003l", b"\x1b[?2004l", b"\x1b[?25h")
 """What leaves the terminal as it was: its screen, its mouse, its pastes, its cursor."""
 
 
-def listens(text: str) -> bool:
-    """Whether no dialog is on the screen that does not take keys yet, as in its first moments."""
-    return "in a moment" not in text
-
-
 class Terminal:
     """A running program, what it wrote, and what stands on its screen."""
 

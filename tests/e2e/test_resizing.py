@@ -29,7 +29,7 @@ def test_an_answer_is_whole_whatever_size_it_came_in(tmp_path: Path) -> None:
         with terminal(tmp_path, env=env) as screen:
             screen.wait_for("mcp 1/1")
             screen.type("Research this\r")
-            screen.wait_for(WORDS[3])
+            screen.wait_for(WORDS[9])
             for columns, rows in SIZES:
                 screen.resize(columns, rows)
                 pieces.release(20)

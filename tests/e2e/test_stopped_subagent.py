@@ -19,10 +19,8 @@ from core.events.types import (
     ToolCallStarted,
 )
 from tests.e2e.scripted_model import Block, Text, Use, scripted_model
-from tests.e2e.test_sessions import of, own_home
 from tests.e2e.test_steering import session_of
-
-__all__ = ["own_home"]
+from tests.waiting import PATIENCE
 
 WRITE = "mcp__local_toolkit__write_local_file"
 
@@ -53,7 +51,7 @@ class Model:
 
 
 async def test_one_sub_agent_is_stopped_and_the_query_continues(tmp_path: Path) -> None:
-    model, events = Model(), list[Event]()
+    model = Model()
     asks, stopped = asyncio.Event(), asyncio.Event()
 
     def note(event: Event) -> None:
@@ -65,32 +63,33 @@ async def test_one_sub_agent_is_stopped_and_the_query_continues(tmp_path: Path) 
     first = SubagentStarted(task_id="", tool_use_id="", name="")
     with scripted_model(model) as url:
         try:
-            async with session_of(tmp_path, url, events, ask=(WRITE,)) as session:
+            async with session_of(tmp_path, url, ask=(WRITE,)) as here:
+                session = here.session
                 session.bus.subscribe(note)
                 assert not await session.stop_subagent("toolu_0")
                 session.submit("do both")
-                async with asyncio.timeout(60):
+                async with asyncio.timeout(PATIENCE):
                     await asks.wait()
-                    assert await asyncio.to_thread(model.works.wait, 60)
-                first = next(each for each in of(events, SubagentStarted) if each.description == "FIRST")
+                    assert await asyncio.to_thread(model.works.wait, PATIENCE)
+                first = next(each for each in here.of(SubagentStarted) if each.description == "FIRST")
                 assert await session.stop_subagent(first.tool_use_id)
-                async with asyncio.timeout(60):
+                async with asyncio.timeout(PATIENCE):
                     await stopped.wait()
-                assert not of(events, QueryFinished)
+                assert not here.of(QueryFinished)
                 model.may_end.set()
                 await session.wait_idle()
                 assert not await session.stop_subagent(first.tool_use_id)
         finally:
             model.may_end.set()
-    ends = {each.tool_use_id: each for each in of(events, SubagentFinished)}
+    ends = {each.tool_use_id: each for each in here.of(SubagentFinished)}
     assert (ends[first.tool_use_id].status, ends[first.tool_use_id].by_person) == ("cancelled", True)
     (other,) = (each for each in ends.values() if each.tool_use_id != first.tool_use_id)
     assert (other.status, other.by_person) == ("success", False)
     # The question that the sub-agent had open is withdrawn, and every call ends once: its own as cancelled.
-    assert [each.decision for each in of(events, PermissionAnswered)] == ["deny"]
-    finished = {each.tool_use_id: each.status for each in of(events, ToolCallFinished)}
-    assert sorted(finished) == sorted(each.tool_use_id for each in of(events, ToolCallStarted))
-    written = next(each.tool_use_id for each in of(events, ToolCallStarted) if each.name == WRITE)
+    assert [each.decision for each in here.of(PermissionAnswered)] == ["deny"]
+    finished = {each.tool_use_id: each.status for each in here.of(ToolCallFinished)}
+    assert sorted(finished) == sorted(each.tool_use_id for each in here.of(ToolCallStarted))
+    written = next(each.tool_use_id for each in here.of(ToolCallStarted) if each.name == WRITE)
     assert (finished[first.tool_use_id], finished[written]) == ("cancelled", "cancelled")
     assert "The person stopped this sub-agent; it did not fail." in model.last_request
-    assert of(events, QueryFinished)[0].text == "Both are over."
+    assert here.of(QueryFinished)[0].text == "Both are over."

@@ -10,11 +10,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Self
 
+from tests.e2e.live import children
 from tests.e2e.running import model_environment
 from tests.e2e.scripted_model import Block, Text, Use, scripted_model
-from tests.e2e.terminal import Terminal, listens, terminal
-from tests.e2e.test_sessions import children
+from tests.e2e.terminal import Terminal, terminal
 from tests.e2e.test_terminal import session_of
+from tests.waiting import PATIENCE
 
 LETTERS = "adsr"
 """Each of them is an answer of the permission dialog."""
@@ -52,7 +53,7 @@ def test_typing_into_the_prompt_as_a_permission_is_asked(tmp_path: Path) -> None
 
     def reply(_body: dict[str, Any], results: int) -> Sequence[Block]:
         # Somebody is typing by the time that the question comes.
-        typing.wait(60)
+        typing.wait(PATIENCE)
         return (
             [Text("It is fetched.")]
             if results
@@ -72,7 +73,7 @@ def test_typing_into_the_prompt_as_a_permission_is_asked(tmp_path: Path) -> None
             screen.wait_for("WebFetch?")
             typed = len(typist.typed)
             screen.wait_until(lambda: len(typist.typed) > typed + 2 * len(LETTERS))
-        screen.wait_for(listens)
+        screen.wait_for(lambda text: "in a moment" not in text)
         assert "WebFetch?" in screen.text, "a letter was taken for an answer"
         screen.type("rnot now\r")
         screen.wait_for("was denied: not now", "It is fetched.", "● ready")
