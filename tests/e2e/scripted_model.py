@@ -8,8 +8,10 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
+
+from tests.loopback import Handler, serving_http
+from tests.waiting import PATIENCE
 
 
 @dataclass(frozen=True)
@@ -68,7 +70,7 @@ class HeldReply:
     def __call__(self, body: dict[str, Any], results: int) -> Sequence[Block]:
         if self._query in str(body["messages"]):
             self.asked.set()
-            self.may_answer.wait(100)
+            self.may_answer.wait(PATIENCE)
         return [Text(self._answer)]
 
 
@@ -130,15 +132,12 @@ def scripted_model(
     """
     served = 0
 
-    class Handler(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
-        disable_nagle_algorithm = True
-
+    class Model(Handler):
         def do_POST(self) -> None:
             nonlocal served
-            body = json.loads(self.rfile.read(int(self.headers.get("content-length") or 0)) or b"{}")
+            body = json.loads(self.body() or b"{}")
             if self.path.split("?")[0] != "/v1/messages":
-                self._send(404, "application/json", b'{"input_tokens": 10}')
+                self.answer_json(404, {"input_tokens": 10})
                 return
             if requested is not None:
                 requested(dict(self.headers.items()))
@@ -161,14 +160,14 @@ def scripted_model(
                     "content": [{"type": "text", "text": text}],
                     "usage": {"input_tokens": 1_000, "output_tokens": 4},
                 }
-                self._send(200, "application/json", json.dumps(answer).encode())
+                self.answer_json(200, answer)
                 return
             stream = [
                 (name, f"event: {name}\ndata: {json.dumps({'type': name, **data})}\n\n".encode())
                 for name, data in events_of(blocks, body["model"], served)
             ]
             if rate is None and before_piece is None:
-                self._send(200, "text/event-stream", b"".join(event for _, event in stream))
+                self.answer(200, b"".join(event for _, event in stream), "text/event-stream")
             else:
                 self._stream(stream, 1 / rate if rate else 0.0)
 
@@ -190,23 +189,5 @@ def scripted_model(
             if ended is not None:
                 ended(time.perf_counter())
 
-        def _send(self, status: int, kind: str, data: bytes) -> None:
-            self.send_response(status)
-            self.send_header("content-type", kind)
-            self.send_header("content-length", str(len(data)))
-            self.end_headers()
-            self.wfile.write(data)
-
-        def log_message(self, format: str, *args: object) -> None:
-            """Say nothing."""
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    server.daemon_threads = True
-    thread = threading.Thread(target=server.serve_forever)
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{server.server_address[1]}"
-    finally:
-        server.shutdown()
-        thread.join()
-        server.server_close()
+    with serving_http(Model) as url:
+        yield url

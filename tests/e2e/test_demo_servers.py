@@ -219,51 +219,6 @@ def _import_composio() -> tuple[Any, Any]:
     return composio_client, composio
 
 
-async def test_real_cli_answers_a_question_and_survives_an_overload(
-    demo: DemoEndpoints, tmp_path: Path
-) -> None:
-    from claude_agent_sdk import ClaudeAgentOptions, ClaudeSDKClient, ResultMessage, SystemMessage
-
-    options = ClaudeAgentOptions(
-        system_prompt="You help.",
-        cwd=tmp_path,
-        tools=[],
-        setting_sources=[],
-        strict_mcp_config=True,
-        include_partial_messages=True,
-        env={
-            "ANTHROPIC_BASE_URL": demo.model_url,
-            "ANTHROPIC_API_KEY": "demo",
-            "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
-            "CLAUDE_CONFIG_DIR": str(tmp_path / "config"),
-            "NO_PROXY": "127.0.0.1",
-        },
-        stderr=lambda line: None,
-    )
-    async with ClaudeSDKClient(options) as client:
-
-        async def ask(text: str) -> tuple[ResultMessage, list[str]]:
-            await client.query(text)
-            subtypes: list[str] = []
-            async for message in client.receive_response():
-                if isinstance(message, SystemMessage):
-                    subtypes.append(message.subtype)
-                if isinstance(message, ResultMessage):
-                    return message, subtypes
-            raise AssertionError
-
-        result, subtypes = await ask("What is the capital of France?")
-        assert (result.is_error, result.num_turns) == (False, 1)
-        assert "**Paris**" in (result.result or "")
-        assert "api_retry" not in subtypes
-        result, subtypes = await ask("Summarise the news while the service is busy")
-        assert subtypes.count("api_retry") == 2
-        assert not result.is_error
-        assert "COMPOSIO_MULTI_EXECUTE_TOOL" in (result.result or ""), (
-            "without Composio the model says what it lacks"
-        )
-
-
 async def test_child_does_not_get_secrets(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-ant-test-secret")
     from core.demo.launch import _environment

@@ -10,12 +10,10 @@ import asyncio
 import json
 import re
 import sys
-import threading
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from functools import partial
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +38,7 @@ from tests.e2e.added_server import own_home
 from tests.e2e.live import Live, live
 from tests.e2e.running import model_settings
 from tests.e2e.scripted_model import Block, Text, Use, scripted_model
+from tests.loopback import Handler, serving_http
 from tui import compose
 
 pytestmark = pytest.mark.e2e
@@ -156,30 +155,15 @@ class Web:
 
 @contextmanager
 def web() -> Iterator[Web]:
-    class Handler(BaseHTTPRequestHandler):
+    class Page(Handler):
         def do_GET(self) -> None:
             here.requests.append(f"{self.headers['host']}{self.path}")
             page = f"<html><title>A page</title><article><p>{here.orders}</p><p><a href='{NEXT}'>more</a></p></article>"
-            body = b"" if self.path == "/robots.txt" else page.encode()
-            self.send_response(200)
-            self.send_header("content-type", "text/html")
-            self.send_header("content-length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
+            self.answer(200, b"" if self.path == "/robots.txt" else page.encode(), "text/html")
 
-        def log_message(self, format: str, *args: object) -> None:
-            """Say nothing."""
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    here = Web({".example": f"127.0.0.1:{server.server_address[1]}"})
-    thread = threading.Thread(target=server.serve_forever, args=(0.05,))
-    thread.start()
-    try:
+    with serving_http(Page) as url:
+        here = Web({".example": url.removeprefix("http://")})
         yield here
-    finally:
-        server.shutdown()
-        thread.join()
-        server.server_close()
 
 
 @dataclass

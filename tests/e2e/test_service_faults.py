@@ -6,7 +6,6 @@ import json
 import socket
 import subprocess
 import sys
-from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from pathlib import Path
@@ -17,28 +16,12 @@ from core.provider.probe import check_model
 from core.settings.model import Settings
 from tests.e2e.certificates import certificate, server_context
 from tests.e2e.faulty_service import faulty_service
-from tests.e2e.running import model_environment, run
+from tests.e2e.running import DEADLINE, model_environment, run
 
-# By fault: the reason and the advice after a query, and what a check of the model says.
-TABLE: Mapping[str, tuple[str, str, str]] = {
-    "401": ("refused the key", "copy the key again", "refused the key (401): invalid x-api-key"),
-    "402": ("no credit (402 no credit left)", "add credit", "no credit (402): no credit left"),
-    "403": ("with these credentials (403 not in your country)", "in your account", "not in your country"),
-    "404-model": ("does not know the model", "--model", "does not know the model m, or the key may not use it (404)"),
-    "404-page": ("does not know the model", "`ua-tui doctor`", "like a server of the Messages API (404)"),
-    "429": ("no more requests for now (429 30 requests a minute)", "wait", "30 requests a minute"),
-    "429-after": ("no more requests for now (429 30 requests a minute)", "wait", "30 requests a minute"),
-    "500": ("is out of order (500 Internal server error):", "try again", "is out of order (500)"),
-    "529": ("is overloaded (529 Overloaded):", "try again", "is overloaded (529)"),
-    "html": ("of the Messages API (an HTML page)", "ANTHROPIC_BASE_URL", "the answer is a web page"),
-    "empty": ("of the Messages API (empty body)", "ANTHROPIC_BASE_URL", "the answer is empty"),
-    "broken-json": ("of the Messages API (JSON Parse error)", "ANTHROPIC_BASE_URL", "the answer is not JSON"),
-    "broken-stream": ("of the Messages API (JSON Parse error)", "ANTHROPIC_BASE_URL", "the answer is not JSON"),
-    "ended-stream": ("The connection broke after ", "try again", "disconnected"),
-    "reset": ("The connection broke after ", "try again", "closed the connection without an answer"),
-    "silent": ("did not answer (within 1.5 s)", "API_TIMEOUT_MS", "did not answer (within"),
-}  # fmt: skip
-
+TABLE: dict[str, tuple[str, str, str]] = json.loads(
+    Path(__file__).with_name("service_faults.json").read_text()
+)
+"""By fault: the reason and the advice after a query, and what a check of the model says."""
 # Every query of one session, as each would start an agent of its own otherwise.
 ASK_ALL = """
 import asyncio, json, sys
@@ -68,7 +51,7 @@ def test_a_failed_query_has_the_reason_and_the_advice_of_its_fault(tmp_path: Pat
             env=model_environment(tmp_path, url, **QUICK),
             capture_output=True,
             text=True,
-            timeout=100,
+            timeout=DEADLINE,
             check=True,
         )
     *failed, last = map(json.loads, done.stdout.splitlines())
@@ -76,7 +59,6 @@ def test_a_failed_query_has_the_reason_and_the_advice_of_its_fault(tmp_path: Pat
     assert last == ["none", "success", None]
     assert [fault for fault, _, _ in failed] == list(TABLE)
     for fault, status, error in failed:
-        print(f"{fault:14} {error}")
         reason, advice, _ = TABLE[fault]
         assert (status, reason in error, advice in error) == ("error", True, True), (fault, error)
         assert "API Error" not in error, fault
@@ -88,7 +70,6 @@ async def test_a_check_of_the_model_names_the_same_faults() -> None:
         for fault, (_, _, said) in TABLE.items():
             settings = Settings(base_url=f"{url}/fault-{fault}", api_key="sk-ant-test-0123456789", model="m")
             verdict = await check_model(settings, deadline=0.5 if fault == "silent" else 20, environ={})
-            print(f"{fault:14} {verdict.kind:14} {verdict.message} {verdict.advice}")
             assert said in verdict.message, fault
             assert verdict.advice, fault
             assert (verdict.kind == "limited") == verdict.works, fault
@@ -122,7 +103,6 @@ def test_a_service_that_cannot_be_reached_is_named_with_the_reason(tmp_path: Pat
         with ThreadPoolExecutor(2) as pool:
             errors = dict(zip(cases, pool.map(error_of, cases), strict=True))
     for case, (_, _, reason, advice) in cases.items():
-        print(f"{case:14} {errors[case]}")
         assert errors[case].startswith("ua-tui: the query failed: "), case
         assert reason in errors[case], (case, errors[case])
         assert advice in errors[case], (case, errors[case])
