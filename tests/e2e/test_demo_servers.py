@@ -168,57 +168,6 @@ async def test_mcp_half_speaks_the_protocol_and_wants_the_key(
         assert failed.is_error
 
 
-async def test_real_composio_sdk_creates_sessions_and_connects_accounts(
-    http: httpx.AsyncClient, demo: DemoEndpoints, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("COMPOSIO_CACHE_DIR", str(tmp_path))
-    composio_client, composio = await asyncio.to_thread(_import_composio)
-
-    transport = httpx.Client(trust_env=False)
-
-    def client(key: str) -> Any:
-        return composio.Composio(
-            api_key=key, base_url=demo.composio_url, allow_tracking=False, http_client=transport
-        )
-
-    def journey() -> dict[str, Any]:
-        session = client(demo.composio_api_key).create(user_id="sdk", mcp=True)
-        again = client(demo.composio_api_key).use(session.session_id, mcp=True)
-        before = session.authorize("gmail")
-        return {
-            "headers": session.mcp.headers,
-            "same": again.mcp.url == session.mcp.url,
-            "search": session.execute("COMPOSIO_SEARCH_NEWS", arguments={"query": "memory", "limit": 2}),
-            "toolkits": {item.slug: item for item in session.toolkits().items},
-            "request": before,
-        }
-
-    found = await asyncio.to_thread(journey)
-    assert found["headers"] == {"x-api-key": demo.composio_api_key}
-    assert found["same"]
-    assert len(found["search"].data["news_results"]) == 2
-    assert {"gmail", "composio_search"} <= set(found["toolkits"])
-    request = found["request"]
-    token = request.redirect_url.rpartition("/")[2]
-    assert (await http.get(f"/link/{token}")).status_code == 200
-    connected = await asyncio.to_thread(request.wait_for_connection, 10)
-    assert connected.status == "ACTIVE"
-    with pytest.raises(composio_client.AuthenticationError) as refused:
-        await asyncio.to_thread(client("ak_wrong").create, user_id="sdk", mcp=True)
-    assert refused.value.status_code == 401
-    await asyncio.to_thread(transport.close)
-
-
-def _import_composio() -> tuple[Any, Any]:
-    """Import the SDK and cut its telemetry, which `allow_tracking` does not do in other threads."""
-    import composio
-    import composio.core.models.base as base
-    import composio_client
-
-    vars(base)["push_event"] = lambda event: None
-    return composio_client, composio
-
-
 async def test_child_does_not_get_secrets(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-ant-test-secret")
     from core.demo.launch import _environment

@@ -160,22 +160,8 @@ def check_failed_pages(research: Finished) -> None:
 
 def check_trace(research: Finished) -> None:
     trace = research.json("trace.json")
-    assert set(trace) == {
-        "session_info", "query", "start_time", "end_time", "total_duration_seconds", "tool_calls",
-        "tool_results", "iterations", "logfire_enabled", "trace_id",
-    }  # fmt: skip
-    assert set(trace["session_info"]) == {"url", "user_id", "timestamp"}
-    assert {k for call in trace["tool_calls"] for k in call} == {
-        "iteration", "name", "id", "time_offset_seconds", "input_size_bytes", "input_preview"
-    }  # fmt: skip
-    assert {k for result in trace["tool_results"] for k in result} == {
-        "tool_use_id", "time_offset_seconds", "is_error", "content_size_bytes", "content_preview"
-    }  # fmt: skip
     (iteration,) = trace["iterations"]
-    assert set(iteration) == {
-        "iteration", "query", "duration_seconds", "tool_calls", "needs_user_input", "auth_link"
-    }  # fmt: skip
-    assert trace["query"] == RESEARCH
+    assert trace["query"] == iteration["query"] == RESEARCH
     assert len(trace["tool_calls"]) == len(trace["tool_results"]) == iteration["tool_calls"]
 
 
@@ -279,16 +265,6 @@ def check_a_second_research(tmp_path: Path) -> None:
     assert not [event for event in events if isinstance(event, PermissionAsked)]
 
 
-def test_the_second_research_does_the_whole_work_without_a_knowledge_base(tmp_path: Path) -> None:
-    done = run(tmp_path, "run", "--demo", AGAIN, env=environment(tmp_path, UA_KNOWLEDGE="off"))
-    assert done.code == 0, done.stderr
-    assert len(pages_of(done.events)) == 10
-    assert "not fetched again: 0" in done.stdout
-    names = [event.name.rsplit("__", 1)[-1] for event in done.of(ToolCallStarted)]
-    assert "knowledge_search" not in names
-    assert not (tmp_path / "AGENT_RUN_WORKSPACES" / "knowledge.db").exists()
-
-
 def files_with(folder: Path, text: str) -> list[Path]:
     return [path for path in folder.rglob("*") if path.is_file() and text.encode() in path.read_bytes()]
 
@@ -370,9 +346,17 @@ async def test_the_other_playbooks_play_one_after_the_other(
     assert any(each.path == f"work_products/media/{media.name}" for each in saved)
 
 
-def test_json_prints_the_journal_line_by_line(tmp_path: Path) -> None:
-    with scripted_model(lambda _body, _results: [Text("It is Paris.")]) as url:
-        env = model_environment(tmp_path, url, UA_CLASSIFIER="rules")
+def test_json_prints_the_journal_and_without_a_knowledge_base_none_is_offered_or_written(
+    tmp_path: Path,
+) -> None:
+    offered: set[str] = set()
+
+    def reply(body: dict[str, Any], _results: int) -> list[Text]:
+        offered.update(tool["name"] for tool in body.get("tools", []))
+        return [Text("It is Paris.")]
+
+    with scripted_model(reply) as url:
+        env = model_environment(tmp_path, url, UA_CLASSIFIER="rules", UA_KNOWLEDGE="off")
         done = run(tmp_path, "run", "--json", "What is the capital of France?", env=env)
     assert done.code == 0, done.stderr
     printed = [json.loads(line) for line in done.stdout.splitlines()]
@@ -384,3 +368,6 @@ def test_json_prints_the_journal_line_by_line(tmp_path: Path) -> None:
     assert "tool_call_started" not in names
     (classified,) = done.of(QueryClassified)
     assert (classified.decision, classified.source) == ("SIMPLE", "rule")
+    assert "mcp__local_toolkit__list_directory" in offered
+    assert not any("knowledge" in name for name in offered)
+    assert not (tmp_path / "AGENT_RUN_WORKSPACES" / FILE).exists()

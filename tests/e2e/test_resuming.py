@@ -22,7 +22,7 @@ from core.events.types import (
 from core.records.journal import read_journal
 from core.storage.queue_file import QUEUE_FILE
 from core.storage.workspace import CONVERSATION
-from tests.e2e.running import Finished, model_environment, program, run
+from tests.e2e.running import Finished, command, model_environment, program, run
 from tests.e2e.scripted_model import Block, Text, Use, scripted_model
 from tests.e2e.terminal import terminal
 from tests.waiting import wait_until
@@ -78,7 +78,7 @@ def test_the_model_is_sent_the_earlier_turns_as_long_as_there_is_its_conversatio
         (copy,) = (first.session / CONVERSATION).glob("*.jsonl")
         assert SECOND not in copy.read_text()
 
-        # Without its conversation it is resumed only with a new one, which is resumed from then on.
+        # Without its conversation it is resumed only with a new one.
         (transcript,) = tmp_path.glob(".local/state/ua-tui/agent/projects/*/*.jsonl")
         transcript.unlink()
         copy.unlink()
@@ -91,12 +91,8 @@ def test_the_model_is_sent_the_earlier_turns_as_long_as_there_is_its_conversatio
         fresh = run(tmp_path, "run", "--resume", "latest", "--allow", LIST, "--fresh", THIRD, env=env)
         assert fresh.code == 0, fresh.stderr
         assert FIRST not in json.dumps(model.sent[-1])
-        again = run(tmp_path, "run", "--resume", "latest", "And again", env=env)
-        assert again.code == 0, again.stderr
-    assert THIRD in json.dumps(model.sent[-1])
-    assert FIRST not in json.dumps(model.sent[-1])
-    ids = [each.provider_session_id for each in again.of(SessionStarted)]
-    assert ids[0] != ids[1] == ids[2]
+    ids = [each.provider_session_id for each in fresh.of(SessionStarted)]
+    assert ids[0] != ids[1]
 
 
 def check_one_session_of_two(second: Finished, before: bytes) -> None:
@@ -174,35 +170,12 @@ def test_a_session_that_was_killed_is_ended_where_it_was_and_continues(tmp_path:
     assert sorted(calls) == sorted(event.tool_use_id for event in resumed.of(ToolCallFinished))
 
 
-@pytest.mark.parametrize(
-    ("line", "message"),
-    [
-        (b"", "its journal is empty"),
-        (b"nonsense\n" * 3, "its journal is damaged"),
-    ],
-)
-def test_a_session_without_a_readable_journal_cannot_be_resumed(
-    tmp_path: Path, line: bytes, message: str
-) -> None:
-    folder = tmp_path / "AGENT_RUN_WORKSPACES" / "session_20261121_000001"
-    folder.mkdir(parents=True)
-    (folder / "journal.jsonl").write_bytes(line)
-    with scripted_model(Model()) as url:
-        done = run(tmp_path, "run", "--resume", "latest", SECOND, env=model_environment(tmp_path, url))
-    assert done.code == 2
-    assert message in done.stderr
-    assert (folder / "journal.jsonl").read_bytes() == line
-
-
 def test_a_session_is_found_read_and_resumed_from_the_list(tmp_path: Path) -> None:
     model = Model()
     with scripted_model(model) as url:
         env = model_environment(tmp_path, url)
         assert run(tmp_path, "run", "--allow", LIST, FIRST, env=env).code == 0
-        printed = run(tmp_path, "sessions", env=env)
-        assert (printed.code, printed.stdout.count("\n")) == (0, 2)
-        assert FIRST in printed.stdout
-        (row,) = json.loads(run(tmp_path, "sessions", "--json", env=env).stdout)
+        (row,) = json.loads(command(tmp_path, "sessions", "--json").stdout)
         assert (row["state"], row["query"], row["tool_calls"]) == ("finished", FIRST, 1)
         with terminal(tmp_path, "sessions", columns=120, rows=40, env=env) as screen:
             screen.wait_for(FIRST, "1 session", "finished")
@@ -216,9 +189,6 @@ def test_a_session_is_found_read_and_resumed_from_the_list(tmp_path: Path) -> No
             screen.wait_for(FIRST, "Answer 2.", "Resumed", "● ready")
             screen.type(SECOND + "\r")
             screen.wait_for(SECOND, "Answer 3.", "● ready")
-            refused = run(tmp_path, "resume", "latest", env=env)
-            assert refused.code == 2
-            assert "runs in another program" in refused.stderr
             screen.type("\x11")
             assert screen.end() == 0
             assert screen.restored

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import signal
 from collections.abc import AsyncIterator
@@ -12,8 +11,6 @@ from typing import Any
 
 import pytest
 
-from core.connections.base import Connection
-from core.errors import ConnectionFailed
 from core.events.types import McpStatus
 from core.records.journal import read_journal
 from core.session.session import Session
@@ -22,7 +19,6 @@ from tests.e2e.live import Live, agent_of, live, processes
 from tests.e2e.running import model_settings
 from tests.e2e.scripted_model import Block, Text, Use, scripted_model
 from tests.waiting import until
-from tui import compose
 
 LIST = "mcp__local_toolkit__list_directory"
 
@@ -105,39 +101,3 @@ async def test_a_server_is_disabled_enabled_reconnected_and_stays_disabled(
     states = [event.servers[0].status for event in journal if isinstance(event, McpStatus)]
     for state in ("disabling", "disabled", "enabling", "reconnecting"):
         assert state in states
-
-
-async def test_a_service_that_was_away_at_the_start_is_connected_later(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    own_home(tmp_path, monkeypatch)
-    connectors = compose._connectors
-    away = asyncio.Event()
-
-    def with_service(*args: Any) -> Any:
-        toolkit = connectors(*args)["local_toolkit"]
-
-        async def service() -> Connection:
-            if not away.is_set():
-                raise ConnectionFailed("the service could not be reached: the session continues without it")
-            (command,) = (await toolkit()).servers.values()
-            return Connection(servers={"service": command})
-
-        return {"local_toolkit": toolkit, "service": service}
-
-    monkeypatch.setattr(compose, "_connectors", with_service)
-    async with started(tmp_path, Model()) as here:
-        session = here.session
-        assert here.status("service") == "failed"
-        assert "could not be reached" in str(here.server("service").error)
-        session.servers.reconnect("service")
-        await here.comes_to("service", "failed")
-        away.set()
-        session.servers.reconnect("service")
-        await here.comes_to("service", "connected")
-        assert here.status("local_toolkit") == "connected"
-        service, toolkit = map(here.server, ("service", "local_toolkit"))
-        assert service is not None
-        assert toolkit is not None
-        assert service.tools == toolkit.tools
-        assert await listed(here) == "success"
