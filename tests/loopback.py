@@ -11,8 +11,6 @@ from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
-__all__ = ["Handler", "serving_http"]
-
 
 class Handler(BaseHTTPRequestHandler):
     """Answers requests one after the other on a connection, and logs nothing."""

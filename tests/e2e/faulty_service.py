@@ -17,8 +17,6 @@ from tests.loopback import Handler, serving_http
 from tests.model_server import refusal
 from tests.waiting import PATIENCE
 
-__all__ = ["FAULTS", "faulty_service"]
-
 Fault = Callable[["Service", dict[str, Any]], None]
 
 

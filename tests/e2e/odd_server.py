@@ -7,8 +7,6 @@ from contextlib import contextmanager
 
 from tests.loopback import Handler, serving_http
 
-__all__ = ["odd_server"]
-
 # The command line masks the path of an address in its errors, so no word of them is in it.
 ANSWERS = {
     "a1": (200, "text/html", b"<!doctype html><p>Sign in</p>"),

@@ -122,7 +122,10 @@ def command(base: Path, *args: str, **extra: str) -> Finished:
             patch.setenv(name, value)
         patch.setattr(sys, "stdin", io.StringIO())
         patch.chdir(base)
-        code = main(list(args))
+        try:
+            code = main(list(args))
+        except SystemExit as ended:
+            code = int(ended.code or 0)
     for stream in written:
         stream.flush()
     stdout, stderr = (stream.buffer.getvalue().decode("utf-8") for stream in written)  # type: ignore[attr-defined]

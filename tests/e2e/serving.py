@@ -11,8 +11,6 @@ from pathlib import Path
 
 from tests.waiting import wait_until
 
-__all__ = ["free_port", "serving"]
-
 _ROOT = Path(__file__).parents[2]
 
 

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -20,6 +21,8 @@ from tests.waiting import PATIENCE, wait_until
 
 BLUR, FOCUS = "\x1b[O", "\x1b[I"
 NOTIFICATION = b"\x1b]777;notify;ua-tui;ua-tui: "
+QUESTION, QUIT = "The agent is still working.", "\x11"
+LIST = "mcp__local_toolkit__list_directory"
 RESEARCH = "Research the latest AI chip news and write a comprehensive report"
 
 
@@ -129,46 +132,99 @@ def test_without_credentials_the_screen_explains_and_offers_the_demo(tmp_path: P
 
 
 @contextmanager
-def at_work(base: Path) -> Iterator[Terminal]:
-    """A session in which a tool was called, and whose model does not go on."""
-    never = threading.Event()
+def at_work(base: Path) -> Iterator[tuple[Terminal, threading.Event]]:
+    """A session in which a tool was called, and whose model goes on only once it may."""
+    may_answer = threading.Event()
 
     def reply(_body: dict[str, Any], results: int) -> Sequence[Block]:
-        if results:
-            never.wait(PATIENCE)
-        return [Use("mcp__local_toolkit__list_directory", {"path": ""})]
+        if not results:
+            return [Use(LIST, {"path": ""})]
+        may_answer.wait(PATIENCE)
+        return [Text("This is the whole answer.")]
 
-    options = ("--allow", "mcp__local_toolkit__list_directory", "List the files")
     with scripted_model(reply) as url:
         try:
-            with terminal(base, *options, env=model_environment(base, url)) as screen:
+            with terminal(
+                base, "--allow", LIST, "List the files", env=model_environment(base, url)
+            ) as screen:
                 screen.wait_for("list_directory", "Esc stops")
-                yield screen
+                yield screen, may_answer
         finally:
-            never.set()
+            may_answer.set()
 
 
-def assert_interrupted(base: Path) -> None:
+def assert_ended(base: Path, status: str) -> SessionFinished:
     wait_until(lambda: not processes_in(base), reported=lambda: processes_in(base))
     events = read_journal(session_of(base) / "journal.jsonl").events
-    assert [e.status for e in events if isinstance(e, QueryFinished)] == ["interrupted"]
+    assert [e.status for e in events if isinstance(e, QueryFinished)] == [status]
     assert isinstance(events[-1], SessionFinished)
+    return events[-1]
 
 
 def test_a_signal_leaves_the_terminal_as_it_was(tmp_path: Path) -> None:
-    with at_work(tmp_path) as screen:
-        assert screen.child.pid is not None
-        os.kill(screen.child.pid, signal.SIGTERM)
-        assert screen.end() == 143
+    with at_work(tmp_path) as (screen, _):
+        os.kill(int(screen.child.pid or 0), signal.SIGTERM)
+        assert screen.end() == 128 + signal.SIGTERM
         assert_restored(screen)
-    assert_interrupted(tmp_path)
+    assert_ended(tmp_path, "interrupted")
 
 
 def test_a_terminal_that_is_closed_ends_the_session_in_order(tmp_path: Path) -> None:
-    with at_work(tmp_path) as screen:
+    with at_work(tmp_path) as (screen, _):
         process = screen.child.ptyproc  # type: ignore[attr-defined]
         process.fileobj.close()
         process.closed = screen.child.closed = True
         wait_until(lambda: not process.isalive(), reported=lambda: "it waits for a terminal that is gone")
         assert process.exitstatus == 128 + signal.SIGHUP
-    assert_interrupted(tmp_path)
+    assert_ended(tmp_path, "interrupted")
+
+
+def test_whoever_stays_can_wait_for_the_end_of_the_work(tmp_path: Path) -> None:
+    with at_work(tmp_path) as (screen, may_answer):
+        for key in ("n", "\x1b", "\r"):
+            screen.type(QUIT)
+            screen.wait_for(QUESTION, "Quit when done", "Stop and quit")
+            screen.press_until(key, lambda text: QUESTION not in text)
+        screen.type(QUIT)
+        screen.wait_for(QUESTION)
+        screen.press_until("w", lambda text: QUESTION not in text)
+        screen.wait_for("quits when this is done")
+        may_answer.set()
+        assert screen.end() == 0
+        assert_restored(screen)
+    assert assert_ended(tmp_path, "success").reason == "quit"
+
+
+def test_stopping_quits_at_once(tmp_path: Path) -> None:
+    with at_work(tmp_path) as (screen, may_answer):
+        screen.type(QUIT)
+        screen.wait_for(QUESTION)
+        screen.press_until(QUIT)
+        assert not may_answer.is_set()
+        assert screen.end() == 0
+        assert_restored(screen)
+    assert assert_ended(tmp_path, "interrupted").reason == "quit"
+
+
+HANGS = """
+import time
+from textual.app import App
+from tui.app.app import UaTuiApp
+from tui.app.controllers.shutdown import end_within
+
+class Hangs(App):
+    restore_terminal = UaTuiApp.restore_terminal
+
+    def on_ready(self):
+        end_within(0.3, 7, self.restore_terminal)
+        self._running = False  # as soon as Textual begins to end
+        time.sleep(600)  # another program, which hangs
+
+Hangs().run()
+"""
+
+
+def test_a_screen_that_hangs_at_its_end_leaves_the_terminal_as_it_was(tmp_path: Path) -> None:
+    with terminal(tmp_path, "-c", HANGS, command=sys.executable) as screen:
+        assert screen.end() == 7
+        assert screen.restored
