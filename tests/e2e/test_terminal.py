@@ -23,7 +23,6 @@ BLUR, FOCUS = "\x1b[O", "\x1b[I"
 NOTIFICATION = b"\x1b]777;notify;ua-tui;ua-tui: "
 QUESTION, QUIT = "The agent is still working.", "\x11"
 LIST = "mcp__local_toolkit__list_directory"
-RESEARCH = "Research the latest AI chip news and write a comprehensive report"
 
 
 def assert_restored(screen: Terminal) -> None:
@@ -36,39 +35,11 @@ def session_of(base: Path) -> Path:
     return found
 
 
-def test_a_whole_research_session_in_a_wide_terminal(tmp_path: Path) -> None:
-    with terminal(tmp_path, "--demo", "--demo-pace", "0.1", columns=200, rows=50) as screen:
-        # Typed before the session is ready: nothing of it may be lost.
-        screen.wait_for("DEMO")
-        screen.type(RESEARCH + "\r")
-        seen = screen.wait_for("SEARCH_NEWS", "search_results", "report-cre")
-        for pane in ("Workspace", "Conversation", "Trace", "Observers"):
-            assert pane in seen
-        screen.wait_for("sent back")
-        done = screen.wait_for("AI chips this week", "ready", "ai-chip-news.html", "expanded_corpus.json")
-        assert "DEMO" in done
-        assert "8/10 pages" in done
-        screen.type(WORKSPACE)
-        # The preview is headed by the file under the cursor.
-        screen.type("/ai-chip-news.html\r")
-        screen.wait_for("─ ai-chip-news.html")
-        screen.type("\r")
-        opened = screen.wait_for("ai-chip-news.html", "Executive summary")
-        assert "<h1" not in opened
-        screen.type("\x1b")
-        screen.wait_for("Conversation", "Observers")
-        screen.type("\x11")
-        assert screen.end() == 0
-        assert_restored(screen)
-    events = read_journal(session_of(tmp_path) / "journal.jsonl").events
-    assert [e.status for e in events if isinstance(e, QueryFinished)] == ["success"]
-    assert isinstance(events[-1], SessionFinished)
-
-
 def test_a_narrow_terminal_has_tabs_the_same_keys_and_questions(tmp_path: Path) -> None:
     """Also: a question notifies a person who is elsewhere, and nobody else, and Escape means no."""
     env = environment(tmp_path, UA_NOTIFY="osc777")
     with terminal(tmp_path, "--demo", "--demo-pace", "0", columns=80, rows=24, env=env) as screen:
+        # Typed before the session is ready: nothing of it may be lost.
         screen.wait_for("DEMO")
         screen.type("Who is the CEO of Northwind Silicon?\r")
         screen.wait_for("Maretta", "ready")
