@@ -9,13 +9,7 @@ from typing import Any
 
 import pytest
 
-from core.events.types import (
-    ComplianceEnforced,
-    ErrorRaised,
-    Event,
-    ToolCallFinished,
-    ToolCallStarted,
-)
+from core.events.types import ComplianceEnforced, ErrorRaised, Event, ToolCallFinished, ToolCallStarted
 from tests.e2e.added_server import own_home
 from tests.e2e.live import live
 from tests.e2e.running import model_settings

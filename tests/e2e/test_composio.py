@@ -82,11 +82,7 @@ async def test_calls_are_seen_in_both_modes_and_an_expired_session_is_replaced(
         return made
 
     monkeypatch.setattr(compose, "default_pipelines", pipelines)
-    modifiers = (
-        Modifier("before", before),
-        Modifier("after", after, [SLUG]),
-        Modifier("schema", schema),
-    )
+    modifiers = (Modifier("before", before), Modifier("after", after, [SLUG]), Modifier("schema", schema))
     model = Model()
     async with AsyncExitStack() as stack:
         url = stack.enter_context(scripted_model(model))

@@ -66,10 +66,7 @@ def test_a_person_is_asked_before_a_folder_has_an_effect_and_again_when_it_chang
 
 def test_without_a_person_a_folder_has_no_effect_and_a_line_says_so(tmp_path: Path) -> None:
     stranger, began = Stranger(), tmp_path / "began"
-    with (
-        scripted_model(stranger) as theirs,
-        scripted_model(lambda _body, _results: [Text("Paris.")]) as ours,
-    ):
+    with scripted_model(stranger) as theirs, scripted_model(lambda _body, _results: [Text("Paris.")]) as ours:
         write(tmp_path, theirs, began)
         env = model_environment(tmp_path, ours)
         done = run(tmp_path, "run", FRANCE, env=env)

@@ -91,8 +91,31 @@ def test_the_model_is_sent_the_earlier_turns_as_long_as_there_is_its_conversatio
         fresh = run(tmp_path, "run", "--resume", "latest", "--allow", LIST, "--fresh", THIRD, env=env)
         assert fresh.code == 0, fresh.stderr
         assert FIRST not in json.dumps(model.sent[-1])
+
+        # From then on that one is resumed: from the list, in which the session is found and read.
+        (row,) = json.loads(command(tmp_path, "sessions", "--json").stdout)
+        assert (row["state"], row["query"], row["tool_calls"]) == ("finished", FIRST, 2)
+        with terminal(tmp_path, "sessions", columns=120, rows=40, env=env) as screen:
+            screen.wait_for(FIRST, "1 session", "finished")
+            screen.type("/answer 2")
+            screen.wait_for("1 of 1 session", lambda text: "searching" not in text)
+            screen.type("\r\r")
+            screen.wait_for("Answer 2.", "Read-only: past session.", "past session · finished")
+            screen.type("\x11")
+            screen.wait_for("Sessions", "1 of 1 session")
+            screen.type("r")
+            screen.wait_for("Answer 5.", "Resumed", "● ready")
+            screen.type("And again\r")
+            screen.wait_for("And again", "Answer 6.", "● ready")
+            screen.type("\x11")
+            assert screen.end() == 0
+            assert screen.restored
+            assert b"Traceback" not in screen.written
+    assert THIRD in text_of(model.sent[-1], "user")
+    assert "Answer 5." in text_of(model.sent[-1], "assistant")
+    assert FIRST not in json.dumps(model.sent[-1])
     ids = [each.provider_session_id for each in fresh.of(SessionStarted)]
-    assert ids[0] != ids[1]
+    assert ids[0] != ids[1] == ids[2]
 
 
 def check_one_session_of_two(second: Finished, before: bytes) -> None:
@@ -168,33 +191,6 @@ def test_a_session_that_was_killed_is_ended_where_it_was_and_continues(tmp_path:
         assert screen.end() == 0
     calls = [event.tool_use_id for event in resumed.of(ToolCallStarted)]
     assert sorted(calls) == sorted(event.tool_use_id for event in resumed.of(ToolCallFinished))
-
-
-def test_a_session_is_found_read_and_resumed_from_the_list(tmp_path: Path) -> None:
-    model = Model()
-    with scripted_model(model) as url:
-        env = model_environment(tmp_path, url)
-        assert run(tmp_path, "run", "--allow", LIST, FIRST, env=env).code == 0
-        (row,) = json.loads(command(tmp_path, "sessions", "--json").stdout)
-        assert (row["state"], row["query"], row["tool_calls"]) == ("finished", FIRST, 1)
-        with terminal(tmp_path, "sessions", columns=120, rows=40, env=env) as screen:
-            screen.wait_for(FIRST, "1 session", "finished")
-            screen.type("/answer 2")
-            screen.wait_for("1 of 1 session", lambda text: "searching" not in text)
-            screen.type("\r\r")
-            screen.wait_for("Answer 2.", "Read-only: past session.", "past session · finished")
-            screen.type("\x11")
-            screen.wait_for("Sessions", "1 of 1 session")
-            screen.type("r")
-            screen.wait_for(FIRST, "Answer 2.", "Resumed", "● ready")
-            screen.type(SECOND + "\r")
-            screen.wait_for(SECOND, "Answer 3.", "● ready")
-            screen.type("\x11")
-            assert screen.end() == 0
-            assert screen.restored
-            assert b"Traceback" not in screen.written
-    assert FIRST in text_of(model.sent[-1], "user")
-    assert "Answer 2." in text_of(model.sent[-1], "assistant")
 
 
 def test_what_was_chosen_in_a_session_holds_when_it_is_resumed(tmp_path: Path) -> None:

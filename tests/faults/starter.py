@@ -22,7 +22,6 @@ from typing import Any
 
 from tests.paths import PROJECT
 
-
 SLOW_TO_IMPORT = (
     "tui.cli.full_screen",
     "tui.compose",

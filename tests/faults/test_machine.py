@@ -20,14 +20,7 @@ from core.storage.workspace import SAVED_REPORTS, WORKSPACES
 from tests.e2e.running import model_environment, program, run
 from tests.e2e.scripted_model import scripted_model
 from tests.faults.conftest import Report
-from tests.faults.evidence import (
-    ALLOWED,
-    CALLS,
-    Busy,
-    Left,
-    indexed_differently,
-    session_of,
-)
+from tests.faults.evidence import ALLOWED, CALLS, Busy, Left, indexed_differently, session_of
 from tests.faults.starter import Starter
 from tests.waiting import PATIENCE, wait_until
 

@@ -96,8 +96,4 @@ def test_quitting_twice_ends_at_once(tmp_path: Path, report: Report) -> None:
         assert_ended(screen, tmp_path, 1)
         written = re.sub(rb"\s+", b" ", screen.written)
     assert b"ended before everything was saved; not finished: slow" in written
-    report(
-        "quit twice while observers never end",
-        "says what was not finished",
-        "what they would have saved",
-    )
+    report("quit twice while observers never end", "says what was not finished", "what they would have saved")
