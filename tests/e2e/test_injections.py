@@ -48,7 +48,7 @@ MULTI = "mcp__composio__COMPOSIO_MULTI_EXECUTE_TOOL"
 TOOLKIT = "mcp__local_toolkit__"
 PAGE = "https://news.example/page"
 NEXT = "https://linked.example/deep/next"
-FILE = "notes.txt"
+FILE, EARLIER = "notes.txt", "session_20260101_000000"
 ALLOWED = ("GMAIL_*", "SLACK_*", "workbench_upload", "mcp__notes__*")
 """Rules that allow tools by their names alone."""
 
@@ -129,8 +129,10 @@ def know(base: Path) -> None:
         ),
         Document(kind="article", path="c.md", text=f"Page {address}", url=address, trust="own", **made),
     ]
+    # What is known of a session without a folder is removed.
+    (base / WORKSPACES / EARLIER).mkdir(parents=True)
     with KnowledgeStore(base / WORKSPACES / FILE_NAME) as store:
-        assert store.apply("session_20260101_000000", Cursor(), Cursor(1, 1), documents=documents)
+        assert store.apply(EARLIER, Cursor(), Cursor(1, 1), documents=documents)
 
 
 def _blocks(messages: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:

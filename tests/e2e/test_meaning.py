@@ -17,15 +17,16 @@ from tests.embeddings_server import embeddings_server
 from tests.waiting import wait_until
 
 KEY = "sk-embeddings-canary-0123456789"
-QUERY = "automobile price"
+QUERY, EARLIER = "automobile price", "session_20260101_000000"
 
 
 def test_passages_and_the_queries_of_the_agent_are_sent_with_the_key_in_a_header_only(tmp_path: Path) -> None:
-    (tmp_path / WORKSPACES).mkdir()
+    # What is known of a session without a folder is removed.
+    (tmp_path / WORKSPACES / EARLIER).mkdir(parents=True)
     with KnowledgeStore(tmp_path / WORKSPACES / FILE) as store:
         others = [document(f"The price of umbrella {n}.", path=f"{n}.md") for n in range(30)]
         target = document("A car has its price. " + "More is below. " * 50, path="car.md")
-        add(store, "session_20260101_000000", target, *others)
+        add(store, EARLIER, target, *others)
 
     def reply(_body: dict[str, Any], results: int) -> Sequence[Block]:
         if results:

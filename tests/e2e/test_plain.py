@@ -107,35 +107,6 @@ def test_a_query_that_fails_is_reported_and_reported_by_the_exit_code(tmp_path: 
     assert not typo.of(QueryReceived)
 
 
-def test_somebody_types_at_a_terminal_denies_by_enter_and_stops_a_question(tmp_path: Path) -> None:
-    env = environment(tmp_path, TERM="dumb")
-    with terminal(tmp_path, "--plain", "--demo", columns=200, rows=80, env=env) as screen:
-        # Typed before the session is ready: nothing of it is lost.
-        screen.wait_for("Session session_")
-        screen.type("What is the capital of France?\n")
-        screen.wait_for("Agent: The capital of France is Paris. It", "Done in ")
-        assert screen.text.count("You: What is the capital") == 1
-        screen.type(MAIL + "\n")
-        screen.wait_for("Was the account connected?", "Number of the answer:")
-        screen.type("perhaps\n")
-        screen.wait_for("Please answer with a number from 1 to 2.")
-        screen.type("2\n")
-        screen.wait_for("Permission needed: GMAIL_SEND_EMAIL", "1. Deny (default)")
-        screen.type("\n")
-        screen.wait_for("was denied", lambda text: text.rstrip().endswith("You:"))
-        # A question is over when its query is stopped.
-        screen.type(MAIL + "\n")
-        screen.wait_for(lambda text: text.rstrip().endswith("Number of the answer:"))
-        screen.type("\x03")
-        screen.wait_for("Interrupted after ", lambda text: text.rstrip().endswith("You:"))
-        screen.type("\x04")
-        assert screen.end() == 0
-        written = screen.written.decode()
-        assert_plain(written)
-        assert "\a" in written
-        assert "Session saved in " in written
-
-
 @pytest.mark.smoke
 def test_ctrl_c_stops_the_query_and_twice_the_program(tmp_path: Path) -> None:
     never = threading.Event()

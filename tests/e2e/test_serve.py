@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import io
 import json
+import re
 import socket
 from collections.abc import Sequence
 from pathlib import Path
@@ -109,20 +110,54 @@ async def test_not_even_a_killed_server_leaves_a_session_behind(tmp_path: Path) 
             await left.close()
 
 
-async def test_elsewhere_nothing_is_served_without_the_token(tmp_path: Path) -> None:
-    with serving(tmp_path, "--host", "0.0.0.0", "--token", TOKEN) as served:
+BROKEN = {
+    "no Host": b"GET / HTTP/1.1\r\n\r\n",
+    "no Host, HTTP/1.0": b"GET / HTTP/1.0\r\n\r\n",
+    "two Hosts": b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nHost: evil.example\r\n\r\n",
+    "half an address": b"GET / HTTP/1.1\r\nHost: [::1\r\n\r\n",
+    "no text": b"GET / HTTP/1.1\r\nHost: \xff\xfe\r\n\r\n",
+    "bad Origin": b"GET /ws HTTP/1.1\r\nHost: 127.0.0.1\r\nOrigin: http://[\r\n\r\n",
+    "huge header": b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nX: " + b"a" * 100_000 + b"\r\n\r\n",
+    "20,000 headers": b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\n" + b"X: a\r\n" * 20_000 + b"\r\n",
+    "TLS": b"\x16\x03\x01\x02\x00\x01\x00\n\n\n",
+    "bad target": b"GET http://[/ HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n",
+    "long name": b"GET /static/" + b"a" * 5_000 + b" HTTP/1.1\r\nHost: {host}\r\nCookie: {cookie}\r\n\r\n",
+    "bad chunk": b"POST / HTTP/1.1\r\nHost: 127.0.0.1\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n",
+}
+
+
+def _status(port: int, request: bytes) -> int:
+    with socket.create_connection(("127.0.0.1", port), timeout=PATIENCE) as connection:
+        connection.sendall(request)
+        answer = b""
+        while b"\r\n" not in answer and (piece := connection.recv(4096)):
+            answer += piece
+    return int(answer.split()[1])
+
+
+async def test_nothing_is_served_without_the_token_nor_a_tab_too_many_and_broken_requests_cause_no_traceback(
+    tmp_path: Path,
+) -> None:
+    options = ("--host", "0.0.0.0", "--token", TOKEN, "--max-tabs", "1")
+    with serving(tmp_path, *options) as served:
         assert TOKEN not in served.url
-        async with aiohttp.ClientSession(served.origin, cookie_jar=aiohttp.CookieJar(unsafe=True)) as client:
+        own, url = {"Origin": served.origin}, f"{served.origin}/ws"
+        jar = aiohttp.CookieJar(unsafe=True)
+        async with aiohttp.ClientSession(served.origin, cookie_jar=jar) as client:
             for path in ("/", "/?token=wrong", "/page.js", "/static/js/textual.js", "/nowhere"):
                 async with client.get(path) as answer:
                     assert answer.status == 403
-                    text = await answer.text()
-                assert "<h1>Not allowed</h1>" in text
-                assert "token" in text
-                assert TOKEN not in text
+                    page = await answer.text()
+                for text in ("<h1>Not allowed</h1>", "needs the token", "background: #111318"):
+                    assert text in page
+                assert TOKEN not in page
+                # The style stands in it: without the token nothing else is given.
+                assert re.findall(r"(?:src|href|url)\W+([^\"')]+)", page) == ["data:,"]
+            assert await refused(client, url, **own)
+            assert await refused(client, f"{url}?token=wrong", **own)
+            assert await refused(client, f"{url}?token={TOKEN}", Origin="http://evil.example")
             async with client.get(f"/?token={TOKEN}", allow_redirects=False) as answer:
-                assert answer.status == 303
-                assert answer.headers["Location"] == "/"
+                assert (answer.status, answer.headers["Location"]) == (303, "/")
                 assert "HttpOnly" in answer.headers["Set-Cookie"]
                 assert "SameSite=Lax" in answer.headers["Set-Cookie"]
             async with client.get("/") as answer:
@@ -130,20 +165,44 @@ async def test_elsewhere_nothing_is_served_without_the_token(tmp_path: Path) -> 
                 assert "frame-ancestors 'none'" in answer.headers["Content-Security-Policy"]
             async with client.get("/static/js/textual.js") as answer:
                 assert answer.status == 200
-        url = f"{served.origin}/ws"
-        async with aiohttp.ClientSession() as asking:
-            assert await refused(asking, url, Origin=served.origin)
-            assert await refused(asking, f"{url}?token=wrong", Origin=served.origin)
-            assert await refused(asking, f"{url}?token={TOKEN}", Origin="http://evil.example")
-            async with asking.ws_connect(f"{url}?token={TOKEN}", headers={"Origin": served.origin}) as opened:
-                await drawn(opened, "DEMO")
-                # It quits by itself.
-                await opened.send_str(json.dumps(["stdin", "\x11"]))
-                async with asyncio.timeout(PATIENCE):
-                    while not opened.closed:
-                        await opened.receive()
+
+            first = await client.ws_connect("/ws", headers=own)
+            await drawn(first, "DEMO")
+            async with client.get("/") as answer:
+                assert answer.status == 503
+                page = await answer.text()
+            assert "<h1>Too many tabs</h1>" in page
+            assert "--max-tabs" in page
+            second = await client.ws_connect("/ws", headers=own)
+            kind, why = json.loads((await second.receive()).data)
+            assert (kind, why["how"]) == ("ended", "was not started")
+            assert "Only one tab can be open" in why["said"]
+            assert len(served.children) == 1
+            await second.close()
+
+            port = int(served.origin.rpartition(":")[2])
+            (cookie,) = jar
+            values = {b"{host}": f"127.0.0.1:{port}".encode(), b"{cookie}": f"{cookie.key}={TOKEN}".encode()}
+            statuses = {}
+            for name, request in BROKEN.items():
+                filled = request
+                for place, value in values.items():
+                    filled = filled.replace(place, value)
+                statuses[name] = await asyncio.to_thread(_status, port, filled)
+            assert set(statuses.values()) <= {400, 403, 404}, statuses
+            # It quits by itself.
+            await first.send_str(json.dumps(["stdin", "\x11"]))
+            async with asyncio.timeout(PATIENCE):
+                while not first.closed:
+                    await first.receive()
             await until(lambda: served.children == [])
-            assert all(isinstance(events[-1], SessionFinished) for events in served.sessions)
+            async with client.get("/") as answer:
+                assert answer.status == 200
+        served.process.terminate()
+        rest = await asyncio.to_thread(served.process.communicate, timeout=PATIENCE)
+    assert all(isinstance(events[-1], SessionFinished) for events in served.sessions)
+    # The first lines were read when it began.
+    assert rest[0].replace("Ctrl+C ends it and its sessions.\n", "") == ""
 
 
 def test_a_port_that_is_taken_is_reported_in_one_line(tmp_path: Path) -> None:
@@ -159,12 +218,16 @@ def asked(events: list[Event]) -> list[str]:
 
 @pytest.mark.skipif(BROWSER is None, reason="needs Chromium, which .ci/run installs where it can")
 async def test_the_page_shows_why_a_session_cannot_start(tmp_path: Path) -> None:
-    with serving(tmp_path, "--no-token", ANTHROPIC_API_KEY=SECRET) as served:
+    with serving(tmp_path, ANTHROPIC_API_KEY=SECRET) as served:
+        # The printed address has the token, also on loopback.
+        assert len(served.url.partition("?token=")[2]) >= 32
         # No session can read its settings any more; what it says of that has a secret in it.
         (served.base / "ua-tui.toml").write_text(f'max_turns = "{SECRET}"\n')
         reported: list[str] = []
         async with aiohttp.ClientSession() as client, asyncio.timeout(PATIENCE):
-            opened = await client.ws_connect(f"{served.origin}/ws", headers={"Origin": served.origin})
+            opened = await client.ws_connect(
+                served.url.replace("?", "ws?"), headers={"Origin": served.origin}
+            )
             async for message in opened:
                 if message.type is aiohttp.WSMsgType.TEXT:
                     reported.append(message.data)
@@ -172,7 +235,7 @@ async def test_the_page_shows_why_a_session_cannot_start(tmp_path: Path) -> None
         assert (kind, why["how"], "max_turns" in why["said"]) == ("ended", "ended with code 2", True)
         assert SECRET not in reported[-1]
         async with browsing(tmp_path / "profile") as page:
-            await page.call("Page.navigate", url=f"{served.origin}/")
+            await page.call("Page.navigate", url=served.url)
             await page.until("document.body.classList.contains('-closed')")
             shown = str(await page.value("document.body.innerText"))
             for text in ("The session ended with code 2.", "max_turns", "Start another one"):
@@ -215,81 +278,3 @@ async def test_a_real_browser_shows_the_screen_and_types_into_it(tmp_path: Path)
     (events,) = served.sessions
     assert asked(events) == [QUERY]
     assert isinstance(events[-1], SessionFinished)
-
-
-BROKEN = {
-    "no Host": b"GET / HTTP/1.1\r\n\r\n",
-    "no Host, HTTP/1.0": b"GET / HTTP/1.0\r\n\r\n",
-    "two Hosts": b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nHost: evil.example\r\n\r\n",
-    "half an address": b"GET / HTTP/1.1\r\nHost: [::1\r\n\r\n",
-    "no text": b"GET / HTTP/1.1\r\nHost: \xff\xfe\r\n\r\n",
-    "bad Origin": b"GET /ws HTTP/1.1\r\nHost: 127.0.0.1\r\nOrigin: http://[\r\n\r\n",
-    "huge header": b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nX: " + b"a" * 100_000 + b"\r\n\r\n",
-    "20,000 headers": b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\n" + b"X: a\r\n" * 20_000 + b"\r\n",
-    "TLS": b"\x16\x03\x01\x02\x00\x01\x00\n\n\n",
-    "bad target": b"GET http://[/ HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n",
-    "long name": b"GET /static/" + b"a" * 5_000 + b" HTTP/1.1\r\nHost: {host}\r\nCookie: {cookie}\r\n\r\n",
-    "bad chunk": b"POST / HTTP/1.1\r\nHost: 127.0.0.1\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n",
-}
-
-
-def _status(port: int, request: bytes) -> int:
-    with socket.create_connection(("127.0.0.1", port), timeout=PATIENCE) as connection:
-        connection.sendall(request)
-        answer = b""
-        while b"\r\n" not in answer and (piece := connection.recv(4096)):
-            answer += piece
-    return int(answer.split()[1])
-
-
-async def test_one_tab_too_many_gets_a_page_and_broken_requests_cause_no_traceback(tmp_path: Path) -> None:
-    with serving(tmp_path, "--max-tabs", "1") as served:
-        # The printed address has the token, also on loopback.
-        _, _, token = served.url.partition("?token=")
-        assert len(token) >= 32
-        jar = aiohttp.CookieJar(unsafe=True)
-        async with aiohttp.ClientSession(served.origin, cookie_jar=jar) as client:
-            own = {"Origin": served.origin}
-            async with client.get("/") as answer:
-                assert answer.status == 403
-            assert await refused(client, f"{served.origin}/ws", **own)
-            async with client.get(f"/?token={token}", headers={"Host": "evil.example"}) as answer:
-                assert answer.status == 403
-            async with client.get(f"/?token={token}") as answer:
-                assert answer.status == 200
-                assert "token" not in str(answer.url)
-            first = await client.ws_connect("/ws", headers=own)
-            await drawn(first, "DEMO")
-            async with client.get("/") as answer:
-                assert answer.status == 503
-                page = await answer.text()
-            assert "<h1>Too many tabs</h1>" in page
-            assert "--max-tabs" in page
-            second = await client.ws_connect("/ws", headers=own)
-            kind, why = json.loads((await second.receive()).data)
-            assert (kind, why["how"]) == ("ended", "was not started")
-            assert "Only one tab can be open" in why["said"]
-            assert len(served.children) == 1
-            await second.close()
-
-            port = int(served.origin.rpartition(":")[2])
-            (cookie,) = jar
-            values = {b"{host}": f"127.0.0.1:{port}".encode(), b"{cookie}": f"{cookie.key}={token}".encode()}
-            statuses = {}
-            for name, request in BROKEN.items():
-                filled = request
-                for place, value in values.items():
-                    filled = filled.replace(place, value)
-                statuses[name] = await asyncio.to_thread(_status, port, filled)
-            assert set(statuses.values()) <= {400, 403, 404}, statuses
-            await first.close()
-            await until(lambda: served.children == [])
-            async with client.get("/") as answer:
-                assert answer.status == 200
-            third = await client.ws_connect("/ws", headers=own)
-            await drawn(third, "DEMO")
-            await third.close()
-        served.process.terminate()
-        rest = await asyncio.to_thread(served.process.communicate, timeout=PATIENCE)
-    # The first lines were read when it began.
-    assert rest[0].replace("Ctrl+C ends it and its sessions.\n", "") == ""
