@@ -12,6 +12,7 @@ from core.events.types import Event, McpServer, QueryFinished, ToolCallFinished
 from core.session.session import Session
 from core.settings.loading import load_settings
 from core.settings.model import Settings
+from tests.e2e.running import MCP_TIMEOUT
 from tests.waiting import until
 from tui import compose
 
@@ -60,6 +61,7 @@ async def live(
 ) -> AsyncIterator[Live]:
     """Start a session, wait until these servers are connected, and close it at the end."""
     events: list[Event] = []
+    os.environ.setdefault("MCP_TIMEOUT", MCP_TIMEOUT)
     session = await compose.compose_session(
         settings, interactive=interactive, subscribers=(events.append,), **more
     )

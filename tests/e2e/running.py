@@ -23,6 +23,8 @@ from tui.cli import main
 
 DEADLINE = 240
 """Seconds after which a program counts as one that never ends: below the limit of a test, above any busy machine."""
+MCP_TIMEOUT = "120000"
+"""Milliseconds within which a server has to start: on a busy machine it takes more than the usual 30 seconds."""
 MODEL_KEY = "sk-ant-test-0123456789"
 NOWHERE = "http://127.0.0.1:9"
 """The address of a model that nobody asks anything."""
@@ -67,7 +69,7 @@ class Finished:
 def environment(home: Path, **extra: str) -> dict[str, str]:
     """An environment without anybody's keys, with a home of its own."""
     kept = {name: os.environ[name] for name in ("PATH", "LANG", "TMPDIR") if name in os.environ}
-    own = {"HOME": str(home), "TERM": "xterm-256color", "TZ": "UTC"}
+    own = {"HOME": str(home), "TERM": "xterm-256color", "TZ": "UTC", "MCP_TIMEOUT": MCP_TIMEOUT}
     return {**kept, **own, **extra}
 
 

@@ -24,7 +24,7 @@ LIST = "mcp__local_toolkit__list_directory"
 @pytest.mark.smoke
 def test_a_refused_key_is_one_clear_line(tmp_path: Path) -> None:
     key = "sk-ant-canary-0123456789"
-    with model_server(Answer(401, refusal("authentication_error", f"invalid key {key}"))) as server:
+    with model_server(Answer(401, refusal("authentication_error", "invalid x-api-key"))) as server:
         env = environment(tmp_path, ANTHROPIC_BASE_URL=server.url, ANTHROPIC_API_KEY=key)
         done = run(tmp_path, "run", "What is the capital of France?", env=env)
     assert done.code == 1

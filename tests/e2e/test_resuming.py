@@ -220,9 +220,6 @@ def test_what_was_chosen_in_a_session_holds_when_it_is_resumed(tmp_path: Path) -
         lowered = {"event": "budget_raised", "seq": last.seq + 1, "at": "2026-11-21T12:00:00Z"}
         with (folder / "journal.jsonl").open("a") as journal:
             journal.write(json.dumps(lowered | {"spent_usd": 0.0, "limit_usd": 0.001}) + "\n")
-        refused = run(tmp_path, "run", "--resume", "latest", SECOND, env=env)
-        assert refused.code == 2
-        assert "set a higher --max-cost" in refused.stderr
         with terminal(tmp_path, "resume", "latest", columns=160, rows=45, env=env) as screen:
             screen.wait_for("Spending limit reached.")
             screen.press_until("r", lambda text: "in US dollars" in text)
@@ -237,10 +234,7 @@ def test_what_was_chosen_in_a_session_holds_when_it_is_resumed(tmp_path: Path) -
             screen.wait_for("Answer 3.", "● ready")
             screen.type("\x11")
             assert screen.end() == 0
-        options = ("--model", "opus", "--max-cost", "2")
-        wins = run(tmp_path, "run", "--resume", "latest", *options, "Why?", env=env)
-    assert wins.code == 0, wins.stderr
-    assert "with opus (effort low) and a spending limit of $2.00" in wins.stderr
-    assert "instead of gone-9, a limit of $0.50" in wins.stderr
-    begun = [(each.model, each.effort, each.max_cost_usd) for each in wins.of(SessionStarted)]
-    assert begun[1:] == [("gone-9", "low", 0.001), ("opus", "low", 2.0)]
+    begun = [
+        each for each in read_journal(folder / "journal.jsonl").events if isinstance(each, SessionStarted)
+    ]
+    assert [(each.model, each.effort, each.max_cost_usd) for each in begun][1:] == [("gone-9", "low", 0.001)]

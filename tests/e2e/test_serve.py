@@ -62,15 +62,16 @@ async def test_each_tab_has_a_session_with_the_options_that_ends_with_it_or_with
             second = await client.ws_connect(url, headers=own)
             for noise in ("no json", "[]", '["resize", {"width": 1e99}]', '["stdin", 7]', "[" * 100_000):
                 await first.send_str(noise)
-            for tab in (first, second):
-                # The background of the light theme, in cells and beside them.
-                seen = await drawn(tab, "Paris", "48;2;251;251;250", "\x1b]11;#FBFBFA\x07")
+            # The background of the light theme, in cells and beside them.
+            light = ("Paris", "48;2;251;251;250", "\x1b]11;#FBFBFA\x07")
+            for seen in await asyncio.gather(drawn(first, *light), drawn(second, *light)):
                 assert "48;2;17;19;24" not in seen
             # A theme in the colours of the terminal restores the terminal's background.
-            await first.send_str(json.dumps(["stdin", "/theme\r"]))
-            await drawn(first, ABOUT["ansi"])
-            await first.send_str(json.dumps(["stdin", "\x1b[B\x1b[B\r"]))
-            await drawn(first, "\x1b]111\x07")
+            async with kept_open(second):
+                await first.send_str(json.dumps(["stdin", "/theme\r"]))
+                await drawn(first, ABOUT["ansi"])
+                await first.send_str(json.dumps(["stdin", "\x1b[B\x1b[B\r"]))
+                await drawn(first, "\x1b]111\x07")
             async with kept_open(first), kept_open(second):
                 await first.send_str(json.dumps(["stdin", "And of Spain?\r"]))
                 await until(
