@@ -9,7 +9,6 @@ import signal
 import socket
 import subprocess
 import sys
-from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from pathlib import Path
 
@@ -21,10 +20,11 @@ from core.events.types import AgentSilent, ErrorRaised, Event, QueryFinished
 from core.provider.probe import check_model
 from core.session.session import Session
 from core.settings.model import Settings
+from tests.e2e.added_server import own_home
 from tests.e2e.certificates import certificate, server_context
 from tests.e2e.faulty_service import faulty_service
-from tests.e2e.live import agent_of
-from tests.e2e.running import DEADLINE, model_environment, run
+from tests.e2e.live import agent_of, live
+from tests.e2e.running import DEADLINE, model_environment, model_settings
 from tests.waiting import PATIENCE
 
 TABLE: dict[str, tuple[str, str, str]] = json.loads(
@@ -84,37 +84,31 @@ async def test_a_check_of_the_model_names_the_same_faults() -> None:
             assert (verdict.kind == "limited") == verdict.works, fault
 
 
-def test_a_service_that_cannot_be_reached_is_named_with_the_reason(tmp_path: Path) -> None:
+async def test_a_service_that_cannot_be_reached_is_named_with_the_reason(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    own_home(tmp_path, monkeypatch)
+    for name, value in QUICK.items():
+        monkeypatch.setenv(name, value)
     own = certificate(tmp_path / "own.pem")
     old = certificate(tmp_path / "old.pem", ends=-timedelta(days=1))
-    other = certificate(tmp_path / "other.pem", host="other.example")
     with socket.create_server(("127.0.0.1", 0)) as taken:
         closed = f"http://127.0.0.1:{taken.getsockname()[1]}"
-    with (
-        faulty_service(server_context(own)) as unknown,
-        faulty_service(server_context(old)) as expired,
-        faulty_service(server_context(other)) as misnamed,
-    ):
-        cases: dict[str, tuple[str, dict[str, str], str, str]] = {
-            "self-signed": (unknown, {}, "Self-signed certificate", "NODE_EXTRA_CA_CERTS"),
-            "expired": (expired, {"NODE_EXTRA_CA_CERTS": str(old)}, "certificate has expired", "clock"),
-            "wrong-host": (misnamed, {"NODE_EXTRA_CA_CERTS": str(other)}, "hostname mismatch", "certificate"),
-            "refused": (closed, {}, f"nothing is listening at {closed}", "port"),
-            "unknown-host": ("http://models.invalid", {}, "models.invalid cannot be resolved", "spelling"),
-            "proxy": ("http://models.example", {"HTTP_PROXY": closed}, "(connection refused)", "proxy"),
-        }  # fmt: skip
-
-        def error_of(case: str) -> str:
-            url, more, _, _ = cases[case]
-            env = model_environment(tmp_path / case, url, **QUICK, **more)
-            return run(tmp_path / case, "run", "hello", env=env).stderr.strip().splitlines()[-1]
-
-        with ThreadPoolExecutor(2) as pool:
-            errors = dict(zip(cases, pool.map(error_of, cases), strict=True))
-    for case, (_, _, reason, advice) in cases.items():
-        assert errors[case].startswith("ua-tui: the query failed: "), case
-        assert reason in errors[case], (case, errors[case])
-        assert advice in errors[case], (case, errors[case])
+    with faulty_service(server_context(own)) as unknown, faulty_service(server_context(old)) as expired:
+        for url, more, reason, advice in (
+            (unknown, {}, "Self-signed certificate", "NODE_EXTRA_CA_CERTS"),
+            (expired, {"NODE_EXTRA_CA_CERTS": str(old)}, "certificate has expired", "clock"),
+            (closed, {}, f"nothing is listening at {closed}", "port"),
+            ("http://models.invalid", {}, "models.invalid cannot be resolved", "spelling"),
+        ):
+            with pytest.MonkeyPatch.context() as patch:
+                for name, value in more.items():
+                    patch.setenv(name, value)
+                async with live(model_settings(tmp_path, url)) as here:
+                    finished = await here.ask("hello")
+            assert finished.status == "error", url
+            assert reason in str(finished.error), (url, finished.error)
+            assert advice in str(finished.error), (url, finished.error)
 
 
 @pytest.fixture
