@@ -7,8 +7,6 @@ import socket
 import subprocess
 import sys
 from collections.abc import AsyncIterator
-from pathlib import Path
-from typing import Any
 
 import httpx
 import httpx2
@@ -17,6 +15,7 @@ import pytest_asyncio
 
 from core.demo.composio.tools import REMOTE_TOOLS
 from core.demo.launch import DemoEndpoints, demo_servers
+from tests.waiting import PATIENCE
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -40,15 +39,6 @@ async def http(demo: DemoEndpoints) -> AsyncIterator[httpx.AsyncClient]:
         yield client
 
 
-async def create_session(http: httpx.AsyncClient, demo: DemoEndpoints, user: str) -> dict[str, Any]:
-    answer = await http.post(
-        "/api/v3.1/tool_router/session", headers={"x-api-key": demo.composio_api_key}, json={"user_id": user}
-    )
-    assert answer.status_code == 201
-    found: dict[str, Any] = answer.json()
-    return found
-
-
 async def test_port_in_use_is_one_line() -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
@@ -56,7 +46,7 @@ async def test_port_in_use_is_one_line() -> None:
         port = taken.getsockname()[1]
         command = [*CHILD, "--port", str(port)]
         done = await asyncio.to_thread(
-            subprocess.run, command, capture_output=True, text=True, check=False, timeout=60
+            subprocess.run, command, capture_output=True, text=True, check=False, timeout=PATIENCE
         )
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr == f"The demo cannot listen on 127.0.0.1:{port}: Address already in use.\n"
@@ -71,17 +61,7 @@ async def test_child_ends_when_its_input_ends() -> None:
     line = json.loads(await child.stdout.readline())
     assert sorted(line) == ["article_route", "composio_api_key", "composio_url", "model_url"]
     child.stdin.close()
-    assert await asyncio.wait_for(child.wait(), 30) == 0
-
-
-async def test_folder_named_core_beside_the_user_is_never_imported(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "core").mkdir()
-    (tmp_path / "core" / "__init__.py").write_text("raise SystemExit('planted')")
-    monkeypatch.chdir(tmp_path)
-    async with demo_servers(0) as endpoints:
-        assert endpoints.address.startswith("127.0.0.1:")
+    assert await asyncio.wait_for(child.wait(), PATIENCE) == 0
 
 
 async def test_stream_is_the_protocol_and_whole_answers_exist(http: httpx.AsyncClient) -> None:
@@ -139,13 +119,13 @@ async def test_mcp_half_speaks_the_protocol_and_wants_the_key(
     from mcp import Client
     from mcp.client.streamable_http import streamable_http_client
 
-    url = (await create_session(http, demo, "mcp"))["mcp"]["url"]
+    headers = {"x-api-key": demo.composio_api_key}
+    made = await http.post("/api/v3.1/tool_router/session", headers=headers, json={"user_id": "mcp"})
+    assert made.status_code == 201
+    url = made.json()["mcp"]["url"]
     assert (await http.post(url, json={})).status_code == 401
     unknown = url.replace("/mcp", "x/mcp")
-    assert (
-        await http.post(unknown, headers={"x-api-key": demo.composio_api_key}, json={})
-    ).status_code == 404
-    headers = {"x-api-key": demo.composio_api_key}
+    assert (await http.post(unknown, headers=headers, json={})).status_code == 404
     async with (
         httpx2.AsyncClient(headers=headers, trust_env=False) as session,
         Client(streamable_http_client(url, http_client=session)) as client,

@@ -84,7 +84,7 @@ GREYS = {16, 59, 102, 145, 188, 231, *range(232, 256)}
 def shown(base: Path, *args: str, **extra: str) -> bytes:
     """Everything the program writes while it shows a past session, which needs no agent."""
     folder = base / "session"
-    folder.mkdir()
+    folder.mkdir(parents=True)
     (folder / "journal.jsonl").touch()
     with terminal(base, "open", "session", *args, env=environment(base, **extra)) as screen:
         screen.wait_for("past session", "Conversation")
@@ -94,31 +94,21 @@ def shown(base: Path, *args: str, **extra: str) -> bytes:
         return screen.written
 
 
-def test_a_terminal_of_256_colours_gets_none_but_these(tmp_path: Path) -> None:
-    written = shown(tmp_path, "--theme", "solarized-light", COLORTERM="")
+def test_a_terminal_gets_the_colours_that_it_has(tmp_path: Path) -> None:
+    written = shown(tmp_path / "256", "--theme", "solarized-light", COLORTERM="")
     assert not FULL.search(written)
     used = {int(number) for number in PALETTE.findall(written)}
     assert len(used) > 5
     assert used - GREYS
     # The first 16 are whatever a terminal makes of them.
     assert min(used) >= 16
-
-
-def test_a_terminal_of_all_colours_gets_them(tmp_path: Path) -> None:
-    assert FULL.search(shown(tmp_path, COLORTERM="truecolor"))
-
-
-def test_the_theme_of_16_colours_uses_no_others(tmp_path: Path) -> None:
-    written = shown(tmp_path, "--theme", "ansi", COLORTERM="truecolor")
-    assert not FULL.search(written)
-    assert not PALETTE.search(written)
-
-
-def test_without_colours_there_is_no_hue(tmp_path: Path) -> None:
-    written = shown(tmp_path, NO_COLOR="1", COLORTERM="")
-    used = {int(number) for number in PALETTE.findall(written)}
-    assert used
-    assert used <= GREYS
+    assert FULL.search(shown(tmp_path / "all", COLORTERM="truecolor"))
+    of_sixteen = shown(tmp_path / "16", "--theme", "ansi", COLORTERM="truecolor")
+    assert not FULL.search(of_sixteen)
+    assert not PALETTE.search(of_sixteen)
+    grey = {int(number) for number in PALETTE.findall(shown(tmp_path / "none", NO_COLOR="1", COLORTERM=""))}
+    assert grey
+    assert grey <= GREYS
 
 
 def test_a_theme_that_does_not_exist_is_reported_in_a_few_words(tmp_path: Path) -> None:
