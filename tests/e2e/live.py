@@ -8,6 +8,8 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from core.events.types import Event, McpServer, QueryFinished, ToolCallFinished
 from core.session.session import Session
 from core.settings.loading import load_settings
@@ -61,18 +63,19 @@ async def live(
 ) -> AsyncIterator[Live]:
     """Start a session, wait until these servers are connected, and close it at the end."""
     events: list[Event] = []
-    os.environ.setdefault("MCP_TIMEOUT", MCP_TIMEOUT)
-    session = await compose.compose_session(
-        settings, interactive=interactive, subscribers=(events.append,), **more
-    )
-    try:
-        await session.start()
-        here = Live(session, events)
-        for name in connected:
-            await here.comes_to(name, "connected")
-        yield here
-    finally:
-        await session.close("finished")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("MCP_TIMEOUT", MCP_TIMEOUT)
+        session = await compose.compose_session(
+            settings, interactive=interactive, subscribers=(events.append,), **more
+        )
+        try:
+            await session.start()
+            here = Live(session, events)
+            for name in connected:
+                await here.comes_to(name, "connected")
+            yield here
+        finally:
+            await session.close("finished")
 
 
 def demo_settings(base: Path, **more: Any) -> Settings:

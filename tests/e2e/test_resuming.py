@@ -37,12 +37,14 @@ class Model:
     def __init__(self) -> None:
         self.sent: list[list[Any]] = []
         self.prompts: list[str] = []
+        self.chosen: list[tuple[str, bool]] = []
 
     def __call__(self, body: dict[str, Any], results: int) -> tuple[Block, ...]:
         if not body.get("tools"):
             return (Text("COMPLEX"),)
         self.sent.append(body["messages"])
         self.prompts.append(json.dumps(body["system"]))
+        self.chosen.append((body["model"], '"effort": "low"' in json.dumps(body)))
         if results == 0:
             return Text("I look."), Use(LIST, {"path": ""})
         return (Text(f"Answer {len(self.sent)}."),)
