@@ -115,7 +115,8 @@ async def test_a_service_that_cannot_be_reached_is_named_with_the_reason(
 def quick(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr("core.agent.messages.silence.REPORT_AFTER", 0.6)
     # Longer than a busy machine lets an agent that reacts wait.
-    monkeypatch.setattr("core.agent.messages.silence._REACTS_WITHIN", 30.0)
+    monkeypatch.setattr("core.agent.messages.silence._REACTS_WITHIN", PATIENCE)
+    monkeypatch.setattr("core.agent.turn._STOP_WITHIN", PATIENCE)
     monkeypatch.chdir(tmp_path)
     for name in set(os.environ):
         monkeypatch.delenv(name)
@@ -129,7 +130,7 @@ async def stopped_when_silent(session: Session, query: str, *, suspend: bool = F
     stopping: asyncio.Task[None] | None = None
     if suspend:
         os.kill(agent_of(session), signal.SIGSTOP)
-    async with asyncio.timeout(PATIENCE):
+    async with asyncio.timeout(3 * PATIENCE):
         async for event in session.ask(query):
             events.append(event)
             if isinstance(event, AgentSilent) and stopping is None:
