@@ -130,5 +130,5 @@ def command(base: Path, *args: str, **extra: str) -> Finished:
             code = int(ended.code or 0)
     for stream in written:
         stream.flush()
-    stdout, stderr = (stream.buffer.getvalue().decode("utf-8") for stream in written)  # type: ignore[attr-defined]
+    stdout, stderr = (stream.buffer.getvalue().decode("utf-8") for stream in written)
     return Finished(code, stdout, stderr, base)

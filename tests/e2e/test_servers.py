@@ -62,7 +62,9 @@ async def test_a_server_is_disabled_enabled_reconnected_and_stays_disabled(
     model = Model()
     async with started(tmp_path, model) as here:
         session = here.session
-        assert "list_directory" in here.server("local_toolkit").tool_names
+        toolkit = here.server("local_toolkit")
+        assert toolkit is not None
+        assert "list_directory" in toolkit.tool_names
         assert await listed(here) == "success"
         assert LIST in model.offered[-1]
 
