@@ -10,11 +10,13 @@ from typing import Any
 
 import pytest
 
-from core.events.types import Event, QueryFinished, SessionFinished, ToolCallFinished
+from core.events.types import ApiRetry, Event, QueryFinished, SessionFinished, ToolCallFinished
 from core.records.journal import read_journal
 from tests.e2e.live import children, of
 from tests.e2e.running import DEADLINE, NOWHERE, command, environment, model_environment, program, run
 from tests.e2e.scripted_model import Block, Text, Use, scripted_model
+from tests.e2e.serving import free_port
+from tests.faults.evidence import processes_in
 from tests.model_server import Answer, model_server, refusal
 from tests.waiting import PATIENCE, wait_until
 
@@ -118,6 +120,25 @@ def test_a_signal_ends_everything_in_order(tmp_path: Path) -> None:
     assert started
     for pid, what in started:
         assert not Path(f"/proc/{pid}").exists(), what
+
+
+def test_the_agent_and_its_servers_end_with_a_program_that_is_killed(tmp_path: Path) -> None:
+    # Nobody answers there: the agent tries again and again, and by itself it would for minutes.
+    env = model_environment(tmp_path, f"http://127.0.0.1:{free_port()}")
+    with subprocess.Popen(
+        [program(), "run", "Look at the folder"], cwd=tmp_path, env=env,
+        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+    ) as process:  # fmt: skip
+        try:
+            wait_until(lambda: list(tmp_path.glob("*/*/journal.jsonl")))
+            (journal,) = tmp_path.glob("*/*/journal.jsonl")
+            wait_until(lambda: of(read_journal(journal).events, ApiRetry))
+            started = processes_in(tmp_path).values()
+            assert any("--output-format stream-json" in what for what in started)
+            assert any("core.toolkit" in what for what in started)
+        finally:
+            process.kill()
+    wait_until(lambda: not processes_in(tmp_path), reported=lambda: processes_in(tmp_path))
 
 
 @pytest.mark.parametrize("args", [("schema",), ("run", "--json", "hello")])
