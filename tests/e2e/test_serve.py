@@ -97,16 +97,15 @@ async def test_each_tab_has_a_session_with_the_options_that_ends_with_it_or_with
 
 @pytest.mark.smoke
 async def test_not_even_a_killed_server_leaves_a_session_behind(tmp_path: Path) -> None:
-    with serving(tmp_path, "--no-token") as served:
+    with scripted_model(answers) as model, serving(tmp_path, "--no-token", model=model) as served:
         url, own = f"{served.origin}/ws", {"Origin": served.origin}
         async with aiohttp.ClientSession() as client:
             left = await client.ws_connect(url, headers=own)
-            await drawn(left, "DEMO", "ready")
+            await drawn(left, "ready")
             served.process.kill()
             await until(lambda: served.children == [])
             ((begun, *_, ended),) = served.sessions
             assert isinstance(begun, SessionStarted)
-            assert begun.demo
             assert isinstance(ended, SessionFinished)
             await left.close()
 

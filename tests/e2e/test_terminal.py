@@ -42,6 +42,7 @@ def test_a_narrow_terminal_has_tabs_the_same_keys_and_questions(tmp_path: Path) 
         # Typed before the session is ready: nothing of it may be lost.
         screen.wait_for("DEMO")
         screen.type("Who is the CEO of Northwind Silicon?\r")
+        screen.wait_for("direct answer")
         screen.wait_for("Maretta", "ready")
         screen.type(TRACE)
         screen.wait_for("SEARCH_WEB", "DEMO")
