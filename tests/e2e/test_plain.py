@@ -26,6 +26,7 @@ from tests.e2e.terminal import terminal
 RESEARCH = "Research the latest AI chip news and write a comprehensive report"
 MAIL = "Email the report to the team"
 LIST = "mcp__local_toolkit__list_directory"
+CEO = "Who is the CEO of Northwind Silicon?"
 FRANCE = "What is the capital of France?"
 
 
@@ -42,28 +43,26 @@ def test_queries_and_numbers_from_a_pipe_and_the_session_is_resumed(tmp_path: Pa
         *("/mode", "/mdoe plan", "/", "/permissions"),
     )
     lines = ("", FRANCE, *commands, MAIL, "2", "2", MAIL)
-    done = run(tmp_path, "--plain", "--demo", RESEARCH, stdin="\n".join(lines))
+    done = run(tmp_path, "--plain", "--demo", CEO, stdin="\n".join(lines))
     assert (done.code, done.stderr) == (0, "")
     assert_plain(done.stdout)
     assert "\a" not in done.stdout
     printed = done.stdout.splitlines()
     assert printed[0].startswith("Session session_")
-    assert printed[1] == f"You: {RESEARCH}"
+    assert printed[1] == f"You: {CEO}"
+    assert "Maretta" in done.stdout
     order = [
         next(number for number, line in enumerate(printed) if line.startswith(start))
         for start in (
-            "Tool call SEARCH_NEWS started: ",
-            "Tool call SEARCH_NEWS finished in ",
-            "report-creation-expert broke a rule: ",
-            "Agent: # AI chips this week",
+            "Tool call SEARCH_WEB started: ",
+            "Tool call SEARCH_WEB finished in ",
             "Done in ",
             f"You: {FRANCE}",
             "Agent: The capital of France is **Paris**",
         )
     ]
     assert order == sorted(order)
-    assert any(line.startswith("Saved: work_products/ai-chip-news.html, copied to ") for line in printed)
-    assert next(line for line in printed if "SEARCH_WEB finished" in line).endswith(", 10 items")
+    assert next(line for line in printed if "SEARCH_WEB finished" in line).endswith(", 2 items")
     assert printed[-1] == f"Session saved in {done.session}"
     rest = done.stdout.partition(f"You: {FRANCE}")[2]
     for said in (
@@ -83,12 +82,12 @@ def test_queries_and_numbers_from_a_pipe_and_the_session_is_resumed(tmp_path: Pa
         assert said in rest
     assert [event.decision for event in done.of(PermissionAnswered)] == ["allow", "deny"]
 
-    more = run(tmp_path, "resume", "latest", "--plain", "Who is the CEO of Northwind Silicon?")
+    more = run(tmp_path, "resume", "latest", "--plain", FRANCE)
     assert more.code == 0, more.stderr
     assert_plain(more.stdout)
     assert more.session == done.session
     assert [event.demo for event in more.of(SessionStarted)] == [True, True]
-    assert "Maretta" in more.stdout
+    assert "Paris" in more.stdout
     assert {event.status for event in more.of(QueryFinished)} == {"success"}
 
 
