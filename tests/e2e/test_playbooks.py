@@ -43,7 +43,7 @@ from tests.e2e.added_server import own_home
 from tests.e2e.live import demo_settings, live, of, processes
 from tests.e2e.running import Finished, command, environment, model_environment, run
 from tests.e2e.scripted_model import Text, scripted_model
-from tests.e2e.terminal import TRACE, WORKSPACE, terminal
+from tests.e2e.terminal import TRACE, terminal
 from tests.e2e.test_hostile_stores import state
 from tests.embeddings_server import embeddings_server
 from tests.faults.evidence import is_indexed
@@ -226,12 +226,6 @@ def test_a_research_session_runs_is_opened_again_and_spares_the_next_one_work(tm
         screen.wait_for("SEARCH_NEWS", "Arguments", "Result")
         screen.type("\x1b")
         screen.wait_for("Observers")
-        screen.type(WORKSPACE + "/ai-chip-news.html\r")
-        screen.wait_for("─ ai-chip-news.html")
-        screen.type("\r")
-        opened = screen.wait_for("ai-chip-news.html", "Executive summary", "Esc close")
-        assert "<h1" not in opened
-        screen.press_until("\x1b", lambda text: "Esc close" not in text)
         screen.type("\x11")
         assert screen.end() == 0
         assert screen.restored
