@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import gzip
-import json
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import ExportMetricsServiceRequest
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
+
+from tests.loopback import Handler, serving_http
+from tests.waiting import PATIENCE
 
 
 @dataclass(frozen=True)
@@ -113,58 +114,36 @@ def collector(
     """
     gone = threading.Event()
 
-    class Handler(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
-
+    class Collecting(Handler):
         def do_POST(self) -> None:
-            body = self.rfile.read(int(self.headers.get("content-length") or 0))
+            body = self.body()
             found.asked.append((self.path, {name.lower(): value for name, value in self.headers.items()}))
             if hangs:
-                gone.wait(60)
+                gone.wait(PATIENCE)
                 self.close_connection = True
                 return
             if self.headers.get("content-encoding") == "gzip":
                 body = gzip.decompress(body)
-            if status == 200 and not page and self.path.endswith("/v1/traces"):
-                found.handle_spans(body)
-            if self.path.endswith("/v1/metrics"):
-                if takes_metrics and status == 200 and not page:
+            is_metrics = self.path.endswith("/v1/metrics")
+            if status == 200 and not page:
+                if self.path.endswith("/v1/traces"):
+                    found.handle_spans(body)
+                elif is_metrics and takes_metrics:
                     found.handle_metrics(body)
-                elif not takes_metrics:
-                    self._send(405, page)
-                    return
-            self._send(status, page)
-
-        def _send(self, status: int, data: bytes) -> None:
-            self.send_response(status)
-            if page:
-                self.send_header("content-type", "text/html; charset=utf-8")
-            self.send_header("content-length", str(len(data)))
-            self.end_headers()
-            self.wfile.write(data)
+            self.answer(405 if is_metrics and not takes_metrics else status, page, kind)
 
         def do_GET(self) -> None:
             found.looked.append(self.path)
             if page:
-                self._send(status, page)
-                return
-            reported = {"project_name": "mine", "project_url": project}
-            data = json.dumps(reported if self.path == "/v1/info" else {}).encode()
-            self._send(200, data)
+                self.answer(status, page, kind)
+            else:
+                reported = {"project_name": "mine", "project_url": project}
+                self.answer_json(200, reported if self.path == "/v1/info" else {})
 
-        def log_message(self, format: str, *args: object) -> None:
-            """Log nothing."""
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    server.daemon_threads = True
-    server.block_on_close = False
-    found = Collector(f"http://127.0.0.1:{server.server_address[1]}")
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})
-    thread.start()
-    try:
-        yield found
-    finally:
-        gone.set()
-        server.shutdown()
-        thread.join()
-        server.server_close()
+    kind = "text/html; charset=utf-8" if page else "application/x-protobuf"
+    found = Collector("")
+    with serving_http(Collecting) as found.url:
+        try:
+            yield found
+        finally:
+            gone.set()

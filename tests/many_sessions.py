@@ -29,8 +29,6 @@ from core.observation import McpObservation, TextContent
 from core.storage.workspace import WORKSPACES
 from core.version import VERSION
 
-__all__ = ["COUNT", "WORD", "lay_sessions"]
-
 COUNT = 1_000
 FIRST = datetime(2026, 1, 1, 8, 0, tzinfo=UTC)
 APART = timedelta(hours=5, minutes=17)
@@ -104,25 +102,18 @@ def _events(name: str, number: int) -> Iterator[Event]:
         yield QueryFinished(
             query_id=query, status="success", text=answer, cost_usd=0.01 * calls, duration_ms=9_000
         )
+    total = queries * calls
     yield SessionFinished(
-        reason="quit",
-        queries=queries,
-        tool_calls=queries * calls,
-        artifacts=number % 6,
-        cost_usd=0.01 * calls * queries,
-        duration_ms=12_000.0 * calls * queries,
-    )
+        reason="quit", queries=queries, tool_calls=total, artifacts=number % 6,
+        cost_usd=0.01 * total, duration_ms=12_000.0 * total,
+    )  # fmt: skip
 
 
 def _call(query: str, use: str, theme: str) -> Iterator[Event]:
     name = "mcp__local_toolkit__crawl_parallel"
     yield ToolCallStarted(query_id=query, tool_use_id=use, name=name, input={"urls": [theme]}, iteration=1)
-    seen = McpObservation(
-        tool_name=name,
-        tool_use_id=use,
-        server="local_toolkit",
-        content=(TextContent(SENTENCE.format(theme) * 12),),
-    )
+    content = (TextContent(SENTENCE.format(theme) * 12),)
+    seen = McpObservation(tool_name=name, tool_use_id=use, server="local_toolkit", content=content)
     yield ToolCallFinished(tool_use_id=use, status="success", observation=seen, duration_ms=1_500)
 
 

@@ -7,8 +7,10 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
+
+from tests.loopback import Handler, serving_http
+from tests.waiting import PATIENCE
 
 MESSAGE = {
     "id": "msg_1",
@@ -54,11 +56,9 @@ class ModelServer:
 def model_server(answer: Answer | None = None, models: Answer | None = None) -> Iterator[ModelServer]:
     """Serve `answer` to requests for a message, and `models` to those for the list of models."""
 
-    class Handler(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
-
+    class Model(Handler):
         def do_POST(self) -> None:
-            self._answer(json.loads(self.rfile.read(int(self.headers.get("content-length") or 0)) or b"null"))
+            self._answer(json.loads(self.body() or b"null"))
 
         def do_GET(self) -> None:
             self._answer(None)
@@ -70,31 +70,14 @@ def model_server(answer: Answer | None = None, models: Answer | None = None) -> 
             server.asked.append((path, {name.lower(): value for name, value in self.headers.items()}, body))
             answer = server.answers.get(path) or Answer(404, "404 page not found", "text/plain")
             if answer.wait is not None:
-                answer.wait.wait(30)
+                answer.wait.wait(PATIENCE)
             data = answer.body if isinstance(answer.body, str) else json.dumps(answer.body)
-            encoded = data.encode()
-            self.send_response(answer.status)
-            self.send_header("content-type", answer.kind)
-            self.send_header("content-length", str(len(encoded)))
             # A caller that has stopped waiting is part of the tests.
             with suppress(ConnectionError):
-                self.end_headers()
-                self.wfile.write(encoded)
+                self.answer(answer.status, data.encode(), answer.kind)
 
-        def log_message(self, format: str, *args: object) -> None:
-            """Say nothing."""
-
-    http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    http.daemon_threads = True
-    server = ModelServer(f"http://127.0.0.1:{http.server_address[1]}", {})
-    server.answers["/v1/messages"] = answer or Answer()
+    server = ModelServer("", {"/v1/messages": answer or Answer()})
     if models is not None:
         server.answers["/v1/models"] = models
-    thread = threading.Thread(target=http.serve_forever, kwargs={"poll_interval": 0.05})
-    thread.start()
-    try:
+    with serving_http(Model) as server.url:
         yield server
-    finally:
-        http.shutdown()
-        thread.join()
-        http.server_close()

@@ -20,8 +20,8 @@ __all__ = ["CACHE", "CLOUD_PREFIXES", "PrivateFolder", "cli_environment", "make_
 CACHE = "cache"
 """The folder in the private one where the command line keeps its cache, with its logs of MCP servers."""
 
-_OF_REQUESTS = frozenset({"API_TIMEOUT_MS", "CLAUDE_CODE_MAX_RETRIES"})
-"""How long the agent waits for the model's service, and how often it tries again."""
+_OF_REQUESTS = frozenset({"API_TIMEOUT_MS", "CLAUDE_CODE_MAX_RETRIES", "MCP_TIMEOUT"})
+"""How long the agent waits for the model's service and for a server to start, and how often it tries again."""
 
 CLOUD_PREFIXES = {
     "CLAUDE_CODE_USE_BEDROCK": ("AWS_", "ANTHROPIC_BEDROCK_"),

@@ -10,6 +10,7 @@ import pytest
 
 from core.connections.base import Connection
 from core.events.types import Event
+from tests.e2e.live import live
 from tests.e2e.running import model_settings
 from tests.e2e.scripted_model import Reply, scripted_model
 from tui import compose
@@ -40,14 +41,8 @@ def own_home(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 async def events_of(base: Path, model: Reply, query: str, *, allow: Sequence[str]) -> list[Event]:
     """Run one query with a scripted model and no person in a session below `base`; gives all that happened."""
-    events: list[Event] = []
     with scripted_model(model) as url:
         settings = model_settings(base, url, classifier="rules", allow=tuple(allow))
-        session = await compose.compose_session(settings, interactive=False, subscribers=(events.append,))
-        try:
-            await session.start()
-            session.submit(query)
-            await session.wait_idle()
-        finally:
-            await session.close("finished")
-    return events
+        async with live(settings) as here:
+            await here.ask(query)
+    return here.events

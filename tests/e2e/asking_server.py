@@ -6,12 +6,7 @@ from typing import Annotated, Any, Literal
 
 from mcp.server import MCPServer
 from mcp.server.mcpserver import Context, Elicit, ElicitationResult, Resolve
-from mcp.types import (
-    ElicitRequest,
-    ElicitRequestURLParams,
-    InputRequiredResult,
-    ToolAnnotations,
-)
+from mcp.types import ElicitRequest, ElicitRequestURLParams, InputRequiredResult, ToolAnnotations
 from pydantic import BaseModel, Field
 
 server = MCPServer[None]("desk", log_level="ERROR")

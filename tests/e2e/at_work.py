@@ -6,8 +6,6 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-__all__ = ["cpu_seconds", "wants_to_run"]
-
 _TICKS = os.sysconf("SC_CLK_TCK")
 
 

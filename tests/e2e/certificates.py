@@ -12,8 +12,6 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
-__all__ = ["certificate", "server_context"]
-
 
 def certificate(path: Path, *, host: str = "localhost", ends: timedelta = timedelta(days=1)) -> Path:
     """Write a self-signed certificate with its key; one for `localhost` is also for 127.0.0.1."""

@@ -10,40 +10,28 @@ import struct
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 from tests.e2e.scripted_model import Text, events_of
+from tests.loopback import Handler, serving_http
 from tests.model_server import refusal
-
-__all__ = ["FAULTS", "faulty_service"]
+from tests.waiting import PATIENCE
 
 Fault = Callable[["Service", dict[str, Any]], None]
 
 
-class Service(BaseHTTPRequestHandler):
+class Service(Handler):
     """Answers each request with the fault that its conversation asks for, else with a text."""
 
-    protocol_version = "HTTP/1.1"
     over: threading.Event
 
     def do_POST(self) -> None:
-        body = json.loads(self.rfile.read(int(self.headers.get("content-length") or 0)) or b"{}")
+        body = json.loads(self.body() or b"{}")
         path = re.fullmatch(r"(?:/fault-([a-z0-9-]+))?/v1/messages", self.path.split("?")[0])
         if path is None:
-            self.answer(404, b'{"input_tokens": 10}')
+            self.answer_json(404, {"input_tokens": 10})
             return
         FAULTS.get(path[1] or _fault_in(body), works)(self, body)
-
-    def answer(self, status: int, data: bytes, kind: str = "application/json", **headers: str) -> None:
-        """Send a complete answer."""
-        self.send_response(status)
-        self.send_header("content-type", kind)
-        self.send_header("content-length", str(len(data)))
-        for name, value in headers.items():
-            self.send_header(name.replace("_", "-"), value)
-        self.end_headers()
-        self.wfile.write(data)
 
     def stream(self, data: bytes) -> None:
         """Begin a stream of events with this data, and leave it open."""
@@ -60,9 +48,6 @@ class Service(BaseHTTPRequestHandler):
         self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         self.close_connection = True
         self.connection.close()
-
-    def log_message(self, format: str, *args: object) -> None:
-        """Say nothing."""
 
 
 def _fault_in(body: dict[str, Any]) -> str:
@@ -120,7 +105,7 @@ def _breaks(service: Service, body: dict[str, Any]) -> None:
 
 
 def _never_answers(service: Service, _body: dict[str, Any]) -> None:
-    service.over.wait(60)
+    service.over.wait(PATIENCE)
     service.close_connection = True
 
 
@@ -162,18 +147,8 @@ def faulty_service(tls: ssl.SSLContext | None = None) -> Iterator[str]:
     A fault can be in the path, too, for clients that send no query of ours: `URL/fault-401`.
     """
     over = threading.Event()
-    handler = type("Handler", (Service,), {"over": over})
-    server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
-    server.daemon_threads = True
-    if tls is not None:
-        server.socket = tls.wrap_socket(server.socket, server_side=True, do_handshake_on_connect=False)
-    server.handle_error = lambda *_: None  # type: ignore[method-assign]  # a reset connection is wanted
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})
-    thread.start()
-    try:
-        yield f"http{'s' if tls else ''}://127.0.0.1:{server.server_address[1]}"
-    finally:
-        over.set()
-        server.shutdown()
-        thread.join()
-        server.server_close()
+    with serving_http(type("Faulty", (Service,), {"over": over}), tls) as url:
+        try:
+            yield url
+        finally:
+            over.set()

@@ -31,8 +31,6 @@ from pydantic import AnyHttpUrl, AnyUrl
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 
-__all__ = ["Accounts", "make_server"]
-
 
 class Accounts:
     """Everything that the authorization server knows."""

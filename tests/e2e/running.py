@@ -2,22 +2,29 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import subprocess
 import sys
+from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+import pytest
 
 from core.events.types import Event
 from core.records.journal import read_journal
 from core.settings.loading import load_settings
 from core.settings.model import Settings
 from core.trust.state import Answer
+from tui.cli import main
 
 DEADLINE = 240
 """Seconds after which a program counts as one that never ends: below the limit of a test, above any busy machine."""
+MCP_TIMEOUT = "120000"
+"""Milliseconds within which a server has to start: on a busy machine it takes more than the usual 30 seconds."""
 MODEL_KEY = "sk-ant-test-0123456789"
 NOWHERE = "http://127.0.0.1:9"
 """The address of a model that nobody asks anything."""
@@ -62,7 +69,7 @@ class Finished:
 def environment(home: Path, **extra: str) -> dict[str, str]:
     """An environment without anybody's keys, with a home of its own."""
     kept = {name: os.environ[name] for name in ("PATH", "LANG", "TMPDIR") if name in os.environ}
-    own = {"HOME": str(home), "TERM": "xterm-256color", "TZ": "UTC"}
+    own = {"HOME": str(home), "TERM": "xterm-256color", "TZ": "UTC", "MCP_TIMEOUT": MCP_TIMEOUT}
     return {**kept, **own, **extra}
 
 
@@ -105,3 +112,23 @@ def run(
         check=False,
     )
     return Finished(done.returncode, done.stdout, done.stderr, base)
+
+
+def command(base: Path, *args: str, **extra: str) -> Finished:
+    """Run a command of `ua-tui` that starts no agent in this process, which saves the start of a program."""
+    written = [io.TextIOWrapper(io.BytesIO(), "utf-8", newline="") for _ in range(2)]
+    with pytest.MonkeyPatch.context() as patch, redirect_stdout(written[0]), redirect_stderr(written[1]):
+        for name in set(os.environ):
+            patch.delenv(name)
+        for name, value in environment(base, **extra).items():
+            patch.setenv(name, value)
+        patch.setattr(sys, "stdin", io.StringIO())
+        patch.chdir(base)
+        try:
+            code = main(list(args))
+        except SystemExit as ended:
+            code = int(ended.code or 0)
+    for stream in written:
+        stream.flush()
+    stdout, stderr = (stream.buffer.getvalue().decode("utf-8") for stream in written)
+    return Finished(code, stdout, stderr, base)

@@ -8,8 +8,10 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
+
+from tests.loopback import Handler, serving_http
+from tests.waiting import PATIENCE
 
 
 @dataclass(frozen=True)
@@ -39,6 +41,18 @@ Reply = Callable[[dict[str, Any], int], Sequence[Block]]
 """Answers one request: (its body, how many tool results the conversation holds) -> blocks."""
 
 
+def last_query(body: dict[str, Any], *queries: str) -> tuple[str, int]:
+    """The last of these queries in the conversation, and how many results of tools came after it."""
+    query, results = "", 0
+    for message in body["messages"]:
+        text = json.dumps(message["content"], ensure_ascii=False)
+        came = text.count('"type": "tool_result"')
+        if message["role"] == "user" and not came and (found := [each for each in queries if each in text]):
+            query, results = found[-1], 0
+        results += came
+    return query, results
+
+
 class HeldReply:
     """Answers a query with a text only after `may_answer` is set; other requests are answered at once.
 
@@ -56,7 +70,7 @@ class HeldReply:
     def __call__(self, body: dict[str, Any], results: int) -> Sequence[Block]:
         if self._query in str(body["messages"]):
             self.asked.set()
-            self.may_answer.wait(100)
+            self.may_answer.wait(PATIENCE)
         return [Text(self._answer)]
 
 
@@ -106,25 +120,24 @@ def scripted_model(
     reply: Reply,
     *,
     rate: float | None = None,
+    before_piece: Callable[[], object] | None = None,
     ended: Callable[[float], object] | None = None,
     requested: Callable[[Mapping[str, str]], object] | None = None,
 ) -> Iterator[str]:
     """Serve a model that answers with `reply`; gives its base URL.
 
-    With a `rate` a stream brings so many pieces in a second, else all at once; `ended` is told when the last
-    byte of a paced one was written (`time.perf_counter`); `requested` gets the headers of each request.
+    With a `rate` a stream brings so many pieces in a second, and with `before_piece` each when that returns, else all
+    at once; `ended` is told when the last byte of a paced one was written (`time.perf_counter`); `requested` gets
+    the headers of each request.
     """
     served = 0
 
-    class Handler(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
-        disable_nagle_algorithm = True
-
+    class Model(Handler):
         def do_POST(self) -> None:
             nonlocal served
-            body = json.loads(self.rfile.read(int(self.headers.get("content-length") or 0)) or b"{}")
+            body = json.loads(self.body() or b"{}")
             if self.path.split("?")[0] != "/v1/messages":
-                self._send(404, "application/json", b'{"input_tokens": 10}')
+                self.answer_json(404, {"input_tokens": 10})
                 return
             if requested is not None:
                 requested(dict(self.headers.items()))
@@ -147,16 +160,16 @@ def scripted_model(
                     "content": [{"type": "text", "text": text}],
                     "usage": {"input_tokens": 1_000, "output_tokens": 4},
                 }
-                self._send(200, "application/json", json.dumps(answer).encode())
+                self.answer_json(200, answer)
                 return
             stream = [
                 (name, f"event: {name}\ndata: {json.dumps({'type': name, **data})}\n\n".encode())
                 for name, data in events_of(blocks, body["model"], served)
             ]
-            if rate is None:
-                self._send(200, "text/event-stream", b"".join(event for _, event in stream))
+            if rate is None and before_piece is None:
+                self.answer(200, b"".join(event for _, event in stream), "text/event-stream")
             else:
-                self._stream(stream, 1 / rate)
+                self._stream(stream, 1 / rate if rate else 0.0)
 
         def _stream(self, events: Sequence[tuple[str, bytes]], pause: float) -> None:
             self.send_response(200)
@@ -165,8 +178,10 @@ def scripted_model(
             self.end_headers()
             due = time.perf_counter()
             for name, event in events:
-                if name == "content_block_delta":
-                    # From the times they are due, not from the last one: a late piece makes no other one late.
+                if name == "content_block_delta" and before_piece is not None:
+                    before_piece()
+                elif name == "content_block_delta":
+                    # The speed of a model is real time: by the times due, so that a late piece makes no other one late.
                     due += pause
                     time.sleep(max(0.0, due - time.perf_counter()))
                 self.wfile.write(b"%x\r\n%s\r\n" % (len(event), event))
@@ -174,23 +189,5 @@ def scripted_model(
             if ended is not None:
                 ended(time.perf_counter())
 
-        def _send(self, status: int, kind: str, data: bytes) -> None:
-            self.send_response(status)
-            self.send_header("content-type", kind)
-            self.send_header("content-length", str(len(data)))
-            self.end_headers()
-            self.wfile.write(data)
-
-        def log_message(self, format: str, *args: object) -> None:
-            """Say nothing."""
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    server.daemon_threads = True
-    thread = threading.Thread(target=server.serve_forever)
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{server.server_address[1]}"
-    finally:
-        server.shutdown()
-        thread.join()
-        server.server_close()
+    with serving_http(Model) as url:
+        yield url

@@ -6,7 +6,7 @@ import asyncio
 import base64
 import re
 import subprocess
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,8 +19,7 @@ from core.events.types import Event
 from core.records.journal import read_journal
 from tests.e2e.chromium import browser
 from tests.e2e.running import environment, model_environment, program
-
-PATIENCE = 60.0
+from tests.waiting import PATIENCE, PAUSE
 
 
 @dataclass
@@ -77,15 +76,6 @@ def serving(base: Path, *args: str, model: str | None = None, **extra: str) -> I
     finally:
         process.terminate()
         process.communicate(timeout=PATIENCE)
-
-
-async def until(what: Callable[[], bool]) -> None:
-    """Wait until something holds."""
-    for _ in range(int(PATIENCE * 10)):
-        if what():
-            return
-        await asyncio.sleep(0.1)
-    raise AssertionError("it did not come about")
 
 
 async def drawn(websocket: aiohttp.ClientWebSocketResponse, *wanted: str) -> str:
@@ -153,13 +143,12 @@ class Page:
 
     async def until(self, expression: str) -> None:
         """Wait until an expression holds in the page."""
-        for _ in range(int(PATIENCE * 10)):
-            if await self.value(expression):
-                return
-            await asyncio.sleep(0.1)
-        raise AssertionError(
-            f"{expression} did not come about: {await self.value('document.body.outerHTML')}"
-        )
+        async with asyncio.timeout(PATIENCE):
+            # The page is of another program, which tells nobody when it changes.
+            while True:
+                if await self.value(expression):
+                    return
+                await asyncio.sleep(PAUSE)
 
     async def picture(self) -> bytes:
         """Return what the page looks like, as PNG."""

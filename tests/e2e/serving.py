@@ -5,15 +5,13 @@ from __future__ import annotations
 import socket
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-__all__ = ["free_port", "serving"]
+from tests.waiting import wait_until
 
 _ROOT = Path(__file__).parents[2]
-_PATIENCE = 60.0
 
 
 def free_port() -> int:
@@ -34,11 +32,8 @@ def serving(module: str, port: int, *args: str) -> Iterator[subprocess.Popen[byt
     command = [sys.executable, "-m", f"tests.e2e.{module}", *args]
     with subprocess.Popen(command, cwd=_ROOT) as process:
         try:
-            deadline = time.monotonic() + _PATIENCE
-            while not _listens(port):
-                assert process.poll() is None, f"{module} ended"
-                assert time.monotonic() < deadline, f"{module} did not listen"
-                time.sleep(0.05)
+            wait_until(lambda: _listens(port) or process.poll() is not None)
+            assert process.poll() is None, f"{module} ended"
             yield process
         finally:
             process.kill()

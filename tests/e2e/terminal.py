@@ -14,8 +14,8 @@ import pyte
 
 from tests.e2e.at_work import cpu_seconds, wants_to_run
 from tests.e2e.running import environment, program
+from tests.waiting import PATIENCE
 
-PATIENCE = 60.0
 CONVERSATION, TRACE, OBSERVERS, WORKSPACE = "\x1bOQ", "\x1bOR", "\x1bOS", "\x1b[15~"
 """The keys of the panes."""
 LARGEST_READ = 1 << 20
@@ -108,12 +108,6 @@ class Terminal:
     def type(self, keys: str) -> None:
         """Send keys as a terminal would."""
         self.child.send(keys.encode())
-
-    def rest(self, seconds: float = 1.0) -> None:
-        """Let the screen be for a while, as a dialog takes no keys in its first moments."""
-        until = time.monotonic() + seconds
-        while time.monotonic() < until:
-            self.read(0.1)
 
     def settle(self, within: float = 5.0) -> None:
         """Read until the program has nothing left to do, which on a busy machine may take it a while.

@@ -13,12 +13,12 @@ from tests.e2e.running import model_environment, run
 from tests.e2e.scripted_model import Text, Use, scripted_model
 
 BUNDLED = Path(claude_agent_sdk.__file__).parent / "_bundled" / "claude"
-# The real command line, which writes 100 MB to its standard error first, and whose messages are mixed with others.
+# The real command line, which writes 10 MB to its standard error first, and whose messages are mixed with others.
 WRAPPER = f"""#!{sys.executable}
 import os, subprocess, sys
 
 line = b"a line of a flood on the standard error of a command line\\n" * 20_000
-for _ in range(85):
+for _ in range(9):
     os.write(2, line)
 os.write(2, b"the last line\\n")
 agent = subprocess.Popen([{str(BUNDLED)!r}, *sys.argv[1:]], stdout=subprocess.PIPE)

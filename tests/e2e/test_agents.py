@@ -9,20 +9,12 @@ from typing import Any
 
 import pytest
 
-from core.events.types import (
-    ComplianceEnforced,
-    ErrorRaised,
-    Event,
-    QueryFinished,
-    ToolCallFinished,
-    ToolCallStarted,
-)
-from core.session.session import Session
+from core.events.types import ComplianceEnforced, ErrorRaised, Event, ToolCallFinished, ToolCallStarted
 from tests.e2e.added_server import own_home
+from tests.e2e.live import live
 from tests.e2e.running import model_settings
 from tests.e2e.scripted_model import Block, Text, Use, scripted_model
-from tests.tui.files_host import until
-from tui import compose
+from tests.waiting import until
 
 LIST, WRITE = "mcp__local_toolkit__list_directory", "mcp__local_toolkit__write_local_file"
 CANARY = "canary-0123456789"
@@ -99,21 +91,6 @@ def lay_out(folder: Path) -> None:
         (folder / path).write_text(text)
 
 
-async def run(base: Path, model: Model) -> tuple[Session, list[Event]]:
-    events: list[Event] = []
-    with scripted_model(model) as url:
-        settings = model_settings(base, url, trust="trusted", skills=("house-style",))
-        session = await compose.compose_session(settings, interactive=False, subscribers=(events.append,))
-        try:
-            await session.start()
-            session.submit("Check the report")
-            await until(lambda: any(isinstance(event, QueryFinished) for event in events), 90)
-            await until(lambda: any("list_directories" in reported for reported in errors(events)), 30)
-        finally:
-            await session.close("finished")
-    return session, events
-
-
 def errors(events: list[Event]) -> list[str]:
     return [event.message for event in events if isinstance(event, ErrorRaised)]
 
@@ -125,7 +102,12 @@ async def test_the_model_is_offered_what_a_folder_has_and_no_more_rights(
     lay_out(tmp_path)
     monkeypatch.chdir(tmp_path / "project")
     model = Model(tmp_path / "secret")
-    session, events = await run(tmp_path, model)
+    with scripted_model(model) as url:
+        settings = model_settings(tmp_path, url, trust="trusted", skills=("house-style",))
+        async with live(settings) as here:
+            await here.ask("Check the report")
+            await until(lambda: any("list_directories" in reported for reported in errors(here.events)))
+    session, events = here.session, here.events
 
     offered = json.dumps(model.asked["main"][0])
     assert "- reviewer: Checks a report against its sources." in offered

@@ -14,7 +14,7 @@ from core.api import open_session
 from core.errors import AgentError, CredentialsError
 from core.events.types import QueryFinished
 from tests.e2e.added_server import own_home
-from tests.e2e.running import environment
+from tests.e2e.running import DEADLINE, environment
 from tests.e2e.scripted_model import Text, scripted_model
 
 PAGE = Path(__file__).parents[2] / "docs" / "api.md"
@@ -31,7 +31,7 @@ def python(folder: Path, source: str) -> str:
         env=environment(folder),
         capture_output=True,
         text=True,
-        timeout=100,
+        timeout=DEADLINE,
         check=False,
     )
     assert done.returncode == 0, done.stderr
@@ -61,14 +61,15 @@ def test_the_examples_follow_a_query_and_find_files(tmp_path: Path) -> None:
         assert '"event":"session_finished"' in (folder / "journal.jsonl").read_text(encoding="utf-8")
 
 
-@pytest.fixture
-def alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_queries_asked_at_once_come_to_their_ends_one_after_the_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     own_home(tmp_path, monkeypatch)
     monkeypatch.chdir(tmp_path)
-
-
-@pytest.mark.usefixtures("alone")
-async def test_queries_asked_at_once_come_to_their_ends_one_after_the_other(tmp_path: Path) -> None:
+    with pytest.raises(CredentialsError, match="ANTHROPIC_API_KEY"):
+        async with open_session(workspace_base=tmp_path):
+            pass
+    assert not (tmp_path / "AGENT_RUN_WORKSPACES").exists()
     with scripted_model(lambda _body, _results: [Text("Yes.")]) as url:
         key = "sk-ant-test-0123456789"
         opened = open_session(base_url=url, api_key=key, classifier="off", workspace_base=tmp_path)
@@ -86,11 +87,3 @@ async def test_queries_asked_at_once_come_to_their_ends_one_after_the_other(tmp_
                 await anext(session.ask(" "))
         with pytest.raises(AgentError, match="over"):
             await anext(session.ask("Three?"))
-
-
-@pytest.mark.usefixtures("alone")
-async def test_without_a_way_to_a_model_it_says_so(tmp_path: Path) -> None:
-    with pytest.raises(CredentialsError, match="ANTHROPIC_API_KEY"):
-        async with open_session(workspace_base=tmp_path):
-            pass
-    assert not (tmp_path / "AGENT_RUN_WORKSPACES").exists()

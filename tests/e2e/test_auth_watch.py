@@ -1,85 +1,105 @@
-"""An account that a person connects, seen through the real SDK by a real session."""
+"""An account that a person connects, seen through the real SDK by a real session, and the mail that is then sent."""
 
 from __future__ import annotations
 
 import asyncio
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 from urllib.parse import urlsplit
 
 import httpx
 import pytest
 
 from core.agent.auth import wait
+from core.agent.auth.wait import AuthWait
 from core.events.types import (
     AuthFinished,
     AuthRequired,
     Event,
+    PermissionAnswered,
     PermissionAsked,
     QueryFinished,
     QueryReceived,
     ToolCallFinished,
+    ToolCallStarted,
 )
-from core.session.session import Session
-from tests.e2e.test_sessions import MAIL, ask, demo_session, of, own_home
+from tests.e2e.live import demo_settings, live
+from tests.waiting import until
 
-__all__ = ["own_home"]
-
-
-def address_of(session: Session) -> str:
-    """Where the stand-in of this session listens."""
-    base = session.settings.composio_base_url
-    assert base is not None
-    return base
+MAIL = "Email the report to the team"
 
 
-async def test_the_session_continues_by_itself_once_the_account_is_connected(
+async def test_the_session_continues_once_the_account_is_connected_and_sends_only_what_is_allowed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(wait, "OFTEN_SECONDS", 0.2)
-    events: list[Event] = []
-    asked = asyncio.Event()
-    async with demo_session(tmp_path, events) as session:
-        session.bus.subscribe(lambda e: asked.set() if isinstance(e, PermissionAsked) else None)
-        await ask(session, MAIL)
-        (required,) = of(events, AuthRequired)
+    looks: list[float] = []
+
+    async def note(seconds: float) -> None:
+        looks.append(seconds)
+        await asyncio.sleep(0)
+
+    monkeypatch.setattr(wait, "asyncio", SimpleNamespace(sleep=note))
+    async with live(demo_settings(tmp_path), interactive=True) as here:
+        session, base = here.session, here.session.settings.composio_base_url
+        await here.ask(MAIL)
+        (required,) = here.of(AuthRequired)
         # As nobody opened the link yet the session waits, however often it looks.
-        await asyncio.sleep(1.0)
-        assert of(events, AuthFinished) == []
+        await until(lambda: len(looks) >= 3)
+        assert here.of(AuthFinished) == []
         assert session.pending_auth is not None
         async with httpx.AsyncClient() as browser:
-            page = await browser.get(address_of(session) + urlsplit(required.url).path)
+            page = await browser.get(f"{base}{urlsplit(required.url).path}")
             assert page.status_code == 200
-        await asyncio.wait_for(asked.wait(), 60)
+        await until(lambda: here.of(PermissionAsked))
         assert session.pending_auth is None
-        session.answer_permission(of(events, PermissionAsked)[0].request_id, allow=False, reason="Not today.")
+        (first,) = here.of(PermissionAsked)
+        session.answer_permission(first.request_id, allow=False, reason="Not today.")
         await session.wait_idle()
-    # The refusal reaches the model, and nothing is sent.
-    (question,) = of(events, PermissionAsked)
-    (denied,) = [event for event in of(events, ToolCallFinished) if event.status == "denied"]
-    assert denied.tool_use_id == question.tool_use_id
-    assert "Not today." in denied.observation.error
-    assert of(events, QueryFinished)[-1].status == "success"
-    assert [event.outcome for event in of(events, AuthFinished)] == ["completed"]
-    queries = [event.text for event in of(events, QueryReceived)]
-    assert len(queries) == 2
+        session.submit(MAIL)
+        await until(lambda: len(here.of(PermissionAsked)) == 2)
+        second = here.of(PermissionAsked)[-1]
+        session.answer_permission(second.request_id, allow=True, scope="session")
+        await session.wait_idle()
+    assert [event.outcome for event in here.of(AuthFinished)] == ["completed"]
+    queries = [event.text for event in here.of(QueryReceived)]
+    assert (queries[0], len(queries)) == (MAIL, 3)
     assert queries[1].startswith("The authentication is complete")
+    assert {event.status for event in here.of(QueryFinished)} == {"success"}
+    # A refusal reaches the model, and nothing is sent; what is allowed for the session is allowed for this mail.
+    ended = {event.tool_use_id: event for event in here.of(ToolCallFinished)}
+    assert ended[first.tool_use_id].status == "denied"
+    assert "Not today." in ended[first.tool_use_id].observation.error
+    assert ended[second.tool_use_id].status == "success"
+    assert second.subjects == ["GMAIL_SEND_EMAIL"]
+    assert [each.split("=")[0] for each in second.proposed] == ["GMAIL_SEND_EMAIL(recipient_email"]
+    answered = here.of(PermissionAnswered)[-1]
+    assert (answered.decision, answered.scope) == ("allow", "once")
+    assert "needs an argument that says where it may go" in answered.reason
 
 
-async def test_an_account_that_is_connected_while_the_query_runs_is_reported_after_it(tmp_path: Path) -> None:
-    events: list[Event] = []
-    async with demo_session(tmp_path, events) as session:
-
-        def act(event: Event) -> None:
-            loop = asyncio.get_running_loop()
-            if isinstance(event, AuthRequired):
-                loop.call_soon(session._auth.connected)
-            elif isinstance(event, PermissionAsked):
-                loop.call_soon(lambda: session.answer_permission(event.request_id, allow=False))
-
-        session.bus.subscribe(act)
-        await ask(session, MAIL)
-    names = [event.event_name for event in events]
-    assert names.index("auth_finished") < names.index("query_finished")
-    queries = [event.text for event in of(events, QueryReceived)]
-    assert len(queries) == 2
-    assert queries[1].startswith("The authentication is complete")
+@pytest.mark.parametrize(
+    ("calls", "status", "continues"), [(0, "success", 1), (1, "success", 0), (0, "interrupted", 0)]
+)
+def test_an_account_that_is_connected_while_the_query_runs_is_reported_after_it(
+    calls: int, status: Any, continues: int
+) -> None:
+    published: list[Event] = []
+    continued: list[str] = []
+    waits = AuthWait(
+        lambda *_: None,  # type: ignore[arg-type]  # nothing is polled
+        lambda: None,
+        publish=published.append,
+        runs=lambda: True,
+        continue_query=lambda: continued.append("continued"),
+        polls=False,
+    )
+    waits.handle_event(AuthRequired(toolkit="gmail", url="https://a.example"))
+    waits.connected()
+    assert [event.outcome for event in published if isinstance(event, AuthFinished)] == ["completed"]
+    assert continued == []
+    # A query that made a further call needs nothing more.
+    for _ in range(calls):
+        waits.handle_event(ToolCallStarted(query_id="q1", tool_use_id="t", name="x"))
+    waits.handle_event(QueryFinished(query_id="q1", status=status))
+    assert len(continued) == continues

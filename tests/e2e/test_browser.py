@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import socket
 import subprocess
 import threading
@@ -13,9 +12,11 @@ from urllib.parse import unquote, urlsplit
 
 import pytest
 
+from tests.bench.evidence.export import export_section
 from tests.e2e.chromium import BROWSER, browser
-from tests.e2e.running import NOWHERE, environment, model_environment
+from tests.e2e.running import DEADLINE, environment
 from tests.e2e.terminal import WORKSPACE, terminal
+from tests.many_sessions import lay_sessions
 
 FETCHED_FROM_THE_ORIGINAL = (
     "script svg-script onload onerror beacon socket form refresh frame srcdoc object embed image srcset source lazy"
@@ -25,53 +26,7 @@ FETCHED_FROM_THE_ORIGINAL = (
 LOADS = 3
 """A busy browser ends before it has fetched the icon of a page."""
 
-REPORT = """<!doctype html>
-<html><head>
-<title>Chips &lt;/title&gt;&lt;img src='{u}title'&gt;</title>
-<base href="{u}base/">
-<meta http-equiv="refresh" content="3; url={u}refresh">
-<link rel="stylesheet" href="{u}style-link"><link rel="icon" href="{u}icon"><link rel="manifest" href="{u}manifest">
-<link rel="preload" as="image" href="{u}preload"><link rel="prefetch" href="{u}prefetch">
-<link rel="modulepreload" href="{u}modulepreload"><link rel="preconnect" href="http://preconnect.evil.example">
-<link rel="dns-prefetch" href="//dns.evil.example"><link rel="prerender" href="{u}prerender">
-<style>@import url({u}css-import);</style>
-<style>h2 {{ background: u\\72l({u}css-escaped) }}</style>
-<style>@font-face {{ font-family: f; src: url({u}font) }} h3 {{ font-family: f }}</style>
-<style>table {{ border-collapse: collapse }} td {{ color: #123456 }}</style>
-<script src="{u}script"></script>
-<script>
-  document.documentElement.setAttribute("data-ran", "script");
-  navigator.sendBeacon("{u}beacon");
-  new WebSocket("ws://evil.example/socket");
-  setTimeout(() => document.forms[0].submit(), 2000);
-</script>
-</head>
-<body background="{u}body" onload="document.body.dataset.ran = 1; fetch('{u}onload')">
-<h1 onclick="fetch('{u}onclick')">Kept heading</h1><h2>Second</h2><h3>Third</h3>
-<p style="background: url({u}css-attribute)">Kept words &amp;
-<a href="https://kept.example/page" ping="{u}ping">kept link</a>
-<a href="javascript:fetch('{u}javascript')">run</a>
-<a href="file:///etc/passwd">local</a> <a href="//evil.example/x">odd</a></p>
-<table background="{u}table"><tr><th>Maker</th></tr><tr><td>Northwind</td><td colspan="2">41 %</td></tr></table>
-<img src="{u}image" onerror="fetch('{u}onerror')"><img srcset="{u}srcset 1x">
-<img src="//evil.example/lazy" loading="lazy">
-<picture><source srcset="{u}source"><img src="{u}picture"></picture>
-<iframe name="inner" src="{u}frame"></iframe><iframe src="file:///etc/passwd"></iframe>
-<iframe srcdoc="&lt;img src='{u}srcdoc'&gt;"></iframe>
-<object data="{u}object"></object><embed src="{u}embed"><applet codebase="{u}applet"></applet>
-<form action="{u}form" method="post" target="inner">
-<input name="a" value="b"><input type="image" src="{u}input-image"></form>
-<video src="{u}video" poster="{u}poster" autoplay></video><audio src="{u}audio" autoplay></audio>
-<svg><image href="{u}svg-image" width="9" height="9"/><use href="{u}svg-use#a"/>
-<script>fetch("{u}svg-script")</script><foreignObject><img src="{u}foreign"></foreignObject></svg>
-<svg></p><style><g title="</style><img src='{u}mutated-1'>"></style></svg>
-<math><mtext><table><mglyph><style><!--</style><img title="--&gt;&lt;img src='{u}mutated-2'&gt;"></table></mtext></math>
-<noscript><p title="</noscript><img src='{u}mutated-3'>"></noscript>
-<style><!-- </style><img src="{u}mutated-4"> --></style>
-<template><img src="{u}template"></template><textarea></textarea><img src="{u}after-textarea">
-<p id="end">Kept end</p>
-</body></html>
-"""
+REPORT = Path(__file__).with_name("hostile_report.html").read_text(encoding="utf-8")
 
 
 class Listener:
@@ -134,7 +89,7 @@ def loaded(url: str, listener: Listener, folder: Path) -> str:
         env=environment(folder),
         capture_output=True,
         text=True,
-        timeout=100,
+        timeout=DEADLINE,
         check=False,
     )
     assert "<html" in done.stdout, done.stderr
@@ -147,15 +102,15 @@ def opened_by_the_program(base: Path, page: str) -> str:
     program = base / "browser"
     program.write_text(f'#!/bin/sh\nprintf "%s\\n" "$@" > {asked}.new\nmv {asked}.new {asked}\n')
     program.chmod(0o755)
-    env = model_environment(base, NOWHERE, BROWSER=os.fspath(program))
-    with terminal(base, columns=160, rows=50, env=env) as screen:
-        screen.wait_for("● ready", "run.log")
-        (session,) = (base / "AGENT_RUN_WORKSPACES").glob("session_*")
-        (session / "the-report.html").write_text(page, encoding="utf-8")
-        screen.wait_for("the-report.html")
+    (session,) = lay_sessions(base, 1)
+    (session / "the-report.html").write_text(page, encoding="utf-8")
+    with terminal(
+        base, "open", "latest", columns=160, rows=50, env=environment(base, BROWSER=str(program))
+    ) as screen:
+        screen.wait_for("past session", "the-report.html")
         # By name it is the last.
         screen.type(WORKSPACE)
-        screen.rest(0.5)
+        screen.settle()
         screen.type("\x1b[F")
         # The preview shows what there is to read.
         screen.wait_for("Kept heading", "Northwind", "kept link")
@@ -195,3 +150,10 @@ def test_a_hostile_report_fetches_and_runs_nothing_in_the_browser_it_is_opened_i
                 )
                 missing -= listener.fetched
         assert missing == set()
+
+
+@pytest.mark.skipif(BROWSER is None, reason="needs Chromium, which .ci/run installs where it can")
+def test_an_export_of_the_demo_is_small_loads_nothing_and_has_no_secrets(tmp_path: Path) -> None:
+    """A real session of the demo, in a browser that may reach only a proxy of the test."""
+    for row in export_section(tmp_path).rows:
+        assert row.unit == "s" or row.verdict == "ok", row

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager
+from collections.abc import Iterator
+from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any
 
@@ -13,23 +13,15 @@ import pytest
 
 from core.agent.mcp import reconnect
 from core.connections.composio.native import Modifier
-from core.events.types import (
-    ArtifactSaved,
-    ErrorRaised,
-    Event,
-    McpServer,
-    ObserverStarted,
-    QueryFinished,
-    ToolCallFinished,
-)
+from core.events.types import ArtifactSaved, ErrorRaised, ObserverStarted
 from core.pipelines import Pipelines
-from core.session.session import Session
 from tests.composio_server import KEY, Fault, StandIn, stand_in
 from tests.e2e.added_server import own_home
+from tests.e2e.live import live
 from tests.e2e.running import model_settings
 from tests.e2e.scripted_model import Block, Text, Use, scripted_model
 from tests.paths import PROJECT
-from tests.tui.files_host import until
+from tests.waiting import until
 from tui import compose
 from tui.compose import default_pipelines
 
@@ -64,49 +56,11 @@ def service() -> Iterator[StandIn]:
         yield here
 
 
-@asynccontextmanager
-async def session_at(
-    base: Path, service: StandIn, model: Model, events: list[Event], *modifiers: Modifier, **more: Any
-) -> AsyncIterator[Session]:
-    with scripted_model(model) as url:
-        settings = model_settings(base, url, composio_api_key=KEY, composio_base_url=service.url, **more)
-        session = await compose.compose_session(
-            settings, interactive=False, subscribers=(events.append,), modifiers=modifiers
-        )
-        try:
-            await session.start()
-            await until(lambda: state(session) == "connected", 60)
-            yield session
-        finally:
-            await session.close("finished")
-
-
-def saved_of(events: list[Event]) -> list[ArtifactSaved]:
-    return [event for event in events if isinstance(event, ArtifactSaved)]
-
-
-def server(session: Session) -> McpServer:
-    return next(each for each in session.servers.known if each.name == "composio")
-
-
-def state(session: Session) -> str:
-    return next((each.status for each in session.servers.known if each.name == "composio"), "")
-
-
-async def ask(session: Session, events: list[Event]) -> ToolCallFinished:
-    """Have the next call made; gives how it went."""
-    before = sum(isinstance(event, QueryFinished) for event in events)
-    session.submit("Go")
-    await until(lambda: sum(isinstance(event, QueryFinished) for event in events) > before, 60)
-    return next(event for event in reversed(events) if isinstance(event, ToolCallFinished))
-
-
 @pytest.mark.parametrize("mode", ["mcp", "native"])
 async def test_calls_are_seen_in_both_modes_and_an_expired_session_is_replaced(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, service: StandIn, mode: str
 ) -> None:
     own_home(tmp_path, monkeypatch)
-    events: list[Event] = []
     seen: list[str] = []
 
     def before(tool: str, _toolkit: str, params: Any) -> Any:
@@ -130,51 +84,51 @@ async def test_calls_are_seen_in_both_modes_and_an_expired_session_is_replaced(
         return made
 
     monkeypatch.setattr(compose, "default_pipelines", pipelines)
-    modifiers = (
-        Modifier("before", before),
-        Modifier("after", after, [SLUG]),
-        Modifier("schema", schema),
-    )
+    modifiers = (Modifier("before", before), Modifier("after", after, [SLUG]), Modifier("schema", schema))
     model = Model()
-    async with session_at(tmp_path, service, model, events, *modifiers, composio_mode=mode) as session:
-        assert (await ask(session, events)).status == "success"
-        await until(lambda: any(isinstance(event, ArtifactSaved) for event in events), 30)
+    async with AsyncExitStack() as stack:
+        url = stack.enter_context(scripted_model(model))
+        settings = model_settings(
+            tmp_path, url, composio_api_key=KEY, composio_base_url=service.url, composio_mode=mode
+        )
+        here = await stack.enter_async_context(live(settings, "composio", modifiers=modifiers))
+        session = here.session
+        assert (await here.call("Go")).status == "success"
+        await until(lambda: here.of(ArtifactSaved))
         native = [f"before {SLUG} news", f"after {SLUG} True"] if mode == "native" else []
         assert seen == [f"pipeline before {NEWS}", *native, f"pipeline after {NEWS}"]
         assert ("Modified." in model.descriptions[NEWS]) is (mode == "native")
         (first,) = service.sessions
 
         service.drop_sessions()
-        failed = await ask(session, events)
+        failed = await here.call("Go")
         assert failed.status == "error"
-        await until(lambda: len(service.sessions) == 1 and state(session) == "connected", 60)
+        await until(lambda: len(service.sessions) == 1 and here.status("composio") == "connected")
         assert service.sessions != [first]
-        assert any(
-            isinstance(event, ErrorRaised) and "its session is over" in event.message for event in events
-        )
+        assert any("its session is over" in event.message for event in here.of(ErrorRaised))
         # By hand it is connected again, too, and keeps its session while that holds.
         kept = service.sessions
         assert session.servers.reconnect("composio") == ""
-        await until(lambda: state(session) == "connected", 60)
-        assert (await ask(session, events)).status == "success"
+        await until(lambda: here.status("composio") == "connected")
+        assert (await here.call("Go")).status == "success"
         assert service.sessions == kept
 
         # The toolkit signs in at the session that there is now.
         model.next = Use("mcp__local_toolkit__workbench_download", {"path": "/mnt/files/table.csv"})
-        call = await ask(session, events)
-        await until(lambda: any(saved.path == "downloads/table.csv" for saved in saved_of(events)), 30)
-        (saved,) = [saved for saved in saved_of(events) if saved.kind == "download"]
+        call = await here.call("Go")
+        await until(lambda: any(saved.path == "downloads/table.csv" for saved in here.of(ArtifactSaved)))
+        (saved,) = [saved for saved in here.of(ArtifactSaved) if saved.kind == "download"]
         assert saved.tool_use_id == call.tool_use_id
         assert (session.workspace.path / saved.path).read_bytes() == TABLE
         model.next = Use("mcp__local_toolkit__workbench_upload", {"path": saved.path})
-        assert (await ask(session, events)).status == "denied"
+        assert (await here.call("Go")).status == "denied"
         assert service.asked("PUT ") == 0
         model.next = Use(NEWS, SEARCH)
 
         monkeypatch.setattr(reconnect, "_MIN_INTERVAL", 0.0)
         service.faults.append(Fault("tool_router", 401, REFUSED))
-        assert (await ask(session, events)).status == "error"
-        await until(lambda: "rejected the key" in str(server(session).last_error), 60)
+        assert (await here.call("Go")).status == "error"
+        await until(lambda: "rejected the key" in str(getattr(here.server("composio"), "last_error", "")))
     local = session.workspace.path / "spans.jsonl"
     spans = [json.loads(line) for line in local.read_text().splitlines()]
     route = "/api/v3.1/tool_router/session"
@@ -193,18 +147,20 @@ async def test_a_call_that_is_held_ends_as_that_and_is_not_observed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, service: StandIn, mode: str
 ) -> None:
     own_home(tmp_path, monkeypatch)
-    events: list[Event] = []
-    async with session_at(tmp_path, service, Model(), events, composio_mode=mode) as session:
-        for recorded in HELD:
+    with scripted_model(Model()) as url:
+        settings = model_settings(
+            tmp_path, url, composio_api_key=KEY, composio_base_url=service.url, composio_mode=mode
+        )
+        async with live(settings, "composio") as here:
+            for recorded in HELD:
+                service.faults.clear()
+                service.reply_to_calls(recorded["reply"])
+                call = await here.call("Go")
+                assert call.observation is not None
+                assert (call.status, call.observation.error) == (recorded["status"], recorded["error"])
+                assert json.loads(call.observation.output) == json.loads(recorded[mode])
             service.faults.clear()
-            service.reply_to_calls(recorded["reply"])
-            call = await ask(session, events)
-            assert call.observation is not None
-            assert (call.status, call.observation.error) == (recorded["status"], recorded["error"])
-            assert json.loads(call.observation.output) == json.loads(recorded[mode])
-        service.faults.clear()
-        service.services.reply = None
-        answered = await ask(session, events)
+            service.services.reply = None
+            answered = await here.call("Go")
     assert answered.status == "success"
-    observed = {event.tool_use_id for event in events if isinstance(event, ObserverStarted)}
-    assert observed == {answered.tool_use_id}
+    assert {event.tool_use_id for event in here.of(ObserverStarted)} == {answered.tool_use_id}

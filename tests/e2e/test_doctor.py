@@ -3,7 +3,6 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-import subprocess
 from datetime import date
 from pathlib import Path
 
@@ -14,22 +13,25 @@ from core.settings.keymap import KeyChoice
 from core.settings.model import Settings
 from core.settings.sources import SourcedValue
 from tests.e2e.added_server import own_home
-from tests.e2e.running import environment, run
-from tests.model_server import Answer, model_server, refusal
-from tests.tui.files_host import until
+from tests.e2e.live import processes
+from tests.e2e.running import run
+from tests.model_server import model_server
+from tests.waiting import until
 
 KEY = "sk-ant-api03-canary-9f8e7d6c5b4a"
 NAMES = [
-    "python",
-    "agent",
-    "workspace",
-    "knowledge",
-    "model",
-    "toolkit",
-    "composio",
-    "web_reader",
-    "sub-agents",
-    "logfire",
+    *[
+        "python",
+        "agent",
+        "workspace",
+        "knowledge",
+        "model",
+        "toolkit",
+        "composio",
+        "web_reader",
+        "sub-agents",
+        "logfire",
+    ]
 ]
 
 
@@ -43,18 +45,6 @@ def test_the_demo_could_start_and_says_so_as_json(tmp_path: Path) -> None:
     assert "AGENT_RUN_WORKSPACES" not in os.listdir(tmp_path)
 
 
-def test_a_refused_key_keeps_a_session_from_starting_and_is_not_repeated(tmp_path: Path) -> None:
-    with model_server(Answer(401, refusal("authentication_error", f"invalid key {KEY}"))) as server:
-        env = environment(tmp_path, ANTHROPIC_BASE_URL=server.url, ANTHROPIC_API_KEY=KEY)
-        done = run(tmp_path, "doctor", env=env)
-    assert done.code == 1
-    assert "FAILED   Model" in done.stdout
-    assert "ANTHROPIC_API_KEY" in done.stdout
-    assert "no session can start" in done.stdout
-    assert KEY not in done.stdout + done.stderr
-    assert done.stderr == ""
-
-
 @pytest.mark.smoke
 def test_without_credentials_it_says_what_to_set(tmp_path: Path) -> None:
     done = run(tmp_path, "doctor", "--json")
@@ -63,13 +53,6 @@ def test_without_credentials_it_says_what_to_set(tmp_path: Path) -> None:
     (model,) = [check for check in reported["checks"] if check["name"] == "model"]
     assert (model["status"], model["required"]) == ("failed", True)
     assert "ANTHROPIC_API_KEY" in model["advice"]
-
-
-@pytest.mark.parametrize("args", [["--nonsense"], ["--permission-mode", "yolo"], ["a query"]])
-def test_wrong_usage_is_reported_in_a_line(tmp_path: Path, args: list[str]) -> None:
-    done = run(tmp_path, "doctor", *args)
-    assert (done.code, done.stdout) == (2, "")
-    assert len(done.stderr.strip().splitlines()) == 1
 
 
 async def test_beside_a_session_the_checks_are_made_with_its_settings(
@@ -86,7 +69,7 @@ async def test_beside_a_session_the_checks_are_made_with_its_settings(
             allow=("A_*", "B(c,d)"),
             mcp_servers=(
                 SourcedValue(
-                    {"gone": {"command": "/no/such/program"}}, "file", "mcp_servers", tmp_path / "config.toml"
+                    {"gone": {"command": "/no/such"}}, "file", "mcp_servers", tmp_path / "config.toml"
                 ),
             ),
             # A file of settings may say anything for a key, and only the screen minds.
@@ -97,7 +80,7 @@ async def test_beside_a_session_the_checks_are_made_with_its_settings(
     assert (headers["x-api-key"], body["model"]) == (KEY, "m1")
     assert sorted(checks) == sorted([*NAMES, "server gone"])
     assert checks["model"].status == "ok"
-    assert "/no/such/program" in checks["server gone"].found
+    assert "/no/such" in checks["server gone"].found
     assert checks["workspace"].found.startswith(str(tmp_path))
 
 
@@ -112,13 +95,8 @@ async def test_who_leaves_early_ends_the_checks(tmp_path: Path, monkeypatch: pyt
     await checks.aclose()
     assert asyncio.all_tasks() == before
     pid = int((tmp_path / "pid").read_text())
-    await until(lambda: not _runs(pid))
-
-
-def _runs(pid: int) -> bool:
-    # One whose parent is gone is at times never waited for.
-    done = subprocess.run(["ps", "-o", "stat=", "-p", str(pid)], capture_output=True, text=True, check=False)
-    return done.stdout.strip()[:1] not in {"", "Z"}
+    # One whose parent is gone is at times never waited for, and counts as ended.
+    await until(lambda: pid not in [each for each, _, _ in processes()])
 
 
 def _slow(folder: Path) -> Path:

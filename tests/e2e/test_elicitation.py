@@ -14,19 +14,17 @@ import pytest
 from core.events.types import (
     ElicitationAnswered,
     ElicitationAsked,
-    Event,
     QueryFinished,
     ToolCallFinished,
     ToolCallStarted,
 )
 from core.records.journal import read_journal
-from core.session.session import Session
 from tests.e2e.added_server import own_home
 from tests.e2e.asking_server import PAGE
+from tests.e2e.live import Live, live
 from tests.e2e.running import model_settings
 from tests.e2e.scripted_model import Block, Text, Use, scripted_model
-from tests.tui.files_host import until
-from tui import compose
+from tests.waiting import until
 
 SERVER = Path(__file__).with_name("asking_server.py")
 
@@ -40,32 +38,20 @@ def calls_a_tool(body: dict[str, Any], _results: int) -> Sequence[Block]:
     return [Use(f"mcp__desk__{tool}") for tool in tools]
 
 
-class Desk:
-    """A session with a server that asks, and what happened in it."""
+async def call(here: Live, *tools: str) -> ElicitationAsked:
+    """Have tools called; gives what their server asks."""
+    before = len(here.of(ElicitationAsked))
+    here.session.submit(f"Call {' '.join(tools)}.")
+    await until(lambda: len(here.of(ElicitationAsked)) >= before + len(tools))
+    found: ElicitationAsked = here.of(ElicitationAsked)[before]
+    return found
 
-    def __init__(self, session: Session, events: list[Event]) -> None:
-        self.session = session
-        self.events = events
 
-    def of(self, kind: type[Any]) -> list[Any]:
-        """The events of a kind."""
-        return [event for event in self.events if isinstance(event, kind)]
-
-    async def call(self, *tools: str) -> ElicitationAsked:
-        """Have tools called; gives what their server asks."""
-        before = len(self.of(ElicitationAsked))
-        self.session.submit(f"Call {' '.join(tools)}.")
-        await until(lambda: len(self.of(ElicitationAsked)) >= before + len(tools), 60)
-        found = self.of(ElicitationAsked)[before]
-        assert isinstance(found, ElicitationAsked)
-        return found
-
-    async def result(self) -> str:
-        """What the last call gave."""
-        await self.session.wait_idle()
-        observation = self.of(ToolCallFinished)[-1].observation
-        assert observation is not None
-        return str(observation.error or observation.output)
+async def result(here: Live) -> str:
+    """What the last call gave."""
+    await here.session.wait_idle()
+    observation = here.of(ToolCallFinished)[-1].observation
+    return str(observation.error or observation.output)
 
 
 @pytest.fixture
@@ -83,19 +69,11 @@ def settings_of(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     return lambda url: model_settings(tmp_path, url, allow=("mcp__*",))
 
 
-async def opened(settings: Any, events: list[Event]) -> Session:
-    session = await compose.compose_session(settings, interactive=True, subscribers=(events.append,))
-    await session.start()
-    return session
-
-
 async def test_a_server_asks_for_a_form_and_a_page_and_gets_what_the_person_answers(settings_of: Any) -> None:
-    events: list[Event] = []
     with scripted_model(calls_a_tool) as url:
-        session = await opened(settings_of(url), events)
-        desk = Desk(session, events)
-        try:
-            asked = await desk.call("booking")
+        async with live(settings_of(url), interactive=True) as desk:
+            session = desk.session
+            asked = await call(desk, "booking")
             assert (asked.server, asked.message) == ("desk", "Which room may I book?")
             assert [(field.name, field.kind, field.required, field.secret) for field in asked.fields] == [
                 ("city", "text", True, False),
@@ -109,13 +87,13 @@ async def test_a_server_asks_for_a_form_and_a_page_and_gets_what_the_person_answ
             assert asked.tool_use_id == desk.of(ToolCallStarted)[-1].tool_use_id
             values = {"city": "Oslo", "nights": 2, "extras": ["sauna"], "password": "tr0ub4dor&3xyz"}
             assert session.answer_elicitation(asked.request_id, "accept", values)
-            assert "city='Oslo', nights=2" in await desk.result()
+            assert "city='Oslo', nights=2" in await result(desk)
             assert not session.answer_elicitation(asked.request_id, "decline")
             given = desk.of(ElicitationAnswered)[-1]
             assert given.values == {**values, "password": "[redacted]"}
 
             # Two requests at once wait beside each other.
-            first = await desk.call("pay", "booking")
+            first = await call(desk, "pay", "booking")
             assert (first.mode, first.url) in (("url", PAGE), ("form", ""))
             for each in desk.of(ElicitationAsked)[-2:]:
                 session.answer_elicitation(each.request_id, "accept" if each.mode == "url" else "decline")
@@ -125,14 +103,12 @@ async def test_a_server_asks_for_a_form_and_a_page_and_gets_what_the_person_answ
             assert "DeclinedElicitation" in results
 
             # Whoever stops the query cancels the request.
-            asked = await desk.call("booking")
+            asked = await call(desk, "booking")
             await session.interrupt()
             await session.wait_idle()
             assert desk.of(QueryFinished)[-1].status == "interrupted"
             last = desk.of(ElicitationAnswered)[-1]
             assert (last.request_id, last.action, last.by) == (asked.request_id, "cancel", "interrupted")
-        finally:
-            await session.close("finished")
     folder = session.workspace.path
     assert "pay.example.com/[redacted]" in (folder / "journal.jsonl").read_text()
     for path in ("journal.jsonl", "run.log", "transcript.md"):

@@ -21,6 +21,7 @@ OFFLINE = [
     "--quiet",
     "--no-compile",
 ]
+RESEARCH = "Research the latest AI chip news and write a comprehensive report"
 API = "from ua_tui.api import open_session; import core, ua_tui; print(core.__file__, ua_tui.__file__)"
 
 
@@ -61,13 +62,7 @@ def test_it_works_installed_and_names_what_is_imported_in_its_place(tmp_path: Pa
     source = tmp_path / "source"
     subprocess.run(["cp", "-r", EXAMPLE, source], check=True)
     install(PROJECT, source)
-    done = run(
-        tmp_path / "base",
-        "run",
-        "--demo",
-        "Research the latest AI chip news and write a comprehensive report",
-        python=python,
-    )
+    done = run(tmp_path / "base", "run", "--demo", RESEARCH, python=python)
     assert done.code == 0, done.stderr
     assert "left out" not in done.stderr
     kept = [event for event in done.of(ArtifactSaved) if event.observer == "percentages"]

@@ -40,7 +40,7 @@ def test_a_person_is_asked_before_a_folder_has_an_effect_and_again_when_it_chang
         write(tmp_path, url, began)
         with terminal(tmp_path, FRANCE, columns=120, rows=40, env=environment(tmp_path)) as screen:
             screen.wait_for("Trust this folder?", "Where your data goes", url, "theirs", "needs you")
-            screen.rest()
+            screen.settle()
             assert (stranger.asked, began.exists()) == (0, False)
             assert not (tmp_path / "AGENT_RUN_WORKSPACES").exists()
             screen.type("v")
@@ -57,8 +57,7 @@ def test_a_person_is_asked_before_a_folder_has_an_effect_and_again_when_it_chang
             file.write("UA_MAX_COST_USD=3\n")
         with terminal(tmp_path, FRANCE, columns=120, rows=40, env=environment(tmp_path)) as screen:
             screen.wait_for("The folder has changed", "+UA_MAX_COST_USD=3")
-            screen.rest()
-            screen.type("t")
+            screen.press_until("t", lambda text: "The folder has changed" not in text)
             screen.wait_for("Rome, says the stranger.", "/$3.00", "● ready")
             screen.type("\x11")
             assert screen.end() == 0
@@ -67,10 +66,7 @@ def test_a_person_is_asked_before_a_folder_has_an_effect_and_again_when_it_chang
 
 def test_without_a_person_a_folder_has_no_effect_and_a_line_says_so(tmp_path: Path) -> None:
     stranger, began = Stranger(), tmp_path / "began"
-    with (
-        scripted_model(stranger) as theirs,
-        scripted_model(lambda _body, _results: [Text("Paris.")]) as ours,
-    ):
+    with scripted_model(stranger) as theirs, scripted_model(lambda _body, _results: [Text("Paris.")]) as ours:
         write(tmp_path, theirs, began)
         env = model_environment(tmp_path, ours)
         done = run(tmp_path, "run", FRANCE, env=env)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -12,39 +11,32 @@ from core.knowledge.database import FILE
 from core.knowledge.store import KnowledgeStore
 from core.storage.workspace import WORKSPACES
 from tests.core.knowledge.stored import add, document
-from tests.e2e.running import environment, model_environment, run
+from tests.e2e.running import model_environment, run
 from tests.e2e.scripted_model import Block, Text, Use, scripted_model
-from tests.embeddings_server import EmbeddingsServer, embeddings_server
+from tests.embeddings_server import embeddings_server
+from tests.waiting import wait_until
 
 KEY = "sk-embeddings-canary-0123456789"
-QUERY = "automobile price"
-
-
-def settings(server: EmbeddingsServer) -> dict[str, str]:
-    return {
-        "UA_EMBEDDINGS_URL": server.url,
-        "UA_EMBEDDINGS_MODEL": "m",
-        "UA_EMBEDDINGS_KEY": KEY,
-    }
+QUERY, EARLIER = "automobile price", "session_20260101_000000"
 
 
 def test_passages_and_the_queries_of_the_agent_are_sent_with_the_key_in_a_header_only(tmp_path: Path) -> None:
-    (tmp_path / WORKSPACES).mkdir()
+    # What is known of a session without a folder is removed.
+    (tmp_path / WORKSPACES / EARLIER).mkdir(parents=True)
     with KnowledgeStore(tmp_path / WORKSPACES / FILE) as store:
         others = [document(f"The price of umbrella {n}.", path=f"{n}.md") for n in range(30)]
         target = document("A car has its price. " + "More is below. " * 50, path="car.md")
-        add(store, "session_20260101_000000", target, *others)
+        add(store, EARLIER, target, *others)
 
     def reply(_body: dict[str, Any], results: int) -> Sequence[Block]:
         if results:
             return [Text("Done.")]
-        until = time.monotonic() + 60
-        while not any(text.startswith("A car") for text in server.texts) and time.monotonic() < until:
-            time.sleep(0.05)
+        wait_until(lambda: any(text.startswith("A car") for text in server.texts))
         return [Use("mcp__local_toolkit__knowledge_search", {"query": QUERY})]
 
     with embeddings_server() as server, scripted_model(reply) as url:
-        done = run(tmp_path, "run", "What?", env=model_environment(tmp_path, url, **settings(server)))
+        keys = {"UA_EMBEDDINGS_URL": server.url, "UA_EMBEDDINGS_MODEL": "m", "UA_EMBEDDINGS_KEY": KEY}
+        done = run(tmp_path, "run", "What?", env=model_environment(tmp_path, url, **keys))
     assert done.code == 0, done.stderr
     assert [event.status for event in done.of(ToolCallFinished)] == ["success"]
     assert QUERY in server.texts
@@ -52,11 +44,3 @@ def test_passages_and_the_queries_of_the_agent_are_sent_with_the_key_in_a_header
     holders = [each for each in tmp_path.rglob("*") if each.is_file() and KEY.encode() in each.read_bytes()]
     assert holders == []
     assert KEY not in done.stdout + done.stderr
-
-
-def test_the_demo_sends_nothing(tmp_path: Path) -> None:
-    with embeddings_server() as server:
-        env = environment(tmp_path) | settings(server)
-        done = run(tmp_path, "run", "--demo", "Research the week's news on AI chips", env=env)
-    assert done.code == 0, done.stderr
-    assert server.asked == []

@@ -24,9 +24,7 @@ from core.connections.trust import ServerTrust
 from core.connections.user_servers import UserServer, connection_to, project_servers
 from core.events.types import (
     ErrorRaised,
-    Event,
     FilesAttached,
-    McpServer,
     McpStatus,
     QueryFinished,
     QueryReceived,
@@ -35,14 +33,13 @@ from core.events.types import (
     ToolCallFinished,
     ToolCallStarted,
 )
-from core.session.session import Session
 from tests.e2e.added_server import own_home
+from tests.e2e.live import Live, agent_of, live
 from tests.e2e.odd_server import odd_server
 from tests.e2e.running import model_settings
 from tests.e2e.scripted_model import Block, Text, Use, scripted_model
 from tests.e2e.serving import free_port, serving
-from tests.tui.files_host import until
-from tui import compose
+from tests.waiting import PATIENCE, until
 
 SERVER = Path(__file__).with_name("own_server.py")
 KEY = "canary-0123456789abcdef"
@@ -106,26 +103,12 @@ class Model:
         return [Use(f"mcp__{server}__{tool}", {"text": "milk"} if tool == "take_note" else {})]
 
 
-class Desk:
-    """A session and what happened in it."""
+class Desk(Live):
+    """A session, its model, and what happened in it."""
 
-    def __init__(self, session: Session, events: list[Event], model: Model) -> None:
-        self.session = session
+    def __init__(self, here: Live, model: Model) -> None:
+        super().__init__(here.session, here.events)
         self.model = model
-        self.events = events
-
-    def server(self, name: str) -> McpServer | None:
-        """A server as it was last told of."""
-        return next((each for each in self.session.servers.known if each.name == name), None)
-
-    def status(self, name: str) -> str:
-        """How a server has_status."""
-        server = self.server(name)
-        return server.status if server is not None else ""
-
-    def has_status(self, name: str, *statuses: str) -> bool:
-        """Whether a server has_status in one of these ways."""
-        return self.status(name) in statuses
 
     def reported(self, name: str, problem: str) -> bool:
         """Whether a server was reported with a problem, or with one that it had."""
@@ -134,46 +117,22 @@ class Desk:
             problem in (error or "") for server in listed for error in (server.error, server.last_error)
         )
 
-    async def call(self, server: str, tool: str = "take_note") -> str:
+    async def use(self, server: str, tool: str = "take_note") -> str:
         """Have the model call a tool; gives what it said, or what it failed of."""
-        await self.query(f"Call {tool} of {server}")
-        observation = self.of(ToolCallFinished)[-1].observation
+        observation = (await self.call(f"Call {tool} of {server}")).observation
         assert observation is not None
         return str(observation.error or observation.output)
-
-    async def query(self, text: str) -> QueryFinished:
-        """Run a query to its end."""
-        before = len(self.of(QueryFinished))
-        self.session.submit(text)
-        await until(lambda: len(self.of(QueryFinished)) > before, 60)
-        finished: QueryFinished = self.of(QueryFinished)[-1]
-        return finished
-
-    def of(self, kind: type[Any]) -> list[Any]:
-        """What happened of a kind."""
-        return [event for event in self.events if isinstance(event, kind)]
 
 
 @asynccontextmanager
 async def started(base: Path, *, interactive: bool = False) -> AsyncIterator[Desk]:
     """A session in the current folder, its agent connected."""
-    events: list[Event] = []
     model = Model()
     with scripted_model(model) as url:
         settings = model_settings(base, url, allow=("mcp__*",))
-        session = await compose.compose_session(
-            settings,
-            interactive=interactive,
-            subscribers=(events.append,),
-            asks_about_servers=interactive,
-        )
-        desk = Desk(session, events, model)
-        try:
-            await session.start()
-            await until(lambda: desk.status("local_toolkit") == "connected", 60)
-            yield desk
-        finally:
-            await session.close("finished")
+        opened = live(settings, "local_toolkit", interactive=interactive, asks_about_servers=interactive)
+        async with opened as here:
+            yield Desk(here, model)
 
 
 def write(folder: Path, **servers: Any) -> None:
@@ -266,70 +225,70 @@ async def test_a_server_of_each_transport_is_called_and_connected_again_when_it_
         stack.enter_context(serving("own_server", heard, "sse", str(heard)))
         async with started(tmp_path) as desk:
             for name, (_, problem) in broken.items():
-                await until(partial(desk.reported, name, problem), 30, reported=partial(desk.server, name))
+                await until(partial(desk.reported, name, problem), reported=partial(desk.server, name))
             # At another address the key is not sent, but any other header is.
             assert {each.get("authorization") for each in redirected} == {None}
             assert {each["x-team"] for each in redirected} == {"blue"}
             for name in ("notes", "tickets", "chat"):
-                await until(partial(desk.has_status, name, "connected"), 30)
-                assert (await desk.call(name)).startswith("noted milk by ")
-            assert "quick" in await desk.call("notes")
+                await desk.comes_to(name, "connected")
+                assert (await desk.use(name)).startswith("noted milk by ")
+            assert "quick" in await desk.use("notes")
             # A tool that a server adds can be called at once.
-            assert await desk.call("grows", "grow") == "grow called"
-            assert await desk.call("grows", "more") == "more called"
+            assert await desk.use("grows", "grow") == "grow called"
+            assert await desk.use("grows", "more") == "more called"
             # A call that hangs is ended by the person, and the next one works.
             desk.session.submit("Call hang of grows")
-            await until(lambda: desk.of(ToolCallStarted)[-1].name.endswith("hang"), 30)
+            await until(lambda: desk.of(ToolCallStarted)[-1].name.endswith("hang"))
             await desk.session.interrupt()
-            await until(lambda: desk.of(QueryFinished)[-1].status == "interrupted", 30)
+            await until(lambda: desk.of(QueryFinished)[-1].status == "interrupted")
             assert desk.of(ToolCallFinished)[-1].status == "cancelled"
-            assert await desk.call("grows", "more") == "more called"
+            assert await desk.use("grows", "more") == "more called"
             # Its messages for a log and its progress disturb nothing, and nobody is told.
             assert files_with("canary-of-the-log", desk.session.workspace.path) == []
-            assert "milk, quick" in await desk.call("notes", "ReadMcpResourceTool")
+            assert "milk, quick" in await desk.use("notes", "ReadMcpResourceTool")
             # Another one is started for a person who names what it has.
             first = began.read_text()
-            await desk.query("Look at @notes:notes://list")
+            await desk.ask("Look at @notes:notes://list")
             assert "milk, quick" in desk.model.seen
             (attached,) = desk.of(FilesAttached)
             assert [each.resource for each in attached.files] == ["notes:notes://list"]
-            await desk.query("/tickets:review milk style=long")
+            await desk.ask("/tickets:review milk style=long")
             assert "Review of milk, long; not @ /etc/hostname" in desk.model.seen
             assert "Review of milk" in desk.of(QueryReceived)[-1].prompt
-            failed = await desk.query("Look at @chat:notes://nope")
+            failed = await desk.ask("Look at @chat:notes://nope")
             assert "notes://nope of chat cannot be read" in str(failed.error)
             # It keeps the folder that it is configured for.
-            assert await desk.call("notes", "folder") == str(tmp_path)
+            assert await desk.use("notes", "folder") == str(tmp_path)
             # Of the others, remote ones too, each is told that of the session.
-            assert await desk.call("chat", "folder") == desk.session.workspace.path.as_uri()
+            assert await desk.use("chat", "folder") == desk.session.workspace.path.as_uri()
 
             # A program that died is started again for the next call, by the command line itself.
             os.kill(int(first), signal.SIGKILL)
             # A call that comes while it is being noticed fails; the next ones must not.
-            async with asyncio.timeout(60):
-                while "noted milk by" not in (answer := await desk.call("notes")):
+            async with asyncio.timeout(PATIENCE):
+                while "noted milk by" not in (answer := await desk.use("notes")):
                     pass
             assert f"noted milk by {first}" not in answer
             # One that cannot be started is not forgotten.
             program.rename(tmp_path / "away.py")
-            assert await desk.call("notes", "crash") == "Connection closed"
-            await until(lambda: "failed" in desk.status("notes"), 30)
+            assert await desk.use("notes", "crash") == "Connection closed"
+            await until(lambda: "failed" in desk.status("notes"))
             (tmp_path / "away.py").rename(program)
-            await until(lambda: desk.status("notes") == "connected", 60)
-            assert "noted milk" in await desk.call("notes")
+            await desk.comes_to("notes", "connected")
+            assert "noted milk" in await desk.use("notes")
 
             # What is too large for the command line is reported as that.
-            assert await desk.call("notes", "flood") == "Connection closed"
-            await until(lambda: desk.reported("notes", "it sent more than 16 MB in one message"), 30)
+            assert await desk.use("notes", "flood") == "Connection closed"
+            await until(lambda: desk.reported("notes", "it sent more than 16 MB in one message"))
 
             # A remote one is missed while nobody calls it, and taken up again.
             tickets.kill()
             tickets.wait()
-            assert "noted" not in await desk.call("tickets")
-            await until(lambda: desk.status("tickets") in ("failed", "reconnecting"), 30)
+            assert "noted" not in await desk.use("tickets")
+            await desk.comes_to("tickets", "failed", "reconnecting")
             stack.enter_context(serving("own_server", at, "http", str(at), "--key", KEY))
-            await until(lambda: desk.status("tickets") == "connected", 60)
-            assert "noted milk" in await desk.call("tickets")
+            await desk.comes_to("tickets", "connected")
+            assert "noted milk" in await desk.use("tickets")
             assert desk.of(ErrorRaised) == []
             workspace = desk.session.workspace.path
     assert files_with(KEY, workspace) == []
@@ -375,36 +334,28 @@ async def test_what_a_folder_names_runs_only_once_it_is_trusted_and_what_is_wron
             server = desk.server(name)
             assert server is not None
             assert (server.status, why in str(server.error)) == (status, True), server
-        assert await desk.call("asked") != "noted milk"
+        assert await desk.use("asked") != "noted milk"
         assert [path.exists() for path in began] == [False] * 3
         desk.session.answer_trust("changed", "not_now")
         desk.session.answer_trust("asked", "trusted")
-        await until(partial(desk.has_status, "asked", "connected"), 60)
-        assert "noted milk" in await desk.call("asked")
+        await desk.comes_to("asked", "connected")
+        assert "noted milk" in await desk.use("asked")
         # One that was trusted meanwhile is restarted as others are.
-        assert await desk.call("asked", "crash") == "Connection closed"
-        await until(partial(desk.has_status, "asked", "failed", "reconnecting"), 30)
-        await until(partial(desk.has_status, "asked", "connected"), 60)
-        assert "noted milk" in await desk.call("asked")
+        assert await desk.use("asked", "crash") == "Connection closed"
+        await desk.comes_to("asked", "failed", "reconnecting")
+        await desk.comes_to("asked", "connected")
+        assert "noted milk" in await desk.use("asked")
         assert [path.exists() for path in began] == [True, False, False]
         # A person who wants it again is asked again.
         assert desk.session.servers.reconnect("changed") == ""
-        await until(lambda: [each.server for each in desk.of(ServerTrustAsked)][2:] == ["changed"], 30)
+        await until(lambda: [each.server for each in desk.of(ServerTrustAsked)][2:] == ["changed"])
         # One that is trusted while there is no agent is there when the next one is.
-        loop = desk.session._agent.loop
-        assert loop is not None
         # From outside: an agent that the session itself ends has not failed.
-        pid = loop._client._pid()
-        assert pid is not None
-        os.kill(pid, signal.SIGKILL)
-        await until(lambda: desk.session.state == "failed", 30)
+        os.kill(agent_of(desk.session), signal.SIGKILL)
+        await until(lambda: desk.session.state == "failed")
         desk.session.answer_trust("changed", "trusted")
         await desk.session.restart()
-        await until(
-            partial(desk.has_status, "changed", "connected"),
-            60,
-            reported=lambda: (desk.session.state, desk.server("changed")),
-        )
+        await desk.comes_to("changed", "connected")
         workspace = desk.session.workspace.path
     assert files_with(KEY, tmp_path) == [folder / ".mcp.json"]
     assert b"--key=[redacted]" in (workspace / "journal.jsonl").read_bytes()
@@ -432,7 +383,7 @@ async def test_a_server_that_needs_a_login_works_once_it_is_made_and_as_long_as_
     trust(folder)
     with serving("oauth_server", at, str(at)):
         async with httpx.AsyncClient(base_url=address) as admin, started(tmp_path) as desk:
-            await until(partial(desk.has_status, "notes", "needs-auth"), 30)
+            await desk.comes_to("notes", "needs-auth")
             assert desk.reported("notes", "needs a login: run `ua-tui connect notes`")
             # The command line has not tried to log in by itself.
             assert set((await admin.get("/seen")).text.split("\n")) == {"POST /mcp", "GET /seen"}
@@ -440,20 +391,20 @@ async def test_a_server_that_needs_a_login_works_once_it_is_made_and_as_long_as_
             # It is connected by itself once there is a login, from wherever.
             await log_in("notes")
             desk.session.servers.refresh()
-            await until(partial(desk.has_status, "notes", "connected"), 30)
-            assert await desk.call("notes") == "noted milk"
+            await desk.comes_to("notes", "connected")
+            assert await desk.use("notes") == "noted milk"
 
             # The token is revoked: it is renewed within the call.
             await admin.post("/revoke-all")
-            assert await desk.call("notes") == "noted milk"
+            assert await desk.use("notes") == "noted milk"
 
             await admin.post("/revoke-all?renewal")
-            assert "needs a login" in await desk.call("notes")
-            await until(partial(desk.has_status, "notes", "needs-auth"), 30)
+            assert "needs a login" in await desk.use("notes")
+            await desk.comes_to("notes", "needs-auth")
             assert desk.status("notes") == "needs-auth"
         # The next session does not remember that.
         await log_in("notes")
         async with started(tmp_path) as desk:
-            await until(partial(desk.has_status, "notes", "connected"), 30)
+            await desk.comes_to("notes", "connected")
     (kept,) = files_with("access-", tmp_path)
     assert (kept.name, kept.stat().st_mode & 0o777) == ("logins.json", 0o600)

@@ -1,16 +1,19 @@
-"""Pictures by the graphics of terminals, as the real program sends them."""
+"""What reaches terminals of more and of fewer colours, and with graphics, as the real program sends it."""
 
 from __future__ import annotations
 
 import base64
 import io
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from PIL import Image, ImageChops
 
-from tests.e2e.running import NOWHERE, model_environment
+from tests.e2e.running import environment
 from tests.e2e.terminal import WORKSPACE, Terminal, terminal
+from tests.many_sessions import lay_sessions
 
 COMMAND = re.compile(rb"\x1b_G([^;\x1b]*)(?:;([^\x1b]*))?\x1b\\")
 PLACEHOLDER = "\U0010eeee"
@@ -30,23 +33,23 @@ def commands(screen: Terminal) -> list[tuple[dict[str, str], bytes]]:
     ]
 
 
-def point_at_picture(screen: Terminal, base: Path) -> None:
-    """Put a picture into the session and the cursor of the workspace on it."""
-    screen.wait_for("● ready", "run.log")
-    (session,) = (base / "AGENT_RUN_WORKSPACES").glob("session_*")
+@contextmanager
+def pointed_at_picture(base: Path, **extra: str) -> Iterator[Terminal]:
+    """A past session with a picture, which needs no agent, and the cursor of the workspace on it."""
+    (session,) = lay_sessions(base, 1)
     picture().save(session / NAME)
-    screen.wait_for(NAME)
-    screen.type(WORKSPACE)
-    rows = screen.wait_for("▸ downloads", NAME).splitlines()
-    first, wanted = (next(at for at, row in enumerate(rows) if name in row) for name in ("▸ downloads", NAME))
-    screen.type("\x1b[H" + "\x1b[B" * (wanted - first))
-    screen.wait_for(f"─ {NAME}")
+    env = environment(base, TERM="xterm-kitty", COLORTERM="truecolor", **extra)
+    with terminal(base, "open", "latest", columns=160, rows=50, env=env) as screen:
+        screen.wait_for("past session", NAME)
+        screen.type(f"{WORKSPACE}/{NAME}\r")
+        screen.wait_for(f"─ {NAME}")
+        yield screen
+        screen.type("\x11")
+        assert screen.end() == 0
 
 
 def test_a_kitty_terminal_is_sent_the_picture_and_its_cells(tmp_path: Path) -> None:
-    env = model_environment(tmp_path, NOWHERE, TERM="xterm-kitty", COLORTERM="truecolor")
-    with terminal(tmp_path, columns=160, rows=50, env=env) as screen:
-        point_at_picture(screen, tmp_path)
+    with pointed_at_picture(tmp_path) as screen:
         screen.wait_for(PLACEHOLDER, "240 × 180 pixels")
         (first, data), *rest = commands(screen)
         assert (first["a"], first["U"], first["f"]) == ("T", "1", "100")
@@ -60,19 +63,59 @@ def test_a_kitty_terminal_is_sent_the_picture_and_its_cells(tmp_path: Path) -> N
         assert re.search(cell, screen.written.decode()) is not None
         cells = int(first["c"]) * int(first["r"])
         screen.wait_for(lambda text: text.count(PLACEHOLDER) == cells)
-        screen.type("\x11")
-        assert screen.end() == 0
-        assert commands(screen)[-1][0] == {"a": "d", "d": "I", "i": first["i"], "q": "2"}
-        # It is forgotten before the other screen of the terminal, which has pictures of its own, comes back.
-        assert screen.written.rindex(b"\x1b_Ga=d") < screen.written.rindex(b"\x1b[?1049l")
+    assert commands(screen)[-1][0] == {"a": "d", "d": "I", "i": first["i"], "q": "2"}
+    # It is forgotten before the other screen of the terminal, which has pictures of its own, comes back.
+    assert screen.written.rindex(b"\x1b_Ga=d") < screen.written.rindex(b"\x1b[?1049l")
 
 
 def test_any_other_terminal_and_tmux_are_sent_half_blocks(tmp_path: Path) -> None:
-    env = model_environment(tmp_path, NOWHERE, TERM="xterm-kitty", COLORTERM="truecolor", TMUX="/nowhere,1,0")
-    with terminal(tmp_path, columns=160, rows=50, env=env) as screen:
-        point_at_picture(screen, tmp_path)
+    with pointed_at_picture(tmp_path, TMUX="/nowhere,1,0") as screen:
         screen.wait_for("▀▀▀", "240 × 180 pixels")
         assert commands(screen) == []
         assert PLACEHOLDER not in screen.text
+
+
+FULL = re.compile(rb"[34]8;2;")
+PALETTE = re.compile(rb"[34]8;5;(\d+)")
+GREYS = {16, 59, 102, 145, 188, 231, *range(232, 256)}
+"""The colours of the 256 that have no hue."""
+
+
+def shown(base: Path, *args: str, **extra: str) -> bytes:
+    """Everything the program writes while it shows a past session, which needs no agent."""
+    folder = base / "session"
+    folder.mkdir(parents=True)
+    (folder / "journal.jsonl").touch()
+    with terminal(base, "open", "session", *args, env=environment(base, **extra)) as screen:
+        screen.wait_for("past session", "Conversation")
+        screen.settle()
         screen.type("\x11")
         assert screen.end() == 0
+        return screen.written
+
+
+def test_a_terminal_gets_the_colours_that_it_has(tmp_path: Path) -> None:
+    written = shown(tmp_path / "256", "--theme", "solarized-light", COLORTERM="")
+    assert not FULL.search(written)
+    used = {int(number) for number in PALETTE.findall(written)}
+    assert len(used) > 5
+    assert used - GREYS
+    # The first 16 are whatever a terminal makes of them.
+    assert min(used) >= 16
+    assert FULL.search(shown(tmp_path / "all", COLORTERM="truecolor"))
+    of_sixteen = shown(tmp_path / "16", "--theme", "ansi", COLORTERM="truecolor")
+    assert not FULL.search(of_sixteen)
+    assert not PALETTE.search(of_sixteen)
+    grey = {int(number) for number in PALETTE.findall(shown(tmp_path / "none", NO_COLOR="1", COLORTERM=""))}
+    assert grey
+    assert grey <= GREYS
+
+
+def test_a_theme_that_does_not_exist_is_reported_in_a_few_words(tmp_path: Path) -> None:
+    with terminal(tmp_path, "--demo", env=environment(tmp_path, UA_THEME="gruvbx")) as screen:
+        assert screen.end() == 2
+        text = " ".join(screen.text.split())
+    assert "Traceback" not in text
+    assert b"\x1b[?1049h" not in screen.written
+    for words in ("UA_THEME is 'gruvbx'", "did you mean gruvbox?", "dark, light, ansi"):
+        assert words in text

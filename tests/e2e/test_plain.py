@@ -26,6 +26,7 @@ from tests.e2e.terminal import terminal
 RESEARCH = "Research the latest AI chip news and write a comprehensive report"
 MAIL = "Email the report to the team"
 LIST = "mcp__local_toolkit__list_directory"
+CEO = "Who is the CEO of Northwind Silicon?"
 FRANCE = "What is the capital of France?"
 
 
@@ -35,67 +36,58 @@ def assert_plain(written: str) -> None:
     assert "\b" not in written
 
 
-def test_queries_from_a_pipe_become_labelled_lines(tmp_path: Path) -> None:
-    done = run(tmp_path, "--plain", "--demo", RESEARCH, stdin="\nWhat is the capital of France?")
-    assert done.code == 0, done.stderr
-    assert done.stderr == ""
-    assert_plain(done.stdout)
-    assert "\a" not in done.stdout
-    lines = done.stdout.splitlines()
-    assert lines[0].startswith("Session session_")
-    assert lines[1] == f"You: {RESEARCH}"
-    order = [
-        next(number for number, line in enumerate(lines) if line.startswith(start))
-        for start in (
-            "Tool call SEARCH_NEWS started: ",
-            "Tool call SEARCH_NEWS finished in ",
-            "report-creation-expert broke a rule: ",
-            "Agent: # AI chips this week",
-            "Done in ",
-            "You: What is the capital of France?",
-            "Agent: The capital of France is **Paris**",
-        )
-    ]
-    assert order == sorted(order)
-    assert any(line.startswith("Saved: work_products/ai-chip-news.html, copied to ") for line in lines)
-    assert next(line for line in lines if "SEARCH_WEB finished" in line).endswith(", 10 items")
-    assert lines[-1] == f"Session saved in {done.session}"
-    assert [event.status for event in done.of(QueryFinished)] == ["success", "success"]
-
-
-def test_numbers_from_a_pipe_answer_questions_and_the_session_is_resumed(tmp_path: Path) -> None:
+def test_queries_and_numbers_from_a_pipe_and_the_session_is_resumed(tmp_path: Path) -> None:
     # A line that is no number is the next query, and no answer; the end of the pipe is a no.
     commands = (
         *("/mode plans", "/mode bypassPermissions", "/mode AcceptEdits", "/mode acceptEdits"),
         *("/mode", "/mdoe plan", "/", "/permissions"),
     )
-    lines = (MAIL, FRANCE, *commands, MAIL, "2", "2", MAIL)
-    done = run(tmp_path, "--plain", "--demo", stdin="\n".join(lines))
-    assert done.code == 0, done.stderr
+    lines = ("", FRANCE, *commands, MAIL, "2", "2", MAIL)
+    done = run(tmp_path, "--plain", "--demo", CEO, stdin="\n".join(lines))
+    assert (done.code, done.stderr) == (0, "")
     assert_plain(done.stdout)
-    refused, _, rest = done.stdout.partition(f"You: {FRANCE}")
-    assert "Answer: No, continue without it" in refused
-    assert "Paris" in rest
-    assert "plans is no permission mode (use default, acceptEdits, plan" in rest
-    assert "--dangerously-skip-permissions" in rest
-    assert "The permission mode is acceptEdits already." in rest
-    assert "No command /mdoe (did you mean /mode" in rest
-    assert "/mode: the permission modes" in rest
-    assert "Permission mode acceptEdits" in rest
-    assert "acceptEdits: edits files of the session, asks about the rest (current)" in rest
-    assert "allow COMPOSIO_REMOTE_* (from demo, never used)" in rest
-    assert "Open this link, then come back: https://" in rest
-    assert "Answer: Yes, the agent continues" in rest
-    assert "Permission needed: GMAIL_SEND_EMAIL" in rest
-    assert "recipient_email: team@northwindsilicon.example" in rest
+    assert "\a" not in done.stdout
+    printed = done.stdout.splitlines()
+    assert printed[0].startswith("Session session_")
+    assert printed[1] == f"You: {CEO}"
+    assert "Maretta" in done.stdout
+    order = [
+        next(number for number, line in enumerate(printed) if line.startswith(start))
+        for start in (
+            "Tool call SEARCH_WEB started: ",
+            "Tool call SEARCH_WEB finished in ",
+            "Done in ",
+            f"You: {FRANCE}",
+            "Agent: The capital of France is **Paris**",
+        )
+    ]
+    assert order == sorted(order)
+    assert next(line for line in printed if "SEARCH_WEB finished" in line).endswith(", 2 items")
+    assert printed[-1] == f"Session saved in {done.session}"
+    rest = done.stdout.partition(f"You: {FRANCE}")[2]
+    for said in (
+        "plans is no permission mode (use default, acceptEdits, plan",
+        "--dangerously-skip-permissions",
+        "The permission mode is acceptEdits already.",
+        "No command /mdoe (did you mean /mode",
+        "/mode: the permission modes",
+        "Permission mode acceptEdits",
+        "acceptEdits: edits files of the session, asks about the rest (current)",
+        "allow COMPOSIO_REMOTE_* (from demo, never used)",
+        "Open this link, then come back: https://",
+        "Answer: Yes, the agent continues",
+        "Permission needed: GMAIL_SEND_EMAIL",
+        "recipient_email: team@northwindsilicon.example",
+    ):
+        assert said in rest
     assert [event.decision for event in done.of(PermissionAnswered)] == ["allow", "deny"]
 
-    more = run(tmp_path, "resume", "latest", "--plain", "Who is the CEO of Northwind Silicon?")
+    more = run(tmp_path, "resume", "latest", "--plain", FRANCE)
     assert more.code == 0, more.stderr
     assert_plain(more.stdout)
     assert more.session == done.session
     assert [event.demo for event in more.of(SessionStarted)] == [True, True]
-    assert "Maretta" in more.stdout
+    assert "Paris" in more.stdout
     assert {event.status for event in more.of(QueryFinished)} == {"success"}
 
 
@@ -112,39 +104,6 @@ def test_a_query_that_fails_is_reported_and_reported_by_the_exit_code(tmp_path: 
     assert (typo.code, typo.stdout) == (2, "")
     assert "No command /compct (did you mean /compact" in typo.stderr
     assert not typo.of(QueryReceived)
-    nothing = run(tmp_path / "nothing", "--plain", stdin="hello\n")
-    assert nothing.code == 1
-    assert nothing.stdout == ""
-    assert "ANTHROPIC_API_KEY" in nothing.stderr
-
-
-def test_somebody_types_at_a_terminal_denies_by_enter_and_stops_a_question(tmp_path: Path) -> None:
-    env = environment(tmp_path, TERM="dumb")
-    with terminal(tmp_path, "--plain", "--demo", columns=200, rows=80, env=env) as screen:
-        # Typed before the session is ready: nothing of it is lost.
-        screen.wait_for("Session session_")
-        screen.type("What is the capital of France?\n")
-        screen.wait_for("Agent: The capital of France is Paris. It", "Done in ")
-        assert screen.text.count("You: What is the capital") == 1
-        screen.type(MAIL + "\n")
-        screen.wait_for("Was the account connected?", "Number of the answer:")
-        screen.type("perhaps\n")
-        screen.wait_for("Please answer with a number from 1 to 2.")
-        screen.type("2\n")
-        screen.wait_for("Permission needed: GMAIL_SEND_EMAIL", "1. Deny (default)")
-        screen.type("\n")
-        screen.wait_for("was denied", lambda text: text.rstrip().endswith("You:"))
-        # A question is over when its query is stopped.
-        screen.type(MAIL + "\n")
-        screen.wait_for(lambda text: text.rstrip().endswith("Number of the answer:"))
-        screen.type("\x03")
-        screen.wait_for("Interrupted after ", lambda text: text.rstrip().endswith("You:"))
-        screen.type("\x04")
-        assert screen.end() == 0
-        written = screen.written.decode()
-        assert_plain(written)
-        assert "\a" in written
-        assert "Session saved in " in written
 
 
 @pytest.mark.smoke
@@ -183,16 +142,6 @@ def test_ctrl_c_stops_the_query_and_twice_the_program(tmp_path: Path) -> None:
     events = read_journal(folder / "journal.jsonl").events
     assert [e.status for e in events if isinstance(e, QueryFinished)] == ["interrupted", "success"]
     assert isinstance(events[-1], SessionFinished)
-
-
-def test_ctrl_c_quits_before_the_session_is_ready(tmp_path: Path) -> None:
-    with terminal(
-        tmp_path, "--plain", "--demo", columns=200, env=environment(tmp_path, TERM="dumb")
-    ) as screen:
-        screen.wait_for("Session session_")
-        screen.type("\x03\x03")
-        assert screen.end() == 130
-        assert b"Traceback" not in screen.written
 
 
 def test_a_dumb_terminal_gets_no_full_screen_but_one_line_that_says_how(tmp_path: Path) -> None:

@@ -6,7 +6,6 @@ import base64
 import hashlib
 import json
 import string
-import subprocess
 import sys
 import threading
 from collections import Counter
@@ -22,24 +21,12 @@ from core.knowledge.status import read_status
 from core.settings.places import Places
 from core.trust_question.question import read_folder
 from tests.collector import Collector, collector
-from tests.e2e.running import DEADLINE, model_environment, program
+from tests.e2e.running import model_environment, run
 from tests.e2e.scripted_model import Block, Text, Thinking, Use, scripted_model
 
 SERVER = Path(__file__).with_name("leaky_server.py")
-PLACES = (
-    "query",
-    "end of the title",
-    "thinking",
-    "answer",
-    "argument",
-    "written file",
-    "result",
-    "search result",
-    "large result",
-    "page",
-    "error",
-    "standard error",
-)
+PLACES = ("query", "end of the title", "thinking", "answer", "argument", "written file", "result",
+          "search result", "large result", "page", "error", "standard error")  # fmt: skip
 ORIGINS = ("environment", "settings", "token", "header", "address")
 CHUNK = 8
 """So many characters of a secret are a leak."""
@@ -111,13 +98,8 @@ def query() -> str:
 
 def texts() -> dict[str, str]:
     news = [
-        {
-            "title": f"News {number}",
-            "link": f"https://news.example/{number}",
-            "snippet": text,
-            "date": "1 day ago",
-        }
-        for number, text in enumerate(planted("search result").split("; "))
+        {"title": f"News {n}", "link": f"https://news.example/{n}", "snippet": text, "date": "1 day ago"}
+        for n, text in enumerate(planted("search result").split("; "))
     ]
     page = f"<html><body><p title='x'>{planted('page')}</p></body></html>"
     return {
@@ -239,27 +221,15 @@ def test_planted_secrets_are_found_nowhere(tmp_path: Path) -> None:
     found: Counter[str] = Counter()
     with scripted_model(script()) as model, collector() as received, watched_processes(found):
         settings = {"TMPDIR": str(base / "tmp"), "OTEL_EXPORTER_OTLP_ENDPOINT": received.url}
-        done = subprocess.run(
-            [program(), "--plain", "--allow", "*", "--allow", "mcp__leaky__*"],
-            cwd=base,
-            env=model_environment(base, model, **settings, **known["environment"]),
-            input=query() + "\n",
-            capture_output=True,
-            text=True,
-            timeout=DEADLINE,
-            check=False,
-        )
-    assert done.returncode == 0, done.stderr
+        env = model_environment(base, model, **settings, **known["environment"])
+        done = run(base, "--plain", "--allow", "*", "--allow", "mcp__leaky__*", env=env, stdin=query() + "\n")
+    assert done.code == 0, done.stderr
     (config / "config.toml").unlink()
     (base / ".env").unlink()
     count(done.stdout, "standard output", found)
     count(done.stderr, "standard error of the program", found)
     count(exported(received), "export", found)
     seen = count_files(base, found)
-    print(f"{'place':18}" + "".join(f"{origin:>13}" for origin in ORIGINS))
-    for place in PLACES:
-        counts = (sum(v for key, v in found.items() if key.startswith(f"{place}, {o}:")) for o in ORIGINS)
-        print(f"{place:18}" + "".join(f"{each or 'nowhere':>13}" for each in counts))
     assert not found, "\n".join(f"{key}: {times} times" for key, times in sorted(found.items()))
     # What was searched has what happened.
     (journal,) = [each for each in seen if each.endswith("journal.jsonl")]
@@ -272,11 +242,9 @@ def test_planted_secrets_are_found_nowhere(tmp_path: Path) -> None:
     assert "it failed: xxx" in text
     for name in ("ANTHROPIC_API_KEY", "CLAUDE_CODE_MESSAGING_TOKEN"):
         assert name not in text
-    for name in ("run.log", "trace.json", "transcript.md", "summary.txt", "spans.jsonl", "knowledge.db"):
-        assert any(each.endswith(name) for each in seen)
-    assert any("tool_results" in each for each in seen)
-    assert any("search_results" in each for each in seen)
-    assert any("SAVED_REPORTS" in each for each in seen)
+    for name in ("run.log", "trace.json", "transcript.md", "summary.txt", "spans.jsonl", "knowledge.db",
+                 "tool_results", "search_results", "SAVED_REPORTS"):  # fmt: skip
+        assert any(name in each for each in seen)
     assert received.spans
     assert received.metrics
     # The index of the knowledge base has words in lower case, and it has what was found.

@@ -40,11 +40,12 @@ from core.events.types import (
 from core.knowledge.database import FILE
 from core.records.journal import read_journal
 from tests.e2e.added_server import own_home
-from tests.e2e.running import Finished, environment, model_environment, run
+from tests.e2e.live import demo_settings, live, of, processes
+from tests.e2e.running import Finished, command, environment, model_environment, run
 from tests.e2e.scripted_model import Text, scripted_model
 from tests.e2e.terminal import TRACE, terminal
-from tests.e2e.test_past_sessions import state
-from tests.e2e.test_sessions import ask, demo_session, of
+from tests.e2e.test_hostile_stores import state
+from tests.embeddings_server import embeddings_server
 from tests.faults.evidence import is_indexed
 from tests.observers.knowledge.recorded import passages
 
@@ -159,22 +160,8 @@ def check_failed_pages(research: Finished) -> None:
 
 def check_trace(research: Finished) -> None:
     trace = research.json("trace.json")
-    assert set(trace) == {
-        "session_info", "query", "start_time", "end_time", "total_duration_seconds", "tool_calls",
-        "tool_results", "iterations", "logfire_enabled", "trace_id",
-    }  # fmt: skip
-    assert set(trace["session_info"]) == {"url", "user_id", "timestamp"}
-    assert {k for call in trace["tool_calls"] for k in call} == {
-        "iteration", "name", "id", "time_offset_seconds", "input_size_bytes", "input_preview"
-    }  # fmt: skip
-    assert {k for result in trace["tool_results"] for k in result} == {
-        "tool_use_id", "time_offset_seconds", "is_error", "content_size_bytes", "content_preview"
-    }  # fmt: skip
     (iteration,) = trace["iterations"]
-    assert set(iteration) == {
-        "iteration", "query", "duration_seconds", "tool_calls", "needs_user_input", "auth_link"
-    }  # fmt: skip
-    assert trace["query"] == RESEARCH
+    assert trace["query"] == iteration["query"] == RESEARCH
     assert len(trace["tool_calls"]) == len(trace["tool_results"]) == iteration["tool_calls"]
 
 
@@ -216,8 +203,16 @@ CHECKS = (
 
 
 @pytest.mark.smoke
-def test_a_research_session_runs_and_is_opened_again(tmp_path: Path) -> None:
-    research = run(tmp_path, "run", "--demo", RESEARCH)
+def test_a_research_session_runs_is_opened_again_and_spares_the_next_one_work(tmp_path: Path) -> None:
+    with embeddings_server() as server:
+        keys = {
+            "UA_EMBEDDINGS_URL": server.url,
+            "UA_EMBEDDINGS_MODEL": "m",
+            "UA_EMBEDDINGS_KEY": "sk-embeddings-0",
+        }
+        research = run(tmp_path, "run", "--demo", RESEARCH, env=environment(tmp_path, **keys))
+    # The demo sends nothing anywhere.
+    assert server.asked == []
     for check in CHECKS:
         check(research)
     # Nobody is asked anything.
@@ -237,17 +232,16 @@ def test_a_research_session_runs_and_is_opened_again(tmp_path: Path) -> None:
         assert b"Traceback" not in screen.written
     copies = (tmp_path / "SAVED_REPORTS").glob("ai-chip-news_*.html")
     in_order = sorted(copies, key=lambda path: path.stat().st_mtime_ns)
-    draft, final = (run(tmp_path, "check", str(copy)) for copy in in_order)
+    draft, final = (command(tmp_path, "check", str(copy)) for copy in in_order)
     assert (draft.code, final.code) == (1, 0)
     assert "? untraced  23 percent" in draft.stdout
     assert "To look at" not in final.stdout
     assert state(tmp_path / "AGENT_RUN_WORKSPACES") == before
+    check_a_second_research(tmp_path)
 
 
-def test_a_second_research_fetches_only_what_is_new(tmp_path: Path) -> None:
-    first = run(tmp_path, "run", "--demo", RESEARCH)
-    fetched = len(pages_of(first.events))
-    assert fetched == 10
+def check_a_second_research(tmp_path: Path) -> None:
+    """It fetches only what is new."""
     done = run(tmp_path, "run", "--demo", AGAIN)
     assert done.code == 0, done.stderr
     folder = done.sessions[-1]
@@ -255,7 +249,7 @@ def test_a_second_research_fetches_only_what_is_new(tmp_path: Path) -> None:
     pages = pages_of(events)
     known = [each for each in pages if each.get("from_knowledge")]
     assert known
-    assert len(pages) - len(known) <= 0.4 * fetched
+    assert len(pages) - len(known) <= 0.4 * 10
     names = [event.name.rsplit("__", 1)[-1] for event in events if isinstance(event, ToolCallStarted)]
     assert names[0] == "knowledge_search"
     assert "knowledge_read" in names
@@ -269,18 +263,6 @@ def test_a_second_research_fetches_only_what_is_new(tmp_path: Path) -> None:
     assert f"not fetched again: {len(known)}" in done.stdout
     assert f"Fetched now: {len(pages) - len(known)}" in done.stdout
     assert not [event for event in events if isinstance(event, PermissionAsked)]
-
-
-@pytest.mark.parametrize("setting", ["on", "off"])
-def test_the_second_research_does_the_whole_work_if_nothing_is_known(tmp_path: Path, setting: str) -> None:
-    env = {"UA_KNOWLEDGE": setting}
-    done = run(tmp_path, "run", "--demo", AGAIN, env=environment(tmp_path) | env)
-    assert done.code == 0, done.stderr
-    assert len(pages_of(done.events)) == 10
-    assert "not fetched again: 0" in done.stdout
-    names = [event.name.rsplit("__", 1)[-1] for event in done.of(ToolCallStarted)]
-    assert ("knowledge_search" in names) == (setting == "on")
-    assert (tmp_path / "AGENT_RUN_WORKSPACES" / "knowledge.db").exists() == (setting == "on")
 
 
 def pages_of(events: Sequence[Event]) -> list[dict[str, Any]]:
@@ -299,12 +281,17 @@ async def test_the_other_playbooks_play_one_after_the_other(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     own_home(tmp_path / "home", monkeypatch)
-    events: list[Event] = []
-    async with demo_session(tmp_path, events, interactive=False) as session:
+    # No folder of the user is imported.
+    (tmp_path / "core").mkdir()
+    (tmp_path / "core" / "__init__.py").write_text("import pathlib; pathlib.Path('imported').touch()\n")
+    monkeypatch.chdir(tmp_path)
+    async with live(demo_settings(tmp_path)) as here:
+        session, events = here.session, here.events
 
         async def play(query: str) -> list[Event]:
             before = len(events)
-            await ask(session, query)
+            session.submit(query)
+            await session.wait_idle()
             return events[before:]
 
         # A simple question that needs a tool continues in the same turn.
@@ -329,6 +316,11 @@ async def test_the_other_playbooks_play_one_after_the_other(
         honest = of(anything, QueryFinished)[-1].text
         assert "scripted demo model" in honest
         assert RESEARCH in honest
+        # No key is on a command line.
+        lines = [command for _, _, command in processes() if str(tmp_path) in command or "claude" in command]
+        assert len(lines) >= 2
+        assert not any("demo-key-of-no-value" in line or "x-api-key" in line for line in lines)
+    assert not (tmp_path / "imported").exists()
     assert [event.status for event in of(events, QueryFinished)] == ["success"] * 5
     folder, saved = session.workspace.path, of(events, ArtifactSaved)
     (chart,) = [each for each in saved if each.kind == "download"]
@@ -340,9 +332,17 @@ async def test_the_other_playbooks_play_one_after_the_other(
     assert any(each.path == f"work_products/media/{media.name}" for each in saved)
 
 
-def test_json_prints_the_journal_line_by_line(tmp_path: Path) -> None:
-    with scripted_model(lambda _body, _results: [Text("It is Paris.")]) as url:
-        env = model_environment(tmp_path, url, UA_CLASSIFIER="rules")
+def test_json_prints_the_journal_and_without_a_knowledge_base_none_is_offered_or_written(
+    tmp_path: Path,
+) -> None:
+    offered: set[str] = set()
+
+    def reply(body: dict[str, Any], _results: int) -> list[Text]:
+        offered.update(tool["name"] for tool in body.get("tools", []))
+        return [Text("It is Paris.")]
+
+    with scripted_model(reply) as url:
+        env = model_environment(tmp_path, url, UA_CLASSIFIER="rules", UA_KNOWLEDGE="off")
         done = run(tmp_path, "run", "--json", "What is the capital of France?", env=env)
     assert done.code == 0, done.stderr
     printed = [json.loads(line) for line in done.stdout.splitlines()]
@@ -354,6 +354,9 @@ def test_json_prints_the_journal_line_by_line(tmp_path: Path) -> None:
     assert "tool_call_started" not in names
     (classified,) = done.of(QueryClassified)
     assert (classified.decision, classified.source) == ("SIMPLE", "rule")
+    assert "mcp__local_toolkit__list_directory" in offered
+    assert not any("knowledge" in name for name in offered)
+    assert not (tmp_path / "AGENT_RUN_WORKSPACES" / FILE).exists()
 
 
 def test_mail_without_a_connected_account_leaves_a_link_and_sends_nothing(tmp_path: Path) -> None:
@@ -364,9 +367,8 @@ def test_mail_without_a_connected_account_leaves_a_link_and_sends_nothing(tmp_pa
     assert "connect.composio.dev/link/" in done.stderr
     link = re.search(r"https://connect\.composio\.dev/link/([\w-]+)", done.stderr)
     assert link
-    for path in done.session.rglob("*"):
-        if path.is_file():
-            assert link.group(1) not in path.read_text(encoding="utf-8", errors="replace"), path
+    files = [path for path in done.session.rglob("*") if path.is_file()]
+    assert [path for path in files if link.group(1).encode() in path.read_bytes()] == []
     assert [e.outcome for e in done.of(AuthFinished)] == ["unattended"]
     trace = done.json("trace.json")
     assert trace["iterations"][0]["needs_user_input"] is True

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from tests.e2e.running import environment
-from tests.e2e.scripted_model import Block, Text, scripted_model
+from tests.e2e.scripted_model import PIECES, Block, Text, scripted_model
 from tests.e2e.terminal import CONVERSATION, terminal
 
 WORDS = [f"word-{number:03}" for number in range(240)]
@@ -20,32 +21,34 @@ def long_answer(body: dict[str, Any], results: int) -> Sequence[Block]:
 
 
 def test_an_answer_is_whole_whatever_size_it_came_in(tmp_path: Path) -> None:
-    ended: list[float] = []
-    with scripted_model(long_answer, rate=50, ended=ended.append) as url:
+    pieces = threading.Semaphore(40)
+    with scripted_model(long_answer, before_piece=pieces.acquire) as url:
         env = environment(
             tmp_path, ANTHROPIC_BASE_URL=url, ANTHROPIC_API_KEY="sk-ant-1", UA_CLASSIFIER="rules"
         )
         with terminal(tmp_path, env=env) as screen:
             screen.wait_for("mcp 1/1")
             screen.type("Research this\r")
-            screen.wait_for(WORDS[3])
+            screen.wait_for(WORDS[9])
             for columns, rows in SIZES:
                 screen.resize(columns, rows)
-                screen.rest(0.4)
+                pieces.release(20)
+                screen.settle()
                 if columns == 3:
                     screen.type("draft")
-            assert not ended, "the answer was over before the last size"
+            assert "The end." not in screen.text
+            pieces.release(PIECES)
             screen.wait_for("The end.", "● ready", "draft")
             assert screen.taken
             screen.type(CONVERSATION + HOME)
             screen.wait_for(WORDS[0], lambda text: "The end." not in text)
-            screen.rest(0.3)
+            screen.settle()
             seen = screen.text
             for _ in WORDS:
                 if "The end." in screen.text:
                     break
                 screen.type(PAGE_DOWN)
-                screen.rest(0.4)
+                screen.settle()
                 seen += screen.text
             assert [word for word in WORDS if word not in seen] == []
             screen.type("\x11")

@@ -18,9 +18,11 @@ from textual.color import Color
 
 from core.events.types import Event, QueryFinished, QueryReceived, SessionFinished, SessionStarted
 from tests.e2e.chromium import BROWSER
-from tests.e2e.running import run
+from tests.e2e.live import of
+from tests.e2e.running import command
 from tests.e2e.scripted_model import Block, Text, scripted_model
-from tests.e2e.served import Served, browsing, drawn, kept_open, serving, until
+from tests.e2e.served import browsing, drawn, kept_open, serving
+from tests.waiting import PATIENCE, until
 from tui.theme.themes import ABOUT, DARK
 
 TOKEN = "a-token-that-nobody-guesses"
@@ -60,15 +62,16 @@ async def test_each_tab_has_a_session_with_the_options_that_ends_with_it_or_with
             second = await client.ws_connect(url, headers=own)
             for noise in ("no json", "[]", '["resize", {"width": 1e99}]', '["stdin", 7]', "[" * 100_000):
                 await first.send_str(noise)
-            for tab in (first, second):
-                # The background of the light theme, in cells and beside them.
-                seen = await drawn(tab, "Paris", "48;2;251;251;250", "\x1b]11;#FBFBFA\x07")
+            # The background of the light theme, in cells and beside them.
+            light = ("Paris", "48;2;251;251;250", "\x1b]11;#FBFBFA\x07")
+            for seen in await asyncio.gather(drawn(first, *light), drawn(second, *light)):
                 assert "48;2;17;19;24" not in seen
             # A theme in the colours of the terminal restores the terminal's background.
-            await first.send_str(json.dumps(["stdin", "/theme\r"]))
-            await drawn(first, ABOUT["ansi"])
-            await first.send_str(json.dumps(["stdin", "\x1b[B\x1b[B\r"]))
-            await drawn(first, "\x1b]111\x07")
+            async with kept_open(second):
+                await first.send_str(json.dumps(["stdin", "/theme\r"]))
+                await drawn(first, ABOUT["ansi"])
+                await first.send_str(json.dumps(["stdin", "\x1b[B\x1b[B\r"]))
+                await drawn(first, "\x1b]111\x07")
             async with kept_open(first), kept_open(second):
                 await first.send_str(json.dumps(["stdin", "And of Spain?\r"]))
                 await until(
@@ -83,7 +86,7 @@ async def test_each_tab_has_a_session_with_the_options_that_ends_with_it_or_with
             assert isinstance(closed[-1], SessionFinished)
 
             served.process.terminate()
-            code = await asyncio.to_thread(served.process.wait, 60)
+            code = await asyncio.to_thread(served.process.wait, PATIENCE)
             assert code == 0
             assert served.children == []
     for events in served.sessions:
@@ -94,177 +97,17 @@ async def test_each_tab_has_a_session_with_the_options_that_ends_with_it_or_with
 
 @pytest.mark.smoke
 async def test_not_even_a_killed_server_leaves_a_session_behind(tmp_path: Path) -> None:
-    with serving(tmp_path, "--no-token") as served:
+    with scripted_model(answers) as model, serving(tmp_path, "--no-token", model=model) as served:
         url, own = f"{served.origin}/ws", {"Origin": served.origin}
         async with aiohttp.ClientSession() as client:
             left = await client.ws_connect(url, headers=own)
-            await drawn(left, "DEMO", "ready")
+            await drawn(left, "ready")
             served.process.kill()
             await until(lambda: served.children == [])
             ((begun, *_, ended),) = served.sessions
             assert isinstance(begun, SessionStarted)
-            assert begun.demo
             assert isinstance(ended, SessionFinished)
             await left.close()
-
-
-async def test_elsewhere_nothing_is_served_without_the_token(tmp_path: Path) -> None:
-    with serving(tmp_path, "--host", "0.0.0.0", "--token", TOKEN) as served:
-        assert TOKEN not in served.url
-        async with aiohttp.ClientSession(served.origin, cookie_jar=aiohttp.CookieJar(unsafe=True)) as client:
-            for path in ("/", "/?token=wrong", "/page.js", "/static/js/textual.js", "/nowhere"):
-                async with client.get(path) as answer:
-                    assert answer.status == 403
-                    text = await answer.text()
-                assert "<h1>Not allowed</h1>" in text
-                assert "token" in text
-                assert TOKEN not in text
-            async with client.get(f"/?token={TOKEN}", allow_redirects=False) as answer:
-                assert answer.status == 303
-                assert answer.headers["Location"] == "/"
-                assert "HttpOnly" in answer.headers["Set-Cookie"]
-                assert "SameSite=Lax" in answer.headers["Set-Cookie"]
-            async with client.get("/") as answer:
-                assert answer.status == 200
-                assert "frame-ancestors 'none'" in answer.headers["Content-Security-Policy"]
-            async with client.get("/static/js/textual.js") as answer:
-                assert answer.status == 200
-        url = f"{served.origin}/ws"
-        async with aiohttp.ClientSession() as asking:
-            assert await refused(asking, url, Origin=served.origin)
-            assert await refused(asking, f"{url}?token=wrong", Origin=served.origin)
-            assert await refused(asking, f"{url}?token={TOKEN}", Origin="http://evil.example")
-            async with asking.ws_connect(f"{url}?token={TOKEN}", headers={"Origin": served.origin}) as opened:
-                await drawn(opened, "DEMO")
-                # It quits by itself.
-                await opened.send_str(json.dumps(["stdin", "\x11"]))
-                async with asyncio.timeout(60):
-                    while not opened.closed:
-                        await opened.receive()
-            await until(lambda: served.children == [])
-            assert all(isinstance(events[-1], SessionFinished) for events in served.sessions)
-    with serving(tmp_path / "random", "--host", "0.0.0.0") as served:
-        _, _, made_up = served.url.partition("?token=")
-        assert len(made_up) >= 32
-        async with aiohttp.ClientSession(served.origin) as client:
-            async with client.get("/") as answer:
-                assert answer.status == 403
-                page = await answer.text()
-                assert "needs the token" in page
-                assert "background: #111318" in page
-                # The style stands in it: without the token nothing else is given.
-                assert re.findall(r"(?:src|href|url)\W+([^\"')]+)", page) == ["data:,"]
-            async with client.get(f"/?token={made_up}", allow_redirects=False) as answer:
-                assert answer.status == 303
-
-
-def test_what_cannot_be_served_is_shown_in_one_line(tmp_path: Path) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        done = run(tmp_path, "serve", "--demo", "--port", str(taken.getsockname()[1]))
-    assert done.code == 2
-    assert "--port" in done.stderr
-    for args, named in (
-        (["--token", "short"], "--token"),
-        (["--token", TOKEN, "--no-token"], "--no-token"),
-        (["--no-token", "--host", "0.0.0.0"], "other machines"),
-        (["--theme", "x", "--max-turns", "0"], "max-turns"),
-        (["run"], "command"),
-    ):
-        done = run(tmp_path, "serve", "--demo", *args)
-        assert done.code == 2
-        assert done.stderr.count("\n") == 1
-        assert named in done.stderr
-        assert "Traceback" not in done.stderr
-    assert not (tmp_path / "AGENT_RUN_WORKSPACES").exists()
-
-
-def asked(events: list[Event]) -> list[str]:
-    return [event.text for event in events if isinstance(event, QueryReceived)]
-
-
-def make_unstartable(served: Served) -> None:
-    """Let no session read its settings any more; what it says of that has a secret in it."""
-    (served.base / "ua-tui.toml").write_text(f'max_turns = "{SECRET}"\n')
-
-
-async def test_the_page_is_shown_why_a_session_cannot_start(tmp_path: Path) -> None:
-    with serving(tmp_path, "--no-token", ANTHROPIC_API_KEY=SECRET) as served:
-        make_unstartable(served)
-        url, reported = f"{served.origin}/ws", list[str]()
-        async with aiohttp.ClientSession() as client, asyncio.timeout(60):
-            opened = await client.ws_connect(url, headers={"Origin": served.origin})
-            async for message in opened:
-                if message.type is aiohttp.WSMsgType.TEXT:
-                    reported.append(message.data)
-        (kind, why) = json.loads(reported[-1])
-        assert kind == "ended"
-        assert why["how"] == "ended with code 2"
-        assert "max_turns" in why["said"]
-        assert SECRET not in reported[-1]
-        assert served.sessions == []
-
-
-@pytest.mark.skipif(BROWSER is None, reason="needs Chromium, which .ci/run installs where it can")
-async def test_a_real_browser_shows_why_a_session_cannot_start(tmp_path: Path) -> None:
-    with serving(tmp_path, "--no-token") as served:
-        make_unstartable(served)
-        async with browsing(tmp_path / "profile") as page:
-            await page.call("Page.navigate", url=f"{served.origin}/")
-            await page.until("document.body.classList.contains('-closed')")
-            shown = str(await page.value("document.body.innerText"))
-            assert "The session ended with code 2." in shown
-            assert "max_turns" in shown
-            assert "Start another one" in shown
-            assert "starts" not in shown
-            assert page.failures == []
-
-
-@pytest.mark.skipif(BROWSER is None, reason="needs Chromium, which .ci/run installs where it can")
-async def test_a_real_browser_shows_the_screen_and_types_into_it(tmp_path: Path) -> None:
-    with scripted_model(answers) as model, serving(tmp_path, "--token", TOKEN, model=model) as served:
-        async with browsing(tmp_path / "profile") as page:
-            await page.call("Page.navigate", url=f"{served.origin}/")
-            await page.until("document.title === 'ua-tui: not allowed'")
-            page.failures.clear()
-            await page.call("Page.navigate", url=f"{served.origin}/?token={TOKEN}")
-            await page.until("document.body.classList.contains('-first-byte')")
-            assert await page.value("location.href") == f"{served.origin}/"
-            await page.until("document.activeElement.className === 'xterm-helper-textarea'")
-            await page.call("Input.insertText", text=QUERY)
-            await asyncio.sleep(1)
-            await page.call(
-                "Input.dispatchKeyEvent",
-                type="keyDown",
-                key="Enter",
-                code="Enter",
-                windowsVirtualKeyCode=13,
-                text="\r",
-            )
-            await until(
-                lambda: any(
-                    isinstance(event, QueryFinished) for events in served.sessions for event in events
-                )
-            )
-            picture = Image.open(io.BytesIO(await page.picture())).convert("RGB")
-            # Borders, text and marks of many shades, on a screen that is mostly empty.
-            colours = sorted(picture.getcolors(1 << 24) or [], reverse=True)
-            assert len(colours) > 100
-            assert colours[0][0] > picture.width * picture.height / 2
-            # What is left of the window beside the last column and below the last row belongs to the screen.
-            edges = {picture.getpixel((x, picture.height - 1)) for x in range(picture.width)}
-            edges |= {picture.getpixel((picture.width - 1, y)) for y in range(picture.height)}
-            assert edges == {Color.parse(DARK.background).rgb}
-            # All of it came from the server itself, and the browser had nothing to complain of.
-            port = served.origin.rpartition(":")[2]
-            assert {url.split("/")[2] for url in page.asked_for if not url.startswith("data:")} == {
-                f"127.0.0.1:{port}"
-            }
-            assert page.failures == []
-            await page.call("Page.navigate", url="about:blank")
-            await until(lambda: served.children == [])
-    (events,) = served.sessions
-    assert [e.text for e in events if isinstance(e, QueryReceived)] == [QUERY]
-    assert isinstance(events[-1], SessionFinished)
 
 
 BROKEN = {
@@ -284,7 +127,7 @@ BROKEN = {
 
 
 def _status(port: int, request: bytes) -> int:
-    with socket.create_connection(("127.0.0.1", port), timeout=30) as connection:
+    with socket.create_connection(("127.0.0.1", port), timeout=PATIENCE) as connection:
         connection.sendall(request)
         answer = b""
         while b"\r\n" not in answer and (piece := connection.recv(4096)):
@@ -292,22 +135,37 @@ def _status(port: int, request: bytes) -> int:
     return int(answer.split()[1])
 
 
-async def test_one_tab_too_many_gets_a_page_and_broken_requests_cause_no_traceback(tmp_path: Path) -> None:
-    with serving(tmp_path, "--max-tabs", "1") as served:
-        # The printed address has the token, also on loopback.
-        _, _, token = served.url.partition("?token=")
-        assert len(token) >= 32
+async def test_nothing_is_served_without_the_token_nor_a_tab_too_many_and_broken_requests_cause_no_traceback(
+    tmp_path: Path,
+) -> None:
+    options = ("--host", "0.0.0.0", "--token", TOKEN, "--max-tabs", "1")
+    with serving(tmp_path, *options) as served:
+        assert TOKEN not in served.url
+        own, url = {"Origin": served.origin}, f"{served.origin}/ws"
         jar = aiohttp.CookieJar(unsafe=True)
         async with aiohttp.ClientSession(served.origin, cookie_jar=jar) as client:
-            own = {"Origin": served.origin}
+            for path in ("/", "/?token=wrong", "/page.js", "/static/js/textual.js", "/nowhere"):
+                async with client.get(path) as answer:
+                    assert answer.status == 403
+                    page = await answer.text()
+                for text in ("<h1>Not allowed</h1>", "needs the token", "background: #111318"):
+                    assert text in page
+                assert TOKEN not in page
+                # The style stands in it: without the token nothing else is given.
+                assert re.findall(r"(?:src|href|url)\W+([^\"')]+)", page) == ["data:,"]
+            assert await refused(client, url, **own)
+            assert await refused(client, f"{url}?token=wrong", **own)
+            assert await refused(client, f"{url}?token={TOKEN}", Origin="http://evil.example")
+            async with client.get(f"/?token={TOKEN}", allow_redirects=False) as answer:
+                assert (answer.status, answer.headers["Location"]) == (303, "/")
+                assert "HttpOnly" in answer.headers["Set-Cookie"]
+                assert "SameSite=Lax" in answer.headers["Set-Cookie"]
             async with client.get("/") as answer:
-                assert answer.status == 403
-            assert await refused(client, f"{served.origin}/ws", **own)
-            async with client.get(f"/?token={token}", headers={"Host": "evil.example"}) as answer:
-                assert answer.status == 403
-            async with client.get(f"/?token={token}") as answer:
                 assert answer.status == 200
-                assert "token" not in str(answer.url)
+                assert "frame-ancestors 'none'" in answer.headers["Content-Security-Policy"]
+            async with client.get("/static/js/textual.js") as answer:
+                assert answer.status == 200
+
             first = await client.ws_connect("/ws", headers=own)
             await drawn(first, "DEMO")
             async with client.get("/") as answer:
@@ -324,7 +182,7 @@ async def test_one_tab_too_many_gets_a_page_and_broken_requests_cause_no_traceba
 
             port = int(served.origin.rpartition(":")[2])
             (cookie,) = jar
-            values = {b"{host}": f"127.0.0.1:{port}".encode(), b"{cookie}": f"{cookie.key}={token}".encode()}
+            values = {b"{host}": f"127.0.0.1:{port}".encode(), b"{cookie}": f"{cookie.key}={TOKEN}".encode()}
             statuses = {}
             for name, request in BROKEN.items():
                 filled = request
@@ -332,17 +190,91 @@ async def test_one_tab_too_many_gets_a_page_and_broken_requests_cause_no_traceba
                     filled = filled.replace(place, value)
                 statuses[name] = await asyncio.to_thread(_status, port, filled)
             assert set(statuses.values()) <= {400, 403, 404}, statuses
-            await first.close()
-            for _ in range(600):
-                async with client.get("/") as answer:
-                    if answer.status == 200:
-                        break
-                await asyncio.sleep(0.1)
-            assert served.children == []
-            third = await client.ws_connect("/ws", headers=own)
-            await drawn(third, "DEMO")
-            await third.close()
+            # It quits by itself.
+            await first.send_str(json.dumps(["stdin", "\x11"]))
+            async with asyncio.timeout(PATIENCE):
+                while not first.closed:
+                    await first.receive()
+            await until(lambda: served.children == [])
+            async with client.get("/") as answer:
+                assert answer.status == 200
         served.process.terminate()
-        rest = await asyncio.to_thread(served.process.communicate, timeout=60)
+        rest = await asyncio.to_thread(served.process.communicate, timeout=PATIENCE)
+    assert all(isinstance(events[-1], SessionFinished) for events in served.sessions)
     # The first lines were read when it began.
     assert rest[0].replace("Ctrl+C ends it and its sessions.\n", "") == ""
+
+
+def test_a_port_that_is_taken_is_reported_in_one_line(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        done = command(tmp_path, "serve", "--demo", "--port", str(taken.getsockname()[1]))
+    assert (done.code, done.stderr.count("\n")) == (2, 1)
+    assert "--port" in done.stderr
+
+
+def asked(events: list[Event]) -> list[str]:
+    return [event.text for event in of(events, QueryReceived)]
+
+
+@pytest.mark.skipif(BROWSER is None, reason="needs Chromium, which .ci/run installs where it can")
+async def test_the_page_shows_why_a_session_cannot_start(tmp_path: Path) -> None:
+    with serving(tmp_path, ANTHROPIC_API_KEY=SECRET) as served:
+        # The printed address has the token, also on loopback.
+        assert len(served.url.partition("?token=")[2]) >= 32
+        # No session can read its settings any more; what it says of that has a secret in it.
+        (served.base / "ua-tui.toml").write_text(f'max_turns = "{SECRET}"\n')
+        reported: list[str] = []
+        async with aiohttp.ClientSession() as client, asyncio.timeout(PATIENCE):
+            opened = await client.ws_connect(
+                served.url.replace("?", "ws?"), headers={"Origin": served.origin}
+            )
+            async for message in opened:
+                if message.type is aiohttp.WSMsgType.TEXT:
+                    reported.append(message.data)
+        (kind, why) = json.loads(reported[-1])
+        assert (kind, why["how"], "max_turns" in why["said"]) == ("ended", "ended with code 2", True)
+        assert SECRET not in reported[-1]
+        async with browsing(tmp_path / "profile") as page:
+            await page.call("Page.navigate", url=served.url)
+            await page.until("document.body.classList.contains('-closed')")
+            shown = str(await page.value("document.body.innerText"))
+            for text in ("The session ended with code 2.", "max_turns", "Start another one"):
+                assert text in shown
+            assert "starts" not in shown
+            assert page.failures == []
+        assert served.sessions == []
+
+
+@pytest.mark.skipif(BROWSER is None, reason="needs Chromium, which .ci/run installs where it can")
+async def test_a_real_browser_shows_the_screen_and_types_into_it(tmp_path: Path) -> None:
+    with scripted_model(answers) as model, serving(tmp_path, "--token", TOKEN, model=model) as served:
+        async with browsing(tmp_path / "profile") as page:
+            await page.call("Page.navigate", url=f"{served.origin}/")
+            await page.until("document.title === 'ua-tui: not allowed'")
+            page.failures.clear()
+            await page.call("Page.navigate", url=f"{served.origin}/?token={TOKEN}")
+            await page.until("document.body.classList.contains('-first-byte')")
+            assert await page.value("location.href") == f"{served.origin}/"
+            await page.until("document.activeElement.className === 'xterm-helper-textarea'")
+            await page.call("Input.insertText", text=QUERY)
+            enter = {"key": "Enter", "code": "Enter", "windowsVirtualKeyCode": 13, "text": "\r"}
+            await page.call("Input.dispatchKeyEvent", type="keyDown", **enter)
+            await until(lambda: [each for events in served.sessions for each in of(events, QueryFinished)])
+            picture = Image.open(io.BytesIO(await page.picture())).convert("RGB")
+            # Borders, text and marks of many shades, on a screen that is mostly empty.
+            colours = sorted(picture.getcolors(1 << 24) or [], reverse=True)
+            assert len(colours) > 100
+            assert colours[0][0] > picture.width * picture.height / 2
+            # What is left of the window beside the last column and below the last row belongs to the screen.
+            edges = {picture.getpixel((x, picture.height - 1)) for x in range(picture.width)}
+            edges |= {picture.getpixel((picture.width - 1, y)) for y in range(picture.height)}
+            assert edges == {Color.parse(DARK.background).rgb}
+            # All of it came from the server itself, and the browser had nothing to complain of.
+            hosts = {url.split("/")[2] for url in page.asked_for if not url.startswith("data:")}
+            assert hosts == {served.origin.removeprefix("http://")}
+            assert page.failures == []
+            await page.call("Page.navigate", url="about:blank")
+            await until(lambda: served.children == [])
+    (events,) = served.sessions
+    assert asked(events) == [QUERY]
+    assert isinstance(events[-1], SessionFinished)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import signal
 from collections.abc import AsyncIterator
@@ -12,16 +11,14 @@ from typing import Any
 
 import pytest
 
-from core.connections.base import Connection
-from core.errors import ConnectionFailed
-from core.events.types import Event, McpServer, McpStatus, QueryFinished, ToolCallFinished
+from core.events.types import McpStatus
 from core.records.journal import read_journal
 from core.session.session import Session
 from tests.e2e.added_server import own_home
+from tests.e2e.live import Live, agent_of, live, processes
 from tests.e2e.running import model_settings
 from tests.e2e.scripted_model import Block, Text, Use, scripted_model
-from tests.tui.files_host import until
-from tui import compose
+from tests.waiting import until
 
 LIST = "mcp__local_toolkit__list_directory"
 
@@ -41,45 +38,21 @@ class Model:
 
 
 @asynccontextmanager
-async def started(base: Path, model: Model) -> AsyncIterator[tuple[Session, list[Event]]]:
-    events: list[Event] = []
+async def started(base: Path, model: Model) -> AsyncIterator[Live]:
     with scripted_model(model) as url:
-        settings = model_settings(base, url)
-        session = await compose.compose_session(settings, interactive=False, subscribers=(events.append,))
-        try:
-            await session.start()
-            await until(lambda: status(session, "local_toolkit") == "connected", 60)
-            yield session, events
-        finally:
-            await session.close("finished")
+        async with live(model_settings(base, url), "local_toolkit") as here:
+            yield here
 
 
-def server(session: Session, name: str) -> McpServer:
-    return next(each for each in session.servers.known if each.name == name)
-
-
-def status(session: Session, name: str) -> str:
-    return next((each.status for each in session.servers.known if each.name == name), "")
-
-
-async def ask(session: Session, events: list[Event]) -> str:
+async def listed(here: Live) -> str:
     """Have the folder listed; gives how the call went."""
-    before = sum(isinstance(event, QueryFinished) for event in events)
-    session.submit("List the folder")
-    await until(lambda: sum(isinstance(event, QueryFinished) for event in events) > before, 60)
-    return next(event.status for event in reversed(events) if isinstance(event, ToolCallFinished))
+    return (await here.call("List the folder")).status
 
 
 def toolkit_of(session: Session) -> int:
-    """The process of the session's toolkit."""
-    wanted = f"core.toolkit\0--workspace\0{session.workspace.path}".encode()
-    for folder in Path("/proc").iterdir():
-        try:
-            if folder.name.isdigit() and wanted in (folder / "cmdline").read_bytes():
-                return int(folder.name)
-        except OSError:
-            continue
-    return 0
+    """The process of the session's toolkit; 0 if there is none."""
+    wanted = f"core.toolkit --workspace {session.workspace.path}"
+    return next((pid for pid, _, command in processes() if wanted in command), 0)
 
 
 async def test_a_server_is_disabled_enabled_reconnected_and_stays_disabled(
@@ -87,90 +60,46 @@ async def test_a_server_is_disabled_enabled_reconnected_and_stays_disabled(
 ) -> None:
     own_home(tmp_path, monkeypatch)
     model = Model()
-    async with started(tmp_path, model) as (session, events):
-        assert "list_directory" in server(session, "local_toolkit").tool_names
-        assert await ask(session, events) == "success"
+    async with started(tmp_path, model) as here:
+        session = here.session
+        toolkit = here.server("local_toolkit")
+        assert toolkit is not None
+        assert "list_directory" in toolkit.tool_names
+        assert await listed(here) == "success"
         assert LIST in model.offered[-1]
 
         assert session.servers.switch("local_toolkit", on=False) == ""
-        await until(lambda: status(session, "local_toolkit") == "disabled", 60)
+        await here.comes_to("local_toolkit", "disabled")
         assert toolkit_of(session) == 0
-        assert await ask(session, events) == "error"
+        assert await listed(here) == "error"
         assert LIST not in model.offered[-1]
 
         assert session.servers.switch("local_toolkit", on=True) == ""
-        await until(lambda: status(session, "local_toolkit") == "connected", 60)
-        assert await ask(session, events) == "success"
+        await here.comes_to("local_toolkit", "connected")
+        assert await listed(here) == "success"
 
         first = toolkit_of(session)
         os.kill(first, signal.SIGKILL)
-        await until(lambda: toolkit_of(session) == 0, 60)
+        await until(lambda: toolkit_of(session) == 0)
         assert session.servers.reconnect("local_toolkit") == ""
-        assert status(session, "local_toolkit") == "reconnecting"
-        await until(lambda: status(session, "local_toolkit") == "connected", 60)
+        assert here.status("local_toolkit") == "reconnecting"
+        await here.comes_to("local_toolkit", "connected")
         assert toolkit_of(session) not in {0, first}
-        assert await ask(session, events) == "success"
+        assert await listed(here) == "success"
 
         # What is disabled stays so when the agent is started again.
         session.servers.switch("local_toolkit", on=False)
-        await until(lambda: status(session, "local_toolkit") == "disabled", 60)
+        await here.comes_to("local_toolkit", "disabled")
         os.kill(agent_of(session), signal.SIGKILL)
-        await until(lambda: str(session.state) == "failed", 60)
+        await until(lambda: str(session.state) == "failed")
         assert "Ctrl+R" in session.servers.switch("local_toolkit", on=True)
         await session.restart()
         offered = len(model.offered)
         # At once: the first query knows nothing of it either.
-        assert await ask(session, events) == "error"
+        assert await listed(here) == "error"
         assert LIST not in set().union(*model.offered[offered:])
-        await until(lambda: status(session, "local_toolkit") == "disabled" and toolkit_of(session) == 0, 60)
+        await until(lambda: here.status("local_toolkit") == "disabled" and toolkit_of(session) == 0)
     journal = read_journal(session.workspace.path / "journal.jsonl").events
     states = [event.servers[0].status for event in journal if isinstance(event, McpStatus)]
     for state in ("disabling", "disabled", "enabling", "reconnecting"):
         assert state in states
-
-
-def agent_of(session: Session) -> int:
-    """The process of the session's command line: the child of this process that was given its folder."""
-    for folder in Path("/proc").iterdir():
-        try:
-            if not folder.name.isdigit():
-                continue
-            fields = (folder / "stat").read_text().rpartition(")")[2].split()
-            here = int(fields[1]) == os.getpid()
-            if here and (folder / "cwd").resolve() == session.workspace.path:
-                return int(folder.name)
-        except OSError:
-            continue
-    raise AssertionError("there is no agent")
-
-
-async def test_a_service_that_was_away_at_the_start_is_connected_later(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    own_home(tmp_path, monkeypatch)
-    connectors = compose._connectors
-    away = asyncio.Event()
-
-    def with_service(*args: Any) -> Any:
-        toolkit = connectors(*args)["local_toolkit"]
-
-        async def service() -> Connection:
-            if not away.is_set():
-                raise ConnectionFailed("the service could not be reached: the session continues without it")
-            (command,) = (await toolkit()).servers.values()
-            return Connection(servers={"service": command})
-
-        return {"local_toolkit": toolkit, "service": service}
-
-    monkeypatch.setattr(compose, "_connectors", with_service)
-    async with started(tmp_path, Model()) as (session, events):
-        assert status(session, "service") == "failed"
-        assert "could not be reached" in str(server(session, "service").error)
-        session.servers.reconnect("service")
-        await until(lambda: status(session, "service") == "failed", 60)
-        away.set()
-        session.servers.reconnect("service")
-        await until(lambda: status(session, "service") == "connected", 60)
-        assert status(session, "local_toolkit") == "connected"
-        assert server(session, "service").tools == server(session, "local_toolkit").tools
-        assert await ask(session, events) == "success"

@@ -2,43 +2,35 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+import os
+import signal
 import socket
 import subprocess
 import sys
-from collections.abc import Mapping
-from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
+from core.api import open_session
+from core.events.describe import describe
+from core.events.types import AgentSilent, ErrorRaised, Event, QueryFinished
 from core.provider.probe import check_model
+from core.session.session import Session
 from core.settings.model import Settings
+from tests.e2e.added_server import own_home
 from tests.e2e.certificates import certificate, server_context
 from tests.e2e.faulty_service import faulty_service
-from tests.e2e.running import model_environment, run
+from tests.e2e.live import agent_of, live
+from tests.e2e.running import DEADLINE, model_environment, model_settings
+from tests.waiting import PATIENCE
 
-# By fault: the reason and the advice after a query, and what a check of the model says.
-TABLE: Mapping[str, tuple[str, str, str]] = {
-    "401": ("refused the key", "copy the key again", "refused the key (401): invalid x-api-key"),
-    "402": ("no credit (402 no credit left)", "add credit", "no credit (402): no credit left"),
-    "403": ("with these credentials (403 not in your country)", "in your account", "not in your country"),
-    "404-model": ("does not know the model", "--model", "does not know the model m, or the key may not use it (404)"),
-    "404-page": ("does not know the model", "`ua-tui doctor`", "like a server of the Messages API (404)"),
-    "429": ("no more requests for now (429 30 requests a minute)", "wait", "30 requests a minute"),
-    "429-after": ("no more requests for now (429 30 requests a minute)", "wait", "30 requests a minute"),
-    "500": ("is out of order (500 Internal server error):", "try again", "is out of order (500)"),
-    "529": ("is overloaded (529 Overloaded):", "try again", "is overloaded (529)"),
-    "html": ("of the Messages API (an HTML page)", "ANTHROPIC_BASE_URL", "the answer is a web page"),
-    "empty": ("of the Messages API (empty body)", "ANTHROPIC_BASE_URL", "the answer is empty"),
-    "broken-json": ("of the Messages API (JSON Parse error)", "ANTHROPIC_BASE_URL", "the answer is not JSON"),
-    "broken-stream": ("of the Messages API (JSON Parse error)", "ANTHROPIC_BASE_URL", "the answer is not JSON"),
-    "ended-stream": ("The connection broke after ", "try again", "disconnected"),
-    "reset": ("The connection broke after ", "try again", "closed the connection without an answer"),
-    "silent": ("did not answer (within 1.5 s)", "API_TIMEOUT_MS", "did not answer (within"),
-}  # fmt: skip
-
+TABLE: dict[str, tuple[str, str, str]] = json.loads(
+    Path(__file__).with_name("service_faults.json").read_text()
+)
+"""By fault: the reason and the advice after a query, and what a check of the model says."""
 # Every query of one session, as each would start an agent of its own otherwise.
 ASK_ALL = """
 import asyncio, json, sys
@@ -68,7 +60,7 @@ def test_a_failed_query_has_the_reason_and_the_advice_of_its_fault(tmp_path: Pat
             env=model_environment(tmp_path, url, **QUICK),
             capture_output=True,
             text=True,
-            timeout=100,
+            timeout=DEADLINE,
             check=True,
         )
     *failed, last = map(json.loads, done.stdout.splitlines())
@@ -76,7 +68,6 @@ def test_a_failed_query_has_the_reason_and_the_advice_of_its_fault(tmp_path: Pat
     assert last == ["none", "success", None]
     assert [fault for fault, _, _ in failed] == list(TABLE)
     for fault, status, error in failed:
-        print(f"{fault:14} {error}")
         reason, advice, _ = TABLE[fault]
         assert (status, reason in error, advice in error) == ("error", True, True), (fault, error)
         assert "API Error" not in error, fault
@@ -88,41 +79,91 @@ async def test_a_check_of_the_model_names_the_same_faults() -> None:
         for fault, (_, _, said) in TABLE.items():
             settings = Settings(base_url=f"{url}/fault-{fault}", api_key="sk-ant-test-0123456789", model="m")
             verdict = await check_model(settings, deadline=0.5 if fault == "silent" else 20, environ={})
-            print(f"{fault:14} {verdict.kind:14} {verdict.message} {verdict.advice}")
             assert said in verdict.message, fault
             assert verdict.advice, fault
             assert (verdict.kind == "limited") == verdict.works, fault
 
 
-def test_a_service_that_cannot_be_reached_is_named_with_the_reason(tmp_path: Path) -> None:
+async def test_a_service_that_cannot_be_reached_is_named_with_the_reason(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    own_home(tmp_path, monkeypatch)
+    for name, value in QUICK.items():
+        monkeypatch.setenv(name, value)
     own = certificate(tmp_path / "own.pem")
     old = certificate(tmp_path / "old.pem", ends=-timedelta(days=1))
-    other = certificate(tmp_path / "other.pem", host="other.example")
     with socket.create_server(("127.0.0.1", 0)) as taken:
         closed = f"http://127.0.0.1:{taken.getsockname()[1]}"
-    with (
-        faulty_service(server_context(own)) as unknown,
-        faulty_service(server_context(old)) as expired,
-        faulty_service(server_context(other)) as misnamed,
-    ):
-        cases: dict[str, tuple[str, dict[str, str], str, str]] = {
-            "self-signed": (unknown, {}, "Self-signed certificate", "NODE_EXTRA_CA_CERTS"),
-            "expired": (expired, {"NODE_EXTRA_CA_CERTS": str(old)}, "certificate has expired", "clock"),
-            "wrong-host": (misnamed, {"NODE_EXTRA_CA_CERTS": str(other)}, "hostname mismatch", "certificate"),
-            "refused": (closed, {}, f"nothing is listening at {closed}", "port"),
-            "unknown-host": ("http://models.invalid", {}, "models.invalid cannot be resolved", "spelling"),
-            "proxy": ("http://models.example", {"HTTP_PROXY": closed}, "(connection refused)", "proxy"),
-        }  # fmt: skip
+    with faulty_service(server_context(own)) as unknown, faulty_service(server_context(old)) as expired:
+        for url, more, reason, advice in (
+            (unknown, {}, "Self-signed certificate", "NODE_EXTRA_CA_CERTS"),
+            (expired, {"NODE_EXTRA_CA_CERTS": str(old)}, "certificate has expired", "clock"),
+            (closed, {}, f"nothing is listening at {closed}", "port"),
+            ("http://models.invalid", {}, "models.invalid cannot be resolved", "spelling"),
+        ):
+            with pytest.MonkeyPatch.context() as patch:
+                for name, value in more.items():
+                    patch.setenv(name, value)
+                async with live(model_settings(tmp_path, url)) as here:
+                    finished = await here.ask("hello")
+            assert finished.status == "error", url
+            assert reason in str(finished.error), (url, finished.error)
+            assert advice in str(finished.error), (url, finished.error)
 
-        def error_of(case: str) -> str:
-            url, more, _, _ = cases[case]
-            env = model_environment(tmp_path / case, url, **QUICK, **more)
-            return run(tmp_path / case, "run", "hello", env=env).stderr.strip().splitlines()[-1]
 
-        with ThreadPoolExecutor(2) as pool:
-            errors = dict(zip(cases, pool.map(error_of, cases), strict=True))
-    for case, (_, _, reason, advice) in cases.items():
-        print(f"{case:14} {errors[case]}")
-        assert errors[case].startswith("ua-tui: the query failed: "), case
-        assert reason in errors[case], (case, errors[case])
-        assert advice in errors[case], (case, errors[case])
+@pytest.fixture
+def quick(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr("core.agent.messages.silence.REPORT_AFTER", 0.6)
+    # Longer than a busy machine lets an agent that reacts wait.
+    monkeypatch.setattr("core.agent.messages.silence._REACTS_WITHIN", PATIENCE)
+    monkeypatch.setattr("core.agent.turn._STOP_WITHIN", PATIENCE)
+    monkeypatch.chdir(tmp_path)
+    for name in set(os.environ):
+        monkeypatch.delenv(name)
+    for name, value in model_environment(tmp_path, "").items():
+        monkeypatch.setenv(name, value)
+
+
+async def stopped_when_silent(session: Session, query: str, *, suspend: bool = False) -> list[Event]:
+    """Ask, stop the query once a silence is reported, and give its events; `suspend` stops the process first."""
+    events: list[Event] = []
+    stopping: asyncio.Task[None] | None = None
+    if suspend:
+        os.kill(agent_of(session), signal.SIGSTOP)
+    async with asyncio.timeout(3 * PATIENCE):
+        async for event in session.ask(query):
+            events.append(event)
+            if isinstance(event, AgentSilent) and stopping is None:
+                stopping = asyncio.create_task(session.interrupt())
+    assert stopping is not None
+    await stopping
+    return events
+
+
+@pytest.mark.usefixtures("quick")
+async def test_a_silent_service_and_a_stopped_process_are_named_and_can_be_stopped(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    with faulty_service() as url:
+        async with open_session(base_url=url) as session:
+            for fault in ("silent", "stopped-stream", "pings"):
+                events = await stopped_when_silent(session, f"fault {fault}")
+                silent = next(event for event in events if isinstance(event, AgentSilent))
+                assert silent.waits_for == "model", fault
+                assert describe(silent).sentence.startswith("No answer from the model's service for "), fault
+                assert isinstance(end := events[-1], QueryFinished)
+                assert (end.status, end.error) == ("interrupted", None), fault
+
+            monkeypatch.setattr("core.agent.messages.silence._REACTS_WITHIN", 1.0)
+            monkeypatch.setattr("core.agent.turn._STOP_WITHIN", 2.0)
+            events = await stopped_when_silent(session, "hello", suspend=True)
+            assert next(event.waits_for for event in events if isinstance(event, AgentSilent)) == "process"
+            assert isinstance(end := events[-1], QueryFinished)
+            assert end.status == "interrupted"
+            assert "did not react when it was asked to stop, and was ended" in describe(end).sentence
+            assert not [event for event in events if isinstance(event, ErrorRaised)]
+
+            # The next query starts it again.
+            events = [event async for event in session.ask("hello")]
+            assert isinstance(end := events[-1], QueryFinished)
+            assert (end.status, end.error) == ("success", None)

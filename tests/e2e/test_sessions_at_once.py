@@ -31,7 +31,7 @@ from core.settings.loading import load_settings
 from tests.e2e.added_server import own_home
 from tui.compose import compose_session
 
-RESEARCH = "Research the latest news on AI chip export controls and write a report"
+RESEARCH = "Who is the CEO of Northwind Silicon?"
 CAPITAL = "What is the capital of France?"
 _LEVELS = ("debug", "info", "warning", "error")
 # A slow machine has something to say of its own.

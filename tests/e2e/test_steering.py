@@ -4,20 +4,33 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
+import signal
 import threading
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import Any
 
-from core.events.types import Event, QueryFinished, QueryReceived, QuerySteered
-from core.session.session import Session, SessionState
+from core.events.types import (
+    Event,
+    MessageFinished,
+    PermissionAnswered,
+    PermissionAsked,
+    QueryFinished,
+    QueryReceived,
+    QuerySteered,
+    SubagentFinished,
+    SubagentStarted,
+    ToolCallFinished,
+    ToolCallStarted,
+)
+from core.session.session import SessionState
+from core.storage.queue_file import read_queue
+from tests.e2e.live import Live, agent_of, live
 from tests.e2e.running import model_settings
 from tests.e2e.scripted_model import Block, Text, Use, scripted_model
-from tests.e2e.test_sessions import of, own_home
-from tui.compose import compose_session
-
-__all__ = ["own_home"]
+from tests.waiting import PATIENCE, until
 
 LIST = "mcp__local_toolkit__list_directory"
 STEER = "also mention cats"
@@ -35,7 +48,7 @@ class Model:
     def __call__(self, body: dict[str, Any], results: int) -> tuple[Block, ...]:
         self.requests.append(json.dumps(body["messages"]))
         self.asked.release()
-        self.may_answer.acquire(timeout=60)
+        self.may_answer.acquire(timeout=PATIENCE)
         if results < self.calls:
             return Text("I look."), Use(LIST, {"path": ""})
         return (Text("Done."),)
@@ -52,31 +65,27 @@ def serving(model: Model) -> Iterator[str]:
 
 
 @asynccontextmanager
-async def session_of(base: Path, url: str, events: list[Event], **more: Any) -> AsyncIterator[Session]:
-    settings = model_settings(base, url, allow=(LIST,), **more)
-    session = await compose_session(settings, interactive=True, subscribers=(events.append,))
-    try:
-        await session.start()
-        yield session
-    finally:
-        await session.close("test")
+async def session_of(base: Path, url: str, **more: Any) -> AsyncIterator[Live]:
+    async with live(model_settings(base, url, allow=(LIST,), **more), interactive=True) as here:
+        yield here
 
 
 async def asked(model: Model) -> None:
-    assert await asyncio.to_thread(model.asked.acquire, timeout=60)
+    assert await asyncio.to_thread(model.asked.acquire, timeout=PATIENCE)
 
 
 async def test_what_is_said_while_a_query_runs_reaches_the_model(tmp_path: Path) -> None:
-    model, events = Model(calls=1), list[Event]()
+    model = Model(calls=1)
     with serving(model) as url:
-        async with session_of(tmp_path, url, events) as session:
+        async with session_of(tmp_path, url) as here:
+            session = here.session
             # Before a result of a tool, then before the end of an answer that calls none.
             for question in ("first question", "second question"):
                 before = len(model.requests)
                 session.submit(question)
                 await asked(model)
                 assert await session.steer(f"{STEER} {question}")
-                assert not any(f"{STEER} {question}" in event.text for event in of(events, QuerySteered))
+                assert not any(f"{STEER} {question}" in event.text for event in here.of(QuerySteered))
                 model.may_answer.release()
                 await asked(model)
                 model.may_answer.release()
@@ -91,7 +100,7 @@ async def test_what_is_said_while_a_query_runs_reaches_the_model(tmp_path: Path)
             await session.interrupt()
             await session.wait_idle()
             assert session.state is SessionState.IDLE
-            steered = [event.text for event in of(events, QuerySteered)][2:]
+            steered = [event.text for event in here.of(QuerySteered)][2:]
             assert [*steered, *session.queued] == ["never mind"]
             while session.unqueue():
                 pass
@@ -100,19 +109,132 @@ async def test_what_is_said_while_a_query_runs_reaches_the_model(tmp_path: Path)
             # Without a running query it is one of its own.
             assert not await session.steer("fourth question")
             await session.wait_idle()
-    assert [event.text for event in of(events, QuerySteered)][:2] == [
+    assert [event.text for event in here.of(QuerySteered)][:2] == [
         f"{STEER} first question",
         f"{STEER} second question",
     ]
-    assert [event.text for event in of(events, QueryReceived)] == [
+    assert [event.text for event in here.of(QueryReceived)] == [
         "first question",
         "second question",
         "third question",
         "fourth question",
     ]
-    finished = of(events, QueryFinished)
+    finished = here.of(QueryFinished)
     assert [event.status for event in finished] == ["success", "success", "interrupted", "success"]
     assert finished[0].text == "Done."
     assert STEER in (session.workspace.path / "transcript.md").read_text(encoding="utf-8")
-    names = [event.event_name for event in events]
+    names = [event.event_name for event in here.events]
     assert names.index("query_steered") < names.index("query_finished")
+
+
+async def test_what_waits_survives_interrupts_the_death_of_the_agent_and_an_end(tmp_path: Path) -> None:
+    model = Model(calls=1)
+    with serving(model) as url:
+        async with session_of(tmp_path, url) as here:
+            session = here.session
+            session.submit("first question")
+            await asked(model)
+            model.may_answer.release()
+            await asked(model)
+            session.submit("second question")
+            session.submit("third question")
+            # Twice in quick succession: one query ends, once, and what it said is kept.
+            await asyncio.gather(session.interrupt(), session.interrupt())
+            await session.wait_idle()
+            assert session.state is SessionState.IDLE
+            assert session.queue_paused
+            assert len(session.queued) == 2
+            assert session.unqueue() == "third question"
+            (first,) = here.of(QueryFinished)
+            assert first.status == "interrupted"
+            assert any(event.text for event in here.of(MessageFinished) if event.query_id == first.query_id)
+            started = {event.tool_use_id for event in here.of(ToolCallStarted)}
+            assert started == {event.tool_use_id for event in here.of(ToolCallFinished)}
+            session.resume_queue()
+            await asked(model)
+            assert not session.queue_paused
+            for text in ("fourth question", "fifth question"):
+                session.submit(text)
+            os.kill(agent_of(session), signal.SIGKILL)
+            await session.wait_idle()
+            assert session.state is SessionState.FAILED
+            assert len(session.queued) == 2
+            await session.restart()
+            assert session.queue_paused
+            session.submit("sixth question")
+            await until(lambda: here.of(QueryReceived)[-1].text == "sixth question")
+            assert len(session.queued) == 2
+    assert read_queue(session.workspace.root) == ("fourth question", "fifth question")
+
+
+WRITE = "mcp__local_toolkit__write_local_file"
+
+
+class TwoTasks:
+    """Gives work to two sub-agents: one wants to write a file, which asks; the other waits for the test."""
+
+    def __init__(self) -> None:
+        self.works = threading.Event()
+        self.may_end = threading.Event()
+        self.last_request = ""
+
+    def __call__(self, body: dict[str, Any], results: int) -> tuple[Block, ...]:
+        first = json.dumps(body["messages"][0])
+        if "FIRST TASK" in first:
+            return Text("I write."), Use(WRITE, {"path": "work_products/a.txt", "content": "a"})
+        if "SECOND TASK" in first:
+            self.works.set()
+            self.may_end.wait(60)
+            return (Text("The second is done."),)
+        self.last_request = json.dumps(body["messages"])
+        if results:
+            return (Text("Both are over."),)
+        return tuple(
+            Use("Agent", {"subagent_type": "general-purpose", "prompt": f"{name} TASK", "description": name})
+            for name in ("FIRST", "SECOND")
+        )
+
+
+async def test_one_sub_agent_is_stopped_and_the_query_continues(tmp_path: Path) -> None:
+    model = TwoTasks()
+    asks, stopped = asyncio.Event(), asyncio.Event()
+
+    def note(event: Event) -> None:
+        if isinstance(event, PermissionAsked):
+            asks.set()
+        if isinstance(event, ToolCallFinished) and event.tool_use_id == first.tool_use_id:
+            stopped.set()
+
+    first = SubagentStarted(task_id="", tool_use_id="", name="")
+    with scripted_model(model) as url:
+        try:
+            async with session_of(tmp_path, url, ask=(WRITE,)) as here:
+                session = here.session
+                session.bus.subscribe(note)
+                assert not await session.stop_subagent("toolu_0")
+                session.submit("do both")
+                async with asyncio.timeout(PATIENCE):
+                    await asks.wait()
+                    assert await asyncio.to_thread(model.works.wait, PATIENCE)
+                first = next(each for each in here.of(SubagentStarted) if each.description == "FIRST")
+                assert await session.stop_subagent(first.tool_use_id)
+                async with asyncio.timeout(PATIENCE):
+                    await stopped.wait()
+                assert not here.of(QueryFinished)
+                model.may_end.set()
+                await session.wait_idle()
+                assert not await session.stop_subagent(first.tool_use_id)
+        finally:
+            model.may_end.set()
+    ends = {each.tool_use_id: each for each in here.of(SubagentFinished)}
+    assert (ends[first.tool_use_id].status, ends[first.tool_use_id].by_person) == ("cancelled", True)
+    (other,) = (each for each in ends.values() if each.tool_use_id != first.tool_use_id)
+    assert (other.status, other.by_person) == ("success", False)
+    # The question that the sub-agent had open is withdrawn, and every call ends once: its own as cancelled.
+    assert [each.decision for each in here.of(PermissionAnswered)] == ["deny"]
+    finished = {each.tool_use_id: each.status for each in here.of(ToolCallFinished)}
+    assert sorted(finished) == sorted(each.tool_use_id for each in here.of(ToolCallStarted))
+    written = next(each.tool_use_id for each in here.of(ToolCallStarted) if each.name == WRITE)
+    assert (finished[first.tool_use_id], finished[written]) == ("cancelled", "cancelled")
+    assert "The person stopped this sub-agent; it did not fail." in model.last_request
+    assert here.of(QueryFinished)[0].text == "Both are over."

@@ -9,10 +9,11 @@ from pathlib import Path
 
 from core.events.types import QueryFinished
 from core.records.journal import read_journal
-from tests.e2e.running import model_environment, program, run
-from tests.e2e.scripted_model import HeldReply, Text, scripted_model
+from tests.e2e.running import environment, model_environment, program
+from tests.e2e.scripted_model import HeldReply, scripted_model
 from tests.e2e.terminal import Terminal, terminal
 from tests.e2e.test_terminal import session_of
+from tests.many_sessions import lay_sessions
 
 ASKED = "Tell a long story"
 PROMPT = "shell-prompt> "
@@ -88,22 +89,22 @@ def test_the_shell_gets_its_terminal_and_the_work_continues_after_fg(tmp_path: P
 
 
 def test_a_session_that_is_read_from_the_list_is_stopped_with_the_list(tmp_path: Path) -> None:
-    with scripted_model(lambda _body, _results: [Text("It is Paris.")]) as url:
-        env = model_environment(tmp_path, url)
-        assert run(tmp_path, "run", "What is the capital of France?", env=env).code == 0
-    with shell(tmp_path, env) as screen:
+    lay_sessions(tmp_path, 1)
+    with shell(tmp_path, environment(tmp_path)) as screen:
         screen.type(f"{shlex.quote(program())} sessions\r")
-        screen.wait_for("1 session", "capital of France")
+        screen.wait_for("1 session", "news of AI chips")
         stop(screen)
         screen.type("fg\r")
         screen.wait_for("1 session", lambda text: "from-the-shell" not in text)
         screen.type("\r")
-        screen.wait_for("past session · finished", "Paris")
+        screen.wait_for("past session · finished", "Two of the sources agree")
         stop(screen)
         screen.type("fg\r")
-        screen.wait_for("past session · finished", "Paris", lambda text: "from-the-shell" not in text)
+        screen.wait_for(
+            "past session · finished", "Two of the sources agree", lambda text: "from-the-shell" not in text
+        )
         screen.type("\x11")
-        screen.wait_for("1 session", "capital of France")
+        screen.wait_for("1 session", "news of AI chips")
         screen.type("q")
         screen.wait_for(PROMPT, lambda _: screen.restored)
         screen.type("exit\r")

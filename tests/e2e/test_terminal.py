@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 import threading
-import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,11 +15,14 @@ from core.events.types import QueryFinished, SessionFinished
 from core.records.journal import read_journal
 from tests.e2e.running import environment, model_environment
 from tests.e2e.scripted_model import Block, Text, Use, scripted_model
-from tests.e2e.terminal import CONVERSATION, OBSERVERS, PATIENCE, TRACE, WORKSPACE, Terminal, terminal
+from tests.e2e.terminal import CONVERSATION, OBSERVERS, TRACE, WORKSPACE, Terminal, terminal
+from tests.faults.evidence import processes_in
+from tests.waiting import PATIENCE, wait_until
 
 BLUR, FOCUS = "\x1b[O", "\x1b[I"
 NOTIFICATION = b"\x1b]777;notify;ua-tui;ua-tui: "
-RESEARCH = "Research the latest AI chip news and write a comprehensive report"
+QUESTION, QUIT = "The agent is still working.", "\x11"
+LIST = "mcp__local_toolkit__list_directory"
 
 
 def assert_restored(screen: Terminal) -> None:
@@ -32,41 +35,14 @@ def session_of(base: Path) -> Path:
     return found
 
 
-def test_a_whole_research_session_in_a_wide_terminal(tmp_path: Path) -> None:
-    with terminal(tmp_path, "--demo", "--demo-pace", "0.1", columns=200, rows=50) as screen:
-        # Typed before the session is ready: nothing of it may be lost.
-        screen.wait_for("DEMO")
-        screen.type(RESEARCH + "\r")
-        seen = screen.wait_for("SEARCH_NEWS", "search_results", "report-cre")
-        for pane in ("Workspace", "Conversation", "Trace", "Observers"):
-            assert pane in seen
-        screen.wait_for("sent back")
-        done = screen.wait_for("AI chips this week", "ready", "ai-chip-news.html", "expanded_corpus.json")
-        assert "DEMO" in done
-        assert "8/10 pages" in done
-        screen.type(WORKSPACE)
-        # The preview is headed by the file under the cursor.
-        screen.type("/ai-chip-news.html\r")
-        screen.wait_for("─ ai-chip-news.html")
-        screen.type("\r")
-        opened = screen.wait_for("ai-chip-news.html", "Executive summary")
-        assert "<h1" not in opened
-        screen.type("\x1b")
-        screen.wait_for("Conversation", "Observers")
-        screen.type("\x11")
-        assert screen.end() == 0
-        assert_restored(screen)
-    events = read_journal(session_of(tmp_path) / "journal.jsonl").events
-    assert [e.status for e in events if isinstance(e, QueryFinished)] == ["success"]
-    assert isinstance(events[-1], SessionFinished)
-
-
 def test_a_narrow_terminal_has_tabs_the_same_keys_and_questions(tmp_path: Path) -> None:
     """Also: a question notifies a person who is elsewhere, and nobody else, and Escape means no."""
     env = environment(tmp_path, UA_NOTIFY="osc777")
     with terminal(tmp_path, "--demo", "--demo-pace", "0", columns=80, rows=24, env=env) as screen:
+        # Typed before the session is ready: nothing of it may be lost.
         screen.wait_for("DEMO")
         screen.type("Who is the CEO of Northwind Silicon?\r")
+        screen.wait_for("direct answer")
         screen.wait_for("Maretta", "ready")
         screen.type(TRACE)
         screen.wait_for("SEARCH_WEB", "DEMO")
@@ -85,10 +61,13 @@ def test_a_narrow_terminal_has_tabs_the_same_keys_and_questions(tmp_path: Path) 
         assert NOTIFICATION + waits in screen.written
         screen.type(FOCUS)
         screen.press_until("\r", lambda text: "Connect an account" not in text)
+        # Who took a slow machine's time to look may have been told of the end of the query, too.
+        told = screen.written.count(NOTIFICATION)
         screen.wait_for("GMAIL_SEND_EMAIL", "Deny")
         screen.press_until("\x1b", lambda text: "was denied" in text)
         screen.wait_for("● ready")
-        assert screen.written.count(NOTIFICATION) == 1
+        assert screen.written.count(NOTIFICATION) == told
+        assert screen.written.count(NOTIFICATION + waits) == 1
         screen.type("\x11")
         assert screen.end() == 0
         assert_restored(screen)
@@ -128,49 +107,99 @@ def test_without_credentials_the_screen_explains_and_offers_the_demo(tmp_path: P
 
 
 @contextmanager
-def at_work(base: Path) -> Iterator[Terminal]:
-    """A session in which a tool was called, and whose model does not go on."""
-    never = threading.Event()
+def at_work(base: Path) -> Iterator[tuple[Terminal, threading.Event]]:
+    """A session in which a tool was called, and whose model goes on only once it may."""
+    may_answer = threading.Event()
 
     def reply(_body: dict[str, Any], results: int) -> Sequence[Block]:
-        if results:
-            never.wait(PATIENCE)
-        return [Use("mcp__local_toolkit__list_directory", {"path": ""})]
+        if not results:
+            return [Use(LIST, {"path": ""})]
+        may_answer.wait(PATIENCE)
+        return [Text("This is the whole answer.")]
 
-    options = ("--allow", "mcp__local_toolkit__list_directory", "List the files")
     with scripted_model(reply) as url:
         try:
-            with terminal(base, *options, env=model_environment(base, url)) as screen:
+            with terminal(
+                base, "--allow", LIST, "List the files", env=model_environment(base, url)
+            ) as screen:
                 screen.wait_for("list_directory", "Esc stops")
-                yield screen
+                yield screen, may_answer
         finally:
-            never.set()
+            may_answer.set()
 
 
-def assert_interrupted(base: Path) -> None:
+def assert_ended(base: Path, status: str) -> SessionFinished:
+    wait_until(lambda: not processes_in(base), reported=lambda: processes_in(base))
     events = read_journal(session_of(base) / "journal.jsonl").events
-    assert [e.status for e in events if isinstance(e, QueryFinished)] == ["interrupted"]
+    assert [e.status for e in events if isinstance(e, QueryFinished)] == [status]
     assert isinstance(events[-1], SessionFinished)
+    return events[-1]
 
 
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGHUP, 129)])
-def test_a_signal_leaves_the_terminal_as_it_was(tmp_path: Path, number: signal.Signals, code: int) -> None:
-    with at_work(tmp_path) as screen:
-        assert screen.child.pid is not None
-        os.kill(screen.child.pid, number)
-        assert screen.end() == code
+def test_a_signal_leaves_the_terminal_as_it_was(tmp_path: Path) -> None:
+    with at_work(tmp_path) as (screen, _):
+        os.kill(int(screen.child.pid or 0), signal.SIGTERM)
+        assert screen.end() == 128 + signal.SIGTERM
         assert_restored(screen)
-    assert_interrupted(tmp_path)
+    assert_ended(tmp_path, "interrupted")
 
 
 def test_a_terminal_that_is_closed_ends_the_session_in_order(tmp_path: Path) -> None:
-    with at_work(tmp_path) as screen:
+    with at_work(tmp_path) as (screen, _):
         process = screen.child.ptyproc  # type: ignore[attr-defined]
         process.fileobj.close()
         process.closed = screen.child.closed = True
-        deadline = time.monotonic() + PATIENCE
-        while process.isalive():
-            assert time.monotonic() < deadline, "it waits for a terminal that is gone"
-            time.sleep(0.05)
+        wait_until(lambda: not process.isalive(), reported=lambda: "it waits for a terminal that is gone")
         assert process.exitstatus == 128 + signal.SIGHUP
-    assert_interrupted(tmp_path)
+    assert_ended(tmp_path, "interrupted")
+
+
+def test_whoever_stays_can_wait_for_the_end_of_the_work(tmp_path: Path) -> None:
+    with at_work(tmp_path) as (screen, may_answer):
+        for key in ("n", "\x1b", "\r"):
+            screen.type(QUIT)
+            screen.wait_for(QUESTION, "Quit when done", "Stop and quit")
+            screen.press_until(key, lambda text: QUESTION not in text)
+        screen.type(QUIT)
+        screen.wait_for(QUESTION)
+        screen.press_until("w", lambda text: QUESTION not in text)
+        screen.wait_for("quits when this is done")
+        may_answer.set()
+        assert screen.end() == 0
+        assert_restored(screen)
+    assert assert_ended(tmp_path, "success").reason == "quit"
+
+
+def test_stopping_quits_at_once(tmp_path: Path) -> None:
+    with at_work(tmp_path) as (screen, may_answer):
+        screen.type(QUIT)
+        screen.wait_for(QUESTION)
+        screen.press_until(QUIT)
+        assert not may_answer.is_set()
+        assert screen.end() == 0
+        assert_restored(screen)
+    assert assert_ended(tmp_path, "interrupted").reason == "quit"
+
+
+HANGS = """
+import time
+from textual.app import App
+from tui.app.app import UaTuiApp
+from tui.app.controllers.shutdown import end_within
+
+class Hangs(App):
+    restore_terminal = UaTuiApp.restore_terminal
+
+    def on_ready(self):
+        end_within(0.3, 7, self.restore_terminal)
+        self._running = False  # as soon as Textual begins to end
+        time.sleep(600)  # another program, which hangs
+
+Hangs().run()
+"""
+
+
+def test_a_screen_that_hangs_at_its_end_leaves_the_terminal_as_it_was(tmp_path: Path) -> None:
+    with terminal(tmp_path, "-c", HANGS, command=sys.executable) as screen:
+        assert screen.end() == 7
+        assert screen.restored

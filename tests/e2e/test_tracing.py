@@ -6,7 +6,7 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
-from core.events.types import SessionFinished, TracingFailed
+from core.events.types import TracingFailed
 from tests.collector import Collector, collector
 from tests.e2e.running import environment, run
 from tests.e2e.scripted_model import Block, Text, Thinking, Use, scripted_model
@@ -81,25 +81,3 @@ def test_one_trace_reaches_the_collector_and_logfire(tmp_path: Path) -> None:
     assert f"0x{trace['trace_id']}" in local
     leaks = subprocess.run(["grep", "-rlF", CANARY, str(tmp_path)], capture_output=True, check=False)
     assert leaks.stdout == b""
-
-
-def test_a_collector_that_refuses_is_reported_however_short_the_session(tmp_path: Path) -> None:
-    with scripted_model(lambda _body, _results: [Text("Done.")]) as url, collector(status=401) as mine:
-        env = environment(
-            tmp_path,
-            ANTHROPIC_API_KEY="sk-ant-test-0123456789",
-            ANTHROPIC_BASE_URL=url,
-            UA_CLASSIFIER="rules",
-            OTEL_EXPORTER_OTLP_ENDPOINT=mine.url,
-        )
-        done = run(tmp_path, "run", "hi", env=env)
-    assert done.code == 0, done.stderr
-    (reported,) = done.of(TracingFailed)
-    (ended,) = done.of(SessionFinished)
-    assert reported.seq < ended.seq
-    assert (
-        "it rejected the credentials (401 Unauthorized): check OTEL_EXPORTER_OTLP_HEADERS; spans.jsonl"
-        in reported.error
-    )
-    assert done.stderr.lower().count("spans do not reach the collector") == 1
-    assert mine.asked

@@ -1,4 +1,4 @@
-"""The table of the cases: what was seen and when, and what was lost."""
+"""The table of the cases: what was seen, and what was lost."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ def starter(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Starter]:
 
 @pytest.fixture
 def report(record_property: Callable[[str, object], None]) -> Report:
-    """Add a row to the table: (case, what was seen, after how many seconds, what was lost)."""
+    """Add a row to the table: (case, what was seen, what was lost)."""
 
-    def add(case: str, seen: str, seconds: float | None = None, lost: str = "nothing") -> None:
-        record_property(_ROW, [case, seen, "" if seconds is None else f"{seconds:.1f} s", lost])
+    def add(case: str, seen: str, lost: str = "nothing") -> None:
+        record_property(_ROW, [case, seen, lost])
 
     return add
 
@@ -38,11 +38,11 @@ def pytest_terminal_summary(terminalreporter: Any) -> None:
     reports = [each for key in ("passed", "failed") for each in terminalreporter.stats.get(key, [])]
     rows = [tuple(value) for each in reports for name, value in each.user_properties if name == _ROW]
     wrong = [each.nodeid.rpartition("::")[2] for each in terminalreporter.stats.get("failed", [])]
-    failed = [(name, "FAILED, see above", "", "?") for name in wrong]
+    failed = [(name, "FAILED, see above", "?") for name in wrong]
     if not rows and not failed:
         return
     terminalreporter.section("faults")
-    for row in _aligned([("case", "seen", "after", "lost"), *sorted(rows), *failed]):
+    for row in _aligned([("case", "seen", "lost"), *sorted(rows), *failed]):
         terminalreporter.write_line(row)
 
 
@@ -51,6 +51,3 @@ def _aligned(rows: list[tuple[str, ...]]) -> Iterator[str]:
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     for row in rows:
         yield "  ".join(f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True)).rstrip()
-
-
-__all__ = ["Report"]

@@ -6,7 +6,6 @@ import json
 import os
 import re
 import threading
-import time
 from collections.abc import Callable, Iterable
 from contextlib import closing, suppress
 from dataclasses import dataclass, field
@@ -24,29 +23,16 @@ from observers.knowledge.catch_up import catch_up
 from tests.e2e.scripted_model import Block, Text, Use
 from tests.observers.knowledge.recorded import passages
 
-__all__ = [
-    "ALLOWED",
-    "LIST",
-    "WRITE",
-    "Busy",
-    "Left",
-    "indexed_differently",
-    "is_indexed",
-    "processes_in",
-    "session_of",
-    "wait_until",
-]
-
 LIST = "mcp__local_toolkit__list_directory"
 WRITE = "mcp__local_toolkit__write_local_file"
 ALLOWED = ("--allow", LIST, "--allow", WRITE)
-CALLS, AT_ONCE = 64, 8
+CALLS, AT_ONCE = 24, 8
 _REPORT = re.compile(r"r\d+\.md")
 
 
 @dataclass
 class Busy:
-    """A model that has 64 reports written, which makes more than 300 events, and answers; keeps what it was sent.
+    """A model that has 24 reports written, which makes about 300 events, and answers; keeps what it was sent.
 
     `before_answer` is called before it answers a query without tools. Once `is_killed` is set, it receives requests and
     answers none: the agent of a program that was killed would only work for nobody until it ends, too.
@@ -177,13 +163,3 @@ def processes_in(folder: Path) -> dict[int, str]:
             if str(folder) in command or Path(os.readlink(entry / "cwd")).is_relative_to(folder):
                 found[int(entry.name)] = command
     return found
-
-
-def wait_until(holds: Callable[[], bool], within: float) -> float | None:
-    """Wait until something holds; returns after how many seconds, None if it never did."""
-    began = time.monotonic()
-    while (waited := time.monotonic() - began) < within:
-        if holds():
-            return waited
-        time.sleep(0.01)
-    return None

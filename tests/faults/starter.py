@@ -22,8 +22,6 @@ from typing import Any
 
 from tests.paths import PROJECT
 
-__all__ = ["Starter"]
-
 SLOW_TO_IMPORT = (
     "tui.cli.full_screen",
     "tui.compose",

@@ -1,4 +1,7 @@
-"""`kill -9` of the screen and of `ua-tui run` at a hundred seeded moments of a session of more than 300 events."""
+"""`kill -9` of the screen and of `ua-tui run`: some seeded moments of every phase of a session.
+
+`FAULTS_KILLS=100 uv run pytest tests/faults/test_kills.py` kills a hundred times.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +16,7 @@ import select
 import signal
 import struct
 import termios
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
@@ -27,34 +31,39 @@ from tests.e2e.running import model_environment
 from tests.e2e.scripted_model import scripted_model
 from tests.e2e.terminal import RESTORED
 from tests.faults.conftest import Report
-from tests.faults.evidence import (
-    ALLOWED,
-    Busy,
-    Left,
-    indexed_differently,
-    is_indexed,
-    processes_in,
-    wait_until,
-)
+from tests.faults.evidence import ALLOWED, AT_ONCE, Busy, Left, indexed_differently, is_indexed, processes_in
 from tests.faults.starter import Starter
+from tests.waiting import wait_until
 
-KILLS = 10
-"""In each test; together they are a hundred."""
-SEEDS = range(0, 50, KILLS)
-EVENTS = 300
+KILLS = int(os.environ.get("FAULTS_KILLS", "24")) // 2
+"""In each test."""
+PHASES = {
+    "session_started": 1,
+    "query_received": 1,
+    "text_delta": 3,
+    "tool_call_started": 2 * AT_ONCE,
+    "tool_call_finished": 2 * AT_ONCE,
+    "observer_finished": 5 * AT_ONCE,
+}
+"""What a session does when it is killed: an event, and the last one of its kind that is waited for."""
 LATEST = 0.03
 """Seconds after an event at which the program is killed at the latest: most kills hit between two events."""
-PATIENCE = 60.0
 REPORT = re.compile(r"work_products/(r\d+\.md)")
 
 
 class Moment:
-    """When to kill: so many seconds after so many lines of the journal."""
+    """When to kill: so many seconds after so many events of a kind; each phase has its turn."""
 
-    def __init__(self, seed: str) -> None:
-        generator = random.Random(seed)
-        self.lines = generator.randint(1, EVENTS)
+    def __init__(self, how: str, number: int) -> None:
+        generator = random.Random(f"{how} {number}")
+        self.name = f"{how} {number}"
+        self.kind = list(PHASES)[number % len(PHASES)]
+        self.count = generator.randint(1, PHASES[self.kind])
         self.delay = generator.uniform(0, LATEST)
+
+    def has_come(self, seen: bytes) -> bool:
+        """Whether the lines of a journal have these events."""
+        return seen.count(f'{{"event":"{self.kind}"'.encode()) >= self.count
 
 
 class Kills:
@@ -72,7 +81,8 @@ class Kills:
 
     def serve_model(self) -> dict[str, str]:
         """Serve the model of the next session; returns the environment of its program."""
-        self._models.append(Busy())
+        # The last answer never comes: no session ends by itself.
+        self._models.append(Busy(before_answer=threading.Event().wait))
         return model_environment(self.base, self._stack.enter_context(scripted_model(self._models[-1])))
 
     def newest(self) -> Path | None:
@@ -84,20 +94,21 @@ class Kills:
                     return self.base / WORKSPACES / name
         return None
 
-    def kill(self, pid: int) -> None:
-        """Kill the program of the newest session."""
+    def kill(self, pid: int, moment: Moment) -> None:
+        """Kill the program of the newest session, a while after its event: real time, for a real race."""
+        time.sleep(moment.delay)
         os.kill(pid, signal.SIGKILL)
-        assert wait_until(lambda: is_gone(pid), 5.0) is not None
+        wait_until(lambda: is_gone(pid))
         self._models[-1].is_killed = True
 
-    def add(self, folder: Path, lines: list[bytes]) -> None:
-        """Add a session that was killed, with the lines that were seen."""
-        self.acknowledged[folder] = [line for line in lines if line.endswith(b"\n")]
+    def add(self, folder: Path | None, seen: bytes) -> None:
+        """Add a session that was killed, with what was seen of its journal."""
+        assert folder is not None
+        self.acknowledged[folder] = [line for line in seen.splitlines(keepends=True) if line.endswith(b"\n")]
 
-    def check(self) -> tuple[float, str, str]:
-        """Compare what is left with what others saw; returns (after how many seconds no child ran, events, lost)."""
-        waited = wait_until(lambda: not processes_in(self.base), PATIENCE)
-        assert waited is not None, f"still running: {processes_in(self.base)}"
+    def check(self) -> tuple[str, str]:
+        """Compare what is left with what others saw, once no child runs; returns (events, lost)."""
+        wait_until(lambda: not processes_in(self.base), reported=lambda: processes_in(self.base))
         wrong: list[str] = []
         started: set[str] = set()
         left = [Left(folder) for folder in self.acknowledged]
@@ -115,13 +126,13 @@ class Kills:
         assert not wrong, "\n".join(wrong)
         events = [len(each.events) for each in left]
         torn = sum(each.torn for each in left)
-        return waited, f"{min(events)} to {max(events)} events", f"{torn} torn last lines, else nothing"
+        return f"{min(events)} to {max(events)} events", f"{torn} torn last lines, else nothing"
 
     def resume_newest(self) -> tuple[Path, dict[str, str]]:
         """Serve a model that answers once all is made up for; returns the session, and its environment."""
         resumed = list(self.acknowledged)[-1]
         env = self.serve_model()
-        self._models[-1].before_answer = lambda: wait_until(self._is_rebuilt, PATIENCE)
+        self._models[-1].before_answer = lambda: wait_until(self._is_rebuilt)
         return resumed, env
 
     def check_rebuilt(self) -> None:
@@ -182,44 +193,40 @@ def kills(tmp_path: Path) -> Iterator[Kills]:
         yield Kills(tmp_path, stack)
 
 
-@pytest.mark.parametrize("seed", SEEDS)
-def test_kills_of_run(seed: int, tmp_path: Path, starter: Starter, kills: Kills, report: Report) -> None:
+def test_kills_of_run(tmp_path: Path, starter: Starter, kills: Kills, report: Report) -> None:
     def start(env: dict[str, str], *args: str) -> tuple[int, int]:
         pipe = tmp_path / "events"
         pipe.unlink(missing_ok=True)
         os.mkfifo(pipe)
         reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
-        return starter.start(
-            "run", "--json", *ALLOWED, *args, cwd=tmp_path, env=env, output=str(pipe)
-        ), reader
+        command = ("run", "--json", *ALLOWED, *args)
+        return starter.start(*command, cwd=tmp_path, env=env, output=str(pipe)), reader
 
-    for number in range(seed, seed + KILLS):
-        moment = Moment(f"run {number}")
+    def start_and_kill(moment: Moment) -> None:
         pid, reader = start(kills.serve_model(), "Write reports")
-        seen, until = b"", time.monotonic() + PATIENCE
-        while seen.count(b"\n") < moment.lines:
-            assert time.monotonic() < until, (
-                f"run {number}: {moment.lines} events did not come: {seen[-500:]!r}"
-            )
-            assert not is_gone(pid), f"run {number} ended by itself: {seen[-500:]!r}"
-            seen += read_for(reader, 1.0)
-            if not seen:
-                time.sleep(0.01)
-        time.sleep(moment.delay)
-        kills.kill(pid)
+        seen = b""
+
+        def come() -> bool:
+            nonlocal seen
+            seen += read_for(reader, 0.01)
+            assert not is_gone(pid), f"{moment.name} ended by itself: {seen[-500:]!r}"
+            return moment.has_come(seen)
+
+        wait_until(come, reported=lambda: seen[-500:])
+        kills.kill(pid, moment)
         while more := read_for(reader, 0.2):
             seen += more
         os.close(reader)
-        folder = kills.newest()
-        assert folder is not None
-        kills.add(folder, seen.splitlines(keepends=True))
-    waited, events, lost = kills.check()
+        kills.add(kills.newest(), seen)
+
+    for number in range(KILLS):
+        start_and_kill(Moment("run", number))
+    events, lost = kills.check()
 
     resumed, env = kills.resume_newest()
     pid, reader = start(env, "--resume", str(resumed), "Go on")
-    output = b""
     while not is_gone(pid):
-        output += read_for(reader, 0.1)
+        read_for(reader, 0.1)
     os.close(reader)
     kills.check_rebuilt()
     after = Left(resumed).events
@@ -227,59 +234,67 @@ def test_kills_of_run(seed: int, tmp_path: Path, starter: Starter, kills: Kills,
     (finished,) = [each for each in after if isinstance(each, QueryFinished) and each.status == "success"]
     assert finished.text == "All is written."
     assert sum(isinstance(event, SessionStarted) for event in after) == 2
-    case = f"kill -9 of run, seeds {seed} to {seed + KILLS - 1}"
-    report(case, f"{events}; derived files rebuilt; resumed; children gone", waited, lost)
+    report(f"kill -9 of run, {KILLS} times", f"{events}; derived files rebuilt; resumed; children gone", lost)
 
 
-@pytest.mark.parametrize("seed", SEEDS)
-def test_kills_of_the_screen(
-    seed: int, tmp_path: Path, starter: Starter, kills: Kills, report: Report
-) -> None:
+def test_kills_of_the_screen(tmp_path: Path, starter: Starter, kills: Kills, report: Report) -> None:
     with pseudo_terminal() as (ours, theirs):
-        for number in range(seed, seed + KILLS):
-            moment = Moment(f"screen {number}")
+
+        def start_and_kill(moment: Moment) -> None:
             env = kills.serve_model()
             pid = starter.start(*ALLOWED, "Write the reports", cwd=tmp_path, env=env, terminal=theirs)
-            folder, until = None, time.monotonic() + PATIENCE
             seen, shown = b"", b""
-            while seen.count(b"\n") < moment.lines:
-                assert time.monotonic() < until, f"screen {number}: {moment.lines} events did not come"
-                assert not is_gone(pid), f"screen {number} ended by itself"
+
+            def come() -> bool:
+                nonlocal seen, shown
                 shown += read_for(ours, 0.01)
-                folder = folder or kills.newest()
-                if folder is not None:
+                assert not is_gone(pid), f"{moment.name} ended by itself"
+                if (folder := kills.newest()) is not None:
                     with (folder / "journal.jsonl").open("rb") as journal:
                         journal.seek(len(seen))
                         seen += journal.read()
-            time.sleep(moment.delay)
-            kills.kill(pid)
-            assert folder is not None
+                return moment.has_come(seen)
+
+            wait_until(come, reported=lambda: seen[-500:])
+            kills.kill(pid, moment)
             while more := read_for(ours, 0.05):
                 shown += more
-            kills.add(folder, seen.splitlines(keepends=True))
+            folder = kills.newest()
+            kills.add(folder, seen)
+            assert folder is not None
             called = {str(call.input.get("path")) for call in Left(folder).calls()}
             unrecorded = {
                 f"work_products/{name}" for name in REPORT.findall(shown.decode(errors="replace"))
             } - called
-            assert not unrecorded, f"screen {number}: a person saw calls that no journal has: {unrecorded}"
-        waited, events, lost = kills.check()
+            assert not unrecorded, f"{moment.name}: a person saw calls that no journal has: {unrecorded}"
+
+        for number in range(KILLS):
+            start_and_kill(Moment("screen", number))
+        events, lost = kills.check()
 
         # The next start in the same terminal leaves it as it was before the first one.
         resumed, env = kills.resume_newest()
         pid = starter.start("resume", str(resumed), *ALLOWED, "Go on", cwd=tmp_path, env=env, terminal=theirs)
-        written, until = b"", time.monotonic() + PATIENCE
-        while not any(isinstance(each, QueryFinished) and each.text for each in Left(resumed).events):
+        written = b""
+
+        def answered() -> bool:
+            nonlocal written
             written += read_for(ours, 0.1)
-            assert time.monotonic() < until, written[-2000:]
-        while not is_gone(pid):
-            assert time.monotonic() < until, written[-2000:]
+            return any(isinstance(each, QueryFinished) and each.text for each in Left(resumed).events)
+
+        def ended() -> bool:
+            nonlocal written
             with suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGTERM)
             written += read_for(ours, 0.5)
+            return is_gone(pid)
+
+        wait_until(answered, reported=lambda: written[-2000:])
+        wait_until(ended, reported=lambda: written[-2000:])
         while more := read_for(ours, 0.2):
             written += more
     assert all(written.rfind(mode) > written.rfind(mode[:-1] + bytes([mode[-1] ^ 4])) for mode in RESTORED)
     kills.check_rebuilt()
     assert isinstance(Left(resumed).events[-1], SessionFinished)
-    case = f"kill -9 of the screen, seeds {seed} to {seed + KILLS - 1}"
-    report(case, f"{events}; derived files rebuilt; resumed; terminal restored", waited, lost)
+    case = f"kill -9 of the screen, {KILLS} times"
+    report(case, f"{events}; derived files rebuilt; resumed; terminal restored", lost)

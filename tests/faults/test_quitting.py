@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,10 +11,11 @@ from typing import Any
 from core.events.types import ObserverFinished, QueryFinished, SessionFinished
 from tests.e2e.running import model_environment
 from tests.e2e.scripted_model import Block, Text, Use, scripted_model
-from tests.e2e.terminal import PATIENCE, Terminal, terminal
+from tests.e2e.terminal import Terminal, terminal
 from tests.faults.conftest import Report
-from tests.faults.evidence import ALLOWED, LIST, Left, processes_in, session_of, wait_until
+from tests.faults.evidence import ALLOWED, LIST, Left, processes_in, session_of
 from tests.observers.plugin_package import install
+from tests.waiting import wait_until
 
 CALLS = 20
 OBSERVER = """
@@ -64,7 +64,7 @@ def assert_ended(screen: Terminal, base: Path, code: int) -> Left:
     assert screen.end() == code
     assert screen.restored
     assert b"Traceback" not in screen.written
-    assert wait_until(lambda: not processes_in(base), PATIENCE) is not None, processes_in(base)
+    wait_until(lambda: not processes_in(base), reported=lambda: processes_in(base))
     left = Left(session_of(base))
     assert not left.problems()
     assert [event.status for event in left.events if isinstance(event, QueryFinished)] == ["success"]
@@ -74,35 +74,26 @@ def assert_ended(screen: Terminal, base: Path, code: int) -> Left:
 def test_quitting_waits_for_observers(tmp_path: Path, report: Report) -> None:
     with observed(tmp_path) as screen:
         folder = session_of(tmp_path)
-        began = time.monotonic()
         screen.type(QUIT)
         screen.wait_for("quits at once")
         assert not list(folder.glob("slow/*.txt"))
         (tmp_path / "gate").touch()
         left = assert_ended(screen, tmp_path, 0)
-        took = time.monotonic() - began
     assert len(list(folder.glob("slow/*.txt"))) == CALLS
     saved = [
         event for event in left.events if isinstance(event, ObserverFinished) and event.observer == "slow"
     ]
     assert [event.status for event in saved] == ["saved"] * CALLS
     assert isinstance(left.events[-1], SessionFinished)
-    report("quit while 20 observers are at work", f"{CALLS} artifacts", took)
+    report("quit while 20 observers are at work", f"{CALLS} artifacts")
 
 
 def test_quitting_twice_ends_at_once(tmp_path: Path, report: Report) -> None:
     with observed(tmp_path) as screen:
         screen.type(QUIT)
         screen.wait_for("quits at once")
-        began = time.monotonic()
         screen.type(QUIT)
         assert_ended(screen, tmp_path, 1)
-        took = time.monotonic() - began
         written = re.sub(rb"\s+", b" ", screen.written)
     assert b"ended before everything was saved; not finished: slow" in written
-    report(
-        "quit twice while observers never end",
-        "says what was not finished",
-        took,
-        "what they would have saved",
-    )
+    report("quit twice while observers never end", "says what was not finished", "what they would have saved")

@@ -1,0 +1,359 @@
+"""Reports, checks, a knowledge base and past sessions that are traps: they are read, and never obeyed or changed.
+
+What needs no agent and no terminal is run in this process.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+import socket
+import subprocess
+import threading
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+import pytest
+
+from core.evidence.files import check_path
+from core.knowledge.database import connect
+from core.knowledge.schema import VERSION
+from core.storage.workspace import WORKSPACES
+from tests.e2e.chromium import BROWSER, browser
+from tests.e2e.hostile import (
+    DOWN,
+    END,
+    ENTER,
+    ESC,
+    ESCAPES,
+    HOME,
+    KEY,
+    MARKUP,
+    RIGHT,
+    UNSAFE,
+    UP,
+    assert_harmless,
+    leave,
+    press,
+)
+from tests.e2e.running import Finished, command, environment, program
+from tests.e2e.terminal import TRACE, WORKSPACE, terminal
+from tests.faults.test_machine import OBEYING_PERMISSIONS
+from tests.many_sessions import lay_sessions
+from tests.observers.evidence.sessions import ReadSession
+from tests.observers.knowledge.recorded import Recorded, database_of
+from tests.waiting import PATIENCE
+
+PAGE = "https://cats.example/power"
+TEXT = "Data centres in Croatia used 41 percent of the power in 2025, said the operator in Zagreb on Monday."
+REPORT = f'<p>Data centres in Croatia used 57 percent of the power in 2025 (<a href="{PAGE}">Cats</a>).</p>'
+PASSWORD = "hunter2-7f3a9c"
+HUGE = 2 << 30
+
+
+def ran(base: Path, *args: str) -> Finished:
+    """Run a command with a secret; what it says is harmless whatever it read."""
+    done = command(base, *args, ANTHROPIC_API_KEY=KEY)
+    for said in (done.stdout, done.stderr):
+        assert not UNSAFE.search(said)
+        assert not any(each in said for each in ("Traceback", KEY, PASSWORD))
+    return done
+
+
+def state(folder: Path) -> list[tuple[str, int, int]]:
+    """Every file below a folder, with its size and when it was changed."""
+    found = [(path, path.lstat()) for path in sorted([folder, *folder.rglob("*")])]
+    return [(str(path), each.st_size, each.st_mtime_ns) for path, each in found]
+
+
+def hostile_session(base: Path) -> ReadSession:
+    """A session whose pages, searches and failures are all written by an enemy."""
+    session = ReadSession(base)
+    evil = f"{ESCAPES} {MARKUP} <script>alert(1)</script> {KEY}"
+    address = f"https://user:{PASSWORD}@evil.example/{ESCAPES}"
+    session.crawl((PAGE, TEXT), (address, evil * 50), failed=[("https://gone.example/", evil)])
+    session.crawl(("https://long.example/", "1 percent " * 5_000), ("https://digest.example/", "C" * 300_000))
+    session.search({"title": evil, "link": address, "snippet": evil, "date": evil})
+    return session
+
+
+def test_hostile_reports_are_checked_and_change_nothing(tmp_path: Path) -> None:
+    session = hostile_session(tmp_path)
+    folder = session.folder / "work_products"
+    evil = f"{REPORT} {ESCAPES} {MARKUP} <p>He said “{ESCAPES} all of it {MARKUP}” and {KEY} was 12 percent."
+    reports = {
+        "utf16.html": evil.encode("utf-16"),
+        "latin1.html": evil.encode("latin-1", "replace"),
+        "nul.txt": evil.replace(" ", "\0").encode(),
+        "line.txt": b"Cats used 57 percent of the power and " * 40_000,
+        "word.md": b"> " + b"a" * 300_000 + REPORT.encode(),
+        "nested.html": b"<div><b>" * 50_000 + REPORT.encode(),
+        "links.md": "".join(f"[{n}](https://e{n}.example/) " for n in range(20_000)).encode(),
+        "figures.md": " ".join(f"{n} percent" for n in range(20_000)).encode(),
+        "a\x1b]0;PWNED\x07 [red]\u202eb.md": evil.encode(),
+        "empty.md": b"",
+    }
+    for name, data in reports.items():
+        (folder / name).write_bytes(data)
+    os.mkfifo(folder / "pipe.md")
+    (folder / "loop.md").symlink_to("loop.md")
+    (folder / "folder.md").mkdir()
+    before = state(session.folder)
+    for name in reports:
+        done = ran(tmp_path, "check", str(folder / name))
+        assert done.code in {0, 1}, (name, done.stderr)
+        assert "Compared with" in done.stdout
+        assert len(done.stdout) < 10_000_000
+    for name in ("pipe.md", "loop.md", "folder.md", "missing.md"):
+        done = ran(tmp_path, "check", str(folder / name))
+        assert (done.code, done.stdout, done.stderr.count("\n")) == (2, "", 1)
+    done = ran(tmp_path, "check", str(folder / "utf16.html"), "--all", "--json")
+    assert any(claim["text"] == "57 percent" for claim in json.loads(done.stdout)["claims"])
+    assert state(session.folder) == before
+
+
+def test_observers_write_no_check_through_what_lies_in_its_place(tmp_path: Path) -> None:
+    session = hostile_session(tmp_path)
+    outside = tmp_path / "outside.json"
+    outside.write_text("untouched")
+    for name in ("linked", "pipe", "folder", "planted"):
+        session.write(f"work_products/{name}.html", REPORT)
+    checks = session.folder / "report_checks"
+    checks.mkdir()
+    (checks / "linked.html.json").symlink_to(outside)
+    os.mkfifo(checks / "pipe.html.json")
+    (checks / "folder.html.json").mkdir()
+    (checks / "planted.html.json").write_text(planted(REPORT, "work_products/planted.html"))
+    done = ran(tmp_path, "observe", "--session", str(session.folder))
+    assert done.code == 1
+    for name in ("linked", "pipe", "folder"):
+        assert sum(f"report_checks/{name}.html.json" in line for line in done.stderr.splitlines()) == 1
+    assert outside.read_text() == "untouched"
+    found = json.loads((checks / "planted.html.json").read_text())
+    assert [claim["verdict"] for claim in found["claims"] if claim["text"] == "57 percent"] == ["untraced"]
+    assert "PWNED" not in json.dumps(found["claims"])
+
+
+def planted(report: str, path: str, address: str = PAGE) -> str:
+    """A check as an agent would write it to be believed."""
+    evil = f"{ESCAPES}{MARKUP}<img src='{address}'><script src='{address}'></script>{KEY}"
+    evidence = [
+        {"source": number, "start": -1, "end": 1 << 62, "passage": evil, "marks": [[-5, 1 << 62], [3, 1]]}
+        for number in (0, -1, 1 << 40)
+    ]
+    claim = {"kind": "figure", "verdict": "traced", "evidence": evidence, "text": "57 percent", "sentence": evil,
+             "section": evil, "note": evil, "url": evil}  # fmt: skip
+    claims = [
+        claim | {"id": number, "start": at, "end": at + 10}
+        for number, at in enumerate((report.index("57 percent"), -9, 1 << 60), 1)
+    ]
+    source = {"kind": "article", "title": evil, "url": f"javascript:{evil}", "path": "../../etc/passwd",
+              "published": evil, "sha256": evil, "read_at": "0001-01-01T00:00:00+14:00"}  # fmt: skip
+    return json.dumps(
+        {"version": 1, "report": path, "sha256": hashlib.sha256(report.encode()).hexdigest(), "title": evil,
+         "notices": [evil], "claims": claims, "sources": [source]}
+    )  # fmt: skip
+
+
+@pytest.mark.skipif(BROWSER is None, reason="there is no Chromium")
+def test_an_export_of_a_planted_check_is_harmless_in_a_browser(tmp_path: Path) -> None:
+    session = hostile_session(tmp_path)
+    with listening() as (address, asked):
+        report = (
+            f"{REPORT}<img src='{address}'><script src='{address}'></script><iframe src='{address}'></iframe>"
+            f"<style>@import '{address}';</style><meta http-equiv=refresh content='0;url={address}'>{KEY}"
+        )
+        path = "work_products/planted.html"
+        session.write(path, report)
+        file = session.folder / check_path(path)
+        file.parent.mkdir()
+        file.write_text(planted(report, path, address))
+        for form in ("html", "md", "json"):
+            done = ran(tmp_path, "export", session.folder.name, "--format", form, "-o", f"export.{form}")
+            assert done.code == 0, done.stderr
+            text = (tmp_path / f"export.{form}").read_text()
+            assert not UNSAFE.search(text)
+            assert KEY not in text
+            assert PASSWORD not in text
+            assert "57 percent" in text
+        assert "traced" in text
+        (tmp_path / "probe.html").write_text(f"<img src='{address}'>")
+        shown(tmp_path, "export.html")
+        assert asked == []
+        shown(tmp_path, "probe.html")
+        assert asked
+
+
+def shown(base: Path, name: str) -> None:
+    """Show a page in a browser that finds nothing but this machine."""
+    url = (base / name).as_uri()
+    line = browser(base / "profile", "MAP * ~NOTFOUND, EXCLUDE 127.0.0.1", "--virtual-time-budget=2000")
+    done = subprocess.run(
+        [*line, "--dump-dom", url],
+        env={**os.environ, "HOME": str(base)}, capture_output=True, timeout=PATIENCE, check=True,
+    )  # fmt: skip
+    assert b"</html>" in done.stdout
+
+
+@contextmanager
+def listening() -> Iterator[tuple[str, list[bytes]]]:
+    """An address of this machine, and what is asked there."""
+    asked: list[bytes] = []
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def serve() -> None:
+            while True:
+                try:
+                    connection, _ = server.accept()
+                except OSError:
+                    return
+                with connection:
+                    asked.append(connection.recv(4096))
+
+        thread = threading.Thread(target=serve, daemon=True)
+        thread.start()
+        yield f"http://127.0.0.1:{server.getsockname()[1]}/x.png", asked
+        server.shutdown(socket.SHUT_RDWR)
+    thread.join()
+
+
+def test_a_hostile_knowledge_base_is_found_in_and_not_changed(tmp_path: Path) -> None:
+    recorded = Recorded(tmp_path)
+    recorded.write_report("quokka", f"# Quokka {ESCAPES} {MARKUP}\n\nQuokkas smile {ESCAPES} {MARKUP}")
+    recorded.write_report("numbat", "Numbats eat termites. " * 500_000)
+    assert ran(tmp_path, "knowledge", "update").code == 0
+    assert "PWNED" in ran(tmp_path, "find", "quokkas").stdout
+    (hit,) = json.loads(ran(tmp_path, "find", "numbats", "--json").stdout)["hits"]
+    assert "numbat.md" in json.dumps(hit)
+    database = database_of(tmp_path)
+    assert database.stat().st_size < 20 << 20
+    for query in (
+        'NEAR("a" OR',
+        '" AND * ^ {title}: (',
+        "quokka " * 1_500,
+        "x" * 10_000,
+        "site:a " * 1_500,
+        ESCAPES,
+    ):
+        assert ran(tmp_path, "find", "--", query).code in (0, 1)
+
+    # A folder that may not be written; root may do all, so another process drops that.
+    database.parent.chmod(0o500)
+    try:
+        found, refused = (
+            subprocess.run(
+                [*OBEYING_PERMISSIONS, program(), *args],
+                cwd=tmp_path, env=environment(tmp_path), capture_output=True, text=True, check=False,
+            )
+            for args in (["find", "quokkas"], ["knowledge", "update"])
+        )  # fmt: skip
+    finally:
+        database.parent.chmod(0o700)
+    assert (found.returncode, refused.returncode) == (0, 1)
+    assert "permission" in refused.stderr
+
+    with closing(connect(database, "rw")) as db:
+        db.execute(f"PRAGMA user_version = {VERSION + 1}")
+    assert ran(tmp_path, "find", "quokkas").code == 0
+    done = ran(tmp_path, "knowledge", "update")
+    assert done.code == 1
+    assert "later version" in done.stderr
+
+
+def sparse(path: Path, size: int = HUGE) -> None:
+    with path.open("wb") as file:
+        file.truncate(size)
+
+
+def lay_traps(sessions: Path) -> None:
+    """Put down what a session's folder must not be, and a folder with all that must not lie in one."""
+    one, two, three, four, five, six, seven, none = (
+        sessions / f"session_20261001_00000{n}" for n in "12345679"
+    )
+    for folder in (one, two, three, four, five, six, seven, none):
+        folder.mkdir(parents=True)
+    os.mkfifo(sessions / "session_20261001_000008")
+    (sessions / "session_20261001_000010").symlink_to("/etc")
+    (sessions / "session_20261001_000011").symlink_to("session_20261001_000011")
+    sparse(sessions / "session_20261001_000012", 1 << 20)
+    (one / "trace.json").mkdir()
+    (one / "trace.json" / "inside.txt").write_text("inside")
+    os.mkfifo(one / "run.log")
+    sparse(one / "report.html")
+    (one / "up").symlink_to("..")
+    (one / "loop.md").symlink_to("loop.md")
+    (one / f"{MARKUP[:30].replace('/', '')}\x1b]0;PWNED\x07.json").write_text(ESCAPES)
+    (one / "journal.jsonl").write_bytes(b"")
+    (two / "trace.json").write_bytes(b"")
+    (two / "journal.jsonl").write_bytes(os.urandom(1 << 20))
+    sparse(three / "trace.json")
+    sparse(three / "journal.jsonl")
+    os.mkfifo(four / "journal.jsonl")
+    (five / "journal.jsonl").mkdir()
+    (six / "journal.jsonl").symlink_to("journal.jsonl")
+    (seven / "journal.jsonl").symlink_to("/proc/self/mem")
+
+
+def torn(sessions: Path) -> Path:
+    """A session whose journal is torn in the middle and at its end, with what steers a terminal in it."""
+    (whole,) = lay_sessions(sessions.parent, 1)
+    folder = sessions / "session_20261001_000020"
+    shutil.move(whole, folder)
+    lines = (folder / "journal.jsonl").read_bytes().splitlines(keepends=True)
+    lines[5:5] = [
+        lines[5][: len(lines[5]) // 2] + b"\n",
+        b"\x00\xff\xfe{[\n",
+        ESCAPES.encode() + b"\n",
+        b"[" * 90_000 + b"\n",
+    ]
+    (folder / "journal.jsonl").write_bytes(b"".join(lines) + lines[-1][:40])
+    return folder
+
+
+def test_sessions_that_are_traps_are_shown_or_refused_and_never_changed(tmp_path: Path) -> None:
+    sessions = tmp_path / WORKSPACES
+    lay_traps(sessions)
+    folder = torn(sessions)
+    before = state(sessions)
+    # What is no journal is refused in a line.
+    refusals = ((4, "not a regular file"), (5, "not a regular file"), (6, "its journal is a link"),
+                (7, "its journal is a link"), (8, ""), (9, "it holds no journal"), (11, ""), (12, ""),
+                (13, "there is no session"))  # fmt: skip
+    for number, reported in refusals:
+        done = ran(tmp_path, "open", f"session_20261001_0000{number:02}")
+        assert (done.code, done.stdout, done.stderr.count("\n")) == (2, "", 1)
+        assert done.stderr.startswith("ua-tui open: ")
+        assert reported in done.stderr
+    # The torn one gives what is readable, and the list of the others shows them.
+    with terminal(tmp_path, "open", os.fspath(folder), columns=160, rows=50) as screen:
+        screen.wait_for(
+            "past session", "4 lines of its journal are damaged", "The last line of its journal was cut"
+        )
+        press(screen, TRACE, END + ENTER)
+        assert_harmless(screen)
+        press(screen, ESC, WORKSPACE, "t", "t")
+        screen.wait_for("session_20261001_000007", "session_20261001_000001")
+        # Neither links nor pipes nor files are sessions.
+        assert not any(f"session_20261001_0000{n}" in screen.text for n in ("08", "10", "11", "12"))
+        press(screen, END, RIGHT)
+        screen.wait_for("loop.md", "report.html", "trace.json")
+        for _ in range(9):
+            press(screen, DOWN, "p" + "o", ENTER)
+            if "Esc close" in screen.text:
+                press(screen, END + "m", ESC)
+                screen.wait_for(lambda text: "Esc close" not in text)
+        press(screen, HOME)
+        for _ in range(7):
+            press(screen, RIGHT + DOWN + DOWN)
+        leave(screen)
+    # What holds nothing says so.
+    for number in (1, 3):
+        with terminal(tmp_path, "open", f"session_20261001_00000{number}", columns=80, rows=24) as screen:
+            screen.wait_for("past session · crashed", *(["has no events"] if number == 1 else []))
+            press(screen, TRACE, END, WORKSPACE, END, UP, ENTER, ESC)
+            leave(screen)
+            assert screen.restored
+    assert state(sessions) == before
