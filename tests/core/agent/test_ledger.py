@@ -219,7 +219,7 @@ async def test_what_a_person_allowed_is_recorded_with_its_final_arguments(worksp
 
         hooked.gate._publish = answer
         context: Any = SimpleNamespace(tool_use_id="t1")
-        result = await hooked.hooks.may_use("mcp__notes__take_note", {"text": "milk"}, context)
+        result: Any = await hooked.hooks.may_use("mcp__notes__take_note", {"text": "milk"}, context)
         if refusal:
             assert (result.behavior, result.message) == ("deny", refusal)
             assert hooked.gate.denial_of("t1") == refusal

@@ -207,9 +207,11 @@ async def test_the_password_file(tmp_path: Path, environ: dict[str, str]) -> Non
 
 async def test_the_clocks_are_compared(unchanged: Database, environ: dict[str, str]) -> None:
     for ahead, words in CASES["the_clocks_are_compared"]:
-        async with TeamChecks(
-            Address.parse(unchanged.url), environ, lambda ahead=ahead: time.time() + ahead
-        ) as checks:
+
+        def clock(ahead: float = ahead) -> float:
+            return time.time() + ahead
+
+        async with TeamChecks(Address.parse(unchanged.url), environ, clock) as checks:
             found = await checks._clock()
         assert found.status == ("ok" if words is None else "warning")
         if words is not None:
