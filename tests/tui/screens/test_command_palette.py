@@ -10,8 +10,9 @@ from textual.command import CommandList
 
 from tests.tui.app_host import settled
 from tests.tui.fakes import make_app, make_session
-from tests.tui.files_host import screen_text, until
+from tests.tui.files_host import screen_text
 from tests.tui.theme.test_contrast import parts
+from tests.waiting import until
 from tui.app.commands import commands_of
 from tui.screens.application.command_palette import Palette
 from tui.theme.contrast import TEXT, contrast
