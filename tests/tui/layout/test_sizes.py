@@ -14,9 +14,11 @@ from textual.pilot import Pilot
 from textual.strip import Strip
 from textual.widget import Widget
 
+from core.events.types import QueryReceived
 from tests.tui.app_host import settled
 from tests.tui.fakes import make_app, make_session
-from tests.waiting import until
+from tests.tui.tree_host import rows
+from tests.waiting import run_ready, until
 from tui.app.app import UaTuiApp
 from tui.layout.proportions import (
     LEAST_FILES,
@@ -28,6 +30,8 @@ from tui.layout.proportions import (
     columns,
 )
 from tui.layout.store import LAYOUT_FILE, Layout, LayoutStore
+from tui.panes.conversation.pane import ConversationPane
+from tui.panes.workspace.pane import WorkspacePane
 
 WIDE, MEDIUM, NARROW = (200, 50), (120, 40), (80, 24)
 
@@ -106,13 +110,16 @@ async def test_a_border_that_moves_has_all_laid_out_and_painted_once_and_the_oth
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     session = make_session(tmp_path)
+    (session.workspace.path / "notes.md").touch()
     app = make_app(tmp_path, session)
     async with app.run_test(size=WIDE) as pilot:
         await settled(app, pilot)
-        session.submit("\n".join(f"line {number} of many" for number in range(200)))
-        session.finish()
-        await settled(app, pilot)
-        conversation, machinery = app.frame.query_one("#conversation"), region(app, "machinery")
+        # The other column is painted once its files are known; an event of the session has it look for them again.
+        await until(lambda: "notes.md" in rows(app.frame.query_one("#workspace", WorkspacePane)))
+        conversation, machinery = app.frame.query_one(ConversationPane), region(app, "machinery")
+        text = "\n".join(f"line {number} of many" for number in range(200))
+        conversation.handle_events([QueryReceived(query_id="q1", text=text)])
+        await pilot.pause()
         assert conversation.show_vertical_scrollbar
         layouts: list[object] = []
         painted: list[str] = []
@@ -131,6 +138,13 @@ async def test_a_border_that_moves_has_all_laid_out_and_painted_once_and_the_oth
                 return draw(y)
 
             monkeypatch.setattr(pane, "render_line", line)
+        # What was still to be painted is painted first.
+        painted.append("")
+        while painted:
+            painted.clear()
+            layouts.clear()
+            await pilot.pause()
+            await run_ready()
         await drag(app, pilot, (machinery.x, 20), (-3, 0))
         assert region(app, "machinery").width == machinery.width + 3
         assert len(layouts) == 1

@@ -146,7 +146,7 @@ def _reported(app: UaTuiApp) -> str:
 async def test_without_a_preview_in_sight_only_opening_a_file_counts_as_seeing_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tui.panes.workspace.pane._SEEN_AFTER", 0.0)
+    monkeypatch.setattr("tui.panes.workspace.pane._SEEN_AFTER", 0.001)
     async with playing(tmp_path, (80, 24)) as (app, session, pane, pilot):
         await pilot.press("f5")
         pane.reveal(session.workspace.path / REPORT)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -56,9 +57,8 @@ from tui.viewers.view.links import FoundLink
 from tui.widgets.modal import Modal
 
 NOW = datetime(2026, 11, 21, 14, 2, 7, tzinfo=UTC)
-ASKED: dict[str, Any] = msgspec.json.decode(
-    Path(__file__).with_name("asked.json").read_bytes(), type=dict[str, ANY_EVENT]
-)
+_EVENTS = json.loads(Path(__file__).with_name("asked.json").read_bytes())
+ASKED = {name: msgspec.convert(event, ANY_EVENT) for name, event in _EVENTS.items()}
 MAIL = ASKED["mail"]
 
 FOLDER = FolderQuestion(

@@ -175,23 +175,12 @@ async def test_enter_follows_a_session_and_says_why_not(
         await until(lambda: "There is no [red]terminal" in notices(app))
         await pilot.press("w", "slash", *"Question 3", "enter", "enter")
         await until(lambda: "waits for a worker" in notices(app))
-        assert len(followed) == 2
-
-
-async def test_a_job_that_never_began_a_session_says_why(tmp_path: Path) -> None:
-    failed = FleetRow(id="team:9", state="failed", title="x", activity="no [b]key", session="9", job="99")
-    source = PlayedSource(tmp_path)
-    async with fleet(source) as (app, screen, pilot):
+        failed = FleetRow(id="team:9", state="failed", title="x", activity="no [b]key", session="9", job="99")
+        await pilot.press("escape")
         await play(screen, source, Fleet(rows=(failed,)))
         await pilot.press("enter")
         await until(lambda: "ended before its session began: no [b]key" in notices(app))
-
-
-def test_a_narrow_list_shows_titles_instead_of_machines() -> None:
-    rows = FleetList()
-    rows._has_team = True
-    assert "where" in rows.draw_header(64)
-    assert "title or first" in rows.draw_header(50)
+        assert len(followed) == 2
 
 
 async def test_an_absent_user_is_called_when_a_session_begins_to_need_them(

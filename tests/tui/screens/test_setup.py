@@ -377,26 +377,33 @@ async def test_what_cannot_be_stored_is_used_all_the_same(
         assert app.file.read_text() == "theme = \n"
 
 
-async def test_a_login_is_made_here_and_searched_for_again(tmp_path: Path) -> None:
+async def test_a_login_is_made_here_or_elsewhere_and_searched_for_again(tmp_path: Path) -> None:
     app = Stage(tmp_path)
     app.file.parent.mkdir()
     app.file.write_text('api_key = "old-key-1234"\n')
+
+    def nowhere() -> int:
+        raise NoProgram("Logging in needs a terminal of its own, and there is none here.")
 
     def logs_in() -> int:
         (tmp_path / "claude").mkdir()
         (tmp_path / "claude" / ".credentials.json").write_text(LOGIN)
         return 0
 
-    app.on_login = logs_in
     async with app.run_test(size=(80, 24)) as pilot:
         await app.open(pilot)
         await pilot.press("2")
         assert "There is no login in" in app.shown
         assert "auth login" in app.shown.replace("\n", " ")
         assert "Use login" not in app.shown
+        app.on_login = nowhere
+        await pilot.press("i")
+        await pilot.pause()
+        assert any("needs a terminal" in note.message for note in app._notifications)
+        app.on_login = logs_in
         await pilot.press("enter")
         await pilot.pause()
-        assert app.logins == [tmp_path / "claude"]
+        assert app.logins == [tmp_path / "claude"] * 2
         assert "Found a login of Claude Max" in app.shown
         await pilot.press("enter")
         await until(lambda: "Login found" in app.shown)
@@ -407,40 +414,11 @@ async def test_a_login_is_made_here_and_searched_for_again(tmp_path: Path) -> No
         (answer,) = app.answers
         assert isinstance(answer, SetupResult)
         assert answer.settings.has_credentials()
-
-
-async def test_a_login_that_was_made_elsewhere_is_found_when_searched_for_again(tmp_path: Path) -> None:
-    app = Stage(tmp_path)
-
-    def nowhere() -> int:
-        raise NoProgram("Logging in needs a terminal of its own, and there is none here.")
-
-    app.on_login = nowhere
-    async with app.run_test(size=(80, 24)) as pilot:
-        await app.open(pilot)
-        await pilot.press("2", "i")
-        await pilot.pause()
-        assert any("needs a terminal" in note.message for note in app._notifications)
-        (tmp_path / "claude").mkdir()
-        (tmp_path / "claude" / ".credentials.json").write_text(LOGIN)
-        await pilot.press("k")
-        assert "Found a login of Claude Max" in app.shown
-        await pilot.press("enter")
-        await until(lambda: "Login found" in app.shown)
-        assert not app.file.exists()
-
-
-async def test_the_answers_are_in_sight_on_a_small_screen(tmp_path: Path) -> None:
-    app = Stage(tmp_path)
-    async with app.run_test(size=(80, 24)) as pilot:
-        await app.open(pilot, message="No API key, token, login or local server was found.")
-        for keys in ("", "1", "2", "3", "4"):
-            await pilot.press(*keys)
-            await pilot.pause()
-            shown = [each for each in app.screen.query(Button).results(Button) if each.region]
-            assert len(shown) >= 2
-            for button in shown:
-                assert button.region.bottom <= 24
-                assert app.screen.get_widget_at(*button.region.offset)[0] is button
-            if keys:
-                await pilot.press("escape")
+    # Where nothing was stored, nothing is for a login that is there.
+    app.file.unlink()
+    again = Stage(tmp_path)
+    async with again.run_test(size=(80, 24)) as pilot:
+        await again.open(pilot)
+        await pilot.press("2", "k", "enter")
+        await until(lambda: "Login found" in again.shown)
+        assert not again.file.exists()

@@ -108,17 +108,15 @@ async def test_a_finished_call_shows_everything_and_leads_to_its_files() -> None
     async with hosted(screen=screen, size=(90, 34)) as (app, pilot):
         await until(lambda: "Foundries grow" in screen_text(app))
         shown = screen_text(app)
-        title = shown.splitlines()[0]
-        assert title.split()[:3] == ["✓", "SEARCH_NEWS", "composio"]
-        assert title.rstrip().endswith("done · 1.8s · 52B")
-        assert 'query: "AI chips"' in shown
+        assert shown.splitlines()[0].rstrip().endswith("done · 1.8s · 52B")
         assert "the full result is shown here" in shown
         assert "truncated, recovered" in shown
-        listed = [line.split() for line in shown.splitlines() if line.startswith((" search ", " result "))]
-        assert listed == [
-            ["search", "search_results/news.json", "12K"],
-            ["search", "work_products/report.html", "12K"],
-            ["result", "spill/t.json", "the", "full", "result"],
+        assert [
+            line.split()[:2] for line in shown.splitlines() if line.startswith((" search ", " result "))
+        ] == [
+            ["search", "search_results/news.json"],
+            ["search", "work_products/report.html"],
+            ["result", "spill/t.json"],
         ]
         await pilot.press("y")
         await until(lambda: app.copied == [result])
@@ -266,18 +264,15 @@ async def test_a_running_call_shows_when_it_began_and_for_how_long_it_runs() -> 
         assert f"{began:%H:%M} · running · 5m 0" in title
 
 
-@pytest.mark.parametrize(
-    ("status", "mark", "word"),
-    [("error", "✗", "failed"), ("denied", "⊘", "denied"), ("cancelled", "⊘", "cancelled")],
-)
-async def test_the_state_has_a_mark_and_a_word(
-    status: Literal["error", "denied", "cancelled"], mark: str, word: str
-) -> None:
-    async with hosted(screen=ToolCallScreen(started(), finished(None, status))) as (app, _pilot):
-        await until(lambda: "no result" in screen_text(app) or "a result" in screen_text(app))
-        title = screen_text(app).splitlines()[0]
-        assert mark in title
-        assert word in title
+async def test_the_state_has_a_mark_and_a_word() -> None:
+    states: dict[Literal["error", "denied", "cancelled"], str] = {
+        "error": "✗ failed", "denied": "⊘ denied", "cancelled": "⊘ cancelled"
+    }  # fmt: skip
+    for status, shown in states.items():
+        async with hosted(screen=ToolCallScreen(started(), finished(None, status))) as (app, _):
+            await until(lambda: "no result" in screen_text(app) or "a result" in screen_text(app))
+            title = screen_text(app).splitlines()[0]
+            assert all(part in title for part in shown.split())
 
 
 async def test_untrusted_text_is_shown_literally_everywhere() -> None:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from datetime import UTC
 from pathlib import Path
-from typing import Any
 
 import msgspec
 import pytest
@@ -16,10 +16,8 @@ from tests.waiting import until
 from tui.render.subagent_progress import Progress
 from tui.screens.tool_call.screen import ToolCallScreen
 
-CALLS: dict[str, list[Any]] = msgspec.json.decode(
-    Path(__file__).with_name("calls.json").read_bytes(), type=dict[str, list[ANY_EVENT]]
-)
-"""A call, its end, and the files that were saved of it."""
+CALLS = json.loads(Path(__file__).with_name("calls.json").read_bytes())
+"""Of each kind: the call, its end, and the files that were saved of it."""
 
 pytestmark = pytest.mark.usefixtures("still")
 
@@ -41,7 +39,7 @@ async def test_a_call(
     size: tuple[int, int],
     theme: str,
 ) -> None:
-    started, end, *saved = CALLS[name]
+    started, end, *saved = (msgspec.convert(event, ANY_EVENT) for event in CALLS[name])
     progress = Progress(38_000, "save_corpus  8 articles") if name == "agent" else None
     screen = ToolCallScreen(started, end, saved, progress=progress, zone=UTC)
     async with hosted(screen=screen, size=size, theme=theme) as (app, pilot):
