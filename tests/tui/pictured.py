@@ -152,7 +152,7 @@ async def look_until(pilot: Pilot[Any], expected: str | None, look: Callable[[Ap
 
 def picture_of(app: App[Any]) -> str:
     """A picture of the screen, without what changes from one run to the next."""
-    return normalize_svg(compact(app.export_screenshot(title=app.title, simplify=True)))
+    return str(normalize_svg(compact(app.export_screenshot(title=app.title, simplify=True))))
 
 
 def no_blinking(app: App[Any]) -> None:
