@@ -29,7 +29,8 @@ async def test_the_viewer(
     size: tuple[int, int],
     theme: str,
 ) -> None:
-    screen = ViewerScreen(shutil.copy(FILES / name, tmp_path / name), tmp_path)
+    shutil.copy(FILES / name, tmp_path)
+    screen = ViewerScreen(tmp_path / name, tmp_path)
     async with hosted(screen=screen, size=size, theme=theme) as (app, pilot):
         await until(lambda: screen.view.row_count > 0)
         await finished(app.workers)
