@@ -1,19 +1,21 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from pytest_textual_snapshot import SVGImageExtension  # type: ignore[import-untyped]
 from syrupy.assertion import SnapshotAssertion
+from syrupy.extensions.single_file import SingleFileSnapshotExtension, WriteMode
 from textual.app import App
 from textual.css.model import RuleSet
 from textual.css.stylesheet import Stylesheet
 from textual.pilot import Pilot
 
-from tests.tui.pictured import Drawn, compact, draw_until
+from tests.tui.files_host import screen_text
+from tests.tui.pictured import Compare, Drawn, compact, look_until, picture_of
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -45,35 +47,48 @@ def still() -> Iterator[None]:
     time.tzset()
 
 
-@pytest.fixture(scope="session")
-def shared_folder(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Path:
-    """A folder that all processes of this run have in common."""
-    own = tmp_path_factory.getbasetemp()
-    return own if worker_id == "master" else own.parent
+class ScreenText(SingleFileSnapshotExtension):
+    """Keeps the plain text of a screen: a change of it can be read in a diff."""
+
+    _file_extension = "txt"
+    _write_mode = WriteMode.TEXT
 
 
 @pytest.fixture
 def snap_compare(
     snap_compare: Callable[..., bool], snapshot: SnapshotAssertion, request: pytest.FixtureRequest
-) -> Callable[..., bool]:
-    """Compare like the fixture of this name, but wait for a screen whose last change comes late."""
+) -> Compare:
+    """Compare the screen with the picture that is kept of it; see `look_until` for a last change that comes late."""
+    kept = snapshot.use_extension(SVGImageExtension)
 
-    def compare(
-        app: App[Any],
-        press: Sequence[str] = (),
-        terminal_size: tuple[int, int] = (80, 24),
-        run_before: Callable[[Pilot[Any]], Awaitable[None] | None] | None = None,
-    ) -> bool:
-        if not isinstance(app, Drawn):
-            expected = None if request.config.option.update_snapshots else kept_picture(snapshot)
-            app = draw_until(app, terminal_size, expected, run_before, press=press)
-        return snap_compare(app, terminal_size=terminal_size)
+    async def compare(pilot: Pilot[Any]) -> None:
+        expected = _expected(kept, request)
+        picture = await look_until(pilot, None if expected is None else compact(expected), picture_of)
+        assert snap_compare(Drawn(picture)), "the screen is not like its picture: see snapshot_report.html"
 
     return compare
 
 
-def kept_picture(snapshot: SnapshotAssertion) -> str | None:
-    """The picture that is kept for a test that compares one, or None before there is one."""
-    extension = snapshot.use_extension(SVGImageExtension).extension
-    kept = Path(extension.get_location(test_location=snapshot.test_location, index=0))
-    return compact(kept.read_text(encoding="utf-8")) if kept.exists() else None
+@pytest.fixture
+def screen_compare(snapshot: SnapshotAssertion, request: pytest.FixtureRequest) -> Compare:
+    """Compare the text of the screen with the one that is kept, also several of one test, each with its name."""
+    kept = snapshot.use_extension(ScreenText)
+
+    async def compare(pilot: Pilot[Any], name: str = "") -> None:
+        text = await look_until(pilot, _expected(kept, request, name), shown_text)
+        assert text == kept(name=name)
+
+    return compare
+
+
+def shown_text(app: App[Any]) -> str:
+    """The text of a screen, as a file has it."""
+    return f"{screen_text(app)}\n"
+
+
+def _expected(kept: SnapshotAssertion, request: pytest.FixtureRequest, name: str = "") -> str | None:
+    """What is kept for a test, or None before there is something, and where it is written anew."""
+    path = Path(kept.extension.get_location(test_location=kept.test_location, index=name or 0))
+    if request.config.option.update_snapshots or not path.exists():
+        return None
+    return path.read_text(encoding="utf-8")

@@ -1,66 +1,71 @@
-"""Pictures of many states of one application, which is started only once for all of them."""
+"""What a screen looks like in the end, as a picture and as text, in the sizes and themes that are kept."""
 
 from __future__ import annotations
 
-import asyncio
-import fcntl
-import json
 import re
-import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from functools import cache
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from itertools import groupby
-from pathlib import Path
 from typing import Any
 
 import pytest
 from pytest_textual_snapshot import normalize_svg  # type: ignore[import-untyped]
-from textual._doc import take_svg_screenshot
 from textual.app import App
 from textual.pilot import Pilot
 from textual.widgets import Input
 
+from tests.waiting import until
 from tui.app.base_app import BaseApp
 from tui.terminal.clipboard import Clipboard
 
 __all__ = [
+    "DARK",
+    "LARGE",
     "LOOKS",
-    "SIZES",
+    "MEDIUM",
+    "SMALL",
+    "THEMED",
+    "Compare",
     "Drawn",
     "Stage",
-    "cases",
     "compact",
-    "draw",
-    "draw_once",
-    "draw_until",
-    "every_look",
-    "every_size",
+    "look_until",
     "looks",
     "no_blinking",
+    "picture_of",
+    "sizes",
 ]
 
-SIZES = [(80, 24), (120, 40), (200, 50)]
-# Three sizes of one theme, and one size of each other theme.
-LOOKS = [*((size, "ua-dark") for size in SIZES), (SIZES[1], "ua-light"), (SIZES[1], "ua-ansi")]
+SMALL, MEDIUM, LARGE = (80, 24), (120, 40), (200, 50)
+DARK = (MEDIUM, "ua-dark")
+"""The look of most pictures."""
+THEMED = [DARK, (MEDIUM, "ua-light"), (MEDIUM, "ua-ansi")]
+"""One size of each theme."""
+LOOKS = [(SMALL, "ua-dark"), *THEMED, (LARGE, "ua-dark")]
+"""Three sizes of one theme, and one size of each other theme."""
+Compare = Callable[..., Awaitable[None]]
+"""Compares what an application shows with what is kept of it: given its pilot, and a name if there are several."""
 
-every_size = pytest.mark.parametrize("size", SIZES, ids=[f"{wide}x{high}" for wide, high in SIZES])
+
+def sizes(*chosen: tuple[int, int]) -> pytest.MarkDecorator:
+    """Give a test `size` in each of these sizes."""
+    return pytest.mark.parametrize("size", chosen, ids=[f"{wide}x{high}" for wide, high in chosen])
 
 
-def looks(chosen: Sequence[tuple[tuple[int, int], str]]) -> pytest.MarkDecorator:
+def looks(*chosen: tuple[tuple[int, int], str]) -> pytest.MarkDecorator:
     """Give a test `size` and `theme` of each of these looks."""
     params = [
-        pytest.param(size, theme, id=f"{size[0]}x{size[1]}-{theme}", marks=_marks(theme))
+        # By default every size is drawn in one theme; the others are drawn where everything runs.
+        pytest.param(
+            size,
+            theme,
+            id=f"{size[0]}x{size[1]}-{theme}",
+            marks=[] if theme == "ua-dark" else [pytest.mark.slow],
+        )
         for size, theme in chosen
     ]
     return pytest.mark.parametrize(("size", "theme"), params)
 
-
-def _marks(theme: str) -> list[pytest.MarkDecorator]:
-    # By default every size is drawn in one theme; the others are drawn where everything runs.
-    return [] if theme == "ua-dark" else [pytest.mark.slow]
-
-
-every_look = looks(LOOKS)
 
 LINE_CLIPS = re.compile(r'\s*<clipPath id="[\w-]+-line-\d+">.*?</clipPath>', re.DOTALL)
 FONT_FACES = re.compile(r"\s*@font-face \{.*?\n    \}", re.DOTALL)
@@ -100,7 +105,7 @@ def _joined(cells: str) -> str:
 
 
 class Drawn(App[str]):
-    """Stands for an application that was pictured already where `snap_compare` wants to run one."""
+    """Stands for an application that was pictured already where the plug-in for pictures wants to run one."""
 
     def __init__(self, picture: str) -> None:
         super().__init__()
@@ -122,86 +127,32 @@ class Stage(BaseApp):
         self.read_other_styles()
 
 
-def cases(names: Sequence[str]) -> list[Any]:
-    """Every name in each look; those of one look follow each other."""
-    return [
-        pytest.param(name, size, theme, id=f"{name}-{size[0]}x{size[1]}-{theme}", marks=_marks(theme))
-        for size, theme in LOOKS
-        for name in names
-    ]
+async def look_until(pilot: Pilot[Any], expected: str | None, look: Callable[[App[Any]], str]) -> str:
+    """What `look` makes of the screen once it is as expected.
 
-
-def draw(
-    app: App[Any], size: tuple[int, int], states: Callable[[Pilot[Any]], AsyncIterator[str]]
-) -> dict[str, str]:
-    """Run an application, and take a picture each time `states` names one."""
-    pictures: dict[str, str] = {}
-
-    async def before(pilot: Pilot[Any]) -> None:
-        async for name in states(pilot):
-            await pilot.pause()
-            await pilot.wait_for_scheduled_animations()
-            await pilot.pause()
-            pictures[name] = _picture(app)
-
-    take_svg_screenshot(app=app, terminal_size=size, run_before=before)
-    return pictures
-
-
-def draw_once(
-    folder: Path, name: str, states: Callable[[Pilot[Any]], AsyncIterator[str]]
-) -> Callable[[tuple[int, int], str], dict[str, str]]:
-    """Take the pictures of a look, of a size and a theme, in the first of the processes that share a folder."""
-
-    @cache
-    def drawn(size: tuple[int, int], theme: str) -> dict[str, str]:
-        path = folder / f"{name}-{size[0]}x{size[1]}-{theme}.json"
-        with path.with_suffix(".lock").open("w") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX)
-            if not path.exists():
-                path.write_text(json.dumps(draw(Stage(theme), size, states)), encoding="utf-8")
-        pictures: dict[str, str] = json.loads(path.read_text(encoding="utf-8"))
-        return pictures
-
-    return drawn
-
-
-def draw_until(
-    app: App[Any],
-    size: tuple[int, int],
-    expected: str | None,
-    before: Callable[[Pilot[Any]], Awaitable[None] | None] | None = None,
-    *,
-    press: Sequence[str] = (),
-    seconds: float = 60.0,
-) -> Drawn:
-    """Run an application until it looks as expected, and return the last picture of it.
-
-    What a screen shows last may come late on a busy machine; what never comes fails as before, with the last picture.
+    What a screen shows last may come late on a busy machine; what never comes fails with what is there at last.
     """
-    picture = ""
+    app = pilot.app
+    await pilot.wait_for_scheduled_animations()
+    # Where nothing is expected, what is shown in half a second is taken.
+    await pilot.pause(None if expected is not None else 0.5)
+    drawn: object = None
+    seen = ""
 
-    async def wait(pilot: Pilot[Any]) -> None:
-        nonlocal picture
-        if before is not None and (steps := before(pilot)) is not None:
-            await steps
-        await pilot.pause()
-        await pilot.press(*press)
-        deadline = time.monotonic() + (seconds if expected is not None else 0.0)
-        while True:
-            await pilot.wait_for_scheduled_animations()
-            await pilot.pause()
-            picture = _picture(app)
-            if normalize_svg(picture) == expected or time.monotonic() >= deadline:
-                return
-            await asyncio.sleep(0.05)
+    def is_expected() -> bool:
+        nonlocal drawn, seen
+        if (strips := app.screen._compositor.render_strips()) != drawn:
+            drawn, seen = strips, look(app)
+        return expected is None or seen == expected
 
-    take_svg_screenshot(app=app, terminal_size=size, run_before=wait)
-    return Drawn(picture)
+    with suppress(AssertionError):
+        await until(is_expected)
+    return seen
 
 
-def _picture(app: App[Any]) -> str:
-    return compact(app.export_screenshot(title=app.title, simplify=True))
+def picture_of(app: App[Any]) -> str:
+    """A picture of the screen, without what changes from one run to the next."""
+    return str(normalize_svg(compact(app.export_screenshot(title=app.title, simplify=True))))
 
 
 def no_blinking(app: App[Any]) -> None:

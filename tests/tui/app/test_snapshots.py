@@ -1,3 +1,5 @@
+"""The whole application after a session that was played once, in every look."""
+
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
@@ -7,9 +9,10 @@ import pytest
 from textual.pilot import Pilot
 
 from tests.tui.fakes import FakeSession, make_app, make_session
-from tests.tui.pictured import every_look, every_size
+from tests.tui.pictured import LOOKS, MEDIUM, SMALL, Compare, looks, sizes
 from tests.tui.played import QUERY, fixed_bus, lay_files, played_events
 from tests.tui.tree_host import rows
+from tests.waiting import until
 from tui.app.app import UaTuiApp
 from tui.panes.workspace.pane import WorkspacePane
 from tui.panes.workspace.preview import PreviewPane
@@ -17,7 +20,6 @@ from tui.panes.workspace.preview import PreviewPane
 pytestmark = pytest.mark.usefixtures("still")
 
 NEWEST = "ai-chip-news.html"
-Before = Callable[[Pilot[str]], Awaitable[None]]
 
 
 def played_app(tmp_path: Path, theme: str | None = None) -> UaTuiApp:
@@ -29,57 +31,50 @@ def played_app(tmp_path: Path, theme: str | None = None) -> UaTuiApp:
     return app
 
 
-def steps(*keys: str) -> Before:
+def steps(*keys: str) -> Callable[[Pilot[str]], Awaitable[None]]:
     """Play the session to its end, then press these keys."""
 
     async def before(pilot: Pilot[str]) -> None:
         app = pilot.app
-        prompt = app.query_one("#prompt")
-        prompt.cursor_blink = False  # type: ignore[attr-defined]  # a TextArea
+        app.query_one("#prompt").cursor_blink = False  # type: ignore[attr-defined]  # a TextArea
         session: FakeSession = app.session_under_test  # type: ignore[attr-defined]
-        for _ in range(100):
-            await pilot.pause(0.05)
-            if session.state == "idle":
-                break
+        await until(lambda: session.state == "idle")
+        await pilot.pause()
         session.submit(QUERY)
         session.state = "idle"
-        for _ in range(100):
-            await pilot.pause(0.05)
-            files = app.query_one("#workspace", WorkspacePane)
-            if "work_products" in rows(files):
-                break
-        preview = app.query_one("#preview", PreviewPane)
-        for _ in range(100):
-            # The newest artifact is known, and read if there is room for it.
-            newest = files.tree_view.first_choice or ""
-            if newest.endswith(NEWEST) and (
-                preview.size.height == 0
-                or (preview.document is not None and preview.path is not None and preview.path.name == NEWEST)
-            ):
-                break
-            await pilot.pause(0.05)
+        await until(lambda: "work_products" in rows(app.query_one("#workspace", WorkspacePane)))
+        await until(lambda: _knows_the_newest(app.query_one("#workspace", WorkspacePane)))
         for key in keys:
             await pilot.press(key)
-            await pilot.pause(0.1)
-        await pilot.pause(0.4)
+            await pilot.pause()
+        await pilot.pause()
 
     return before
 
 
-@every_look
-def test_a_finished_session(
-    snap_compare: Callable[..., bool], tmp_path: Path, size: tuple[int, int], theme: str
+def _knows_the_newest(files: WorkspacePane) -> bool:
+    """Whether the newest artifact is known, and read if there is room for it."""
+    preview = files.app.query_one("#preview", PreviewPane)
+    is_read = preview.document is not None and preview.path is not None and preview.path.name == NEWEST
+    return (files.tree_view.first_choice or "").endswith(NEWEST) and (is_read or preview.size.height == 0)
+
+
+@looks(*LOOKS)
+async def test_a_finished_session(
+    snap_compare: Compare, tmp_path: Path, size: tuple[int, int], theme: str
 ) -> None:
-    assert snap_compare(played_app(tmp_path, theme), terminal_size=size, run_before=steps())
+    async with played_app(tmp_path, theme).run_test(size=size) as pilot:
+        await steps()(pilot)
+        await snap_compare(pilot)
 
 
-@pytest.mark.parametrize("pane", ["2", "3", "4"])
-def test_each_pane_of_a_narrow_terminal(snap_compare: Callable[..., bool], tmp_path: Path, pane: str) -> None:
-    assert snap_compare(played_app(tmp_path), terminal_size=(80, 24), run_before=steps(f"alt+{pane}"))
-
-
-@every_size
-def test_the_numbers_of_the_observers(
-    snap_compare: Callable[..., bool], tmp_path: Path, size: tuple[int, int]
-) -> None:
-    assert snap_compare(played_app(tmp_path), terminal_size=size, run_before=steps("f4", "m"))
+@sizes(SMALL, MEDIUM)
+async def test_other_panes(screen_compare: Compare, tmp_path: Path, size: tuple[int, int]) -> None:
+    async with played_app(tmp_path).run_test(size=size) as pilot:
+        await steps()(pilot)
+        if size == SMALL:
+            for key, pane in (("alt+2", "trace"), ("alt+3", "observers"), ("alt+4", "workspace")):
+                await pilot.press(key)
+                await screen_compare(pilot, pane)
+        await pilot.press("f4", "m")
+        await screen_compare(pilot, "numbers")

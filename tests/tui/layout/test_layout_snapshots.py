@@ -1,47 +1,53 @@
-"""Pictures of layouts that a person made, and of the keys."""
+"""Layouts that a person made, and the keys."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from core.settings.keymap import KeyChoice
 from tests.tui.app.test_snapshots import played_app, steps
-from tests.tui.pictured import LOOKS, SIZES, every_look, every_size, looks
+from tests.tui.app_host import settled
+from tests.tui.fakes import make_app, make_session
+from tests.tui.pictured import LARGE, MEDIUM, SMALL, Compare, looks
 from tui.keys.keymap import choose_keys
 
 pytestmark = pytest.mark.usefixtures("still")
 
 
-@looks(LOOKS[1:])
-def test_changed_sizes(
-    snap_compare: Callable[..., bool], tmp_path: Path, size: tuple[int, int], theme: str
+@looks((MEDIUM, "ua-dark"), (LARGE, "ua-dark"))
+async def test_changed_sizes(
+    snap_compare: Compare, tmp_path: Path, size: tuple[int, int], theme: str
 ) -> None:
-    app = played_app(tmp_path, theme)
     keys = ["f5", *[">"] * 3, *["-"] * 3]
-    if size == SIZES[2]:
+    if size == LARGE:
         keys += ["f3", *["<"] * 2, *["+"] * 4]
-    assert snap_compare(app, terminal_size=size, run_before=steps(*keys))
+    async with played_app(tmp_path, theme).run_test(size=size) as pilot:
+        await steps(*keys)(pilot)
+        await snap_compare(pilot)
 
 
-@every_look
-def test_the_keys_of_the_trace(
-    snap_compare: Callable[..., bool], tmp_path: Path, size: tuple[int, int], theme: str
+@looks((MEDIUM, "ua-dark"))
+async def test_the_keys_of_the_trace(
+    snap_compare: Compare, screen_compare: Compare, tmp_path: Path, size: tuple[int, int], theme: str
 ) -> None:
-    assert snap_compare(
-        played_app(tmp_path, theme), terminal_size=size, run_before=steps("f3", "question_mark")
-    )
+    async with played_app(tmp_path, theme).run_test(size=size) as pilot:
+        await steps("f3", "question_mark")(pilot)
+        await snap_compare(pilot)
+        await pilot.resize_terminal(*SMALL)
+        await screen_compare(pilot, "80x24")
 
 
-@every_size
-def test_every_key_with_some_that_were_passed_over(
-    snap_compare: Callable[..., bool], tmp_path: Path, size: tuple[int, int]
-) -> None:
-    app = played_app(tmp_path)
+async def test_every_key_with_some_that_were_overruled(screen_compare: Compare, tmp_path: Path) -> None:
+    app = make_app(tmp_path, make_session(tmp_path))
     origin = "keys in /home/me/.config/ua-tui/config.toml"
     app.use_keys(
         choose_keys([KeyChoice("trace.next_failure", "j", origin), KeyChoice("help.all", "f12", origin)])
     )
-    assert snap_compare(app, terminal_size=size, run_before=steps("f12"))
+    async with app.run_test(size=LARGE) as pilot:
+        await settled(app, pilot)
+        await pilot.press("f12")
+        for wide, high in (LARGE, MEDIUM, SMALL):
+            await pilot.resize_terminal(wide, high)
+            await screen_compare(pilot, f"{wide}x{high}")

@@ -1,17 +1,21 @@
 from __future__ import annotations
 
 import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 
+import pytest
 from textual.pilot import Pilot
 
 from core.events.types import ArtifactSaved, SubagentProgress, ToolCallFinished, ToolCallStarted, Usage
 from core.storage.compression import pack
 from tests.tui.app_host import shown
 from tests.tui.fakes import FakeSession, make_app, make_session
-from tests.tui.files_host import screen_text, until
+from tests.tui.files_host import screen_text
 from tests.tui.played import QUERY, fixed_bus, played_events
 from tests.tui.tree_host import cursor, rows
+from tests.waiting import until
 from tui.app.app import UaTuiApp
 from tui.panes.trace.pane import TracePane
 from tui.panes.workspace.pane import WorkspacePane
@@ -22,6 +26,16 @@ from tui.screens.tool_call.screen import ToolCallScreen
 
 NEWS = "search_results/composio_search_news_140203_ab.json"
 REPORT = "work_products/ai-chip-news.html"
+
+
+@asynccontextmanager
+async def playing(
+    tmp_path: Path, size: tuple[int, int]
+) -> AsyncIterator[tuple[UaTuiApp, FakeSession, WorkspacePane, Pilot[str]]]:
+    """The application after the session was played."""
+    app, session = played(tmp_path)
+    async with app.run_test(size=size) as pilot:
+        yield app, session, await play(app, session, pilot), pilot
 
 
 def played(tmp_path: Path) -> tuple[UaTuiApp, FakeSession]:
@@ -50,9 +64,7 @@ async def play(app: UaTuiApp, session: FakeSession, pilot: Pilot[str]) -> Worksp
 
 
 async def test_from_the_observers_to_the_packed_file_and_from_it_to_its_call(tmp_path: Path) -> None:
-    app, session = played(tmp_path)
-    async with app.run_test(size=(200, 50)) as pilot:
-        pane = await play(app, session, pilot)
+    async with playing(tmp_path, (200, 50)) as (app, _session, pane, pilot):
         assert len(pane.new_files) == 2
         await pilot.press("f4", "home", "enter")
         await until(lambda: cursor(pane) == "composio_search_news_140203_ab.json.zst")
@@ -69,9 +81,7 @@ async def test_from_the_observers_to_the_packed_file_and_from_it_to_its_call(tmp
 
 
 async def test_a_file_of_a_call_is_gone_to_in_the_workspace_with_its_preview(tmp_path: Path) -> None:
-    app, session = played(tmp_path)
-    async with app.run_test(size=(200, 50)) as pilot:
-        pane = await play(app, session, pilot)
+    async with playing(tmp_path, (200, 50)) as (app, _session, pane, pilot):
         await pilot.press("f3")
         app.query_one(TracePane).reveal("toolu_6")
         await pilot.press("enter")
@@ -84,9 +94,7 @@ async def test_a_file_of_a_call_is_gone_to_in_the_workspace_with_its_preview(tmp
 
 
 async def test_a_packed_file_of_a_call_is_gone_to_and_a_deleted_one_is_reported(tmp_path: Path) -> None:
-    app, session = played(tmp_path)
-    async with app.run_test(size=(80, 24)) as pilot:
-        pane = await play(app, session, pilot)
+    async with playing(tmp_path, (80, 24)) as (app, session, pane, pilot):
         await pilot.press("f3")
         app.query_one(TracePane).reveal("toolu_1")
         await pilot.press("enter", "tab", "enter")
@@ -104,9 +112,8 @@ async def test_a_packed_file_of_a_call_is_gone_to_and_a_deleted_one_is_reported(
 
 async def test_an_open_call_picks_up_its_files_and_how_far_a_sub_agent_has_come(tmp_path: Path) -> None:
     app, session = played(tmp_path)
-    call = ToolCallStarted(
-        query_id="q9", tool_use_id="agent", name="Agent", input={"subagent_type": "expert", "prompt": "Go"}
-    )
+    given = {"subagent_type": "expert", "prompt": "Go"}
+    call = ToolCallStarted(query_id="q9", tool_use_id="agent", name="Agent", input=given)
     async with app.run_test(size=(120, 40)) as pilot:
         await play(app, session, pilot)
         session.bus.publish(call)
@@ -116,12 +123,9 @@ async def test_an_open_call_picks_up_its_files_and_how_far_a_sub_agent_has_come(
         trace.reveal("agent")
         await pilot.press("enter")
         await until(lambda: "The call is still running." in screen_text(app))
+        used = Usage(output_tokens=9000)
         reported = SubagentProgress(
-            task_id="t",
-            tool_use_id="agent",
-            name="expert",
-            description="Reading",
-            usage=Usage(output_tokens=9000),
+            task_id="t", tool_use_id="agent", name="expert", description="Reading", usage=used
         )
         session.bus.publish(reported)
         await until(lambda: "9k tok" in screen_text(app))
@@ -139,36 +143,27 @@ def _reported(app: UaTuiApp) -> str:
     return " ".join(notice.message for notice in app._notifications)
 
 
-async def test_without_a_preview_in_sight_only_opening_a_file_counts_as_seeing_it(tmp_path: Path) -> None:
-    app, session = played(tmp_path)
-    async with app.run_test(size=(80, 24)) as pilot:
-        pane = await play(app, session, pilot)
+async def test_without_a_preview_in_sight_only_opening_a_file_counts_as_seeing_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tui.panes.workspace.pane._SEEN_AFTER", 0.001)
+    async with playing(tmp_path, (80, 24)) as (app, session, pane, pilot):
         await pilot.press("f5")
         pane.reveal(session.workspace.path / REPORT)
         await until(lambda: cursor(pane) == "ai-chip-news.html")
-        await pilot.pause(0.4)
+        await pilot.pause()
         assert session.workspace.path / REPORT in pane.new_files
         await pilot.press("enter")
         await until(lambda: isinstance(app.screen, ViewerScreen))
         assert session.workspace.path / REPORT not in pane.new_files
-
-
-async def test_a_preview_that_comes_to_sight_shows_where_the_cursor_is(tmp_path: Path) -> None:
-    app, session = played(tmp_path)
-    async with app.run_test(size=(80, 24)) as pilot:
-        pane = await play(app, session, pilot)
-        await pilot.press("f5")
-        pane.reveal(session.workspace.path / REPORT)
-        await until(lambda: cursor(pane) == "ai-chip-news.html")
+        # A preview that comes to sight shows where the cursor is.
+        await pilot.press("escape")
         await pilot.resize_terminal(120, 40)
-        await until(lambda: app.frame.shows("preview"))
         await until(lambda: str(app.query_one("#preview").border_title) == "ai-chip-news.html")
 
 
 async def test_the_preview_of_a_corpus_opens_its_articles(tmp_path: Path) -> None:
-    app, session = played(tmp_path)
-    async with app.run_test(size=(120, 40)) as pilot:
-        pane = await play(app, session, pilot)
+    async with playing(tmp_path, (120, 40)) as (app, session, pane, pilot):
         article = {"title": "Copper", "url": "https://a.example", "content": "All of it."}
         corpus = session.workspace.path / "expanded_corpus.json"
         corpus.write_text(json.dumps({"articles": [article, {**article, "title": "Tin"}]}))
@@ -204,9 +199,7 @@ async def test_a_report_and_a_file_of_another_session_open_in_the_viewer(tmp_pat
 
 
 async def test_what_is_typed_into_the_filter_is_no_key_of_the_application(tmp_path: Path) -> None:
-    app, session = played(tmp_path)
-    async with app.run_test(size=(120, 40)) as pilot:
-        pane = await play(app, session, pilot)
+    async with playing(tmp_path, (120, 40)) as (app, _session, pane, pilot):
         await pilot.press("f5", "slash", *"1z?d2")
         assert pane._line.value == "1z?d2"
         assert app.frame.active == "workspace"
@@ -235,9 +228,7 @@ async def test_the_preview_lets_go_of_the_last_file_when_it_vanishes(tmp_path: P
 
 
 async def test_the_preview_shows_the_newest_artifact_until_a_file_is_selected(tmp_path: Path) -> None:
-    app, session = played(tmp_path)
-    async with app.run_test(size=(120, 40)) as pilot:
-        pane = await play(app, session, pilot)
+    async with playing(tmp_path, (120, 40)) as (app, session, pane, pilot):
         preview = app.query_one(PreviewPane)
         assert preview.path is None, "the trace is shown beside the conversation"
         await pilot.resize_terminal(200, 50)

@@ -1,25 +1,27 @@
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from datetime import UTC
 
 import pytest
 from textual.pilot import Pilot
 
 from core.events.types import Event
-from tests.tui.files_host import until
 from tests.tui.pane_host import PaneHost
-from tests.tui.pictured import every_look, every_size
+from tests.tui.pictured import DARK, MEDIUM, SMALL, Compare, looks
 from tests.tui.played import fixed_bus, played_events
+from tests.waiting import until
 from tui.panes.conversation.pane import ConversationPane
 
 pytestmark = pytest.mark.usefixtures("still")
 
 
-def steps(view: ConversationPane, theme: str, *keys: str) -> Callable[[Pilot[None]], Awaitable[None]]:
-    """Play the session of the pictures at its fixed times, then press keys."""
-
-    async def before(pilot: Pilot[None]) -> None:
+@asynccontextmanager
+async def played(size: tuple[int, int], theme: str, *keys: str) -> AsyncIterator[Pilot[None]]:
+    """A conversation with the session of the pictures at its fixed times, after these keys."""
+    view = ConversationPane(zone=UTC)
+    async with PaneHost(view).run_test(size=size) as pilot:
         pilot.app.theme = theme
         events: list[Event] = []
         bus = fixed_bus()
@@ -30,21 +32,18 @@ def steps(view: ConversationPane, theme: str, *keys: str) -> Callable[[Pilot[Non
         for key in keys:
             await pilot.press(key)
             await until(lambda: not view.search.active or not view.search.busy)
-        await pilot.pause()
-
-    return before
+        yield pilot
 
 
-@every_look
-def test_a_search_that_unfolds(snap_compare: Callable[..., bool], size: tuple[int, int], theme: str) -> None:
-    view = ConversationPane(zone=UTC)
-    keys = ("slash", *"news", "enter", "n", "n")
-    assert snap_compare(PaneHost(view), terminal_size=size, run_before=steps(view, theme, *keys))
+@looks((SMALL, "ua-dark"), DARK, (MEDIUM, "ua-ansi"))
+async def test_a_search_that_unfolds(
+    snap_compare: Compare, screen_compare: Compare, size: tuple[int, int], theme: str
+) -> None:
+    async with played(size, theme, "slash", *"news", "enter", "n", "n") as pilot:
+        await (screen_compare if size == SMALL else snap_compare)(pilot)
 
 
-@every_size
-def test_a_message_under_the_cursor(snap_compare: Callable[..., bool], size: tuple[int, int]) -> None:
-    view = ConversationPane(zone=UTC)
-    assert snap_compare(
-        PaneHost(view), terminal_size=size, run_before=steps(view, "ua-dark", "up", "up", "up")
-    )
+@looks(DARK)
+async def test_a_message_under_the_cursor(snap_compare: Compare, size: tuple[int, int], theme: str) -> None:
+    async with played(size, theme, "up", "up", "up") as pilot:
+        await snap_compare(pilot)

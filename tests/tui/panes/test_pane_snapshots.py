@@ -1,26 +1,23 @@
-"""Pictures of trace, observers, preview and prompt, each in every look."""
+"""Trace, observers, preview and prompt, each alone."""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from textual.pilot import Pilot
 
 from core.events.types import Event, ObserverFinished, QueryReceived
-from tests.tui.files_host import Host, until
+from tests.tui.files_host import Host
 from tests.tui.pane_host import PaneHost, finished, started
 from tests.tui.panes.test_prompt import PromptApp
-from tests.tui.pictured import every_look
+from tests.tui.pictured import DARK, MEDIUM, SMALL, THEMED, Compare, looks
 from tests.tui.played import fixed_bus, played_events
+from tests.waiting import until
 from tui.panes.observers.pane import ObserversPane
 from tui.panes.trace.pane import TracePane
 from tui.panes.workspace.preview import PreviewPane
 from tui.widgets.command import Command
-
-Snap = Callable[..., bool]
-Before = Callable[[Pilot[None]], Awaitable[None]]
 
 REPORT = """\
 ---
@@ -82,39 +79,32 @@ def living() -> list[Event]:
     )
 
 
-@every_look
-def test_the_trace(snap_compare: Snap, size: tuple[int, int], theme: str) -> None:
+@looks(*THEMED)
+async def test_the_trace(
+    snap_compare: Compare, screen_compare: Compare, size: tuple[int, int], theme: str
+) -> None:
     now = [0.0]
     view = TracePane(monotonic=lambda: now[0])
-
-    async def before(pilot: Pilot[None]) -> None:
+    async with PaneHost(view).run_test(size=size) as pilot:
         pilot.app.theme = theme
         view.handle_events(living())
         now[0] = 42.0
-        view._advance()
         # The picture has the first turn of each spinner.
-        view.trace_source.tick = 0
+        view.trace_source.tick = -1
+        view._advance()
         await pilot.press("home", *["down"] * 6)
-        await pilot.pause()
-
-    assert snap_compare(PaneHost(view), terminal_size=size, run_before=before)
-
-
-@every_look
-def test_a_filtered_trace(snap_compare: Snap, size: tuple[int, int], theme: str) -> None:
-    view = TracePane(monotonic=lambda: 0.0)
-
-    async def before(pilot: Pilot[None]) -> None:
-        pilot.app.theme = theme
-        view.handle_events(living())
-        await pilot.press("f", *"state:failed")
-        await pilot.pause()
-
-    assert snap_compare(PaneHost(view), terminal_size=size, run_before=before)
+        await snap_compare(pilot)
+        if theme == "ua-dark":
+            await pilot.resize_terminal(*SMALL)
+            await screen_compare(pilot, "80x24")
+            await pilot.press("f", *"state:failed")
+            await screen_compare(pilot, "80x24-filtered")
 
 
-@every_look
-def test_the_observers(snap_compare: Snap, size: tuple[int, int], theme: str) -> None:
+@looks(DARK)
+async def test_the_observers(
+    snap_compare: Compare, screen_compare: Compare, size: tuple[int, int], theme: str
+) -> None:
     view = ObserversPane()
     broken = ObserverFinished(
         run_id="late",
@@ -125,59 +115,45 @@ def test_the_observers(snap_compare: Snap, size: tuple[int, int], theme: str) ->
         error="DecodeError: the picture https://a.example/h7.png is cut off after 1,204 of 88,000 bytes\n"
         "Ask for it again, or look at it in the browser.",
     )
-
-    async def before(pilot: Pilot[None]) -> None:
+    async with PaneHost(view).run_test(size=size) as pilot:
         pilot.app.theme = theme
         view.handle_events(at_their_times([*played_events(), broken]))
         await pilot.press("enter", "up", "up")
-        await pilot.pause()
+        await snap_compare(pilot)
+        await pilot.resize_terminal(*SMALL)
+        await screen_compare(pilot, "80x24")
 
-    assert snap_compare(PaneHost(view), terminal_size=size, run_before=before)
 
-
-@every_look
-def test_the_preview(snap_compare: Snap, tmp_path: Path, size: tuple[int, int], theme: str) -> None:
+@looks(DARK, (MEDIUM, "ua-ansi"))
+async def test_the_preview(snap_compare: Compare, tmp_path: Path, size: tuple[int, int], theme: str) -> None:
     path = tmp_path / "crawl_computewire_example.md"
     path.write_text(REPORT, encoding="utf-8")
     view = PreviewPane()
-
-    async def before(pilot: Pilot[None]) -> None:
+    async with Host(view, theme=theme).run_test(size=size) as pilot:
         view.show_path(path)
         await until(lambda: view.document is not None)
         view.focus()
-        await pilot.pause(0.1)
-
-    assert snap_compare(Host(view, theme=theme), terminal_size=size, run_before=before)
+        await snap_compare(pilot)
 
 
-@every_look
-def test_a_prompt_with_a_queue(snap_compare: Snap, size: tuple[int, int], theme: str) -> None:
+@looks(DARK)
+async def test_a_prompt_with_a_queue(snap_compare: Compare, size: tuple[int, int], theme: str) -> None:
     app = PromptApp()
-
-    async def before(pilot: Pilot[None]) -> None:
+    async with app.run_test(size=size) as pilot:
         app.theme = theme
         app.prompt.focus()
         app.prompt.show_queue(["Who ships first?\nAnd who last?", "Plot the revenue", "Third", "Fourth"])
         app.prompt.put("What is the capital of France?\nAnd of ")
-        await pilot.pause()
-
-    assert snap_compare(app, terminal_size=size, run_before=before)
+        await snap_compare(pilot)
 
 
-@every_look
-def test_commands_that_are_offered(snap_compare: Snap, size: tuple[int, int], theme: str) -> None:
+@looks(DARK)
+async def test_commands_that_are_offered(snap_compare: Compare, size: tuple[int, int], theme: str) -> None:
     app = PromptApp()
-
-    async def before(pilot: Pilot[None]) -> None:
+    async with app.run_test(size=size) as pilot:
         app.theme = theme
         app.prompt.focus()
-        commands = [
-            ("queue", "Put the queue in order"),
-            ("quit", "Quit"),
-            ("restart", "Restart the agent"),
-        ]
-        app.prompt.offer_commands([Command(name, reported, "", lambda: None) for name, reported in commands])
+        offered = (("queue", "Put the queue in order"), ("quit", "Quit"), ("restart", "Restart the agent"))
+        app.prompt.offer_commands([Command(name, title, "", lambda: None) for name, title in offered])
         await pilot.press("slash", "q", "down")
-        await pilot.pause()
-
-    assert snap_compare(app, terminal_size=size, run_before=before)
+        await snap_compare(pilot)

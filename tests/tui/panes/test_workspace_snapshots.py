@@ -1,14 +1,16 @@
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
 from textual.pilot import Pilot
 
-from tests.tui.files_host import Host, until
-from tests.tui.pictured import every_look
+from tests.tui.files_host import Host
+from tests.tui.pictured import DARK, MEDIUM, SMALL, Compare, looks
 from tests.tui.tree_host import laid_session, rows
+from tests.waiting import until
 from tui.panes.workspace.pane import WorkspacePane
 
 FILES = (
@@ -37,13 +39,19 @@ def state_of(pane: WorkspacePane) -> str:
     return f"new {sorted(map(str, pane.new_files))}, polling {tree.polling}, {tree.workers}, {known}"
 
 
-def steps(pane: WorkspacePane, session: Path, *keys: str) -> Callable[[Pilot[None]], Awaitable[None]]:
+@asynccontextmanager
+async def shown(tmp_path: Path, size: tuple[int, int], theme: str, *keys: str) -> AsyncIterator[Pilot[None]]:
     """Let files come to a session that is shown, then press keys."""
-
-    async def before(pilot: Pilot[None]) -> None:
+    session = laid_session(tmp_path)
+    for day in (3, 11):
+        laid_session(tmp_path, f"session_202611{day:02}_050000")
+    pane = WorkspacePane(session, tmp_path / "SAVED_REPORTS")
+    app = Host(pane, theme=theme)
+    app.previewing = False
+    async with app.run_test(size=size) as pilot:
         await until(lambda: "run.log" in rows(pane))
-        for name, size in FILES:
-            (session / name).write_bytes(b"x" * size)
+        for name, bytes_ in FILES:
+            (session / name).write_bytes(b"x" * bytes_)
         await until(lambda: len(pane.new_files) == len(FILES), reported=lambda: state_of(pane))
         # Every row has come: the keys below count them.
         await until(lambda: set(SHOWN) <= set(rows(pane)), reported=lambda: rows(pane))
@@ -53,42 +61,31 @@ def steps(pane: WorkspacePane, session: Path, *keys: str) -> Callable[[Pilot[Non
             await pilot.press(key)
             await pilot.pause()
             # What the key has begun to read is there before the next one.
-            await until(lambda: all(each.group == "watch" or each.is_finished for each in pilot.app.workers))
-        await pilot.pause()
-
-    return before
+            await until(lambda: all(each.group == "watch" or each.is_finished for each in app.workers))
+        yield pilot
 
 
-def shown(tmp_path: Path, theme: str) -> tuple[Host, WorkspacePane, Path]:
-    session = laid_session(tmp_path)
-    for day in (3, 11):
-        laid_session(tmp_path, f"session_202611{day:02}_050000")
-    pane = WorkspacePane(session, tmp_path / "SAVED_REPORTS")
-    app = Host(pane, theme=theme)
-    app.previewing = False
-    return app, pane, session
-
-
-@every_look
-def test_files_that_are_new(
-    snap_compare: Callable[..., bool], tmp_path: Path, size: tuple[int, int], theme: str
+@looks(DARK, (MEDIUM, "ua-light"))
+async def test_files_that_are_new(
+    snap_compare: Compare, screen_compare: Compare, tmp_path: Path, size: tuple[int, int], theme: str
 ) -> None:
-    app, pane, session = shown(tmp_path, theme)
-    assert snap_compare(app, terminal_size=size, run_before=steps(pane, session, "down", "down"))
+    async with shown(tmp_path, size, theme, "down", "down") as pilot:
+        await snap_compare(pilot)
+        if theme == "ua-dark":
+            await pilot.resize_terminal(*SMALL)
+            await screen_compare(pilot, "80x24")
 
 
 @pytest.mark.parametrize(
-    ("name", "keys"),
+    "keys",
     [
-        ("filter", ("slash", *"json")),
-        ("matches", ("slash", *"*.json", "enter", "n")),
-        ("size", ("s", "s")),
-        ("others", ("T", "right")),
-        ("nothing", ("slash", *"nowhere")),
+        pytest.param(("slash", *"json"), id="filter"),
+        pytest.param(("slash", *"*.json", "enter", "n"), id="matches"),
+        pytest.param(("s", "s"), id="size"),
+        pytest.param(("T", "right"), id="others"),
+        pytest.param(("slash", *"nowhere"), id="nothing"),
     ],
 )
-def test_what_keys_make_of_it(
-    snap_compare: Callable[..., bool], tmp_path: Path, name: str, keys: tuple[str, ...]
-) -> None:
-    app, pane, session = shown(tmp_path, "ua-dark")
-    assert snap_compare(app, terminal_size=(60, 18), run_before=steps(pane, session, *keys))
+async def test_what_keys_make_of_it(screen_compare: Compare, tmp_path: Path, keys: tuple[str, ...]) -> None:
+    async with shown(tmp_path, (60, 18), "ua-dark", *keys) as pilot:
+        await screen_compare(pilot)

@@ -38,59 +38,34 @@ PAGE_TEXT = "The Velomax costs 2,400 euros, and its battery lasts for [red]90[/n
 
 DOCUMENTS = (
     Document(
-        kind="report",
-        path=REPORT,
-        title="Three bicycles",
-        text=REPORT_TEXT,
-        made_at=MADE_AT,
-        trust="own",
+        kind="report", path=REPORT, title="Three bicycles", text=REPORT_TEXT, made_at=MADE_AT, trust="own",
         tool_use_id="t2",
     ),
     Document(
-        kind="article",
-        path=PAGE,
-        title="A [bold]test[/nope] of the Velomax",
-        text=PAGE_TEXT,
-        made_at=MADE_AT,
-        trust="web",
-        url="https://bicycles.example/velomax",
-        author="Ada Example",
-        date="2026-11-18",
-        tool_use_id="t1",
+        kind="article", path=PAGE, title="A [bold]test[/nope] of the Velomax", text=PAGE_TEXT, made_at=MADE_AT,
+        trust="web", url="https://bicycles.example/velomax", author="Ada Example", date="2026-11-18", tool_use_id="t1",
     ),
     Document(
-        kind="search_row",
-        path=ROWS,
-        part=2,
-        title="Velomax recalled",
-        text="The maker of the Velomax calls back ten thousand brakes.",
-        made_at=MADE_AT,
-        trust="web",
-        url="https://news.example/recall",
-        tool_use_id="t1",
+        kind="search_row", path=ROWS, part=2, title="Velomax recalled",
+        text="The maker of the Velomax calls back ten thousand brakes.", made_at=MADE_AT, trust="web",
+        url="https://news.example/recall", tool_use_id="t1",
     ),
     Document(
-        kind="query",
-        part=2,
-        title="Compare bicycles",
-        text="Compare bicycles such as the Velomax",
-        made_at=MADE_AT,
+        kind="query", part=2, title="Compare bicycles", text="Compare bicycles such as the Velomax", made_at=MADE_AT,
         trust="own",
     ),
-)
+)  # fmt: skip
 
 
 def lay_session(base: Path, name: str = NAME) -> Path:
     """Write a session with a journal, a report, a page and search results; returns its folder."""
     folder = base / WORKSPACES / name
-    for path, text in (
-        (REPORT, REPORT_TEXT),
-        (PAGE, PAGE_TEXT),
-        (
-            ROWS,
-            json.dumps({"tool": "SEARCH_NEWS", "query": "velomax", "results": [_row(1), _row(2), _row(3)]}),
-        ),
-    ):
+    rows = [
+        {"title": f"Row {number}", "url": f"https://news.example/{number}", "snippet": "About the Velomax."}
+        for number in (1, 2, 3)
+    ]
+    found = json.dumps({"tool": "SEARCH_NEWS", "query": "velomax", "results": rows})
+    for path, text in ((REPORT, REPORT_TEXT), (PAGE, PAGE_TEXT), (ROWS, found)):
         (folder / path).parent.mkdir(parents=True, exist_ok=True)
         (folder / path).write_text(text)
     (folder / ".lock").touch()
@@ -111,14 +86,6 @@ def lay_session(base: Path, name: str = NAME) -> Path:
         bus.publish(event)
     (folder / "journal.jsonl").write_bytes(b"".join(lines))
     return folder
-
-
-def _row(number: int) -> dict[str, str]:
-    return {
-        "title": f"Row {number}",
-        "url": f"https://news.example/{number}",
-        "snippet": "About the Velomax.",
-    }
 
 
 def fill(base: Path, *documents: Document, name: str = NAME, demo: bool = False) -> Path:

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -12,13 +12,13 @@ from core.events.types import McpServer, McpStatus
 from core.settings.places import Places
 from tests.trusted import TRUSTED
 from tests.tui.fakes import make_app, make_session
-from tests.tui.files_host import screen_text, until
+from tests.tui.files_host import screen_text
+from tests.tui.pictured import DARK, SMALL, Compare, looks
 from tests.tui.theme.test_contrast import quiet_colours, unreadable
+from tests.waiting import until
 from tui.app.app import UaTuiApp
 from tui.panes.conversation.pane import ConversationPane
 from tui.screens.services.agents import AgentsScreen
-
-Snap = Callable[..., bool]
 
 SERVERS = [
     McpServer(
@@ -147,17 +147,12 @@ async def test_each_row_can_be_read_under_the_cursor_and_beside_it(tmp_path: Pat
             await pilot.press("down")
 
 
-@pytest.mark.parametrize("size", [(80, 24), (120, 40)], ids=["80x24", "120x40"])
-def test_the_list(snap_compare: Snap, tmp_path: Path, size: tuple[int, int]) -> None:
-    session = make_session(tmp_path)
-    session.servers.known = SERVERS
-    app = make_app(tmp_path, session, skills=("house-style",), folder=TRUSTED)
-
-    async def ready(pilot: Pilot[Any]) -> None:
-        await until(lambda: app.state == "idle")
-        app.push_screen(screen_of(app))
-        await until(lambda: "sub-agents ·" in screen_text(app))
+@looks(DARK)
+async def test_the_list(
+    snap_compare: Compare, screen_compare: Compare, tmp_path: Path, size: tuple[int, int], theme: str
+) -> None:
+    async with agents(tmp_path, size, skills=("house-style",), theme=theme) as (_, pilot):
         await pilot.press("down")
-        await pilot.pause(0.3)
-
-    assert snap_compare(app, terminal_size=size, run_before=ready)
+        await snap_compare(pilot)
+        await pilot.resize_terminal(*SMALL)
+        await screen_compare(pilot, "80x24")

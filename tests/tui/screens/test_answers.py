@@ -9,12 +9,13 @@ import msgspec
 import pytest
 from textual.binding import Binding
 
-from tests.tui.screens.test_dialogs import AUTH, READ, SEND, Stage
+from tests.tui.screens.test_dialogs import AUTH, FOLDER, READ, SEND, Stage
 from tui.screens.application.error import ErrorScreen
 from tui.screens.files.confirm_delete import DeleteScreen
 from tui.screens.files.link import LinkScreen
 from tui.screens.requests.arguments_editor import ArgumentsEditor
 from tui.screens.requests.auth import AuthScreen
+from tui.screens.requests.folder_trust import FolderTrustScreen
 from tui.screens.requests.permission import PermissionAnswer, PermissionScreen
 from tui.screens.requests.text_answer import TextAnswer
 from tui.screens.session.budget import BudgetScreen
@@ -81,6 +82,13 @@ ANSWERS: dict[str, tuple[Callable[[], Dialog[Any]], dict[str, Outcome]]] = {
             **dict.fromkeys(("d", "enter", "#done"), ("closes", "completed")),
             **dict.fromkeys(("escape", "#cancel"), ("closes", "cancelled")),
         },
+    ),
+    "folder": (
+        lambda: FolderTrustScreen(FOLDER),
+        closes(
+            t="trusted", b_trusted="trusted", p="partly", b_partly="partly", i="ignored", b_ignored="ignored",
+            v="view", b_view="view", escape="not_now", enter="not_now", b_not_now="not_now",
+        ),
     ),
     "error": (
         lambda: ErrorScreen("it died"),

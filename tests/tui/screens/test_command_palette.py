@@ -10,38 +10,27 @@ from textual.command import CommandList
 
 from tests.tui.app_host import settled
 from tests.tui.fakes import make_app, make_session
-from tests.tui.files_host import screen_text, until
+from tests.tui.files_host import screen_text
+from tests.tui.pictured import LARGE, SMALL, Compare, no_blinking
 from tests.tui.theme.test_contrast import parts
-from tui.app.commands import commands_of
+from tests.waiting import until
 from tui.screens.application.command_palette import Palette
 from tui.theme.contrast import TEXT, contrast
 
 
-@pytest.mark.parametrize(
-    ("size", "width", "least"), [((80, 24), 80, 21), ((120, 40), 96, 29), ((200, 50), 96, 34)]
-)
+@pytest.mark.usefixtures("still")
 async def test_a_command_is_a_line_with_its_key_at_the_right_edge(
-    tmp_path: Path, size: tuple[int, int], width: int, least: int
+    screen_compare: Compare, tmp_path: Path
 ) -> None:
     app = make_app(tmp_path, make_session(tmp_path))
-    async with app.run_test(size=size) as pilot:
+    async with app.run_test(size=SMALL) as pilot:
         await settled(app, pilot)
         await pilot.press("ctrl+p")
         await until(lambda: isinstance(app.screen, Palette) and "Budget" in screen_text(app))
-        await pilot.pause()
-        box = app.screen.query_one("#--container").region
-        assert box.width == width
-        assert box.height == app.screen.query_one(CommandList).region.height + 3
-        rows = [row[box.x : box.right] for row in screen_text(app).splitlines()[box.y : box.bottom]]
-        assert rows[0] == f"╭{'─' * (width - 2)}╮"
-        assert rows[-1] == f"╰{'─' * (width - 2)}╯"
-        titles = [each.title for each in commands_of(app)]
-        reported = [row for row in rows if any(row.strip("│ ").startswith(title) for title in titles)]
-        assert len(reported) >= min(least, len(titles))
-        edges = {len(row.rstrip("│ ▁▂▃▄▅▆▇█")) for row in reported}
-        assert len(edges) == 1
-        (maximise,) = [row for row in reported if "Maximise" in row]
-        assert maximise.split()[-2 if maximise.split()[-1] in "│▄▂█" else -1] in ("z", "z│")
+        no_blinking(app)
+        await screen_compare(pilot, "80x24")
+        await pilot.resize_terminal(*LARGE)
+        await screen_compare(pilot, "200x50")
 
 
 async def test_what_is_searched_for_is_set_out_alike_and_chosen(tmp_path: Path) -> None:

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from tests.core.history.test_versions import Written
-from tests.tui.files_host import hosted, screen_text, until
+from tests.tui.files_host import hosted, screen_text
+from tests.waiting import until
 from tui.screens.files.compare import CompareScreen
 from tui.screens.files.versions import VersionsScreen
 from tui.screens.files.viewer import ViewerScreen

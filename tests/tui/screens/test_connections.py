@@ -2,8 +2,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-import time
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -18,29 +17,20 @@ from core.settings.model import Settings
 from core.telemetry.tracer import Trace
 from tests.trusted import TRUSTED
 from tests.tui.fakes import FakeSession, make_app, make_session
-from tests.tui.files_host import screen_text, until
-from tests.tui.pictured import every_look
+from tests.tui.files_host import screen_text
+from tests.tui.pictured import DARK, MEDIUM, SMALL, Compare, looks
 from tests.tui.theme.test_contrast import quiet_colours, unreadable
+from tests.waiting import until
 from tui.app.app import UaTuiApp
 from tui.panes.conversation.pane import ConversationPane
 from tui.panes.prompt.pane import Prompt
 from tui.screens.services.connections import ConnectionsScreen
 from tui.widgets.choice_list import RowList
 
-Snap = Callable[..., bool]
-
-TOOLKIT = McpServer(
-    name="local_toolkit",
-    status="connected",
-    tools=5,
-    tool_names=["crawl_parallel", "save_corpus", "write_local_file", "read_local_file", "list_directory"],
-)
-COMPOSIO = McpServer(
-    name="composio",
-    status="failed",
-    error="the server refused the key, and has no other way to sign in (HTTP 401)",
-    last_error="the server refused the key, and has no other way to sign in (HTTP 401)",
-)
+TOOLS = ["crawl_parallel", "save_corpus", "write_local_file", "read_local_file", "list_directory"]
+TOOLKIT = McpServer(name="local_toolkit", status="connected", tools=5, tool_names=TOOLS)
+REFUSED = "the server refused the key, and has no other way to sign in (HTTP 401)"
+COMPOSIO = McpServer(name="composio", status="failed", error=REFUSED, last_error=REFUSED)
 NOTES = McpServer(name="notes", status="disabled", last_error="Connection closed")
 MAIL = McpServer(name="a-mail-server-with-a-name-that-is-much-too-long", status="needs-auth")
 READER = McpServer(name="reader", status="off", error="The reader is off: set ZAI_API_KEY to use it.")
@@ -63,26 +53,15 @@ CHECKS = [
 
 
 @pytest.fixture(autouse=True)
-def alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
+def alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, still: None) -> None:
     """Nobody's keys and files, no animation, and one time zone."""
     for name in (
-        "ANTHROPIC_API_KEY",
-        "ANTHROPIC_AUTH_TOKEN",
-        "COMPOSIO_API_KEY",
-        "Z_AI_API_KEY",
-        "LOGFIRE_TOKEN",
-    ):
-        monkeypatch.delenv(name, raising=False)
-    for name in ("OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"):
+        "ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "COMPOSIO_API_KEY", "Z_AI_API_KEY", "LOGFIRE_TOKEN",
+        "OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT",
+    ):  # fmt: skip
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
-    monkeypatch.setenv("TEXTUAL_ANIMATIONS", "none")
-    monkeypatch.setenv("TZ", "UTC")
-    time.tzset()
     monkeypatch.chdir(tmp_path)
-    yield
-    monkeypatch.undo()
-    time.tzset()
 
 
 class Doctor:
@@ -147,37 +126,26 @@ async def test_the_command_opens_the_screen(tmp_path: Path) -> None:
 
 
 async def test_every_state_has_a_mark_and_a_word(tmp_path: Path) -> None:
+    marks = ("✓ local_toolkit", "✗ composio", "⊘ notes", "? a-mail-server", "· reader", "… tickets", "custom")
+    states = (
+        "connected",
+        "failed",
+        "disabled",
+        "login needed",
+        "not set up",
+        "reconnecting",
+        "1 of 4 connected",
+    )
+    details = (
+        "error  the server refused the key", "last error  Connection closed", "Sign in at the service",
+        "set ZAI_API_KEY",
+    )  # fmt: skip
     async with connections(tmp_path, *SERVERS) as (app, _, screen, pilot):
-        shown = screen_text(app)
-        for line in (
-            "✓ local_toolkit",
-            "✗ composio",
-            "⊘ notes",
-            "? a-mail-server",
-            "· reader",
-            "… tickets",
-            "connected",
-            "failed",
-            "disabled",
-            "login needed",
-            "not set up",
-            "reconnecting",
-            "1 of 4 connected",
-            "custom",
-        ):
-            assert line in shown
-        assert "save_corpus" in shown
-        for wanted in (
-            "error  the server refused the key",
-            "last error  Connection closed",
-            "Sign in at the service",
-            "set ZAI_API_KEY",
-            "12",
-        ):
+        assert [each for each in (*marks, *states) if each not in screen_text(app)] == []
+        for wanted in details:
             await pilot.press("down")
-            await pilot.pause()
-            if wanted != "12":
-                assert wanted in screen_text(app)
+            await until(lambda wanted=wanted: wanted in screen_text(app))  # type: ignore[misc]  # of this turn
+        await pilot.press("down")
         assert screen.chosen is not None
         assert screen.chosen.name == "tickets"
         await pilot.press("home")
@@ -210,7 +178,7 @@ async def test_a_login_is_offered_for_servers_of_the_user_that_can_have_one(tmp_
 
 
 async def test_keys_ask_the_session_for_the_server_under_the_cursor(tmp_path: Path) -> None:
-    async with connections(tmp_path, *SERVERS) as (_, session, _, pilot):
+    async with connections(tmp_path, *SERVERS) as (app, session, _, pilot):
         await pilot.press("r", "e", "down", "r", "space", "down", "e", "space")
         assert session.servers.asked == [
             "reconnect local_toolkit",
@@ -220,13 +188,9 @@ async def test_keys_ask_the_session_for_the_server_under_the_cursor(tmp_path: Pa
             "enable notes",
             "enable notes",
         ]
-
-
-async def test_what_cannot_be_done_is_shown(tmp_path: Path) -> None:
-    async with connections(tmp_path, TOOLKIT) as (app, session, _, pilot):
-        session.servers.refusal = "toolkit is [red]reconnecting already."
+        session.servers.refusal = "notes is [red]reconnecting already."
         await pilot.press("r")
-        assert "toolkit is [red]reconnecting already." in shown_text(app)
+        assert "notes is [red]reconnecting already." in shown_text(app)
 
 
 async def test_what_happens_is_seen_and_the_cursor_stays(tmp_path: Path) -> None:
@@ -234,9 +198,8 @@ async def test_what_happens_is_seen_and_the_cursor_stays(tmp_path: Path) -> None
         await pilot.press("down")
         session.bus.publish(McpStatus(servers=[TOOLKIT, McpServer(name="composio", status="reconnecting")]))
         await until(lambda: "… composio" in screen_text(app))
-        working = McpServer(
-            name="composio", status="connected", tools=1, tool_names=["COMPOSIO_SEARCH_TOOLS"]
-        )
+        found = ["COMPOSIO_SEARCH_TOOLS"]
+        working = McpServer(name="composio", status="connected", tools=1, tool_names=found)
         session.bus.publish(McpStatus(servers=[TOOLKIT, working]))
         await until(lambda: "✓ composio" in screen_text(app))
         assert screen.chosen == working
@@ -326,21 +289,16 @@ async def test_credentials_are_reported_by_name_and_place_and_never_by_value(
         assert "canary" not in shown
 
 
-async def test_the_trace_is_known_by_its_id_until_its_address_is_known(tmp_path: Path) -> None:
-    async with connections(tmp_path, TOOLKIT, size=(200, 40)) as (app, session, _, _):
-        session.trace = Trace("0f3a")
-        await until(lambda: "Trace     0f3a" in screen_text(app))
-        session.trace = Trace("0f3a", "https://l.example/p")
-        await until(lambda: "https://l.example/p?q=trace_id%3D%270f3a%27" in screen_text(app))
-
-
-async def test_a_destination_that_rejects_spans_is_marked(
+async def test_the_trace_is_known_by_its_id_or_address_and_a_destination_that_rejects_it_is_marked(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", "http://traces.example:4318")
     async with connections(tmp_path, TOOLKIT, size=(200, 40)) as (app, session, _, _):
         session.trace = Trace("0f3a")
-        await until(lambda: "folder; OTLP at traces.example:4318" in screen_text(app))
+        await until(lambda: "Trace     0f3a" in screen_text(app))
+        assert "folder; OTLP at traces.example:4318" in screen_text(app)
+        session.trace = Trace("0f3a", "https://l.example/p")
+        await until(lambda: "https://l.example/p?q=trace_id%3D%270f3a%27" in screen_text(app))
         session.trace = Trace("0f3a", problems={"collector": "it refused the key (401): check the headers"})
         await until(lambda: "✗ OTLP at traces.example:4318:" in screen_text(app))
         # The lines below come with the next layout.
@@ -369,22 +327,21 @@ async def test_the_tests_are_shown_as_they_end(tmp_path: Path) -> None:
         await until(lambda: len(doctor.asked) == 2)
 
 
-async def test_a_test_that_fails_says_that_no_session_could_start(tmp_path: Path) -> None:
-    model = checked("model", "Model", "failed", "it refuses the key", "check it", required=True)
-    async with connections(tmp_path, TOOLKIT, doctor=Doctor(model)) as (app, _, _, pilot):
+@pytest.mark.parametrize(
+    ("doctor", "shown"),
+    [
+        (Doctor(checked("model", "Model", "failed", "it refuses the key", "check it", required=True)),
+         "✗ A session can't start"),
+        (Doctor(fails="it ended \x1b[2Jtoo soon"), "✗ it ended"),
+    ],
+    ids=["failed", "broken"],
+)  # fmt: skip
+async def test_tests_that_fail_and_a_doctor_that_breaks_say_so(
+    tmp_path: Path, doctor: Doctor, shown: str
+) -> None:
+    async with connections(tmp_path, TOOLKIT, doctor=doctor) as (app, _, _, pilot):
         await pilot.press("t")
-        await until(lambda: "✗ A session can't start" in screen_text(app))
-
-
-async def test_a_doctor_that_breaks_says_so(tmp_path: Path) -> None:
-    async with connections(tmp_path, TOOLKIT, doctor=Doctor(fails="it ended \x1b[2Jtoo soon")) as (
-        app,
-        _,
-        _,
-        pilot,
-    ):
-        await pilot.press("t")
-        await until(lambda: "✗ it ended" in screen_text(app))
+        await until(lambda: shown in screen_text(app))
         assert "testing" not in screen_text(app)
 
 
@@ -403,12 +360,8 @@ async def test_closing_the_screen_ends_the_tests(tmp_path: Path, key: str) -> No
 
 
 async def test_what_has_no_room_is_scrolled(tmp_path: Path) -> None:
-    async with connections(tmp_path, *SERVERS, size=(80, 24), doctor=Doctor(*CHECKS)) as (
-        app,
-        _,
-        screen,
-        pilot,
-    ):
+    doctor = Doctor(*CHECKS)
+    async with connections(tmp_path, *SERVERS, size=(80, 24), doctor=doctor) as (app, _, screen, pilot):
         facts = screen.query_one("#details")
         await pilot.press("pagedown")
         await pilot.pause()
@@ -426,12 +379,8 @@ async def test_what_has_no_room_is_scrolled(tmp_path: Path) -> None:
 async def test_names_and_errors_of_others_are_shown_and_never_act(tmp_path: Path) -> None:
     nasty = "[/x][@click=app.quit]y[/]\x1b]52;c;aGk=\x07\u202e"
     server = McpServer(name=nasty, status=nasty, tools=1, tool_names=[nasty], error=nasty, last_error=nasty)
-    async with connections(tmp_path, server, doctor=Doctor(checked("x", nasty, "failed", nasty, nasty))) as (
-        app,
-        _,
-        _,
-        pilot,
-    ):
+    doctor = Doctor(checked("x", nasty, "failed", nasty, nasty))
+    async with connections(tmp_path, server, doctor=doctor) as (app, _, _, pilot):
         await pilot.press("t")
         await until(lambda: "A session can" in screen_text(app))
         shown = screen_text(app)
@@ -450,42 +399,29 @@ async def test_the_state_of_the_chosen_server_can_be_read(tmp_path: Path, theme:
             await pilot.press("down")
 
 
-# -- pictures ----------------------------------------------------------------------------------------
-
-
-@every_look
-@pytest.mark.parametrize("tested", [False, True], ids=["servers", "tested"])
-def test_the_connections(
-    snap_compare: Snap,
+@looks(DARK)
+async def test_the_connections(
+    snap_compare: Compare,
+    screen_compare: Compare,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
-    tested: bool,
     size: tuple[int, int],
     theme: str,
 ) -> None:
-    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-ant-api03-0123456789")
-    session = make_session(tmp_path)
-    session.servers.known = SERVERS
-    app = make_app(
-        tmp_path,
-        session,
-        theme=theme,
-        api_key="sk-ant-api03-0123456789",
-        model="claude-sonnet-5",
-        claude_config_dir=tmp_path / "claude",
-    )
-    screen = ConnectionsScreen(app.settings, lambda: app.session, examine=Doctor(*CHECKS))
-
-    async def ready(pilot: Pilot[Any]) -> None:
-        await until(lambda: app.state == "idle")
-        app.push_screen(screen)
-        await until(lambda: screen.is_mounted and "LOGFIRE_TOKEN" in _reported(screen))
-        await pilot.press(*(["t"] if tested else ["down"]))
-        await until(lambda: not tested or "A session can" in _reported(screen))
-        await pilot.pause(0.3)
-
-    assert snap_compare(app, terminal_size=size, run_before=ready)
-
-
-def _reported(screen: ConnectionsScreen) -> str:
-    return " ".join(str(each.render()) for each in screen.query("#details Static"))
+    key = "sk-ant-api03-0123456789"
+    monkeypatch.setenv("ANTHROPIC_API_KEY", key)
+    given = {"api_key": key, "model": "claude-sonnet-5", "theme": theme}
+    async with connections(tmp_path, *SERVERS, size=size, doctor=Doctor(*CHECKS), **given) as (
+        app,
+        _,
+        _,
+        pilot,
+    ):
+        await pilot.press("down")
+        await snap_compare(pilot)
+        await pilot.resize_terminal(*SMALL)
+        await screen_compare(pilot, "80x24")
+        await pilot.resize_terminal(*MEDIUM)
+        await pilot.press("t")
+        await until(lambda: "A session can" in screen_text(app))
+        await screen_compare(pilot, "tested")

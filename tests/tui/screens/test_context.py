@@ -10,8 +10,8 @@ from textual.widgets import Static
 from core.agent.messages.context_usage import ContextPart, ContextUsage
 from core.errors import ConnectionFailed
 from tests.tui.fakes import FakeSession, make_session
-from tests.tui.files_host import until
 from tests.tui.screens.test_dialogs import Stage
+from tests.waiting import until
 from tui.ports import SessionPort
 from tui.screens.session.context import ContextScreen, describe_usage
 

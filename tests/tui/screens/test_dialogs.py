@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -15,8 +16,10 @@ from textual.widgets import Button, Input, Static
 from core.events.types import AuthRequired, PermissionAsked, QueryFinished, QueryReceived, ToolCallStarted
 from core.provider.setup import ModelSetup
 from core.settings.model import Settings
+from core.trust_question.question import FolderQuestion
 from tests.paths import STYLES
-from tests.tui.files_host import finished, until
+from tests.tui.files_host import finished
+from tests.waiting import until
 from tui.render.activity import CurrentActivity
 from tui.screens.application.error import ErrorScreen
 from tui.screens.application.help import HelpScreen
@@ -28,6 +31,7 @@ from tui.screens.requests.arguments import (
     reveal,
 )
 from tui.screens.requests.auth import AuthScreen
+from tui.screens.requests.folder_trust import FolderTrustScreen
 from tui.screens.requests.permission import PermissionAnswer, PermissionScreen
 from tui.screens.requests.qr import QrCode
 from tui.screens.session.quit import QuitScreen
@@ -42,6 +46,7 @@ SEND = PermissionAsked(
     reason="it sends something to other people",
     input={"tools": [{"tool_slug": "GMAIL_SEND_EMAIL", "arguments": {"to": "ann@mail.example"}}]},
 )
+FOLDER = FolderQuestion(Path("/work"), "undecided", answers=("trusted", "partly", "ignored"))
 AUTH = AuthRequired(toolkit="gmail", url="https://connect.example/link/lk_1")
 
 
@@ -84,8 +89,9 @@ class Stage(App[None]):
         lambda: ErrorScreen("it died"),
         QuitScreen,
         lambda: SetupScreen(ModelSetup(Settings())),
+        lambda: FolderTrustScreen(FOLDER),
     ],
-    ids=["permission", "auth", "error", "quit", "setup"],
+    ids=["permission", "auth", "error", "quit", "setup", "folder"],
 )
 async def test_keys_typed_before_it_can_be_read_do_not_answer(
     make: Callable[[], Dialog[Any]],
@@ -93,44 +99,34 @@ async def test_keys_typed_before_it_can_be_read_do_not_answer(
     app = Stage()
     async with app.run_test() as pilot:
         await app.ask(pilot, make(), wait=QUIET_SECONDS - 0.01)
-        await pilot.press("a", "s", "d", "enter", "escape", "r", "q", "y", "n", "o")
+        await pilot.press("a", "s", "d", "enter", "escape", "r", "q", "y", "n", "o", "1", "5", "t", "p", "i")
         await pilot.pause()
         assert app.answers == []
         assert app.opened == []
         assert len(app.screen_stack) == 2
 
 
-async def test_someone_who_types_on_does_not_answer_by_accident() -> None:
+async def test_neither_someone_who_types_on_nor_a_click_answers_by_accident() -> None:
     app = Stage()
     async with app.run_test() as pilot:
         await app.ask(pilot, PermissionScreen(SEND), wait=0.1)
         for key in "search and send":
             await pilot.press("space" if key == " " else key)
             app.now += 0.15
-        assert app.answers == []
-        app.now += QUIET_SECONDS
-        await pilot.press("a")
-        await pilot.pause()
-        assert app.answers == [PermissionAnswer(allow=True)]
-
-
-async def test_a_click_before_it_can_be_read_does_not_answer() -> None:
-    app = Stage()
-    async with app.run_test() as pilot:
-        await app.ask(pilot, PermissionScreen(SEND), wait=0.1)
         await pilot.click("#once")
         assert app.answers == []
         app.now += QUIET_SECONDS
         await pilot.click("#once")
         await pilot.pause()
         assert app.answers == [PermissionAnswer(allow=True)]
-
-
-async def test_a_permission_never_times_out() -> None:
-    app = Stage()
-    async with app.run_test() as pilot:
-        await app.ask(pilot, PermissionScreen(SEND), wait=86_400.0)
-        assert app.answers == []
+        # Somebody who was typing is given longer.
+        app.typed_at = float("inf")  # type: ignore[attr-defined]  # as the application keeps it
+        await app.ask(pilot, PermissionScreen(SEND))
+        for wait in (0, QUIET_SECONDS, TYPING_SECONDS):
+            assert len(app.answers) == 1
+            app.now += wait
+            await pilot.press("a")
+        assert app.answers == [PermissionAnswer(allow=True)] * 2
 
 
 async def test_a_permission_names_the_tools_inside_and_shows_every_argument() -> None:
@@ -154,38 +150,27 @@ async def test_a_permission_names_the_tools_inside_and_shows_every_argument() ->
         assert "COMPOSIO_MULTI_EXECUTE_TOOL (composio)" in shown
 
 
-@pytest.mark.parametrize(
-    "text", ["[/]", "[@click=app.quit]x[/]", "[$foo]", "a[0]['x']", "\\[red]", "[link=file:///x]"]
-)
-async def test_text_from_elsewhere_is_shown_as_it_is(text: str) -> None:
+async def test_text_from_elsewhere_is_shown_as_it_is() -> None:
     app = Stage()
-    event = PermissionAsked(
-        request_id="r", tool_name=text, reason=text, subjects=[text, "b"], input={text: [text, {"k": text}]}
-    )
     async with app.run_test() as pilot:
-        for dialog in (
-            PermissionScreen(event),
-            AuthScreen(AuthRequired(toolkit=text, url=text)),
-            ErrorScreen(text, [text]),
-            SetupScreen(ModelSetup(Settings()), text),
-        ):
-            await app.ask(pilot, dialog)
-            assert text in app.shown()
-            dialog.withdraw()
-            await pilot.pause()
-
-
-async def test_the_answers_stay_in_sight_and_the_rest_scrolls_on_a_small_screen() -> None:
-    app = Stage()
-    event = PermissionAsked(request_id="r", tool_name="Bash", input={"command": "echo\n" * 200})
-    async with app.run_test(size=(80, 24)) as pilot:
-        await app.ask(pilot, PermissionScreen(event))
-        await pilot.pause()
-        for button in app.screen.query("#answers Button"):
-            assert button.region.bottom <= 24
-            assert app.screen.get_widget_at(*button.region.offset)[0] is button
-        await pilot.press("pagedown", "down")
-        assert app.screen.query_one(Box).scroll_offset.y > 0
+        for text in ("[/]", "[@click=app.quit]x[/]", "[$foo]", "a[0]['x']", "\\[red]", "[link=file:///x]"):
+            event = PermissionAsked(
+                request_id="r",
+                tool_name=text,
+                reason=text,
+                subjects=[text, "b"],
+                input={text: [text, {"k": text}]},
+            )
+            for dialog in (
+                PermissionScreen(event),
+                AuthScreen(AuthRequired(toolkit=text, url=text)),
+                ErrorScreen(text, [text]),
+                SetupScreen(ModelSetup(Settings()), text),
+            ):
+                await app.ask(pilot, dialog)
+                assert text in app.shown()
+                dialog.withdraw()
+                await pilot.pause()
 
 
 async def test_a_megabyte_of_arguments_is_laid_out_whole() -> None:
@@ -211,31 +196,12 @@ async def test_an_answer_from_elsewhere_closes_the_dialog_even_under_another() -
         assert app.answers == [None]
 
 
-@pytest.mark.parametrize(
-    ("key", "outcome"), [("enter", "completed"), ("d", "completed"), ("escape", "cancelled")]
-)
-async def test_an_auth_link_is_done_or_given_up(key: str, outcome: str) -> None:
+async def test_a_link_that_is_none_of_the_web_is_not_opened() -> None:
     app = Stage()
     async with app.run_test() as pilot:
-        await app.ask(pilot, AuthScreen(AUTH))
-        assert "connect.example" in app.shown()
-        await pilot.press(key)
-        await pilot.pause()
-        assert app.answers == [outcome]
-
-
-async def test_an_auth_link_opens_in_the_browser_only_when_it_is_a_web_link() -> None:
-    app = Stage()
-    async with app.run_test() as pilot:
-        good = AuthScreen(AUTH)
-        await app.ask(pilot, good)
-        await pilot.press("o")
-        assert app.opened == [AUTH.url]
-        good.withdraw()
-        await pilot.pause()
         await app.ask(pilot, AuthScreen(AuthRequired(toolkit="x", url="vscode://x/y")))
         await pilot.press("o")
-        assert app.opened == [AUTH.url]
+        assert app.opened == []
         assert "copy only" in app.shown()
 
 
@@ -313,35 +279,21 @@ async def test_a_link_that_is_none_of_the_web_and_one_too_long_have_no_code() ->
             await pilot.pause()
 
 
-async def test_an_auth_link_is_copied_whole() -> None:
+async def test_a_tool_with_a_hidden_character_in_its_name_is_allowed_only_once() -> None:
     app = Stage()
     async with app.run_test() as pilot:
-        await app.ask(pilot, AuthScreen(AUTH))
-        await pilot.press("y")
-        assert app.clipboard == AUTH.url
-
-
-async def test_dialogs_show_causes_what_waits_and_only_what_may_be_allowed() -> None:
-    app = Stage()
-    async with app.run_test() as pilot:
-        await app.ask(pilot, ErrorScreen("it died", ["ProcessError: exit code -9"]))
-        assert "exit code -9" in app.shown()
-        await app.ask(pilot, QuitScreen(1))
-        assert "1 queued query" in app.shown()
-        for event in (
-            msgspec.structs.replace(SEND, once_only=True),
-            msgspec.structs.replace(READ, subjects=["NOTION_\u202eGET"]),
-        ):
-            await app.ask(pilot, PermissionScreen(event))
-            assert "session" not in app.shown()
-            await pilot.press("s")
+        await app.ask(pilot, PermissionScreen(msgspec.structs.replace(READ, subjects=["NOTION_\u202eGET"])))
+        assert "session" not in app.shown()
+        await pilot.press("s")
         assert app.answers == []
 
 
 async def test_quitting_says_what_runs_and_that_it_is_done() -> None:
     app = Stage()
     at_work = CurrentActivity(app.clock)
-    at_work.handle_events([QueryReceived(query_id="q1", text="Research\x1b[31m the news")])
+    at_work.handle_events(
+        [QueryReceived(query_id="q1", text="Research\x1b[31m the news " + "everywhere " * 20)]
+    )
     app.now = 8.0
     at_work.handle_events(
         [
@@ -360,23 +312,13 @@ async def test_quitting_says_what_runs_and_that_it_is_done() -> None:
         await until(lambda: "41.0s  Research" in app.shown())
         shown = app.shown()
         assert "\x1b" not in shown
+        assert sum("everywhere" in line for line in shown.splitlines()) == 1, "each has one line"
         assert "33.0s  SEARCH_NEWS  AI chips" in shown
         assert "report-creation-expert" in shown
         assert "and 2 more" in shown
         at_work.handle_events([QueryFinished(query_id="q1", status="success")])
         await until(lambda: "has finished" in app.shown())
         assert "SEARCH_NEWS" not in app.shown()
-
-
-async def test_each_thing_that_runs_has_one_line_when_quitting() -> None:
-    app = Stage()
-    at_work = CurrentActivity(app.clock)
-    at_work.handle_events([QueryReceived(query_id="q1", text="Compare " + "everything " * 20)])
-    async with app.run_test(size=(80, 24)) as pilot:
-        await app.ask(pilot, QuitScreen(0, at_work))
-        await until(lambda: "Compare" in app.shown())
-        assert app.shown().count("…") == 1
-        assert sum("everything" in line for line in app.shown().splitlines()) == 1
 
 
 def test_hidden_characters_are_written_out() -> None:
@@ -394,33 +336,23 @@ def test_arguments_are_complete_and_readable() -> None:
     assert argument_lines({}) == ["(none)"]
 
 
-async def test_a_long_value_continues_under_its_own_indent() -> None:
-    asked = msgspec.structs.replace(SEND, input={"tools": {"to": "x " * 200, "n": "ä" * 300}})
-    app = Stage()
-    async with app.run_test(size=(120, 40)) as pilot:
-        await app.ask(pilot, PermissionScreen(asked))
-        rows = app.screen.query_one(ArgumentsView)._rows
-        width = app.screen.query_one(ArgumentsView).scrollable_content_region.width
-    assert [row for row in rows if not row.startswith("    ")] == [
-        "tools:",
-        *(r for r in rows if r.startswith("  to: ")),
-        *(r for r in rows if r.startswith("  n: ")),
-    ]
-    assert len(rows) > 5
-    assert max(map(len, rows)) <= width
-    assert "".join(row.strip() for row in rows[1:]).replace(" ", "").count("x") == 200
-    assert "".join(rows).count("ä") == 300
-
-
-async def test_a_line_is_broken_between_words_where_it_can_be_and_nothing_is_lost() -> None:
+async def test_a_long_value_continues_under_its_own_indent_and_nothing_is_lost() -> None:
     words = [f"word{number}" for number in range(90)]
-    asked = msgspec.structs.replace(SEND, input={"text": " ".join(words), "id": "z" * 300})
+    asked = msgspec.structs.replace(
+        SEND, input={"tools": {"to": " ".join(words), "n": "ä" * 300, "c": "漢字" * 200}}
+    )
     app = Stage()
     async with app.run_test(size=(80, 24)) as pilot:
         await app.ask(pilot, PermissionScreen(asked))
         rows = app.screen.query_one(ArgumentsView)._rows
-    assert " ".join(rows).split()[:92] == ["text:", *words, "id:"]
-    assert sum(row.count("z") for row in rows) == 300
+        width = app.screen.query_one(ArgumentsView).scrollable_content_region.width
+    first = ("  to: ", "  n: ", "  c: ")
+    assert [row for row in rows if not row.startswith("    ")] == [
+        "tools:", *(row for begin in first for row in rows if row.startswith(begin))
+    ]  # fmt: skip
+    assert max(Content(row).cell_length for row in rows) <= width
+    assert " ".join(rows).split()[:93] == ["tools:", "to:", *words, "n:"], "lines are broken between words"
+    assert ["".join(rows).count(letter) for letter in "ä漢字"] == [300, 200, 200]
 
 
 def test_what_the_tools_of_a_call_get_comes_before_what_is_around_them() -> None:
@@ -447,15 +379,6 @@ def test_inner_tools_of_any_shape_do_no_harm() -> None:
     assert inner_tools({}) == []
 
 
-async def test_rows_break_between_cells_not_characters() -> None:
-    app = Stage()
-    async with app.run_test(size=(60, 24)) as pilot:
-        event = PermissionAsked(request_id="r", tool_name="t", input={"k": "漢字" * 200})
-        await app.ask(pilot, PermissionScreen(event))
-        view = app.screen.query_one(ArgumentsView)
-        assert all(Content(row).cell_length <= view.size.width for row in view._rows)
-
-
 READ = PermissionAsked(
     request_id="r2",
     tool_name="mcp__composio__COMPOSIO_MULTI_EXECUTE_TOOL",
@@ -465,22 +388,7 @@ READ = PermissionAsked(
 )
 
 
-async def test_a_session_is_allowed_by_a_pattern_that_is_shown_first() -> None:
-    app = Stage()
-    async with app.run_test(size=(120, 40)) as pilot:
-        await app.ask(pilot, PermissionScreen(READ))
-        await pilot.press("s")
-        await pilot.pause()
-        line = app.screen.query_one("#patterns Input", Input)
-        assert (line.value, line.has_focus) == ("NOTION_GET_PAGE", True)
-        assert "only this tool" in app.shown()
-        assert app.answers == []
-        await pilot.press("enter")
-        await pilot.pause()
-    assert app.answers == [PermissionAnswer(True, "session", patterns=("NOTION_GET_PAGE",))]
-
-
-async def test_a_pattern_is_edited_and_what_it_covers_is_named() -> None:
+async def test_a_session_is_allowed_by_a_pattern_that_can_be_edited_and_names_what_it_covers() -> None:
     app = Stage()
     seen = {
         ("composio", "NOTION_GET_BLOCK"),
@@ -489,18 +397,25 @@ async def test_a_pattern_is_edited_and_what_it_covers_is_named() -> None:
         ("composio", "SLACK_LIST"),
     }
     async with app.run_test(size=(120, 40)) as pilot:
-        await app.ask(pilot, PermissionScreen(READ, seen=seen))
-        await pilot.press("s")
-        await pilot.press(*["backspace"] * len("GET_PAGE"), "*")
-        await pilot.pause()
-        shown = app.shown()
-        assert "NOTION_GET_PAGE, NOTION_GET_BLOCK, and any other" in shown
-        assert "SLACK_LIST" not in shown
-        assert "NOTION_CREATE_PAGE" not in shown
-        assert "NOTION_GET_X" not in shown
-        await pilot.press("enter")
-        await pilot.pause()
-    assert app.answers == [PermissionAnswer(True, "session", patterns=("NOTION_*",))]
+        for edited, pattern in ((False, "NOTION_GET_PAGE"), (True, "NOTION_*")):
+            await app.ask(pilot, PermissionScreen(READ, seen=seen))
+            await pilot.press("s")
+            line = app.screen.query_one("#patterns Input", Input)
+            assert (line.value, line.has_focus) == ("NOTION_GET_PAGE", True)
+            assert "only this tool" in app.shown()
+            if edited:
+                await pilot.press(*["backspace"] * len("GET_PAGE"), "*")
+                await pilot.pause()
+                assert "NOTION_GET_PAGE, NOTION_GET_BLOCK, and any other" in app.shown()
+                assert not [
+                    name
+                    for name in ("SLACK_LIST", "NOTION_CREATE_PAGE", "NOTION_GET_X")
+                    if name in app.shown()
+                ]
+            assert app.answers == []
+            await pilot.press("enter")
+            await pilot.pause()
+            assert app.answers.pop() == PermissionAnswer(True, "session", patterns=(pattern,))
 
 
 async def test_a_pattern_that_is_too_wide_is_not_taken() -> None:
@@ -530,29 +445,18 @@ async def test_a_no_takes_a_reason_in_which_letters_are_no_answers() -> None:
     assert app.answers == [PermissionAnswer(allow=False, reason="a sad day")]
 
 
-async def test_the_line_to_write_in_and_its_answers_stay_in_sight_on_a_small_screen() -> None:
+async def test_the_answers_and_the_line_to_write_in_stay_in_sight_on_a_small_screen() -> None:
     app = Stage()
     event = msgspec.structs.replace(READ, input={"command": "echo\n" * 200})
     async with app.run_test(size=(80, 24)) as pilot:
         await app.ask(pilot, PermissionScreen(event))
-        for opens, where in (("s", "#patterns"), ("escape", ""), ("r", "#reasoning")):
-            await pilot.press(opens)
+        await pilot.pause()
+        steps = (((), "#answers"), (("s",), "#patterns"), (("escape", "r"), "#reasoning"))
+        for keys, where in steps:
+            await pilot.press(*keys)
             await pilot.pause()
-            for each in app.screen.query(f"{where} Input, {where} Button") if where else ():
+            for each in app.screen.query(f"{where} Input, {where} Button"):
                 assert app.screen.get_widget_at(*each.region.offset)[0] is each
                 assert each.region.bottom <= 24
-
-
-async def test_somebody_who_was_typing_is_given_longer() -> None:
-    app = Stage()
-    async with app.run_test() as pilot:
-        app.typed_at = float("inf")  # type: ignore[attr-defined]  # as the application keeps it
-        await app.ask(pilot, PermissionScreen(SEND))
-        await pilot.press("a")
-        assert app.answers == []
-        app.now += QUIET_SECONDS
-        await pilot.press("a")
-        assert app.answers == []
-        app.now += TYPING_SECONDS
-        await pilot.press("a")
-        assert app.answers == [PermissionAnswer(allow=True)]
+        await pilot.press("escape", "pagedown", "down")
+        assert app.screen.query_one(Box).scroll_offset.y > 0

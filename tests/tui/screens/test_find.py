@@ -25,9 +25,10 @@ from core.storage.workspace import WORKSPACES
 from tests.postgres_server import Database
 from tests.tui.app_host import settled
 from tests.tui.fakes import make_app, make_session
-from tests.tui.files_host import Host, hosted, screen_text, until
-from tests.tui.pictured import Stage, every_look
+from tests.tui.files_host import Host, hosted, screen_text
+from tests.tui.pictured import DARK, SMALL, Compare, Stage, looks, no_blinking
 from tests.tui.screens.found_sessions import DOCUMENTS, MADE_AT, NAME, REPORT, fill, lay_session
+from tests.waiting import until
 from tui.app.commands import commands_of
 from tui.screens.files.viewer import ViewerScreen
 from tui.screens.knowledge.find import FindScreen
@@ -35,8 +36,6 @@ from tui.screens.knowledge.hit_list import HitList
 from tui.screens.knowledge.opening import SessionAccess
 from tui.screens.tool_call.screen import ToolCallScreen
 from tui.widgets.command import typed_command
-
-Snap = Callable[..., bool]
 
 
 def closed(_folder: Path) -> None:
@@ -127,19 +126,12 @@ async def test_titles_and_passages_are_text_and_no_markup(tmp_path: Path) -> Non
 
 
 async def test_what_is_stored_meanwhile_appears_and_the_cursor_stays(tmp_path: Path) -> None:
+    note = Document(
+        kind="note", path="n.md", title="Velomax, velomax", text="Velomax!", made_at=MADE_AT, trust="own"
+    )
     async with finding(fill(tmp_path), "velomax") as (_app, screen, pilot):
         await choose(screen, pilot, "query")
-        fill(
-            tmp_path,
-            Document(
-                kind="note",
-                path="n.md",
-                title="Velomax, velomax",
-                text="Velomax!",
-                made_at=MADE_AT,
-                trust="own",
-            ),
-        )
+        fill(tmp_path, note)
         await until(lambda: "note" in kinds(screen))
         assert chosen_kind(screen) == "query"
 
@@ -153,17 +145,15 @@ async def test_enter_opens_the_file_at_the_passage(tmp_path: Path) -> None:
         assert app.screen is screen
 
 
-async def test_enter_puts_the_cursor_on_the_row_of_search_results(tmp_path: Path) -> None:
+async def test_enter_puts_the_cursor_on_the_row_and_waits_for_the_hits_of_what_was_typed(
+    tmp_path: Path,
+) -> None:
     lay_session(tmp_path)
-    async with finding(fill(tmp_path), "recalled") as (app, _screen, pilot):
+    async with finding(fill(tmp_path), "recalled") as (app, screen, pilot):
         await pilot.press("enter")
         viewer = await opened_viewer(app)
         await until(lambda: viewer.view.cursor_body is not None and viewer.view.cursor_body.cursor == 1)
-
-
-async def test_enter_waits_for_the_hits_of_the_words_that_were_typed(tmp_path: Path) -> None:
-    lay_session(tmp_path)
-    async with finding(fill(tmp_path), "recalled") as (app, screen, pilot):
+        await pilot.press("q")
         screen.query_one(Input).value = "strongest motor"
         await pilot.press("enter")
         assert (await opened_viewer(app)).path.name == "report.md"
@@ -192,13 +182,6 @@ async def test_the_session_of_a_hit_is_opened_also_for_one_without_a_file(tmp_pa
         await until(lambda: opened == [folder, folder])
 
 
-async def test_a_citation_is_copied(tmp_path: Path) -> None:
-    async with finding(fill(tmp_path), "kilometres") as (app, _screen, pilot):
-        await pilot.press("alt+y")
-        assert len(app.copied) == 1
-        assert "https://bicycles.example/velomax" in app.copied[0]
-
-
 async def test_a_deleted_file_and_a_deleted_session_are_reported(tmp_path: Path) -> None:
     folder = lay_session(tmp_path)
     (folder / REPORT).unlink()
@@ -213,38 +196,39 @@ async def test_a_deleted_file_and_a_deleted_session_are_reported(tmp_path: Path)
         assert app.screen is screen
 
 
-async def test_a_call_and_a_link_that_do_not_exist_are_reported(tmp_path: Path) -> None:
+async def test_a_call_and_a_link_that_do_not_exist_are_reported_and_a_citation_is_copied(
+    tmp_path: Path,
+) -> None:
     lay_session(tmp_path)
     async with finding(fill(tmp_path), "velomax") as (app, screen, pilot):
         await choose(screen, pilot, "query")
         await pilot.press("tab", "p")
         await until(lambda: "No tool call made this" in "".join(app.shown_text))
         await pilot.press("o", "w")
-        assert "This has no address." in app.shown_text
-        assert "This has no site." in app.shown_text
+        assert app.shown_text[-2:] == ["This has no address.", "This has no site."]
+        await pilot.press("home", *["down"] * kinds(screen).index("article"), "alt+y")
+        assert len(app.copied) == 1
+        assert "https://bicycles.example/velomax" in app.copied[0]
 
 
 async def test_a_knowledge_base_that_is_off_missing_or_damaged_is_explained(tmp_path: Path) -> None:
-    async with finding(None, "velomax") as (app, _screen, _pilot):
-        assert "The knowledge base is off." in screen_text(app)
-    missing = tmp_path / "none" / "knowledge.db"
-    async with finding(missing) as (app, _screen, _pilot):
-        assert "Nothing is indexed yet." in screen_text(app)
     damaged = tmp_path / "damaged.db"
     damaged.write_bytes(b"no database " * 1_000)
-    async with finding(damaged, "velomax") as (app, _screen, _pilot):
-        assert "ua-tui knowledge rebuild" in screen_text(app)
-
-
-async def test_a_knowledge_base_that_is_made_meanwhile_is_searched(tmp_path: Path) -> None:
-    database = tmp_path / WORKSPACES / "knowledge.db"
-    async with finding(database, "velomax") as (_app, screen, _pilot):
+    for database, words, shown in (
+        (None, "velomax", "The knowledge base is off."),
+        (damaged, "velomax", "ua-tui knowledge rebuild"),
+        (tmp_path / "none" / "knowledge.db", "", "Nothing is indexed yet."),
+    ):
+        async with finding(database, words) as (app, _, _):
+            assert shown in screen_text(app)
+    # One that is made meanwhile is searched.
+    async with finding(tmp_path / WORKSPACES / "knowledge.db", "velomax") as (_, screen, _):
         assert kinds(screen) == []
         fill(tmp_path)
         await until(lambda: len(kinds(screen)) == 4)
 
 
-async def test_the_search_is_narrowed_by_kind_site_and_session(tmp_path: Path) -> None:
+async def test_the_search_is_narrowed_by_kind_site_and_facet(tmp_path: Path) -> None:
     async with finding(fill(tmp_path), "velomax") as (app, screen, pilot):
         await pilot.press("alt+k")
         await until(lambda: len(kinds(screen)) == 1)
@@ -256,17 +240,14 @@ async def test_the_search_is_narrowed_by_kind_site_and_session(tmp_path: Path) -
         await until(lambda: kinds(screen) == ["article"])
         await pilot.press("w")
         await until(lambda: len(kinds(screen)) == 4)
-        await pilot.press("escape")
-        assert app.screen is not screen
-
-
-async def test_a_facet_narrows_and_is_marked(tmp_path: Path) -> None:
-    async with finding(fill(tmp_path), "velomax") as (app, screen, pilot):
-        await pilot.press("tab", "tab", "down", "enter")
+        assert "●" not in screen_text(app)
+        await pilot.press("tab", "down", "enter")
         await until(lambda: len(kinds(screen)) == 1)
         assert "●" in screen_text(app)
         await pilot.press("enter")
         await until(lambda: len(kinds(screen)) == 4)
+        await pilot.press("escape")
+        assert app.screen is not screen
 
 
 async def test_text_that_is_typed_in_the_list_goes_to_the_line(tmp_path: Path) -> None:
@@ -276,15 +257,14 @@ async def test_text_that_is_typed_in_the_list_goes_to_the_line(tmp_path: Path) -
         await until(lambda: kinds(screen)[:1] == ["search_row"])
 
 
-@pytest.mark.parametrize(
-    "words", ['"', "*", "NEAR(", "^velomax", "a" * 10_000, "site:", '"velomax" -', "[/red]"]
-)
-async def test_any_text_is_a_query(tmp_path: Path, words: str) -> None:
-    async with finding(fill(tmp_path), words) as (app, screen, pilot):
-        screen.query_one(Input).value = words
-        await until(lambda: not screen._waits)
-        await pilot.press("down", "up", "pagedown", "pageup", "tab", "end", "home")
-        assert "Find" in screen_text(app)
+async def test_any_text_is_a_query(tmp_path: Path) -> None:
+    async with finding(fill(tmp_path)) as (app, screen, pilot):
+        for words in ('"', "*", "NEAR(", "^velomax", "a" * 10_000, "site:", '"velomax" -', "[/red]"):
+            screen.query_one(Input).value = words
+            await pilot.pause()
+            await until(lambda: not screen._waits)
+            await pilot.press("down", "up", "pagedown", "pageup", "tab", "end", "home", "shift+tab")
+            assert "Find" in screen_text(app)
 
 
 async def test_the_key_and_the_command_open_the_search(tmp_path: Path) -> None:
@@ -308,23 +288,25 @@ async def test_the_key_and_the_command_open_the_search(tmp_path: Path) -> None:
         await until(lambda: isinstance(app.screen, FindScreen) and kinds(app.screen) == ["report"])
 
 
-@every_look
-def test_the_hits(
-    snap_compare: Snap, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, size: tuple[int, int], theme: str
+@looks(DARK)
+async def test_the_hits(
+    snap_compare: Compare,
+    screen_compare: Compare,
+    tmp_path: Path,
+    size: tuple[int, int],
+    theme: str,
+    still: None,
 ) -> None:
-    monkeypatch.setenv("TEXTUAL_ANIMATIONS", "none")
     database = fill(tmp_path)
     copies = [replace(each, path=f"copy/{each.path}", part=each.part + 10) for each in DOCUMENTS[1:2]]
     fill(tmp_path, *copies, name="session_20261121_100000", demo=True)
-    app = Stage(theme)
-
-    async def ready(pilot: Pilot[Any]) -> None:
-        screen = FindScreen(database, SessionAccess(closed, lambda: None), "velomax", zone=UTC)
+    screen = FindScreen(database, SessionAccess(closed, lambda: None), "velomax", zone=UTC)
+    async with Stage(theme).run_test(size=size) as pilot:
         pilot.app.push_screen(screen)
         # On a busy machine the first answer may be partial, and another one follows.
         await until(lambda: screen.is_mounted and not screen._waits and not screen._answer.results.partial)
-        screen.query_one(Input).cursor_blink = False
+        no_blinking(pilot.app)
         await pilot.press("down")
-        await pilot.pause()
-
-    assert snap_compare(app, terminal_size=size, run_before=ready)
+        await snap_compare(pilot)
+        await pilot.resize_terminal(*SMALL)
+        await screen_compare(pilot, "80x24")

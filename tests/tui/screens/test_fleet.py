@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from datetime import UTC
 from pathlib import Path
@@ -21,8 +21,9 @@ from core.team.fleet.source import FleetSource
 from tests.core.team.fleet_rows import add_job, add_session, ask
 from tests.postgres_server import Database
 from tests.tui.fakes import make_app, make_session
-from tests.tui.files_host import screen_text, until
-from tests.tui.pictured import every_look, no_blinking
+from tests.tui.files_host import screen_text
+from tests.tui.pictured import DARK, SMALL, Compare, looks, no_blinking
+from tests.waiting import until
 from tui.app.fleet_app import FleetApp
 from tui.cli import main
 from tui.screens.application.help import HelpScreen
@@ -31,89 +32,15 @@ from tui.screens.team.fleet_list import FleetList
 
 NOW = 1_795_183_320.0
 """2026-11-20 14:02 UTC."""
-Snap = Callable[..., bool]
 
+_LISTED = msgspec.json.decode(Path(__file__).with_name("fleet.json").read_bytes(), type=tuple[FleetRow, ...])
 ROWS = (
-    FleetRow(
-        id="team:1",
-        state="needs_you",
-        title="Compare three offers for heat pumps, and order the cheapest one",
-        activity="asks to run GMAIL_SEND_EMAIL  to: sales@offers.example",
-        cost_usd=0.42,
-        started=NOW - 312,
-        where="worker-2:1",
-        owner="mary",
-        name="session_20261120_135648",
-        session="1",
-        job="4f0c2a77",
-    ),
-    FleetRow(
-        id="team:2",
-        state="running",
-        title="Research the latest AI chip news and write a comprehensive report",
-        activity="CRAWL_PARALLEL  8 pages",
-        cost_usd=0.11,
-        started=NOW - 75,
-        where="worker-1:2",
-        owner="mary",
-        session="2",
-        job="77aa",
-    ),
-    FleetRow(
-        id="here:3",
-        state="running",
-        title="What is the [bold]capital[/] of France?",
-        activity="writes",
-        started=NOW - 9,
-        folder="/work/AGENT_RUN_WORKSPACES/session_20261120_140151",
-        name="session_20261120_140151",
-    ),
-    FleetRow(
-        id="team:4", state="idle", title="Notes", started=NOW - 4_000, where="desk", owner="ada", session="4"
-    ),
-    FleetRow(
-        id="team:5",
-        state="lost",
-        title="Night trains in Europe",
-        activity="WEB_SEARCH  night trains",
-        cost_usd=0.2,
-        started=NOW - 600,
-        finished=NOW - 80,
-        where="worker-3:1",
-        owner="ada",
-        session="5",
-        job="55",
-    ),
+    *_LISTED[:5],
     *(
         FleetRow(id=f"job:{number}", state="waiting", title=f"Question {number}", owner="ada")
         for number in range(8)
     ),
-    FleetRow(
-        id="team:6",
-        state="failed",
-        title="The price of copper",
-        activity="the spending limit of the batch ($50.00) is reached",
-        cost_usd=1.0,
-        started=NOW - 9_000,
-        finished=NOW - 8_000,
-        where="worker-1:1",
-        owner="mary",
-        session="6",
-        job="66",
-        private=True,
-    ),
-    FleetRow(
-        id="team:7",
-        state="done",
-        title="Olive oil 橄榄油 prices",
-        cost_usd=1.47,
-        started=NOW - 90_000,
-        finished=NOW - 86_000,
-        where="worker-1:1",
-        owner="mary",
-        session="7",
-        job="77",
-    ),
+    *_LISTED[5:],
 )
 FLEET = Fleet(rows=arrange(ROWS), waiting=1_208, done=40, failed=1, cost_usd=3.2)
 
@@ -248,23 +175,12 @@ async def test_enter_follows_a_session_and_says_why_not(
         await until(lambda: "There is no [red]terminal" in notices(app))
         await pilot.press("w", "slash", *"Question 3", "enter", "enter")
         await until(lambda: "waits for a worker" in notices(app))
-        assert len(followed) == 2
-
-
-async def test_a_job_that_never_began_a_session_says_why(tmp_path: Path) -> None:
-    failed = FleetRow(id="team:9", state="failed", title="x", activity="no [b]key", session="9", job="99")
-    source = PlayedSource(tmp_path)
-    async with fleet(source) as (app, screen, pilot):
+        failed = FleetRow(id="team:9", state="failed", title="x", activity="no [b]key", session="9", job="99")
+        await pilot.press("escape")
         await play(screen, source, Fleet(rows=(failed,)))
         await pilot.press("enter")
         await until(lambda: "ended before its session began: no [b]key" in notices(app))
-
-
-def test_a_narrow_list_shows_titles_instead_of_machines() -> None:
-    rows = FleetList()
-    rows._has_team = True
-    assert "where" in rows.draw_header(64)
-    assert "title or first" in rows.draw_header(50)
+        assert len(followed) == 2
 
 
 async def test_an_absent_user_is_called_when_a_session_begins_to_need_them(
@@ -315,22 +231,15 @@ async def test_a_session_shows_the_fleet_by_its_command(tmp_path: Path) -> None:
         await until(lambda: len(app.screen_stack) == 1)
 
 
-async def test_a_question_of_the_team_is_on_the_screen_within_half_a_second(
-    tmp_path: Path, team_database: Database
-) -> None:
+async def test_a_question_of_the_team_is_shown(tmp_path: Path, team_database: Database) -> None:
     add_session(team_database, "a", title="Send the report", worker="w1")
     add_job(team_database, "w", "Wait for me")
     source = FleetSource(SessionIndex(tmp_path, tmp_path / "cache"), Address.parse(team_database.url))
-    async with fleet(source) as (app, _, pilot):
+    async with fleet(source) as (app, _, _):
         await until(lambda: "Send the report" in screen_text(app) and "Wait for me" in screen_text(app))
         ask(team_database, "a")
-        loop = asyncio.get_running_loop()
-        asked = loop.time()
         await until(lambda: "1 needs you" in screen_text(app))
-        # The goal is measured in `tests.bench`; this machine may be busy.
-        assert loop.time() - asked < 5
-        await pilot.pause()
-        assert "asks to run Bash  rm -r /tmp/x" in screen_text(app)
+        await until(lambda: "asks to run Bash  rm -r /tmp/x" in screen_text(app))
 
 
 def test_it_is_printed_without_a_terminal(
@@ -352,21 +261,20 @@ def test_it_is_printed_without_a_terminal(
     assert "secret" not in capsys.readouterr().err
 
 
-@every_look
-def test_the_fleet(
-    snap_compare: Snap, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, size: tuple[int, int], theme: str
+@looks(DARK)
+async def test_the_fleet(
+    snap_compare: Compare,
+    screen_compare: Compare,
+    tmp_path: Path,
+    size: tuple[int, int],
+    theme: str,
+    still: None,
 ) -> None:
-    monkeypatch.setenv("TEXTUAL_ANIMATIONS", "none")
     source = PlayedSource(tmp_path)
-    app = FleetApp(source, Settings(theme=theme), zone=UTC, now=lambda: NOW)
-
-    async def ready(pilot: Pilot[Any]) -> None:
-        await until(lambda: isinstance(app.screen, FleetScreen) and app.screen.query(FleetList))
-        screen = app.screen
-        assert isinstance(screen, FleetScreen)
+    async with fleet(source, size, Settings(theme=theme)) as (app, screen, pilot):
         await play(screen, source, FLEET)
         no_blinking(app)
         await pilot.press("down")
-        await pilot.pause()
-
-    assert snap_compare(app, terminal_size=size, run_before=ready)
+        await snap_compare(pilot)
+        await pilot.resize_terminal(*SMALL)
+        await screen_compare(pilot, "80x24")

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 
-import pytest
+from textual.pilot import Pilot
 
 from core.events.types import PermissionAsked
 from tests.tui.app_host import settled, shown
 from tests.tui.fakes import make_app, make_session
-from tests.tui.files_host import screen_text, until
+from tests.tui.files_host import screen_text
 from tests.tui.panes.test_trace import SESSION
+from tests.waiting import until
 from tui.app.app import UaTuiApp
 from tui.app.commands import commands_of
 from tui.keys.places import sections_of
@@ -38,36 +41,38 @@ def titles(app: UaTuiApp) -> list[str]:
     return [place.title for place in sections_of(here, app.keys)]
 
 
-@pytest.mark.parametrize(
-    ("key", "place"), [("f2", "conversation"), ("f3", "trace"), ("f4", "observers"), ("f5", "workspace")]
-)
-async def test_of_a_pane_its_own_keys_come_first(tmp_path: Path, key: str, place: str) -> None:
+@asynccontextmanager
+async def opened(tmp_path: Path, size: tuple[int, int] = WIDE) -> AsyncIterator[tuple[UaTuiApp, Pilot[str]]]:
     app = make_app(tmp_path, make_session(tmp_path))
-    async with app.run_test(size=WIDE) as pilot:
+    async with app.run_test(size=size) as pilot:
         await settled(app, pilot)
-        await pilot.press(key, "question_mark")
-        await pilot.pause()
-        assert titles(app) == [f"In the {place}", MOVING, "In a pane", "Anywhere"]
-        text = screen_text(app)
-        assert text.index(f"In the {place}") < text.index("In a pane") < text.index("Anywhere")
-        assert "In the prompt" not in text
-        await pilot.press("f1")
-        await pilot.pause()
-        text = screen_text(app)
-        assert help_of(app).here is None
-        assert text.index("Anywhere") < text.index("In the prompt")
-        await pilot.press("f1")
-        await pilot.pause()
-        assert len(app.screen_stack) == 1
+        yield app, pilot
+
+
+async def test_of_a_pane_its_own_keys_come_first(tmp_path: Path) -> None:
+    async with opened(tmp_path) as (app, pilot):
+        for key, place in (("f2", "conversation"), ("f3", "trace"), ("f4", "observers"), ("f5", "workspace")):
+            await pilot.press(key, "question_mark")
+            await pilot.pause()
+            assert titles(app) == [f"In the {place}", MOVING, "In a pane", "Anywhere"]
+            text = screen_text(app)
+            assert text.index(f"In the {place}") < text.index("In a pane") < text.index("Anywhere")
+            assert "In the prompt" not in text
+            await pilot.press("f1")
+            await pilot.pause()
+            text = screen_text(app)
+            assert help_of(app).here is None
+            assert text.index("Anywhere") < text.index("In the prompt")
+            await pilot.press("f1")
+            await pilot.pause()
+            assert len(app.screen_stack) == 1
         await pilot.press("question_mark", "question_mark")
         await pilot.pause()
         assert len(app.screen_stack) == 1
 
 
 async def test_where_there_are_few_rows_all_but_three_are_for_the_keys(tmp_path: Path) -> None:
-    app = make_app(tmp_path, make_session(tmp_path))
-    async with app.run_test(size=(80, 24)) as pilot:
-        await settled(app, pilot)
+    async with opened(tmp_path, (80, 24)) as (app, pilot):
         await pilot.press("f3", "question_mark")
         await pilot.pause()
         rows = screen_text(app).splitlines()
@@ -78,20 +83,13 @@ async def test_where_there_are_few_rows_all_but_three_are_for_the_keys(tmp_path:
         assert sum(not row.strip("│ ") for row in rows) <= 3
 
 
-async def test_f1_in_the_prompt_shows_everything_and_the_question_mark_is_typed(tmp_path: Path) -> None:
-    app = make_app(tmp_path, make_session(tmp_path))
-    async with app.run_test(size=WIDE) as pilot:
-        await settled(app, pilot)
+async def test_in_the_prompt_f1_shows_everything_and_a_command_the_keys_of_the_prompt(tmp_path: Path) -> None:
+    async with opened(tmp_path) as (app, pilot):
         await pilot.press("question_mark", "f1")
         await pilot.pause()
         assert app.frame.prompt.text == "?"
         assert help_of(app).here is None
-
-
-async def test_the_command_shows_the_keys_of_the_prompt_from_there(tmp_path: Path) -> None:
-    app = make_app(tmp_path, make_session(tmp_path))
-    async with app.run_test(size=WIDE) as pilot:
-        await settled(app, pilot)
+        await pilot.press("escape")
         command = typed_command("/keys-here", commands_of(app))
         assert command is not None
         command.run()
@@ -99,7 +97,7 @@ async def test_the_command_shows_the_keys_of_the_prompt_from_there(tmp_path: Pat
         text = screen_text(app)
         assert text.index("In the prompt") < text.index("Anywhere")
         assert "In a pane" not in text
-        assert "send to the running query now" in screen_text(app)
+        assert "send to the running query now" in text
 
 
 async def test_a_preview_and_screens_of_their_own_show_their_keys(tmp_path: Path) -> None:

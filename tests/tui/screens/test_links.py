@@ -10,7 +10,8 @@ from rich.style import Style
 from textual.strip import Strip
 
 from core.concurrency.cancellation import NEVER
-from tests.tui.files_host import Host, hosted, screen_text, until
+from tests.tui.files_host import Host, hosted, screen_text
+from tests.waiting import until
 from tui.screens.files.link import LinkScreen
 from tui.screens.files.links import LinksScreen
 from tui.screens.files.viewer import ViewerScreen

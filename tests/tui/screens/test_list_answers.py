@@ -7,9 +7,9 @@ from pathlib import Path
 
 from textual.widgets import OptionList
 
-from tests.tui.files_host import until
 from tests.tui.screens.test_blacklist import fill
 from tests.tui.screens.test_dialogs import Stage
+from tests.waiting import until
 from tui.screens.files.links import LinksScreen
 from tui.screens.services.blacklist import BlacklistScreen
 from tui.screens.session.queue import QueueScreen

@@ -8,8 +8,8 @@ from core.connections.oauth.store import LoginStore
 from core.connections.oauth.target import LoginTarget
 from core.connections.user_servers import UserServer
 from core.errors import ConnectionFailed
-from tests.tui.files_host import until
 from tests.tui.screens.test_dialogs import Stage
+from tests.waiting import until
 from tui.screens.services.login import LoginScreen
 from tui.widgets.dialog import Box
 

@@ -1,20 +1,38 @@
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from textual.pilot import Pilot
 
 from core.errors import SettingsError
 from core.provider.models import KnownModel, ModelChoice
-from tests.tui.fakes import FakeModels, make_app, make_session
-from tests.tui.files_host import until
+from tests.tui.fakes import FakeModels, FakeSession, make_app, make_session
+from tests.tui.files_host import screen_text
+from tests.waiting import until
 from tui.app.app import UaTuiApp
 from tui.screens.session.model import ModelScreen
 
 
-def shown(app: UaTuiApp) -> str:
-    return "\n".join(strip.text for strip in app.screen._compositor.render_strips())
+@asynccontextmanager
+async def opened(
+    tmp_path: Path, choice: ModelChoice | None = None, size: tuple[int, int] = (100, 30)
+) -> AsyncIterator[tuple[UaTuiApp, FakeSession, Pilot[str]]]:
+    session = make_session(tmp_path)
+    session.models.choice = choice or ModelChoice()
+    app = make_app(tmp_path, session)
+    async with app.run_test(size=size) as pilot:
+        await until(lambda: app.state == "idle")
+        await opens(app)
+        yield app, session, pilot
+
+
+async def opens(app: UaTuiApp) -> None:
+    app.model_selection.open()
+    await until(lambda: isinstance(app.screen, ModelScreen))
 
 
 CHOICES: list[tuple[list[str], ModelChoice]] = [
@@ -33,101 +51,63 @@ CHOICES: list[tuple[list[str], ModelChoice]] = [
 
 
 async def test_each_key_chooses(tmp_path: Path) -> None:
-    session = make_session(tmp_path)
-    app = make_app(tmp_path, session)
-    async with app.run_test(size=(100, 30)) as pilot:
-        await until(lambda: app.state == "idle")
+    async with opened(tmp_path) as (app, session, pilot):
         for keys, choice in CHOICES:
-            session.models.choice = ModelChoice()
-            app.settings = replace(app.settings, model=None, fallback_model=None, effort=None)
-            app.model_selection.open()
-            await until(lambda: isinstance(app.screen, ModelScreen))
             await pilot.press(*keys)
             await until(lambda: not isinstance(app.screen, ModelScreen))
             assert session.models.choice == choice, keys
             settings = app.settings
             assert ModelChoice(settings.model, settings.fallback_model, settings.effort) == choice, keys
+            session.models.choice = ModelChoice()
+            app.settings = replace(settings, model=None, fallback_model=None, effort=None)
+            await opens(app)
 
 
 async def test_leaving_it_changes_nothing_and_a_model_that_is_not_listed_is_shown(tmp_path: Path) -> None:
-    session = make_session(tmp_path)
-    session.models.choice = ModelChoice("glm-5", None, "max")
-    app = make_app(tmp_path, session)
-    async with app.run_test(size=(80, 24)) as pilot:
-        await until(lambda: app.state == "idle")
-        app.model_selection.open()
-        await until(lambda: isinstance(app.screen, ModelScreen))
-        await pilot.pause()
-        assert "glm-5" in shown(app)
-        assert "max" in shown(app)
+    async with opened(tmp_path, ModelChoice("glm-5", None, "max"), (80, 24)) as (app, session, pilot):
+        await until(lambda: "glm-5" in screen_text(app) and "max" in screen_text(app))
         await pilot.press("e", "escape")
         assert session.models.choice == ModelChoice("glm-5", None, "max")
 
 
-async def test_a_name_that_will_not_do_stays_in_the_line(tmp_path: Path) -> None:
-    session = make_session(tmp_path)
-    app = make_app(tmp_path, session)
-    async with app.run_test(size=(100, 30)) as pilot:
-        await until(lambda: app.state == "idle")
-        app.model_selection.open()
-        await until(lambda: isinstance(app.screen, ModelScreen))
-        await pilot.press("o", *"two", "space", *"words", "enter")
-        assert isinstance(app.screen, ModelScreen)
-        assert "no spaces" in shown(app)
-
-
-async def test_what_is_refused_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_name_that_will_not_do_stays_in_the_line_and_what_is_refused_is_reported(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def refuse(_self: FakeModels, _choice: ModelChoice) -> None:
         raise SettingsError("Not this one.")
 
     monkeypatch.setattr(FakeModels, "choose", refuse)
-    session = make_session(tmp_path)
-    app = make_app(tmp_path, session)
-    async with app.run_test(size=(100, 30)) as pilot:
-        await until(lambda: app.state == "idle")
-        app.model_selection.open()
-        await until(lambda: isinstance(app.screen, ModelScreen))
-        await pilot.press("down", "enter")
+    async with opened(tmp_path) as (app, _, pilot):
+        await pilot.press("o", *"two", "space", *"words", "enter")
+        assert isinstance(app.screen, ModelScreen)
+        assert "no spaces" in screen_text(app)
+        await pilot.press("escape", "down", "enter")
         await until(lambda: any("Not this one." in reported.message for reported in app._notifications))
         assert app.settings.model is None
 
 
-async def opened(app: UaTuiApp) -> None:
-    await until(lambda: app.state == "idle")
-    app.model_selection.open()
-    await until(lambda: isinstance(app.screen, ModelScreen))
-
-
 async def test_an_effort_that_was_not_taken_is_reported_and_nothing_else(tmp_path: Path) -> None:
-    session = make_session(tmp_path)
-    app = make_app(tmp_path, session)
-    async with app.run_test(size=(100, 30)) as pilot:
-        await opened(app)
+    async with opened(tmp_path) as (app, session, pilot):
         await pilot.press("e")
-        await pilot.pause()
-        assert "low (was: auto)" in shown(app)
+        await until(lambda: "low (was: auto)" in screen_text(app))
         await pilot.press("escape")
         await until(lambda: any("Effort not changed" in reported.message for reported in app._notifications))
         assert session.models.choice == ModelChoice()
         app.clear_notifications()
-        await opened(app)
+        await opens(app)
         await pilot.press("j", "escape")
         await until(lambda: not isinstance(app.screen, ModelScreen))
         assert not app._notifications
 
 
 async def test_what_is_typed_takes_the_place_of_the_name_that_stood_there(tmp_path: Path) -> None:
-    session = make_session(tmp_path)
-    session.models.choice = ModelChoice("opus", "haiku")
-    app = make_app(tmp_path, session)
-    async with app.run_test(size=(100, 30)) as pilot:
-        await opened(app)
+    async with opened(tmp_path, ModelChoice("opus", "haiku")) as (app, session, pilot):
         await pilot.press("f", *"fable", "enter", "o", *"qwen3", "enter")
         await until(lambda: not isinstance(app.screen, ModelScreen))
         assert session.models.choice == ModelChoice("qwen3", "fable")
 
 
-@pytest.mark.parametrize("size", [(80, 24), (120, 40), (200, 50)])
+@pytest.mark.parametrize("size", [(80, 24), (200, 50)])
 async def test_the_model_in_use_is_marked_wherever_the_cursor_is_and_prices_are_whole(
     tmp_path: Path, size: tuple[int, int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -138,13 +118,9 @@ async def test_the_model_in_use_is_marked_wherever_the_cursor_is_and_prices_are_
         KnownModel("haiku", "Haiku"),
     )
     monkeypatch.setattr(FakeModels, "known", known)
-    session = make_session(tmp_path)
-    session.models.choice = ModelChoice("haiku")
-    app = make_app(tmp_path, session)
-    async with app.run_test(size=size) as pilot:
-        await opened(app)
+    async with opened(tmp_path, ModelChoice("haiku"), size) as (app, _, pilot):
         await pilot.press("k")
-        await until(lambda: shown(app).count("$5/$25") == 2)
-        rows = [line for line in shown(app).splitlines() if "opus " in line or "haiku " in line]
+        await until(lambda: screen_text(app).count("$5/$25") == 2)
+        rows = [line for line in screen_text(app).splitlines() if "opus " in line or "haiku " in line]
         assert ["● haiku" in row for row in rows[:2]] == [False, True]
         assert "$5/$25" in rows[0]

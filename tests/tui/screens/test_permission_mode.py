@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import os
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
 
@@ -10,7 +12,8 @@ from textual.pilot import Pilot
 from core.events.types import PermissionAsked
 from tests.tui.app_host import at_work, listen, shown
 from tests.tui.fakes import FakeSession, make_app, make_session
-from tests.tui.files_host import until
+from tests.tui.files_host import screen_text
+from tests.waiting import until
 from tui.app.app import UaTuiApp
 from tui.plain.questions import Answer, question_of
 from tui.screens.requests.plan import PlanScreen
@@ -20,10 +23,6 @@ from tui.widgets.dialog import Dialog
 PLAN = PermissionAsked(
     request_id="p1", tool_name="ExitPlanMode", input={"plan": "# Tides\n\n1. Search\n2. Write"}
 )
-
-
-def drawn(app: UaTuiApp) -> str:
-    return "\n".join(strip.text for strip in app.screen._compositor.render_strips())
 
 
 def _holds(session: FakeSession, mode: str) -> bool:
@@ -48,31 +47,38 @@ def write(app: UaTuiApp, text: str) -> None:
     app.frame.prompt.insert(text)
 
 
-async def opened(app: UaTuiApp, pilot: Pilot[str]) -> None:
-    await until(lambda: app.state == "idle")
+@asynccontextmanager
+async def opened(tmp_path: Path) -> AsyncIterator[tuple[FakeSession, UaTuiApp, Pilot[str]]]:
+    """The application with the list of modes."""
+    session = make_session(tmp_path)
+    app = make_app(tmp_path, session)
+    async with app.run_test(size=(120, 30)) as pilot:
+        await until(lambda: app.state == "idle")
+        await opens(app, pilot)
+        yield session, app, pilot
+
+
+async def opens(app: UaTuiApp, pilot: Pilot[str]) -> None:
     await pilot.press("alt+m")
     await until(lambda: isinstance(app.screen, ModeScreen))
 
 
 async def test_a_chosen_mode_is_that_of_the_session_and_shown(tmp_path: Path) -> None:
-    session = make_session(tmp_path)
-    app = make_app(tmp_path, session)
-    async with app.run_test(size=(120, 30)) as pilot:
-        await opened(app, pilot)
-        assert "● default" in drawn(app)
+    async with opened(tmp_path) as (session, app, pilot):
+        assert "● default" in screen_text(app)
         await pilot.press("down", "down", "enter")
         await until(lambda: session.permission_mode == "plan")
         await shown(app, pilot)
         assert "perm: plan" in app.status.render().plain
         assert app.settings.permission_mode == "plan"
         app.permission_mode.open()
-        await until(lambda: isinstance(app.screen, ModeScreen) and "● plan" in drawn(app))
+        await until(lambda: isinstance(app.screen, ModeScreen) and "● plan" in screen_text(app))
         await pilot.press("escape")
         await until(lambda: not isinstance(app.screen, ModeScreen))
         assert session.permission_mode == "plan"
         # A mode that is written after the command needs no dialog; it is offered by its first letters.
         write(app, "/mode Acc")
-        await until(lambda: "acceptEdits" in drawn(app) and "asks about the rest" in drawn(app))
+        await until(lambda: "acceptEdits" in screen_text(app) and "asks about the rest" in screen_text(app))
         await pilot.press("enter")
         await until(partial(_holds, session, "acceptEdits"))
         write(app, "/MODE  Plan ")
@@ -94,7 +100,7 @@ async def test_a_chosen_mode_is_that_of_the_session_and_shown(tmp_path: Path) ->
         assert not isinstance(app.screen, ModeScreen)
         # Without a mode, Enter lists them, and the arrows and Tab move to one that is offered.
         write(app, "/mode ")
-        await until(lambda: "asks about the rest" in drawn(app))
+        await until(lambda: "asks about the rest" in screen_text(app))
         await pilot.press("tab", "down", "tab")
         assert app.frame.prompt.text == "/mode acceptEdits "
         app.frame.prompt.put("")
@@ -107,11 +113,8 @@ async def test_skipping_every_check_needs_a_confirmation(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
-    session = make_session(tmp_path)
-    app = make_app(tmp_path, session)
-    async with app.run_test(size=(120, 30)) as pilot:
+    async with opened(tmp_path) as (session, app, pilot):
         for answer, mode in (("n", "default"), ("y", "bypassPermissions")):
-            await opened(app, pilot)
             await pilot.press("end", "enter")
             await until(lambda: isinstance(app.screen, SkipScreen))
             assert session.permission_mode == "default"
@@ -119,6 +122,8 @@ async def test_skipping_every_check_needs_a_confirmation(
             await pilot.press(answer)
             await until(lambda: not isinstance(app.screen, SkipScreen))
             await until(partial(_holds, session, mode))
+            if mode == "default":
+                await opens(app, pilot)
         await shown(app, pilot)
         assert "perm: ALLOW ALL" in app.status.render().plain
         # A session that is set up again begins with what was configured.
@@ -130,52 +135,39 @@ async def test_skipping_every_check_is_refused_for_root(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(os, "geteuid", lambda: 0)
-    session = make_session(tmp_path)
-    app = make_app(tmp_path, session)
-    async with app.run_test(size=(120, 30)) as pilot:
-        await opened(app, pilot)
+    async with opened(tmp_path) as (session, app, pilot):
         await pilot.press("end", "enter")
         await until(lambda: any("refused for root" in each.message for each in app._notifications))
         assert session.permission_mode == "default"
 
 
-@pytest.mark.parametrize(
-    ("keys", "answers", "reasons", "mode"),
-    [
-        (["a"], [("p1", True, "once")], [("", ())], "default"),
-        (["e"], [], [], "acceptEdits"),
-        (["escape"], [("p1", False, "once")], [("", ())], "default"),
-        (["r", *"shorter", "enter"], [("p1", False, "once")], [("shorter", ())], "default"),
-    ],
-)
-async def test_a_plan_is_answered(
-    tmp_path: Path,
-    keys: list[str],
-    answers: list[tuple[str, bool, str]],
-    reasons: list[tuple[str, tuple[str, ...]]],
-    mode: str,
-) -> None:
+async def test_a_plan_is_answered(tmp_path: Path) -> None:
     async with at_work(tmp_path) as (session, app, pilot):
-        session.bus.publish(PLAN)
-        await until(lambda: isinstance(app.screen, PlanScreen) and "2. Write" in drawn(app))
-        await answerable(app)
-        await pilot.press(*keys)
-        await until(lambda: not isinstance(app.screen, PlanScreen))
-        await until(lambda: session.permission_mode == mode)
-        assert (session.answers, session.reasons) == (answers, reasons)
+        for keys, answers, reasons, mode in (
+            (["a"], [("p1", True, "once")], [("", ())], "default"),
+            (["escape"], [("p1", False, "once")], [("", ())], "default"),
+            (["r", *"shorter", "enter"], [("p1", False, "once")], [("shorter", ())], "default"),
+            (["e"], [], [], "acceptEdits"),
+        ):
+            session.answers, session.reasons = [], []
+            session.bus.publish(PLAN)
+            await until(lambda: isinstance(app.screen, PlanScreen) and "2. Write" in screen_text(app))
+            await answerable(app)
+            await pilot.press(*keys)
+            await until(lambda: not isinstance(app.screen, PlanScreen))
+            await until(partial(_holds, session, mode))
+            assert (session.answers, session.reasons) == (answers, reasons)
 
 
-@pytest.mark.parametrize(("columns", "rows"), [(80, 24), (120, 40)])
-async def test_a_long_plan_scrolls_above_its_answers(tmp_path: Path, columns: int, rows: int) -> None:
+async def test_a_long_plan_scrolls_above_its_answers(tmp_path: Path) -> None:
     steps = "\n".join(f"{at}. step {at}" for at in range(1, 101))
     async with at_work(tmp_path) as (session, app, pilot):
-        await pilot.resize_terminal(columns, rows)
         session.bus.publish(PermissionAsked(request_id="p1", tool_name="ExitPlanMode", input={"plan": steps}))
-        await until(lambda: isinstance(app.screen, PlanScreen) and "step 3" in drawn(app))
-        assert "e Approve + edits" in drawn(app)
-        while "step 100" not in drawn(app):
+        await until(lambda: isinstance(app.screen, PlanScreen) and "step 3" in screen_text(app))
+        assert "e Approve + edits" in screen_text(app)
+        while "step 100" not in screen_text(app):
             await pilot.press("pagedown")
-        assert "e Approve + edits" in drawn(app), drawn(app)
+        assert "e Approve + edits" in screen_text(app), screen_text(app)
 
 
 def test_in_plain_mode_a_plan_is_a_question_with_the_harmless_answer_first() -> None:

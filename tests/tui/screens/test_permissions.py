@@ -12,7 +12,8 @@ from core.events.codec import encode_event
 from core.events.types import PermissionAnswered, PermissionApplied
 from core.storage.workspace import JOURNAL
 from tests.tui.fakes import FakeSession, make_app, make_session
-from tests.tui.files_host import screen_text, until
+from tests.tui.files_host import screen_text
+from tests.waiting import until
 from tui.screens.services.permissions import PermissionsScreen
 
 AT = datetime(2026, 11, 21, 14, 2, tzinfo=UTC)

@@ -14,7 +14,7 @@ from core.errors import FormError
 from core.events.types import ElicitationAnswered, ElicitationAsked
 from tests.tui.app_host import at_work, listen, shown
 from tests.tui.fakes import FakeSession
-from tests.tui.files_host import until
+from tests.waiting import until
 from tui.app.app import UaTuiApp
 from tui.panes.conversation.notices import message_of
 from tui.plain.server_requests import field_lines, server_question, typed_value
@@ -85,15 +85,9 @@ async def test_a_form_is_filled_in_with_the_keyboard_and_wrong_values_are_kept_a
         assert app.screen.query(Input).last().password
         await pilot.press("enter")
         await until(lambda: session.given)
-        values = {
-            "city": "Oslo",
-            "nights": "3",
-            "breakfast": True,
-            "room": "d",
-            "extras": ["sauna"],
-            "password": "hush",
-        }
-        assert session.given == [("f1", "accept", values)]
+        chosen = {"breakfast": True, "room": "d", "extras": ["sauna"]}
+        given = {"city": "Oslo", "nights": "3", **chosen, "password": "hush"}
+        assert session.given == [("f1", "accept", given)]
 
 
 async def test_a_form_is_declined_cancelled_or_withdrawn(tmp_path: Path) -> None:
@@ -122,7 +116,7 @@ async def test_a_form_is_declined_cancelled_or_withdrawn(tmp_path: Path) -> None
         assert app.frame.prompt.value == "Oslo\n35"
 
 
-async def test_a_page_is_opened_only_by_the_person_and_continues_only_then(
+async def test_a_page_is_opened_only_by_the_person_and_marked_if_it_may_be_another_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with at_work(tmp_path) as (session, app, pilot):
@@ -135,22 +129,18 @@ async def test_a_page_is_opened_only_by_the_person_and_continues_only_then(
         await pilot.press("o", "c")
         await until(lambda: session.given)
         assert pages == [PAGE.url]
-        assert session.given == [("p1", "accept", {})]
-
-
-async def test_a_page_that_may_be_another_one_is_marked(tmp_path: Path) -> None:
-    async with at_work(tmp_path) as (session, app, pilot):
+        assert session.given.pop() == ("p1", "accept", {})
         for url, warning in (
             ("http://pay.example.com/", "The connection is not encrypted."),
             ("https://раypal.example/", "letters that can look like others"),
             ("javascript:alert(1)", "not a web link: copy only"),
         ):
+            await shown(app, pilot)
             await opened(msgspec.structs.replace(PAGE, url=url), session, app, pilot)
             assert warning in " ".join(str(each.render()) for each in app.screen.query(Static))
             await pilot.press("d")
             await until(lambda: session.given)
             assert session.given.pop() == ("p1", "decline", {})
-            await shown(app, pilot)
 
 
 def test_a_server_that_was_declined_is_reported_where_nobody_is() -> None:
@@ -168,12 +158,9 @@ def test_what_was_asked_and_answered_is_in_the_conversation() -> None:
     asked = message_of(FORM)
     assert asked is not None
     assert asked.text == "desk asks: Which [b]room[/b]?\ufffd[2J"
+    values = {"city": "Oslo", "yes": True}
     answered = ElicitationAnswered(
-        request_id="f1",
-        server="desk",
-        action="accept",
-        message="Which room?",
-        values={"city": "Oslo", "yes": True},
+        request_id="f1", server="desk", action="accept", message="Which room?", values=values
     )
     message = message_of(answered)
     assert message is not None

@@ -3,13 +3,14 @@ from __future__ import annotations
 import fcntl
 import json
 import shutil
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from datetime import UTC, datetime
+from datetime import UTC
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 from textual.app import App
 from textual.pilot import Pilot
 from textual.widgets import Input, Static
@@ -31,10 +32,11 @@ from core.storage.workspace import WORKSPACES
 from core.version import VERSION
 from tests.many_sessions import COUNT, WORD, lay_sessions
 from tests.tui.fakes import make_app, make_session
-from tests.tui.files_host import screen_text, until
-from tests.tui.pictured import every_look, every_size
+from tests.tui.files_host import screen_text
+from tests.tui.pictured import DARK, SMALL, Compare, looks
 from tests.tui.played import fixed_bus
 from tests.tui.screens.found_sessions import fill
+from tests.waiting import until
 from tui.app.app import UaTuiApp
 from tui.app.results import resume_result, resumed_folder
 from tui.app.sessions_app import SessionsApp
@@ -50,7 +52,6 @@ ASKED = (
     ("Compare the prices of three electric bicycles", "The second is the cheapest.", 3_725.0, 12.5),
     ("Email the report to the team", "It was sent.", 75.0, None),
 )
-Snap = Callable[..., bool]
 
 
 def name(number: int) -> str:
@@ -66,14 +67,10 @@ def lay(base: Path, number: int, *, ended: bool = True, damaged: bool = False, d
         SessionStarted(session_id=folder.name, workspace="/w", cwd="/", version=VERSION, demo=demo),
         QueryReceived(query_id="q1", text=query),
         QueryFinished(query_id="q1", status="success", text=answer, cost_usd=cost),
-    ]
-    if ended:
-        took = seconds * 1000
-        events.append(
-            SessionFinished(
-                reason="quit", tool_calls=number * 7, artifacts=number, cost_usd=cost, duration_ms=took
-            )
-        )
+        SessionFinished(
+            reason="quit", tool_calls=number * 7, artifacts=number, cost_usd=cost, duration_ms=seconds * 1000
+        ),
+    ][: 4 if ended else 3]
     bus, lines = fixed_bus(), list[bytes]()
     bus.subscribe(lambda event: lines.append(encode_event(event) + b"\n"))
     for event in events:
@@ -91,9 +88,9 @@ def lay_all(base: Path) -> None:
 
 @asynccontextmanager
 async def sessions(
-    base: Path, size: tuple[int, int] = (120, 30)
+    of: Path | SessionIndex, size: tuple[int, int] = (120, 30), theme: str | None = None
 ) -> AsyncIterator[tuple[SessionsApp, SessionsScreen, Pilot[Any]]]:
-    app = SessionsApp(SessionIndex(base, base / "cache"), zone=UTC)
+    app = SessionsApp(SessionIndex(of, of / "cache") if isinstance(of, Path) else of, theme, zone=UTC)
     async with app.run_test(size=size) as pilot:
         await until(lambda: isinstance(app.screen, SessionsScreen) and "reading" not in screen_text(app))
         screen = app.screen
@@ -121,18 +118,11 @@ def chosen(screen: SessionsScreen) -> int:
 
 async def test_every_session_is_reported_in_a_row(tmp_path: Path) -> None:
     lay_all(tmp_path)
+    reported = ("6 sessions", "its journal is damaged", "What is the capital", "1h 02m", "$12.50", "crashed")
     async with sessions(tmp_path) as (app, screen, pilot):
         assert listed(screen) == [5, 4, 3, 2, 1, 0]
-        shown = screen_text(app)
-        for wanted in (
-            "6 sessions",
-            "its journal is damaged",
-            "What is the capital",
-            "1h 02m",
-            "$12.50",
-            "crashed",
-        ):
-            assert wanted in shown
+        assert all(each in screen_text(app) for each in reported)
+        assert "2026-11-21 14:02" in screen_text(app)
         await pilot.press("end")
         assert chosen(screen) == 0
         await pilot.press("k", "up", "j", "home", "pagedown", "g", "down")
@@ -158,7 +148,9 @@ async def test_enter_reads_the_session_and_a_click_moves_the_cursor(
         assert chosen(screen) == 4
 
 
-async def test_what_cannot_be_opened_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_r_resumes_a_session_and_what_cannot_be_opened_is_reported(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     lay_all(tmp_path)
 
     def fail(app: object, folder: Path) -> None:
@@ -168,11 +160,6 @@ async def test_what_cannot_be_opened_is_reported(tmp_path: Path, monkeypatch: py
     async with sessions(tmp_path) as (app, _, pilot):
         await pilot.press("enter")
         await until(lambda: "There is no [red]terminal" in shown_text(app))
-
-
-async def test_r_resumes_a_session(tmp_path: Path) -> None:
-    lay_all(tmp_path)
-    async with sessions(tmp_path) as (app, _, pilot):
         await pilot.press("r")
         await until(lambda: "can't be resumed" in shown_text(app))
         await pilot.press("down", "r")
@@ -224,28 +211,6 @@ async def test_n_gives_a_title_and_takes_it_away(tmp_path: Path) -> None:
         await until(lambda: not path.exists() and "My [b] title" not in screen_text(app))
 
 
-@pytest.mark.parametrize("size", [(80, 24), (120, 30)])
-async def test_what_was_searched_for_is_reported_with_the_way_out(
-    tmp_path: Path, size: tuple[int, int]
-) -> None:
-    lay_all(tmp_path)
-    async with sessions(tmp_path, size) as (app, screen, pilot):
-        await pilot.press("slash", *"zzz", "enter")
-        await until(lambda: listed(screen) == [] and "searching" not in screen_text(app))
-        assert "filter: zzz · Esc clears · newest · 0 of 6 sessions" in screen_text(app)
-        await pilot.press("escape")
-        await until(lambda: len(listed(screen)) == 6 and "filter" not in screen_text(app))
-
-
-@pytest.mark.parametrize("size", [(80, 24), (120, 30)])
-async def test_a_session_is_dated_the_same_in_every_width(tmp_path: Path, size: tuple[int, int]) -> None:
-    lay(tmp_path, 0)
-    async with sessions(tmp_path, size) as (app, screen, _):
-        (one,) = rows(screen).rows
-        assert one.started is not None
-        assert f"{datetime.fromtimestamp(one.started, UTC):%Y-%m-%d %H:%M}" in screen_text(app)
-
-
 async def test_a_session_in_which_nothing_was_asked_is_named_once(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -264,19 +229,23 @@ async def test_a_session_in_which_nothing_was_asked_is_named_once(
     assert row[header.index("TITLE") :] == "empty"
 
 
-@pytest.mark.parametrize(("answer", "gone"), [("d", True), ("n", False), ("escape", False)])
-async def test_d_deletes_after_asking(tmp_path: Path, answer: str, gone: bool) -> None:
+async def test_d_deletes_after_asking(tmp_path: Path) -> None:
     lay_all(tmp_path)
     async with sessions(tmp_path) as (app, screen, pilot):
-        await pilot.press("down", "down", "d")
-        await until(lambda: isinstance(app.screen, DeleteScreen) and not app.screen.has_class("-quiet"))
-        assert "Email the report" in screen_text(app)
-        await pilot.press(answer)
-        await until(lambda: app.screen is screen)
-        await until(lambda: listed(screen) == ([5, 4, 2, 1, 0] if gone else [5, 4, 3, 2, 1, 0]))
-        assert (tmp_path / WORKSPACES / name(3)).exists() is not gone
-        if gone:
-            assert chosen(screen) == 2
+        await pilot.press("down", "down")
+        for answer, left in (
+            ("n", [5, 4, 3, 2, 1, 0]),
+            ("escape", [5, 4, 3, 2, 1, 0]),
+            ("d", [5, 4, 2, 1, 0]),
+        ):
+            await pilot.press("d")
+            await until(lambda: isinstance(app.screen, DeleteScreen) and not app.screen.has_class("-quiet"))
+            assert "Email the report" in screen_text(app)
+            await pilot.press(answer)
+            await until(lambda: app.screen is screen)
+            await until(lambda left=left: listed(screen) == left)  # type: ignore[misc]  # of this turn
+            assert (tmp_path / WORKSPACES / name(3)).exists() is (3 in left)
+        assert chosen(screen) == 2
 
 
 async def test_the_search_finds_titles_queries_and_answers_while_it_is_typed(tmp_path: Path) -> None:
@@ -294,6 +263,7 @@ async def test_the_search_finds_titles_queries_and_answers_while_it_is_typed(tmp
         assert listed(screen) == [1]
         await pilot.press("slash", *" nowhere")
         await until(lambda: listed(screen) == [] and "Nothing found." in screen_text(app))
+        assert "Esc clears · newest · 0 of 6 sessions" in screen_text(app)
         for key in ("r", "d", "n", "enter"):
             await pilot.press("enter", key)
         assert app.screen is screen
@@ -329,24 +299,19 @@ async def test_q_leaves_and_a_folder_without_sessions_says_so(tmp_path: Path) ->
         assert app.return_value is None
 
 
-async def test_ten_thousand_sessions_are_moved_through(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_ten_thousand_sessions_are_moved_through(tmp_path: Path) -> None:
     lay(tmp_path, 0)
     async with sessions(tmp_path) as (app, screen, pilot):
         (one,) = rows(screen).rows
-        from msgspec.structs import replace
-
         many = [replace(one, name=name(number), query=f"Question {number}") for number in range(10_000)]
         rows(screen).show(many)
         await pilot.press("end")
         await until(lambda: "Question 9999" in screen_text(app))
         await pilot.press("pageup", "up")
-        assert 9_900 < chosen(screen) < 9_990
         before = chosen(screen)
-        rows(screen).show(
-            [*(replace(one, name=f"session_20271121_{number:06}") for number in range(500)), *many]
-        )
+        assert 9_900 < before < 9_990
+        later = [replace(one, name=f"session_20271121_{number:06}") for number in range(500)]
+        rows(screen).show([*later, *many])
         assert chosen(screen) == before
         await until(lambda: f"Question {before}" in screen_text(app))
 
@@ -420,7 +385,9 @@ async def test_the_list_moves_on_with_what_other_programs_do(
         await until(lambda: listed(screen) == [0])
 
 
-async def test_what_cannot_be_opened_is_reported_instead_of_shown(tmp_path: Path) -> None:
+async def test_what_is_no_journal_and_no_folder_of_sessions_is_reported_instead_of_shown(
+    tmp_path: Path,
+) -> None:
     lay(tmp_path, 0)
     folder = tmp_path / WORKSPACES / name(1)
     folder.mkdir()
@@ -429,9 +396,7 @@ async def test_what_cannot_be_opened_is_reported_instead_of_shown(tmp_path: Path
         assert "its journal is a link" in screen_text(app)
         await pilot.press("enter")
         await until(lambda: f"{name(1)} cannot be opened: its journal is a link" in shown_text(app))
-
-
-async def test_a_folder_of_sessions_that_cannot_be_listed_says_why(tmp_path: Path) -> None:
+    shutil.rmtree(tmp_path / WORKSPACES)
     (tmp_path / WORKSPACES).write_text("a file in the way")
     async with sessions(tmp_path) as (app, _, pilot):
         await until(lambda: "cannot be listed: Not a directory" in screen_text(app))
@@ -484,48 +449,9 @@ async def test_the_session_one_is_in_stays_as_it_is(tmp_path: Path) -> None:
         assert app.screen is screen
 
 
-@pytest.mark.parametrize(("result", "folder"), [(None, None), ("demo", None), ("resume /a b", Path("/a b"))])
-def test_what_an_application_returns_shows_what_happens(result: object, folder: Path | None) -> None:
-    assert resumed_folder(result) == folder
-
-
-async def _still(pilot: Pilot[Any], keys: Sequence[str]) -> None:
-    app = pilot.app
-    await until(lambda: isinstance(app.screen, SessionsScreen) and "reading" not in screen_text(app))
-    await pilot.press(*keys)
-    await until(lambda: "searching" not in screen_text(app))
-    await pilot.pause()
-
-
-@every_look
-def test_the_sessions(
-    snap_compare: Snap, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, size: tuple[int, int], theme: str
-) -> None:
-    monkeypatch.setenv("TEXTUAL_ANIMATIONS", "none")
-    monkeypatch.chdir(tmp_path)
-    lay_all(tmp_path)
-    (tmp_path / WORKSPACES / name(2) / TITLE).write_text("Bicycles for the office\n")
-    app = SessionsApp(_Placed(tmp_path), theme, zone=UTC)
-
-    async def ready(pilot: Pilot[Any]) -> None:
-        await _still(pilot, ["down", "down", "down"])
-
-    assert snap_compare(app, terminal_size=size, run_before=ready)
-
-
-@every_size
-def test_a_search_among_the_sessions(
-    snap_compare: Snap, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, size: tuple[int, int]
-) -> None:
-    monkeypatch.setenv("TEXTUAL_ANIMATIONS", "none")
-    lay_all(tmp_path)
-    app = SessionsApp(_Placed(tmp_path), zone=UTC)
-
-    async def ready(pilot: Pilot[Any]) -> None:
-        await _still(pilot, ["slash", *"report"])
-        pilot.app.screen.query_one(Input).cursor_blink = False
-
-    assert snap_compare(app, terminal_size=size, run_before=ready)
+def test_what_an_application_returns_may_be_a_folder_to_resume() -> None:
+    assert resumed_folder(None) is resumed_folder("demo") is None
+    assert resumed_folder("resume /a b") == Path("/a b")
 
 
 class _Placed(SessionIndex):
@@ -538,6 +464,27 @@ class _Placed(SessionIndex):
 
     def folder(self, name: str) -> Path:
         return self._real / name
+
+
+@looks(DARK)
+async def test_the_sessions(
+    snap_compare: Compare,
+    screen_compare: Compare,
+    tmp_path: Path,
+    size: tuple[int, int],
+    theme: str,
+    still: None,
+) -> None:
+    lay_all(tmp_path)
+    (tmp_path / WORKSPACES / name(2) / TITLE).write_text("Bicycles for the office\n")
+    async with sessions(_Placed(tmp_path), size, theme) as (app, _, pilot):
+        await pilot.press("down", "down", "down")
+        await snap_compare(pilot)
+        await pilot.resize_terminal(*SMALL)
+        await screen_compare(pilot, "80x24")
+        await pilot.press("slash", *"report")
+        await until(lambda: "searching" not in screen_text(app))
+        await screen_compare(pilot, "80x24-search")
 
 
 def test_without_a_terminal_it_is_said_that_there_are_none(

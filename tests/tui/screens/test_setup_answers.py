@@ -15,9 +15,9 @@ from core.errors import SettingsError
 from core.provider.claude_login import Login
 from core.provider.probe import ModelVerdict
 from core.provider.setup import SetupPlan, StoredSetup
-from tests.tui.files_host import until
 from tests.tui.screens.test_dialogs import Stage
 from tests.tui.screens.test_setup_snapshots import BAD, GOOD, SERVER, Desk
+from tests.waiting import until
 from tui.screens.setup import pages as setup_pages
 from tui.screens.setup.pages import METHODS, MethodRow
 from tui.screens.setup.screen import SetupScreen
@@ -203,20 +203,14 @@ async def test_choose_uses_the_way_that_the_cursor_was_at(machine: Machine) -> N
             screen = await lead(pilot, app, machine, ("down",) * downs)
             assert app.focused is not None
             assert app.focused.id == page
+            screen.query_one("#choose").focus()
+            await pilot.pause()
+            assert [row.id for row in screen.query(MethodRow) if row.has_class("-chosen")] == [page]
             await pilot.click("#choose")
             await pilot.pause()
             assert screen._page == page
             screen.withdraw()
             await pilot.pause()
-
-
-async def test_the_way_stays_marked_while_the_focus_is_on_choose(machine: Machine) -> None:
-    app = Stage()
-    async with app.run_test(size=(90, 24)) as pilot:
-        screen = await lead(pilot, app, machine, ("down", "down"))
-        screen.query_one("#choose").focus()
-        await pilot.pause()
-        assert [row.id for row in screen.query(MethodRow) if row.has_class("-chosen")] == ["zai"]
 
 
 def test_every_way_is_tried() -> None:

@@ -1,8 +1,9 @@
-"""Pictures of the pages of the setup, alone on the screen."""
+"""The pages of the setup, alone on the screen."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +16,9 @@ from core.provider.claude_login import Login
 from core.provider.probe import ModelVerdict
 from core.provider.setup import ModelSetup, SetupPlan, StoredSetup
 from core.settings.model import Settings
-from tests.tui.files_host import finished, until
-from tests.tui.pictured import Drawn, cases, draw_once, no_blinking
+from tests.tui.files_host import finished
+from tests.tui.pictured import DARK, SMALL, Compare, Stage, looks, no_blinking
+from tests.waiting import until
 from tui.screens.setup import pages as setup_pages
 from tui.screens.setup.screen import SetupScreen
 
@@ -49,24 +51,22 @@ class Desk(ModelSetup):
         return StoredSetup(self.path, (f"The environment variable ANTHROPIC_BASE_URL {wins}",))
 
 
-PAGES = ("methods", "login", "server", "unknown-model", "stored")
+@pytest.fixture(autouse=True)
+def no_login(monkeypatch: pytest.MonkeyPatch, still: None) -> None:
+    """A machine with one Claude command line, and no login."""
+    login = Login(False, "There is no login in /home/ann/.claude yet.")
+    monkeypatch.setattr(setup_pages, "find_login", lambda _settings: login)
+    monkeypatch.setattr(setup_pages, "command_to_log_in", lambda _settings: ["/opt/claude", "auth", "login"])
 
 
-@pytest.fixture(scope="module")
-def drawn(shared_folder: Path) -> Iterator[Callable[[tuple[int, int], str], dict[str, str]]]:
-    """Pages of a machine with one Claude command line, and no login, for everybody."""
-    with pytest.MonkeyPatch.context() as patch:
-        login = Login(False, "There is no login in /home/ann/.claude yet.")
-        patch.setattr(setup_pages, "find_login", lambda _settings: login)
-        patch.setattr(setup_pages, "command_to_log_in", lambda _settings: ["/opt/claude", "auth", "login"])
-        yield draw_once(shared_folder, "setup", pages)
-
-
-async def opened(app: App[Any], desk: Desk) -> SetupScreen:
-    screen = SetupScreen(desk, "No API key, token, login or local server was found.")
-    app.push_screen(screen)
+@asynccontextmanager
+async def opened(pilot: Pilot[Any], verdict: ModelVerdict = GOOD) -> AsyncIterator[SetupScreen]:
+    screen = SetupScreen(Desk(verdict), "No API key, token, login or local server was found.")
+    pilot.app.push_screen(screen)
     await until(lambda: screen.is_attached and not screen.has_class("-quiet"))
-    return screen
+    yield screen
+    screen.dismiss(None)
+    await pilot.pause()
 
 
 async def come_to_rest(app: App[Any]) -> None:
@@ -75,39 +75,41 @@ async def come_to_rest(app: App[Any]) -> None:
     no_blinking(app)
 
 
-async def pages(pilot: Pilot[Any]) -> AsyncIterator[str]:
-    """Go through the pages alone on the screen."""
-    app = pilot.app
-    for page, keys in (("methods", []), ("login", ["2"])):
-        screen = await opened(app, Desk(GOOD))
-        await pilot.press(*keys)
-        await come_to_rest(app)
-        yield page
-        screen.dismiss(None)
-        await pilot.pause()
-    for page, verdict in (("unknown-model", BAD), ("stored", GOOD)):
-        screen = await opened(app, Desk(verdict))
-        for key, text in zip(("4", "tab", "tab"), ENTERED, strict=True):
-            await pilot.press(key)
-            assert isinstance(app.focused, Input)
-            app.focused.insert_text_at_cursor(text)
-        await come_to_rest(app)
-        if verdict is BAD:
-            yield "server"
+async def enter(pilot: Pilot[Any]) -> None:
+    for key, text in zip(("4", "tab", "tab"), ENTERED, strict=True):
+        await pilot.press(key)
+        assert isinstance(pilot.app.focused, Input)
+        pilot.app.focused.insert_text_at_cursor(text)
+    await come_to_rest(pilot.app)
+
+
+@looks(DARK)
+async def test_the_first_page(snap_compare: Compare, size: tuple[int, int], theme: str) -> None:
+    async with Stage(theme).run_test(size=size) as pilot, opened(pilot):
+        await snap_compare(pilot)
+
+
+@looks(DARK)
+async def test_an_outcome(snap_compare: Compare, size: tuple[int, int], theme: str) -> None:
+    async with Stage(theme).run_test(size=size) as pilot, opened(pilot, BAD):
+        await enter(pilot)
         await pilot.press("enter")
-        await come_to_rest(app)
-        yield page
-        screen.dismiss(None)
-        await pilot.pause()
+        await come_to_rest(pilot.app)
+        await snap_compare(pilot)
 
 
-@pytest.mark.usefixtures("still")
-@pytest.mark.parametrize(("page", "size", "theme"), cases(PAGES))
-def test_a_page(
-    snap_compare: Callable[..., bool],
-    drawn: Callable[[tuple[int, int], str], dict[str, str]],
-    page: str,
-    size: tuple[int, int],
-    theme: str,
-) -> None:
-    assert snap_compare(Drawn(drawn(size, theme)[page]))
+async def test_the_text_of_each_page(screen_compare: Compare) -> None:
+    async with Stage().run_test(size=SMALL) as pilot:
+        async with opened(pilot):
+            await screen_compare(pilot, "methods")
+            await pilot.press("2")
+            await come_to_rest(pilot.app)
+            await screen_compare(pilot, "login")
+        for page, verdict in (("unknown-model", BAD), ("stored", GOOD)):
+            async with opened(pilot, verdict):
+                await enter(pilot)
+                if verdict is BAD:
+                    await screen_compare(pilot, "server")
+                await pilot.press("enter")
+                await come_to_rest(pilot.app)
+                await screen_compare(pilot, page)

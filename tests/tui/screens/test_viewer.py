@@ -4,17 +4,22 @@ import asyncio
 import json
 import os
 import threading
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
+from typing import Any
 from urllib.parse import unquote, urlsplit
 
 import pytest
 from PIL import Image
 from textual.content import Content
+from textual.pilot import Pilot
 
 from core.concurrency.cancellation import Stop, Stopped
 from tests.observers.knowledge.recorded import Recorded
-from tests.tui.files_host import Host, finished, hosted, screen_text, sit_at_a_desktop, until
+from tests.tui.files_host import Host, finished, hosted, screen_text, sit_at_a_desktop
+from tests.waiting import PATIENCE, until
 from tui.panes.workspace.preview import PreviewPane
 from tui.screens.files.article import ArticleScreen
 from tui.screens.files.confirm_delete import DeleteScreen
@@ -47,6 +52,17 @@ async def ready(app: Host) -> None:
     await finished(app.workers)
 
 
+@asynccontextmanager
+async def viewing(
+    path: Path, folder: Path | None = None, *, size: tuple[int, int] = (80, 24), **more: Any
+) -> AsyncIterator[tuple[Host, Pilot[None], ViewerScreen]]:
+    """A file in the viewer, read and laid out."""
+    screen = ViewerScreen(path, folder, **more)
+    async with hosted(screen=screen, size=size) as (app, pilot):
+        await ready(app)
+        yield app, pilot, screen
+
+
 async def test_a_report_is_read_rendered_and_raw(tmp_path: Path) -> None:
     screen = ViewerScreen(write(tmp_path, "report.html", REPORT), tmp_path)
     async with hosted(screen=screen) as (app, pilot):
@@ -68,8 +84,7 @@ async def test_a_report_is_read_rendered_and_raw(tmp_path: Path) -> None:
 
 async def test_the_place_is_kept_when_the_width_changes(tmp_path: Path) -> None:
     text = "\n\n".join(f"Paragraph {number} " + "word " * 40 for number in range(200))
-    async with hosted(screen=ViewerScreen(write(tmp_path, "a.md", text))) as (app, pilot):
-        await ready(app)
+    async with viewing(write(tmp_path, "a.md", text)) as (app, pilot, _screen):
         view = app.screen.query_one(DocumentView)
         view.scroll_to(y=view.row_count // 2, animate=False)
         await pilot.pause()
@@ -87,9 +102,7 @@ async def test_the_place_is_kept_when_the_width_changes(tmp_path: Path) -> None:
 
 async def test_searching_steps_through_every_match(tmp_path: Path) -> None:
     text = "".join(f"line {number} {'NEEDLE' if number % 50 == 0 else ''}\n" for number in range(200))
-    screen = ViewerScreen(write(tmp_path, "a.txt", text))
-    async with hosted(screen=screen) as (app, pilot):
-        await ready(app)
+    async with viewing(write(tmp_path, "a.txt", text)) as (app, pilot, screen):
         view = screen.view
         await pilot.press("slash", *"needle", "enter")
         await until(lambda: view.matches == (1, 4))
@@ -113,8 +126,7 @@ async def test_searching_steps_through_every_match(tmp_path: Path) -> None:
 async def test_the_browser_is_given_a_harmless_copy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     sit_at_a_desktop(monkeypatch)
     report = write(tmp_path, "report.html", REPORT)
-    async with hosted(screen=ViewerScreen(report, copies=tmp_path / "copies")) as (app, pilot):
-        await ready(app)
+    async with viewing(report, copies=tmp_path / "copies") as (app, pilot, _screen):
         await pilot.press("o")
         await until(lambda: app.urls)
         (url,) = app.urls
@@ -152,30 +164,29 @@ async def test_a_report_is_exported_with_its_session(tmp_path: Path) -> None:
     assert "work_products/dogs.md" in text
 
 
-async def test_a_file_of_no_session_is_not_exported(tmp_path: Path) -> None:
-    async with hosted(screen=ViewerScreen(write(tmp_path, "report.html", REPORT), tmp_path)) as (app, pilot):
-        await ready(app)
+@pytest.mark.parametrize(
+    ("name", "data", "key", "why"),
+    [
+        ("report.html", "<h1>AI</h1>", "x", "Only a report that its session wrote"),
+        ("a.svg", "<svg><script>1</script></svg>", "o", "Only HTML, pictures"),
+        ("a.txt", "x", "e", "'no-such-editor-here' in $VISUAL was not found"),
+        ("a.txt", "x", "t", "This file has no headings."),
+    ],
+)
+async def test_what_cannot_be_done_with_a_file_is_refused_in_words(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, data: str, key: str, why: str
+) -> None:
+    monkeypatch.setenv("VISUAL", "no-such-editor-here")
+    async with viewing(write(tmp_path, name, data), tmp_path) as (app, pilot, _screen):
         assert "x export" not in screen_text(app)
-        await pilot.press("x")
-        await until(lambda: any("Only a report that its session wrote" in each for each in app.shown_text))
-
-
-async def test_what_a_browser_would_run_is_refused_in_words(tmp_path: Path) -> None:
-    async with hosted(screen=ViewerScreen(write(tmp_path, "a.svg", "<svg><script>1</script></svg>"))) as (
-        app,
-        pilot,
-    ):
-        await ready(app)
-        await pilot.press("o")
-        await until(lambda: app.shown_text)
+        await pilot.press(key)
+        await until(partial(_shown_text, app, why))
         assert app.urls == []
-        assert "Only HTML, pictures" in app.shown_text[0]
 
 
 async def test_path_and_text_are_copied(tmp_path: Path) -> None:
     path = write(tmp_path, "a.md", "# Head\n")
-    async with hosted(screen=ViewerScreen(path)) as (app, pilot):
-        await ready(app)
+    async with viewing(path) as (app, pilot, _screen):
         await pilot.press("y", "Y")
         await until(lambda: app.copied == [str(path), "# Head\n"])
         path.write_bytes(b"x" * (1 << 21))
@@ -184,14 +195,10 @@ async def test_path_and_text_are_copied(tmp_path: Path) -> None:
 
 
 async def test_keys_can_be_clicked(tmp_path: Path) -> None:
-    screen = ViewerScreen(write(tmp_path, "a.json", '{"a":1}'))
-    async with hosted(screen=screen) as (app, pilot):
-        await ready(app)
-        line = screen_text(app).splitlines()[-1]
-        await pilot.click(offset=(line.index("raw"), 23))
-        await until(lambda: '{"a":1}' in screen_text(app))
-        line = screen_text(app).splitlines()[-1]
-        await pilot.click(offset=(line.index("close"), 23))
+    async with viewing(write(tmp_path, "a.json", '{"a":1}')) as (app, pilot, screen):
+        for key in ("raw", "close"):
+            await pilot.click(offset=(screen_text(app).splitlines()[-1].index(key), 23))
+            await until(lambda: '{"a":1}' in screen_text(app) or app.screen is not screen)
         assert app.screen is not screen
 
 
@@ -280,7 +287,7 @@ async def test_untrusted_text_is_shown_literally(tmp_path: Path) -> None:
 
 
 async def test_a_link_is_asked_about_before_it_is_opened(tmp_path: Path) -> None:
-    path = write(tmp_path, "a.md", "[the bank](https://bank.example/login)\n\n[evil](vscode://x)")
+    path = write(tmp_path, "a.md", "[the bank](https://bank.example/login)")
     async with hosted(screen=ViewerScreen(path)) as (app, pilot):
         await until(lambda: "the bank" in screen_text(app))
         rows = screen_text(app).splitlines()
@@ -294,34 +301,10 @@ async def test_a_link_is_asked_about_before_it_is_opened(tmp_path: Path) -> None
         await until(lambda: app.urls == ["https://bank.example/login"])
         await until(lambda: isinstance(app.screen, ViewerScreen))
 
-        row = next(y for y, line in enumerate(rows) if "evil" in line)
-        await pilot.click(offset=(rows[row].index("evil") + 1, row))
-        await until(lambda: isinstance(app.screen, LinkScreen))
-        await until(lambda: not app.screen.has_class("-quiet"))
-        await pilot.press("o")
-        assert isinstance(app.screen, LinkScreen)
-        await pilot.press("y")
-        await until(lambda: app.copied == ["vscode://x"])
-        assert len(app.urls) == 1
-
-
-async def test_the_colours_follow_the_theme(tmp_path: Path) -> None:
-    path = write(tmp_path, "a.md", "# Head\n\n`code` and [link](https://a.example)")
-    screen = ViewerScreen(path)
-    async with hosted(screen=screen) as (app, pilot):
-        await until(lambda: "Head" in screen_text(app))
-        before = screen.view.render_line(1)
-        app.theme = "ua-light"
-        await pilot.pause()
-        await until(lambda: screen.view.render_line(1) != before)
-        await ready(app)
-
 
 async def test_a_json_tree_is_folded_searched_and_copied_by_keys(tmp_path: Path) -> None:
     value = {"a": [{"x": 1, "y": [1, 2]}, {"z": {"deep": "needle"}}], "b": "text"}
-    screen = ViewerScreen(write(tmp_path, "a.json", json.dumps(value)))
-    async with hosted(screen=screen) as (app, pilot):
-        await ready(app)
+    async with viewing(write(tmp_path, "a.json", json.dumps(value))) as (app, pilot, screen):
         await until(lambda: "▸ 1  {1}  z: {…}" in screen_text(app))
         await pilot.press("slash", *"needle", "enter")
         await until(lambda: screen.view.matches == (1, 1))
@@ -359,27 +342,19 @@ async def test_search_results_are_read_sorted_and_opened_by_keys(tmp_path: Path)
         {"title": "Alpha", "url": "https://a.example", "article": "extracted_articles/a.json"},
     ]
     path = write(tmp_path / "search_results", "n.json", json.dumps({"query": "q [/b]", "results": rows}))
-    screen = ViewerScreen(path, tmp_path)
-    async with hosted(screen=screen) as (app, pilot):
-        await ready(app)
+    async with viewing(path, tmp_path) as (app, pilot, screen):
         await until(lambda: "what Beta says" in screen_text(app))
         await until(lambda: "q [/b]" in screen_text(app))
-        await pilot.press("enter")
-        await until(lambda: isinstance(app.screen, LinkScreen))
-        await until(lambda: "xn--bta-dma.example" in screen_text(app))
-        await until(lambda: not app.screen.has_class("-quiet"))
-        await pilot.press("escape")
-        await until(lambda: app.screen is screen)
-        await pilot.press("a")
-        await until(lambda: "The session has not read this page." in screen_text(app))
-        await until(lambda: "xn--bta-dma.example" in screen_text(app))
-        await until(lambda: not app.screen.has_class("-quiet"))
-        await pilot.press("escape")
-        await until(lambda: app.screen is screen)
+        # Neither its address nor its page is opened without a question: the session has not read it.
+        for key, shown in (("enter", "xn--bta-dma.example"), ("a", "The session has not read this page.")):
+            await pilot.press(key)
+            await until(lambda: isinstance(app.screen, LinkScreen) and not app.screen.has_class("-quiet"))
+            await until(partial(_shows, app, shown))
+            await pilot.press("escape")
+            await until(lambda: app.screen is screen)
         await pilot.press("s")
         await until(lambda: "by Title" in screen_text(app))
-        await pilot.press("home")
-        await pilot.press("a")
+        await pilot.press("home", "a")
         await until(lambda: "the whole article" in screen_text(app))
         await pilot.press("escape")
         await until(lambda: app.screen is screen)
@@ -409,8 +384,7 @@ async def test_an_article_of_the_corpus_is_read_raw_and_followed(tmp_path: Path)
         await pilot.press("y", "Y")
         await until(lambda: app.copied == ["https://a.example/x", article["content"]])
         await pilot.press("o")
-        await until(lambda: isinstance(app.screen, LinkScreen))
-        await until(lambda: not app.screen.has_class("-quiet"))
+        await until(lambda: isinstance(app.screen, LinkScreen) and not app.screen.has_class("-quiet"))
         await pilot.press("escape", "escape")
         await until(lambda: app.screen is screen)
 
@@ -421,24 +395,19 @@ async def test_a_file_is_deleted_only_after_asking_and_only_inside_the_session(t
     outside = write(tmp_path, "outside.txt", "kept")
     record = write(session, "journal.jsonl", "{}\n")
     for path, why in ((outside, "outside this session"), (record, "is a record")):
-        async with hosted(screen=ViewerScreen(path, session)) as (app, pilot):
-            await ready(app)
+        async with viewing(path, session) as (app, pilot, screen):
             await pilot.press("d")
             await until(partial(_shown_text, app, why))
             assert path.exists()
     path = write(session, "notes [b].txt", "text")
-    screen = ViewerScreen(path, session)
-    async with hosted(screen=screen) as (app, pilot):
-        await ready(app)
+    async with viewing(path, session) as (app, pilot, screen):
         await pilot.press("d")
-        await until(lambda: isinstance(app.screen, DeleteScreen))
-        await until(lambda: not app.screen.has_class("-quiet"))
+        await until(lambda: isinstance(app.screen, DeleteScreen) and not app.screen.has_class("-quiet"))
         await pilot.press("n")
         await until(lambda: app.screen is screen)
         assert path.exists()
         await pilot.press("d")
-        await until(lambda: isinstance(app.screen, DeleteScreen))
-        await until(lambda: not app.screen.has_class("-quiet"))
+        await until(lambda: isinstance(app.screen, DeleteScreen) and not app.screen.has_class("-quiet"))
         await pilot.press("d")
         await until(lambda: app.screen is not screen and not isinstance(app.screen, DeleteScreen))
         assert not path.exists()
@@ -447,9 +416,7 @@ async def test_a_file_is_deleted_only_after_asking_and_only_inside_the_session(t
 
 async def test_a_file_of_a_session_that_is_only_read_is_neither_edited_nor_deleted(tmp_path: Path) -> None:
     path = write(tmp_path, "a.txt", "text")
-    screen = ViewerScreen(path, tmp_path, read_only=True)
-    async with hosted(screen=screen, size=(100, 20)) as (app, pilot):
-        await ready(app)
+    async with viewing(path, tmp_path, read_only=True, size=(100, 20)) as (app, pilot, screen):
         assert _shows(app, "copy path")
         assert not _shows(app, "delete")
         assert not _shows(app, "edit")
@@ -460,21 +427,12 @@ async def test_a_file_of_a_session_that_is_only_read_is_neither_edited_nor_delet
     assert path.read_text() == "text"
 
 
-async def test_a_missing_editor_is_reported_plainly(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("VISUAL", "no-such-editor-here")
-    async with hosted(screen=ViewerScreen(write(tmp_path, "a.txt", "x"), tmp_path)) as (app, pilot):
-        await ready(app)
-        await pilot.press("e")
-        await until(partial(_shown_text, app, "'no-such-editor-here' in $VISUAL was not found"))
-
-
 async def test_what_is_not_text_is_neither_edited_nor_shown_raw(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("VISUAL", "no-editor-may-be-started")
     film = write(tmp_path, "film.mp4", b"\0\0\0\x18ftypisom\0\0\2\0isomiso2" + bytes(range(256)) * 20)
-    async with hosted(screen=ViewerScreen(film, tmp_path), size=(120, 30)) as (app, pilot):
-        await ready(app)
+    async with viewing(film, tmp_path, size=(120, 30)) as (app, pilot, _screen):
         await until(partial(_shows, app, "copy path"))
         hints = screen_text(app).splitlines()[-1]
         assert not any(hint in hints for hint in ("m raw", "e edit", "copy text", "versions"))
@@ -545,7 +503,7 @@ async def test_what_the_cursor_has_left_is_not_read_on(
     def slow(path: Path, limit: int, stop: Stop) -> object:
         seen.append(stop)
         entered.set()
-        go_on.wait(10)
+        go_on.wait(PATIENCE)
         stop.check()
         raise AssertionError("it was read on")
 
@@ -553,7 +511,7 @@ async def test_what_the_cursor_has_left_is_not_read_on(
     async with hosted(pane) as (app, _pilot):
         monkeypatch.setattr("tui.viewers.view.reading.load", slow)
         pane.show_path(write(tmp_path, "a.txt", "x"))
-        await asyncio.to_thread(entered.wait, 10)
+        await asyncio.to_thread(entered.wait, PATIENCE)
         monkeypatch.undo()
         pane.show_path(write(tmp_path, "b.txt", "the other"))
         await until(lambda: "the other" in screen_text(app))
@@ -566,9 +524,11 @@ CHAPTERS = "".join(f"## Chapter {number}\n\n" + "Some words of text. " * 60 + "\
 
 
 async def test_a_wide_viewer_centres_the_text_beside_its_headings(tmp_path: Path) -> None:
-    screen = ViewerScreen(write(tmp_path, "a.md", f"# Title\n\n{CHAPTERS}"))
-    async with hosted(screen=screen, size=(160, 24)) as (app, pilot):
-        await ready(app)
+    async with viewing(write(tmp_path, "a.md", f"# Title\n\n{CHAPTERS}"), size=(160, 24)) as (
+        app,
+        pilot,
+        screen,
+    ):
         outline = screen.query_one(OutlineList)
         await until(lambda: outline.option_count == 13)
         words = next(line for line in screen_text(app).splitlines() if "Some words" in line)
@@ -586,9 +546,7 @@ async def test_a_wide_viewer_centres_the_text_beside_its_headings(tmp_path: Path
 
 
 async def test_a_narrow_viewer_lists_its_headings_on_request(tmp_path: Path) -> None:
-    screen = ViewerScreen(write(tmp_path, "a.md", CHAPTERS))
-    async with hosted(screen=screen) as (app, pilot):
-        await ready(app)
+    async with viewing(write(tmp_path, "a.md", CHAPTERS)) as (app, pilot, screen):
         await until(lambda: "t headings" in screen_text(app))
         await pilot.press("t")
         assert isinstance(app.screen, HeadingsScreen)
@@ -596,10 +554,6 @@ async def test_a_narrow_viewer_lists_its_headings_on_request(tmp_path: Path) -> 
         assert "Chapter 2" in _first_line(screen.view)
         await pilot.press("t", "escape")
         assert isinstance(app.screen, ViewerScreen)
-    async with hosted(screen=ViewerScreen(write(tmp_path, "a.txt", "text"))) as (app, pilot):
-        await ready(app)
-        await pilot.press("t")
-        await until(lambda: app.shown_text == ["This file has no headings."])
 
 
 def _first_line(view: DocumentView) -> str:

@@ -1,16 +1,20 @@
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 import msgspec
 import pytest
+from textual.pilot import Pilot
 
 from core.concurrency.cancellation import Stop
 from core.errors import WorkspaceError
 from core.evidence.files import check_path
 from core.evidence.records import Claim, ReportCheck, Verdict
-from tests.tui.files_host import Host, finished, hosted, screen_text, until
+from tests.tui.files_host import Host, finished, hosted, screen_text
 from tests.tui.viewers.checked_report import HTML, REPORT, claims_in, write_session
+from tests.waiting import until
 from tui.panes.workspace.preview import PreviewPane
 from tui.screens.files import evidence
 from tui.screens.files.viewer import ViewerScreen
@@ -18,7 +22,17 @@ from tui.viewers.evidence.marks import MarkedBody
 from tui.viewers.evidence.origin import CheckedFile
 from tui.viewers.evidence.words import words_of_sentences
 
-SIZES = pytest.mark.parametrize("size", [(80, 24), (120, 40), (200, 50)])
+
+@asynccontextmanager
+async def reading(
+    tmp_path: Path, size: tuple[int, int] = (80, 24), html: str = HTML, claims: list[Claim] | None = None
+) -> AsyncIterator[tuple[Host, Pilot[None], ViewerScreen, Path]]:
+    """A session's checked report in the viewer, with its marks."""
+    session = write_session(tmp_path, html, claims)
+    screen = ViewerScreen(session / REPORT, session)
+    async with hosted(screen=screen, size=size) as (app, pilot):
+        await marks_shown(app, screen)
+        yield app, pilot, screen, session
 
 
 async def marks_shown(app: Host, screen: ViewerScreen) -> None:
@@ -32,14 +46,11 @@ def left_edge(screen: ViewerScreen) -> list[object]:
     return [segment.style.bgcolor if segment.style else None for line in lines for segment in list(line)[:1]]
 
 
-@SIZES
+@pytest.mark.parametrize("size", [(80, 24), (200, 50)])
 async def test_keys_go_from_doubt_to_doubt_and_show_the_passage(
     tmp_path: Path, size: tuple[int, int]
 ) -> None:
-    session = write_session(tmp_path)
-    screen = ViewerScreen(session / REPORT, session)
-    async with hosted(screen=screen, size=size) as (app, pilot):
-        await marks_shown(app, screen)
+    async with reading(tmp_path, size) as (app, pilot, screen, _):
         await until(lambda: "untraced" in screen_text(app))
         assert "sources disagree on growth of shipments" in " ".join(screen_text(app).split())
         await pilot.press("right_square_bracket")
@@ -69,10 +80,7 @@ async def test_keys_go_from_doubt_to_doubt_and_show_the_passage(
 async def test_the_current_claim_stays_in_view_in_another_form(tmp_path: Path, key: str) -> None:
     filler = "".join(f"<p>Sentence {number} of no consequence.</p>" for number in "abcdefghijklmnopqrstuvw")
     html = HTML.replace("<h1>", f"{filler}<h1>", 1)
-    session = write_session(tmp_path, html)
-    screen = ViewerScreen(session / REPORT, session)
-    async with hosted(screen=screen, size=(120, 24)) as (app, pilot):
-        await marks_shown(app, screen)
+    async with reading(tmp_path, (120, 24), html=html) as (app, pilot, screen, _):
         await pilot.press("left_square_bracket")
         for _ in range(2):
             await pilot.press(key)
@@ -83,10 +91,7 @@ async def test_the_current_claim_stays_in_view_in_another_form(tmp_path: Path, k
 
 
 async def test_the_source_opens_at_the_passage(tmp_path: Path) -> None:
-    session = write_session(tmp_path)
-    screen = ViewerScreen(session / REPORT, session)
-    async with hosted(screen=screen, size=(120, 40)) as (app, pilot):
-        await marks_shown(app, screen)
+    async with reading(tmp_path, (120, 40)) as (app, pilot, screen, session):
         await pilot.press("right_square_bracket", "enter", "enter")
         await until(lambda: app.screen is not screen)
         opened = app.screen
@@ -109,10 +114,7 @@ async def test_the_source_opens_at_the_passage(tmp_path: Path) -> None:
 
 
 async def test_signs_and_claims_can_be_clicked(tmp_path: Path) -> None:
-    session = write_session(tmp_path)
-    screen = ViewerScreen(session / REPORT, session)
-    async with hosted(screen=screen, size=(120, 40)) as (app, pilot):
-        await marks_shown(app, screen)
+    async with reading(tmp_path, (120, 40)) as (app, pilot, screen, _):
         width = screen.view.size.width
         for what, claim in (("≠", 3), ("141 GB", 0)):
             await until(lambda what=what: what in screen_text(app))  # type: ignore[misc]
@@ -128,10 +130,7 @@ async def test_signs_and_claims_can_be_clicked(tmp_path: Path) -> None:
 
 async def test_only_doubtful_claims_are_shown_and_everything_again(tmp_path: Path) -> None:
     html = HTML + "".join(f"<p>Paragraph {number} is long.</p>\n" for number in range(40))
-    session = write_session(tmp_path, html)
-    screen = ViewerScreen(session / REPORT, session)
-    async with hosted(screen=screen) as (app, pilot):
-        await marks_shown(app, screen)
+    async with reading(tmp_path, html=html) as (app, pilot, screen, _):
         rows = screen.view.row_count
         await pilot.press("u")
         await until(lambda: screen.view.row_count < rows and "⋯" in screen_text(app))
@@ -206,10 +205,7 @@ async def test_other_files_are_as_they_were(tmp_path: Path) -> None:
 
 
 async def test_the_signs_move_when_the_terminal_gets_narrow(tmp_path: Path) -> None:
-    session = write_session(tmp_path)
-    screen = ViewerScreen(session / REPORT, session)
-    async with hosted(screen=screen, size=(120, 40)) as (app, pilot):
-        await marks_shown(app, screen)
+    async with reading(tmp_path, (120, 40)) as (app, pilot, _, _):
         assert "141 GB of memory" in screen_text(app)
         await pilot.press("right_square_bracket", "enter")
         await pilot.resize_terminal(80, 24)
@@ -229,10 +225,7 @@ async def test_two_thousand_claims_are_stepped_through(tmp_path: Path) -> None:
         verdict = Verdict.UNTRACED if year % 2 else Verdict.TRACED
         claims.append(Claim(id=year + 1, kind="figure", verdict=verdict, text=text, start=start, end=start + len(text),
                             sentence=f"In year {year} it was {text}.", at=len(f"In year {year} it was ")))  # fmt: skip
-    session = write_session(tmp_path, lines, claims)
-    screen = ViewerScreen(session / REPORT, session)
-    async with hosted(screen=screen) as (app, pilot):
-        await marks_shown(app, screen)
+    async with reading(tmp_path, html=lines, claims=claims) as (app, pilot, screen, _):
         await pilot.press("end", "left_square_bracket")
         await until(lambda: screen.view.claim > 1_900)
         await until(lambda: f"In year {screen.view.claim} it was" in screen_text(app))
@@ -261,35 +254,21 @@ async def test_a_hostile_check_is_shown_and_its_sources_are_not_opened(tmp_path:
         )
     ]
     texts = {"text": evil, "sentence": evil, "section": evil, "note": evil, "remarks": [evil], "url": evil}
+    passages = [{"source": far, "passage": evil}, {"source": -1}]
     planted = [
-        msgspec.to_builtins(claim)
-        | texts
-        | {
-            "at": -far,
-            "start": -far if number % 2 else far,
-            "end": far,
+        msgspec.to_builtins(claim) | texts | {
+            "at": -far, "start": -far if number % 2 else far, "end": far,
             "evidence": [
-                {
-                    "source": number % 4,
-                    "start": -far,
-                    "end": far,
-                    "passage": evil,
-                    "marks": [[-1, far], [0, 3]],
-                },
-                {"source": far, "passage": evil},
-                {"source": -1},
+                {"source": number % 4, "start": -far, "end": far, "passage": evil, "marks": [[-1, far], [0, 3]]},
+                *passages,
             ],
         }
         for number, claim in enumerate(claims)
-    ]
+    ]  # fmt: skip
+    doubted = {"evidence": [{"source": far}, {"source": 1}], "claims": [1, far]}
+    disagreement = {"subject": evil, "values": [evil] * 3, **doubted}
     session = write_session(tmp_path)
     file = session / check_path(REPORT)
-    disagreement = {
-        "subject": evil,
-        "values": [evil] * 3,
-        "evidence": [{"source": far}, {"source": 1}],
-        "claims": [1, far],
-    }
     changed = {"claims": planted, "sources": sources, "notices": [evil] * 3, "disagreements": [disagreement]}
     file.write_bytes(msgspec.json.encode(msgspec.json.decode(file.read_bytes()) | changed))
     screen = ViewerScreen(session / REPORT, session)
