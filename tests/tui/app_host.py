@@ -21,12 +21,17 @@ ASKED = PermissionAsked(request_id="r1", tool_name="Bash", input={"command": "ls
 
 @asynccontextmanager
 async def opened(
-    tmp_path: Path, size: tuple[int, int] = (80, 24), *, first_query: str | None = None, **settings: object
+    tmp_path: Path,
+    size: tuple[int, int] = (80, 24),
+    *,
+    first_query: str | None = None,
+    toasts: bool = False,
+    **settings: object,
 ) -> AsyncIterator[tuple[FakeSession, UaTuiApp, Pilot[str]]]:
-    """Open the application around a session, and wait until it is ready."""
+    """Open the application around a session, and wait until it is ready; only with `toasts` it shows them."""
     session = make_session(tmp_path)
     app = make_app(tmp_path, session, first_query=first_query, **settings)
-    async with app.run_test(size=size) as pilot:
+    async with app.run_test(size=size, notifications=toasts) as pilot:
         await settled(app, pilot)
         yield session, app, pilot
 

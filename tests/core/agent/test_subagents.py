@@ -19,6 +19,7 @@ from core.agent.options import BASE_TOOLS
 from core.events.types import McpServer
 from core.settings.model import EXTRA_TOOLS
 from tests.core.cases import cases_of
+from tests.permissions import permissions_obeyed
 from tests.trusted import TRUSTED
 
 CASES = cases_of(__file__)
@@ -152,11 +153,9 @@ def test_a_folder_that_is_full_or_closed_is_reported(tmp_path: Path) -> None:
     assert len(found.definitions) == MAX_FILES + len(find_subagents(()).definitions)
     config.folder.mkdir(parents=True)
     config.folder.chmod(0)
-    try:
-        if os.geteuid() != 0:
-            assert "cannot be read: Permission denied" in reported(find_subagents([config]))
-    finally:
-        config.folder.chmod(0o700)
+    with permissions_obeyed():
+        assert "cannot be read: Permission denied" in reported(find_subagents([config]))
+    config.folder.chmod(0o700)
 
 
 def test_a_folder_that_links_to_the_users_own_definitions_takes_none_of_them_away(tmp_path: Path) -> None:

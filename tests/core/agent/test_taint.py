@@ -298,7 +298,7 @@ def test_the_journal_brings_back_what_was_read_and_what_is_known(taint: Taint, w
     for event in events:
         taint.restore(event)
     assert taint.describe().startswith(
-        "1 page of a.example, 1 search result and 2 results of GMAIL_FETCH_EMAILS"
+        "1 page of a.example, 2 results of GMAIL_FETCH_EMAILS and 1 search result"
     )
     known = ("https://mine.example", "https://a.example/1", "https://b.example/2")
     assert crawl(taint, *known) is None

@@ -24,7 +24,7 @@ def toasts(app: UaTuiApp) -> list[Toast]:
 
 @pytest.mark.parametrize("size", [(60, 20), (200, 50)])
 async def test_toasts_leave_prompt_and_status_line_readable(tmp_path: Path, size: tuple[int, int]) -> None:
-    async with opened(tmp_path, size, notifications=True) as (_, app, pilot):
+    async with opened(tmp_path, size, toasts=True) as (_, app, pilot):
         app.frame.prompt.put("one\ntwo\nthree\nfour\nfive")
         app.notify("A short one", timeout=1000)
         app.notify(LONG, timeout=1000)
@@ -38,7 +38,7 @@ async def test_toasts_leave_prompt_and_status_line_readable(tmp_path: Path, size
 
 
 async def test_toasts_leave_the_answers_of_a_dialog_readable(tmp_path: Path) -> None:
-    async with opened(tmp_path, (80, 24), notifications=True) as (_, app, pilot):
+    async with opened(tmp_path, (80, 24), toasts=True) as (_, app, pilot):
         await app.push_screen(QuitScreen(1))
         app.notify(LONG, timeout=1000)
         await until(lambda: len(toasts(app)) == 1)

@@ -1,12 +1,12 @@
 from __future__ import annotations
 
 import json
-import os
 from pathlib import Path
 
 import pytest
 
 from tests.observers.knowledge.recorded import Recorded
+from tests.permissions import permissions_obeyed
 from tests.tui.export.exported import answered, reported
 from tests.tui.fixture_types import Output
 from tui.cli import main
@@ -69,11 +69,9 @@ def test_a_format_that_there_is_not(session: Recorded, capsys: Output) -> None:
     assert "invalid choice: 'pdf'" in capsys.readouterr().err
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
 def test_a_folder_that_may_not_be_written(session: Recorded, tmp_path: Path, capsys: Output) -> None:
     tmp_path.chmod(0o500)
-    try:
+    with permissions_obeyed():
         assert main(["export", "latest"]) == 1
-    finally:
-        tmp_path.chmod(0o700)
+    tmp_path.chmod(0o700)
     assert "cannot write" in capsys.readouterr().err

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import csv
-import errno
 import io
 import itertools
 import json
@@ -28,7 +27,7 @@ from textual.strip import Strip
 from core.concurrency.cancellation import NEVER, Stop, Stopped
 from core.text import clean_line, is_unsafe
 from tests.pdf_files import pdf_file
-from tests.tui.fixture_types import Patch
+from tests.permissions import permissions_obeyed
 from tui.render.format import tail_cut
 from tui.render.markdown import MarkdownTheme
 from tui.viewers.articles.results import ResultsTable, hits_in
@@ -105,17 +104,10 @@ class TestReading:
         with pytest.raises(FileUnviewable, match="name"):
             load(tmp_path / "nul\0name")
 
-    def test_a_file_without_permission_has_a_message(self, tmp_path: Path, monkeypatch: Patch) -> None:
+    def test_a_file_without_permission_has_a_message(self, tmp_path: Path) -> None:
         path = write(tmp_path, "secret.txt", "x")
         path.chmod(0)
-
-        def refused(*_args: object, **_named: object) -> int:
-            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
-
-        if os.geteuid() == 0:
-            # Root may read everything, so the system's answer to anybody else is given in its place.
-            monkeypatch.setattr(os, "open", refused)
-        with pytest.raises(FileUnviewable, match="permission"):
+        with permissions_obeyed(), pytest.raises(FileUnviewable, match="permission"):
             load(path)
 
     def test_no_more_is_read_than_asked_for(self, tmp_path: Path) -> None:
