@@ -8,6 +8,8 @@ import tomllib
 from collections import defaultdict
 from importlib.metadata import metadata, packages_distributions, requires
 
+import pytest
+
 from tests.paths import PROJECT
 
 PYPROJECT = tomllib.loads((PROJECT / "pyproject.toml").read_text(encoding="utf-8"))
@@ -66,6 +68,7 @@ def imported() -> set[str]:
     return {".".join(name.split(".")[:count]) for name in names for count in (1, 2, 3)}
 
 
+@pytest.mark.slow
 def test_each_is_imported() -> None:
     modules: defaultdict[str, set[str]] = defaultdict(set)
     for module, packages in packages_distributions().items():

@@ -64,6 +64,7 @@ def test_every_notification_is_one_short_sentence() -> None:
     assert [each for each in found if SECOND.search(each[1]) or len(each[1]) > MOST] == []
 
 
+@pytest.mark.slow
 def test_the_first_sentence_of_every_error_is_short() -> None:
     def is_error(name: str) -> bool:
         return name.endswith(("Error", "Refused", "Unviewable", "Unavailable", "Gone"))

@@ -118,6 +118,7 @@ async def test_a_session_that_is_over_is_known(service: StandIn) -> None:
     assert not expiry.matches("Mail msg_1 not found")
 
 
+@pytest.mark.slow
 async def test_a_session_needs_no_sdk_in_this_process(service: StandIn) -> None:
     reported: list[ServiceRequest] = []
     connection = await composio.open_composio(service.settings(), on_request=reported.append)

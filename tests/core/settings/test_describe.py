@@ -124,6 +124,7 @@ def test_what_keeps_a_stored_value_from_holding_is_reported(places: Places) -> N
     assert SECRET not in reported
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("text", ["", "  "])
 def test_an_empty_value_is_the_default_for_every_setting(places: Places, text: str) -> None:
     default = {each.name: (each.value, each.data) for each in list_settings(places)}

@@ -159,6 +159,7 @@ def page(html: str) -> Page:
     return Page(URL, URL, 200, "text/html", "utf-8", html.encode())
 
 
+@pytest.mark.slow
 async def test_a_page_that_would_take_minutes_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reading, "SECONDS_TO_EXTRACT", 0.4)
     monkeypatch.setattr(reading, "SECONDS_TO_CONVERT", 0.4)

@@ -268,6 +268,7 @@ def test_it_ends_with_its_input_and_a_workspace_that_cannot_be_made_is_one_line(
         assert "Traceback" not in done.stderr
 
 
+@pytest.mark.slow
 def test_starting_loads_nothing_that_only_a_crawl_needs(tmp_path: Path) -> None:
     code = (
         "import asyncio, sys; from core.toolkit.context import ToolContext; from core.toolkit.server import "

@@ -42,6 +42,7 @@ def reader(cluster: Cluster, team_database: Database) -> Iterator[str]:
     team_database.execute(f'DROP ROLE "{name}"')
 
 
+@pytest.mark.slow
 async def test_the_toolkit_is_given_the_password_in_a_private_file_alone(
     tmp_path: Path, cluster: Cluster, team_database: Database, reader: str
 ) -> None:

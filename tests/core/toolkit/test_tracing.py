@@ -4,6 +4,7 @@ import json
 import sys
 from pathlib import Path
 
+import pytest
 from mcp import Client, StdioServerParameters
 
 from core.connections.toolkit import SERVER, toolkit_connection
@@ -14,6 +15,7 @@ from tests.core.toolkit_site import running_site
 TRACE, PARENT = "0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331"
 
 
+@pytest.mark.slow
 async def test_calls_join_the_trace_and_no_site_learns_of_it(tmp_path: Path) -> None:
     with collector() as found, collector(status=404) as composio:
         handed_over = tmp_path / "composio.json"

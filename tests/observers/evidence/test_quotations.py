@@ -222,6 +222,7 @@ def test_scripts_without_spaces() -> None:
     )
 
 
+@pytest.mark.slow
 def test_hostile_quotations_are_bounded() -> None:
     sources = Known([page(SOURCE + "a" * 20_000, 0)])
     many = report(

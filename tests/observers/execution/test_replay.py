@@ -201,6 +201,7 @@ def played(base: Path, *, observed: bool) -> Path:
     return workspace.path
 
 
+@pytest.mark.slow
 def test_a_session_of_large_results_gives_the_same_artifacts_whenever_it_is_observed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -47,6 +48,7 @@ def test_damaged_pages_are_read(source: str) -> None:
     assert "\n\n\n" not in page.text
 
 
+@pytest.mark.slow
 def test_a_long_page_of_one_piece_is_read() -> None:
     for piece in ("<", "<a ", "<!--", "<script>", "</", "<p", "&", "\n", "<title>", "<a href='"):
         read_html(piece * (500_000 // len(piece)))

@@ -48,6 +48,7 @@ def test_four_programs_at_once(tmp_path: Path, undisturbed: list[tuple[str, str,
     assert passages(database_of(tmp_path)) == undisturbed
 
 
+@pytest.mark.slow
 def test_programs_that_are_killed(tmp_path: Path, undisturbed: list[tuple[str, str, str]]) -> None:
     generator = random.Random(17)
     for _ in range(KILLS):

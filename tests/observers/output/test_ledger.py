@@ -108,6 +108,7 @@ def test_eight_observers_at_once_list_every_url_once(context: ObserverContext, r
     assert set(lines) == {row["url"] for page in artifacts(context.workspace.path) for row in page["results"]}
 
 
+@pytest.mark.slow
 def test_programs_at_once_list_every_url_once_and_save_every_page_once(context: ObserverContext) -> None:
     # Each of the four sees 20 pages (105 URLs); every page is seen by two or three of them.
     run_together(context.workspace.path, (0, 20), (5, 25), (10, 30), (10, 30))

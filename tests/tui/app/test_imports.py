@@ -116,6 +116,7 @@ def test_run_imports_nothing_of_the_screen() -> None:
     assert [name for name in sorted(imported) if screen.match(name)] == []
 
 
+@pytest.mark.slow
 def test_a_session_imports_nothing_of_a_team(tmp_path: Path) -> None:
     query = ("run", "--demo", "--demo-pace", "0", "What is the capital of France?")
     answer, modules = printed(COMMAND_LINE, *query, folder=tmp_path)

@@ -68,6 +68,7 @@ def person(service: StandIn, act: Callable[[Any], object]) -> Iterator[None]:
         thread.join()
 
 
+@pytest.mark.slow
 def test_the_link_is_printed_and_the_account_waited_for(service: StandIn, capsys: Output) -> None:
     def agree(account: Any) -> None:
         httpx.get(f"{service.url}/link/{account.link_token}", trust_env=False, timeout=60)

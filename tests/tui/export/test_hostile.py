@@ -181,6 +181,7 @@ def test_a_report_that_is_too_complex_is_shown_as_its_source(session: Recorded) 
     assert "shown as its source" in page.text_content()
 
 
+@pytest.mark.slow
 def test_a_report_of_many_megabytes_is_cut(session: Recorded) -> None:
     reported(session, "<p>Cats smile.</p>\n" * 1_700_000, "cats.txt")
     text = exported(session.folder)

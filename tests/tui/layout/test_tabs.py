@@ -34,6 +34,7 @@ class TabsHost(App[None]):
         return self.screen._compositor.render_strips()[0].text
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("panes", [TABS, SIDE], ids=["all", "side"])
 async def test_no_name_is_cut_at_any_width_and_every_number_is_there(
     panes: tuple[PaneSpec, ...],

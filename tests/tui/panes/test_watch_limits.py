@@ -52,6 +52,7 @@ def can_limit() -> bool:
     return subprocess.run(command, capture_output=True, check=False).returncode == 0
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not can_limit(), reason="needs user namespaces")
 @pytest.mark.parametrize(
     ("limit", "most", "what"),

@@ -135,6 +135,7 @@ async def test_a_folder_that_cannot_be_read_says_so_on_a_row_of_its_own(session:
         await until(lambda: "cannot be read" in screen_text(app) or rows(pane) == [])
 
 
+@pytest.mark.slow
 async def test_ten_thousand_sessions_are_listed_whole(session: Path) -> None:
     for number in range(10_000):
         (session.parent / f"session_{number:05}").mkdir()

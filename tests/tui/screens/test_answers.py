@@ -166,7 +166,13 @@ def outcome(app: Stage) -> Outcome:
     return NOTHING
 
 
-@pytest.mark.parametrize("name", ANSWERS)
+SLOW = {"permission-scopes", "permission-once"}
+"""Dialogs with many answers, most of which the dialog "permission" has, too."""
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[pytest.mark.slow] if name in SLOW else []) for name in ANSWERS]
+)
 async def test_every_answer_a_dialog_offers_is_taken(name: str) -> None:
     make, wanted = ANSWERS[name]
     app = Stage()

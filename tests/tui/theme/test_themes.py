@@ -54,6 +54,7 @@ def looks(nodes: Iterable[DOMNode]) -> dict[str, object]:
     return found
 
 
+@pytest.mark.slow
 async def test_a_theme_of_the_list_is_parsed_while_one_chooses(
     tmp_path: Path, monkeypatch: Patch, shared_styles: dict[object, object]
 ) -> None:
