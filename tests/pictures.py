@@ -29,6 +29,7 @@ from core.session.session import Session, Spawn
 from core.settings.loading import load_settings
 from core.storage.workspace import WORKSPACES
 from tests.many_sessions import lay_sessions
+from tests.waiting import until
 from tui.app.app import UaTuiApp
 from tui.app.session_source import LiveSource
 from tui.app.sessions_app import SessionsApp
@@ -188,12 +189,7 @@ def _clock() -> Callable[[], datetime]:
 
 
 async def _until(happened: list[Event], kind: type[Any]) -> Any:
-    for _ in range(int(DEADLINE * 10)):
-        for event in happened:
-            if isinstance(event, kind):
-                return event
-        await asyncio.sleep(0.1)
-    raise SystemExit(f"there was no {kind.__name__}")
+    return await until(lambda: next((each for each in happened if isinstance(each, kind)), None), DEADLINE)
 
 
 async def _still(app: App[Any], pilot: Pilot[Any], picture: Picture, base: Path) -> str:

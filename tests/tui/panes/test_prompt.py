@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Callable
 from pathlib import Path
 
 from PIL import Image
@@ -12,6 +11,7 @@ from textual.app import App, ComposeResult
 from core.agent.attachments.copying import attach
 from core.storage.workspace import Workspace
 from tests.paths import STYLES
+from tests.waiting import until
 from tui.panes.prompt.attachments import AttachmentBar
 from tui.panes.prompt.history import PromptHistory
 from tui.panes.prompt.pane import PASTE_LIMIT, Prompt
@@ -182,19 +182,13 @@ class DropApp(PromptApp):
 
     async def drop(self, text: str) -> None:
         self.prompt.post_message(events.Paste(text))
-        await wait_for(lambda: self.prompt.text.endswith(text))
+        await until(lambda: self.prompt.text.endswith(text))
 
     @property
     def shown(self) -> list[str]:
         """The rows of the files."""
         return ["".join(each.text for each in bar.render_line(y)).rstrip() for bar in self.query(AttachmentBar)
                 for y in range(len(bar.files))]  # fmt: skip
-
-
-async def wait_for(holds: Callable[[], bool]) -> None:
-    # Nothing says when a thread has read the files.
-    while not holds():  # noqa: ASYNC110
-        await asyncio.sleep(0.001)
 
 
 async def test_a_dropped_file_is_added_shown_and_removed(tmp_path: Path) -> None:
@@ -205,20 +199,20 @@ async def test_a_dropped_file_is_added_shown_and_removed(tmp_path: Path) -> None
         app.may_add.set()
         await pilot.press("s", "e", "e", "space")
         await app.drop(f"'{tmp_path / 'My photo.png'}' {tmp_path / 'notes.md'}")
-        await wait_for(lambda: any(each.endswith("✕") for each in app.shown))
+        await until(lambda: any(each.endswith("✕") for each in app.shown))
         assert app.prompt.text == "see @attachments/my_photo.png @attachments/notes.md "
         assert app.shown[0].startswith("@ my_photo.png  PNG · 40 × 20 · ")
         assert app.shown[1] == "@ notes.md  MD · 1B  ✕"
         # Backspace removes a name, and a click its file; undo restores the path that was pasted.
         await pilot.press("backspace", "backspace")
-        await wait_for(lambda: len(app.shown) == 1)
+        await until(lambda: len(app.shown) == 1)
         assert app.prompt.text == "see @attachments/my_photo.png "
         await pilot.click(AttachmentBar, offset=(3, 0))
-        await wait_for(lambda: not app.shown)
+        await until(lambda: not app.shown)
         assert app.prompt.text == "see "
         # A file of another session is not sent.
         app.prompt.put("@attachments/gone.png")
-        await wait_for(lambda: any(app.shown))
+        await until(lambda: any(app.shown))
         await pilot.press("enter")
         assert app.sent == []
         assert "not in this session" in app.shown[0]
@@ -229,12 +223,12 @@ async def test_thumbnails_follow_the_height_of_the_screen(tmp_path: Path) -> Non
     app = DropApp(tmp_path)
     async with app.run_test(size=(90, 24)) as pilot:
         app.prompt.put("@photo.png")
-        await wait_for(lambda: any(app.shown))
+        await until(lambda: any(app.shown))
         bar = app.query_one(AttachmentBar)
         for height, rows in ((24, 1), (40, 4), (24, 1)):
             await pilot.resize_terminal(90, height)
-            await wait_for(lambda rows=rows: bar.size.height == rows)  # type: ignore[misc]
-            await wait_for(lambda rows=rows: ("▀" in app.shown[0]) == (rows == 4))  # type: ignore[misc]
+            await until(lambda rows=rows: bar.size.height == rows)  # type: ignore[misc]
+            await until(lambda rows=rows: ("▀" in app.shown[0]) == (rows == 4))  # type: ignore[misc]
 
 
 async def test_enter_waits_for_what_was_dropped(tmp_path: Path) -> None:
@@ -245,7 +239,7 @@ async def test_enter_waits_for_what_was_dropped(tmp_path: Path) -> None:
         await pilot.press("enter")
         assert app.sent == []
         app.may_add.set()
-        await wait_for(lambda: bool(app.sent))
+        await until(lambda: bool(app.sent))
         assert app.sent == ["@attachments/notes.md"]
         assert app.prompt.text == ""
         # Whatever else is pasted, or cannot be added, stays as it was pasted.

@@ -182,6 +182,6 @@ def test_no_file_is_older_than_what_it_came_after(tmp_path: Path) -> None:
         path = tmp_path / f"{number}.json"
         since[path] = file_time_ns()
         path.write_text("{}")
-        # The clock of files stands still meanwhile.
+        # The clock of files is the kernel's, which stands still for some milliseconds: only real time moves it.
         time.sleep(0.0013)
     assert [path.name for path, asked in since.items() if path.stat().st_ctime_ns < asked] == []

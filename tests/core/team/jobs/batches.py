@@ -84,6 +84,13 @@ async def until_over(database: Database, batch: Batch) -> None:
     await until_in_thread(lambda: database.execute(ended, batch.id) == [(True,)])
 
 
+async def until_registered(database: Database, *names: str) -> list[int]:
+    """Wait until workers have registered, which they do beside their first jobs; returns their numbers."""
+    known = "SELECT id FROM worker WHERE name = ANY(%s) ORDER BY name"
+    await until_in_thread(lambda: len(database.execute(known, list(names))) == len(names))
+    return [number for (number,) in database.execute(known, list(names))]
+
+
 def lose_worker(database: Database, name: str) -> None:
     """Let it be an hour since the last heartbeat of a worker, which must have stopped beating."""
     (row,) = database.execute(

@@ -33,6 +33,7 @@ from tests.core.team.jobs.batches import (
     lose_worker,
     open_jobs,
     until_over,
+    until_registered,
     working,
 )
 from tests.paths import PROJECT
@@ -206,6 +207,7 @@ async def test_the_jobs_of_killed_workers_are_taken_over_and_none_runs_twice(
         await store.submit(batch, jobs)
         with processes(3, team_database, tmp_path) as started:
             await asyncio.to_thread(started.until_written, 6)
+            await until_registered(team_database, "w0", "w1")
             for number in (0, 1):
                 started.workers[number].kill()
                 started.workers[number].wait()
@@ -292,6 +294,7 @@ async def test_a_worker_that_is_cut_off_stops_by_itself_and_changes_nothing_more
             timing = replace(QUICK, sweep=3600)
             async with working(through, cut, name="cut", clock=clock, timing=timing):
                 await cut.until_begun(1)
+                await until_registered(team_database, "cut")
                 proxy.pause()
                 clock.now += QUICK.silence + 1
                 await until(lambda: cut.stopped)
@@ -317,6 +320,7 @@ async def test_a_worker_that_was_suspended_stops_at_once_what_another_one_has(
         with processes(2, team_database, tmp_path) as started:
             ((*_, name, pid),) = await asyncio.to_thread(started.until_written, 1)
             (suspended,) = [each for each in started.workers if each.pid == int(pid)]
+            await until_registered(team_database, name)
             suspended.send_signal(signal.SIGSTOP)
             lose_worker(team_database, name)
             await asyncio.to_thread(started.until_written, 2)
@@ -341,7 +345,7 @@ async def test_a_job_that_was_fetched_by_a_statement_whose_answer_was_lost_is_ru
         async with working(address_of(team_database), slow, parallel=1):
             await store.submit(batch, jobs)
             await slow.until_begun(1)
-            (worker_id,) = team_database.execute("SELECT id FROM worker")[0]
+            (worker_id,) = await until_registered(team_database, "w")
             waiting = next(job.id for job in jobs if job.id != slow.began[0].job.id)
             (row,) = team_database.execute(
                 "UPDATE procrastinate_jobs SET status = 'doing', worker_id = %s WHERE status = 'todo' RETURNING id",
