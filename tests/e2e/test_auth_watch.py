@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+from functools import partial
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -12,7 +12,7 @@ import httpx
 import pytest
 
 from core.agent.auth import wait
-from core.agent.auth.wait import AuthWait
+from core.agent.auth.wait import AccountPoll, AuthWait
 from core.events.types import (
     AuthFinished,
     AuthRequired,
@@ -39,7 +39,7 @@ async def test_the_session_continues_once_the_account_is_connected_and_sends_onl
         looks.append(seconds)
         await asyncio.sleep(0)
 
-    monkeypatch.setattr(wait, "asyncio", SimpleNamespace(sleep=note))
+    monkeypatch.setattr(wait, "AccountPoll", partial(AccountPoll, sleep=note))
     async with live(demo_settings(tmp_path), interactive=True) as here:
         session, base = here.session, here.session.settings.composio_base_url
         await here.ask(MAIL)

@@ -43,12 +43,12 @@ def test_a_person_is_asked_before_a_folder_has_an_effect_and_again_when_it_chang
             screen.settle()
             assert (stranger.asked, began.exists()) == (0, False)
             assert not (tmp_path / "AGENT_RUN_WORKSPACES").exists()
-            screen.type("v")
-            screen.wait_for("Files of the folder", f"ANTHROPIC_BASE_URL={url}", "(not shown: 30 characters")
+            screen.press_until("v", lambda text: "Files of the folder" in text)
+            screen.wait_for(f"ANTHROPIC_BASE_URL={url}", "(not shown: 30 characters")
             screen.type("\x1b")
             screen.wait_for("Trust this folder?")
-            screen.type("i")
-            screen.wait_for("How do you want to connect to a model?", "folder ignored")
+            screen.press_until("i", lambda text: "How do you want to connect to a model?" in text)
+            screen.wait_for("folder ignored")
             assert TOKEN.encode() not in screen.written
             screen.type("\x11")
             assert screen.end() == 0

@@ -38,6 +38,7 @@ def test_passages_and_the_queries_of_the_agent_are_sent_with_the_key_in_a_header
         keys = {"UA_EMBEDDINGS_URL": server.url, "UA_EMBEDDINGS_MODEL": "m", "UA_EMBEDDINGS_KEY": KEY}
         done = run(tmp_path, "run", "What?", env=model_environment(tmp_path, url, **keys))
     assert done.code == 0, done.stderr
+    (tmp_path / WORKSPACES / EARLIER).rmdir()
     assert [event.status for event in done.of(ToolCallFinished)] == ["success"]
     assert QUERY in server.texts
     assert {headers["authorization"] for headers, _ in server.asked} == {f"Bearer {KEY}"}
