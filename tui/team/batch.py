@@ -208,11 +208,11 @@ class BatchRun:
         began = since = await self._ask(self.store.now)
         reported: set[str] = set()
         shown: Counts | None = None
-        loop = asyncio.get_running_loop()
         async with aclosing(self._wakes()) as wakes:
             async for _ in wakes:
-                began_to_look = loop.time()
-                ended, counts = await self._ask(partial(self._progress, batch, since - _OVERLAP_SECONDS))
+                ended, counts, took = await self._ask(
+                    partial(self._progress, batch, since - _OVERLAP_SECONDS)
+                )
                 for result in ended:
                     assert result.finished is not None
                     if result.job.id not in reported and result.finished > began:
@@ -224,17 +224,21 @@ class BatchRun:
                     self.reporter.counts(counts)
                 if counts.over == counts.total:
                     return
-                # A large batch is a long question.
-                await asyncio.sleep(_SHARE * (loop.time() - began_to_look))
+                await self._rest(took)
 
-    async def _progress(self, batch: Batch, since: float) -> tuple[list[JobResult], Counts]:
-        """The jobs that ended after `since`, and the counts, which include them."""
+    async def _rest(self, took: float) -> None:
+        """Ask a large batch, whose answer took so many seconds, less often."""
+        await asyncio.sleep(_SHARE * took)
+
+    async def _progress(self, batch: Batch, since: float) -> tuple[list[JobResult], Counts, float]:
+        """The jobs that ended after `since`, the counts, which include them, and how long the answer took."""
+        began = time.monotonic()
         ended = await self._ended(batch, since)
         counts = await self.store.counts(batch.id)
         if counts.over == counts.total:
             ended = await self._ended(batch, since)
         await self.check_workers(counts)
-        return ended, counts
+        return ended, counts, time.monotonic() - began
 
     async def _ask(self, question: Callable[[], Awaitable[_Answer]]) -> _Answer:
         """Ask the store; a team's database that cannot be reached is asked again until it answers or a person stops it.

@@ -7,6 +7,7 @@ import json
 import os
 import signal
 import sys
+import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from functools import partial
 from pathlib import Path
@@ -36,7 +37,7 @@ from tui.cli.arguments import read_arguments
 from tui.cli.table import COMMANDS
 from tui.cli.team.batch import run_batch
 from tui.team import batch
-from tui.team.batch import LineReporter, TerminalReporter, counts_line, result_text
+from tui.team.batch import BatchRun, LineReporter, TerminalReporter, counts_line, result_text
 
 Run = Callable[[Claim, asyncio.Event], object]
 ADDRESS = Address.parse("postgresql:///team")
@@ -264,9 +265,13 @@ class LosesConnection:
         self.black_hole = black_hole
         self.lines: list[str] = []
         self.lost = 0
+        self.lost_at = 0.0
+        self.outage = 0.0
+        self.rests: list[float] = []
 
     def lose(self) -> None:
         self.lost += 1
+        self.lost_at = time.monotonic()
         if self.black_hole:
             self.proxy.pause()
         else:
@@ -276,9 +281,15 @@ class LosesConnection:
         self.lines.append(text)
         if "trying again" in text:
             self.proxy.resume()
+        if "reached again" in text:
+            self.outage = time.monotonic() - self.lost_at
+
+    async def rest(self, took: float) -> None:
+        self.rests.append(took)
 
     def install(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(LineReporter, "line", lambda _self, text: self.line(text))
+        monkeypatch.setattr(BatchRun, "_rest", lambda _self, took: self.rest(took))
         real = getattr(PostgresJobs, self.method)
 
         async def asked(store: PostgresJobs, *given: Any, **named: Any) -> Any:
@@ -342,6 +353,8 @@ async def test_a_batch_survives_a_lost_connection_in_every_phase(
         assert await asyncio.wait_for(following, PATIENCE) == 0
 
     assert losing.lost == 1
+    # An outage is no long answer, after which it would be asked less often.
+    assert losing.rests == [took for took in losing.rests if took < losing.outage]
     assert [line for line in losing.lines if "database" in line] == [
         next(line for line in losing.lines if "trying again" in line),
         "the database can be reached again",
