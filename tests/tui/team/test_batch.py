@@ -7,10 +7,10 @@ import json
 import os
 import signal
 import sys
-import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 from uuid import uuid4
 
@@ -31,7 +31,7 @@ from core.team.records import Claim, Counts, Job, JobResult, Outcome
 from tests.core.team.jobs.batches import QUICK, address_of, working
 from tests.postgres_server import Cluster, Database
 from tests.tcp_proxy import TcpProxy
-from tests.waiting import PATIENCE, until
+from tests.waiting import PATIENCE, ManualClock, until
 from tui.cli import main
 from tui.cli.arguments import read_arguments
 from tui.cli.table import COMMANDS
@@ -265,13 +265,12 @@ class LosesConnection:
         self.black_hole = black_hole
         self.lines: list[str] = []
         self.lost = 0
-        self.lost_at = 0.0
-        self.outage = 0.0
+        self.clock = ManualClock()
+        self.is_over = False
         self.rests: list[float] = []
 
     def lose(self) -> None:
         self.lost += 1
-        self.lost_at = time.monotonic()
         if self.black_hole:
             self.proxy.pause()
         else:
@@ -280,15 +279,16 @@ class LosesConnection:
     def line(self, text: str) -> None:
         self.lines.append(text)
         if "trying again" in text:
+            self.clock.now += 1000
             self.proxy.resume()
-        if "reached again" in text:
-            self.outage = time.monotonic() - self.lost_at
+        self.is_over |= "reached again" in text
 
     async def rest(self, took: float) -> None:
         self.rests.append(took)
 
     def install(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(LineReporter, "line", lambda _self, text: self.line(text))
+        monkeypatch.setattr(batch, "time", SimpleNamespace(monotonic=self.clock))
         monkeypatch.setattr(BatchRun, "_rest", lambda _self, took: self.rest(took))
         real = getattr(PostgresJobs, self.method)
 
@@ -346,15 +346,15 @@ async def test_a_batch_survives_a_lost_connection_in_every_phase(
     )
     losing.install(monkeypatch)
     following = asyncio.create_task(run(queries, Runner(), "--json", address=address))
-    if method == "has_workers":
-        # It is asked only while no worker is alive.
-        await until(lambda: losing.lost)
+    if method != "results":
+        # Nothing ends meanwhile: it is asked again afterwards.
+        await until(lambda: losing.rests and losing.is_over)
     async with working(address_of(team_database), Runner(), timing=QUICK):
         assert await asyncio.wait_for(following, PATIENCE) == 0
 
     assert losing.lost == 1
-    # An outage is no long answer, after which it would be asked less often.
-    assert losing.rests == [took for took in losing.rests if took < losing.outage]
+    # The outage is no long answer, after which the database would be asked less often.
+    assert set(losing.rests) <= {0.0}
     assert [line for line in losing.lines if "database" in line] == [
         next(line for line in losing.lines if "trying again" in line),
         "the database can be reached again",
