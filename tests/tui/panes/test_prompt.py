@@ -181,8 +181,13 @@ class DropApp(PromptApp):
         return await asyncio.to_thread(attach, Workspace.open(self.folder), file)
 
     async def drop(self, text: str) -> None:
+        """Paste a text, and see it before a file that may be added takes its place."""
+        may_add = self.may_add.is_set()
+        self.may_add.clear()
         self.prompt.post_message(events.Paste(text))
         await until(lambda: self.prompt.text.endswith(text))
+        if may_add:
+            self.may_add.set()
 
     @property
     def shown(self) -> list[str]:
