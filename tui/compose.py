@@ -211,7 +211,7 @@ async def compose_session(  # noqa: PLR0913 -- each is optional, and given by na
                 custom_commands=roster.commands.definitions,
                 taint=start.previous.taint if start.previous is not None else None,
                 output_schema=output_schema,
-                has_new_login=logins.has_new_login,
+                login_made_at=logins.made_at,
                 ledger=ledger,
                 files_elsewhere=files_elsewhere,
             ),

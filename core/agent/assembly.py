@@ -80,8 +80,8 @@ class AgentParts:
     agent may call, by default the shipped ones; `skills` are those it may load. `custom_commands` are those that a
     query may begin with. `taint` has what the agent read before, in a session that is resumed.
     `output_schema` is the JSON Schema of every answer; None for text. `rule_store` has the rules of the folder and of
-    everywhere; None for none. `has_new_login` says whether a login to a server of the user was made since the agent
-    connected it. `ledger` records the calls that act outside, where a session may be resumed elsewhere; None for no
+    everywhere; None for none. `login_made_at` says when the login to a server of the user was made, and is empty
+    if there is none. `ledger` records the calls that act outside, where a session may be resumed elsewhere; None for no
     record. `files_elsewhere` are the rules that alone allow the built-in tools files outside of the session's folder,
     where the queries come from other people; None where they are the user's own.
     """
@@ -106,7 +106,7 @@ class AgentParts:
     taint: Taint | None = None
     rule_store: RuleStore | None = None
     output_schema: Mapping[str, Any] | None = None
-    has_new_login: Callable[[str], bool] = lambda _name: False
+    login_made_at: Callable[[str], str] = lambda _name: ""
     ledger: ActionLedger | None = None
     files_elsewhere: tuple[str, ...] | None = None
 
@@ -175,7 +175,7 @@ class AgentAssembly:
             self.reopen,
             renew=self.renew,
             report=report,
-            has_new_login=parts.has_new_login,
+            login_made_at=parts.login_made_at,
         )
         self._renewal = SessionRenewal(self._opened.get, self.servers.reconnect, report)
         self.models = Models(settings, publish, self._check_choice)

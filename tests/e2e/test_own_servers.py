@@ -382,7 +382,9 @@ async def test_a_server_that_needs_a_login_works_once_it_is_made_and_as_long_as_
     write(folder, notes={"type": "http", "url": f"{address}/mcp"})
     trust(folder)
     with serving("oauth_server", at, str(at)):
-        async with httpx.AsyncClient(base_url=address) as admin, started(tmp_path) as desk:
+        # A connection that is kept may be closed by the server at the moment when it is used again.
+        limits = httpx.Limits(max_keepalive_connections=0)
+        async with httpx.AsyncClient(base_url=address, limits=limits) as admin, started(tmp_path) as desk:
             await desk.comes_to("notes", "needs-auth")
             assert desk.reported("notes", "needs a login: run `ua-tui connect notes`")
             # The command line has not tried to log in by itself.

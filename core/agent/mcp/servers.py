@@ -71,7 +71,7 @@ class Servers:
         reopen: returns the configuration of a server that could not be opened before; raises UniversalAgentError.
         renew: returns a new one for a server whose session is over, None otherwise; raises UniversalAgentError.
         report: reports an error and where it occurred.
-        has_new_login: whether there is a login to a server that it has not been connected with.
+        login_made_at: when the login to a server was made; empty if there is none.
         later: calls a function after some seconds.
     """
 
@@ -83,7 +83,7 @@ class Servers:
         *,
         renew: Callable[[str], Awaitable[Mapping[str, dict[str, Any]] | None]] = _never,
         report: Callable[[str, Exception], None] = _ignore,
-        has_new_login: Callable[[str], bool] = lambda _name: False,
+        login_made_at: Callable[[str], str] = lambda _name: "",
         later: CallLater = call_later,
     ) -> None:
         self._states = states
@@ -91,7 +91,8 @@ class Servers:
         self._reopen = reopen
         self._renew = renew
         self._report = report
-        self._has_new_login = has_new_login
+        self._login_made_at = login_made_at
+        self._tried_logins: dict[str, str] = {}
         self._schedule = ReconnectSchedule(self._restart, self._give_up, later=later)
         self._poller = StatusPoll(self.refresh, states.mark_dead, self._note_alive, states.is_remote, later)
         self._agent: Callable[[], ServerAgent | None] = lambda: None
@@ -208,6 +209,8 @@ class Servers:
                 self._publish_all(self._states.note_failure(name, str(error) or type(error).__name__))
             else:
                 self._states.mark_alive(name)
+            # Also if it was renewed meanwhile: a login that is refused is not tried for ever.
+            self._tried_logins[name] = self._login_made_at(name)
             await self._poll_once(done=name)
         finally:
             self._publish_all(self._states.set_operation(name, None))
@@ -273,6 +276,7 @@ class Servers:
         """Schedule the reconnection of a server that failed."""
         match status:
             case "connected":
+                self._tried_logins[name] = self._login_made_at(name)
                 self._schedule.note_connected(name)
                 self._states.set_retry_in(name, None)
             case "failed":
@@ -281,10 +285,15 @@ class Servers:
             case "pending" | "reconnecting":
                 pass
             case "needs-auth" if self._has_new_login(name) and not self._poller.is_called(name):
+                # The agent retries by itself for a while, and may have the login already: that is not reported.
                 self._start(name, "reconnecting")
             case _:
                 self._schedule.forget(name)
                 self._states.set_retry_in(name, None)
+
+    def _has_new_login(self, name: str) -> bool:
+        made_at = self._login_made_at(name)
+        return bool(made_at) and made_at != self._tried_logins.get(name)
 
     def _restart(self, name: str) -> None:
         """Reconnect a server whose waiting time is over."""

@@ -63,7 +63,6 @@ class LoginHeaders:
         self._store = store or LoginStore()
         self._targets: dict[str, LoginTarget] = {}
         self._given: dict[str, str] = {}
-        self._used: dict[str, str] = {}
         self._renewals: set[asyncio.Task[StoredLogin | None]] = set()
         self._server: asyncio.Server | None = None
 
@@ -92,11 +91,10 @@ class LoginHeaders:
         self._targets[target.name] = target
         return shlex.join([sys.executable, "-I", "-S", "-c", _ASK, str(self._folder), target.name])
 
-    def has_new_login(self, name: str) -> bool:
-        """Whether there is a login to a server that the agent has not been given, as it was made elsewhere."""
+    def made_at(self, name: str) -> str:
+        """When the login to a server was stored, by whatever program; empty if there is no valid one."""
         target = self._targets.get(name)
-        made_at = self._store.made_at(target) if target is not None else ""
-        return bool(made_at) and made_at != self._used.get(name)
+        return self._store.made_at(target) if target is not None else ""
 
     async def headers(self, name: str, *, by_agent: bool = False) -> dict[str, str]:
         """The headers for a server; without a token if there is no valid login.
@@ -106,8 +104,6 @@ class LoginHeaders:
         target = self._targets.get(name)
         if target is None:
             return _NO_LOGIN
-        if by_agent:
-            self._used[name] = self._store.made_at(target)
         refused = self._given.get(name) if by_agent else None
         # It continues after the time limit: a renewal that is cancelled may lose the login.
         work = asyncio.create_task(current_login(target, self._store, refused=refused))
@@ -124,8 +120,7 @@ class LoginHeaders:
         for secret in login.secrets:
             self._learn(secret)
         if by_agent:
-            # It may have been renewed.
-            self._given[name], self._used[name] = login.access_token, self._store.made_at(target)
+            self._given[name] = login.access_token
         return {"Authorization": f"Bearer {login.access_token}"}
 
     async def _answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

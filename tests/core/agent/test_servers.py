@@ -80,8 +80,14 @@ class Desk:
         self.states = states or ServerStates()
         self.time = Time()
         self.reported: list[str] = []
+        self.logins: dict[str, str] = {}
         self.servers = Servers(
-            self.states, self._publish, self._reopen, report=self._report, later=self.time.later
+            self.states,
+            self._publish,
+            self._reopen,
+            report=self._report,
+            login_made_at=lambda name: self.logins.get(name, ""),
+            later=self.time.later,
         )
 
     def _report(self, _where: str, error: Exception) -> None:
@@ -431,3 +437,45 @@ def test_nothing_new_is_not_reported_and_what_an_agent_should_never_say_does_no_
     assert "\x1b" not in first.name
     assert (first.status, first.tools, first.error) == ("unknown", None, "5")
     assert (second.tools, second.tool_names) == (4, ["a b"])
+
+
+async def test_a_server_is_reconnected_once_with_each_login() -> None:
+    desk = Desk()
+    needs_login = {"name": "notes", "status": "needs-auth"}
+    desk.agent.known["notes"] = needs_login
+    desk.agent.refuses = "it refuses the login"
+    await desk.watch_startup()
+    assert desk.agent.asked == []
+    for made_at in ("08:00", "09:00"):
+        desk.agent.asked.clear()
+        desk.logins["notes"] = made_at
+        for _ in range(2):
+            desk.servers.refresh()
+            await desk.rest()
+        assert desk.agent.asked == ["reconnect notes"]
+    # Renewed while it was connected: that it is refused afterwards says that this login does not help.
+    desk.agent.known["notes"] = {"name": "notes", "status": "connected", "tools": TOOLS}
+    desk.logins["notes"] = "10:00"
+    desk.servers.refresh()
+    await desk.rest()
+    desk.agent.known["notes"] = needs_login
+    desk.servers.refresh()
+    await desk.rest()
+    assert desk.agent.asked == ["reconnect notes"]
+
+
+async def test_a_login_that_is_renewed_for_each_attempt_is_tried_once() -> None:
+    desk = Desk()
+    desk.agent.known["notes"] = {"name": "notes", "status": "needs-auth"}
+    reconnect = desk.agent.reconnect_server
+
+    async def renew_and_refuse(name: str) -> None:
+        desk.logins[name] += "+"
+        desk.agent.refuses = "it refuses the login"
+        await reconnect(name)
+
+    desk.agent.reconnect_server = renew_and_refuse  # type: ignore[method-assign]
+    desk.logins["notes"] = "08:00"
+    await desk.watch_startup()
+    await desk.rest()
+    assert desk.agent.asked == ["reconnect notes"]

@@ -521,17 +521,15 @@ async def test_the_agent_gets_the_header_of_a_login_by_a_program_and_an_empty_on
     # A login belongs to an address, whatever has its name.
     elsewhere = replace(target, address="https://elsewhere.example/mcp")
     assert await asked(headers.command(elsewhere)) == {"Authorization": ""}
-    # The agent, which alone connects again for it, has what was made elsewhere only once it has asked.
-    assert headers.has_new_login(target.name) is False
+    assert not headers.made_at(target.name)
     headers.command(target)
-    assert headers.has_new_login(target.name)
+    made_at = headers.made_at(target.name)
     await headers.headers(target.name, by_agent=True)
-    assert not headers.has_new_login(target.name)
+    assert headers.made_at(target.name) == made_at != ""
+    # The agent asks again because what it was given was refused.
     renewed = await headers.headers(target.name, by_agent=True)
     assert renewed["Authorization"].partition(" ")[2] not in ("", login.access_token)
-    assert not headers.has_new_login(target.name)
-    # One that cannot be had, or does not hold, is not tried again and again.
+    assert headers.made_at(target.name) > made_at
     notes.accounts.renewals.clear()
     assert await headers.headers(target.name, by_agent=True) == {"Authorization": ""}
-    assert not headers.has_new_login(target.name)
     await headers.close()
