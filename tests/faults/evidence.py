@@ -139,6 +139,16 @@ def is_indexed(session: Path) -> bool:
     return row is not None and row[0] == written
 
 
+def index_rest(base: Path) -> None:
+    """Index what the sessions have left, as the next start does.
+
+    A session ends without it if indexing takes long, or if it failed and was to be tried again later.
+    """
+    with KnowledgeStore(base / WORKSPACES / FILE) as store:
+        for _ in catch_up(store, base, Redactor()):
+            pass
+
+
 def indexed_differently(base: Path) -> set[tuple[str, str, str]]:
     """The passages that the knowledge base lacks or has too many, compared with one that is made from all sessions."""
     sessions = base / WORKSPACES

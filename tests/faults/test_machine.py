@@ -20,7 +20,7 @@ from core.storage.workspace import SAVED_REPORTS, WORKSPACES
 from tests.e2e.running import model_environment, program, run
 from tests.e2e.scripted_model import scripted_model
 from tests.faults.conftest import Report
-from tests.faults.evidence import ALLOWED, CALLS, Busy, Left, indexed_differently, session_of
+from tests.faults.evidence import ALLOWED, CALLS, Busy, Left, index_rest, indexed_differently, session_of
 from tests.faults.starter import Starter
 from tests.waiting import PATIENCE, wait_until
 
@@ -130,6 +130,7 @@ def test_a_limit_of_the_machine(
             each for each in left.events if isinstance(each, ErrorRaised) and "journal" in each.message
         ]
         seen = error.message
+        index_rest(tmp_path)
         assert not indexed_differently(tmp_path)
     report(case, seen[:70], f"{len(failed)} copies of reports")
 
@@ -242,5 +243,6 @@ def test_two_programs(tmp_path: Path, report: Report) -> None:
     names = {entry["saved_as"] for entry in index}
     assert len(index) == len(names) == 2 * CALLS
     assert all((tmp_path / SAVED_REPORTS / name).read_text().startswith("Report ") for name in names)
+    index_rest(tmp_path)
     assert not indexed_differently(tmp_path)
     report("two sessions of one folder at once", f"{len(names)} reports, each saved once and in the index")
