@@ -34,7 +34,7 @@ UNTIMED = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 # The same examples in every run: who runs the tests sees their own faults. `.ci/run` looks for new ones, and a failure
 # there prints the line that repeats it.
 settings.register_profile("default", UNTIMED, max_examples=50, derandomize=True)
-settings.register_profile("thorough", UNTIMED, max_examples=400, print_blob=True)
+settings.register_profile("thorough", UNTIMED, max_examples=200, print_blob=True)
 settings.load_profile("default")
 
 
