@@ -36,7 +36,9 @@ def licence(package: str) -> str:
         for each in facts.get_all("Classifier") or []
         if each.startswith("License ::")
     ]
-    found = facts["License-Expression"] or next(iter(classified), facts["License"])
+    # Once something has imported the package `importlib_metadata`, it raises an error for a field that is missing.
+    expressions, texts = (facts.get_all(field) or [] for field in ("License-Expression", "License"))
+    found: str = next(iter([*expressions, *classified, *texts]))
     return LICENCES.get(found, found)
 
 
