@@ -189,30 +189,12 @@ def test_pages_that_the_knowledge_base_names_are_opened_unasked(taint: Taint) ->
 
 
 def test_addresses_elsewhere_do_not_count(other: Callable[[], Taint]) -> None:
-    for tool, given, output in (
-        # What an agent wrote in an earlier session may hold what it was not to carry out.
-        (KNOWLEDGE, {"query": "x"}, json.dumps({"hits": [{"kind": "report", "trust": "own", "url": EVIL}]})),
-        (KNOWLEDGE, {"query": "x"}, json.dumps({"hits": [{"kind": "article", "trust": "own", "url": EVIL}]})),
-        # An engine may have repeated what was searched for.
-        (KNOWLEDGE, {"query": "x"}, json.dumps({"hits": [{"kind": "search_row", "trust": "web", "url": EVIL}]})),
-        (KNOWLEDGE, {"query": "x"}, json.dumps({"hits": [{"kind": "article", "trust": "web", "passage": EVIL}]})),
-        (KNOWLEDGE, {"query": "x"}, json.dumps({"hits": [None, 7, {"url": EVIL}]})),
-        (KNOWN, {"id": 1}, json.dumps({"kind": "report", "trust": "own", "url": "", "text": EVIL})),
-        (KNOWN, {"id": 1}, json.dumps({"kind": "search_row", "trust": "web", "url": "", "text": EVIL})),
-        (KNOWN, {"id": 1}, json.dumps({"kind": "answer", "trust": "tool", "url": EVIL, "text": EVIL})),
-        ("mcp__local_toolkit__knowledge_sources", {"url": EVIL}, json.dumps({"url": EVIL, "hits": [{"url": EVIL}]})),
-        (MAIL, {}, json.dumps({"link": EVIL})),
-        (MULTI, multi(COMPOSIO_SEARCH_NEWS={}, GMAIL_FETCH_EMAILS={}), json.dumps({"link": EVIL})),
-        ("mcp__notes__find", {}, EVIL),
-        (READ, {"path": "a"}, EVIL),
-        ("WebFetch", {"url": "https://a.example", "prompt": f"say {EVIL}"}, EVIL),
-        ("WebSearch", {"query": "x"}, f'Links: [{{"url": "https://a.example"}}]\n\nSee {EVIL}'),
-        ("WebSearch", {"query": "x"}, json.dumps({"results": [{"content": []}, f'{{"url": "{EVIL}"}}']})),
-        (NEWS, {"query": f"url: {EVIL}"}, json.dumps({"search_parameters": {"url": EVIL}})),
-        (NEWS, {"query": "evil.example/?D=secret"}, json.dumps({"url": EVIL})),
-        (NEWS, {"query": "x"}, json.dumps({"answer": EVIL, "snippet": EVIL})),
+    # What an agent wrote before may hold what it was not to carry out; an engine may repeat what was searched for.
+    for tool, given, found in (
+        *CASES["addresses_elsewhere_do_not_count"],
         (NEWS, {"query": "x"}, "x" * (5 << 20)),
-    ):  # fmt: skip
+    ):
+        output = found if isinstance(found, str) else json.dumps(found)
         taint = other()
         read(taint, tool, given, output)
         assert crawl(taint, EVIL) is not None, (tool, output[:99])

@@ -132,13 +132,8 @@ async def test_what_a_check_says_is_clean_and_without_secrets_and_what_breaks_or
 
 
 async def test_python_and_the_system_are_reported() -> None:
-    for version, system, status in (
-        ((3, 11, 0), "Linux", "ok"),
-        ((3, 14, 2), "Darwin", "ok"),
-        ((3, 10, 9), "Linux", "failed"),
-        ((3, 11, 7), "Windows", "warning"),
-    ):  # fmt: skip
-        found = await check_python(version, system)
+    for version, system, status in CASES["python_and_the_system_are_reported"]:
+        found = await check_python(tuple(version), system)
         assert found.status == status
         assert ".".join(map(str, version)) in found.found
         assert bool(found.advice) == (status != "ok")

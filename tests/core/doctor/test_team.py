@@ -130,11 +130,7 @@ async def test_a_database_without_tables(cluster: Cluster, environ: dict[str, st
 
 @pytest.mark.parametrize(
     ("statement", "words"),
-    [
-        ("DELETE FROM migration WHERE version > 0; INSERT INTO migration (version) VALUES (0)", "needs"),
-        ("INSERT INTO migration (version) VALUES (99)", "update ua-tui"),
-        ("DELETE FROM queue_migration WHERE name LIKE '03.04%'", "of the queue are missing"),
-    ],
+    CASES["tables_of_another_version"],
 )
 async def test_tables_of_another_version(
     team_database: Database, environ: dict[str, str], statement: str, words: str

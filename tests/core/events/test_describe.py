@@ -18,6 +18,9 @@ from core.events.describe import (
     describe_server,
 )
 from core.observation import McpObservation, TextContent
+from tests.core.cases import cases_of
+
+CASES = cases_of(__file__)
 
 NASTY = "[red]\x1b[2J \u202egnp.exe"
 
@@ -92,15 +95,7 @@ def test_a_call_that_its_service_holds_is_described_with_the_reason(
 
 @pytest.mark.parametrize(
     ("values", "sentence"),
-    [
-        ({}, "Resumed."),
-        ({"model": "opus", "effort": "high", "fallback_model": "sonnet", "max_cost_usd": 2.0},
-         "Resumed with opus (effort high, fallback sonnet) and a spending limit of $2.00."),
-        ({"overruled": {"max_cost_usd": 1.0}}, "Resumed with no spending limit, instead of a limit of $1.00."),
-        ({"model": "opus", "overruled": {"model": None, "effort": "low"}},
-         "Resumed with opus, instead of the default model, effort low."),
-        ({"resumed_from": "other", "model": "opus"}, "Resumed as session s with opus."),
-    ],
+    CASES["a_resumed_session_says_what_it_uses_and_what_that_replaces"],
 )  # fmt: skip
 def test_a_resumed_session_says_what_it_uses_and_what_that_replaces(
     values: dict[str, Any], sentence: str
@@ -149,16 +144,7 @@ def test_a_server_that_is_retried_says_so() -> None:
 
 
 def test_why_it_is_tried_again_is_what_happened() -> None:
-    clauses = {
-        "authentication_failed": "the model's service refused the key",
-        "rate_limit": "the model's service accepts no more requests for now",
-        "overloaded": "the model's service is overloaded",
-        "server_error": "the model's service is out of order",
-        "no connection to http://127.0.0.1:9": "the model's service at http://127.0.0.1:9 did not answer",
-        "418": "the model's service answered with HTTP 418",
-        "": "the model's service did not answer",
-        "something_new": "the model's service did not answer as it should (something_new)",
-    }
+    clauses = CASES["why_it_is_tried_again_is_what_happened.clauses"]
     assert {error: describe_retry(error) for error in clauses} == clauses
 
 

@@ -149,7 +149,6 @@ def test_what_is_known_already_is_offered_without_its_secrets(tmp_path: Path) ->
 
 
 NOW = datetime(2026, 11, 21, tzinfo=UTC)
-PAST, FUTURE = 1_700_000_000_000, 1_900_000_000_000
 
 
 def test_a_login_is_searched_for(tmp_path: Path) -> None:

@@ -2,10 +2,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-import signal
 import stat
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -232,38 +229,6 @@ def test_many_results_can_be_forced_to_disk_while_more_come(path: Path) -> None:
     journal.sync()
     journal.close()
     assert read_journal(path).last_seq == 100
-
-
-_WRITER = """
-import sys
-from pathlib import Path
-from core.events.types import QueryReceived
-from core.records.journal import Journal
-from core.redaction.redactor import Redactor
-journal = Journal(Path(sys.argv[1]), Redactor())
-seq = 0
-while True:
-    seq += 1
-    journal.append(QueryReceived(seq=seq, query_id="q", text="x" * 500))
-    sys.stdout.write(f"{seq}\\n")
-    sys.stdout.flush()
-"""
-
-
-def test_kill_minus_nine_loses_no_acknowledged_event(path: Path) -> None:
-    for count in (3, 40, 200):
-        writer = subprocess.Popen([sys.executable, "-c", _WRITER, str(path)], stdout=subprocess.PIPE)
-        assert writer.stdout is not None
-        with writer.stdout:
-            acknowledged = [int(writer.stdout.readline()) for _ in range(count)][-1]
-            writer.send_signal(signal.SIGKILL)
-            writer.wait()
-        reading = read_journal(path)
-        # A kill may end a write between two pages of memory: the line that nobody has seen yet is torn.
-        assert reading.skipped == (not path.read_bytes().endswith(b"\n"))
-        assert reading.last_seq >= acknowledged
-        assert [event.seq for event in reading.events] == list(range(1, reading.last_seq + 1))
-        path.unlink()
 
 
 @given(texts=st.lists(st.text(max_size=40), min_size=1, max_size=8), cut=st.integers(0, 60))

@@ -11,7 +11,10 @@ from hypothesis import strategies as st
 
 from core.errors import SettingsError
 from core.settings.files import UserFile, changed
+from tests.core.cases import cases_of
 from tests.permissions import permissions_obeyed
+
+CASES = cases_of(__file__)
 
 OVERRIDABLE = """\
 # mine
@@ -50,14 +53,7 @@ def test_what_else_stands_in_the_file_stays_as_it_is(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("before", "after"),
-    [
-        ('a = 1\nmodel = "x"\nb = 2\n', "a = 1\nb = 2\n"),
-        ('model = """\nx\nmodel = 3\n"""\nb = 2', "b = 2"),
-        ("b = '''\nmodel = \"x\"\n'''\n\"model\" = 'x'", "b = '''\nmodel = \"x\"\n'''"),
-        ("  model=[\n1,\n2,\n]\r\nb = 2\r\n", "b = 2\r\n"),
-        ("b = 2\n", "b = 2\n"),
-        ("", ""),
-    ],
+    CASES["a_setting_is_taken_out_whole_and_nothing_else"],
 )
 def test_a_setting_is_taken_out_whole_and_nothing_else(before: str, after: str) -> None:
     assert changed(before, {"model": None}, Path("f")).rstrip("\n") == after.rstrip("\n")
@@ -75,12 +71,7 @@ def test_a_setting_is_put_in_with_the_line_ends_of_the_file(before: str) -> None
 
 @pytest.mark.parametrize(
     ("before", "after"),
-    [
-        ("a = 1\n\n# keys\n[keys]\nx = 1\n", "a = 1\nmodel = 'y'\n\n# keys\n[keys]\nx = 1\n"),
-        ("# of all\n\n[keys]\nx = 1\n", "# of all\nmodel = 'y'\n\n[keys]\nx = 1\n"),
-        ("[keys]\nx = 1\n", "model = 'y'\n[keys]\nx = 1\n"),
-        ("a = [\n[1],\n]\n[keys]\nx = 1", "a = [\n[1],\n]\nmodel = 'y'\n[keys]\nx = 1\n"),
-    ],
+    CASES["a_new_setting_comes_before_the_tables_and_their_comments"],
 )
 def test_a_new_setting_comes_before_the_tables_and_their_comments(before: str, after: str) -> None:
     assert changed(before, {"model": "y"}, Path("f")) == after.replace("'y'", '"y"')

@@ -16,7 +16,10 @@ from core.settings.model import ENVIRONMENT, KNOWN, Settings
 from core.settings.places import USER_FILE
 from core.settings.secrets import secrets
 from core.settings.sources import from_overrides
+from tests.core.cases import cases_of
 from tui.cli.arguments import SETTING_OPTIONS
+
+CASES = cases_of(__file__)
 
 
 class Folders:
@@ -137,11 +140,7 @@ def test_the_knowledge_base_is_on_off_a_path_or_the_database_of_a_team(folders: 
 
 @pytest.mark.parametrize(
     "address",
-    [
-        "postgresql://anna:hunter2-secret@host/team",
-        "postgres://anna@host/team?password=hunter2-secret",
-        "PostgreSQL://me:hunter2-secret@[db.example/team",
-    ],
+    CASES["the_address_of_a_database_has_no_password_and_shows_none"],
 )
 def test_the_address_of_a_database_has_no_password_and_shows_none(folders: Folders, address: str) -> None:
     refused = [
@@ -164,25 +163,7 @@ def test_the_large_files_of_a_team_are_in_a_folder_or_a_bucket(folders: Folders)
 
 
 def test_a_wrong_value_is_named_with_its_place_and_what_is_allowed(folders: Folders) -> None:
-    for name, value, allowed in (
-        ("permission_mode", "yolo", "default, acceptEdits, plan"),
-        ("prices", "m", "prices such as my-model=0.5/1.5"),
-        ("prices", "m=1/2,n=-1/2", "prices such as my-model=0.5/1.5"),
-        ("max_cost_usd", "-1", "a number above 0"),
-        ("max_cost_usd", "nan", "a number above 0"),
-        ("max_turns", "2.5", "a whole number of at least 1"),
-        ("max_turns", "0", "a whole number of at least 1"),
-        ("demo", "perhaps", "true or false"),
-        ("base_url", "ftp://host", "https://host"),
-        ("base_url", "http://[::1", "https://host"),
-        ("extra_tools", "Bash,NotebookEdit", "Bash, Write, Edit, WebFetch"),
-        ("classifier", "model", "off, rules, rules+model"),
-        ("log_level", "loud", "DEBUG, INFO"),
-        ("pictures", "iterm", "auto, kitty, sixel, blocks"),
-        ("notify", "loudly", "auto, bell, osc9, osc777, off"),
-        ("demo_pace", "-0.5", "a number of at least 0"),
-        ("model", "two\nlines", "one line of text"),
-    ):
+    for name, value, allowed in CASES["a_wrong_value_is_named_with_its_place_and_what_is_allowed"]:
         variable = ENVIRONMENT[name][0]
         message = folders.refuse(variable, **{variable: value})
         assert [part for part in (variable, repr(value), allowed) if part not in message] == []
@@ -329,12 +310,7 @@ def test_secrets_are_not_in_the_repr(folders: Folders) -> None:
 
 def test_secrets_come_from_settings_and_from_the_environment(folders: Folders) -> None:
     given = {"composio_api_key": "ak_setting", "base_url": "http://user:pa55word@host.example"}
-    environ = {
-        "GITHUB_TOKEN": "ghp_value", "DATABASE_URL": "postgres://me:s3cretpw@db.example/x",
-        "OTEL_EXPORTER_OTLP_HEADERS": "x-a=headervalue,b=other", "SSH_AUTH_SOCK": "/run/agent.sock",
-        "PWD": "/somewhere/here", "KEYBOARD": "qwertyuiop", "EMPTY_TOKEN": "", "PGPASSWORD": "of-the-team",
-        "PGPASSFILE": "/home/me/.pgpass",
-    }  # fmt: skip
+    environ = CASES["secrets_come_from_settings_and_from_the_environment.environ"]
     found = {"ak_setting", "pa55word", "ghp_value", "s3cretpw", "headervalue", "other", "of-the-team"}
     assert secrets(folders.load(given), environ) == found
 
@@ -353,12 +329,7 @@ def test_a_folder_cannot_have_the_users_key_sent_elsewhere(folders: Folders) -> 
 
 @pytest.mark.parametrize(
     ("given", "message"),
-    [
-        ({"max_cost_usd": "much"}, "^max_cost_usd is 'much', which is not allowed"),
-        ({"workspace_base": 1}, "^workspace_base is 1, which"),
-        ({"max_cots": 1}, r"'max_cots'; did you mean max_cost_usd\?$"),
-        ({"falback": "x"}, r"did you mean fallback_model\?$"),
-    ],
+    CASES["a_program_is_known_by_the_name_it_wrote"],
 )
 async def test_a_program_is_known_by_the_name_it_wrote(given: dict[str, Any], message: str) -> None:
     with pytest.raises(SettingsError, match=message):

@@ -65,9 +65,3 @@ def test_artifact_names_hold_no_path() -> None:
         assert len(name) <= 110
     name = artifact_name("media", "/../.ENV/..x", NOW, "../a/b")
     assert split_path(name) == (name,)
-
-
-def test_short_ids_differ() -> None:
-    made = {short_id() for _ in range(1000)}
-    assert len(made) == 1000
-    assert all(re.fullmatch(r"[a-z2-7]{8}", one) for one in made)

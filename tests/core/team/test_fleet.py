@@ -301,21 +301,6 @@ async def test_a_database_without_tables_says_what_to_do(tmp_path: Path, cluster
         cluster.drop(database)
 
 
-async def test_a_colleague_sees_what_is_shared(
-    tmp_path: Path, cluster: Cluster, team_database: Database
-) -> None:
-    from core.postgres.schema import grant
-
-    add_session(team_database, "a", title="Ours")
-    add_session(team_database, "b", title="Mine", shared=False)
-    add_job(team_database, "w", shared=False)
-    mary = cluster.make_role(f"mary_{team_database.name}")
-    grant(Address.parse(team_database.url), mary)
-    hers = replace(team_database, url=cluster.url(team_database.name, mary))
-    fleet = await make_source(tmp_path, hers).read()
-    assert [row.title for row in fleet.rows] == ["Ours"]
-
-
 async def test_a_file_of_jobs_that_cannot_be_read_says_so(tmp_path: Path) -> None:
     lay(tmp_path, NAME, ev.SessionFinished(reason="quit"))
     jobs = tmp_path / WORKSPACES / "jobs.db"

@@ -28,9 +28,12 @@ from core.telemetry.environment import Exports, agent_environment
 from core.telemetry.http import ServiceRequest
 from core.telemetry.tracer import Trace, Tracer, trace_targets
 from tests.collector import Collector, collector
+from tests.core.cases import cases_of
 from tests.core.telemetry import recorded
 from tests.paths import PROJECT
 from tests.waiting import PATIENCE, until
+
+CASES = cases_of(__file__)
 
 START = datetime(2026, 11, 21, 5, 10, tzinfo=UTC)
 SECRET = "hunter2hunter2"
@@ -256,23 +259,7 @@ def test_spans_leave_the_machine_only_with_a_token(tmp_path: Path, logfire: Coll
 
 @pytest.mark.parametrize(
     ("token", "environ", "others"),
-    [
-        (None, {}, []),
-        ("t", {}, ["Logfire"]),
-        ("t", {"OTEL_EXPORTER_OTLP_ENDPOINT": "https://u:s@a.example:43/x"}, ["Logfire", "OTLP at a.example:43"]),
-        (None, {"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT": "http://[::1"}, ["OTLP at an unreadable address"]),
-        (None, {"OTEL_EXPORTER_OTLP_ENDPOINT": "http://a", "OTEL_TRACES_EXPORTER": "none"}, []),
-        (None, {"OTEL_EXPORTER_OTLP_ENDPOINT": "http://a", "OTEL_TRACES_EXPORTER": "console"}, []),
-        ("t", {"OTEL_EXPORTER_OTLP_ENDPOINT": "http://a", "OTEL_SDK_DISABLED": "true"}, []),
-        (None, {"OTEL_EXPORTER_OTLP_ENDPOINT": "http://a", "OTEL_METRICS_EXPORTER": "none"}, ["OTLP at a"]),
-        (None, {"OTEL_EXPORTER_OTLP_METRICS_ENDPOINT": "http://m:9"}, ["OTLP at m:9 (metrics)"]),
-        (None, {"OTEL_EXPORTER_OTLP_ENDPOINT": "http://a", "OTEL_TRACES_EXPORTER": "none",
-                "OTEL_METRICS_EXPORTER": "otlp"}, ["OTLP at a (metrics)"]),
-        (None, {"OTEL_EXPORTER_OTLP_ENDPOINT": "http://a", "OTEL_EXPORTER_OTLP_METRICS_ENDPOINT": "http://m"},
-         ["OTLP at a", "OTLP at m (metrics)"]),
-        (None, {"OTEL_EXPORTER_OTLP_ENDPOINT": "http://a:4317", "OTEL_EXPORTER_OTLP_PROTOCOL": "grpc"},
-         ["OTLP at a:4317 (http/protobuf; grpc is not supported)"]),
-    ],
+    CASES["where_spans_go_is_reported"],
 )  # fmt: skip
 def test_where_spans_go_is_reported(token: str | None, environ: dict[str, str], others: list[str]) -> None:
     assert trace_targets(token=token, environ=environ) == ["spans.jsonl in the session's folder", *others]
@@ -280,11 +267,7 @@ def test_where_spans_go_is_reported(token: str | None, environ: dict[str, str], 
 
 @pytest.mark.parametrize(
     ("given", "why"),
-    [
-        ({"status": 401}, "it rejected the credentials (401 Unauthorized): check OTEL_EXPORTER_OTLP_HEADERS"),
-        (None, "it cannot be reached (Connection refused): make sure that it is running, "
-         "and check OTEL_EXPORTER_OTLP_ENDPOINT"),
-    ],
+    CASES["a_collector_in_trouble_is_reported_once_and_costs_nothing"],
 )  # fmt: skip
 async def test_a_collector_in_trouble_is_reported_once_and_costs_nothing(
     tmp_path: Path, exporting: Exporting, caplog: pytest.LogCaptureFixture, given: dict[str, Any] | None, why: str
@@ -437,14 +420,7 @@ async def test_spans_of_children_join_without_their_secrets(
     assert len(found) == 20
     foreign = found["claude_code.tool"]
     assert foreign["parent_id"] == f"0x{root}" == found["session"]["context"]["span_id"]
-    assert foreign["attributes"] == {
-        "openinference.span.kind": "CHAIN",
-        "langfuse.observation.usage_details": "{}",
-        "url.query": "https://x.example/?q=[redacted]",
-        "api_key": "[redacted]",
-        "count": 3,
-        "parts": ["a", "[redacted]"],
-    }
+    assert foreign["attributes"] == CASES["spans_of_children_join_without_their_secrets"]
     assert foreign["events"][0]["attributes"]["exception.message"] == "[redacted]"
     assert SECRET not in (tmp_path / "spans.jsonl").read_text()
 

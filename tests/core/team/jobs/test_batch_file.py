@@ -10,6 +10,9 @@ import pytest
 from core.errors import SettingsError
 from core.team.jobs.batch_file import LARGEST_QUERY, BatchProblems, batch_of, read_jobs
 from core.team.records import Job
+from tests.core.cases import cases_of
+
+CASES = cases_of(__file__)
 
 
 def read(text: str | bytes, name: str = "-", **more: Any) -> list[Job]:
@@ -42,12 +45,7 @@ def test_csv_has_columns_for_settings_and_queries_of_several_lines() -> None:
 
 @pytest.mark.parametrize(
     ("text", "query"),
-    [
-        ('{"query": "json"}', "json"),
-        ("query,model\ncsv,m\n", "csv"),
-        ("query words, as a line\n", "query words, as a line"),
-        ("query\nonly\n", "only"),
-    ],
+    CASES["without_an_extension_the_beginning_shows_the_format"],
 )
 def test_without_an_extension_the_beginning_shows_the_format(text: str, query: str) -> None:
     assert [job.query for job in read(text)] == [query]
@@ -105,14 +103,7 @@ def test_a_row_that_is_no_query_is_named_with_its_reason(row: str, words: str) -
 
 @pytest.mark.parametrize(
     ("text", "words"),
-    [
-        ("model\nm\n", "no column query"),
-        ("query,query\na,b\n", "twice"),
-        ("query,api_key\na,b\n", "may not set api_key"),
-        ("query,model\na,b,c\n", "3 columns"),
-        ('query\n"never closed\n', "not valid CSV"),
-        ("query,model\n,m\n", "the query is empty"),
-    ],
+    CASES["a_wrong_csv_is_named_with_its_reason"],
 )
 def test_a_wrong_csv_is_named_with_its_reason(text: str, words: str) -> None:
     (line,) = problems(text, "a.csv")

@@ -86,20 +86,6 @@ async def test_answers_to_other_queries_are_no_answers(cluster: Cluster, team_da
                 team_database.execute("DELETE FROM batch")
 
 
-async def test_private_jobs_are_seen_by_their_owner_and_by_workers(
-    cluster: Cluster, team_database: Database
-) -> None:
-    jobs = jobs_of(1)
-    batch = msgspec.structs.replace(batch_with(jobs), shared=False)
-    async with people(cluster, team_database) as (ann, bob):
-        await ann.submit(batch, jobs)
-        assert (await bob.counts(batch.id)).total == 0
-        async with working(address_of(team_database), answer):
-            await until_over(team_database, batch)
-        assert (await ann.counts(batch.id)).done == 1
-        assert [each async for each in bob.results(batch.id)] == []
-
-
 async def test_a_person_retries_what_is_theirs_and_claims_nothing(
     cluster: Cluster, team_database: Database
 ) -> None:
