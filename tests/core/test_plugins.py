@@ -63,9 +63,7 @@ async def test_the_handlers_of_packages_run_by_their_priority(plugged: Plugged) 
         ("def register(pipelines): pipelines.register('tool.before', print)", "There is no pipeline"),
     ],
 )
-async def test_what_fails_is_left_out_whole_and_reported(
-    plugged: Plugged, source: str, reported: str
-) -> None:
+async def test_what_fails_is_left_out_and_reported(plugged: Plugged, source: str, reported: str) -> None:
     good = DENIES.format(reason="good", priority=0, more="")
     pipelines, problems = plugged(a=source, b=good)
     (problem,) = problems

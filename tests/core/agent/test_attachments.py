@@ -159,9 +159,7 @@ def test_what_the_model_would_refuse_is_not_sent() -> None:
         prepare(picture("PNG", (300, 200))[:-40])
 
 
-async def test_only_own_files_are_sent(
-    workspace: Workspace, attachments: Attachments, tmp_path: Path
-) -> None:
+async def test_own_files_are_sent(workspace: Workspace, attachments: Attachments, tmp_path: Path) -> None:
     outside = tmp_path / "outside.png"
     outside.write_bytes(picture("PNG", (3, 2)))
     workspace.write("chart.png", outside.read_bytes())

@@ -269,9 +269,7 @@ async def test_a_connection_that_could_not_be_opened_is_opened_again() -> None:
     assert desk.now("composio_mail").status == "connected"
 
 
-async def test_an_agent_that_dies_in_between_leaves_nothing_half_done_and_a_closed_one_is_silent(
-    desk: Desk,
-) -> None:
+async def test_an_agent_that_dies_leaves_nothing_half_done_and_a_closed_one_is_silent(desk: Desk) -> None:
     desk.agent.go.clear()
     await desk.switch("toolkit", on=False)
     desk.agent.dead = True

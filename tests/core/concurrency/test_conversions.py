@@ -83,9 +83,7 @@ def test_a_conversion_that_takes_too_long_is_ended_in_compiled_code(conversions:
 
 
 @pytest.mark.parametrize(("task", "argument"), [(need_memory, 2 << 30), (crash, None)])
-def test_one_that_needs_too_much_memory_or_crashes_costs_its_process(
-    conversions: Conversions, task: Any, argument: Any
-) -> None:
+def test_too_much_memory_or_a_crash_ends_it(conversions: Conversions, task: Any, argument: Any) -> None:
     with pytest.raises(TooComplex, match="too much memory, or crashes"):
         convert(conversions, task, argument)
     assert convert(conversions, echo, "next")[1] == "next"
@@ -129,9 +127,7 @@ def test_one_that_waits_for_another_can_be_stopped(conversions: Conversions) -> 
     assert over.wait(PATIENCE)
 
 
-def test_a_process_that_cannot_be_started_is_reported(
-    conversions: Conversions, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_failure_to_start_is_reported(conversions: Conversions, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.executable", "/nowhere/python")
     with pytest.raises(ConversionFailed, match="cannot be started"):
         convert(conversions, echo)

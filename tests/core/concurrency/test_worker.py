@@ -180,9 +180,7 @@ def observe(
 
 
 @pytest.mark.parametrize("tool", [SEARCH, WORKBENCH])
-def test_a_large_result_comes_to_the_same_in_the_child(
-    workspace: Workspace, aside: WorkerProcess, tmp_path: Path, tool: str
-) -> None:
+def test_a_child_does_the_same(workspace: Workspace, aside: WorkerProcess, tmp_path: Path, tool: str) -> None:
     here = Workspace.create(tmp_path / "here", NOON, Redactor([SECRET]))
     for one in (workspace.redactor, here.redactor):
         hello(aside)
@@ -203,9 +201,7 @@ def test_a_large_result_comes_to_the_same_in_the_child(
         assert not path.is_file() or SECRET.encode() not in path.read_bytes()
 
 
-def test_several_large_results_keep_their_signed_addresses(
-    workspace: Workspace, aside: WorkerProcess
-) -> None:
+def test_large_results_keep_their_signed_addresses(workspace: Workspace, aside: WorkerProcess) -> None:
     settler = ResultStore(ResultAdapter(None), workspace, workspace.redactor, aside)
     results: dict[str, ToolResult] = {}
     for number in range(3):
@@ -231,9 +227,7 @@ def test_a_child_that_is_killed_is_a_plain_error_and_the_next_task_has_another(a
     assert hello(aside) != pid
 
 
-def test_a_child_that_has_nothing_to_do_ends_and_another_takes_the_next_task(
-    aside: WorkerProcess, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_idle_child_ends_and_another_starts(aside: WorkerProcess, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(aside_module, "_PIECE", 3)
     first = hello(aside, "a-long-word-in-pieces")
     aside.call(f"{HERE}:grow_impatient", None)

@@ -67,9 +67,7 @@ async def test_a_session_has_the_toolkits_of_the_settings(
     ],
     ids=lambda value: str(getattr(value, "status", "")),
 )
-async def test_what_fails_is_reported_with_the_remedy(
-    service: StandIn, fault: Fault, code: str, words: str
-) -> None:
+async def test_a_failure_has_advice(service: StandIn, fault: Fault, code: str, words: str) -> None:
     fault.headers.setdefault("retry-after", "0")
     service.faults.append(fault)
     with pytest.raises(ConnectionFailed) as reported:

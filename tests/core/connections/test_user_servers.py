@@ -141,9 +141,7 @@ def test_a_program_is_started_in_the_folder_with_its_arguments_as_they_are(tmp_p
         ("notes", {"command": "x", "args": ["y"] * 1_000}, "more than 8,000 characters"),
     ],
 )
-def test_a_problem_of_one_server_is_reported_alone(
-    tmp_path: Path, name: str, how: Any, reported: str
-) -> None:
+def test_a_problem_of_a_server_is_reported_alone(tmp_path: Path, name: str, how: Any, reported: str) -> None:
     bad, good = written(tmp_path, {name: how, "fine": {"command": "y"}})
     assert isinstance(bad, UnusableServer)
     assert reported in bad.problem

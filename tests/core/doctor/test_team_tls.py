@@ -87,9 +87,7 @@ async def test_a_certificate_that_is_not_checked_or_not_trusted(
     assert words in f"{found.found}: {found.advice}"
 
 
-async def test_a_certificate_for_another_host(
-    encrypted: tuple[Cluster, Path], as_if_over_a_network: dict[str, str]
-) -> None:
+async def test_wrong_hostname(encrypted: tuple[Cluster, Path], as_if_over_a_network: dict[str, str]) -> None:
     cluster, authority = encrypted
     url = cluster.tcp("postgres", "paula").replace("127.0.0.1", "db.example")
     options = f"hostaddr=127.0.0.1&sslmode=verify-full&sslrootcert={authority}"

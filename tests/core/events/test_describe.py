@@ -97,9 +97,7 @@ def test_a_call_that_its_service_holds_is_described_with_the_reason(
     ("values", "sentence"),
     CASES["a_resumed_session_says_what_it_uses_and_what_that_replaces"],
 )  # fmt: skip
-def test_a_resumed_session_says_what_it_uses_and_what_that_replaces(
-    values: dict[str, Any], sentence: str
-) -> None:
+def test_a_resumed_session_says_what_it_uses_and_replaces(values: dict[str, Any], sentence: str) -> None:
     fields = {"session_id": "s", "workspace": "/w", "cwd": "/", "version": "1", "resumed_from": "s"}
     assert describe_resume(ev.SessionStarted(**{**fields, **values})) == sentence
 
@@ -118,9 +116,7 @@ def test_a_resumed_session_says_what_it_uses_and_what_that_replaces(
          ["MCP servers of the folder trusted: notes, news", "MCP servers of the folder undecided: more"]),
     ],
 )  # fmt: skip
-def test_a_session_says_what_of_its_folder_had_an_effect(
-    recorded: dict[str, Any], clauses: list[str]
-) -> None:
+def test_a_session_says_what_of_its_folder_mattered(recorded: dict[str, Any], clauses: list[str]) -> None:
     line = {"event": "session_started", "session_id": "s", "workspace": "/w", "cwd": "/", "version": "1"}
     event = msgspec.convert(line | recorded, ev.SessionStarted)
     assert describe(event).details == ("ua-tui 1, model default, permissions default", *clauses)

@@ -73,9 +73,7 @@ def listed(of: SessionIndex) -> list[Summary]:
     return [summary for batch in of.refresh() for summary in batch]
 
 
-def test_a_session_with_an_end_is_read_from_the_two_ends_of_its_journal(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_complete_session_is_read_from_both_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     middle = [TextDelta(query_id="q1", message_id="m1", text="x" * 1000) for _ in range(400)]
     folder = lay(tmp_path, 1, [*asked("What\nis \x1b[2J this?"), *middle, END])
     assert (folder / "journal.jsonl").stat().st_size > 400_000
@@ -220,9 +218,7 @@ def test_a_session_of_a_later_version_says_so_whether_it_can_be_read_or_not(tmp_
     assert (dreams.state, dreams.query, dreams.why) == ("crashed", "Dreams", "")
 
 
-def test_of_a_session_that_runs_only_what_is_new_is_added_up(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_of_a_running_session_only_news_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = lay(tmp_path, 1, [*asked("First", cost=0.25)])
     of = index(tmp_path)
     listed(of)
@@ -289,9 +285,7 @@ def test_a_broken_cache_is_ignored(tmp_path: Path) -> None:
         assert b"Still here" in file.read_bytes()
 
 
-def test_titles_queries_and_answers_are_searched_and_nothing_else(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_titles_queries_and_answers_are_searched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     lay(tmp_path, 1, [*asked("The Alps", "High mountains"), END])
     lay(tmp_path, 2, [*asked("First"), *asked("later QUERY of alps"), END])
     lay(tmp_path, 3, [*asked("Nothing"), END])

@@ -133,9 +133,7 @@ def test_a_running_session_and_one_without_events_are_left_alone(tmp_path: Path,
     assert written(empty) == {}
 
 
-def test_a_session_that_was_resumed_while_its_journal_was_read_is_left_alone(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_session_that_is_resumed_meanwhile_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = session(tmp_path, [*BEGUN, *CUT_OFF])
     before, claim = written(folder), Workspace.claim
 

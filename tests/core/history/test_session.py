@@ -207,9 +207,7 @@ async def test_queries_of_one_id_are_distinguished(folder: Path) -> None:
     assert named == [None, "q1", None, *first, None, *second, "q2"]
 
 
-async def test_a_journal_that_is_too_long_or_shrinks_is_read_from_within(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_long_or_cut_journal_is_read_in_part(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write(folder, [begun(), *calls(1_000), ended()])
     session, _ = await opened(folder, tail=4_000)
     os.truncate(folder / "journal.jsonl", 100_000)
@@ -327,9 +325,7 @@ def test_the_line_before_a_place_is_read(folder: Path, length: int) -> None:
     journal.close()
 
 
-def test_a_session_is_found_by_its_folder_its_name_or_as_the_latest(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_session_is_found_by_name_or_as_the_latest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     sessions = tmp_path / WORKSPACES
     names = ["session_20261121_140200", "session_20261121_140200-2", "session_20261121_140200-10"]
@@ -434,9 +430,7 @@ async def test_following_ends_when_nobody_looks_any_more(folder: Path) -> None:
     assert session.stats.state == "running"
 
 
-def test_a_line_that_is_far_too_long_is_passed_over_piece_by_piece(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_line_that_is_too_long_is_skipped_in_pieces(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write(folder, [begun()])
     journal = PastJournal(folder / "journal.jsonl")
     place = journal.size

@@ -98,9 +98,7 @@ def test_exclusions_phrases_and_filters_hold(path: Path, embedder: Embedder) -> 
     assert titles(search(path, f"{QUERY} kind:report", embedder)) == []
 
 
-def test_passages_without_vectors_and_those_of_another_model_keep_their_order(
-    path: Path, embedder: Embedder, server: EmbeddingsServer
-) -> None:
+def test_texts_without_vectors_keep_order(path: Path, embedder: Embedder, server: EmbeddingsServer) -> None:
     expected = titles(search(path, QUERY))
     assert titles(search(path, QUERY, embedder)) == expected
     fill(path, embedder)

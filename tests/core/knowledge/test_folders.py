@@ -7,9 +7,7 @@ from pathlib import Path
 from core.knowledge.folders import folder_key, folder_path
 
 
-def test_a_folder_beside_the_file_is_named_without_its_place_and_any_other_by_its_path(
-    tmp_path: Path,
-) -> None:
+def test_a_folder_beside_the_file_is_named_without_place_and_any_other_by_its_path(tmp_path: Path) -> None:
     key = folder_key(tmp_path / "knowledge.db", tmp_path / "session_1")
     assert key == "session_1"
     assert folder_path(tmp_path / "moved" / "knowledge.db", key) == tmp_path / "moved" / "session_1"

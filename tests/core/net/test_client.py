@@ -406,9 +406,7 @@ async def test_a_site_whose_robots_cannot_be_read_is_not_read(site: Site) -> Non
 
 
 @pytest.mark.parametrize(("concurrency", "per_host", "most"), [(10, 2, 2), (3, 10, 3)])
-async def test_no_more_requests_than_allowed_run_at_once(
-    site: Site, concurrency: int, per_host: int, most: int
-) -> None:
+async def test_a_few_requests_run_at_once(site: Site, concurrency: int, per_host: int, most: int) -> None:
     running: set[int] = set()
     peak = 0
     arrived, released = asyncio.Semaphore(0), asyncio.Semaphore(0)

@@ -57,9 +57,7 @@ def test_an_option_that_libpq_does_not_know_is_reported() -> None:
         parameters_of(Address.parse("postgresql://db/desk?colour=red"))
 
 
-def test_parameters_of_the_address_and_the_environment_count_more_than_defaults(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_parameters_count_more_than_defaults(monkeypatch: pytest.MonkeyPatch) -> None:
     address = Address.parse("postgresql://db/desk?keepalives_idle=60&options=-c%20statement_timeout%3D5s")
     found = parameters_of(address)
     assert (found["keepalives_idle"], found["connect_timeout"]) == ("60", 10)

@@ -97,9 +97,7 @@ def test_the_rows_of_a_statement_are_not_shown(team_database: Database) -> None:
     assert "secret report" not in str(describe(raised.value))
 
 
-def test_a_wrong_password_and_a_role_that_does_not_exist_are_told_apart(
-    cluster: Cluster, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_wrong_password_and_a_missing_role(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
     name = cluster.make_role("walter", "right-password")
     monkeypatch.setenv("PGPASSWORD", "wrong-password")
     with pytest.raises(TeamError, match="the password is wrong") as raised:

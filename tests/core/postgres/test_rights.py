@@ -241,9 +241,7 @@ def test_the_tables_and_functions_are_protected(team: Team) -> None:
     assert all(config == ["search_path=ua_tui, pg_temp"] for _, config in found)
 
 
-def test_a_member_of_the_owner_works_and_migrates_like_it(
-    team: Team, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_member_of_the_owner_works_and_migrates(team: Team, monkeypatch: pytest.MonkeyPatch) -> None:
     worker = team.cluster.make_role(f"worker{team.database.name}")
     team.database.execute(f'GRANT owner TO "{worker}"')
     later = [*schema.migrations(), (schema.LATEST + 1, "CREATE TABLE later (a integer)")]

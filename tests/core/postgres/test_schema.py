@@ -12,9 +12,7 @@ def test_the_migrations_end_with_the_version_of_this_program() -> None:
     assert [version for version, _ in migrations()] == list(range(1, LATEST + 1))
 
 
-def test_a_second_migration_changes_nothing_and_a_later_version_is_left_alone(
-    team_database: Database,
-) -> None:
+def test_a_second_migration_changes_nothing_and_a_later_one_is_left_alone(team_database: Database) -> None:
     assert migrate(Address.parse(team_database.url)) == []
     team_database.execute("INSERT INTO migration (version) VALUES (99)")
     with pytest.raises(TeamError, match="tables of version 99, and this program knows"):

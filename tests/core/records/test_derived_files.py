@@ -324,9 +324,7 @@ async def test_a_failure_to_write_is_reported_once_in_the_loop_and_leaves_old_fi
     assert len(failures) == 1
 
 
-async def test_the_files_are_written_at_the_end_of_a_query_and_made_again_from_the_journal(
-    script: Script, workspace: Workspace
-) -> None:
+async def test_the_files_can_be_made_again_from_journals(script: Script, workspace: Workspace) -> None:
     journal = Journal(workspace.path / "journal.jsonl", workspace.redactor)
     joiner = DeltaJoiner(journal.append)
     info = TraceInfo(url="https://c.example/mcp", user_id="me", logfire_enabled=True, trace_id="ab" * 16)

@@ -161,9 +161,7 @@ def test_what_is_no_journal_is_an_error_and_never_blocks(path: Path, tmp_path: P
     assert target.read_text() == "precious"
 
 
-def test_a_full_disk_is_reported_once_and_writing_resumes_without_loss(
-    path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_full_disk_is_reported_once_and_loses_nothing(path: Path, caplog: pytest.LogCaptureFixture) -> None:
     failures: list[JournalError] = []
     journal = Journal(path, Redactor(), on_failure=failures.append)
     journal.append(query(1))
@@ -182,9 +180,7 @@ def test_a_full_disk_is_reported_once_and_writing_resumes_without_loss(
     assert reading.skipped == 0
 
 
-async def test_what_waited_is_written_by_itself_once_the_disk_has_room_again(
-    path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_what_waited_is_written_when_there_is_room(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("core.records.journal._RETRY_AFTER", 0.0)
     journal = Journal(path, Redactor())
     with file_size_limit(0):
@@ -196,9 +192,7 @@ async def test_what_waited_is_written_by_itself_once_the_disk_has_room_again(
     journal.close()
 
 
-def test_the_oldest_waiting_lines_are_given_up_and_counted(
-    path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_the_oldest_waiting_lines_are_lost_and_counted(path: Path, caplog: pytest.LogCaptureFixture) -> None:
     journal = Journal(path, Redactor())
     with file_size_limit(0):
         for seq in range(1, 41):

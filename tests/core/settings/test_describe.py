@@ -104,9 +104,7 @@ def test_a_setting_that_stands_in_a_table_is_changed_there(places: Places) -> No
         ("keys", "x", False, r"keys is a table.*config\.toml.*editor"),
     ],
 )
-def test_what_is_not_allowed_is_reported_and_changes_nothing(
-    places: Places, name: str, text: str, in_project: bool, reported: str
-) -> None:
+def test_a_forbidden_value(places: Places, name: str, text: str, in_project: bool, reported: str) -> None:
     places.user_file.write_text("max_turns = 1\n")
     with pytest.raises(SettingsError, match=reported) as refused:
         store_setting(name, text, places, in_project=in_project)

@@ -196,9 +196,7 @@ def test_a_wrong_value_in_a_file_names_the_file_even_when_it_is_overridden(folde
         (".env", "# UA_MAX_TURNS=1\nA='x\ny'\nexport UA_MAX_TURNS=none\n", r"UA_MAX_TURNS in line 4 of .*\.env is"),
     ],
 )  # fmt: skip
-def test_what_is_wrong_in_a_file_is_reported_with_its_line(
-    folders: Folders, file: str, content: str, reported: str
-) -> None:
+def test_a_wrong_line_is_reported_by_number(folders: Folders, file: str, content: str, reported: str) -> None:
     (folders.cwd / file).write_text(content)
     folders.refuse(reported)
 
@@ -245,9 +243,7 @@ def test_unknown_names_are_refused(folders: Folders) -> None:
     folders.refuse("'colour'", {"colour": "dark"})
 
 
-def test_of_a_file_made_to_be_slow_the_line_is_not_reported(
-    folders: Folders, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_of_a_slow_file_no_line_is_given(folders: Folders, monkeypatch: pytest.MonkeyPatch) -> None:
     read = 0
     loads = tomllib.loads
 

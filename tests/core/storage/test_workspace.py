@@ -146,9 +146,7 @@ json_values = st.recursive(
 
 
 @given(json_values)
-def test_any_json_like_value_is_written_strictly(
-    tmp_path_factory: pytest.TempPathFactory, value: Any
-) -> None:
+def test_any_json_value_is_written_strictly(tmp_path_factory: pytest.TempPathFactory, value: Any) -> None:
     opened = Workspace.open(tmp_path_factory.getbasetemp() / "any-json")
     opened.write_json("a.json", value)
     read_strictly(opened, "a.json")

@@ -151,9 +151,7 @@ async def test_sessions_of_this_machine_are_followed(tmp_path: Path, monkeypatch
     assert {row.name: row.state for row in crashed.rows}[NAME] == "crashed"
 
 
-async def test_sessions_of_the_team_are_listed_with_their_jobs(
-    tmp_path: Path, team_database: Database
-) -> None:
+async def test_sessions_of_a_team_are_listed_with_jobs(tmp_path: Path, team_database: Database) -> None:
     add_session(team_database, "a", title="First", activity="Bash  ls", worker="w1", cost_usd=0.25)
     add_session(team_database, "b", job=False, state="idle", title="Second\n\x1b[31m", shared=False)
     add_session(team_database, "c", state="done", title="Third")
@@ -250,9 +248,7 @@ async def test_a_session_becomes_lost_while_nothing_happens(
         await until(lambda: seen.row("team:a").state == "running")
 
 
-async def test_a_session_of_this_machine_and_of_the_team_is_listed_once(
-    tmp_path: Path, team_database: Database
-) -> None:
+async def test_a_session_of_both_places_is_listed_once(tmp_path: Path, team_database: Database) -> None:
     folder = lay(tmp_path)
     add_session(team_database, "a", title="Ours", name=NAME, host="here")
     add_session(team_database, "b", title="Theirs", name=NAME, host="there")

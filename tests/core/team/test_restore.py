@@ -62,9 +62,7 @@ def files_of(folder: Path) -> dict[str, bytes]:
     }
 
 
-async def test_a_restored_folder_has_what_the_session_had_and_continues_as_the_same_one(
-    tmp_path: Path, team_database: Database
-) -> None:
+async def test_a_restored_session_is_complete_and_continues(tmp_path: Path, team_database: Database) -> None:
     folder = await filled(tmp_path / "a", team_database)
     restored = await restore(team_database, tmp_path / "b")
     assert files_of(restored) == files_of(folder)
@@ -159,9 +157,7 @@ async def test_hostile_rows_write_nothing_outside_and_no_records(
     assert not os.path.lexists("/tmp/ua-hostile")  # noqa: ASYNC240
 
 
-async def test_what_a_worker_copies_belongs_to_whoever_gave_the_job(
-    tmp_path: Path, cluster: Cluster, team_database: Database
-) -> None:
+async def test_copies_belong_to_job_owners(tmp_path: Path, cluster: Cluster, team_database: Database) -> None:
     anna, bert = (cluster.make_role(f"{each}_{team_database.name}") for each in ("anna", "bert"))
     for name in (anna, bert):
         grant(Address.parse(team_database.url), name)

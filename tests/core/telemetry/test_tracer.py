@@ -79,9 +79,7 @@ def spans(tmp_path: Path) -> dict[str, dict[str, Any]]:
     return named
 
 
-async def test_a_session_becomes_a_tree_of_spans_with_the_times_of_its_events(
-    tmp_path: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
+async def test_a_session_is_a_tree_of_spans(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     tracer = make(tmp_path)
     events = session()
     for event in events[:5]:
@@ -164,9 +162,7 @@ async def test_what_is_open_at_the_end_is_ended_and_kept(tmp_path: Path) -> None
     assert found["t2"]["attributes"]["status"] == "cancelled"
 
 
-async def test_the_file_is_written_whatever_the_environment_says(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_file_is_written_in_any_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OTEL_SDK_DISABLED", "true")
     monkeypatch.setenv("OTEL_TRACES_SAMPLER", "always_off")
     monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", "http://127.0.0.1:9")
@@ -195,9 +191,7 @@ async def test_a_failure_is_logged_and_never_raised(tmp_path: Path, caplog: pyte
     assert "the session continues without it" in caplog.text
 
 
-async def test_an_event_that_cannot_be_traced_does_not_end_tracing(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+async def test_a_bad_event_does_not_end_tracing(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     tracer = make(tmp_path)
     events = session()
     tracer(events[0])
@@ -292,9 +286,7 @@ async def test_a_collector_in_trouble_is_reported_once_and_costs_nothing(
     assert len(spans(tmp_path)) == 19
 
 
-async def test_logfire_in_trouble_is_reported_by_its_name(
-    exporting: Exporting, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_trouble_of_logfire_is_named(exporting: Exporting, monkeypatch: pytest.MonkeyPatch) -> None:
     reported: asyncio.Queue[tuple[str, Advice]] = asyncio.Queue()
     with collector() as found, collector(status=401) as logfire:
         monkeypatch.setenv("LOGFIRE_BASE_URL", logfire.url)
@@ -333,9 +325,7 @@ async def test_a_web_page_counts_as_a_failure(
     assert [record for record in caplog.records if record.exc_info] == []
 
 
-async def test_a_flush_sends_what_there_is_and_begins_nothing_if_nothing_is_sent(
-    tmp_path: Path, exporting: Exporting
-) -> None:
+async def test_a_flush_sends_what_there_is_and_begins_nothing(tmp_path: Path, exporting: Exporting) -> None:
     alone = make(tmp_path / "alone")
     await alone.flush(PATIENCE)
     assert not (tmp_path / "alone").exists()

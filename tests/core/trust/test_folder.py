@@ -227,9 +227,7 @@ def test_what_was_shown_is_what_is_used(places: Places) -> None:
     assert "project" not in {each.source for each in read_roster(settings, places).subagents}
 
 
-def test_a_file_that_changes_while_it_is_read_cannot_be_trusted(
-    places: Places, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_file_that_changes_now_is_not_trusted(places: Places, monkeypatch: pytest.MonkeyPatch) -> None:
     write(places, agent=AGENT)
 
     def flipped(*args: Any) -> FolderTrust:

@@ -172,9 +172,7 @@ async def test_many_workers_claim_at_once_and_never_exceed_the_limit(team_databa
     assert round(counts.cost_usd, 6) == 5.2
 
 
-async def test_a_submitted_job_begins_when_it_is_announced_and_hostile_announcements_change_nothing(
-    team_database: Database,
-) -> None:
+async def test_a_job_begins_when_announced_and_hostile_notices_do_nothing(team_database: Database) -> None:
     first, second, slow = jobs_of(1), jobs_of(1, prefix="other"), Slow()
     async with open_jobs(team_database) as store:
         # Without an announcement nothing would begin within an hour.
@@ -198,9 +196,7 @@ async def test_a_submitted_job_begins_when_it_is_announced_and_hostile_announcem
     assert not any("failed" in line or "another worker" in line for line in lines)
 
 
-async def test_the_jobs_of_killed_workers_are_taken_over_and_none_runs_twice(
-    team_database: Database, tmp_path: Path
-) -> None:
+async def test_jobs_of_killed_workers_are_taken_over_once(team_database: Database, tmp_path: Path) -> None:
     jobs = jobs_of(12)
     async with open_jobs(team_database) as store:
         batch = batch_with(jobs)
@@ -227,9 +223,7 @@ async def test_the_jobs_of_killed_workers_are_taken_over_and_none_runs_twice(
     assert Counter(each.attempt for each in results) == {1: 8, 2: 4}
 
 
-async def test_a_stopped_worker_hands_its_jobs_back_at_once(
-    team_database: Database, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_stopped_workers_return_jobs(team_database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
     real = procrastinate.utils.utcnow
     # The clock of this machine is an hour ahead of the server's, by which jobs wait.
     monkeypatch.setattr(procrastinate.utils, "utcnow", lambda: real() + timedelta(hours=1))
@@ -310,9 +304,7 @@ async def test_a_worker_that_is_cut_off_stops_by_itself_and_changes_nothing_more
     assert (result.state, result.attempt, result.worker) == ("done", 2, "other")
 
 
-async def test_a_worker_that_was_suspended_stops_at_once_what_another_one_has(
-    team_database: Database, tmp_path: Path
-) -> None:
+async def test_a_suspended_worker_stops_what_another_one_has(team_database: Database, tmp_path: Path) -> None:
     (job,) = jobs_of(1)
     async with open_jobs(team_database) as store:
         batch = batch_with([job])
@@ -336,9 +328,7 @@ async def test_a_worker_that_was_suspended_stops_at_once_what_another_one_has(
     assert result.attempt == 2
 
 
-async def test_a_job_that_was_fetched_by_a_statement_whose_answer_was_lost_is_run(
-    team_database: Database,
-) -> None:
+async def test_a_job_fetched_by_a_statement_with_a_lost_answer_is_run(team_database: Database) -> None:
     jobs, slow = jobs_of(2), Slow()
     async with open_jobs(team_database) as store:
         batch = batch_with(jobs)
@@ -358,9 +348,7 @@ async def test_a_job_that_was_fetched_by_a_statement_whose_answer_was_lost_is_ru
     assert len(slow.ended) == 2
 
 
-async def test_jobs_that_the_queue_lost_are_queued_again_and_those_of_a_later_format_left_alone(
-    team_database: Database,
-) -> None:
+async def test_jobs_that_the_queue_lost_are_queued_again_but_not_later_ones(team_database: Database) -> None:
     later, *jobs = jobs_of(3)
     slow = Slow()
     async with open_jobs(team_database) as store:
