@@ -102,20 +102,7 @@ def test_a_resumed_session_says_what_it_uses_and_replaces(values: dict[str, Any]
     assert describe_resume(ev.SessionStarted(**{**fields, **values})) == sentence
 
 
-@pytest.mark.parametrize(
-    ("recorded", "clauses"),
-    [
-        ({}, []),
-        ({"folder_trust": "harmless"}, []),
-        ({"folder_trust": "partly", "folder_files": [".env", "a\x1b[31m"], "held_back": ["base_url"]},
-         ["files of the folder trusted without what decides where data goes: .env, a\ufffd[31m",
-          "settings of the folder held back: base_url"]),
-        ({"folder_trust": "trusted", "folder_trusted_once": True, "folder_files": list("abcdefg")},
-         ["files of the folder trusted for this run: a, b, c, d, e, 2 more"]),
-        ({"folder_servers": {"notes": "trusted", "more": "undecided", "news": "trusted"}},
-         ["MCP servers of the folder trusted: notes, news", "MCP servers of the folder undecided: more"]),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("recorded", "clauses"), CASES["a_session_says_what_of_its_folder_mattered"])
 def test_a_session_says_what_of_its_folder_mattered(recorded: dict[str, Any], clauses: list[str]) -> None:
     line = {"event": "session_started", "session_id": "s", "workspace": "/w", "cwd": "/", "version": "1"}
     event = msgspec.convert(line | recorded, ev.SessionStarted)

@@ -8,6 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.knowledge.query import MOST_TERMS, Query, Term, parse_date, parse_query
+from tests.core.cases import cases_of
+
+CASES = cases_of(__file__)
 
 NOW = datetime(2026, 11, 23, 15, 30, tzinfo=timezone(timedelta(hours=1)))
 
@@ -27,12 +30,7 @@ def test_words_phrases_and_exclusions() -> None:
 
 
 def test_ordinary_text_stays_text() -> None:
-    texts = {
-        "re:invent": ["re:invent"], "https://example.com/a": ["https://example.com/a"], "--max-age": ["--max-age"],
-        "foo-bar": ["foo-bar"], 'open "quote never closed': ["open", "quote never closed"], '""': [], "site:": [],
-        "“curly quotes” too": ["curly quotes", "too"], "naïve": ["naïve"],
-        "東京のメモリ市場": ["東京", "メモリ", "市場"], "ですか": ["ですか"], '"東京のメモリ"': ["東京のメモリ"],
-    }  # fmt: skip
+    texts = CASES["ordinary_text_stays_text"]
     assert {text: words(text) for text in texts} == texts
 
 
@@ -55,20 +53,15 @@ def test_a_filter_that_cannot_be_read_is_left_out_with_a_notice() -> None:
 
 
 def test_dates() -> None:
-    def day(year: int, month: int, number: int) -> float:
-        return datetime(year, month, number, tzinfo=NOW.tzinfo).timestamp()
-
-    dates = {
-        "2026-11-03": (day(2026, 11, 3), day(2026, 11, 4) - 1),
-        "2026-02": (day(2026, 2, 1), day(2026, 3, 1) - 1),
-        "2025": (day(2025, 1, 1), day(2026, 1, 1) - 1),
-        "today": (day(2026, 11, 23), day(2026, 11, 24) - 1),
-        "yesterday": (day(2026, 11, 22), day(2026, 11, 23) - 1),
-        "2w": ((NOW - timedelta(days=14)).timestamp(),) * 2,
-        "9mo": (NOW.replace(month=2).timestamp(),) * 2,
-        "1y": (NOW.replace(year=2025).timestamp(),) * 2,
-    }
-    assert {text: (parse_date(text, NOW), parse_date(text, NOW, end=True)) for text in dates} == dates
+    for text, days in CASES["dates"].items():
+        begin, end = (datetime.fromisoformat(day).replace(tzinfo=NOW.tzinfo).timestamp() for day in days)
+        assert (parse_date(text, NOW), parse_date(text, NOW, end=True)) == (begin, end - 1), text
+    for text, at in {
+        "2w": NOW - timedelta(14),
+        "9mo": NOW.replace(month=2),
+        "1y": NOW.replace(year=2025),
+    }.items():
+        assert parse_date(text, NOW) == parse_date(text, NOW, end=True) == at.timestamp(), text
     for text in ("", "banana", "2026-13-01", "2026-02-30", "9999y", "0000", "30", "-3d"):
         assert parse_date(text, NOW) is None
     # A month before the 31st ends with the month.

@@ -38,19 +38,12 @@ def test_an_address_is_written_as_the_api_wants_it() -> None:
 
 
 def test_a_wrong_entry_is_reported_with_its_field() -> None:
-    entries: tuple[tuple[SetupMethod, SetupInput, str], ...] = (
-        ("anthropic", SetupInput(), "key"),
-        ("anthropic", SetupInput(key="s3cret"), "key"),
-        ("anthropic", SetupInput(key="schlüssel-mit-umlaut"), "key"),
-        ("anthropic", SetupInput(key="x" * 5000), "key"),
-        ("anthropic", SetupInput(key="sk-ant-oat01-abcdefgh"), "key"),
-        ("zai", SetupInput(model="glm"), "key"),
-        ("server", SetupInput(), "address"),
-        ("server", SetupInput(address="ftp://x"), "address"),
-        ("server", SetupInput(address="http://"), "address"),
-        ("server", SetupInput(address="http://x", model="m" * 300), "model"),
-    )  # fmt: skip
-    for way, given, field in entries:
+    for way, fields, field in (
+        *CASES["a_wrong_entry_is_reported_with_its_field"],
+        ("anthropic", {"key": "x" * 5000}, "key"),
+        ("server", {"address": "http://x", "model": "m" * 300}, "model"),
+    ):
+        given = SetupInput(**fields)
         wrong = find_input_error(way, given)
         assert wrong is not None
         assert wrong[0] == field
