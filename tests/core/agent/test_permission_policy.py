@@ -81,14 +81,11 @@ def test_a_pattern_of_the_session_holds_for_its_server_and_not_for_what_acts_out
         assert rules.judge(MULTI, multi("NOTION_GET_PAGE", slug)).verdict is Verdict.ASK, slug
 
 
-def test_a_pattern_that_says_too_much_or_not_what_was_asked_is_not_taken(tmp_path: Path) -> None:
+def test_a_pattern_that_says_too_much_or_only_looks_like_one_is_not_taken(tmp_path: Path) -> None:
     for pattern in ("*", "N*", "?OTION_*", "[N]OTION_*", "NOTION*", "NOTION_LIST_*", "* NOTION_GET_PAGE"):
         rules = policy(tmp_path)
         assert remember(rules, MULTI, ["NOTION_GET_PAGE"], pattern.split()) is not None
         assert rules.judge(MULTI, multi("NOTION_GET_PAGE")).verdict is Verdict.ASK, pattern
-
-
-def test_a_tool_whose_name_looks_like_a_pattern_is_no_pattern(tmp_path: Path) -> None:
     rules = policy(tmp_path)
     remember(rules, MULTI, ["NOTION_*"])
     assert rules.judge(MULTI, multi("NOTION_*")).verdict is Verdict.ALLOW

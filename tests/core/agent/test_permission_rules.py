@@ -32,15 +32,12 @@ def allows(text: str, tool: str, arguments: dict[str, Any]) -> bool:
     return Rule("allow", text).matches(Action(tool, arguments), HERE)
 
 
-def test_a_rule_that_can_be_used() -> None:
+def test_a_rule_that_cannot_be_used_says_why() -> None:
     for text in (
         "GMAIL_SEND_EMAIL", "NOTION_GET_*", "mcp__notes__*", "Bash(git diff:*)", "Read(~/notes/**)",
         "Write(out (1)/a,b.txt)", 'T(subject="a, b", to=x|y)', "T(message.to=a@b.example)", "T(url=https://a.example/*)",
     ):  # fmt: skip
         assert check(text) is None
-
-
-def test_a_rule_that_cannot_be_used_says_why() -> None:
     for text, problem in (*CASES["a_rule_that_cannot_be_used_says_why"], ("T" * 2_000, "characters")):
         assert problem in (check(text) or ""), text
 

@@ -40,11 +40,6 @@ def test_text_and_images_are_kept_in_order() -> None:
     assert seen.status is ObservationStatus.SUCCESS
 
 
-def test_a_plain_string_wrapped_by_its_server_is_unwrapped() -> None:
-    assert observe(RawResult(block='{"result":"{\\"a\\": 1}"}')).output == '{"a": 1}'
-    assert observe(RawResult(block='{"result": "x", "b": 1}')).output == '{"result": "x", "b": 1}'
-
-
 CUT_70K = (
     "<persisted-output>\nOutput too large (72.4KB). Full output saved to: /somewhere/tool-results/x.json\n\n"
     "Preview (first 2KB):\n{"
@@ -110,15 +105,14 @@ def test_a_server_that_wanted_an_answer_of_the_model_is_refused_with_a_sentence(
             assert observe(RawResult(block=other, is_error=True), name="mcp__notes__x").error == other
 
 
-def test_a_failure_without_words_still_says_something() -> None:
+def test_odd_content_is_kept_as_text_and_a_failure_without_words_says_something() -> None:
+    for odd in ({"x": 1}, 7, [7, None], {"type": "text"}, [{"type": "audio", "data": "x"}]):
+        assert observe(RawResult(block=odd)).output
     assert observe(RawResult(block=None, is_error=True)).error
     hooked = observe(RawResult(block=None, is_error=True, hook_error="connection reset"))
     assert hooked.error == "connection reset"
-
-
-def test_odd_content_is_kept_as_text() -> None:
-    for odd in ({"x": 1}, 7, [7, None], {"type": "text"}, [{"type": "audio", "data": "x"}]):
-        assert observe(RawResult(block=odd)).output
+    assert observe(RawResult(block='{"result":"{\\"a\\": 1}"}')).output == '{"a": 1}'
+    assert observe(RawResult(block='{"result": "x", "b": 1}')).output == '{"result": "x", "b": 1}'
 
 
 def test_results_get_the_type_of_their_tool() -> None:

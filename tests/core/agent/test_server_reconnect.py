@@ -108,9 +108,6 @@ def test_what_fails_whenever_it_was_connected_is_given_up_too() -> None:
     assert desk.given_up == ["notes"]
 
 
-# -- when to look ------------------------------------------------------------------------------------
-
-
 class Watched:
     """A watch, and what it did."""
 
@@ -156,16 +153,13 @@ def test_the_status_is_polled_when_a_query_begins_and_ends_and_in_between() -> N
     assert desk.looks[4:] == [1025, 1025]
 
 
-def test_the_status_is_polled_when_a_call_failed_and_again_when_the_cause_is_known() -> None:
+def test_the_status_is_polled_when_a_call_of_a_server_failed_and_again_when_its_cause_is_known() -> None:
     desk = Watched()
     desk.call("ECONNRESET: the socket was closed")
     assert desk.looks == [0]
     desk.time.pass_by(100)
     assert desk.looks == [0, 5]
     assert desk.gone == []
-
-
-def test_calls_that_succeed_or_are_of_no_server_are_no_reason() -> None:
     desk = Watched()
     desk.call()
     assert desk.alive == ["notes"]

@@ -7,15 +7,13 @@ import shutil
 import signal
 import sys
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from core.agent.messages.result_storage import ResultStore
 from core.agent.messages.results import RawResult, ResultAdapter
@@ -311,7 +309,7 @@ def test_what_the_child_logs_is_in_the_log(shared: WorkerProcess, caplog: pytest
     assert any("Traceback" in message for message in messages)
 
 
-def test_a_task_that_raises_leaves_the_child_ready(shared: WorkerProcess) -> None:
+def test_what_raises_or_cannot_be_handed_over_leaves_the_child_ready(shared: WorkerProcess) -> None:
     pid = hello(shared)
     for task in ("log_and_fail", "give_number_too_large", "no_such_task"):
         with pytest.raises(WorkerFailed) as caught:
@@ -319,17 +317,12 @@ def test_a_task_that_raises_leaves_the_child_ready(shared: WorkerProcess) -> Non
         assert not isinstance(caught.value, WorkerUnavailable)
     assert hello(shared) == pid
 
-
-def test_an_answer_that_raises_is_not_taken_for_the_next_task(shared: WorkerProcess) -> None:
     def answer(_: str) -> list[str]:
         raise LookupError("nothing there")
 
     with pytest.raises(LookupError):
         shared.call(f"{HERE}:say_hello", "who", answer)
     assert hello(shared) > 0
-
-
-def test_what_cannot_be_handed_over_is_for_the_caller_to_do(shared: WorkerProcess) -> None:
     pid = hello(shared)
     for odd in (2**70, "\ud800", object(), {"a": {1, 2**80}}):
         with pytest.raises(WorkerUnavailable, match="cannot be handed"):
@@ -426,31 +419,6 @@ def test_a_result_is_stored_alike_with_and_without_the_child(
     assert msgspec.structs.replace(beside[0], content=()) == msgspec.structs.replace(plain[0], content=())
     assert files_of(workspace, "tool_results") == files_of(here, "tool_results")
     assert (worker._process is None) == (denial is not None)
-
-
-PARTS = st.one_of(
-    st.text(max_size=200),
-    st.builds(lambda text: {"type": "text", "text": text}, st.text(max_size=200)),
-    st.just(IMAGE),
-    st.dictionaries(st.text(max_size=5), st.integers() | st.text(max_size=9) | st.none(), max_size=3),
-    st.lists(st.floats() | st.booleans(), max_size=3),
-)
-
-
-@settings(max_examples=10)
-@given(parts=st.lists(PARTS, max_size=5), failed=st.booleans(), arguments=st.dictionaries(st.text(), PARTS))
-def test_any_large_result_is_stored_alike(
-    shared: WorkerProcess, parts: list[Any], failed: bool, arguments: Mapping[str, Any]
-) -> None:
-    workspace = shared.workspace
-    given_raw = RawResult(block=[*parts, {"type": "text", "text": BIG}], is_error=failed)
-    answers = []
-    for worker in (None, shared):
-        shutil.rmtree(workspace.path / "tool_results", ignore_errors=True)
-        settler = ResultStore(ResultAdapter(None), workspace, workspace.redactor, worker)
-        shown = settler.store(given_raw, facts(SEARCH) | {"tool_input": arguments})[1]
-        answers.append((shown, files_of(workspace, "tool_results")))
-    assert answers[0] == answers[1]
 
 
 def most_memory(pid: int, *, again: bool = False) -> int:

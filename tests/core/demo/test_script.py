@@ -74,14 +74,11 @@ class Dialogue:
         return turn
 
 
-def test_every_prompt_starts_its_own_playbook(script: Script) -> None:
+def test_every_prompt_starts_its_own_playbook_and_is_named_for_an_unknown_one(script: Script) -> None:
     library = load_library()
     for name, book in library.playbooks.items():
         assert library.named(book.prompt) is book, name
         assert script.next({"messages": [{"role": "user", "content": book.prompt}]}).text
-
-
-def test_unknown_question_is_answered_honestly_with_every_prompt(script: Script) -> None:
     turn = Dialogue(script).say("Write me a sonnet")
     assert turn.text.startswith("This is the scripted demo model. It can play:")
     assert all(f"`{book.prompt}`" in turn.text for book in load_library().playbooks.values())
@@ -130,15 +127,12 @@ def test_subagent_forgets_the_corpus_and_saves_it_when_sent_back(script: Script)
     assert not dialogue.results("{}").calls
 
 
-def test_refused_tool_ends_the_turn_with_the_reason(script: Script) -> None:
+def test_a_refused_tool_and_a_cancelled_authentication_end_the_turn(script: Script) -> None:
     dialogue = Dialogue(script)
     dialogue.say("Plot the monthly revenue in the workbench")
     turn = dialogue.results("Permission denied by the user", failed=True)
     assert not turn.calls
     assert "Permission denied by the user" in turn.text
-
-
-def test_cancelled_authentication_sends_nothing(script: Script) -> None:
     turn = Dialogue(script).say("The authentication was cancelled.")
     assert not turn.calls
     assert "Nothing has been sent" in turn.text
@@ -180,14 +174,11 @@ def test_new_query_after_an_interrupt_is_found_beside_the_cancelled_result(scrip
     assert "Paris" in script.next(dialogue.request).text
 
 
-def test_notes_of_the_cli_are_not_taken_for_words_of_the_user() -> None:
+def test_what_a_conversation_says_is_read_without_the_notes_of_the_cli() -> None:
     messages = CASES["notes_of_the_cli_are_not_taken_for_words_of_the_user.messages"]
     found = read_conversation({"messages": messages})
     assert (found.query, found.answers, found.workspace) == ("Question", 1, "/srv/my work")
     assert found.outcomes[0].data == {"a": 1}
-
-
-def test_session_folder_wins_over_the_working_directory() -> None:
     folder = "/home/a person/AGENT_RUN_WORKSPACES/session_20260102_030405-2"
     request = {"system": f"Docs at https://d.example/x. Workspace: `{folder}`.", "messages": []}
     assert read_conversation(request).workspace == folder

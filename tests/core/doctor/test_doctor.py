@@ -68,9 +68,6 @@ def composio_error(status: int, message: str) -> Answer:
     return Answer(status, {"error": {"message": message, "code": 1, "slug": "X", "status": status}})
 
 
-# -- a check -----------------------------------------------------------------------------------------
-
-
 def check(name: str, status: Status, *, required: bool) -> Check:
     return Check(name=name, title=name, status=status, found="", required=required)
 
@@ -126,9 +123,6 @@ async def test_what_a_check_says_is_clean_and_without_secrets_and_what_breaks_or
     found = await reported(asyncio.Event().wait(), within=0.05)
     assert (found.status, "0.05 s" in found.found) == ("failed", True)
     assert found.advice
-
-
-# -- the machine -------------------------------------------------------------------------------------
 
 
 async def test_python_and_the_system_are_reported() -> None:
@@ -236,9 +230,6 @@ async def test_a_knowledge_base_that_cannot_be_read_is_a_warning(tmp_path: Path)
     assert "ua-tui knowledge" in found.advice
 
 
-# -- models ------------------------------------------------------------------------------------------
-
-
 async def asked(server: ModelServer, model: str | None = "m1", **more: str) -> Finding:
     given = {"api_key": KEY} | more
     settings = Settings(base_url=server.url, model=model, **given)  # type: ignore[arg-type]  # keys alone
@@ -315,9 +306,6 @@ async def test_a_login_is_found_and_not_tried(tmp_path: Path) -> None:
     assert (await check_session_model(settings, "m2", environ={}, within=PATIENCE)).status == "skipped"
 
 
-# -- services ----------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("answer", "status", "word"),
     [
@@ -389,9 +377,6 @@ async def test_a_token_that_cannot_be_sent_is_not_repeated(server: ModelServer, 
     assert "canary" not in found.found + found.advice
 
 
-# -- the toolkit -------------------------------------------------------------------------------------
-
-
 def toolkit_of(*command: str) -> Connection:
     return Connection(
         servers={SERVER: {"type": "stdio", "command": command[0], "args": list(command[1:]), "env": {}}}
@@ -417,9 +402,6 @@ async def test_a_toolkit_that_does_not_start_says_why(command: tuple[str, ...], 
     assert found.status == "failed"
     assert word in found.found
     assert found.advice
-
-
-# -- all of them -------------------------------------------------------------------------------------
 
 
 async def test_everything_is_tried_and_reported_as_it_ends(tmp_path: Path, server: ModelServer) -> None:

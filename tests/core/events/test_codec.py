@@ -15,13 +15,10 @@ FINISHED = encode_event(
 )
 
 
-def test_an_observation_of_a_later_version_is_read_as_that_of_an_mcp_tool() -> None:
+def test_an_observation_of_a_later_version_is_read_and_one_with_other_fields_refused() -> None:
     event = decode_event(FINISHED.replace(b'"kind":"crawl"', b'"kind":"oracle"'))
     assert isinstance(event, ToolCallFinished)
     assert type(event.observation) is McpObservation
     assert (event.observation.tool_name, event.status) == ("mcp__notes__find", "success")
-
-
-def test_an_event_with_an_observation_that_has_other_fields_is_refused() -> None:
     with pytest.raises(ValueError, match="not an event"):
         decode_event(FINISHED.replace(b'"tool_name":"mcp__notes__find"', b'"tool_name":7'))

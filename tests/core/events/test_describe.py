@@ -119,14 +119,11 @@ def test_a_final_error_is_not_retried() -> None:
     assert retry.sentence == "The model's service is overloaded: attempt 2 of 10 in 1.0 s."
 
 
-def test_a_server_that_is_retried_says_so() -> None:
+def test_what_is_tried_again_says_so_and_why() -> None:
     server = ev.McpServer(name="notes", status="failed", error="it ended", again_s=1)
     description = describe_server(server)
     assert description.severity is Severity.RETRY
     assert description.sentence == "MCP server notes failed: it ended. Reconnecting automatically."
-
-
-def test_why_it_is_tried_again_is_what_happened() -> None:
     clauses = CASES["why_it_is_tried_again_is_what_happened.clauses"]
     assert {error: describe_retry(error) for error in clauses} == clauses
 

@@ -18,15 +18,12 @@ def test_names_lose_server_and_vendor() -> None:
     assert tool_name("COMPOSIO_").short
 
 
-def test_a_call_has_a_label_and_the_argument_that_matters() -> None:
+def test_a_call_has_a_label_and_the_argument_that_matters_in_a_line() -> None:
     for name, given, label in CASES["labels"]:
         assert tool_label(name, given) == label
     for name, given, argument in CASES["arguments"]:
         assert main_argument(name, given) == argument
     assert inner_calls({"tools": [1, {"tool_slug": 2}, {"tool_slug": "X", "arguments": []}]}) == [("X", {})]
-
-
-def test_the_shown_argument_is_one_clean_line() -> None:
     shown = main_argument("x", {"command": "ls\n\x1b[2J" + "y" * 10_000})
     assert [each for each in ("\n", "\x1b") if each in shown] == []
     assert len(shown) <= 120

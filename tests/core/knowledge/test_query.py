@@ -29,9 +29,11 @@ def test_words_phrases_and_exclusions() -> None:
     assert query.without == (Term("samsung"), Term("price list", phrase=True))
 
 
-def test_ordinary_text_stays_text() -> None:
+def test_ordinary_text_stays_text_and_its_last_word_may_be_unfinished() -> None:
     texts = CASES["ordinary_text_stays_text"]
     assert {text: words(text) for text in texts} == texts
+    texts = {"hbm mem": 1, "hbm mem ": 0, 'hbm "yield mem': 1, 'hbm "mem"': 0, "mem kind:report": 0}
+    assert {text: parse(text).unfinished for text in texts} == texts
 
 
 def test_filters_take_several_values_and_kinds_are_named_as_people_do() -> None:
@@ -44,12 +46,15 @@ def test_filters_take_several_values_and_kinds_are_named_as_people_do() -> None:
     assert {value: parse(f"kind:{value}").kinds for value in named} == {a: (b,) for a, b in named.items()}
 
 
-def test_a_filter_that_cannot_be_read_is_left_out_with_a_notice() -> None:
+def test_what_is_left_out_of_a_query_has_a_notice() -> None:
     query = parse("chips since:banana kind:poem")
     assert words("chips since:banana kind:poem") == ["chips"]
     assert (query.since, query.kinds) == (None, ())
     assert "banana" in " ".join(query.notices)
     assert "poem" in " ".join(query.notices)
+    query = parse(" ".join(f"word{n}" for n in range(500)))
+    assert len(query.terms) == MOST_TERMS
+    assert query.notices
 
 
 def test_dates() -> None:
@@ -67,17 +72,6 @@ def test_dates() -> None:
     # A month before the 31st ends with the month.
     now = NOW.replace(month=10, day=31)
     assert parse_date("1mo", now) == now.replace(month=9, day=30).timestamp()
-
-
-def test_the_number_of_words_is_bounded() -> None:
-    query = parse(" ".join(f"word{n}" for n in range(500)))
-    assert len(query.terms) == MOST_TERMS
-    assert query.notices
-
-
-def test_the_last_word_may_be_unfinished() -> None:
-    texts = {"hbm mem": 1, "hbm mem ": 0, 'hbm "yield mem': 1, 'hbm "mem"': 0, "mem kind:report": 0}
-    assert {text: parse(text).unfinished for text in texts} == texts
 
 
 @given(st.text() | st.text('"*:-^()\0 kindsite', max_size=60))

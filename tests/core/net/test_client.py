@@ -532,16 +532,13 @@ def test_no_public_address_is_one_the_standard_calls_private(address: IPv4Addres
         assert not plain.is_multicast
 
 
-def test_routes_take_names_below_their_suffix_only() -> None:
+def test_routes_take_names_below_their_suffix_to_endpoints_that_are_checked() -> None:
     routes = Routes.parse({".example": "127.0.0.1:80", "one.test": "[::1]:81", "": "127.0.0.1:82"})
     assert routes.place_of("News.Example.") == ("127.0.0.1", 80)
     assert routes.place_of("example") == ("127.0.0.1", 80)
     assert routes.place_of("a.one.test") == ("::1", 81)
     assert routes.place_of("badexample") is None
     assert routes.place_of("two.test") is None
-
-
-def test_endpoints_are_checked() -> None:
     for text in ("", "host", "host:", ":80", "host:x", "host:0", "host:70000", "host:\N{SUPERSCRIPT TWO}"):
         with pytest.raises(ValueError, match="HOST:PORT"):
             parse_endpoint(text)

@@ -24,15 +24,12 @@ CASES = cases_of(__file__)
 KEY = "sk-ant-api03-canary-9f8e7d6c5b4a"
 
 
-def test_what_gets_around_a_key_in_copying_is_taken_away() -> None:
+def test_a_pasted_key_and_address_are_written_as_the_api_wants_them() -> None:
     for pasted in (
         KEY, f"  {KEY}\r\n", f"\n\n{KEY}", f'"{KEY}"', f"export ANTHROPIC_API_KEY='{KEY}'\n",
         f"ANTHROPIC_AUTH_TOKEN={KEY}", f"{KEY[:10]}\n{KEY[10:]}", f"\t{KEY[:10]} {KEY[10:]} ",
     ):  # fmt: skip
         assert normalize_key(pasted) == KEY
-
-
-def test_an_address_is_written_as_the_api_wants_it() -> None:
     for typed, address in CASES["an_address_is_written_as_the_api_wants_it"]:
         assert normalize_address(typed) == address
 

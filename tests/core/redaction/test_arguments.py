@@ -22,12 +22,9 @@ def test_of_a_secret_the_value_alone_is_masked() -> None:
         assert written(masked_variable(name, value)) == (shown, secrets)
 
 
-def test_a_key_that_is_a_file_stays_readable(tmp_path: Path) -> None:
+def test_a_key_that_is_a_file_stays_readable_and_a_word_without_end_is_masked_at_once(tmp_path: Path) -> None:
     key = tmp_path / "key1"
     assert masked_command(["srv", "--key", str(key)]).secrets == (str(key),)
     key.touch()
     assert masked_command(["srv", "--key", str(key)]).shown == f"srv --key {key}"
-
-
-def test_a_word_made_to_be_taken_apart_for_ever_is_masked_at_once() -> None:
     assert masked_command(["srv", "a:" * 4_000]).secrets == ()

@@ -13,12 +13,9 @@ next_page_token nextPageToken max_token public_key sort_key primary-key SSH_AUTH
 """
 
 
-def test_a_name_is_that_of_a_secret_by_its_last_word() -> None:
+def test_a_name_is_that_of_a_secret_by_its_last_word_and_a_plain_key_where_it_is_given() -> None:
     assert [each for each in SECRET.split() if not (names_secret(each) and names_given_secret(each))] == []
     assert [each for each in ("", *PLAIN.split()) if names_secret(each) or names_given_secret(each)] == []
-
-
-def test_a_plain_key_is_a_secret_where_it_is_given_and_not_in_data() -> None:
     for name in ("KEY", "key", "NOTES_KEY", "X-Maps-Key"):
         assert names_given_secret(name)
         assert not names_secret(name)

@@ -128,13 +128,12 @@ def test_everything_without_an_end_gets_one_calls_before_their_query(workspace: 
     ]
 
 
-def test_a_torn_journal_is_resumed_and_one_without_a_beginning_does_not(workspace: Workspace) -> None:
+def test_a_torn_or_renamed_journal_is_resumed_and_one_without_a_beginning_is_not(
+    workspace: Workspace,
+) -> None:
     assert previous(workspace, begun(), more=b'nonsense\n{"event":"query_rec').session_id == "session_1"
     with pytest.raises(JournalError, match="lacks its start"):
         previous(workspace, ev.QueryReceived(query_id="q1", text="?"))
-
-
-def test_a_session_that_was_renamed_is_called_as_it_was_last(workspace: Workspace) -> None:
     renamed = msgspec.structs.replace(begun(), session_id="chips", resumed_from="session_1")
     assert previous(workspace, begun(), renamed).session_id == "chips"
 

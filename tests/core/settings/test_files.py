@@ -95,14 +95,11 @@ def test_any_text_is_stored_as_it_is(value: str) -> None:
     assert tomllib.loads(changed(OVERRIDABLE, {"model": value}, Path("f")))["model"] == value
 
 
-def test_the_same_again_writes_nothing(tmp_path: Path) -> None:
+def test_the_same_again_or_nothing_writes_nothing(tmp_path: Path) -> None:
     UserFile(tmp_path).store({"api_key": "k"})
     before = file_of(tmp_path).stat()
     UserFile(tmp_path).store({"api_key": "k", "model": None})
     assert file_of(tmp_path).stat().st_ino == before.st_ino
-
-
-def test_nothing_to_take_out_makes_no_file(tmp_path: Path) -> None:
     UserFile(tmp_path / "new").store({"api_key": None})
     assert not (tmp_path / "new").exists()
 

@@ -101,11 +101,13 @@ def test_standard_names_are_understood(folders: Folders) -> None:
     assert (settings.composio_user_id, settings.composio_api_key) == ("me", "ak_1")
 
 
-def test_an_empty_variable_hides_later_sources(folders: Folders) -> None:
+def test_an_empty_variable_hides_later_sources_and_lines_of_others_do_no_harm(folders: Folders) -> None:
     (folders.cwd / ".env").write_text("COMPOSIO_API_KEY=ak_from_file\nUA_MAX_TURNS=4")
     assert folders.load().composio_api_key == "ak_from_file"
     settings = folders.load(COMPOSIO_API_KEY="", UA_MAX_TURNS="")
     assert (settings.composio_api_key, settings.max_turns) == (None, None)
+    (folders.cwd / ".env").write_text("what is this?\nOTHER=${HOME}\nexport ANTHROPIC_API_KEY='a$b'\n")
+    assert folders.load(HOME="/x").api_key == "a$b"
 
 
 def test_values_become_their_types(folders: Folders) -> None:
@@ -207,10 +209,12 @@ def test_a_wrong_secret_is_not_shown(folders: Folders, written: str) -> None:
     assert "hidden" not in folders.refuse("api_key in line 1|put texts in quotes, as in api_key =")
 
 
-def test_an_option_is_called_as_it_is_typed(folders: Folders) -> None:
+def test_what_is_refused_is_called_as_it_is_typed(folders: Folders) -> None:
     folders.refuse("^--max-cost is 'abc'", {"max_cost_usd": "abc"})
     folders.refuse("^--tool is 'Bsah, Bash', which", {"extra_tools": ("Bsah", "Bash")})
     folders.refuse("^--workspace is 1", {"workspace_base": 1})
+    folders.refuse(r"UA_THEEM.*UA_THEME", UA_THEEM="dark")
+    folders.refuse("'colour'", {"colour": "dark"})
 
 
 def test_a_theme_that_nobody_knows_is_refused_wherever_it_stands(folders: Folders) -> None:
@@ -238,11 +242,6 @@ def test_files_that_are_no_files_no_text_or_too_large(folders: Folders) -> None:
         (folders.cwd / name).unlink()
 
 
-def test_unknown_names_are_refused(folders: Folders) -> None:
-    folders.refuse(r"UA_THEEM.*UA_THEME", UA_THEEM="dark")
-    folders.refuse("'colour'", {"colour": "dark"})
-
-
 def test_of_a_slow_file_no_line_is_given(folders: Folders, monkeypatch: pytest.MonkeyPatch) -> None:
     read = 0
     loads = tomllib.loads
@@ -256,11 +255,6 @@ def test_of_a_slow_file_no_line_is_given(folders: Folders, monkeypatch: pytest.M
     (folders.cwd / PROJECT_FILE).write_text("# effort = 1\n" * 15_000 + "effort = 5\n")
     folders.refuse(rf"effort in {folders.cwd}/ua-tui\.toml is 5")
     assert read < 8 << 20
-
-
-def test_lines_of_other_programs_in_dotenv_do_no_harm(folders: Folders) -> None:
-    (folders.cwd / ".env").write_text("what is this?\nOTHER=${HOME}\nexport ANTHROPIC_API_KEY='a$b'\n")
-    assert folders.load(HOME="/x").api_key == "a$b"
 
 
 @pytest.mark.parametrize(
@@ -298,13 +292,10 @@ def test_credentials_are_a_key_a_token_a_login_a_server_of_ones_own_or_the_demo(
     assert folders.load().has_credentials()
 
 
-def test_secrets_are_not_in_the_repr(folders: Folders) -> None:
+def test_secrets_come_from_settings_and_the_environment_and_are_not_in_the_repr(folders: Folders) -> None:
     settings = folders.load({"api_key": "sk-ant-hidden", "model": "opus"})
     assert "sk-ant-hidden" not in repr(settings)
     assert "model='opus'" in repr(settings)
-
-
-def test_secrets_come_from_settings_and_from_the_environment(folders: Folders) -> None:
     given = {"composio_api_key": "ak_setting", "base_url": "http://user:pa55word@host.example"}
     environ = CASES["secrets_come_from_settings_and_from_the_environment.environ"]
     found = {"ak_setting", "pa55word", "ghp_value", "s3cretpw", "headervalue", "other", "of-the-team"}

@@ -25,17 +25,11 @@ def problems(text: str | bytes, name: str = "-", **more: Any) -> list[str]:
     return caught.value.lines
 
 
-def test_lines_are_queries_without_comments_and_blank_lines() -> None:
+def test_lines_json_and_csv_have_queries_and_settings() -> None:
     jobs = read("\ufeffWhat is 1?\r\n\n  # a comment\n  What is 2?  \n", "queries.txt")
     assert [(job.number, job.query) for job in jobs] == [(1, "What is 1?"), (4, "What is 2?")]
-
-
-def test_json_lines_have_settings() -> None:
     (job,) = read('{"query": "q", "model": "m", "allow": "WebFetch, Bash(ls *)", "max_cost_usd": 2}\n')
     assert job.settings == {"model": "m", "allow": ["WebFetch", "Bash(ls *)"], "max_cost_usd": 2.0}
-
-
-def test_csv_has_columns_for_settings_and_queries_of_several_lines() -> None:
     jobs = read('effort,query\nhigh,"one\ntwo"\n,three\n', "a.CSV")
     assert [(job.number, job.query, dict(job.settings)) for job in jobs] == [
         (2, "one\ntwo", {"effort": "high"}),
@@ -51,14 +45,11 @@ def test_without_an_extension_the_beginning_shows_the_format(text: str, query: s
     assert [job.query for job in read(text)] == [query]
 
 
-def test_equal_rows_are_one_job_with_several_numbers() -> None:
+def test_equal_rows_are_one_job_whatever_their_limit_and_a_private_one_is_another() -> None:
     one, two, three = read('{"query": "a"}\n{"query": " a "}\n{"query": "a", "model": "m"}\n')
     assert one.id == two.id != three.id
     assert (one.number, two.number) == (1, 2)
     assert len(one.id) == 32
-
-
-def test_the_limit_does_not_make_another_job_but_a_private_one_is_another() -> None:
     (one,) = read("a", defaults={"max_cost_usd": 1})
     (two,) = read("a", defaults={"max_cost_usd": 2})
     (private,) = read("a", owner="ann")
@@ -110,17 +101,11 @@ def test_a_wrong_csv_is_named_with_its_reason(text: str, words: str) -> None:
     assert words in line
 
 
-def test_text_that_is_not_utf8_is_named() -> None:
+def test_problems_are_named_up_to_twenty_also_bytes_and_a_missing_query() -> None:
     assert problems(b"good\nb\xff\n") == ["line 2: it is not UTF-8 text"]
-
-
-def test_all_problems_are_named_up_to_twenty() -> None:
     lines = problems("".join('{"query": ""}\n' for _ in range(30)))
     assert len(lines) == 21
     assert lines[-1] == "... and 10 more"
-
-
-def test_a_file_without_a_query_is_refused() -> None:
     with pytest.raises(SettingsError, match="has no query"):
         read("# nothing\n\n")
 

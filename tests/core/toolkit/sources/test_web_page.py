@@ -191,11 +191,8 @@ def test_a_page_with_a_text_is_read_whatever_it_mentions() -> None:
         assert found.article.text.strip()
 
 
-def test_another_version_is_found() -> None:
+def test_another_version_is_found_also_in_the_last_of_frames() -> None:
     for head, body, version in CASES["another_version_is_found"]:
         assert read(page(head, body)).version == version
-
-
-def test_frames_lead_to_the_last_one() -> None:
     html = "<html><frameset cols='20%,80%'><frame src=/menu><frame src=/text></frameset></html>"
     assert read(html).version == "https://chips.example/text"
