@@ -15,10 +15,7 @@ from tests.paths import PROJECT
 PYPROJECT = tomllib.loads((PROJECT / "pyproject.toml").read_text(encoding="utf-8"))
 EXTRA = PYPROJECT["project"]["optional-dependencies"]["team"]
 PAGE = (PROJECT / "docs" / "dependencies.md").read_text(encoding="utf-8")
-LICENCES = {
-    "MIT License": "MIT",
-    "Apache-2.0 OR BSD-2-Clause": "Apache-2.0 or BSD-2-Clause",
-}
+LICENCES = {"MIT License": "MIT", "Apache-2.0 OR BSD-2-Clause": "Apache-2.0 or BSD-2-Clause"}
 """Licences as some packages write them, and as the document does."""
 
 

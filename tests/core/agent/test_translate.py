@@ -296,15 +296,14 @@ def test_a_summarised_conversation_and_the_limits_of_the_plan_are_reported() -> 
     def limit(**info: Any) -> sdk.RateLimitEvent:
         return sdk.RateLimitEvent(sdk.RateLimitInfo(**info), uuid="u", session_id="s")
 
+    sizes = {"trigger": "auto", "pre_tokens": 9000, "post_tokens": 800}
     started, failed, done, odd = fed(
         Translator(),
         system("status", status="requesting"),
         system("status", status="compacting"),
         system("status", status=None, compact_result="success"),
         system("status", status=None, compact_result="failed"),
-        system(
-            "compact_boundary", compact_metadata={"trigger": "auto", "pre_tokens": 9000, "post_tokens": 800}
-        ),
+        system("compact_boundary", compact_metadata=sizes),
         system("compact_boundary", compact_metadata="?"),
     )
     assert (started, failed) == (

@@ -389,10 +389,7 @@ Use offset and limit."""
         (raw(*["a block of many " * 30] * 2_500), None),
         (raw(BIG, "Error: it broke", is_error=True), None),
         (RawResult(block=None, hook_copy=[{"type": "text", "text": BIG}]), None),
-        (
-            RawResult(block=SAVED, message_copy={"content": "cut too", "structuredContent": json.loads(BIG)}),
-            None,
-        ),
+        (RawResult(block=SAVED, message_copy={"content": "cut", "structuredContent": json.loads(BIG)}), None),
         (RawResult(block=TOO_LARGE), None),
         (RawResult(block=[BIG, 7, None, {"type": "odd", "data": [1]}]), None),
         (RawResult(block={"a": ["b"] * 3_000}), None),

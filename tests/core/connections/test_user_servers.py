@@ -40,9 +40,8 @@ def server(folder: Path, **how: Any) -> UserServer:
 
 
 @pytest.mark.parametrize(
-    ("how", "transport", "target", "made"),
-    CASES["each_transport_becomes_a_configuration_of_the_agent"],
-)  # fmt: skip
+    ("how", "transport", "target", "made"), CASES["each_transport_becomes_a_configuration_of_the_agent"]
+)
 def test_each_transport_becomes_a_configuration_of_the_agent(
     tmp_path: Path, how: dict[str, Any], transport: str, target: str, made: dict[str, Any]
 ) -> None:

@@ -41,7 +41,6 @@ COMPOSIO_KEY = "ak_canary-0123456789"
 TOKEN = "pylf_v1_eu_canary0123456789"
 SESSION = "/api/v3.1/tool_router/session"
 INFO = "/v1/info"
-PAGE = Answer(200, "<!DOCTYPE html><title>Sign in</title>", "text/html")
 GARBAGE = Answer(200, "\x00\x1b[2J{{{", "application/json")
 
 
@@ -306,19 +305,12 @@ async def test_a_login_is_found_and_not_tried(tmp_path: Path) -> None:
     assert (await check_session_model(settings, "m2", environ={}, within=PATIENCE)).status == "skipped"
 
 
-@pytest.mark.parametrize(
-    ("answer", "status", "word"),
-    [
-        (composio_error(401, f"Invalid API key {COMPOSIO_KEY}"), "failed", "rejected the key"),
-        (composio_error(429, "Slow down"), "warning", "no more requests"),
-        # Wherever it is cut, no half of a key is left.
-        (composio_error(500, f"{'x' * 74}{COMPOSIO_KEY}"), "failed", "failed ("),
-        (Answer(200, {"session_id": 3}), "failed", "not Composio's"),
-    ],
-    ids=["key", "limit", "broken", "shape"],
-)
-async def test_composio_itself_is_asked(server: ModelServer, answer: Answer, status: str, word: str) -> None:
-    server.answers[SESSION] = answer
+@pytest.mark.parametrize(("code", "message", "status", "word"), CASES["composio_itself_is_asked"])
+async def test_composio_itself_is_asked(
+    server: ModelServer, code: int, message: str | None, status: str, word: str
+) -> None:
+    # Wherever a message is cut, no half of a key is left.
+    server.answers[SESSION] = composio_error(code, message) if message else Answer(code, {"session_id": 3})
     settings = Settings(composio_api_key=COMPOSIO_KEY, composio_base_url=server.url)
     found = await check_composio(settings, within=PATIENCE)
     assert found.status == status
@@ -346,20 +338,9 @@ async def test_composio_accepts_the_key_and_the_session_is_deleted(server: Model
     assert [path for path, _, _ in server.asked] == [SESSION, f"{SESSION}/trs_1"]
 
 
-@pytest.mark.parametrize(
-    ("answer", "status", "word"),
-    [
-        (Answer(200, {"project_name": "cockpit", "project_url": "https://x"}), "ok", "cockpit"),
-        (Answer(401, {"detail": "Unauthorized"}), "failed", "rejected the credentials"),
-        (Answer(503, ""), "failed", "503"),
-        (PAGE, "failed", "web page"),
-        (GARBAGE, "failed", "not as Logfire"),
-        (Answer(200, []), "failed", "not as Logfire"),
-    ],
-    ids=["project", "token", "broken", "page", "garbage", "shape"],
-)
-async def test_logfire_names_the_project(server: ModelServer, answer: Answer, status: str, word: str) -> None:
-    server.answers[INFO] = answer
+@pytest.mark.parametrize(("answer", "status", "word"), CASES["logfire_names_the_project"])
+async def test_logfire_names_the_project(server: ModelServer, answer: Any, status: str, word: str) -> None:
+    server.answers[INFO] = Answer(*answer)
     found = await check_logfire(Settings(logfire_token=TOKEN), address=server.url, within=PATIENCE)
     assert found.status == status
     assert word in found.found

@@ -124,10 +124,7 @@ async def test_a_database_without_tables(cluster: Cluster, environ: dict[str, st
     assert "ua-tui team migrate" in found["tables"].advice
 
 
-@pytest.mark.parametrize(
-    ("statement", "words"),
-    CASES["tables_of_another_version"],
-)
+@pytest.mark.parametrize(("statement", "words"), CASES["tables_of_another_version"])
 async def test_tables_of_another_version(
     team_database: Database, environ: dict[str, str], statement: str, words: str
 ) -> None:

@@ -9,14 +9,7 @@ import pytest
 
 from core.events import types as ev
 from core.events.codec import EVENT_TYPES, decode_event, encode_event
-from core.events.describe import (
-    Hints,
-    Severity,
-    describe,
-    describe_resume,
-    describe_retry,
-    describe_server,
-)
+from core.events.describe import Hints, Severity, describe, describe_resume, describe_retry, describe_server
 from core.observation import McpObservation, TextContent
 from tests.core.cases import cases_of
 
@@ -94,9 +87,8 @@ def test_a_call_that_its_service_holds_is_described_with_the_reason(
 
 
 @pytest.mark.parametrize(
-    ("values", "sentence"),
-    CASES["a_resumed_session_says_what_it_uses_and_what_that_replaces"],
-)  # fmt: skip
+    ("values", "sentence"), CASES["a_resumed_session_says_what_it_uses_and_what_that_replaces"]
+)
 def test_a_resumed_session_says_what_it_uses_and_replaces(values: dict[str, Any], sentence: str) -> None:
     fields = {"session_id": "s", "workspace": "/w", "cwd": "/", "version": "1", "resumed_from": "s"}
     assert describe_resume(ev.SessionStarted(**{**fields, **values})) == sentence

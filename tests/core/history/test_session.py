@@ -108,22 +108,13 @@ async def test_a_short_session_is_published_whole_with_its_folder_as_it_is_now(f
 
 
 async def test_streamed_text_is_given_only_where_no_message_repeats_it(folder: Path) -> None:
-    write(
-        folder,
-        [
-            ev.QueryReceived(query_id="q1", text="why?"),
-            ev.ThinkingDelta(query_id="q1", message_id="m1", text="hm"),
-            delta("Be"),
-            delta("cause"),
-            message("Because."),
-            delta("cut", "m2"),
-            delta(" off", "m2"),
-            delta("after a new try", "m3"),
-            delta("of a sub-agent", "m4", "toolu_1"),
-            ev.SubagentFinished(task_id="t", tool_use_id="toolu_1", name="expert", status="cancelled"),
-            ev.QueryFinished(query_id="q1", status="interrupted"),
-        ],
-    )
+    thought = ev.ThinkingDelta(query_id="q1", message_id="m1", text="hm")
+    parts = [delta("cut", "m2"), delta(" off", "m2"), delta("after a new try", "m3")]
+    parts.append(delta("of a sub-agent", "m4", "toolu_1"))
+    over = ev.SubagentFinished(task_id="t", tool_use_id="toolu_1", name="expert", status="cancelled")
+    end = ev.QueryFinished(query_id="q1", status="interrupted")
+    begin = [ev.QueryReceived(query_id="q1", text="why?"), thought, delta("Be"), delta("cause")]
+    write(folder, [*begin, message("Because."), *parts, over, end])
     _, events = await opened(folder)
     texts = [event.text for event in events if isinstance(event, ev.TextDelta)]
     # The empty one shows when the thought was over.

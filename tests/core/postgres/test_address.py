@@ -16,20 +16,14 @@ CASES = cases_of(__file__)
 SECRET = "Tr0ub4dor"
 
 
-@pytest.mark.parametrize(
-    ("text", "shown"),
-    CASES["an_address_is_shown_as_database_and_host"],
-)
+@pytest.mark.parametrize(("text", "shown"), CASES["an_address_is_shown_as_database_and_host"])
 def test_an_address_is_shown_as_database_and_host(text: str, shown: str) -> None:
     address = Address.parse(text)
     assert str(address) == shown
     conninfo_to_dict(address.url)
 
 
-@pytest.mark.parametrize(
-    ("table", "problem"),
-    [("passwords", "has a password"), ("no_addresses", ".")],
-)
+@pytest.mark.parametrize(("table", "problem"), [("passwords", "has a password"), ("no_addresses", ".")])
 def test_an_address_is_refused_and_not_repeated(table: str, problem: str) -> None:
     for text in CASES[table]:
         with pytest.raises(SettingsError, match=problem) as raised:

@@ -36,10 +36,7 @@ def test_every_state_is_described_in_a_line() -> None:
         assert "\n" not in text
 
 
-@pytest.mark.parametrize(
-    ("state", "words", "temporary"),
-    CASES["a_state_says_what_to_do_in_any_language"],
-)
+@pytest.mark.parametrize(("state", "words", "temporary"), CASES["a_state_says_what_to_do_in_any_language"])
 def test_a_state_says_what_to_do_in_any_language(state: str, words: str, temporary: bool) -> None:
     error = of_class(state)
     assert words in str(describe(error))
@@ -65,10 +62,7 @@ def test_a_refusal_is_understood_in_english() -> None:
         assert refusal_state(f"connection failed: FATAL:  {filled}") == state
 
 
-@pytest.mark.parametrize(
-    ("message", "words", "temporary"),
-    CASES["what_the_client_says_is_understood"],
-)  # fmt: skip
+@pytest.mark.parametrize(("message", "words", "temporary"), CASES["what_the_client_says_is_understood"])
 def test_what_the_client_says_is_understood(message: str, words: str, temporary: bool) -> None:
     error = psycopg.OperationalError(message)
     assert words in str(describe(error))

@@ -51,10 +51,7 @@ def test_what_else_stands_in_the_file_stays_as_it_is(tmp_path: Path) -> None:
     assert stat.S_IMODE(file_of(tmp_path).stat().st_mode) == 0o600
 
 
-@pytest.mark.parametrize(
-    ("before", "after"),
-    CASES["a_setting_is_taken_out_whole_and_nothing_else"],
-)
+@pytest.mark.parametrize(("before", "after"), CASES["a_setting_is_taken_out_whole_and_nothing_else"])
 def test_a_setting_is_taken_out_whole_and_nothing_else(before: str, after: str) -> None:
     assert changed(before, {"model": None}, Path("f")).rstrip("\n") == after.rstrip("\n")
 
@@ -70,8 +67,7 @@ def test_a_setting_is_put_in_with_the_line_ends_of_the_file(before: str) -> None
 
 
 @pytest.mark.parametrize(
-    ("before", "after"),
-    CASES["a_new_setting_comes_before_the_tables_and_their_comments"],
+    ("before", "after"), CASES["a_new_setting_comes_before_the_tables_and_their_comments"]
 )
 def test_a_new_setting_comes_before_the_tables_and_their_comments(before: str, after: str) -> None:
     assert changed(before, {"model": "y"}, Path("f")) == after.replace("'y'", '"y"')

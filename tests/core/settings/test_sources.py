@@ -140,10 +140,7 @@ def test_the_knowledge_base_is_on_off_a_path_or_the_database_of_a_team(folders: 
         folders.refuse("on, off, the path of a file", {"knowledge": word})
 
 
-@pytest.mark.parametrize(
-    "address",
-    CASES["the_address_of_a_database_has_no_password_and_shows_none"],
-)
+@pytest.mark.parametrize("address", CASES["the_address_of_a_database_has_no_password_and_shows_none"])
 def test_the_address_of_a_database_has_no_password_and_shows_none(folders: Folders, address: str) -> None:
     refused = [
         folders.refuse(r"UA_TEAM.* without a password", UA_TEAM=address),
@@ -177,27 +174,7 @@ def test_a_wrong_value_in_a_file_names_the_file_even_when_it_is_overridden(folde
     folders.refuse(r"max_turns in .*config\.toml is True", {"max_turns": 3})
 
 
-@pytest.mark.parametrize(
-    ("file", "content", "reported"),
-    [
-        (PROJECT_FILE, "# max_turns = 9\nmodel = 'x'\nmax_turns = true\n", "max_turns in line 3 of"),
-        (PROJECT_FILE, 'keys.a = """\nmax_turns = 3\n"""\n\n\'max_turns\' = [\n1\n]\n', "max_turns in line 5 of"),
-        (PROJECT_FILE, "[composio]\nuser_id = 5\n", "composio.user_id in line 2 of"),
-        (PROJECT_FILE, "[keys]\nuser_id = 'x'\n[composio]\n  'user_id' = 5\n", "composio.user_id in line 4 of"),
-        (PROJECT_FILE, "composio.user_id = 5", "composio.user_id in line 1 of"),
-        (PROJECT_FILE, "\n[composio]\nuser = 5", "'composio.user', which line 3 of"),
-        (PROJECT_FILE, "modle = 3", r"'modle', which line 1 of.*did you mean model\?$"),
-        (PROJECT_FILE, "composio_user_id = 'a'\ncomposio.user_id = 'b'", "_user_id in line 1 .* in line 2 .* same"),
-        (PROJECT_FILE, 'a = "x\n', r"not valid TOML: the text in line 1 has no closing quote\.$"),
-        (PROJECT_FILE, "a = 1\nb\n", r"not valid TOML: there is no = behind a name in line 2\.$"),
-        (PROJECT_FILE, "model = ", r"not valid TOML: a name has no value\.$"),
-        (PROJECT_FILE, "demo = true\ntheme = nord", r'put texts in quotes, as in theme = "..."'),
-        (PROJECT_FILE, "max_turns = [1", r"not valid TOML: a list has no closing \]\.$"),
-        (".env", "UA_MODLE=x", r"UA_MODLE.*did you mean UA_MODEL\?$"),
-        (".env", "A=1\nANTHROPIC_API_KEY='sk", "Line 2 of .*ANTHROPIC_API_KEY"),
-        (".env", "# UA_MAX_TURNS=1\nA='x\ny'\nexport UA_MAX_TURNS=none\n", r"UA_MAX_TURNS in line 4 of .*\.env is"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("file", "content", "reported"), CASES["a_wrong_line_is_reported_by_number"])
 def test_a_wrong_line_is_reported_by_number(folders: Folders, file: str, content: str, reported: str) -> None:
     (folders.cwd / file).write_text(content)
     folders.refuse(reported)
@@ -257,18 +234,7 @@ def test_of_a_slow_file_no_line_is_given(folders: Folders, monkeypatch: pytest.M
     assert read < 8 << 20
 
 
-@pytest.mark.parametrize(
-    ("file", "content"),
-    [
-        (PROJECT_FILE, "dangerously_skip_permissions = true"),
-        (PROJECT_FILE, 'allow = ["*"]'),
-        (PROJECT_FILE, 'extra_tools = ["Bash"]'),
-        (".env", "UA_CLI_PATH=./claude"),
-        (".env", "CLAUDE_CONFIG_DIR=./claude"),
-        (".env", "Z_AI_API_KEY=theirs\nUA_WEB_READER_URL=https://theirs.example/mcp"),
-        (".env", "COMPOSIO_API_KEY=theirs\nCOMPOSIO_BASE_URL=https://theirs.example"),
-    ],
-)
+@pytest.mark.parametrize(("file", "content"), CASES["a_folder_cannot_give_itself_rights"])
 def test_a_folder_cannot_give_itself_rights(folders: Folders, file: str, content: str) -> None:
     (folders.cwd / file).write_text(content)
     folders.refuse("may not be set by the files of a folder")
@@ -314,10 +280,7 @@ def test_a_folder_cannot_have_the_users_key_sent_elsewhere(folders: Folders) -> 
     assert elsewhere.base_url == "https://mine.example"
 
 
-@pytest.mark.parametrize(
-    ("given", "message"),
-    CASES["a_program_is_known_by_the_name_it_wrote"],
-)
+@pytest.mark.parametrize(("given", "message"), CASES["a_program_is_known_by_the_name_it_wrote"])
 async def test_a_program_is_known_by_the_name_it_wrote(given: dict[str, Any], message: str) -> None:
     with pytest.raises(SettingsError, match=message):
         async with open_session(**given):

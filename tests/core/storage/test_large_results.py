@@ -51,20 +51,15 @@ def test_a_small_result_travels_whole_without_its_secrets(workspace: Workspace, 
     assert workspace.list() == []
 
 
+TEXTS = [
+    ["plain words " * 400_000], ["会議の結果 " * 200_000], ["\x1b" * 60_000], ["\x1b" * 10_000], ["\ud800" * 30_000],
+    ["one of many blocks"] * 20_000, ["\x1b" * 5_000] * 200, ["text", *[PICTURE] * 50],
+]  # fmt: skip
+STRUCTURED = msgspec.structs.replace(observed("x"), structured={"a": "b" * 100_000})
+
+
 @pytest.mark.parametrize(
-    "given",
-    [
-        observed("plain words " * 400_000),
-        observed("会議の結果 " * 200_000),
-        observed("\x1b" * 60_000),
-        observed("\x1b" * 10_000),
-        observed("\ud800" * 30_000),
-        observed(*["one of many blocks" for _ in range(20_000)]),
-        observed(*["\x1b" * 5_000 for _ in range(200)]),
-        observed("text", *[PICTURE for _ in range(50)]),
-        observed("x", error="why " * 100_000),
-        msgspec.structs.replace(observed("x"), structured={"a": "b" * 100_000}),
-    ],
+    "given", [*(observed(*each) for each in TEXTS), observed("x", error="why " * 100_000), STRUCTURED]
 )
 def test_what_is_in_events_is_short(workspace: Workspace, redactor: Redactor, given: McpObservation) -> None:
     whole, shown = store_large_result(given, workspace, redactor)

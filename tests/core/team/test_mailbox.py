@@ -27,10 +27,13 @@ from core.team.local_mailbox import SqliteMailbox
 from core.team.mailbox import PostgresMailbox
 from core.team.records import Answer, Answered, Command, Mailbox, Question, SessionId
 from core.text import clean
+from tests.core.cases import cases_of
 from tests.core.team.stores import SESSION, add_local_session, add_session, take_over, take_over_locally
 from tests.postgres_server import Cluster, Database
 from tests.tcp_proxy import TcpProxy
 from tests.waiting import PATIENCE, run_ready, until, until_in_thread
+
+CASES = cases_of(__file__)
 
 ASKED = PermissionAsked(request_id="r1", tool_name="mcp__mail__send", input={"to": "Ann"})
 QUESTION = make_question(SESSION, ASKED)
@@ -159,14 +162,10 @@ async def test_a_withdrawn_question_and_one_of_a_lost_worker_wait_no_longer(stor
 @pytest.mark.parametrize(
     "text",
     [
-        "",
+        *CASES["a_hostile_answer_is_none"],
         "[" * 60_000,
-        '{"request": "r1", "allow": "yes"}',
-        '{"request": "other", "allow": true}',
-        '{"request": "r1", "action": "explode"}',
         json.dumps({"request": "r1", "patterns": ["x" * 2_000]}),
         json.dumps({"request": "r1", "reason": "x" * (LARGEST + 1)}),
-        json.dumps({"request": "r1", "input": [1]}),
     ],
 )
 def test_a_hostile_answer_is_none(text: str) -> None:

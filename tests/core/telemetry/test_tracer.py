@@ -251,18 +251,12 @@ def test_spans_leave_the_machine_only_with_a_token(tmp_path: Path, logfire: Coll
     assert list(Path.cwd().glob(".logfire")) == []
 
 
-@pytest.mark.parametrize(
-    ("token", "environ", "others"),
-    CASES["where_spans_go_is_reported"],
-)  # fmt: skip
+@pytest.mark.parametrize(("token", "environ", "others"), CASES["where_spans_go_is_reported"])
 def test_where_spans_go_is_reported(token: str | None, environ: dict[str, str], others: list[str]) -> None:
     assert trace_targets(token=token, environ=environ) == ["spans.jsonl in the session's folder", *others]
 
 
-@pytest.mark.parametrize(
-    ("given", "why"),
-    CASES["a_collector_in_trouble_is_reported_once_and_costs_nothing"],
-)  # fmt: skip
+@pytest.mark.parametrize(("given", "why"), CASES["a_collector_in_trouble_is_reported_once_and_costs_nothing"])
 async def test_a_collector_in_trouble_is_reported_once_and_costs_nothing(
     tmp_path: Path, exporting: Exporting, caplog: pytest.LogCaptureFixture, given: dict[str, Any] | None, why: str
 ) -> None:  # fmt: skip
@@ -419,22 +413,12 @@ def _request(trace_id: bytes, parent: bytes, address: str) -> bytes:
     def text(key: str, value: str) -> KeyValue:
         return KeyValue(key=key, value=AnyValue(string_value=value))
 
-    parts = ArrayValue(values=[AnyValue(string_value="a"), AnyValue(string_value=SECRET)])
-    span = Span(
-        trace_id=trace_id,
-        span_id=b"12345678",
-        parent_span_id=parent,
-        name="claude_code.tool",
-        start_time_unix_nano=1,
-        end_time_unix_nano=2,
-        attributes=[
-            text("url.query", address),
-            text("api_key", "letmein12"),
-            KeyValue(key="count", value=AnyValue(int_value=3)),
-            KeyValue(key="parts", value=AnyValue(array_value=parts)),
-        ],
-        events=[Span.Event(name="exception", attributes=[text("exception.message", SECRET)])],
-    )
+    parts = AnyValue(array_value=ArrayValue(values=[AnyValue(string_value=each) for each in ("a", SECRET)]))
+    attributes = [text("url.query", address), text("api_key", "letmein12")]
+    attributes += [KeyValue(key="count", value=AnyValue(int_value=3)), KeyValue(key="parts", value=parts)]
+    raised = Span.Event(name="exception", attributes=[text("exception.message", SECRET)])
+    span = Span(trace_id=trace_id, span_id=b"12345678", parent_span_id=parent, name="claude_code.tool",
+                start_time_unix_nano=1, end_time_unix_nano=2, attributes=attributes, events=[raised])  # fmt: skip
     scoped = ResourceSpans(scope_spans=[ScopeSpans(spans=[span])])
     encoded: bytes = ExportTraceServiceRequest(resource_spans=[scoped]).SerializeToString()
     return encoded

@@ -211,21 +211,11 @@ async def test_another_version_obeys_the_same_rules(context: ToolContext, site: 
         head = f'<title>Shell</title><link rel="amphtml" href="{version}"><script src=/app.js></script>'
         return 200, "text/html", f"<html><head>{head}</head><body><div id=root></div></body></html>".encode()
 
-    site.pages |= {
-        "/good": shell("/story/4"),
-        "/private-amp": shell("/private/memo"),
-        "/inward-amp": shell("http://169.254.169.254/latest"),
-        "/redirect-amp": shell("/inward"),
-        "/listed-amp": shell("https://listed.example/story/1"),
-        "/chain": shell("/good"),
+    versions = CASES["another_version_obeys_the_same_rules"]
+    report = pdf_file(["The text of the report is in a PDF."], Title="A report")
+    site.pages |= {path: shell(version) for path, version in versions.items()} | {
         "/moved": (200, "text/html", b'<meta http-equiv="refresh" content="0;url=/report">Moved'),
-        "/report": (
-            200,
-            "application/pdf",
-            pdf_file(["The text of the report is in a PDF."], Title="A report"),
-        ),
-        "/picture-amp": shell("/picture"),
-        "/gone-amp": shell("/gone"),
+        "/report": (200, "application/pdf", report),
     }
     paths = sorted(path for path in site.pages if path.endswith("-amp"))
     answer = await _crawl(context, [f"{HOST}{path}" for path in ("/good", "/moved", "/chain", *paths)])
