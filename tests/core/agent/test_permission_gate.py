@@ -55,7 +55,7 @@ def last_answer(events: list[ev.Event]) -> ev.PermissionAnswered:
     return next(event for event in reversed(events) if isinstance(event, ev.PermissionAnswered))
 
 
-async def test_a_pattern_for_the_session_is_reported_and_holds(tmp_path: Path) -> None:
+async def test_an_answer_is_reported_with_its_pattern_or_its_bounded_reason(tmp_path: Path) -> None:
     events: list[ev.Event] = []
     gate = gate_of(tmp_path, events)
     # One that is too wide is a yes for once, and none means the tool alone.
@@ -71,10 +71,7 @@ async def test_a_pattern_for_the_session_is_reported_and_holds(tmp_path: Path) -
     assert last_answer(events).patterns == ["NOTION_GET_*"]
     again = await gate.ask("mcp__composio__NOTION_GET_USER", {}, "t2")
     assert (again.allow, again.scope) == (True, "policy")
-
-
-async def test_a_reason_for_a_no_is_cleaned_bounded_and_sent_to_the_model(tmp_path: Path) -> None:
-    events: list[ev.Event] = []
+    events = []
     gate = gate_of(tmp_path, events)
     reason = "  Use the \x1b[31mother\x07 account. " + "x" * 5_000
     answer = await asked(gate, events, NOTION, PermissionReply(False, reason=reason))
@@ -232,7 +229,7 @@ async def test_an_approved_plan_ends_plan_mode(tmp_path: Path) -> None:
 ASKS = {"questions": [{"question": "Which key, sk-ant-secret-1?", "options": []}]}
 
 
-async def test_changed_arguments_keep_masked_secrets_and_are_recorded_without_them(tmp_path: Path) -> None:
+async def test_changed_arguments_keep_masked_secrets_and_are_judged_again(tmp_path: Path) -> None:
     events: list[ev.Event] = []
     gate = gate_of(tmp_path, events, secrets=("sk-ant-secret-1",))
     waiting = asyncio.ensure_future(gate.ask(MAIL, {"to": "a@b.example", "key": "sk-ant-secret-1"}, "t1"))
@@ -246,10 +243,7 @@ async def test_changed_arguments_keep_masked_secrets_and_are_recorded_without_th
     assert recorded.changes == ["to: a@b.example → c@d.example", "cc: added []"]
     assert recorded.tool_use_id == "t1"
     assert "sk-ant-secret-1" not in repr(recorded)
-
-
-async def test_changed_arguments_that_a_rule_denies_are_denied(tmp_path: Path) -> None:
-    events: list[ev.Event] = []
+    events = []
     gate = gate_of(tmp_path, events, RuleSet([Rule("deny", "GMAIL_SEND_EMAIL(to=*@rival.example)")]))
     reply = PermissionReply(True, input={"to": "x@rival.example"})
     answer = await asked(gate, events, MAIL, reply, to="a@b.example")

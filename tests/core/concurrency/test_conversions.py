@@ -65,16 +65,13 @@ def convert(conversions: Conversions, task: Any, argument: Any = None, **options
     return conversions.run(name, argument, **{"seconds": PATIENCE, **options})
 
 
-def test_conversions_share_a_process_and_send_parts(conversions: Conversions) -> None:
+def test_conversions_share_a_process_which_is_ended_if_one_takes_too_long(conversions: Conversions) -> None:
     parts: list[Any] = []
     first, _ = convert(conversions, echo, "a")
     second, value = convert(conversions, echo, ["b" * 300_000], on_part=parts.append)
     assert (first, value) == (second, ["b" * 300_000])
     assert parts == [["b" * 300_000]]
     assert first != os.getpid()
-
-
-def test_a_conversion_that_takes_too_long_is_ended_in_compiled_code(conversions: Conversions) -> None:
     pid, _ = convert(conversions, echo, "first")
     with pytest.raises(TooComplex, match=r"it takes longer than 0\.2 s"):
         convert(conversions, work_for_ever, seconds=0.2)

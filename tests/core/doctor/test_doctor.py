@@ -124,11 +124,17 @@ async def test_what_a_check_says_is_clean_and_without_secrets_and_what_breaks_or
     assert found.advice
 
 
-async def test_python_and_the_system_are_reported() -> None:
+async def test_python_the_system_and_the_version_of_the_agent_are_reported(tmp_path: Path) -> None:
     for version, system, status in CASES["python_and_the_system_are_reported"]:
         found = await check_python(tuple(version), system)
         assert found.status == status
         assert ".".join(map(str, version)) in found.found
+        assert bool(found.advice) == (status != "ok")
+    for text, status, word in CASES["the_command_line_shows_its_version"]:
+        found = await check_agent(script(tmp_path, text), dict(os.environ))
+        assert found.status == status
+        assert word in found.found
+        assert "\x1b" not in found.found
         assert bool(found.advice) == (status != "ok")
 
 
@@ -138,15 +144,6 @@ def script(folder: Path, text: str, mode: int = stat.S_IRWXU) -> Settings:
     path.write_text(f"#!/bin/sh\n{text}\n")
     path.chmod(mode)
     return Settings(cli_path=path)
-
-
-async def test_the_command_line_shows_its_version(tmp_path: Path) -> None:
-    for text, status, word in CASES["the_command_line_shows_its_version"]:
-        found = await check_agent(script(tmp_path, text), dict(os.environ))
-        assert found.status == status
-        assert word in found.found
-        assert "\x1b" not in found.found
-        assert bool(found.advice) == (status != "ok")
 
 
 async def test_a_command_line_that_is_missing_or_no_program_is_named_and_gets_no_keys(tmp_path: Path) -> None:

@@ -57,14 +57,11 @@ def test_a_chunk_ends_before_a_heading_with_a_paragraph_or_after_a_sentence() ->
         assert re.search(r"here\.\Z", chunk.text)
 
 
-def test_the_characters_of_chinese_are_its_words() -> None:
+def test_texts_without_spaces_are_cut_at_chinese_marks_or_anywhere() -> None:
     text = "人工智能芯片的价格上涨。" * 100
     sizes = [len(chunk.text) for chunk in split_chunks(text)]
     assert all(LEAST <= size <= MOST for size in sizes[:-1])
     assert all(chunk.text.endswith("。") for chunk in split_chunks(text))
-
-
-def test_a_long_text_without_a_space_is_cut_and_one_of_white_space_has_no_chunks() -> None:
     chunks = list(split_chunks("x" * 1_000_000))
     assert sum(len(chunk.text) for chunk in chunks) == 1_000_000
     assert max(len(chunk.text) for chunk in chunks) <= LONGEST

@@ -140,20 +140,22 @@ async def test_unknown_host(monkeypatch: pytest.MonkeyPatch, number: int, detail
     assert verdict.message == f"The host name of http://models.invalid cannot be resolved{reported}."
 
 
-async def test_no_tls_where_it_is_expected() -> None:
+async def test_what_answers_late_or_as_no_model_does_is_named() -> None:
     with model_server() as server:
         verdict = await checked(server.url.replace("http://", "https://"))
     assert (verdict.kind, verdict.away) == ("tls", True)
     assert "http://" in verdict.advice
-
-
-async def test_a_server_that_does_not_answer_in_time() -> None:
     wait = threading.Event()
     with model_server(Answer(wait=wait)) as server:
         verdict = await checked(server.url, deadline=0.3)
         wait.set()
     assert (verdict.kind, verdict.away) == ("timeout", True)
     assert "did not answer" in verdict.message
+    for words, reads in ((b"SSH-2.0-OpenSSH_9.7\r\n", True), (b"", True), (b"", False)):
+        with speaking(words, reads=reads) as url:
+            verdict = await checked(url)
+        assert verdict.kind == "not_an_api"
+    assert "it closed the connection without an answer" in verdict.message
 
 
 @contextmanager
@@ -175,14 +177,6 @@ def speaking(words: bytes, *, reads: bool = True) -> Iterator[str]:
         thread.join()
 
 
-async def test_something_that_is_no_web_server_or_closes_the_connection() -> None:
-    for words, reads in ((b"SSH-2.0-OpenSSH_9.7\r\n", True), (b"", True), (b"", False)):
-        with speaking(words, reads=reads) as url:
-            verdict = await checked(url)
-        assert verdict.kind == "not_an_api"
-    assert "it closed the connection without an answer" in verdict.message
-
-
 async def test_a_key_that_cannot_be_sent_is_not_repeated() -> None:
     with model_server() as server:
         for key in ("schlüssel-mit-umlaut", "line\nbreak-in-a-key"):
@@ -193,12 +187,9 @@ async def test_a_key_that_cannot_be_sent_is_not_repeated() -> None:
     assert server.asked == []
 
 
-async def test_without_anything_there_is_nothing_to_ask() -> None:
+async def test_nothing_to_ask_and_a_slow_answer_are_reported() -> None:
     verdict = await check_model(Settings(), environ={})
     assert (verdict.kind, verdict.works, verdict.away) == ("nothing_set", False, False)
-
-
-def test_a_slow_answer_is_reported() -> None:
     slow = ModelVerdict(kind="ok", server="s", model="m", seconds=12.3)
     assert "12.3 s" in slow.message
     assert "slow" in slow.advice

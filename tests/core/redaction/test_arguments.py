@@ -4,6 +4,7 @@ import shlex
 from pathlib import Path
 
 from core.redaction.arguments import Masked, masked_address, masked_command, masked_variable
+from core.redaction.names import names_given_secret, names_secret
 from tests.core.redaction import CASES
 
 
@@ -28,3 +29,17 @@ def test_a_key_that_is_a_file_stays_readable_and_a_word_without_end_is_masked_at
     key.touch()
     assert masked_command(["srv", "--key", str(key)]).shown == f"srv --key {key}"
     assert masked_command(["srv", "a:" * 4_000]).secrets == ()
+
+
+def test_a_name_is_that_of_a_secret_by_its_last_word_and_a_plain_key_where_it_is_given() -> None:
+    assert [
+        each
+        for each in CASES["secret_names"].split()
+        if not (names_secret(each) and names_given_secret(each))
+    ] == []
+    assert [
+        each for each in ("", *CASES["plain_names"].split()) if names_secret(each) or names_given_secret(each)
+    ] == []
+    for name in ("KEY", "key", "NOTES_KEY", "X-Maps-Key"):
+        assert names_given_secret(name)
+        assert not names_secret(name)

@@ -128,7 +128,7 @@ def test_everything_without_an_end_gets_one_calls_before_their_query(workspace: 
     ]
 
 
-def test_a_torn_or_renamed_journal_is_resumed_and_one_without_a_beginning_is_not(
+def test_a_torn_or_renamed_journal_is_resumed_and_one_without_a_start_is_not(
     workspace: Workspace,
 ) -> None:
     assert previous(workspace, begun(), more=b'nonsense\n{"event":"query_rec').session_id == "session_1"
@@ -138,10 +138,15 @@ def test_a_torn_or_renamed_journal_is_resumed_and_one_without_a_beginning_is_not
     assert previous(workspace, begun(), renamed).session_id == "chips"
 
 
-def test_what_is_no_queue_of_ours_holds_nothing_up(workspace: Workspace) -> None:
+def test_neither_a_queue_of_others_nor_a_missing_folder_is_taken(
+    workspace: Workspace, tmp_path: Path
+) -> None:
     (workspace.path / QUEUE_FILE).write_text("{")
     assert previous(workspace, begun()).queue == ()
     assert (workspace.path / QUEUE_FILE).exists()
+    with pytest.raises(WorkspaceError):
+        Workspace.resume(tmp_path / "gone")
+    assert not (tmp_path / "gone").exists()
 
 
 def test_whether_it_was_the_demo_is_known_from_its_first_line(workspace: Workspace) -> None:
@@ -236,12 +241,6 @@ def test_a_session_in_use_is_refused_and_left_as_it_is(workspace: Workspace) -> 
     again = Workspace.resume(workspace.path)
     assert again.locked
     again.close()
-
-
-def test_a_session_without_a_folder_is_not_made(tmp_path: Path) -> None:
-    with pytest.raises(WorkspaceError):
-        Workspace.resume(tmp_path / "gone")
-    assert not (tmp_path / "gone").exists()
 
 
 async def test_restored_queries_stay_until_a_person_releases_them(workspace: Workspace) -> None:

@@ -117,7 +117,7 @@ def test_an_artifact_above_the_limit_is_packed_and_reads_as_if_it_were_not(works
         assert workspace.artifact_path(name) == written.path
 
 
-def test_an_artifact_at_the_limit_stays_plain_and_one_that_is_damaged_or_gone_is_named(
+def test_an_artifact_at_the_limit_stays_plain_and_a_damaged_one_is_named(
     workspace: Workspace,
 ) -> None:
     written = workspace.write_artifact("search_results/a.txt", "x" * LIMIT)

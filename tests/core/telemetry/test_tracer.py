@@ -296,26 +296,24 @@ async def test_trouble_of_logfire_is_named(exporting: Exporting, monkeypatch: py
     assert reported.empty()
 
 
-@pytest.mark.parametrize("logfire_it_is", [False, True])
 async def test_a_web_page_counts_as_a_failure(
-    exporting: Exporting, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, logfire_it_is: bool
-) -> None:  # fmt: skip
+    exporting: Exporting, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
     reported: list[tuple[str, Advice]] = []
     with collector(page=b"<!doctype html><p>Sign in</p>") as found:
-        address = "LOGFIRE_BASE_URL" if logfire_it_is else "OTEL_EXPORTER_OTLP_ENDPOINT"
-        monkeypatch.setenv(address, found.url)
-        token = "t" if logfire_it_is else None
-        tracer = exporting(token=token, on_problem=lambda *it: reported.append(it))
+        monkeypatch.setenv("LOGFIRE_BASE_URL", found.url)
+        tracer = exporting(token="t", on_problem=lambda *it: reported.append(it))
         for event in session():
             tracer(event)
         tracer.start()
         assert await tracer.close(PATIENCE)
-        if logfire_it_is:
-            # It asks for the project in a thread of its own.
-            await until(lambda: found.looked)
+        # It asks for the project in a thread of its own.
+        await until(lambda: found.looked)
     ((destination, problem),) = reported
-    assert destination == ("logfire" if logfire_it_is else "collector")
-    assert str(problem) == f"it returned a web page (200 OK): check {address}"
+    assert (destination, str(problem)) == (
+        "logfire",
+        "it returned a web page (200 OK): check LOGFIRE_BASE_URL",
+    )
     assert [record for record in caplog.records if record.exc_info] == []
 
 

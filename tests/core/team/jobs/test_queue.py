@@ -108,28 +108,6 @@ async def until_listening(database: Database) -> None:
     await until_in_thread(lambda: database.execute(listens))
 
 
-async def test_every_job_of_a_batch_runs_once(team_database: Database) -> None:
-    jobs = jobs_of(20)
-    ran: list[str] = []
-
-    async def run(claim: Claim, lost: asyncio.Event) -> Outcome:
-        ran.append(claim.job.id)
-        return await answer(claim, lost)
-
-    async with open_jobs(team_database) as store:
-        batch = batch_with(jobs)
-        assert (await store.submit(batch, jobs)).new == 20
-        async with working(address_of(team_database), run), working(address_of(team_database), run, name="x"):
-            await until_over(team_database, batch)
-        results = [result async for result in store.results(batch.id)]
-    assert sorted(ran) == sorted(job.id for job in jobs)
-    assert [(each.job.number, each.answer) for each in results] == [
-        (job.number, f"answer to {job.query}") for job in jobs
-    ]
-    assert team_database.execute("SELECT count(*) FROM procrastinate_jobs") == [(0,)]
-    assert team_database.execute("SELECT count(*) FROM worker") == [(0,)]
-
-
 async def test_jobs_begin_in_the_order_of_the_file(team_database: Database) -> None:
     jobs, began = jobs_of(12), []
 
@@ -142,7 +120,11 @@ async def test_jobs_begin_in_the_order_of_the_file(team_database: Database) -> N
         await store.submit(batch, jobs)
         async with working(address_of(team_database), run, parallel=1):
             await until_over(team_database, batch)
+        answers = [result.answer async for result in store.results(batch.id)]
     assert began == [job.query for job in jobs]
+    assert answers == [f"answer to {query}" for query in began]
+    for table in ("procrastinate_jobs", "worker"):
+        assert team_database.execute(f"SELECT count(*) FROM {table}") == [(0,)], table
 
 
 async def test_many_workers_claim_at_once_and_never_exceed_the_limit(team_database: Database) -> None:
@@ -167,7 +149,8 @@ async def test_many_workers_claim_at_once_and_never_exceed_the_limit(team_databa
             slow.release = True
             await until_over(team_database, batch)
         counts = await store.counts(batch.id)
-    # Each costs 0.20 of 5.20 dollars.
+    # No job ran twice, and each costs 0.20 of 5.20 dollars.
+    assert len({claim.job.id for claim in slow.began}) == len(slow.began) == 26
     assert (counts.done, counts.failed) == (26, 14)
     assert round(counts.cost_usd, 6) == 5.2
 

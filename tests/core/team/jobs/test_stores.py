@@ -302,7 +302,7 @@ async def test_what_ended_lately_is_found(desk: Desk) -> None:
     assert [each.job.number for each in await desk.store.finished(batch.id, first.finished)] == [2]
 
 
-async def test_the_file_of_the_jobs_is_private_and_a_later_version_is_refused(tmp_path: Path) -> None:
+async def test_the_file_of_the_jobs_is_private_and_any_other_one_is_refused(tmp_path: Path) -> None:
     path = jobs_path(tmp_path)
     store = SqliteJobs(path)
     await store.open()
@@ -312,11 +312,6 @@ async def test_the_file_of_the_jobs_is_private_and_a_later_version_is_refused(tm
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     with pytest.raises(TeamError, match="of a later version of ua-tui"):
         await SqliteJobs(path).open()
-
-
-async def test_a_file_that_is_no_database_is_explained(tmp_path: Path) -> None:
-    path = jobs_path(tmp_path)
-    path.parent.mkdir()
     path.write_text("no database at all, but a longer text")
     with pytest.raises(TeamError, match="it is not a database: move it away"):
         await SqliteJobs(path).open()

@@ -52,11 +52,8 @@ def test_a_damaged_character_does_not_change_the_encoding() -> None:
     )
 
 
-def test_xml_declares_its_encoding_itself() -> None:
+def test_xml_declares_its_encoding_and_any_bytes_have_one() -> None:
     body = f'<?xml version="1.0" encoding="windows-1251"?><rss>{TEXTS["russian"]}</rss>'.encode("cp1251")
     assert declared_encoding(body, "text/xml", "") == "cp1251"
-
-
-def test_any_bytes_have_an_encoding() -> None:
     for body in (b"", b"\xff", b"\x00" * 5_000, b"<script" * 50_000 + b"\xff", bytes(range(256)) * 300):
         body.decode(guess_encoding(body), "replace")

@@ -118,16 +118,13 @@ def test_the_state_of_scripts_is_not_the_text_of_a_short_page() -> None:
     assert read(page('<link rel="amphtml" href="/amp/1">', short)).version is None
 
 
-def test_the_pieces_of_a_rich_text_are_joined() -> None:
+def test_texts_in_the_state_of_scripts_are_joined_in_their_order() -> None:
     block = CASES["the_pieces_of_a_rich_text_are_joined.block"]
     state = {
         "page": {"content": {"type": "doc", "content": [block] * 2 + [{**block, "content": block["content"][2:]}]}}
     }  # fmt: skip
     text = read(page(script({**state, "n": [block]}, "application/json"))).article.text
     assert text.count("The maker said that the part doubles its memory bandwidth at the same power.") == 1
-
-
-def test_sentences_of_a_flat_state_are_read_in_their_order() -> None:
     flat = [
         "chip-daily", {"title": 2}, f"First: {BODY}", "/assets/app.css", "function(){return 1}", f"Second: {BODY}",
     ]  # fmt: skip
