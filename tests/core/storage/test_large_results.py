@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import base64
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
@@ -51,7 +52,7 @@ def test_a_small_result_travels_whole_without_its_secrets(workspace: Workspace, 
     assert workspace.list() == []
 
 
-TEXTS = [
+TEXTS: list[list[Any]] = [
     ["plain words " * 400_000], ["会議の結果 " * 200_000], ["\x1b" * 60_000], ["\x1b" * 10_000], ["\ud800" * 30_000],
     ["one of many blocks"] * 20_000, ["\x1b" * 5_000] * 200, ["text", *[PICTURE] * 50],
 ]  # fmt: skip
