@@ -15,10 +15,7 @@ from tests.paths import PROJECT
 PYPROJECT = tomllib.loads((PROJECT / "pyproject.toml").read_text(encoding="utf-8"))
 EXTRA = PYPROJECT["project"]["optional-dependencies"]["team"]
 PAGE = (PROJECT / "docs" / "dependencies.md").read_text(encoding="utf-8")
-LICENCES = {
-    "MIT License": "MIT",
-    "Apache-2.0 OR BSD-2-Clause": "Apache-2.0 or BSD-2-Clause",
-}
+LICENCES = {"MIT License": "MIT", "Apache-2.0 OR BSD-2-Clause": "Apache-2.0 or BSD-2-Clause"}
 """Licences as some packages write them, and as the document does."""
 
 
@@ -84,9 +81,10 @@ def test_each_is_imported() -> None:
     assert [name for name in sorted(DIRECT | OF_EXTRA) if not modules[name] & found] == []
 
 
-def test_each_is_in_the_document() -> None:
+def test_each_is_in_the_document_and_the_extra_is_what_the_tests_use() -> None:
     assert set(re.findall(r"^\| `([^`]+)` \|", PAGE, re.MULTILINE)) == DIRECT | OF_EXTRA
     assert f"{len(DIRECT)} in all, and {len(OF_EXTRA)} more of the extra" in PAGE
+    assert {*EXTRA} <= {*PYPROJECT["dependency-groups"]["dev"]}
 
 
 def test_the_licence_of_what_the_extra_installs_is_in_the_document() -> None:
@@ -96,7 +94,3 @@ def test_the_licence_of_what_the_extra_installs_is_in_the_document() -> None:
     installed = {"psycopg-binary", "psycopg-pool"}.union(*map(needed, OF_EXTRA))
     assert documented.keys() - {"tzdata"} == installed - {"tzdata"}
     assert {name: licence(name) for name in documented} == documented
-
-
-def test_the_extra_is_what_the_tests_use() -> None:
-    assert {*EXTRA} <= {*PYPROJECT["dependency-groups"]["dev"]}

@@ -26,18 +26,20 @@ def rows(section: str) -> set[str]:
     return set(re.findall(r"^\| `([^`]+)` \|", section, flags=re.MULTILINE))
 
 
-def test_the_journal_page_has_every_event_and_no_other() -> None:
+def test_the_journal_page_has_every_event_field_and_limit_and_no_other() -> None:
     named = {title for title in sections(JOURNAL) if re.fullmatch(r"[a-z]+(_[a-z]+)+", title)}
     assert named == {str(kind.__struct_config__.tag) for kind in EVENT_TYPES}
-
-
-def test_the_journal_page_has_every_field_and_no_other() -> None:
     found = {title: rows(section) for title, section in sections(JOURNAL).items()}
     parts = {part.__name__: set(part.__struct_fields__) for part in (Usage, McpServer)}
     events = {
         str(kind.__struct_config__.tag): {*kind.__struct_fields__} - {"seq", "at"} for kind in EVENT_TYPES
     }
     assert {name: found[name] for name in parts | events} == parts | events
+    section = sections(JOURNAL)["Blocks"]
+    for block in (TextContent, ImageContent):
+        (row,) = re.findall(rf"^\| `{block.__struct_config__.tag}` \| (.+)$", section, flags=re.MULTILINE)
+        assert set(re.findall(r"`(\w+)`", row)) == set(block.__struct_fields__)
+    assert f"more than {INLINE_LIMIT >> 10} KiB" in sections(JOURNAL)["Large results"]
 
 
 def test_the_journal_page_has_every_kind_and_field_of_an_observation() -> None:
@@ -50,17 +52,6 @@ def test_the_journal_page_has_every_kind_and_field_of_an_observation() -> None:
         inherited = kinds[base[1]] if base else Observation
         added = set(kind.__struct_fields__) - set(inherited.__struct_fields__)
         assert set(re.findall(r"`(\w+)` \(", row)) == added, name
-
-
-def test_the_journal_page_has_every_field_of_a_block() -> None:
-    section = sections(JOURNAL)["Blocks"]
-    for block in (TextContent, ImageContent):
-        (row,) = re.findall(rf"^\| `{block.__struct_config__.tag}` \| (.+)$", section, flags=re.MULTILINE)
-        assert set(re.findall(r"`(\w+)`", row)) == set(block.__struct_fields__)
-
-
-def test_the_journal_page_shows_which_results_are_too_large_for_it() -> None:
-    assert f"more than {INLINE_LIMIT >> 10} KiB" in sections(JOURNAL)["Large results"]
 
 
 def test_the_generated_parts_of_the_pages_are_up_to_date() -> None:

@@ -5,11 +5,6 @@ from __future__ import annotations
 from core.errors import Advice
 
 
-def test_advice_reads_as_problem_and_remedy_if_there_is_one() -> None:
-    assert str(Advice("it is gone", "check the network")) == "it is gone: check the network"
-    assert str(Advice("it is gone")) == "it is gone"
-
-
 def test_format_fills_both_clauses_and_leaves_braces_of_values_alone() -> None:
     advice = Advice("it answers with {0}", "see {place}").format("{1} of {2}", place="{log}")
     assert advice == Advice("it answers with {1} of {2}", "see {log}")

@@ -85,9 +85,7 @@ async def test_sync_and_async_handlers_pass_the_payload_on(pipelines: Pipelines)
     assert result.tool_use_id == "t1"
 
 
-async def test_a_handler_that_raises_is_reported_and_the_last_good_payload_continues(
-    pipelines: Pipelines, reports: Reports
-) -> None:
+async def test_a_raising_handler_is_reported_and_left_out(pipelines: Pipelines, reports: Reports) -> None:
     def half_done(payload: BeforeTool) -> BeforeTool:
         payload.input["path"] = "spoilt"
         raise RuntimeError("lost my way")
@@ -136,9 +134,7 @@ async def test_a_broken_contract_is_a_pipeline_error_and_changes_nothing(
     assert message in reports[0].error
 
 
-async def test_a_denial_reaches_later_handlers_and_cannot_be_taken_back(
-    pipelines: Pipelines, reports: Reports
-) -> None:
+async def test_a_denial_reaches_later_handlers_for_good(pipelines: Pipelines, reports: Reports) -> None:
     seen: list[str | None] = []
     pipelines.register("tool.before_execute", lambda payload: replace(payload, denied="not today"), 10)
     pipelines.register("tool.before_execute", lambda payload: replace(payload, denied=None))
@@ -167,9 +163,7 @@ async def test_a_query_and_its_response_can_be_changed(pipelines: Pipelines, rep
     assert (after.response.text, reports) == ("Be kind. checked", [])
 
 
-async def test_an_error_handler_may_recover_with_a_text_and_with_nothing_else(
-    pipelines: Pipelines, reports: Reports
-) -> None:
+async def test_an_error_handler_may_recover_with_a_text_only(pipelines: Pipelines, reports: Reports) -> None:
     pipelines.register("agent.on_error", lambda payload: replace(payload, recovery="Sorry."))
     pipelines.register("agent.on_error", lambda payload: replace(payload, recovery={"text": "Sorry."}))
     payload = await pipelines.run("agent.on_error", failed_query())

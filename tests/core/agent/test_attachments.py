@@ -23,6 +23,9 @@ from core.concurrency.conversions import ConversionFailed, TooComplex
 from core.errors import AgentError, WorkspaceError
 from core.redaction.redactor import Redactor
 from core.storage.workspace import Workspace
+from tests.core.cases import cases_of
+
+CASES = cases_of(__file__)
 
 SECRET = "sk-ant-api03-0123456789abcdef0123456789"
 
@@ -117,12 +120,7 @@ def test_what_is_no_file_to_add_is_refused(workspace: Workspace, tmp_path: Path)
     os.mkfifo(tmp_path / "pipe")
     with (tmp_path / "huge").open("wb") as file:
         file.truncate(LARGEST + 1)
-    for name, why in (
-        ("pipe", "regular"),
-        ("missing", "No such file"),
-        ("huge", "larger than 32 MB"),
-        (".", "irectory"),
-    ):
+    for name, why in CASES["what_is_no_file_to_add_is_refused"]:
         with pytest.raises(WorkspaceError, match=why):
             attach(workspace, tmp_path / name)
 
@@ -161,9 +159,7 @@ def test_what_the_model_would_refuse_is_not_sent() -> None:
         prepare(picture("PNG", (300, 200))[:-40])
 
 
-async def test_only_own_files_are_sent(
-    workspace: Workspace, attachments: Attachments, tmp_path: Path
-) -> None:
+async def test_own_files_are_sent(workspace: Workspace, attachments: Attachments, tmp_path: Path) -> None:
     outside = tmp_path / "outside.png"
     outside.write_bytes(picture("PNG", (3, 2)))
     workspace.write("chart.png", outside.read_bytes())
@@ -179,11 +175,7 @@ async def test_what_cannot_be_sent_is_named_with_why(workspace: Workspace, attac
     workspace.write("torn.png", b"\x89PNG\r\n\x1a\n torn")
     workspace.write("bomb.png", bomb(60_000, 60_000))
     workspace.write("fine.png", picture("PNG", (3, 2)))
-    for text, why in (
-        ("@torn.png", "torn.png cannot be sent to the model: it is damaged"),
-        ("@bomb.png", "bomb.png cannot be sent to the model: it has more than 50 megapixels"),
-        ("@attachments/gone.png", "attachments/gone.png is not in this session's folder: add the file again"),
-    ):
+    for text, why in CASES["what_cannot_be_sent_is_named_with_why"]:
         with pytest.raises(AgentError, match=why):
             await attachments.of(text)
     for number in range(21):
@@ -205,13 +197,5 @@ def test_a_file_elsewhere_is_no_longer_named_and_other_names_stay() -> None:
     ):  # fmt: skip
         for before in ("", "Read ", "\ufeff", "(", "x\u00a0"):
             assert without_mentions_elsewhere(f"{before}@{path} now") == f"{before}@ {path} now"
-    for text in (
-        "@notes.md",
-        '@"my notes.md"',
-        "a@b.example",
-        "@desk:res://1",
-        "Wait... @ann",
-        "@./x.md",
-        "",
-    ):
+    for text in CASES["a_file_elsewhere_is_no_longer_named_and_other_names_stay"]:
         assert without_mentions_elsewhere(text) == text

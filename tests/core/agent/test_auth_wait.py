@@ -38,14 +38,11 @@ class Service:
         return len(self.asked) - before
 
 
-async def test_an_account_that_becomes_active_is_reported_once() -> None:
+async def test_an_account_that_becomes_active_is_reported_once_and_one_that_was_never() -> None:
     service = Service(False, ConnectionFailed("no network"), False, True)
     service.watch().start(LINK)
     await service.clock.advance(100)
     assert (service.found, service.asked) == (["found"], ["gmail"] * 4)
-
-
-async def test_an_account_that_was_active_before_reports_nothing() -> None:
     service = Service(True)
     service.watch().start(LINK)
     await service.clock.advance(100)

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from core.agent.messages.context_usage import ContextPart, read_context_usage
+from tests.core.cases import cases_of
+
+CASES = cases_of(__file__)
 
 
 def test_the_parts_are_named_and_the_largest_of_their_own_parts_are_listed() -> None:
     usage = read_context_usage(
         {
-            "categories": [
-                {"id": "mcp_tools", "name": "MCP tools", "tokens": 90, "kind": "used"},
-                {"id": "messages", "name": "Messages", "tokens": 20, "kind": "used"},
-                {"id": "new_part", "name": "New\x1b part", "tokens": 5, "kind": "used"},
-                {"id": "skills", "name": "Skills", "tokens": 0, "kind": "used"},
-                {"id": "free_space", "name": "Free space", "tokens": 885, "kind": "free"},
-            ],
+            "categories": CASES["the_parts_are_named_and_the_largest_of_their_own_parts_are"],
             "totalTokens": 115,
             "maxTokens": 900,
             "rawMaxTokens": 1000,
@@ -33,10 +30,6 @@ def test_the_parts_are_named_and_the_largest_of_their_own_parts_are_listed() -> 
 
 
 def test_anything_else_is_nothing() -> None:
-    for raw in (
-        {},
-        {"categories": "x", "mcpTools": [1], "messageBreakdown": [], "totalTokens": "many"},
-        {"categories": [{"tokens": -1}, None, {"tokens": 1.5}], "mcpTools": None, "rawMaxTokens": -3},
-    ):
+    for raw in CASES["anything_else_is_nothing"]:
         usage = read_context_usage(raw)
         assert (usage.total, usage.window, usage.parts) == (0, 0, ())

@@ -18,12 +18,9 @@ def known(*addresses: str) -> KnownAddresses:
     return found
 
 
-def test_spellings_and_beginnings_of_an_address_are_known() -> None:
+def test_only_spellings_and_beginnings_of_an_address_are_known() -> None:
     for address in CASES["spellings_and_beginnings_of_an_address_are_known"]:
         assert known(PAGE, ABROAD).covers(address), address
-
-
-def test_anything_added_or_spelled_otherwise_is_new() -> None:
     for address in CASES["anything_added_or_spelled_otherwise_is_new"]:
         assert not known(PAGE, ABROAD).covers(address), address
     # Not even what is known has a user name; a fragment counts where it is sent.
@@ -51,13 +48,10 @@ def test_a_person_may_omit_the_scheme() -> None:
     assert addresses_in_text("papers.example/news") == []
 
 
-def test_long_texts_are_read_in_pieces_that_cut_no_address() -> None:
+def test_long_texts_are_read_in_pieces_and_the_oldest_spellings_forgotten() -> None:
     links = [f"https://papers.example/{number:06}" for number in range(4_000)]
     found = known(*addresses_in_text(" ".join(links)))
     assert all(found.covers(link) for link in links)
-
-
-def test_the_oldest_spellings_are_forgotten() -> None:
     found = KnownAddresses(most=40)
     for number in range(100):
         found.add(f"https://papers.example/{number}")

@@ -10,21 +10,17 @@ from typing import Any
 
 import pytest
 
-from core.agent.hooks import AgentHooks
 from core.agent.ledger import RESULT_LIMIT, ActionRecorder, EarlierAction, LedgerRefusal, acting, key_of
 from core.agent.mcp.states import ServerStates
-from core.agent.messages.result_files import ResultFiles
-from core.agent.messages.results import ResultAdapter
 from core.agent.messages.subagents import SubagentTask
 from core.agent.permissions.actions import Action
 from core.agent.permissions.gate import PermissionGate, PermissionReply
 from core.agent.permissions.policy import PermissionPolicy
 from core.agent.permissions.rules import Rule
-from core.agent.permissions.taint import Taint
 from core.events.types import Event, PermissionAsked
-from core.pipelines import Pipelines
 from core.redaction.redactor import Redactor
 from core.storage.workspace import Workspace
+from tests.core.agent.hooks import hooks_of
 from tests.core.cases import cases_of
 
 CASES = cases_of(__file__)
@@ -112,18 +108,10 @@ class Hooked:
         self.events: list[Event] = []
         policy = PermissionPolicy(workspace.path, rules=[Rule("allow", each) for each in allowed])
         self.gate = PermissionGate(policy, self._publish, interactive=True, redactor=Redactor())
-        self.hooks = AgentHooks(
-            pipelines=Pipelines().bind(self._publish),
-            policy=policy,
-            gate=self.gate,
-            taint=Taint(workspace),
-            result_files=ResultFiles(workspace, ResultAdapter()),
-            publish=self._publish,
-            task_of=lambda _task: SubagentTask(call="t1", request="", started_at=STARTED, open_calls=0),
-            was_stopped=lambda _call: False,
-            check_subagent=None,
-            recorder=ActionRecorder(self.ledger, Redactor(), workspace.path),
-        )
+        task = SubagentTask(call="t1", request="", started_at=STARTED, open_calls=0)
+        recorder = ActionRecorder(self.ledger, Redactor(), workspace.path)
+        more = {"policy": policy, "task_of": lambda _task: task, "recorder": recorder}
+        self.hooks = hooks_of(workspace, self.gate, self._publish, **more)
 
     def _publish(self, event: Event) -> Event:
         self.events.append(event)

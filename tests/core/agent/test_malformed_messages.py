@@ -23,7 +23,6 @@ from hypothesis import strategies as st
 from core.agent.client import AgentClient
 from core.agent.elicitation.gate import ElicitationGate
 from core.agent.gates import Gates
-from core.agent.hooks import AgentHooks
 from core.agent.loop import AgentLoop
 from core.agent.mcp.servers import Servers
 from core.agent.mcp.states import ServerStates
@@ -35,15 +34,14 @@ from core.agent.messages.translate import Translator, TurnOutcome
 from core.agent.messages.transport import Lines, message_in
 from core.agent.permissions.gate import PermissionGate
 from core.agent.permissions.policy import PermissionPolicy
-from core.agent.permissions.taint import Taint
 from core.errors import AgentUnavailable
 from core.events.codec import decode_event, encode_event
 from core.events.types import ErrorRaised, Event, ToolCallFinished, ToolCallStarted
-from core.pipelines import Pipelines
 from core.provider.models import Models
 from core.redaction.redactor import Redactor
 from core.settings.model import Settings
 from core.storage.workspace import Workspace
+from tests.core.agent.hooks import hooks_of
 from tests.waiting import PATIENCE
 
 RECORDED = Path(__file__).with_name("recorded_messages.jsonl")
@@ -103,17 +101,9 @@ async def replayed(
     translator, adapter, redactor = Translator(), ResultAdapter(), Redactor()
     policy = PermissionPolicy(workspace.path)
     gate = PermissionGate(policy, publish, interactive=False, redactor=redactor)
-    hooks = AgentHooks(
-        pipelines=Pipelines().bind(publish),
-        policy=policy,
-        gate=gate,
-        taint=Taint(workspace),
-        result_files=ResultFiles(workspace, adapter),
-        publish=publish,
-        task_of=translator.task_of,
-        was_stopped=translator.tasks.was_stopped,
-        check_subagent=None,
-    )
+    of_tasks = {"task_of": translator.task_of, "was_stopped": translator.tasks.was_stopped}
+    files = ResultFiles(workspace, adapter)
+    hooks = hooks_of(workspace, gate, publish, policy=policy, result_files=files, **of_tasks)
 
     async def reopen(_name: str) -> dict[str, dict[str, Any]]:
         return {}

@@ -9,13 +9,7 @@ from core.agent.permissions.policy import PermissionPolicy
 from core.agent.permissions.rule_set import RuleSet
 from core.agent.permissions.rules import Rule
 from core.agent.permissions.store import RuleStore
-from core.events.types import (
-    Event,
-    PermissionAnswered,
-    PermissionApplied,
-    PermissionAsked,
-    PermissionModeChanged,
-)
+from core.events import types as ev
 from core.redaction.redactor import Redactor
 from tests.waiting import run_ready
 
@@ -25,7 +19,7 @@ MAIL = "mcp__composio__GMAIL_SEND_EMAIL"
 
 def gate_of(
     tmp_path: Path,
-    events: list[Event],
+    events: list[ev.Event],
     rules: RuleSet | None = None,
     *,
     interactive: bool = True,
@@ -33,7 +27,7 @@ def gate_of(
 ) -> PermissionGate:
     rules = RuleSet() if rules is None else rules
 
-    def publish(event: Event) -> Event:
+    def publish(event: ev.Event) -> ev.Event:
         events.append(event)
         return event
 
@@ -47,22 +41,22 @@ def gate_of(
 
 
 async def asked(
-    gate: PermissionGate, events: list[Event], tool: str, answer: PermissionReply, **arguments: Any
+    gate: PermissionGate, events: list[ev.Event], tool: str, answer: PermissionReply, **arguments: Any
 ) -> PermissionReply:
     """Ask for a call, answer it, and give what came of that."""
     waiting = asyncio.ensure_future(gate.ask(tool, arguments, "t1"))
     await run_ready()
-    question = next(event for event in reversed(events) if isinstance(event, PermissionAsked))
+    question = next(event for event in reversed(events) if isinstance(event, ev.PermissionAsked))
     assert gate.answer(question.request_id, answer)
     return await waiting
 
 
-def last_answer(events: list[Event]) -> PermissionAnswered:
-    return next(event for event in reversed(events) if isinstance(event, PermissionAnswered))
+def last_answer(events: list[ev.Event]) -> ev.PermissionAnswered:
+    return next(event for event in reversed(events) if isinstance(event, ev.PermissionAnswered))
 
 
-async def test_a_pattern_for_the_session_is_reported_and_holds(tmp_path: Path) -> None:
-    events: list[Event] = []
+async def test_an_answer_is_reported_with_its_pattern_or_its_bounded_reason(tmp_path: Path) -> None:
+    events: list[ev.Event] = []
     gate = gate_of(tmp_path, events)
     # One that is too wide is a yes for once, and none means the tool alone.
     answer = await asked(gate, events, NOTION, PermissionReply(True, "session", patterns=("*",)))
@@ -77,10 +71,7 @@ async def test_a_pattern_for_the_session_is_reported_and_holds(tmp_path: Path) -
     assert last_answer(events).patterns == ["NOTION_GET_*"]
     again = await gate.ask("mcp__composio__NOTION_GET_USER", {}, "t2")
     assert (again.allow, again.scope) == (True, "policy")
-
-
-async def test_a_reason_for_a_no_is_cleaned_bounded_and_sent_to_the_model(tmp_path: Path) -> None:
-    events: list[Event] = []
+    events = []
     gate = gate_of(tmp_path, events)
     reason = "  Use the \x1b[31mother\x07 account. " + "x" * 5_000
     answer = await asked(gate, events, NOTION, PermissionReply(False, reason=reason))
@@ -96,14 +87,14 @@ async def test_an_answer_for_the_folder_holds_in_later_sessions_there_alone(tmp_
     here.mkdir()
     other.mkdir()
     mail, rule = {"recipient_email": "a@b.example"}, "GMAIL_SEND_EMAIL(recipient_email=a@b.example)"
-    events: list[Event] = []
+    events: list[ev.Event] = []
     rules = RuleSet((), RuleStore(tmp_path / "state"), here)
     gate = gate_of(tmp_path, events, rules)
     answer = await asked(gate, events, MAIL, PermissionReply(True, "folder", patterns=(rule,)), **mail)
     # It allowed this call.
     assert [rules.last_used(each) is not None for each in rules] == [True]
     assert (answer.scope, answer.patterns) == ("folder", (rule,))
-    assert [event.proposed for event in events if isinstance(event, PermissionAsked)] == [[rule]]
+    assert [event.proposed for event in events if isinstance(event, ev.PermissionAsked)] == [[rule]]
     (tmp_path / "link").symlink_to(here)
     for folder, interactive_answer in ((here, True), (tmp_path / "link", True), (other, False)):
         again = RuleSet((), RuleStore(tmp_path / "state"), folder)
@@ -116,7 +107,7 @@ async def test_an_answer_for_the_folder_holds_in_later_sessions_there_alone(tmp_
 
 
 async def test_a_name_alone_is_no_permission_in_advance_to_act_outside(tmp_path: Path) -> None:
-    events: list[Event] = []
+    events: list[ev.Event] = []
     gate = gate_of(tmp_path, events, RuleSet((), RuleStore(tmp_path / "state"), tmp_path))
     reply = PermissionReply(True, "everywhere", patterns=("GMAIL_SEND_EMAIL",))
     answer = await asked(gate, events, MAIL, reply, recipient_email="a@b.example")
@@ -126,7 +117,7 @@ async def test_a_name_alone_is_no_permission_in_advance_to_act_outside(tmp_path:
 
 
 async def test_a_headless_denial_names_the_narrowest_rule(tmp_path: Path) -> None:
-    events: list[Event] = []
+    events: list[ev.Event] = []
     gate = gate_of(tmp_path, events, interactive=False, secrets=("sk-secret-value",))
 
     async def reason(tool: str, **arguments: Any) -> str:
@@ -145,12 +136,12 @@ async def test_a_headless_denial_names_the_narrowest_rule(tmp_path: Path) -> Non
     events.clear()
     shows = gate_of(tmp_path, events, secrets=("sk-secret-value",))
     await asked(shows, events, "Bash", PermissionReply(False), command="curl -u sk-secret-value x")
-    question = next(event for event in events if isinstance(event, PermissionAsked))
+    question = next(event for event in events if isinstance(event, ev.PermissionAsked))
     assert (question.proposed, question.once_only) == ([], True)
 
 
 async def test_a_rule_that_decides_is_recorded_with_its_origin_and_its_last_use(tmp_path: Path) -> None:
-    events: list[Event] = []
+    events: list[ev.Event] = []
     allow, deny = Rule("allow", "NOTION_*", "option"), Rule("deny", "Bash(rm:*)", "config.toml")
     store = RuleStore(tmp_path / "state")
     rules = RuleSet((allow, deny), store, tmp_path)
@@ -160,7 +151,7 @@ async def test_a_rule_that_decides_is_recorded_with_its_origin_and_its_last_use(
         await gate.apply(policy.judge(tool, arguments), tool, tool)
     rules.save_uses()
     applied = [
-        (e.tool_name, e.decision, e.rule, e.origin) for e in events if isinstance(e, PermissionApplied)
+        (e.tool_name, e.decision, e.rule, e.origin) for e in events if isinstance(e, ev.PermissionApplied)
     ]
     assert applied == [(NOTION, "allow", "NOTION_*", "option"), ("Bash", "deny", "Bash(rm:*)", "config.toml")]
     assert "rm" in (gate.denial_of("Bash") or "")
@@ -188,7 +179,7 @@ def test_the_store_is_private_and_a_damaged_one_is_set_aside_and_reported(tmp_pa
 
 
 async def test_a_changed_mode_answers_the_calls_that_no_longer_ask(tmp_path: Path) -> None:
-    events: list[Event] = []
+    events: list[ev.Event] = []
     gate = gate_of(tmp_path, events)
     edit = asyncio.ensure_future(gate.ask("Write", {"file_path": "a.txt"}, "t1"))
     send = asyncio.ensure_future(gate.ask("mcp__composio__GMAIL_SEND_EMAIL", {}, "t2"))
@@ -202,29 +193,29 @@ async def test_a_changed_mode_answers_the_calls_that_no_longer_ask(tmp_path: Pat
     assert (denied.allow, denied.scope) == (False, "mode")
     assert "plan mode" in (gate.denial_of("t2") or "")
     assert not gate.change_mode("plan")
-    changes = [each for each in events if isinstance(each, PermissionModeChanged)]
+    changes = [each for each in events if isinstance(each, ev.PermissionModeChanged)]
     assert [(each.previous, each.mode, each.by) for each in changes] == [
         ("default", "acceptEdits", "person"),
         ("acceptEdits", "plan", "person"),
     ]
-    answers = [each.decision for each in events if isinstance(each, PermissionAnswered)]
+    answers = [each.decision for each in events if isinstance(each, ev.PermissionAnswered)]
     assert answers == ["allow", "deny"]
 
 
 async def test_an_approved_plan_ends_plan_mode(tmp_path: Path) -> None:
-    events: list[Event] = []
+    events: list[ev.Event] = []
     gate = gate_of(tmp_path, events)
     gate.change_mode("plan")
     # What the policy denies is not asked about.
     assert not (await gate.ask("Bash", {"command": "ls"}, "t1")).allow
     assert "plan mode" in (gate.denial_of("t1") or "")
-    assert not any(isinstance(each, PermissionAsked) for each in events)
+    assert not any(isinstance(each, ev.PermissionAsked) for each in events)
     kept = await asked(gate, events, "ExitPlanMode", PermissionReply(False, reason="Add a step."))
     assert (kept.allow, kept.reason, gate.mode) == (False, "Add a step.", "plan")
     approved = await asked(gate, events, "ExitPlanMode", PermissionReply(True))
     assert (approved.allow, gate.mode) == (True, "default")
     last = events[-1]
-    assert isinstance(last, PermissionModeChanged)
+    assert isinstance(last, ev.PermissionModeChanged)
     assert (last.previous, last.mode, last.by) == ("plan", "default", "plan")
     # Another mode approves the plan that waits.
     gate.change_mode("plan")
@@ -238,12 +229,12 @@ async def test_an_approved_plan_ends_plan_mode(tmp_path: Path) -> None:
 ASKS = {"questions": [{"question": "Which key, sk-ant-secret-1?", "options": []}]}
 
 
-async def test_changed_arguments_keep_masked_secrets_and_are_recorded_without_them(tmp_path: Path) -> None:
-    events: list[Event] = []
+async def test_changed_arguments_keep_masked_secrets_and_are_judged_again(tmp_path: Path) -> None:
+    events: list[ev.Event] = []
     gate = gate_of(tmp_path, events, secrets=("sk-ant-secret-1",))
     waiting = asyncio.ensure_future(gate.ask(MAIL, {"to": "a@b.example", "key": "sk-ant-secret-1"}, "t1"))
     await run_ready()
-    (question,) = (event for event in events if isinstance(event, PermissionAsked))
+    (question,) = (event for event in events if isinstance(event, ev.PermissionAsked))
     changed = {**question.input, "to": "c@d.example", "cc": []}
     gate.answer(question.request_id, PermissionReply(True, input=changed))
     answer = await waiting
@@ -252,10 +243,7 @@ async def test_changed_arguments_keep_masked_secrets_and_are_recorded_without_th
     assert recorded.changes == ["to: a@b.example → c@d.example", "cc: added []"]
     assert recorded.tool_use_id == "t1"
     assert "sk-ant-secret-1" not in repr(recorded)
-
-
-async def test_changed_arguments_that_a_rule_denies_are_denied(tmp_path: Path) -> None:
-    events: list[Event] = []
+    events = []
     gate = gate_of(tmp_path, events, RuleSet([Rule("deny", "GMAIL_SEND_EMAIL(to=*@rival.example)")]))
     reply = PermissionReply(True, input={"to": "x@rival.example"})
     answer = await asked(gate, events, MAIL, reply, to="a@b.example")
@@ -264,12 +252,12 @@ async def test_changed_arguments_that_a_rule_denies_are_denied(tmp_path: Path) -
 
 
 async def test_the_agent_may_ask_in_every_mode_and_decides_alone_where_nobody_answers(tmp_path: Path) -> None:
-    events: list[Event] = []
+    events: list[ev.Event] = []
     gate = gate_of(tmp_path, events, secrets=("sk-ant-secret-1",))
     gate.change_mode("bypassPermissions")
     waiting = asyncio.ensure_future(gate.ask("AskUserQuestion", ASKS, "t1"))
     await run_ready()
-    question = next(event for event in events if isinstance(event, PermissionAsked))
+    question = next(event for event in events if isinstance(event, ev.PermissionAsked))
     assert question.once_only
     (shown,) = (each["question"] for each in question.input["questions"])
     assert "secret" not in shown

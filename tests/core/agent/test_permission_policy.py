@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from itertools import product
 from pathlib import Path
@@ -11,6 +12,9 @@ from core.agent.permissions.policy import PermissionPolicy, Verdict, is_search
 from core.agent.permissions.proposals import exact_pattern, proposal, rules_problem, split_rules
 from core.agent.permissions.rule_set import RuleSet
 from core.agent.permissions.rules import Effect, Rule
+from tests.core.cases import cases_of
+
+CASES = cases_of(__file__)
 
 MULTI = "mcp__composio__COMPOSIO_MULTI_EXECUTE_TOOL"
 
@@ -34,100 +38,25 @@ def multi(*slugs: str) -> dict[str, object]:
     return {"tools": [{"tool_slug": slug, "arguments": {}} for slug in slugs]}
 
 
-def test_tools_of_the_toolkit_and_the_web_reader_run_on_their_own_servers(tmp_path: Path) -> None:
-    names = ("crawl_parallel", "save_corpus", "write_local_file", "list_directory", "knowledge_search")
-    for name in names:
-        assert policy(tmp_path).judge(f"mcp__local_toolkit__{name}", {}).verdict is Verdict.ALLOW
-    assert policy(tmp_path).judge("mcp__elsewhere__write_local_file", {}).verdict is Verdict.ASK
-    page = {"url": "https://papers.example/1"}
-    for mode, others in (("default", Verdict.ASK), ("plan", Verdict.DENY)):
-        rules = PermissionPolicy(workspace=tmp_path, mode=mode)
-        assert rules.judge("mcp__web_reader__webReader", page).verdict is Verdict.ALLOW
-        assert rules.judge("mcp__elsewhere__webReader", page).verdict is others
-        assert rules.judge("mcp__web_reader__something_else", page).verdict is others
+@pytest.mark.parametrize("what", CASES["judged"])
+def test_a_call_is_judged_by_the_mode_the_rules_and_its_arguments(tmp_path: Path, what: str) -> None:
+    (tmp_path / "link").symlink_to("/etc")
+    case = json.loads(json.dumps(CASES["judged"][what]).replace("{workspace}", str(tmp_path)))
+    rules = PermissionPolicy(tmp_path, tuple(Rule(*each) for each in case["rules"]), mode=case["mode"])
+    for tool, given, verdict in case["calls"]:
+        assert rules.judge(tool, given).verdict == verdict, (tool, given)
 
 
-@pytest.mark.parametrize("mode", ["default", "plan"])
-def test_a_resource_is_read_by_the_rules_of_its_server(tmp_path: Path, mode: str) -> None:
-    def judged(rule: str, server: object, effect: Effect = "allow") -> Verdict:
-        rules = (Rule(effect, rule), Rule("allow", "mcp__tickets__*"))
-        given = {"server": server, "uri": "notes://day/1"}
-        return PermissionPolicy(tmp_path, rules, mode=mode).judge("ReadMcpResourceTool", given).verdict
-
-    assert judged("mcp__notes__*", "notes") is Verdict.ALLOW
-    assert judged("ReadMcpResourceTool(uri=notes://day/*)", "notes") is Verdict.ALLOW
-    assert judged("mcp__notes__*", "chat") is judged("mcp__notes__*", ["notes"]) is Verdict.ASK
-    assert judged("mcp__*", "composio__COMPOSIO_SEARCH_NEWS", "deny") is Verdict.ASK
-    assert judged("mcp__tickets__*", "tickets", "deny") is Verdict.DENY
-    assert judged("ReadMcpResourceTool", "tickets", "deny") is Verdict.DENY
-    listed = PermissionPolicy(tmp_path, mode=mode).judge("ListMcpResourcesTool", {})
-    assert listed.verdict is Verdict.ALLOW
+def test_a_wrapper_is_judged_by_what_it_runs(tmp_path: Path) -> None:
+    judged = policy(tmp_path).judge(MULTI, multi("COMPOSIO_SEARCH_NEWS", "TAVILY_SEARCH"))
+    assert judged.subjects == ("COMPOSIO_SEARCH_NEWS", "TAVILY_SEARCH")
+    assert "outside" in policy(tmp_path).judge(MULTI, multi("GMAIL_SEND_EMAIL")).reason
 
 
 def test_the_rule_that_is_proposed_for_a_resource_names_it(tmp_path: Path) -> None:
     actions = actions_of("ReadMcpResourceTool", {"server": "notes", "uri": "notes://day/1"})
     assert proposal(actions, tmp_path) == ("ReadMcpResourceTool(uri=notes://day/1)",)
     assert rules_problem(("ReadMcpResourceTool(uri=notes://day/*)",), actions, tmp_path) is None
-
-
-def test_searches_run_alone_and_inside_the_wrapper(tmp_path: Path) -> None:
-    rules = policy(tmp_path)
-    assert rules.judge("mcp__composio__COMPOSIO_SEARCH_NEWS", {}).verdict is Verdict.ALLOW
-    judged = rules.judge(MULTI, multi("COMPOSIO_SEARCH_NEWS", "TAVILY_SEARCH"))
-    assert judged.verdict is Verdict.ALLOW
-    assert judged.subjects == ("COMPOSIO_SEARCH_NEWS", "TAVILY_SEARCH")
-    # One outbound tool inside asks for all.
-    judged = rules.judge(MULTI, multi("COMPOSIO_SEARCH_NEWS", "GMAIL_SEND_EMAIL"))
-    assert judged.verdict is Verdict.ASK
-    assert "outside" in judged.reason
-
-
-def test_the_name_of_a_search_on_another_server_asks(tmp_path: Path) -> None:
-    for tool in ("TAVILY_SEARCH", "you_search_and_run", "COMPOSIO_MANAGE_CONNECTIONS", "MULTI_EXECUTE"):
-        judged = policy(tmp_path).judge(f"mcp__notes__{tool}", multi("COMPOSIO_SEARCH_NEWS"))
-        assert judged.verdict is Verdict.ASK, tool
-
-
-def test_a_pattern_on_the_wrapper_lets_nothing_through(tmp_path: Path) -> None:
-    rules = policy(tmp_path, MULTI, "COMPOSIO_MULTI_EXECUTE_TOOL", "mcp__composio__*")
-    assert rules.judge(MULTI, multi("GMAIL_SEND_EMAIL")).verdict is Verdict.ASK
-    named = policy(tmp_path, "GMAIL_SEND_*")
-    assert named.judge(MULTI, multi("GMAIL_SEND_EMAIL")).verdict is Verdict.ALLOW
-    assert named.judge(MULTI, multi("GMAIL_SEND_EMAIL", "SLACK_SEND_MESSAGE")).verdict is Verdict.ASK
-
-
-def test_reading_is_free_only_inside_the_workspace(tmp_path: Path) -> None:
-    rules = policy(tmp_path)
-    (tmp_path / "link").symlink_to("/etc")
-    assert rules.judge("Read", {"file_path": str(tmp_path / "a.txt")}).verdict is Verdict.ALLOW
-    assert rules.judge("Grep", {"pattern": "x"}).verdict is Verdict.ALLOW
-    for path in ("/etc/passwd", "../other", str(tmp_path / "link" / "passwd"), f"{tmp_path}_evil/x"):
-        assert rules.judge("Read", {"file_path": path}).verdict is Verdict.ASK, path
-    assert rules.judge("Glob", {"pattern": "/etc/*"}).verdict is Verdict.ASK
-    assert rules.judge("Glob", {"pattern": "../*"}).verdict is Verdict.ASK
-
-
-def test_everything_else_asks(tmp_path: Path) -> None:
-    for tool in ("Bash", "Write", "Edit", "WebFetch", "mcp__other__anything"):
-        assert policy(tmp_path).judge(tool, {"command": "ls"}).verdict is Verdict.ASK, tool
-
-
-def test_a_path_the_agent_reads_differently_is_not_inside(tmp_path: Path) -> None:
-    rules = policy(tmp_path)
-    for path in ("~/.ssh", "~", " /etc", "/etc ", "\t../x", 3, {"a": 1}):
-        for tool, name in (("Grep", "path"), ("Glob", "path"), ("Read", "file_path")):
-            assert rules.judge(tool, {"pattern": "x", name: path}).verdict is Verdict.ASK, (tool, path)
-
-
-def test_no_pattern_opens_a_wrapper_that_cannot_be_read(tmp_path: Path) -> None:
-    hidden: list[object] = [
-        None, "GMAIL", [], ["x"], [{"tool_slug": 3}], [{"arguments": {}}], '[{"tool_slug": "GMAIL_SEND_EMAIL"}]',
-        [{"tool_slug": MULTI}],
-    ]  # fmt: skip
-    for tools in hidden:
-        assert policy(tmp_path).judge(MULTI, {"tools": tools}).verdict is Verdict.ASK, tools
-        open_ = policy(tmp_path, "*", "mcp__composio__*")
-        assert open_.judge(MULTI, {"tools": tools}).verdict is Verdict.ASK, tools
 
 
 def test_one_yes_is_never_a_yes_to_everything(tmp_path: Path) -> None:
@@ -137,18 +66,6 @@ def test_one_yes_is_never_a_yes_to_everything(tmp_path: Path) -> None:
         assert remember(rules, name, [name]) is not None
         asked = rules.judge(name, {"command": "ls", "file_path": "/etc/passwd"})
         assert asked.verdict is Verdict.ASK, name
-
-
-def test_modes_change_what_may_be_written(tmp_path: Path) -> None:
-    plan = PermissionPolicy(workspace=tmp_path, mode="plan", rules=(Rule("allow", "*"),))
-    assert plan.judge("mcp__local_toolkit__write_local_file", {"path": "a"}).verdict is Verdict.DENY
-    assert plan.judge("mcp__local_toolkit__read_local_file", {"path": "a"}).verdict is Verdict.ALLOW
-    edits = PermissionPolicy(workspace=tmp_path, mode="acceptEdits")
-    assert edits.judge("Write", {"file_path": str(tmp_path / "a.md")}).verdict is Verdict.ALLOW
-    records = ("journal.jsonl", "x/../Journal.jsonl", ".conversation/1/x")
-    for other in (*records, "/etc/passwd", ".git/hooks/pre-commit", "CLAUDE.md"):
-        assert edits.judge("Write", {"file_path": other}).verdict is Verdict.ASK, other
-    assert edits.judge("Bash", {"command": "ls"}).verdict is Verdict.ASK
 
 
 def test_a_pattern_of_the_session_holds_for_its_server_and_not_for_what_acts_outside(tmp_path: Path) -> None:
@@ -164,14 +81,11 @@ def test_a_pattern_of_the_session_holds_for_its_server_and_not_for_what_acts_out
         assert rules.judge(MULTI, multi("NOTION_GET_PAGE", slug)).verdict is Verdict.ASK, slug
 
 
-def test_a_pattern_that_says_too_much_or_not_what_was_asked_is_not_taken(tmp_path: Path) -> None:
+def test_a_pattern_that_says_too_much_or_only_looks_like_one_is_not_taken(tmp_path: Path) -> None:
     for pattern in ("*", "N*", "?OTION_*", "[N]OTION_*", "NOTION*", "NOTION_LIST_*", "* NOTION_GET_PAGE"):
         rules = policy(tmp_path)
         assert remember(rules, MULTI, ["NOTION_GET_PAGE"], pattern.split()) is not None
         assert rules.judge(MULTI, multi("NOTION_GET_PAGE")).verdict is Verdict.ASK, pattern
-
-
-def test_a_tool_whose_name_looks_like_a_pattern_is_no_pattern(tmp_path: Path) -> None:
     rules = policy(tmp_path)
     remember(rules, MULTI, ["NOTION_*"])
     assert rules.judge(MULTI, multi("NOTION_*")).verdict is Verdict.ALLOW
@@ -192,35 +106,6 @@ def test_words_decide_what_is_outbound_and_what_is_search() -> None:
     assert not is_search("GMAIL_SEARCH_PEOPLE")
     assert not is_search("EXA_CREATE_WEBSET")
     assert subjects_of("mcp__a__B", {}) == ("B",)
-
-
-def test_plan_mode_runs_only_what_reads_whatever_is_allowed(tmp_path: Path) -> None:
-    for tool, arguments, verdict in (
-        ("mcp__local_toolkit__write_local_file", {"path": "a"}, Verdict.DENY),
-        ("mcp__local_toolkit__crawl_parallel", {"urls": []}, Verdict.DENY),
-        ("mcp__local_toolkit__read_local_file", {"path": "a"}, Verdict.ALLOW),
-        ("mcp__local_toolkit__knowledge_search", {"query": "x"}, Verdict.ALLOW),
-        ("mcp__elsewhere__knowledge_search", {"query": "x"}, Verdict.DENY),
-        ("Write", {"file_path": "a"}, Verdict.DENY),
-        ("Bash", {"command": "ls"}, Verdict.DENY),
-        ("Read", {"file_path": "a"}, Verdict.ALLOW),
-        ("Read", {"file_path": "/etc/passwd"}, Verdict.ASK),
-        ("WebFetch", {"url": "https://a.example"}, Verdict.ASK),
-        ("WebSearch", {"query": "x"}, Verdict.ALLOW),
-        ("Agent", {"prompt": "x"}, Verdict.ALLOW),
-        ("mcp__composio__COMPOSIO_SEARCH_NEWS", {}, Verdict.ALLOW),
-        ("mcp__composio__COMPOSIO_MANAGE_CONNECTIONS", {}, Verdict.DENY),
-        ("mcp__composio__GMAIL_SEND_EMAIL", {}, Verdict.DENY),
-        ("mcp__composio__NOTION_GET_PAGE", {}, Verdict.DENY),
-        (MULTI, multi("COMPOSIO_SEARCH_NEWS", "TAVILY_SEARCH"), Verdict.ALLOW),
-        (MULTI, multi("COMPOSIO_SEARCH_NEWS", "GMAIL_SEND_EMAIL"), Verdict.DENY),
-        (MULTI, {"tools": "hidden"}, Verdict.DENY),
-        ("mcp__notes__read_note", {}, Verdict.DENY),
-        ("ExitPlanMode", {}, Verdict.ASK),
-    ):  # fmt: skip
-        rules = (Rule("allow", "mcp__*"), Rule("allow", "Bash"), Rule("allow", "GMAIL_*"))
-        judged = PermissionPolicy(workspace=tmp_path, mode="plan", rules=rules).judge(tool, arguments)
-        assert judged.verdict is verdict, tool
 
 
 def test_a_rule_that_denies_or_asks_holds_in_every_mode(tmp_path: Path) -> None:
@@ -253,15 +138,7 @@ def test_taint_asks_about_each_action_with_its_own_arguments(tmp_path: Path) -> 
 
 
 def test_files_of_the_machine_are_not_for_others_to_allow(tmp_path: Path) -> None:
-    for tool, given in (
-        ("Read", {"file_path": "/etc/passwd"}),
-        ("Read", {"file_path": "~/.pgpass"}),
-        ("Read", {"file_path": "../other/journal.jsonl"}),
-        ("Glob", {"pattern": "/etc/*"}),
-        ("Grep", {"pattern": "x", "path": "/etc"}),
-        ("Write", {"file_path": "/tmp/x", "content": ""}),
-        ("Edit", {"file_path": "~/.profile"}),
-    ):  # fmt: skip
+    for tool, given in CASES["files_of_the_machine_are_not_for_others_to_allow"]:
         rules = RuleSet([Rule("allow", f"{tool}(/**)"), Rule("allow", tool)])
         own = (Rule("allow", "Read(/data/**)"),)
         confined = PermissionPolicy(workspace=tmp_path, rules=rules, elsewhere=own)

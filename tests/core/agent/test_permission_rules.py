@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 import os
 import shlex
 import shutil
@@ -8,6 +9,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
@@ -23,122 +25,31 @@ CASES = cases_of(__file__)
 SEND = "mcp__composio__GMAIL_SEND_EMAIL"
 MULTI = "mcp__composio__COMPOSIO_MULTI_EXECUTE_TOOL"
 CRAWL = "mcp__local_toolkit__crawl_parallel"
-OURS = "GMAIL_SEND_EMAIL(recipient_email=*@ourfirm.example)"
 HERE = Path("/work/here")
 
 
-def matches(effect: Effect, text: str, tool: str, arguments: dict[str, Any], folder: Path = HERE) -> bool:
-    return Rule(effect, text).matches(Action(tool, arguments), folder)
-
-
 def allows(text: str, tool: str, arguments: dict[str, Any]) -> bool:
-    return matches("allow", text, tool, arguments)
-
-
-def denies(text: str, tool: str, arguments: dict[str, Any]) -> bool:
-    return matches("deny", text, tool, arguments)
-
-
-# -- the grammar -------------------------------------------------------------------------------------
-
-
-def test_a_rule_that_can_be_used() -> None:
-    for text in (
-        "GMAIL_SEND_EMAIL", "NOTION_GET_*", "mcp__notes__*", OURS, "Bash(git diff:*)", "Read(~/notes/**)",
-        "Write(out (1)/a,b.txt)", 'T(subject="a, b", to=x|y)', "T(message.to=a@b.example)", "T(url=https://a.example/*)",
-    ):  # fmt: skip
-        assert check(text) is None
+    return Rule("allow", text).matches(Action(tool, arguments), HERE)
 
 
 def test_a_rule_that_cannot_be_used_says_why() -> None:
+    for text in (
+        "GMAIL_SEND_EMAIL", "NOTION_GET_*", "mcp__notes__*", "Bash(git diff:*)", "Read(~/notes/**)",
+        "Write(out (1)/a,b.txt)", 'T(subject="a, b", to=x|y)', "T(message.to=a@b.example)", "T(url=https://a.example/*)",
+    ):  # fmt: skip
+        assert check(text) is None
     for text, problem in (*CASES["a_rule_that_cannot_be_used_says_why"], ("T" * 2_000, "characters")):
         assert problem in (check(text) or ""), text
 
 
-# -- arguments ---------------------------------------------------------------------------------------
-
-
-def test_mail_to_the_named_recipients_is_allowed() -> None:
-    ann = "ann@ourfirm.example"
-    assert allows(OURS, SEND, {"recipient_email": ann, "body": "to eve@evil.example"})
-    mail = {"recipient_email": [ann, "bob@ourfirm.example"], "cc": [ann], "bcc": [], "is_html": True}
-    assert allows(OURS, SEND, mail)
-
-
-def test_mail_that_also_goes_elsewhere_is_not_allowed() -> None:
-    for arguments in CASES["mail_that_also_goes_elsewhere_is_not_allowed"]:
-        assert not allows(OURS, SEND, arguments)
-
-
-def test_no_way_of_writing_passes_a_rule_that_denies() -> None:
-    for arguments in (
-        {"recipient_email": "Eve@EVIL.example"}, {"recipient_email": "ann@ourfirm.example, eve@evil.example"},
-        {"recipient_email": ["ann@ourfirm.example", {"address": "eve@evil.example"}]},
-        {"RECIPIENT_EMAIL": "eve@evil.example"}, {"message": {"recipient_email": "eve@\uff45vil.example"}},
-        {"recipient_email": "eve@ev\u200bil.example"}, {"recipient_email": '["eve@evil.example"]'},
-    ):  # fmt: skip
-        assert denies("gmail_send_*(recipient_email=*@evil.example)", SEND, arguments)
-        assert Rule("deny", "GMAIL_SEND_EMAIL(to=x)").matches(Action(SEND, None), HERE)
-
-
-def test_hosts_of_addresses() -> None:
-    for urls, allowed, denied in CASES["hosts_of_addresses"]:
-        assert allows("crawl_parallel(host=*.gov)", CRAWL, {"urls": urls}) is allowed, urls
-        assert denies("crawl_parallel(host=*.gov)", CRAWL, {"urls": urls}) is denied, urls
-
-
-def test_hosts_in_other_texts_and_in_code() -> None:
-    post = {"url": "https://a.gov", "body": "see https://evil.example/x"}
-    assert not allows("T(host=*.gov)", "mcp__x__T", post)
-    assert denies("T(host=evil.example)", "mcp__x__T", post)
-    assert not allows("*(host=*.gov)", "mcp__x__T", {"code": "get('https://a.gov')"})
-
-
-def test_paths_of_addresses() -> None:
-    rule = "T(host=a.gov, path=/reports/*)"
-    assert allows(rule, "mcp__x__T", {"url": "https://a.gov/reports/1"})
-    for url in ("https://a.gov/x", "https://a.gov/reports/../x", "https://a.gov/reports/%2e%2e/x"):
-        assert not allows(rule, "mcp__x__T", {"url": url})
-    assert denies("T(path=/x/*)", "mcp__x__T", {"url": "https://a.gov/%78/1"})
-
-
-# -- files -------------------------------------------------------------------------------------------
-
-
-def test_files(tmp_path: Path) -> None:
-    here = f"{tmp_path}/notes"
+@pytest.mark.parametrize("what", CASES["matches"])
+def test_a_rule_matches_what_it_names_and_nothing_else(tmp_path: Path, what: str) -> None:
     (tmp_path / "notes").mkdir()
     (tmp_path / "notes" / "link").symlink_to("/etc")
-    for rule, value, expected in (
-        (f"{here}/a.txt", f"{here}/a.txt", True), (f"{here}/a.txt", f"{here}/a.txt.bak", False),
-        (f"{here}/*", f"{here}/a.txt", True), (f"{here}/*", f"{here}/sub/a.txt", False),
-        (f"{here}/**", f"{here}/sub/a.txt", True), (f"{here}/**", f"{here}/../b.txt", False),
-        (f"{here}/**", f"{here}/link/passwd", False), (f"{here}/**", f" {here}/a.txt", False),
-        (f"{tmp_path}/n?tes/a", f"{here}/a", False), ("notes/*", "notes/a.txt", True),
-    ):  # fmt: skip
-        assert matches("allow", f"Read({rule})", "Read", {"file_path": value}, tmp_path) is expected, (
-            rule,
-            value,
-        )
-    for value in (f"{here}/link/passwd", "/etc/../etc/PASSWD", "notes/link/passwd"):
-        assert matches("deny", "Read(/etc/**)", "Read", {"file_path": value}, tmp_path), value
-
-
-def test_searches_of_files(tmp_path: Path) -> None:
-    assert matches("allow", "Glob(/etc)", "Glob", {"pattern": "*.conf", "path": "/etc"}, tmp_path)
-    assert matches("allow", "Glob(/etc)", "Glob", {"pattern": "/etc/*.conf"}, tmp_path)
-    for given_ in ({"pattern": "../*", "path": "/etc"}, {"pattern": "/root/*", "path": "/etc"}):
-        assert not matches("allow", "Glob(/etc)", "Glob", given_, tmp_path)
-    assert matches("deny", "Grep(/etc/**)", "Grep", {"pattern": "root", "path": "/"}, tmp_path)
-    assert matches("deny", "Glob(/etc/**)", "Glob", {"pattern": "/e*/passwd"}, tmp_path)
-
-
-# -- commands ----------------------------------------------------------------------------------------
-
-
-def test_a_rule_allows_single_commands() -> None:
-    for rule, command, expected in CASES["a_rule_allows_single_commands"]:
-        assert allows(rule, "Bash", {"command": command}) is expected, command
+    rows = json.loads(json.dumps(CASES["matches"][what]).replace("{folder}", str(tmp_path)))
+    for effect, text, tool, arguments, expected in rows:
+        found = Rule(effect, text).matches(Action(tool, arguments), tmp_path)
+        assert found is expected, (effect, text, arguments)
 
 
 def test_a_compound_command_does_not_pass_a_prefix() -> None:
@@ -185,17 +96,6 @@ def test_a_shell_runs_nothing_but_the_allowed_command(tail: str, shell: str) -> 
         assert (ran.stdout, ran.stderr, os.listdir(folder)) == (b"[diff]", b"", []), command
 
 
-def test_a_denied_command_is_found_wherever_it_stands() -> None:
-    for command in (
-        "rm -rf x", "cd x && rm -rf x", "/bin/rm -rf x", "sudo rm -rf x", "'rm' -rf x", "r\\m -rf x", "(rm -rf x)",
-        "echo $(rm -rf x)", "true;rm -rf x", "RM -rf x", "xargs rm -rf", "FOO=1 rm -rf x", "{ rm -rf x;}",
-    ):  # fmt: skip
-        assert denies("Bash(rm -rf:*)", "Bash", {"command": command}), command
-        assert not denies("Bash(git push:*)", "Bash", {"command": command}), command
-
-
-# -- the order ---------------------------------------------------------------------------------------
-
 _VALUES = st.recursive(
     st.none()
     | st.booleans()
@@ -221,7 +121,6 @@ _RULES = st.sampled_from(
      "crawl_parallel(host=*.gov)", "X_GET", "mcp__composio__*", "*(to=*)", "Bash(*)"]
 )  # fmt: skip
 _MODES = st.sampled_from(["default", "acceptEdits", "plan", "bypassPermissions"])
-_BEFORE = [Verdict.DENY, Verdict.ASK, Verdict.ALLOW]
 
 
 @given(_CALLS, st.lists(st.tuples(st.sampled_from(["deny", "ask"]), _RULES), max_size=3), _RULES, _MODES)

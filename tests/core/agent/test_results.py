@@ -10,18 +10,14 @@ from core.agent.messages.results import RawResult, ResultAdapter
 from core.observation import (
     ERROR_HEADER,
     AnyObservation,
-    CrawlObservation,
-    FileWriteObservation,
     ImageContent,
-    KnowledgeObservation,
-    McpObservation,
-    NativeObservation,
     ObservationStatus,
-    SearchObservation,
-    SubagentObservation,
     TextContent,
     WorkbenchObservation,
 )
+from tests.core.cases import cases_of
+
+CASES = cases_of(__file__)
 
 SEARCH = "mcp__composio__COMPOSIO_SEARCH_NEWS"
 HELD = json.loads((Path(__file__).parent / "composio_held.json").read_text(encoding="utf-8"))
@@ -36,21 +32,12 @@ def observe(raw: RawResult, name: str = SEARCH, root: Path | None = None, **give
 
 
 def test_text_and_images_are_kept_in_order() -> None:
-    blocks = [
-        {"type": "text", "text": "before"},
-        {"type": "image", "source": {"type": "base64", "media_type": "image/jpeg", "data": "QUJD"}},
-        {"type": "text", "text": "after"},
-    ]
+    blocks = CASES["text_and_images_are_kept_in_order.blocks"]
     seen = observe(RawResult(block=blocks))
     assert seen.content == (TextContent("before"), ImageContent("QUJD", "image/jpeg"), TextContent("after"))
     assert seen.output == "before\nafter"
     assert seen.images == (ImageContent("QUJD", "image/jpeg"),)
     assert seen.status is ObservationStatus.SUCCESS
-
-
-def test_a_plain_string_wrapped_by_its_server_is_unwrapped() -> None:
-    assert observe(RawResult(block='{"result":"{\\"a\\": 1}"}')).output == '{"a": 1}'
-    assert observe(RawResult(block='{"result": "x", "b": 1}')).output == '{"result": "x", "b": 1}'
 
 
 CUT_70K = (
@@ -110,11 +97,7 @@ def test_an_error_keeps_the_output_that_came_before_it() -> None:
 
 
 def test_a_server_that_wanted_an_answer_of_the_model_is_refused_with_a_sentence() -> None:
-    for error in (
-        "Error executing tool summarise: Method not found",
-        "Cannot send 'sampling/createMessage': this transport context has no back-channel.",
-        "Client does not support sampling (required for sampling/createMessage)",
-    ):  # fmt: skip
+    for error in CASES["a_server_that_wanted_an_answer_of_the_model_is_refused_with_a"]:
         seen = observe(RawResult(block=error, is_error=True), name="mcp__notes__summarise")
         assert seen.error == f"Sampling is refused: no server may ask the model itself ({error})"
         assert observe(RawResult(block=error, is_error=True), name="Bash").error == error
@@ -122,37 +105,20 @@ def test_a_server_that_wanted_an_answer_of_the_model_is_refused_with_a_sentence(
             assert observe(RawResult(block=other, is_error=True), name="mcp__notes__x").error == other
 
 
-def test_a_failure_without_words_still_says_something() -> None:
-    assert observe(RawResult(block=None, is_error=True)).error
-    hooked = observe(RawResult(block=None, is_error=True, hook_error="connection reset"))
-    assert hooked.error == "connection reset"
-
-
 def test_odd_content_is_kept_as_text() -> None:
     for odd in ({"x": 1}, 7, [7, None], {"type": "text"}, [{"type": "audio", "data": "x"}]):
         assert observe(RawResult(block=odd)).output
+    assert observe(RawResult(block=None, is_error=True)).error
+    hooked = observe(RawResult(block=None, is_error=True, hook_error="connection reset"))
+    assert hooked.error == "connection reset"
+    assert observe(RawResult(block='{"result":"{\\"a\\": 1}"}')).output == '{"a": 1}'
+    assert observe(RawResult(block='{"result": "x", "b": 1}')).output == '{"result": "x", "b": 1}'
 
 
 def test_results_get_the_type_of_their_tool() -> None:
-    local, composio = "mcp__local_toolkit__", "mcp__composio__COMPOSIO_"
-    crawled = {"articles": [{"from_knowledge": True}, {}, 7], "failed": [3]}
-    bench = {"successful": False, "data": {"stdout": "o", "stderr": "e"}}
-    rows: tuple[tuple[str, dict[str, Any], Any, type[Any], dict[str, Any]], ...] = (
-        (f"{local}write_local_file", {"path": "a.html"}, "ok", FileWriteObservation, {"path": "a.html"}),
-        (f"{local}crawl_parallel", {}, crawled, CrawlObservation, {"pages": 3, "failed": 1, "known": 1}),
-        (f"{local}knowledge_search", {}, {"hits": [1, 2]}, KnowledgeObservation, {"hits": 2, "title": ""}),
-        (f"{local}knowledge_read", {}, {"title": "A"}, KnowledgeObservation, {"title": "A"}),
-        (f"{composio}REMOTE_WORKBENCH", {}, bench, WorkbenchObservation,
-         {"successful": False, "stdout": "o", "stderr": "e"}),
-        (SEARCH, {"query": "chips"}, "x", SearchObservation, {}),
-        ("Agent", {"subagent_type": "expert"}, "x", SubagentObservation, {"agent": "expert"}),
-        ("Read", {}, "x", NativeObservation, {}),
-        ("mcp__other__knowledge_search", {"query": "x"}, "{}", SearchObservation, {}),
-        (f"{composio}SEARCH_TOOLS", {}, "x", McpObservation, {}),
-    )  # fmt: skip
-    for name, given, block, kind, fields in rows:
+    for name, given, block, kind, fields in CASES["results_get_the_type_of_their_tool"]:
         seen = observe(RawResult(block=block if isinstance(block, str) else json.dumps(block)), name, **given)
-        assert type(seen) is kind, name
+        assert type(seen).__name__ == kind, name
         assert {field: getattr(seen, field) for field in fields} == fields
 
 

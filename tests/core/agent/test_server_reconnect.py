@@ -10,6 +10,9 @@ from core.agent.mcp.reconnect import MAX_ATTEMPTS, ReconnectSchedule
 from core.agent.mcp.status_poll import StatusPoll
 from core.events.types import QueryFinished, QueryReceived, ToolCallFinished, ToolCallStarted
 from core.observation import McpObservation
+from tests.core.cases import cases_of
+
+CASES = cases_of(__file__)
 
 NOW = datetime(2026, 11, 21, tzinfo=UTC)
 
@@ -65,31 +68,6 @@ class Desk:
             clock=lambda: self.time.now,
         )
 
-    def fail_on(self) -> list[float]:
-        """Fail at every try until there is none any more; gives the waits."""
-        waits = []
-        while (wait := self.restarting.note_failed("notes")) is not None:
-            waits.append(wait)
-            self.time.pass_by(wait)
-        return waits
-
-
-def test_it_is_tried_six_times_with_waits_that_double_and_given_up_once() -> None:
-    desk = Desk()
-    # What never worked is left alone.
-    assert desk.restarting.note_failed("notes") is None
-    desk.restarting.note_connected("notes")
-    assert desk.fail_on() == [1, 2, 4, 8, 16, 32]
-    assert desk.tried == [1, 3, 7, 15, 31, 63]
-    assert len(desk.tried) == MAX_ATTEMPTS
-    assert desk.restarting.note_failed("notes") is None
-    assert desk.given_up == ["notes"]
-    assert not desk.time.waits
-    # A person who sees to it begins again.
-    desk.restarting.reset("notes")
-    assert desk.fail_on() == [1, 2, 4, 8, 16, 32]
-    assert desk.given_up == ["notes", "notes"]
-
 
 def test_what_is_due_is_not_due_twice_and_not_when_it_works_again_or_is_forgotten() -> None:
     desk = Desk()
@@ -118,6 +96,8 @@ def test_tries_count_again_only_after_it_held_for_a_while(held: float, wait: flo
 
 def test_what_fails_whenever_it_was_connected_is_given_up_too() -> None:
     desk = Desk()
+    # What never worked is left alone.
+    assert desk.restarting.note_failed("notes") is None
     for _ in range(MAX_ATTEMPTS):
         desk.restarting.note_connected("notes")
         wait = desk.restarting.note_failed("notes")
@@ -126,9 +106,6 @@ def test_what_fails_whenever_it_was_connected_is_given_up_too() -> None:
     desk.restarting.note_connected("notes")
     assert desk.restarting.note_failed("notes") is None
     assert desk.given_up == ["notes"]
-
-
-# -- when to look ------------------------------------------------------------------------------------
 
 
 class Watched:
@@ -176,16 +153,13 @@ def test_the_status_is_polled_when_a_query_begins_and_ends_and_in_between() -> N
     assert desk.looks[4:] == [1025, 1025]
 
 
-def test_the_status_is_polled_when_a_call_failed_and_again_when_the_cause_is_known() -> None:
+def test_the_status_is_polled_when_a_call_of_a_server_failed_and_again_when_its_cause_is_known() -> None:
     desk = Watched()
     desk.call("ECONNRESET: the socket was closed")
     assert desk.looks == [0]
     desk.time.pass_by(100)
     assert desk.looks == [0, 5]
     assert desk.gone == []
-
-
-def test_calls_that_succeed_or_are_of_no_server_are_no_reason() -> None:
     desk = Watched()
     desk.call()
     assert desk.alive == ["notes"]
@@ -195,15 +169,7 @@ def test_calls_that_succeed_or_are_of_no_server_are_no_reason() -> None:
 
 
 def test_only_the_words_of_the_command_line_and_what_a_remote_server_answers_show_that_one_is_gone() -> None:
-    for tool, error, gone in (
-        ("mcp__notes__take_note", "Connection closed", True),
-        ("mcp__notes__take_note", 'MCP server "notes" is not connected', True),
-        ("mcp__notes__take_note", 'MCP server "other" is not connected', False),
-        ("mcp__notes__take_note", "the database said: Connection closed", False),
-        ("mcp__notes__take_note", "ECONNREFUSED: Unable to connect.", False),
-        ("mcp__tickets__list", "SSE error: ECONNREFUSED: no", True),
-        ("mcp__tickets__list", "no such page", False),
-    ):
+    for tool, error, gone in CASES["only_the_words_of_the_command_line_and_what_a_remote_server"]:
         desk = Watched()
         desk.call(error, tool=tool)
         assert desk.gone == ([(tool.split("__")[1], error)] if gone else []), error

@@ -92,9 +92,7 @@ async def test_an_error_says_what_to_do(desk: Desk) -> None:
         assert said in await error_of(desk, text)
 
 
-async def test_a_server_that_is_gone_is_not_started_and_what_was_prepared_is_what_is_sent(
-    desk: Desk, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_server_that_is_gone_is_not_restarted(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as patch:
         patch.setattr("core.agent.mcp.references.LARGEST", 3)
         assert "is larger than 0 MB: name a smaller one" in await error_of(desk, "@notes:notes://today")

@@ -9,15 +9,7 @@ import pytest
 from core.agent.mcp.servers import Servers
 from core.agent.mcp.states import ServerStates
 from core.errors import ConnectionFailed
-from core.events.types import (
-    Event,
-    McpServer,
-    McpStatus,
-    QueryFinished,
-    QueryReceived,
-    ToolCallFinished,
-    ToolCallStarted,
-)
+from core.events import types as ev
 from core.observation import McpObservation
 from core.redaction.redactor import Redactor
 from tests.core.agent.test_server_reconnect import NOW, Time
@@ -75,7 +67,7 @@ class Desk:
 
     def __init__(self, states: ServerStates | None = None) -> None:
         self.agent = Agent()
-        self.events: list[Event] = []
+        self.events: list[ev.Event] = []
         self.reopens: Exception | None = None
         self.states = states or ServerStates()
         self.time = Time()
@@ -93,7 +85,7 @@ class Desk:
     def _report(self, _where: str, error: Exception) -> None:
         self.reported.append(str(error))
 
-    def _publish(self, event: Event) -> Event:
+    def _publish(self, event: ev.Event) -> ev.Event:
         self.events.append(event)
         return event
 
@@ -120,7 +112,7 @@ class Desk:
         await self.rest()
         return said
 
-    async def handle(self, event: Event) -> None:
+    async def handle(self, event: ev.Event) -> None:
         self.servers.handle_event(event)
         await self.rest()
 
@@ -131,7 +123,7 @@ class Desk:
     def begin_call(self) -> None:
         tool = "mcp__toolkit__crawl_parallel"
         self.servers.handle_event(
-            ToolCallStarted(query_id="q1", tool_use_id="t1", name=tool, input={}, iteration=1)
+            ev.ToolCallStarted(query_id="q1", tool_use_id="t1", name=tool, input={}, iteration=1)
         )
 
     async def end_call(self, error: str | None) -> None:
@@ -140,7 +132,9 @@ class Desk:
             tool_name="x", tool_use_id="t1", server="s", started_at=NOW, ended_at=NOW, error=error
         )
         status: Any = "error" if error else "success"
-        self.servers.handle_event(ToolCallFinished(tool_use_id="t1", status=status, observation=observation))
+        self.servers.handle_event(
+            ev.ToolCallFinished(tool_use_id="t1", status=status, observation=observation)
+        )
         await self.rest()
 
     def notices(self, name: str) -> list[str]:
@@ -148,13 +142,13 @@ class Desk:
         states = [
             server.status
             for event in self.events
-            if isinstance(event, McpStatus)
+            if isinstance(event, ev.McpStatus)
             for server in event.servers
             if server.name == name
         ]
         return [state for at, state in enumerate(states) if not at or states[at - 1] != state]
 
-    def now(self, name: str) -> McpServer:
+    def now(self, name: str) -> ev.McpServer:
         return next(server for server in self.servers.known if server.name == name)
 
 
@@ -236,7 +230,7 @@ async def test_what_is_refused_is_kept_as_the_last_error_without_secrets() -> No
 
 
 async def test_what_cannot_be_tried_is_shown_at_once() -> None:
-    off = McpServer(name="composio", status="off", error="Composio is off: set COMPOSIO_API_KEY")
+    off = ev.McpServer(name="composio", status="off", error="Composio is off: set COMPOSIO_API_KEY")
     desk = Desk()
     desk.states.exclude(off)
     assert desk.servers.reconnect("toolkit") == "There is no server toolkit."
@@ -253,7 +247,7 @@ async def test_what_cannot_be_tried_is_shown_at_once() -> None:
 async def test_a_connection_that_could_not_be_opened_is_opened_again() -> None:
     desk = Desk()
     for name in ("composio", "plugin"):
-        desk.states.exclude(McpServer(name=name, status="failed", error="it is away"))
+        desk.states.exclude(ev.McpServer(name=name, status="failed", error="it is away"))
     await desk.watch_startup()
     assert desk.now("composio").status == "failed"
     assert "reconnect it first" in desk.servers.switch("composio", on=False)
@@ -275,9 +269,7 @@ async def test_a_connection_that_could_not_be_opened_is_opened_again() -> None:
     assert desk.now("composio_mail").status == "connected"
 
 
-async def test_an_agent_that_dies_in_between_leaves_nothing_half_done_and_a_closed_one_is_silent(
-    desk: Desk,
-) -> None:
+async def test_an_agent_that_dies_leaves_nothing_half_done_and_a_closed_one_is_silent(desk: Desk) -> None:
     desk.agent.go.clear()
     await desk.switch("toolkit", on=False)
     desk.agent.dead = True
@@ -297,7 +289,7 @@ async def test_an_agent_that_dies_in_between_leaves_nothing_half_done_and_a_clos
 
 
 FAILED = {"name": "toolkit", "status": "failed", "error": "ECONNREFUSED"}
-QUERY, ENDED = QueryReceived(query_id="q1", text="x"), QueryFinished(query_id="q1", status="success")
+QUERY, ENDED = ev.QueryReceived(query_id="q1", text="x"), ev.QueryFinished(query_id="q1", status="success")
 
 
 async def test_a_server_that_worked_and_failed_is_connected_again_by_itself(desk: Desk) -> None:
@@ -407,7 +399,7 @@ async def test_a_server_that_fails_to_start_is_reported_once_and_with_its_error(
             await polling
         else:
             polling.cancel()
-        desk.servers.handle_event(QueryFinished(query_id="q1", status="success"))
+        desk.servers.handle_event(ev.QueryFinished(query_id="q1", status="success"))
         assert desk.notices("toolkit") == ["pending", "failed"]
         assert len(desk.events) == 2
         assert desk.now("toolkit").error == ("no database" if is_polled else None)

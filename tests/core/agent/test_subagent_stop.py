@@ -9,17 +9,14 @@ from typing import Any
 
 import pytest
 
-from core.agent.hooks import AgentHooks, SubagentCheck
-from core.agent.messages.result_files import ResultFiles
-from core.agent.messages.results import ResultAdapter
+from core.agent.hooks import SubagentCheck
 from core.agent.messages.subagents import SubagentTask
 from core.agent.permissions.gate import PermissionGate
 from core.agent.permissions.policy import PermissionPolicy
-from core.agent.permissions.taint import Taint
 from core.events.types import ComplianceEnforced, ComplianceFailed, Event
-from core.pipelines import Pipelines
 from core.redaction.redactor import Redactor
 from core.storage.workspace import Workspace
+from tests.core.agent.hooks import hooks_of
 from tests.waiting import until
 
 STARTED = datetime(2026, 11, 24, tzinfo=UTC)
@@ -47,17 +44,9 @@ class Stopping:
         self.open_calls = 0
         self.polls = 0
         policy = PermissionPolicy(workspace.path)
-        self.hooks = AgentHooks(
-            pipelines=Pipelines().bind(self._publish),
-            policy=policy,
-            gate=PermissionGate(policy, self._publish, interactive=False, redactor=Redactor()),
-            taint=Taint(workspace),
-            result_files=ResultFiles(workspace, ResultAdapter()),
-            publish=self._publish,
-            task_of=self._task,
-            was_stopped=lambda _call: False,
-            check_subagent=check,
-        )
+        gate = PermissionGate(policy, self._publish, interactive=False, redactor=Redactor())
+        more = {"policy": policy, "task_of": self._task, "check_subagent": check}
+        self.hooks = hooks_of(workspace, gate, self._publish, **more)
 
     def _task(self, _task: str) -> SubagentTask:
         self.polls += 1

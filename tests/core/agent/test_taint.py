@@ -12,15 +12,7 @@ from core.agent.permissions.actions import actions_of
 from core.agent.permissions.policy import PermissionPolicy, Verdict
 from core.agent.permissions.rules import Rule
 from core.agent.permissions.taint import Taint
-from core.events.types import (
-    Event,
-    PermissionAnswered,
-    PermissionAsked,
-    QueryReceived,
-    QuerySteered,
-    ToolCallFinished,
-    ToolCallStarted,
-)
+from core.events import types as ev
 from core.observation import McpObservation, TextContent
 from core.storage.workspace import Workspace
 from core.toolkit.articles import Article, article_path, encode_article
@@ -146,8 +138,8 @@ def test_much_is_summed_up_and_another_day_is_named(taint: Taint, workspace: Wor
 
 
 def test_pages_that_were_found_are_opened_unasked(taint: Taint, workspace: Workspace) -> None:
-    taint.handle_event(QueryReceived(query_id="q1", text="Compare mine.example/shop with the others"))
-    taint.handle_event(QuerySteered(query_id="q1", text="and https://later.example/x?y=1"))
+    taint.handle_event(ev.QueryReceived(query_id="q1", text="Compare mine.example/shop with the others"))
+    taint.handle_event(ev.QuerySteered(query_id="q1", text="and https://later.example/x?y=1"))
     found = {"results": [{"link": "https://www.news.example/1?utm_source=x", "snippet": f"not {EVIL}"}]}
     read(taint, NEWS, {"query": "shops"}, json.dumps(found))
     text = "A page with [a link](https://linked.example/deep/page) in it."
@@ -189,30 +181,12 @@ def test_pages_that_the_knowledge_base_names_are_opened_unasked(taint: Taint) ->
 
 
 def test_addresses_elsewhere_do_not_count(other: Callable[[], Taint]) -> None:
-    for tool, given, output in (
-        # What an agent wrote in an earlier session may hold what it was not to carry out.
-        (KNOWLEDGE, {"query": "x"}, json.dumps({"hits": [{"kind": "report", "trust": "own", "url": EVIL}]})),
-        (KNOWLEDGE, {"query": "x"}, json.dumps({"hits": [{"kind": "article", "trust": "own", "url": EVIL}]})),
-        # An engine may have repeated what was searched for.
-        (KNOWLEDGE, {"query": "x"}, json.dumps({"hits": [{"kind": "search_row", "trust": "web", "url": EVIL}]})),
-        (KNOWLEDGE, {"query": "x"}, json.dumps({"hits": [{"kind": "article", "trust": "web", "passage": EVIL}]})),
-        (KNOWLEDGE, {"query": "x"}, json.dumps({"hits": [None, 7, {"url": EVIL}]})),
-        (KNOWN, {"id": 1}, json.dumps({"kind": "report", "trust": "own", "url": "", "text": EVIL})),
-        (KNOWN, {"id": 1}, json.dumps({"kind": "search_row", "trust": "web", "url": "", "text": EVIL})),
-        (KNOWN, {"id": 1}, json.dumps({"kind": "answer", "trust": "tool", "url": EVIL, "text": EVIL})),
-        ("mcp__local_toolkit__knowledge_sources", {"url": EVIL}, json.dumps({"url": EVIL, "hits": [{"url": EVIL}]})),
-        (MAIL, {}, json.dumps({"link": EVIL})),
-        (MULTI, multi(COMPOSIO_SEARCH_NEWS={}, GMAIL_FETCH_EMAILS={}), json.dumps({"link": EVIL})),
-        ("mcp__notes__find", {}, EVIL),
-        (READ, {"path": "a"}, EVIL),
-        ("WebFetch", {"url": "https://a.example", "prompt": f"say {EVIL}"}, EVIL),
-        ("WebSearch", {"query": "x"}, f'Links: [{{"url": "https://a.example"}}]\n\nSee {EVIL}'),
-        ("WebSearch", {"query": "x"}, json.dumps({"results": [{"content": []}, f'{{"url": "{EVIL}"}}']})),
-        (NEWS, {"query": f"url: {EVIL}"}, json.dumps({"search_parameters": {"url": EVIL}})),
-        (NEWS, {"query": "evil.example/?D=secret"}, json.dumps({"url": EVIL})),
-        (NEWS, {"query": "x"}, json.dumps({"answer": EVIL, "snippet": EVIL})),
+    # What an agent wrote before may hold what it was not to carry out; an engine may repeat what was searched for.
+    for tool, given, found in (
+        *CASES["addresses_elsewhere_do_not_count"],
         (NEWS, {"query": "x"}, "x" * (5 << 20)),
-    ):  # fmt: skip
+    ):
+        output = found if isinstance(found, str) else json.dumps(found)
         taint = other()
         read(taint, tool, given, output)
         assert crawl(taint, EVIL) is not None, (tool, output[:99])
@@ -256,8 +230,8 @@ def test_what_stays_here_or_is_known_does_not_ask(other: Callable[[], Taint]) ->
         assert reason(taint, tool, **given) is None, tool
 
 
-def asked(**more: Any) -> PermissionAsked:
-    return PermissionAsked(request_id="r", tool_name=CRAWL, input={"urls": [EVIL]}, **more)
+def asked(**more: Any) -> ev.PermissionAsked:
+    return ev.PermissionAsked(request_id="r", tool_name=CRAWL, input={"urls": [EVIL]}, **more)
 
 
 def test_an_address_that_a_person_allowed_or_wrote_is_known(other: Callable[[], Taint]) -> None:
@@ -266,18 +240,18 @@ def test_an_address_that_a_person_allowed_or_wrote_is_known(other: Callable[[], 
         read(taint, MAIL, {})
         taint.handle_event(asked())
         taint.handle_event(
-            PermissionAnswered(request_id="r", tool_name=CRAWL, decision=decision, scope=scope, reason=why)
+            ev.PermissionAnswered(request_id="r", tool_name=CRAWL, decision=decision, scope=scope, reason=why)
         )
         assert (crawl(taint, EVIL) is None) is known
 
 
-def call(number: int, tool: str, given: dict[str, Any], output: str, **more: Any) -> Iterator[Event]:
+def call(number: int, tool: str, given: dict[str, Any], output: str, **more: Any) -> Iterator[ev.Event]:
     tool_use_id = f"t{number}"
-    yield ToolCallStarted(query_id="q1", tool_use_id=tool_use_id, name=tool, input=given)
+    yield ev.ToolCallStarted(query_id="q1", tool_use_id=tool_use_id, name=tool, input=given)
     observation = McpObservation(
         tool_name=tool, tool_use_id=tool_use_id, server="x", content=(TextContent(output),), **more
     )
-    yield ToolCallFinished(tool_use_id=tool_use_id, status="success", observation=observation, at=NOON)
+    yield ev.ToolCallFinished(tool_use_id=tool_use_id, status="success", observation=observation, at=NOON)
 
 
 def test_the_journal_brings_back_what_was_read_and_what_is_known(taint: Taint, workspace: Workspace) -> None:
@@ -285,15 +259,15 @@ def test_the_journal_brings_back_what_was_read_and_what_is_known(taint: Taint, w
     content = [{"type": "text", "text": json.dumps(large)}]
     for name in ("kept", "changed"):
         workspace.write_json_artifact(f"tool_results/{name}.json", content)
-    events: list[Event] = [
-        QueryReceived(query_id="q1", text="Read mine.example"),
+    events: list[ev.Event] = [
+        ev.QueryReceived(query_id="q1", text="Read mine.example"),
         *call(1, NEWS, {}, json.dumps({"link": "https://a.example/1"})),
         *call(2, PAGE, {"url": "https://a.example/1"}, "see https://b.example/2"),
         *call(3, MAIL, {}, EVIL),
-        ToolCallStarted(query_id="q1", tool_use_id="t0", name=MAIL, input={}),
-        ToolCallFinished(tool_use_id="t0", status="blocked"),
-        ToolCallStarted(query_id="q1", tool_use_id="t4", name=CRAWL, input={"urls": [EVIL]}),
-        ToolCallFinished(tool_use_id="t4", status="denied"),
+        ev.ToolCallStarted(query_id="q1", tool_use_id="t0", name=MAIL, input={}),
+        ev.ToolCallFinished(tool_use_id="t0", status="blocked"),
+        ev.ToolCallStarted(query_id="q1", tool_use_id="t4", name=CRAWL, input={"urls": [EVIL]}),
+        ev.ToolCallFinished(tool_use_id="t4", status="denied"),
     ]
     for event in events:
         taint.restore(event)

@@ -12,25 +12,11 @@ from core.agent.messages.translate import (
     TurnOutcome,
     TurnStarted,
 )
+from core.events import types as ev
 from core.events.describe import Severity, describe
-from core.events.types import (
-    ApiRetry,
-    ContextCompaction,
-    ConversationCleared,
-    Event,
-    MessageFinished,
-    PlanLimit,
-    SubagentFinished,
-    SubagentStarted,
-    TextDelta,
-    ThinkingDelta,
-    TokensSpent,
-    ToolCallStarted,
-    Usage,
-)
 from core.redaction.redactor import Redactor
 
-Item = Event | RawToolResult | TurnOutcome | SteeringAccepted | TurnStarted
+Item = ev.Event | RawToolResult | TurnOutcome | SteeringAccepted | TurnStarted
 
 
 def fed(translator: Translator, *messages: Any) -> list[Item]:
@@ -78,8 +64,8 @@ def test_streamed_text_is_reported_once_and_ends_whole() -> None:
         stream("message_delta", delta={"stop_reason": "end_turn"}, usage={"output_tokens": 5}),
         stream("message_stop"),
     )
-    assert [item.text for item in items if isinstance(item, TextDelta)] == ["Say ", "hello�[2J now "]
-    (finished,) = [item for item in items if isinstance(item, MessageFinished)]
+    assert [item.text for item in items if isinstance(item, ev.TextDelta)] == ["Say ", "hello�[2J now "]
+    (finished,) = [item for item in items if isinstance(item, ev.MessageFinished)]
     assert finished.text == "Say hello�[2J now"
     assert finished.stop_reason == "end_turn"
     assert finished.usage is not None
@@ -92,10 +78,10 @@ def test_a_message_cut_off_by_the_end_is_kept_as_far_as_it_came() -> None:
     translator.begin("q1", "hello")
     fed(translator, begin(), delta("half a sen"))
     finished, spent = translator.close_message()
-    assert isinstance(finished, MessageFinished)
+    assert isinstance(finished, ev.MessageFinished)
     assert finished.text == "half a sen"
-    assert isinstance(spent, TokensSpent)
-    assert spent.usage == Usage(input_tokens=7)
+    assert isinstance(spent, ev.TokensSpent)
+    assert spent.usage == ev.Usage(input_tokens=7)
     assert list(translator.close_message()) == []
 
 
@@ -111,10 +97,10 @@ def test_a_sub_agents_words_and_calls_carry_the_call_that_started_it() -> None:
         shown_text(sdk.TextBlock(text="two"), parent="toolu_1", message_id="s1"),
     )
     assert {getattr(item, "parent_tool_use_id", None) for item in items} == {"toolu_1"}
-    texts = [item for item in items if isinstance(item, MessageFinished)]
+    texts = [item for item in items if isinstance(item, ev.MessageFinished)]
     assert [item.text for item in texts] == ["one", "two"]
     assert len({item.message_id for item in texts}) == 2
-    assert [item.text for item in items if isinstance(item, ThinkingDelta)] == ["hm"]
+    assert [item.text for item in items if isinstance(item, ev.ThinkingDelta)] == ["hm"]
 
 
 def test_a_call_is_reported_once_and_its_secrets_not_at_all() -> None:
@@ -122,7 +108,7 @@ def test_a_call_is_reported_once_and_its_secrets_not_at_all() -> None:
     use = sdk.ToolUseBlock(id="t1", name="x\x1b]0;T\x07", input={"api_key": "zzz", "q": "a canary-secret-1"})
     items = fed(translator, shown_text(use), shown_text(use))
     (started,) = items
-    assert isinstance(started, ToolCallStarted)
+    assert isinstance(started, ev.ToolCallStarted)
     assert "\x1b" not in started.name
     assert "canary-secret-1" not in str(started.input)
     assert "zzz" not in str(started.input)
@@ -157,16 +143,16 @@ def test_a_sub_agent_has_one_end_however_often_it_is_reported() -> None:
     )
     updated = task(sdk.TaskUpdatedMessage, patch={}, status="completed")
     items = fed(Translator(), started(), updated, done, done, updated)
-    assert [type(item) for item in items] == [SubagentStarted, SubagentFinished]
+    assert [type(item) for item in items] == [ev.SubagentStarted, ev.SubagentFinished]
     killed = task(sdk.TaskUpdatedMessage, patch={}, status="killed")
     items = fed(Translator(), started(), killed, done)
-    assert [item.status for item in items if isinstance(item, SubagentFinished)] == ["cancelled"]
+    assert [item.status for item in items if isinstance(item, ev.SubagentFinished)] == ["cancelled"]
     translator = Translator()
     fed(translator, started())
     assert translator.tasks.ids_of("toolu_1") == ["a1"]
     translator.tasks.note_stopped("toolu_1")
     (end,) = fed(translator, killed, done)
-    assert isinstance(end, SubagentFinished)
+    assert isinstance(end, ev.SubagentFinished)
     assert end.by_person
     translator = Translator()
     fed(translator, started())
@@ -251,15 +237,15 @@ def test_the_half_of_an_answer_is_reported_once_and_the_attempts_are_counted_on(
     translator = Translator(server="http://127.0.0.1:9")
     translator.begin("q1", "hello")
     first = fed(translator, *broken("Half"), retry(1, 3), *broken("Half", "m2"), retry(1, 2), retry(2, 2))
-    retries = [item for item in first if isinstance(item, ApiRetry)]
+    retries = [item for item in first if isinstance(item, ev.ApiRetry)]
     closed, unreached = "connection_closed", "no connection to http://127.0.0.1:9"
     tried = [(each.attempt, each.max_attempts, each.error) for each in retries]
     assert tried == [(1, 3, closed), (2, 3, closed), (3, 3, unreached)]
     # What came of the first attempt is taken back when the second one answers.
-    messages = [(item.message_id, item.text) for item in first if isinstance(item, MessageFinished)]
+    messages = [(item.message_id, item.text) for item in first if isinstance(item, ev.MessageFinished)]
     assert messages == [("m1", "")]
     *last, outcome = fed(translator, FAILED)
-    (half,) = [item for item in last if isinstance(item, MessageFinished)]
+    (half,) = [item for item in last if isinstance(item, ev.MessageFinished)]
     assert (half.message_id, half.text, half.incomplete) == ("m2", "Half", True)
     assert isinstance(outcome, TurnOutcome)
     assert outcome.error is not None
@@ -268,7 +254,7 @@ def test_the_half_of_an_answer_is_reported_once_and_the_attempts_are_counted_on(
     # The next query starts to count again.
     translator.begin("q2", "again")
     (again,) = fed(translator, retry(1, 10))
-    assert isinstance(again, ApiRetry)
+    assert isinstance(again, ev.ApiRetry)
     assert (again.attempt, again.max_attempts) == (1, 10)
 
 
@@ -284,13 +270,13 @@ def test_an_answer_that_broke_off_and_was_continued_is_one_message() -> None:
         *[begin("m2"), delta("and the second."), ended, stream("message_stop")],
         result(result="and the second."),
     )
-    assert {item.message_id for item in items if isinstance(item, TextDelta)} == {"m1"}
-    (finished,) = [item for item in items if isinstance(item, MessageFinished)]
+    assert {item.message_id for item in items if isinstance(item, ev.TextDelta)} == {"m1"}
+    (finished,) = [item for item in items if isinstance(item, ev.MessageFinished)]
     outcome = items[-1]
     assert isinstance(outcome, TurnOutcome)
     assert finished.text == outcome.text == "The first half and the second."
     assert not finished.incomplete
-    assert sum(item.usage.input_tokens for item in items if isinstance(item, TokensSpent)) == 14
+    assert sum(item.usage.input_tokens for item in items if isinstance(item, ev.TokensSpent)) == 14
 
 
 def test_the_answer_is_never_the_reason_of_a_failure_and_another_reason_is_added_to_the_break() -> None:
@@ -310,30 +296,29 @@ def test_a_summarised_conversation_and_the_limits_of_the_plan_are_reported() -> 
     def limit(**info: Any) -> sdk.RateLimitEvent:
         return sdk.RateLimitEvent(sdk.RateLimitInfo(**info), uuid="u", session_id="s")
 
+    sizes = {"trigger": "auto", "pre_tokens": 9000, "post_tokens": 800}
     started, failed, done, odd = fed(
         Translator(),
         system("status", status="requesting"),
         system("status", status="compacting"),
         system("status", status=None, compact_result="success"),
         system("status", status=None, compact_result="failed"),
-        system(
-            "compact_boundary", compact_metadata={"trigger": "auto", "pre_tokens": 9000, "post_tokens": 800}
-        ),
+        system("compact_boundary", compact_metadata=sizes),
         system("compact_boundary", compact_metadata="?"),
     )
     assert (started, failed) == (
-        ContextCompaction(query_id="", state="started"),
-        ContextCompaction(query_id="", state="failed"),
+        ev.ContextCompaction(query_id="", state="started"),
+        ev.ContextCompaction(query_id="", state="failed"),
     )
-    assert done == ContextCompaction(
+    assert done == ev.ContextCompaction(
         query_id="", state="finished", trigger="auto", tokens_before=9000, tokens_after=800
     )
-    assert odd == ContextCompaction(query_id="", state="finished")
+    assert odd == ev.ContextCompaction(query_id="", state="finished")
     one, two = (system("init", session_id=each) for each in ("one", "two"))
     reset = sdk.ConversationResetMessage(new_conversation_id="x", uuid="u", session_id="one")
     items = fed(Translator(), one, one, reset, two, two)
-    assert [each for each in items if isinstance(each, ConversationCleared)] == [
-        ConversationCleared(query_id="", provider_session_id="two")
+    assert [each for each in items if isinstance(each, ev.ConversationCleared)] == [
+        ev.ConversationCleared(query_id="", provider_session_id="two")
     ]
     near, reached, wrong = fed(
         Translator(),
@@ -341,13 +326,13 @@ def test_a_summarised_conversation_and_the_limits_of_the_plan_are_reported() -> 
         limit(status="rejected", rate_limit_type="seven_day"),
         limit(status="allowed\x1b", resets_at=10**30, utilization=float("nan")),
     )
-    assert isinstance(near, PlanLimit)
+    assert isinstance(near, ev.PlanLimit)
     assert near.resets_at == datetime(2026, 11, 23, 5, 21, 56, tzinfo=UTC)
     assert describe(near).sentence.startswith(
         "Your plan: 91% of the limit for five hours is used; it resets at "
     )
-    assert isinstance(reached, PlanLimit)
+    assert isinstance(reached, ev.PlanLimit)
     assert describe(reached).sentence == "Your plan: the limit for a week is reached."
-    assert isinstance(wrong, PlanLimit)
+    assert isinstance(wrong, ev.PlanLimit)
     assert (wrong.utilization, wrong.resets_at) == (None, None)
     assert describe(wrong).severity is Severity.INFO

@@ -134,17 +134,6 @@ def test_each_part_of_a_sub_agents_message_counts_once_also_when_two_work_at_onc
     assert spent[1].cost_usd == pytest.approx(100 * 10 / 1e6)
 
 
-def test_the_main_agents_message_counts_when_it_is_whole() -> None:
-    translator = Translator()
-    translator.begin("q1", "hello")
-    ends = stream("message_delta", delta={"stop_reason": "end_turn"}, usage={"output_tokens": 5})
-    items = fed(translator, begin(), ends, stream("message_stop"))
-    (spent,) = [item for item in items if isinstance(item, TokensSpent)]
-    assert (spent.query_id, spent.message_id, spent.model) == ("q1", "m1", "claude-x")
-    assert spent.usage == Usage(input_tokens=7, output_tokens=5)
-    assert spent.cost_usd is None
-
-
 def test_the_end_of_a_turn_shows_how_much_the_model_takes_in() -> None:
     translator = Translator()
     translator.begin("q1", "hello")

@@ -25,8 +25,6 @@ print(library.mallinfo2().mapped - before)
 
 @pytest.mark.skipif(sys.platform != "linux", reason="glibc's allocator")
 @pytest.mark.parametrize(("threshold", "mapped"), [("fixed", "1"), ("of glibc", "0")])
-def test_a_large_block_is_mapped_by_itself_also_after_a_larger_one_was_freed(
-    threshold: str, mapped: str
-) -> None:
+def test_a_large_block_is_mapped_by_itself_after_a_larger_one_was_freed(threshold: str, mapped: str) -> None:
     command = [sys.executable, "-c", MAPPED_AFTER_A_LARGER_ONE, threshold]
     assert subprocess.check_output(command, cwd=PROJECT, text=True).strip() == mapped

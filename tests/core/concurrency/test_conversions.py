@@ -65,16 +65,13 @@ def convert(conversions: Conversions, task: Any, argument: Any = None, **options
     return conversions.run(name, argument, **{"seconds": PATIENCE, **options})
 
 
-def test_conversions_share_a_process_and_send_parts(conversions: Conversions) -> None:
+def test_conversions_share_a_process_which_is_ended_if_one_takes_too_long(conversions: Conversions) -> None:
     parts: list[Any] = []
     first, _ = convert(conversions, echo, "a")
     second, value = convert(conversions, echo, ["b" * 300_000], on_part=parts.append)
     assert (first, value) == (second, ["b" * 300_000])
     assert parts == [["b" * 300_000]]
     assert first != os.getpid()
-
-
-def test_a_conversion_that_takes_too_long_is_ended_in_compiled_code(conversions: Conversions) -> None:
     pid, _ = convert(conversions, echo, "first")
     with pytest.raises(TooComplex, match=r"it takes longer than 0\.2 s"):
         convert(conversions, work_for_ever, seconds=0.2)
@@ -83,9 +80,7 @@ def test_a_conversion_that_takes_too_long_is_ended_in_compiled_code(conversions:
 
 
 @pytest.mark.parametrize(("task", "argument"), [(need_memory, 2 << 30), (crash, None)])
-def test_one_that_needs_too_much_memory_or_crashes_costs_its_process(
-    conversions: Conversions, task: Any, argument: Any
-) -> None:
+def test_too_much_memory_or_a_crash_ends_it(conversions: Conversions, task: Any, argument: Any) -> None:
     with pytest.raises(TooComplex, match="too much memory, or crashes"):
         convert(conversions, task, argument)
     assert convert(conversions, echo, "next")[1] == "next"
@@ -129,9 +124,7 @@ def test_one_that_waits_for_another_can_be_stopped(conversions: Conversions) -> 
     assert over.wait(PATIENCE)
 
 
-def test_a_process_that_cannot_be_started_is_reported(
-    conversions: Conversions, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_failure_to_start_is_reported(conversions: Conversions, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.executable", "/nowhere/python")
     with pytest.raises(ConversionFailed, match="cannot be started"):
         convert(conversions, echo)

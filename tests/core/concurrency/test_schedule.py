@@ -18,9 +18,7 @@ def schedule() -> Iterator[Schedule]:
     assert schedule.stop(PATIENCE)
 
 
-def test_the_earliest_task_runs_first_and_a_planned_one_keeps_its_time_unless_planned_again(
-    schedule: Schedule,
-) -> None:
+def test_the_earliest_task_runs_first_and_a_planned_one_keeps_its_time(schedule: Schedule) -> None:
     ran: list[tuple[str, int]] = []
     early_ran, late_ran = threading.Event(), threading.Event()
 

@@ -14,7 +14,6 @@ import pytest
 from core.connections.composio import session as composio
 from core.connections.composio.sdk import import_sdk, sdk_client, sdk_http
 from core.errors import ConnectionFailed
-from core.settings.model import Settings
 from core.telemetry.http import ServiceRequest
 from tests.composio_server import HTML, KEY, Fault, StandIn, stand_in
 
@@ -68,9 +67,7 @@ async def test_a_session_has_the_toolkits_of_the_settings(
     ],
     ids=lambda value: str(getattr(value, "status", "")),
 )
-async def test_what_fails_is_reported_with_the_remedy(
-    service: StandIn, fault: Fault, code: str, words: str
-) -> None:
+async def test_a_failure_has_advice(service: StandIn, fault: Fault, code: str, words: str) -> None:
     fault.headers.setdefault("retry-after", "0")
     service.faults.append(fault)
     with pytest.raises(ConnectionFailed) as reported:
@@ -86,14 +83,6 @@ async def test_a_wrong_key_is_reported_and_not_repeated(service: StandIn) -> Non
         await open_here(service.settings(composio_api_key="ak_wrong0123456789"))
     assert reported.value.code == "http_401"
     assert "ak_wrong" not in str(reported.value)
-
-
-async def test_a_server_that_is_away_is_reported() -> None:
-    settings = Settings(composio_api_key=KEY, composio_base_url="http://127.0.0.1:9")
-    with pytest.raises(
-        ConnectionFailed, match=r"could not be reached .* check the network and COMPOSIO_BASE_URL"
-    ):
-        await open_here(settings)
 
 
 async def test_a_short_wait_that_is_asked_for_is_kept(service: StandIn) -> None:

@@ -117,9 +117,7 @@ async def failing(target: LoginTarget, store: LoginStore, show: Any = browse, **
     return str(raised.value)
 
 
-async def test_a_login_is_made_stored_for_the_user_alone_and_renewed_before_it_expires(
-    notes: Place, store: LoginStore, tmp_path: Path
-) -> None:
+async def test_logins_are_private_and_renewed(notes: Place, store: LoginStore, tmp_path: Path) -> None:
     target = notes.target()
     assert store.state_of(target) == "no login"
     assert await current_login(target, store) is None
@@ -223,9 +221,7 @@ async def test_a_file_that_cannot_be_read_is_not_overwritten(store: LoginStore, 
     assert file.read_bytes() == damaged
 
 
-async def test_a_token_in_an_answer_that_is_not_valid_is_neither_logged_nor_shown(
-    store: LoginStore, caplog: pytest.LogCaptureFixture
-) -> None:
+async def test_no_token_of_a_bad_answer_is_shown(store: LoginStore, caplog: pytest.LogCaptureFixture) -> None:
     async def app(scope: Any, _receive: Any, send: Any) -> None:
         answers = {
             "/.well-known/oauth-authorization-server": {"issuer": at, "authorization_endpoint": f"{at}/authorize",
@@ -493,9 +489,7 @@ def test_no_keyring_is_used_that_would_ask_on_the_terminal(monkeypatch: pytest.M
         assert stores.system_keyring() is None
 
 
-async def test_the_agent_gets_the_header_of_a_login_by_a_program_and_an_empty_one_without(
-    notes: Place, store: LoginStore, tmp_path: Path
-) -> None:
+async def test_a_program_gives_the_agent_its_header(notes: Place, store: LoginStore, tmp_path: Path) -> None:
     known: list[str] = []
     headers = LoginHeaders(tmp_path, known.append, store)
     await headers.start()

@@ -40,16 +40,8 @@ def server(folder: Path, **how: Any) -> UserServer:
 
 
 @pytest.mark.parametrize(
-    ("how", "transport", "target", "made"),
-    [
-        ({"command": "sh", "args": ["-y", "two words"], "env": {"MODE": "x"}}, "stdio", "sh -y 'two words'",
-         {"type": "stdio", "MODE": "x"}),
-        ({"url": "https://a.example/mcp"}, "http", "https://a.example/mcp", {"url": "https://a.example/mcp"}),
-        ({"type": "streamable-http", "url": "http://127.0.0.1:1/mcp", "headers": {"X-A": "b"}}, "http",
-         "http://127.0.0.1:1/mcp", {"type": "http", "headers": {"X-A": "b"}}),
-        ({"type": "sse", "url": "https://a.example/sse"}, "sse", "https://a.example/sse", {"type": "sse"}),
-    ],
-)  # fmt: skip
+    ("how", "transport", "target", "made"), CASES["each_transport_becomes_a_configuration_of_the_agent"]
+)
 def test_each_transport_becomes_a_configuration_of_the_agent(
     tmp_path: Path, how: dict[str, Any], transport: str, target: str, made: dict[str, Any]
 ) -> None:
@@ -119,12 +111,9 @@ def test_variables_are_filled_in_and_are_secrets(tmp_path: Path) -> None:
 
 def test_a_variable_that_is_not_set_and_a_program_that_is_not_there_are_named(tmp_path: Path) -> None:
     (tmp_path / "serve").touch()
-    cases: tuple[tuple[dict[str, Any], str], ...] = (
-        ({"command": "x", "args": ["${NOTES_KEY}"]}, r"notes in .*\.mcp\.json needs the variable NOTES_KEY"),
-        ({"command": "no-such-program"}, "there is no program no-such-program: install it"),
-        ({"command": "./no-such-program"}, "there is no program ./no-such-program: install it"),
-        ({"command": "./serve"}, r"the file \./serve is not executable: make it executable"),
-    )
+    cases: tuple[tuple[dict[str, Any], str], ...] = CASES[
+        "a_variable_that_is_not_set_and_a_program_that_is_not_there_are"
+    ]
     for how, problem in cases:
         with pytest.raises(ConnectionFailed, match=problem):
             connection_to(server(tmp_path, **how), {"PATH": os.defpath}, tmp_path)
@@ -151,9 +140,7 @@ def test_a_program_is_started_in_the_folder_with_its_arguments_as_they_are(tmp_p
         ("notes", {"command": "x", "args": ["y"] * 1_000}, "more than 8,000 characters"),
     ],
 )
-def test_a_problem_of_one_server_is_reported_alone(
-    tmp_path: Path, name: str, how: Any, reported: str
-) -> None:
+def test_a_problem_of_a_server_is_reported_alone(tmp_path: Path, name: str, how: Any, reported: str) -> None:
     bad, good = written(tmp_path, {name: how, "fine": {"command": "y"}})
     assert isinstance(bad, UnusableServer)
     assert reported in bad.problem

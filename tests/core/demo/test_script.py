@@ -17,7 +17,6 @@ from tests.core.cases import cases_of
 CASES = cases_of(__file__)
 
 RESEARCH = "Research the latest AI chip news and write a comprehensive report"
-MULTI = "mcp__composio__COMPOSIO_MULTI_EXECUTE_TOOL"
 CRAWL = "mcp__local_toolkit__crawl_parallel"
 SUBAGENT_SYSTEM = [
     {"type": "text", "text": "x-header: cc_is_subagent=true;"},
@@ -75,25 +74,11 @@ class Dialogue:
         return turn
 
 
-def news(*urls: str) -> str:
-    rows = [{"link": url, "title": url} for url in urls]
-    response = {"successful": True, "data": {"news_results": rows}}
-    return json.dumps({"successful": True, "data": {"results": [{"response": response}]}})
-
-
-def web(*urls: str) -> str:
-    response = {"successful": True, "data": {"answer": "", "citations": [{"url": url} for url in urls]}}
-    return json.dumps({"successful": True, "data": {"results": [{"response": response}]}})
-
-
-def test_every_prompt_starts_its_own_playbook(script: Script) -> None:
+def test_every_prompt_starts_its_own_playbook_and_is_named_for_an_unknown_one(script: Script) -> None:
     library = load_library()
     for name, book in library.playbooks.items():
         assert library.named(book.prompt) is book, name
         assert script.next({"messages": [{"role": "user", "content": book.prompt}]}).text
-
-
-def test_unknown_question_is_answered_honestly_with_every_prompt(script: Script) -> None:
     turn = Dialogue(script).say("Write me a sonnet")
     assert turn.text.startswith("This is the scripted demo model. It can play:")
     assert all(f"`{book.prompt}`" in turn.text for book in load_library().playbooks.values())
@@ -111,22 +96,6 @@ def test_classifier_gets_one_word(script: Script) -> None:
             "messages": [{"role": "user", "content": query}],
         }
         assert script.next(request) == Turn(text=expected)
-
-
-def test_delegation_carries_the_urls_that_the_searches_found(script: Script) -> None:
-    dialogue = Dialogue(script)
-    asked = dialogue.say(RESEARCH)
-    assert [call.name for call in asked.calls] == [MULTI, MULTI]
-    cut = json.dumps([{"type": "text", "text": news(*(f"https://n.example/{i}" for i in range(9)))}])
-    delegated = dialogue.results(
-        f"<persisted-output>\nPreview:\n{cut}", web(*(f"https://w.example/{i}" for i in range(9)))
-    )
-    (call,) = delegated.calls
-    assert call.input["subagent_type"] == "report-creation-expert"
-    found = [line.split()[-1] for line in call.input["prompt"].splitlines() if "https://" in line]
-    assert found == [f"https://n.example/{i}" for i in range(3)] + [
-        f"https://w.example/{i}" for i in range(7)
-    ]
 
 
 def test_subagent_forgets_the_corpus_and_saves_it_when_sent_back(script: Script) -> None:
@@ -158,30 +127,12 @@ def test_subagent_forgets_the_corpus_and_saves_it_when_sent_back(script: Script)
     assert not dialogue.results("{}").calls
 
 
-def test_refused_tool_ends_the_turn_with_the_reason(script: Script) -> None:
+def test_a_refused_tool_and_a_cancelled_authentication_end_the_turn(script: Script) -> None:
     dialogue = Dialogue(script)
     dialogue.say("Plot the monthly revenue in the workbench")
     turn = dialogue.results("Permission denied by the user", failed=True)
     assert not turn.calls
     assert "Permission denied by the user" in turn.text
-
-
-def test_mail_waits_for_the_link_and_continues_afterwards(script: Script) -> None:
-    dialogue = Dialogue(script)
-    dialogue.say("Email the report to the team")
-    link = "https://connect.composio.dev/link/lk_x"
-    results = {"gmail": {"status": "initiated", "redirect_url": link}}
-    stopped = dialogue.results(json.dumps({"data": {"results": results}}))
-    assert "open the link" in stopped.text
-    # The program shows it; among the model's words it would be masked.
-    assert link not in stopped.text
-    assert not stopped.calls
-    assert dialogue.say("The authentication is complete. Go on.").calls[0].input == {"toolkits": ["gmail"]}
-    sent = dialogue.results(json.dumps({"data": {"results": {"gmail": {"status": "active"}}}}))
-    assert sent.calls[0].input["tools"][0]["tool_slug"] == "GMAIL_SEND_EMAIL"
-
-
-def test_cancelled_authentication_sends_nothing(script: Script) -> None:
     turn = Dialogue(script).say("The authentication was cancelled.")
     assert not turn.calls
     assert "Nothing has been sent" in turn.text
@@ -223,14 +174,11 @@ def test_new_query_after_an_interrupt_is_found_beside_the_cancelled_result(scrip
     assert "Paris" in script.next(dialogue.request).text
 
 
-def test_notes_of_the_cli_are_not_taken_for_words_of_the_user() -> None:
+def test_what_a_conversation_says_is_read_without_the_notes_of_the_cli() -> None:
     messages = CASES["notes_of_the_cli_are_not_taken_for_words_of_the_user.messages"]
     found = read_conversation({"messages": messages})
     assert (found.query, found.answers, found.workspace) == ("Question", 1, "/srv/my work")
     assert found.outcomes[0].data == {"a": 1}
-
-
-def test_session_folder_wins_over_the_working_directory() -> None:
     folder = "/home/a person/AGENT_RUN_WORKSPACES/session_20260102_030405-2"
     request = {"system": f"Docs at https://d.example/x. Workspace: `{folder}`.", "messages": []}
     assert read_conversation(request).workspace == folder

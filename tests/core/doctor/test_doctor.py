@@ -41,7 +41,6 @@ COMPOSIO_KEY = "ak_canary-0123456789"
 TOKEN = "pylf_v1_eu_canary0123456789"
 SESSION = "/api/v3.1/tool_router/session"
 INFO = "/v1/info"
-PAGE = Answer(200, "<!DOCTYPE html><title>Sign in</title>", "text/html")
 GARBAGE = Answer(200, "\x00\x1b[2J{{{", "application/json")
 
 
@@ -66,9 +65,6 @@ def nobody() -> Iterator[str]:
 
 def composio_error(status: int, message: str) -> Answer:
     return Answer(status, {"error": {"message": message, "code": 1, "slug": "X", "status": status}})
-
-
-# -- a check -----------------------------------------------------------------------------------------
 
 
 def check(name: str, status: Status, *, required: bool) -> Check:
@@ -128,19 +124,17 @@ async def test_what_a_check_says_is_clean_and_without_secrets_and_what_breaks_or
     assert found.advice
 
 
-# -- the machine -------------------------------------------------------------------------------------
-
-
-async def test_python_and_the_system_are_reported() -> None:
-    for version, system, status in (
-        ((3, 11, 0), "Linux", "ok"),
-        ((3, 14, 2), "Darwin", "ok"),
-        ((3, 10, 9), "Linux", "failed"),
-        ((3, 11, 7), "Windows", "warning"),
-    ):  # fmt: skip
-        found = await check_python(version, system)
+async def test_python_the_system_and_the_version_of_the_agent_are_reported(tmp_path: Path) -> None:
+    for version, system, status in CASES["python_and_the_system_are_reported"]:
+        found = await check_python(tuple(version), system)
         assert found.status == status
         assert ".".join(map(str, version)) in found.found
+        assert bool(found.advice) == (status != "ok")
+    for text, status, word in CASES["the_command_line_shows_its_version"]:
+        found = await check_agent(script(tmp_path, text), dict(os.environ))
+        assert found.status == status
+        assert word in found.found
+        assert "\x1b" not in found.found
         assert bool(found.advice) == (status != "ok")
 
 
@@ -150,15 +144,6 @@ def script(folder: Path, text: str, mode: int = stat.S_IRWXU) -> Settings:
     path.write_text(f"#!/bin/sh\n{text}\n")
     path.chmod(mode)
     return Settings(cli_path=path)
-
-
-async def test_the_command_line_shows_its_version(tmp_path: Path) -> None:
-    for text, status, word in CASES["the_command_line_shows_its_version"]:
-        found = await check_agent(script(tmp_path, text), dict(os.environ))
-        assert found.status == status
-        assert word in found.found
-        assert "\x1b" not in found.found
-        assert bool(found.advice) == (status != "ok")
 
 
 async def test_a_command_line_that_is_missing_or_no_program_is_named_and_gets_no_keys(tmp_path: Path) -> None:
@@ -241,9 +226,6 @@ async def test_a_knowledge_base_that_cannot_be_read_is_a_warning(tmp_path: Path)
     assert "ua-tui knowledge" in found.advice
 
 
-# -- models ------------------------------------------------------------------------------------------
-
-
 async def asked(server: ModelServer, model: str | None = "m1", **more: str) -> Finding:
     given = {"api_key": KEY} | more
     settings = Settings(base_url=server.url, model=model, **given)  # type: ignore[arg-type]  # keys alone
@@ -320,22 +302,12 @@ async def test_a_login_is_found_and_not_tried(tmp_path: Path) -> None:
     assert (await check_session_model(settings, "m2", environ={}, within=PATIENCE)).status == "skipped"
 
 
-# -- services ----------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("answer", "status", "word"),
-    [
-        (composio_error(401, f"Invalid API key {COMPOSIO_KEY}"), "failed", "rejected the key"),
-        (composio_error(429, "Slow down"), "warning", "no more requests"),
-        # Wherever it is cut, no half of a key is left.
-        (composio_error(500, f"{'x' * 74}{COMPOSIO_KEY}"), "failed", "failed ("),
-        (Answer(200, {"session_id": 3}), "failed", "not Composio's"),
-    ],
-    ids=["key", "limit", "broken", "shape"],
-)
-async def test_composio_itself_is_asked(server: ModelServer, answer: Answer, status: str, word: str) -> None:
-    server.answers[SESSION] = answer
+@pytest.mark.parametrize(("code", "message", "status", "word"), CASES["composio_itself_is_asked"])
+async def test_composio_itself_is_asked(
+    server: ModelServer, code: int, message: str | None, status: str, word: str
+) -> None:
+    # Wherever a message is cut, no half of a key is left.
+    server.answers[SESSION] = composio_error(code, message) if message else Answer(code, {"session_id": 3})
     settings = Settings(composio_api_key=COMPOSIO_KEY, composio_base_url=server.url)
     found = await check_composio(settings, within=PATIENCE)
     assert found.status == status
@@ -363,20 +335,9 @@ async def test_composio_accepts_the_key_and_the_session_is_deleted(server: Model
     assert [path for path, _, _ in server.asked] == [SESSION, f"{SESSION}/trs_1"]
 
 
-@pytest.mark.parametrize(
-    ("answer", "status", "word"),
-    [
-        (Answer(200, {"project_name": "cockpit", "project_url": "https://x"}), "ok", "cockpit"),
-        (Answer(401, {"detail": "Unauthorized"}), "failed", "rejected the credentials"),
-        (Answer(503, ""), "failed", "503"),
-        (PAGE, "failed", "web page"),
-        (GARBAGE, "failed", "not as Logfire"),
-        (Answer(200, []), "failed", "not as Logfire"),
-    ],
-    ids=["project", "token", "broken", "page", "garbage", "shape"],
-)
-async def test_logfire_names_the_project(server: ModelServer, answer: Answer, status: str, word: str) -> None:
-    server.answers[INFO] = answer
+@pytest.mark.parametrize(("answer", "status", "word"), CASES["logfire_names_the_project"])
+async def test_logfire_names_the_project(server: ModelServer, answer: Any, status: str, word: str) -> None:
+    server.answers[INFO] = Answer(*answer)
     found = await check_logfire(Settings(logfire_token=TOKEN), address=server.url, within=PATIENCE)
     assert found.status == status
     assert word in found.found
@@ -392,9 +353,6 @@ async def test_a_token_that_cannot_be_sent_is_not_repeated(server: ModelServer, 
     assert "no request may have" in found.found
     assert "LOGFIRE_TOKEN" in found.advice
     assert "canary" not in found.found + found.advice
-
-
-# -- the toolkit -------------------------------------------------------------------------------------
 
 
 def toolkit_of(*command: str) -> Connection:
@@ -422,9 +380,6 @@ async def test_a_toolkit_that_does_not_start_says_why(command: tuple[str, ...], 
     assert found.status == "failed"
     assert word in found.found
     assert found.advice
-
-
-# -- all of them -------------------------------------------------------------------------------------
 
 
 async def test_everything_is_tried_and_reported_as_it_ends(tmp_path: Path, server: ModelServer) -> None:

@@ -147,9 +147,7 @@ async def test_a_program_that_does_not_speak_the_protocol_is_reported_by_what_it
     assert ".mcp.json" in found.advice
 
 
-async def test_a_program_that_prints_something_and_then_lists_its_tools_works_and_is_ended(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_server_that_prints_before_it_works(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     began = tmp_path / "began"
     # It starts slowly on a busy machine.
     monkeypatch.setattr(mcp_client, "_WITHIN_AFTER_OUTPUT", PATIENCE)

@@ -85,9 +85,7 @@ def worker(number: int, silent: str, version: str = VERSION) -> str:
     """
 
 
-async def test_a_role_without_rights_and_then_with_them(
-    cluster: Cluster, team_database: Database, environ: dict[str, str]
-) -> None:
+async def test_rights_of_a_role(cluster: Cluster, team_database: Database, environ: dict[str, str]) -> None:
     role = cluster.make_role(f"r{team_database.name}")
     url = cluster.url(team_database.name, role)
     found = await checked(url, environ)
@@ -107,9 +105,7 @@ async def test_a_role_without_rights_and_then_with_them(
         team_database.execute(f'REVOKE owner FROM "{role}"')
 
 
-async def test_a_schema_in_which_everybody_may_make_functions_is_warned_of(
-    team_database: Database, environ: dict[str, str]
-) -> None:
+async def test_a_schema_open_to_all_is_reported(team_database: Database, environ: dict[str, str]) -> None:
     team_database.execute("GRANT CREATE ON SCHEMA public TO PUBLIC")
     assert states(await checked(team_database.url, environ))["rights"] == "ok"
     # As where it was before there were tables.
@@ -128,14 +124,7 @@ async def test_a_database_without_tables(cluster: Cluster, environ: dict[str, st
     assert "ua-tui team migrate" in found["tables"].advice
 
 
-@pytest.mark.parametrize(
-    ("statement", "words"),
-    [
-        ("DELETE FROM migration WHERE version > 0; INSERT INTO migration (version) VALUES (0)", "needs"),
-        ("INSERT INTO migration (version) VALUES (99)", "update ua-tui"),
-        ("DELETE FROM queue_migration WHERE name LIKE '03.04%'", "of the queue are missing"),
-    ],
-)
+@pytest.mark.parametrize(("statement", "words"), CASES["tables_of_another_version"])
 async def test_tables_of_another_version(
     team_database: Database, environ: dict[str, str], statement: str, words: str
 ) -> None:
@@ -237,9 +226,7 @@ async def test_missing_packages_are_named(environ: dict[str, str], monkeypatch: 
     assert states(found)["connection"] == "skipped"
 
 
-async def test_hostile_names_are_inert(
-    cluster: Cluster, unchanged: Database, environ: dict[str, str]
-) -> None:
+async def test_hostile_role_is_inert(cluster: Cluster, unchanged: Database, environ: dict[str, str]) -> None:
     role = cluster.make_role(f"\x1b[2J{unchanged.name}", "x")
     url = cluster.url(unchanged.name, role.replace("\x1b", "%1B").replace("[", "%5B"))
     found = await checked(url, environ)

@@ -60,13 +60,17 @@ async def connection(url: str, environ: dict[str, str]) -> Check:
     return (await checked(url, environ))["connection"]
 
 
-async def test_a_certificate_that_is_checked(
+async def test_a_certificate_is_checked_with_its_hostname(
     encrypted: tuple[Cluster, Path], as_if_over_a_network: dict[str, str]
 ) -> None:
     cluster, authority = encrypted
     url = cluster.tcp("postgres", "paula").replace("127.0.0.1", "localhost")
     found = await connection(f"{url}?sslmode=verify-full&sslrootcert={authority}", as_if_over_a_network)
     assert (found.status, found.found.endswith("with TLS")) == ("ok", True)
+    cluster, authority = encrypted
+    url = cluster.tcp("postgres", "paula").replace("127.0.0.1", "db.example")
+    options = f"hostaddr=127.0.0.1&sslmode=verify-full&sslrootcert={authority}"
+    assert "for another host" in (await connection(f"{url}?{options}", as_if_over_a_network)).found
 
 
 @pytest.mark.parametrize(
@@ -85,15 +89,6 @@ async def test_a_certificate_that_is_not_checked_or_not_trusted(
     )
     assert found.status == status
     assert words in f"{found.found}: {found.advice}"
-
-
-async def test_a_certificate_for_another_host(
-    encrypted: tuple[Cluster, Path], as_if_over_a_network: dict[str, str]
-) -> None:
-    cluster, authority = encrypted
-    url = cluster.tcp("postgres", "paula").replace("127.0.0.1", "db.example")
-    options = f"hostaddr=127.0.0.1&sslmode=verify-full&sslrootcert={authority}"
-    assert "for another host" in (await connection(f"{url}?{options}", as_if_over_a_network)).found
 
 
 async def test_a_server_without_tls(cluster: Cluster, as_if_over_a_network: dict[str, str]) -> None:

@@ -9,15 +9,11 @@ import pytest
 
 from core.events import types as ev
 from core.events.codec import EVENT_TYPES, decode_event, encode_event
-from core.events.describe import (
-    Hints,
-    Severity,
-    describe,
-    describe_resume,
-    describe_retry,
-    describe_server,
-)
+from core.events.describe import Hints, Severity, describe, describe_resume, describe_retry, describe_server
 from core.observation import McpObservation, TextContent
+from tests.core.cases import cases_of
+
+CASES = cases_of(__file__)
 
 NASTY = "[red]\x1b[2J \u202egnp.exe"
 
@@ -91,41 +87,15 @@ def test_a_call_that_its_service_holds_is_described_with_the_reason(
 
 
 @pytest.mark.parametrize(
-    ("values", "sentence"),
-    [
-        ({}, "Resumed."),
-        ({"model": "opus", "effort": "high", "fallback_model": "sonnet", "max_cost_usd": 2.0},
-         "Resumed with opus (effort high, fallback sonnet) and a spending limit of $2.00."),
-        ({"overruled": {"max_cost_usd": 1.0}}, "Resumed with no spending limit, instead of a limit of $1.00."),
-        ({"model": "opus", "overruled": {"model": None, "effort": "low"}},
-         "Resumed with opus, instead of the default model, effort low."),
-        ({"resumed_from": "other", "model": "opus"}, "Resumed as session s with opus."),
-    ],
-)  # fmt: skip
-def test_a_resumed_session_says_what_it_uses_and_what_that_replaces(
-    values: dict[str, Any], sentence: str
-) -> None:
+    ("values", "sentence"), CASES["a_resumed_session_says_what_it_uses_and_what_that_replaces"]
+)
+def test_a_resumed_session_says_what_it_uses_and_replaces(values: dict[str, Any], sentence: str) -> None:
     fields = {"session_id": "s", "workspace": "/w", "cwd": "/", "version": "1", "resumed_from": "s"}
     assert describe_resume(ev.SessionStarted(**{**fields, **values})) == sentence
 
 
-@pytest.mark.parametrize(
-    ("recorded", "clauses"),
-    [
-        ({}, []),
-        ({"folder_trust": "harmless"}, []),
-        ({"folder_trust": "partly", "folder_files": [".env", "a\x1b[31m"], "held_back": ["base_url"]},
-         ["files of the folder trusted without what decides where data goes: .env, a\ufffd[31m",
-          "settings of the folder held back: base_url"]),
-        ({"folder_trust": "trusted", "folder_trusted_once": True, "folder_files": list("abcdefg")},
-         ["files of the folder trusted for this run: a, b, c, d, e, 2 more"]),
-        ({"folder_servers": {"notes": "trusted", "more": "undecided", "news": "trusted"}},
-         ["MCP servers of the folder trusted: notes, news", "MCP servers of the folder undecided: more"]),
-    ],
-)  # fmt: skip
-def test_a_session_says_what_of_its_folder_had_an_effect(
-    recorded: dict[str, Any], clauses: list[str]
-) -> None:
+@pytest.mark.parametrize(("recorded", "clauses"), CASES["a_session_says_what_of_its_folder_mattered"])
+def test_a_session_says_what_of_its_folder_mattered(recorded: dict[str, Any], clauses: list[str]) -> None:
     line = {"event": "session_started", "session_id": "s", "workspace": "/w", "cwd": "/", "version": "1"}
     event = msgspec.convert(line | recorded, ev.SessionStarted)
     assert describe(event).details == ("ua-tui 1, model default, permissions default", *clauses)
@@ -141,24 +111,12 @@ def test_a_final_error_is_not_retried() -> None:
     assert retry.sentence == "The model's service is overloaded: attempt 2 of 10 in 1.0 s."
 
 
-def test_a_server_that_is_retried_says_so() -> None:
+def test_what_is_tried_again_says_so_and_why() -> None:
     server = ev.McpServer(name="notes", status="failed", error="it ended", again_s=1)
     description = describe_server(server)
     assert description.severity is Severity.RETRY
     assert description.sentence == "MCP server notes failed: it ended. Reconnecting automatically."
-
-
-def test_why_it_is_tried_again_is_what_happened() -> None:
-    clauses = {
-        "authentication_failed": "the model's service refused the key",
-        "rate_limit": "the model's service accepts no more requests for now",
-        "overloaded": "the model's service is overloaded",
-        "server_error": "the model's service is out of order",
-        "no connection to http://127.0.0.1:9": "the model's service at http://127.0.0.1:9 did not answer",
-        "418": "the model's service answered with HTTP 418",
-        "": "the model's service did not answer",
-        "something_new": "the model's service did not answer as it should (something_new)",
-    }
+    clauses = CASES["why_it_is_tried_again_is_what_happened.clauses"]
     assert {error: describe_retry(error) for error in clauses} == clauses
 
 

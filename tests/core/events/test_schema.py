@@ -1,23 +1,15 @@
 from __future__ import annotations
 
 import json
-from typing import Any
 
 import jsonschema  # type: ignore[import-untyped]  # comes with mcp, without types
 import msgspec
 import pytest
 
-from core.events.codec import EVENT_TYPES, encode_event
+from core.events.codec import EVENT_TYPES, decode_event, encode_event
 from core.events.schema import journal_schema
 from core.events.types import McpServer, McpStatus, QueryReceived, ToolCallFinished, ToolCallStarted
-from core.observation import ImageContent, SearchObservation, TextContent
-
-
-@pytest.fixture(scope="module")
-def validator() -> Any:
-    schema = journal_schema()
-    jsonschema.Draft202012Validator.check_schema(schema)
-    return jsonschema.Draft202012Validator(json.loads(json.dumps(schema)))
+from core.observation import CrawlObservation, ImageContent, McpObservation, SearchObservation, TextContent
 
 
 def test_every_event_and_field_is_in_the_schema_with_a_description() -> None:
@@ -30,7 +22,10 @@ def test_every_event_and_field_is_in_the_schema_with_a_description() -> None:
         assert entry["description"]
 
 
-def test_written_lines_follow_the_schema_and_wrong_ones_do_not(validator: Any) -> None:
+def test_written_lines_follow_the_schema_and_wrong_ones_do_not() -> None:
+    schema = journal_schema()
+    jsonschema.Draft202012Validator.check_schema(schema)
+    validator = jsonschema.Draft202012Validator(json.loads(json.dumps(schema)))
     seen = SearchObservation(
         tool_name="n", tool_use_id="t", server="s", structured={"a": 1},
         content=(TextContent("a"), ImageContent("AA==")),
@@ -49,3 +44,14 @@ def test_written_lines_follow_the_schema_and_wrong_ones_do_not(validator: Any) -
         {"event": "query_received", "seq": 1, "at": at, "query_id": "q", "text": 5},
     ):
         assert not validator.is_valid(line)
+
+
+def test_an_observation_of_a_later_version_is_read_and_one_with_other_fields_refused() -> None:
+    seen = CrawlObservation(tool_name="mcp__notes__find", tool_use_id="a", server="notes", pages=3)
+    written = encode_event(ToolCallFinished(tool_use_id="a", status="success", observation=seen))
+    event = decode_event(written.replace(b'"kind":"crawl"', b'"kind":"oracle"'))
+    assert isinstance(event, ToolCallFinished)
+    assert type(event.observation) is McpObservation
+    assert (event.observation.tool_name, event.status) == ("mcp__notes__find", "success")
+    with pytest.raises(ValueError, match="not an event"):
+        decode_event(written.replace(b'"tool_name":"mcp__notes__find"', b'"tool_name":7'))

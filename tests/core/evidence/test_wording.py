@@ -12,7 +12,4 @@ def test_the_summary_counts_each_kind_by_verdict() -> None:
     figures = [traced, traced, ("figure", Verdict.UNTRACED)]
     found = check(*figures, ("quotation", Verdict.VERBATIM), ("link", Verdict.READ), ("name", Verdict.LOOK))
     assert summary(found) == "3 figures: 2 traced, 1 untraced · 1 quotation verbatim · 1 of 1 link read"
-
-
-def test_a_report_without_claims_says_so() -> None:
     assert summary(check()) == "nothing to check: no figures, quotations or links"

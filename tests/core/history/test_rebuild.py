@@ -14,17 +14,8 @@ import msgspec
 import pytest
 
 from core.errors import JournalError, WorkspaceError
+from core.events import types as ev
 from core.events.codec import encode_event
-from core.events.types import (
-    Event,
-    MessageFinished,
-    QueryFinished,
-    QueryReceived,
-    SessionFinished,
-    SessionStarted,
-    TextDelta,
-    ToolCallStarted,
-)
 from core.history.rebuild import DERIVED, clean_up_after_kills, rebuild
 from core.records.digest import DigestRecorder
 from core.records.trace import TraceInfo
@@ -33,21 +24,21 @@ from core.redaction.redactor import Redactor
 from core.storage.workspace import SAVED_REPORTS, WORKSPACES, Workspace
 
 START = datetime(2026, 11, 21, 14, 2, tzinfo=UTC)
-BEGUN: tuple[Event, ...] = (
-    SessionStarted(session_id="s", workspace="/w", cwd="/", version="1", model="opus"),
-    QueryReceived(query_id="q1", text="why?"),
-    MessageFinished(query_id="q1", message_id="m1", text="Because."),
-    QueryFinished(query_id="q1", status="success", duration_ms=1_000.0, text="Because."),
+BEGUN: tuple[ev.Event, ...] = (
+    ev.SessionStarted(session_id="s", workspace="/w", cwd="/", version="1", model="opus"),
+    ev.QueryReceived(query_id="q1", text="why?"),
+    ev.MessageFinished(query_id="q1", message_id="m1", text="Because."),
+    ev.QueryFinished(query_id="q1", status="success", duration_ms=1_000.0, text="Because."),
 )
-CUT_OFF: tuple[Event, ...] = (
-    QueryReceived(query_id="q2", text="how?"),
-    ToolCallStarted(query_id="q2", tool_use_id="t1", name="Read", input={}),
-    TextDelta(query_id="q2", message_id="m2", text="By the"),
+CUT_OFF: tuple[ev.Event, ...] = (
+    ev.QueryReceived(query_id="q2", text="how?"),
+    ev.ToolCallStarted(query_id="q2", tool_use_id="t1", name="Read", input={}),
+    ev.TextDelta(query_id="q2", message_id="m2", text="By the"),
 )
-END = SessionFinished(reason="quit", duration_ms=9_000.0)
+END = ev.SessionFinished(reason="quit", duration_ms=9_000.0)
 
 
-def session(base: Path, events: Sequence[Event], number: int = 0, more: bytes = b"") -> Path:
+def session(base: Path, events: Sequence[ev.Event], number: int = 0, more: bytes = b"") -> Path:
     """A session as a program left it whose files were written at the end of its last query."""
     folder = base / WORKSPACES / f"session_20261121_1402{number:02}"
     workspace = Workspace.open(folder)
@@ -60,7 +51,7 @@ def session(base: Path, events: Sequence[Event], number: int = 0, more: bytes = 
     recorder = DigestRecorder(Redactor())
     for event in stamped:
         recorder(event)
-        if isinstance(event, QueryFinished | SessionFinished):
+        if isinstance(event, ev.QueryFinished | ev.SessionFinished):
             info = TraceInfo(url="https://x.example", user_id="me", trace_id="ab" * 16)
             write_derived(workspace, recorder.snapshot(), info)
     workspace.close()
@@ -133,9 +124,7 @@ def test_a_running_session_and_one_without_events_are_left_alone(tmp_path: Path,
     assert written(empty) == {}
 
 
-def test_a_session_that_was_resumed_while_its_journal_was_read_is_left_alone(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_session_that_is_resumed_meanwhile_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = session(tmp_path, [*BEGUN, *CUT_OFF])
     before, claim = written(folder), Workspace.claim
 

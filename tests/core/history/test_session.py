@@ -12,22 +12,8 @@ import msgspec
 import pytest
 
 from core.errors import JournalError, SettingsError
+from core.events import types as ev
 from core.events.codec import encode_event
-from core.events.types import (
-    ArtifactSaved,
-    Event,
-    MessageFinished,
-    QueryFinished,
-    QueryReceived,
-    SessionFinished,
-    SessionStarted,
-    SubagentFinished,
-    TextDelta,
-    ThinkingDelta,
-    ToolCallFinished,
-    ToolCallStarted,
-    Usage,
-)
 from core.history import journal_reader as past_journal
 from core.history.journal_reader import PastCallFinished, PastCallStarted, PastJournal
 from core.history.lookup import find_session, session_names
@@ -47,62 +33,62 @@ def folder(tmp_path: Path) -> Path:
     return folder
 
 
-def line(event: Event, seq: int = 1) -> bytes:
+def line(event: ev.Event, seq: int = 1) -> bytes:
     return encode_event(msgspec.structs.replace(event, seq=seq, at=START + timedelta(seconds=seq))) + b"\n"
 
 
-def write(folder: Path, events: Sequence[Event]) -> None:
+def write(folder: Path, events: Sequence[ev.Event]) -> None:
     (folder / "journal.jsonl").write_bytes(b"".join(line(each, seq) for seq, each in enumerate(events, 1)))
 
 
-def begun(workspace: str = "/somewhere/else") -> SessionStarted:
-    return SessionStarted(session_id="s", workspace=workspace, cwd="/", version="1", model="claude-x")
+def begun(workspace: str = "/somewhere/else") -> ev.SessionStarted:
+    return ev.SessionStarted(session_id="s", workspace=workspace, cwd="/", version="1", model="claude-x")
 
 
-def delta(text: str, message: str = "m1", parent: str | None = None) -> TextDelta:
-    return TextDelta(query_id="q1", message_id=message, text=text, parent_tool_use_id=parent)
+def delta(text: str, message: str = "m1", parent: str | None = None) -> ev.TextDelta:
+    return ev.TextDelta(query_id="q1", message_id=message, text=text, parent_tool_use_id=parent)
 
 
-def message(text: str, message: str = "m1") -> MessageFinished:
-    return MessageFinished(query_id="q1", message_id=message, text=text, usage=Usage(output_tokens=5))
+def message(text: str, message: str = "m1") -> ev.MessageFinished:
+    return ev.MessageFinished(query_id="q1", message_id=message, text=text, usage=ev.Usage(output_tokens=5))
 
 
-def calls(count: int, first: int = 0, text: str = "found") -> Iterator[Event]:
+def calls(count: int, first: int = 0, text: str = "found") -> Iterator[ev.Event]:
     for number in range(first, first + count):
         use, content = f"toolu_{number}", (TextContent(f"{text} {number}"),)
         seen = McpObservation(tool_name="Read", tool_use_id=use, server="s", content=content)
-        yield ToolCallStarted(query_id="q1", tool_use_id=use, name="Read", input={"n": number})
-        yield ToolCallFinished(tool_use_id=use, status="success", observation=seen, duration_ms=3.0)
+        yield ev.ToolCallStarted(query_id="q1", tool_use_id=use, name="Read", input={"n": number})
+        yield ev.ToolCallFinished(tool_use_id=use, status="success", observation=seen, duration_ms=3.0)
 
 
-def ended(query: str = "q1", cost: float = 0.25) -> QueryFinished:
-    usage = Usage(input_tokens=90, output_tokens=10)
-    return QueryFinished(query_id=query, status="success", duration_ms=2_000.0, cost_usd=cost, usage=usage)
+def ended(query: str = "q1", cost: float = 0.25) -> ev.QueryFinished:
+    usage = ev.Usage(input_tokens=90, output_tokens=10)
+    return ev.QueryFinished(query_id=query, status="success", duration_ms=2_000.0, cost_usd=cost, usage=usage)
 
 
-async def opened(folder: Path, tail: int = 1 << 20) -> tuple[PastSession, list[Event]]:
+async def opened(folder: Path, tail: int = 1 << 20) -> tuple[PastSession, list[ev.Event]]:
     session = PastSession(folder, tail=tail)
-    events: list[Event] = []
+    events: list[ev.Event] = []
     session.bus.subscribe(events.append)
     await session.start()
     return session, events
 
 
-async def all_of(session: PastSession) -> list[Event]:
+async def all_of(session: PastSession) -> list[ev.Event]:
     return [event async for batch in session.all_events() for event in batch]
 
 
-def kinds(events: Sequence[Event]) -> list[str]:
+def kinds(events: Sequence[ev.Event]) -> list[str]:
     return [event.event_name for event in events]
 
 
 async def test_a_short_session_is_published_whole_with_its_folder_as_it_is_now(folder: Path) -> None:
-    over = SessionFinished(reason="quit", cost_usd=0.25, duration_ms=9_000.0)
-    given = [begun(), QueryReceived(query_id="q1", text="why?"), message("Because."), ended(), over]
+    over = ev.SessionFinished(reason="quit", cost_usd=0.25, duration_ms=9_000.0)
+    given = [begun(), ev.QueryReceived(query_id="q1", text="why?"), message("Because."), ended(), over]
     write(folder, given)
     session, events = await opened(folder)
     assert kinds(events) == kinds(given)
-    assert isinstance(events[0], SessionStarted)
+    assert isinstance(events[0], ev.SessionStarted)
     assert events[0].workspace == str(folder)
     assert session.complete
     stats = session.stats
@@ -122,24 +108,15 @@ async def test_a_short_session_is_published_whole_with_its_folder_as_it_is_now(f
 
 
 async def test_streamed_text_is_given_only_where_no_message_repeats_it(folder: Path) -> None:
-    write(
-        folder,
-        [
-            QueryReceived(query_id="q1", text="why?"),
-            ThinkingDelta(query_id="q1", message_id="m1", text="hm"),
-            delta("Be"),
-            delta("cause"),
-            message("Because."),
-            delta("cut", "m2"),
-            delta(" off", "m2"),
-            delta("after a new try", "m3"),
-            delta("of a sub-agent", "m4", "toolu_1"),
-            SubagentFinished(task_id="t", tool_use_id="toolu_1", name="expert", status="cancelled"),
-            QueryFinished(query_id="q1", status="interrupted"),
-        ],
-    )
+    thought = ev.ThinkingDelta(query_id="q1", message_id="m1", text="hm")
+    parts = [delta("cut", "m2"), delta(" off", "m2"), delta("after a new try", "m3")]
+    parts.append(delta("of a sub-agent", "m4", "toolu_1"))
+    over = ev.SubagentFinished(task_id="t", tool_use_id="toolu_1", name="expert", status="cancelled")
+    end = ev.QueryFinished(query_id="q1", status="interrupted")
+    begin = [ev.QueryReceived(query_id="q1", text="why?"), thought, delta("Be"), delta("cause")]
+    write(folder, [*begin, message("Because."), *parts, over, end])
     _, events = await opened(folder)
-    texts = [event.text for event in events if isinstance(event, TextDelta)]
+    texts = [event.text for event in events if isinstance(event, ev.TextDelta)]
     # The empty one shows when the thought was over.
     assert texts == ["", "cut off", "of a sub-agent", "after a new try"]
     assert kinds(events).index("subagent_finished") > kinds(events).index("message_finished")
@@ -148,22 +125,22 @@ async def test_streamed_text_is_given_only_where_no_message_repeats_it(folder: P
 
 
 async def test_the_end_comes_first_and_the_whole_is_read_behind_it(folder: Path) -> None:
-    first = [begun(), QueryReceived(query_id="q1", text="first"), *calls(400), ended("q1")]
-    second = [QueryReceived(query_id="q2", text="second"), *calls(60, 400), ended("q2")]
+    first = [begun(), ev.QueryReceived(query_id="q1", text="first"), *calls(400), ended("q1")]
+    second = [ev.QueryReceived(query_id="q2", text="second"), *calls(60, 400), ended("q2")]
     write(folder, [*first, *second])
     session, events = await opened(folder, tail=48 << 10)
     assert not session.complete
     assert kinds(events)[:2] == ["session_started", "query_received"]
-    assert [event.query_id for event in events if isinstance(event, QueryReceived)] == ["q2"]
+    assert [event.query_id for event in events if isinstance(event, ev.QueryReceived)] == ["q2"]
     assert session.stats.cost is None, "a part does not state the total cost"
     everything = await all_of(session)
     assert kinds(everything) == kinds([*first, *second])
     assert session.complete
     assert (session.stats.cost, session.stats.seconds) == (0.5, 4.0)
     # A single long query is shown from within.
-    write(folder, [begun(), QueryReceived(query_id="q1", text="all"), *calls(500)])
+    write(folder, [begun(), ev.QueryReceived(query_id="q1", text="all"), *calls(500)])
     session, events = await opened(folder, tail=30 << 10)
-    found = [event.tool_use_id for event in events if isinstance(event, ToolCallStarted)]
+    found = [event.tool_use_id for event in events if isinstance(event, ev.ToolCallStarted)]
     assert 10 < len(found) < 400
     assert found[-1] == "toolu_499"
     assert len(await all_of(session)) == 1_002
@@ -194,22 +171,20 @@ async def test_damage_is_passed_over_and_counted(folder: Path, monkeypatch: pyte
     for event in events:
         if isinstance(event, PastCallStarted | PastCallFinished):
             again = session.journal.event_at(event.place)
-            assert isinstance(again, ToolCallStarted | ToolCallFinished)
+            assert isinstance(again, ev.ToolCallStarted | ev.ToolCallFinished)
             assert (again.seq, again.tool_use_id) == (event.seq, event.tool_use_id)
 
 
 async def test_queries_of_one_id_are_distinguished(folder: Path) -> None:
-    again = [QueryReceived(query_id="q1", text="again"), message("No."), ended()]
-    write(folder, [begun(), *calls(1), *again, begun(), *again, QueryReceived(query_id="q2", text="else")])
+    again = [ev.QueryReceived(query_id="q1", text="again"), message("No."), ended()]
+    write(folder, [begun(), *calls(1), *again, begun(), *again, ev.QueryReceived(query_id="q2", text="else")])
     _, events = await opened(folder)
     named = [getattr(event, "query_id", None) for event in events]
     first, second = ["q1 (1)"] * 3, ["q1 (2)"] * 3
     assert named == [None, "q1", None, *first, None, *second, "q2"]
 
 
-async def test_a_journal_that_is_too_long_or_shrinks_is_read_from_within(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_long_or_cut_journal_is_read_in_part(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write(folder, [begun(), *calls(1_000), ended()])
     session, _ = await opened(folder, tail=4_000)
     os.truncate(folder / "journal.jsonl", 100_000)
@@ -302,7 +277,7 @@ async def test_closing_ends_the_reading(folder: Path) -> None:
 
 
 def test_places_are_right_across_blocks(folder: Path) -> None:
-    saved = ArtifactSaved(path="a.json", kind="x", size=1, sha256="0", observer="o", tool_use_id="toolu_0")
+    saved = ev.ArtifactSaved(path="a.json", kind="x", size=1, sha256="0", observer="o", tool_use_id="toolu_0")
     write(folder, [*calls(300, text="é" * 2_000), saved])
     journal = PastJournal(folder / "journal.jsonl")
     placed = [event for _, batch in journal.batches(0) for event in batch]
@@ -310,7 +285,7 @@ def test_places_are_right_across_blocks(folder: Path) -> None:
     lines = (folder / "journal.jsonl").read_bytes()
     assert all(event.place == 0 or lines[event.place - 1 : event.place] == b"\n" for event in placed)  # type: ignore[attr-defined]
     assert isinstance(placed[-1], past_journal.PastArtifactSaved)
-    assert isinstance(journal.event_at(placed[-1].place), ArtifactSaved)
+    assert isinstance(journal.event_at(placed[-1].place), ev.ArtifactSaved)
     journal.close()
     journal.close()
 
@@ -327,9 +302,7 @@ def test_the_line_before_a_place_is_read(folder: Path, length: int) -> None:
     journal.close()
 
 
-def test_a_session_is_found_by_its_folder_its_name_or_as_the_latest(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_session_is_found_by_name_or_as_the_latest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     sessions = tmp_path / WORKSPACES
     names = ["session_20261121_140200", "session_20261121_140200-2", "session_20261121_140200-10"]
@@ -361,33 +334,35 @@ def test_what_is_no_session_is_described_in_a_line(tmp_path: Path, monkeypatch: 
         assert str(raised.value).isprintable()
 
 
-async def followed(session: PastSession) -> list[Event]:
+async def followed(session: PastSession) -> list[ev.Event]:
     return [event async for events in session.follow() for event in events]
 
 
 @pytest.mark.parametrize("tail", [1 << 20, 200])
 async def test_what_happens_elsewhere_is_followed_to_its_end(folder: Path, tail: int) -> None:
-    write(folder, [begun(), QueryReceived(query_id="q1", text="Ask"), delta("Streamed ")])
+    write(folder, [begun(), ev.QueryReceived(query_id="q1", text="Ask"), delta("Streamed ")])
     journal = folder / "journal.jsonl"
     with (folder / ".lock").open("wb") as lock, journal.open("ab", buffering=0) as appending:
         fcntl.flock(lock, fcntl.LOCK_EX)
         session = PastSession(folder, tail=tail)
-        given: list[Event] = []
+        given: list[ev.Event] = []
         session.bus.subscribe(given.append)
         await session.start()
         if not session.complete:
             given = [event async for events in session.all_events() for event in events]
         assert session.runs_elsewhere
-        assert [event.text for event in given if isinstance(event, TextDelta)] == ["Streamed "]
+        assert [event.text for event in given if isinstance(event, ev.TextDelta)] == ["Streamed "]
         following = asyncio.create_task(followed(session))
-        call = ToolCallStarted(query_id="q1", tool_use_id="t1", name="Read", input={}, iteration=1)
+        call = ev.ToolCallStarted(query_id="q1", tool_use_id="t1", name="Read", input={}, iteration=1)
         appending.write(line(delta("on"), 4) + b"nonsense\n" + line(call, 5)[:-20])
         await until(lambda: session.journal.size >= journal.stat().st_size)
-        appending.write(line(call, 5)[-20:] + line(ToolCallFinished(tool_use_id="t1", status="success"), 6))
-        done = QueryFinished(query_id="q1", status="success", duration_ms=2_000, cost_usd=0.25)
+        appending.write(
+            line(call, 5)[-20:] + line(ev.ToolCallFinished(tool_use_id="t1", status="success"), 6)
+        )
+        done = ev.QueryFinished(query_id="q1", status="success", duration_ms=2_000, cost_usd=0.25)
         appending.write(line(done, 7))
         await until(lambda: session.journal.size >= journal.stat().st_size)
-        appending.write(line(SessionFinished(reason="quit", cost_usd=0.25, duration_ms=9_000), 8))
+        appending.write(line(ev.SessionFinished(reason="quit", cost_usd=0.25, duration_ms=9_000), 8))
         fcntl.flock(lock, fcntl.LOCK_UN)
         events = await asyncio.wait_for(following, PATIENCE)
     # Streamed text comes as it is streamed, each line once, and a line only when it is whole.
@@ -397,13 +372,13 @@ async def test_what_happens_elsewhere_is_followed_to_its_end(folder: Path, tail:
     assert not session.runs_elsewhere
     (started,) = [event for event in events if isinstance(event, PastCallStarted)]
     again = session.journal.event_at(started.place)
-    assert isinstance(again, ToolCallStarted)
+    assert isinstance(again, ev.ToolCallStarted)
     assert again.tool_use_id == "t1"
     await session.close("quit")
 
 
 async def test_a_followed_session_that_is_killed_has_crashed_and_has_what_waited(folder: Path) -> None:
-    write(folder, [begun(), QueryReceived(query_id="q1", text="Ask")])
+    write(folder, [begun(), ev.QueryReceived(query_id="q1", text="Ask")])
     with (folder / ".lock").open("wb") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         session = PastSession(folder)
@@ -434,9 +409,7 @@ async def test_following_ends_when_nobody_looks_any_more(folder: Path) -> None:
     assert session.stats.state == "running"
 
 
-def test_a_line_that_is_far_too_long_is_passed_over_piece_by_piece(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_line_that_is_too_long_is_skipped_in_pieces(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write(folder, [begun()])
     journal = PastJournal(folder / "journal.jsonl")
     place = journal.size

@@ -11,6 +11,9 @@ from core.knowledge.database import connect, open_writer
 from core.knowledge.records import Cursor, Document, Facts, Kind
 from core.knowledge.store import KnowledgeStore
 
+TABLES = Path(__file__).with_suffix(".sql").read_text("utf-8").splitlines()
+"""A statement for each table, which gives its rows in an order that does not depend on their numbers."""
+
 
 def document(
     text: str = "", *, path: str = "notes.md", part: int = 0, kind: Kind = "article", **fields: Any
@@ -34,22 +37,7 @@ def content(database: Path) -> list[list[Any]]:
         db.execute("INSERT INTO chunk_fts(chunk_fts, rank) VALUES ('integrity-check', 1)")
         assert db.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
         assert db.execute("PRAGMA foreign_key_check").fetchall() == []
-        return [
-            db.execute(query).fetchall()
-            for query in (
-                "SELECT folder, title, seq, place FROM session ORDER BY 1",
-                "SELECT folder, path, part, kind, document.title, context, url, hex(hash), words FROM document"
-                " JOIN session ON session.id = session JOIN body ON body.id = body"
-                " LEFT JOIN source ON source.id = source ORDER BY 1, 2, 3",
-                'SELECT folder, path, part, start, "end", simhash, text FROM chunk'
-                " JOIN document ON document.id = document JOIN session ON session.id = session ORDER BY 1, 2, 3, 4",
-                "SELECT url, site FROM source ORDER BY 1",
-                "SELECT hex(hash), words FROM body ORDER BY 1",
-                "SELECT folder, path, part, url FROM citation JOIN document ON document.id = document"
-                " JOIN session ON session.id = session JOIN source ON source.id = citation.source ORDER BY 1, 2, 3, 4",
-                "SELECT term, doc, cnt FROM chunk_terms ORDER BY 1",
-            )
-        ]
+        return [db.execute(query).fetchall() for query in TABLES]
 
 
 def found(database: Path, words: str) -> list[tuple[str, str]]:

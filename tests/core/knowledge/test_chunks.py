@@ -40,37 +40,28 @@ def test_chunks_of_a_text_without_headings_have_their_size(counts: list[int], sp
         assert LEAST <= len(chunk.text.split()) <= MOST
 
 
-def test_a_chunk_ends_before_a_heading_if_it_is_long_enough() -> None:
+def test_a_chunk_ends_before_a_heading_with_a_paragraph_or_after_a_sentence() -> None:
     text = f"# One\n\n{_words(100)}\n\n# Two\n\n{_words(100)}\n## Three\n{_words(60)}\n"
     heads = [chunk.text.split("\n")[0] for chunk in split_chunks(text)]
     assert heads == ["# One", "# Two", "## Three"]
     text = "\n\n".join(f"# Part {number}\n\n{_words(10)}" for number in range(12))
     assert [len(chunk.text.split()) for chunk in split_chunks(text)] == [52, 52, 52]
     assert len(list(split_chunks(f"{_words(100)}\n#1 of all, #hashtag\n{_words(100)}"))) == 1
-
-
-def test_a_chunk_ends_with_a_paragraph_where_it_can() -> None:
     paragraphs = [_words(80, 100 * number) for number in range(6)]
     assert [chunk.text for chunk in split_chunks("\n\n".join(paragraphs))] == [
         "\n\n".join(paragraphs[:3]),
         "\n\n".join(paragraphs[3:]),
     ]
-
-
-def test_a_long_paragraph_is_cut_after_a_sentence() -> None:
     text = " ".join(f"This sentence {number} has {_words(20)} and ends here." for number in range(40))
     for chunk in list(split_chunks(text))[:-1]:
         assert re.search(r"here\.\Z", chunk.text)
 
 
-def test_the_characters_of_chinese_are_its_words() -> None:
+def test_texts_without_spaces_are_cut_at_chinese_marks_or_anywhere() -> None:
     text = "人工智能芯片的价格上涨。" * 100
     sizes = [len(chunk.text) for chunk in split_chunks(text)]
     assert all(LEAST <= size <= MOST for size in sizes[:-1])
     assert all(chunk.text.endswith("。") for chunk in split_chunks(text))
-
-
-def test_a_long_text_without_a_space_is_cut_and_one_of_white_space_has_no_chunks() -> None:
     chunks = list(split_chunks("x" * 1_000_000))
     assert sum(len(chunk.text) for chunk in chunks) == 1_000_000
     assert max(len(chunk.text) for chunk in chunks) <= LONGEST

@@ -68,9 +68,6 @@ def path(tmp_path: Path) -> Path:
     return path
 
 
-# -- the file -----------------------------------------------------------------------------------------
-
-
 def test_it_is_private(tmp_path: Path) -> None:
     path = tmp_path / "sessions" / FILE
     old = os.umask(0)
@@ -150,9 +147,6 @@ def test_a_full_disk_loses_nothing(path: Path) -> None:
     rows = content(path)
     assert rows[0] == [("session_1", "About session_1", cursor.seq + 1, cursor.place + 100)]
     assert len(rows[1]) == cursor.seq + 1
-
-
-# -- what is in it ------------------------------------------------------------------------------------
 
 
 def damage(path: Path, kind: str) -> None:
@@ -287,9 +281,6 @@ def test_sqlite_that_is_too_old(path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     for opened in (open_writer, open_reader):
         with pytest.raises(KnowledgeError, match=r"is too old .* needs 99\.0\.0.*knowledge = off"):
             opened(path)
-
-
-# -- without shared memory ----------------------------------------------------------------------------
 
 
 def test_types_of_file_systems() -> None:

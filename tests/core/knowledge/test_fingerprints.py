@@ -20,30 +20,26 @@ def _text(seed: int, count: int = 220) -> str:
     return " ".join(words)
 
 
-def test_texts_with_one_changed_word_are_near() -> None:
+def test_texts_are_near_with_one_changed_word_or_character_only() -> None:
     near = 0
     for seed in range(100):
         words = _text(seed).split()
         words[random.Random(seed).randrange(len(words))] = "otherwise"
         near += are_near(simhash(_text(seed)), simhash(" ".join(words)))
     assert near >= 90
-
-
-def test_texts_about_something_else_are_not_near() -> None:
+    text = "人工智能芯片的价格上涨,存储器厂商一周之内跟进。台积电扩大产能,市场预计供应仍然紧张。" * 5
+    assert are_near(simhash(text), simhash(text.replace("上涨", "上升", 1)))
     one = "The foundry raised the price of its wafers, and the makers of memory followed within a week. " * 8
     other = "A survey of the coast found that birds return earlier, and that the cliffs lose a metre. " * 8
     assert not are_near(simhash(one), simhash(other))
     assert not are_near(simhash("人工智能芯片的价格上涨。" * 10), simhash("今天海边的鸟比去年早回来。" * 10))
 
 
-def test_one_changed_character_of_chinese_is_near() -> None:
-    text = "人工智能芯片的价格上涨,存储器厂商一周之内跟进。台积电扩大产能,市场预计供应仍然紧张。" * 5
-    assert are_near(simhash(text), simhash(text.replace("上涨", "上升", 1)))
-
-
-def test_a_fingerprint_is_the_same_in_every_process_and_for_the_same_words() -> None:
+def test_the_same_words_have_the_same_fingerprint_in_every_process_and_others_another() -> None:
     assert simhash("The price, of a token.") == simhash("the  price\nof a TOKEN")
     assert (simhash("the price of a token"), simhash("")) == (6843936071351425591, 0)
+    long = "x" * (64 << 10)
+    assert len({body_hash(text) for text in ("ab", "a b", "", long, f"{long} y", f"{long}y")}) == 6
 
 
 @given(st.text(max_size=500))
@@ -59,8 +55,3 @@ def test_a_fingerprint_is_a_number_of_64_bits_with_a_sign(text: str) -> None:
 def test_a_hash_does_not_depend_on_the_amount_of_white_space(parts: list[str]) -> None:
     text = "".join(parts)
     assert body_hash(text) == body_hash(" ".join(text.split()))
-
-
-def test_texts_with_other_words_have_other_hashes() -> None:
-    long = "x" * (64 << 10)
-    assert len({body_hash(text) for text in ("ab", "a b", "", long, f"{long} y", f"{long}y")}) == 6

@@ -3,20 +3,13 @@
 from __future__ import annotations
 
 from core.knowledge.plain_passage import plain_passage
+from tests.core.cases import cases_of
+
+CASES = cases_of(__file__)
 
 
 def test_marks_are_removed() -> None:
-    plain = {
-        "# Heading and more ## Next": "Heading and more Next",
-        "C# and #1 stay": "C# and #1 stay",
-        "**bold** and *slanted* `code`": "bold and slanted code",
-        "2 * 3 * 4 snake_case_word": "2 * 3 * 4 snake_case_word",
-        "[words] of [a link](https://a.example/) ![picture](x.png)": "words of a link picture",
-        "a source [1] and [words][2]": "a source [1] and words",
-        "for [red]90[/nope] items[name]": "for [red]90[/nope] items[name]",
-        "[open and **open": "[open and open",
-        "": "",
-    }
+    plain = CASES["marks_are_removed.plain"]
     assert {text: plain_passage(text, ())[0] for text in plain} == plain
 
 

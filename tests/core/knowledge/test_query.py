@@ -8,6 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.knowledge.query import MOST_TERMS, Query, Term, parse_date, parse_query
+from tests.core.cases import cases_of
+
+CASES = cases_of(__file__)
 
 NOW = datetime(2026, 11, 23, 15, 30, tzinfo=timezone(timedelta(hours=1)))
 
@@ -26,14 +29,11 @@ def test_words_phrases_and_exclusions() -> None:
     assert query.without == (Term("samsung"), Term("price list", phrase=True))
 
 
-def test_ordinary_text_stays_text() -> None:
-    texts = {
-        "re:invent": ["re:invent"], "https://example.com/a": ["https://example.com/a"], "--max-age": ["--max-age"],
-        "foo-bar": ["foo-bar"], 'open "quote never closed': ["open", "quote never closed"], '""': [], "site:": [],
-        "“curly quotes” too": ["curly quotes", "too"], "naïve": ["naïve"],
-        "東京のメモリ市場": ["東京", "メモリ", "市場"], "ですか": ["ですか"], '"東京のメモリ"': ["東京のメモリ"],
-    }  # fmt: skip
+def test_ordinary_text_stays_text_and_its_last_word_may_be_unfinished() -> None:
+    texts = CASES["ordinary_text_stays_text"]
     assert {text: words(text) for text in texts} == texts
+    texts = {"hbm mem": 1, "hbm mem ": 0, 'hbm "yield mem': 1, 'hbm "mem"': 0, "mem kind:report": 0}
+    assert {text: parse(text).unfinished for text in texts} == texts
 
 
 def test_filters_take_several_values_and_kinds_are_named_as_people_do() -> None:
@@ -46,45 +46,32 @@ def test_filters_take_several_values_and_kinds_are_named_as_people_do() -> None:
     assert {value: parse(f"kind:{value}").kinds for value in named} == {a: (b,) for a, b in named.items()}
 
 
-def test_a_filter_that_cannot_be_read_is_left_out_with_a_notice() -> None:
+def test_what_is_left_out_of_a_query_has_a_notice() -> None:
     query = parse("chips since:banana kind:poem")
     assert words("chips since:banana kind:poem") == ["chips"]
     assert (query.since, query.kinds) == (None, ())
     assert "banana" in " ".join(query.notices)
     assert "poem" in " ".join(query.notices)
-
-
-def test_dates() -> None:
-    def day(year: int, month: int, number: int) -> float:
-        return datetime(year, month, number, tzinfo=NOW.tzinfo).timestamp()
-
-    dates = {
-        "2026-11-03": (day(2026, 11, 3), day(2026, 11, 4) - 1),
-        "2026-02": (day(2026, 2, 1), day(2026, 3, 1) - 1),
-        "2025": (day(2025, 1, 1), day(2026, 1, 1) - 1),
-        "today": (day(2026, 11, 23), day(2026, 11, 24) - 1),
-        "yesterday": (day(2026, 11, 22), day(2026, 11, 23) - 1),
-        "2w": ((NOW - timedelta(days=14)).timestamp(),) * 2,
-        "9mo": (NOW.replace(month=2).timestamp(),) * 2,
-        "1y": (NOW.replace(year=2025).timestamp(),) * 2,
-    }
-    assert {text: (parse_date(text, NOW), parse_date(text, NOW, end=True)) for text in dates} == dates
-    for text in ("", "banana", "2026-13-01", "2026-02-30", "9999y", "0000", "30", "-3d"):
-        assert parse_date(text, NOW) is None
-    # A month before the 31st ends with the month.
-    now = NOW.replace(month=10, day=31)
-    assert parse_date("1mo", now) == now.replace(month=9, day=30).timestamp()
-
-
-def test_the_number_of_words_is_bounded() -> None:
     query = parse(" ".join(f"word{n}" for n in range(500)))
     assert len(query.terms) == MOST_TERMS
     assert query.notices
 
 
-def test_the_last_word_may_be_unfinished() -> None:
-    texts = {"hbm mem": 1, "hbm mem ": 0, 'hbm "yield mem': 1, 'hbm "mem"': 0, "mem kind:report": 0}
-    assert {text: parse(text).unfinished for text in texts} == texts
+def test_dates() -> None:
+    for text, days in CASES["dates"].items():
+        begin, end = (datetime.fromisoformat(day).replace(tzinfo=NOW.tzinfo).timestamp() for day in days)
+        assert (parse_date(text, NOW), parse_date(text, NOW, end=True)) == (begin, end - 1), text
+    for text, at in {
+        "2w": NOW - timedelta(14),
+        "9mo": NOW.replace(month=2),
+        "1y": NOW.replace(year=2025),
+    }.items():
+        assert parse_date(text, NOW) == parse_date(text, NOW, end=True) == at.timestamp(), text
+    for text in ("", "banana", "2026-13-01", "2026-02-30", "9999y", "0000", "30", "-3d"):
+        assert parse_date(text, NOW) is None
+    # A month before the 31st ends with the month.
+    now = NOW.replace(month=10, day=31)
+    assert parse_date("1mo", now) == now.replace(month=9, day=30).timestamp()
 
 
 @given(st.text() | st.text('"*:-^()\0 kindsite', max_size=60))

@@ -113,18 +113,14 @@ def test_a_phrase_must_be_there_in_its_order(place: KnowledgePlace, search: AnyS
     assert not results.relaxed
 
 
-def test_an_excluded_word_excludes_the_document_and_not_only_a_passage(
-    place: KnowledgePlace, search: AnySearch
-) -> None:
+def test_an_excluded_word_excludes_the_whole_document(place: KnowledgePlace, search: AnySearch) -> None:
     long = "memory " * 240 + "\n\n" + "samsung " * 240
     fill(place, document("long", long), document("short", "memory"))
     assert titles(search, "memory -samsung") == ["short"]
     assert titles(search, "-samsung") == ["short"]
 
 
-def test_documents_with_all_words_come_before_those_with_some(
-    place: KnowledgePlace, search: AnySearch
-) -> None:
+def test_documents_with_all_words_are_before_others(place: KnowledgePlace, search: AnySearch) -> None:
     some, both = "hbm4 " * 20, "a hbm4 and long words " + "x " * 90 + "zebra"
     fill(place, *others(), document("Some hbm4", some), document("Both", both))
     assert titles(search, "hbm4 zebra")[:2] == ["Both", "Some hbm4"]
@@ -135,9 +131,7 @@ def test_documents_with_all_words_come_before_those_with_some(
     assert results.relaxed
 
 
-def test_a_title_counts_more_than_a_text_and_the_words_that_led_to_a_page_find_it(
-    place: KnowledgePlace, search: AnySearch
-) -> None:
+def test_a_title_counts_more_than_a_text_and_context_finds(place: KnowledgePlace, search: AnySearch) -> None:
     text = "zebra stripes in the plain of africa"
     fill(place, *others(), document("A", text + " quokka"), document("Quokka", text + " animal"))
     fill(place, document("Page", "yields", context="semiconductor shortage"))
@@ -145,9 +139,7 @@ def test_a_title_counts_more_than_a_text_and_the_words_that_led_to_a_page_find_i
     assert titles(search, "semiconductor") == ["Page"]
 
 
-def test_what_is_newer_comes_first_and_an_article_before_a_row_before_a_log(
-    place: KnowledgePlace, search: AnySearch
-) -> None:
+def test_newer_is_first_and_articles_before_rows_and_logs(place: KnowledgePlace, search: AnySearch) -> None:
     fill(
         place,
         *others(),
@@ -161,9 +153,7 @@ def test_what_is_newer_comes_first_and_an_article_before_a_row_before_a_log(
     assert found.index("new") < found.index("row") < found.index("log")
 
 
-def test_equal_and_nearly_equal_texts_are_one_hit_and_files_without_a_text_are_not(
-    place: KnowledgePlace, search: AnySearch
-) -> None:
+def test_nearly_equal_texts_are_one_hit_but_not_empty_files(place: KnowledgePlace, search: AnySearch) -> None:
     text = "quokka " + " ".join(f"word{number}" for number in range(240))
     fill(place, *others(), document("One", text), document("Two", text), document("Three", text + " end"))
     results = search.search("quokka")
@@ -173,9 +163,7 @@ def test_equal_and_nearly_equal_texts_are_one_hit_and_files_without_a_text_are_n
     assert sorted(titles(search, "emu")) == ["emu.pdf", "emu.png"]
 
 
-def test_an_address_is_one_hit_and_its_article_comes_before_its_rows(
-    place: KnowledgePlace, search: AnySearch
-) -> None:
+def test_an_address_is_one_hit_with_its_article_first(place: KnowledgePlace, search: AnySearch) -> None:
     url = "https://a.example/page"
     fill(
         place,
@@ -191,9 +179,7 @@ def test_an_address_is_one_hit_and_its_article_comes_before_its_rows(
     assert titles(search, "quokka price")[0] == "row"
 
 
-def test_one_or_two_letters_that_are_typed_are_a_word_and_no_beginning(
-    place: KnowledgePlace, search: AnySearch
-) -> None:
+def test_one_or_two_typed_letters_are_a_word(place: KnowledgePlace, search: AnySearch) -> None:
     fill(place, *others(), document("Data", "quokka data"), document("AI", "quokka ai chips"))
     assert [hit.title for hit in search.search("ai", typing=True).hits] == ["AI"]
     assert search.search("d", typing=True).unfinished
@@ -231,9 +217,7 @@ def test_filters(place: KnowledgePlace, search: AnySearch) -> None:
         assert "".join(sorted(titles(search, "quokka", **{name: value}))) == found_, name
 
 
-def test_a_rare_match_is_found_under_a_filter_among_many_others(
-    place: KnowledgePlace, search: AnySearch
-) -> None:
+def test_a_filter_finds_a_rare_match_among_many_others(place: KnowledgePlace, search: AnySearch) -> None:
     many = [document(f"Zebra {n}", f"zebra zebra {n}", kind="search_row") for n in range(900)]
     fill(place, document("Rare", "one zebra between many words that are longer", kind="note"), *many)
     assert titles(search, "zebra kind:note") == ["Rare"]
@@ -245,9 +229,7 @@ def test_without_words_the_newest_documents_are_found(place: KnowledgePlace, sea
     assert titles(search, "kind:article", limit=1) == ["new"]
 
 
-def test_chinese_and_japanese_words_are_found_inside_sentences(
-    place: KnowledgePlace, search: AnySearch
-) -> None:
+def test_chinese_and_japanese_words_in_sentences_are_found(place: KnowledgePlace, search: AnySearch) -> None:
     fill(place, document("市場", "今年のメモリ市場は東京で成長しています。"), document("B", "京東は会社です"))
     hit = search.search("東京").hits[0]
     assert (hit.title, marked(hit)) == ("市場", ["東京"])
@@ -310,15 +292,12 @@ def test_a_search_without_time_gives_a_partial_answer(path: Path) -> None:
     assert results.hits
 
 
-def test_a_search_that_is_stopped_gives_nothing(place: KnowledgePlace, search: AnySearch) -> None:
+def test_a_stopped_search_gives_nothing_and_threads_may_search(
+    place: KnowledgePlace, search: AnySearch
+) -> None:
     fill(place, *others())
     results = search.search("weather", stopped=lambda: True)
     assert (results.hits, results.partial) == ((), True)
-    assert search.search("weather").hits
-
-
-def test_several_threads_may_search_at_once(place: KnowledgePlace, search: AnySearch) -> None:
-    fill(place, *others())
     with ThreadPoolExecutor(4) as threads:
         assert [*threads.map(lambda _: len(search.search("sport").hits), range(40))] == [20] * 40
 
@@ -332,9 +311,7 @@ def test_what_is_stored_meanwhile_is_found_and_noticed(place: KnowledgePlace, se
     assert titles(search, "quokka") == ["New"]
 
 
-def test_a_file_that_is_missing_or_was_replaced_is_opened_when_it_is_there(
-    path: Path, tmp_path: Path, file_search: KnowledgeSearch
-) -> None:
+def test_a_missing_or_new_file_is_opened(path: Path, tmp_path: Path, file_search: KnowledgeSearch) -> None:
     results = file_search.search("quokka")
     assert results.hits == ()
     assert results.notices
@@ -351,9 +328,7 @@ def test_a_file_that_is_missing_or_was_replaced_is_opened_when_it_is_there(
 
 
 @pytest.mark.parametrize("begins", [0, 3 * 8192])
-def test_a_damaged_file_is_an_error_that_says_what_to_do(
-    path: Path, file_search: KnowledgeSearch, begins: int
-) -> None:
+def test_a_damaged_file_fails_with_advice(path: Path, file_search: KnowledgeSearch, begins: int) -> None:
     fill(path, *others(300))
     with closing(sqlite3.connect(path)) as db:
         db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
@@ -365,9 +340,7 @@ def test_a_damaged_file_is_an_error_that_says_what_to_do(
         file_search.search("weather")
 
 
-def test_a_file_of_a_later_version_is_read_as_far_as_it_can_be(
-    path: Path, file_search: KnowledgeSearch
-) -> None:
+def test_a_file_of_a_later_version_is_read_if_possible(path: Path, file_search: KnowledgeSearch) -> None:
     fill(path, document("A", "quokka"))
     with closing(sqlite3.connect(path)) as db:
         db.execute("PRAGMA user_version = 99")

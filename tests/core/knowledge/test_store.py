@@ -48,9 +48,7 @@ def path(tmp_path: Path) -> Path:
 
 @settings(deadline=None, max_examples=settings().max_examples // 3)
 @given(STEPS)
-def test_any_steps_lead_to_the_same_as_a_fresh_file(
-    steps: list[tuple[str, list[Document] | None, set[str]]],
-) -> None:
+def test_any_steps_make_the_same_as_one(steps: list[tuple[str, list[Document] | None, set[str]]]) -> None:
     wanted: dict[str, dict[tuple[str, int], Document]] = {}
     counts: dict[str, int] = {}
     with TemporaryDirectory() as folder:

@@ -22,9 +22,7 @@ def password(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PGPASSWORD", "owner")
 
 
-def test_a_cut_connection_is_temporary_and_a_black_hole_is_waited_for(
-    cluster: Cluster, team_database: Database
-) -> None:
+def test_a_cut_connection_is_temporary_and_silence_not(cluster: Cluster, team_database: Database) -> None:
     with TcpProxy("127.0.0.1", cluster.port) as proxy, ThreadPoolExecutor(1) as threads:
         address = Address.parse(proxy.url(team_database.tcp))
         with connect(address) as db:

@@ -13,22 +13,15 @@ from core.postgres.address import Address
 from core.postgres.connection import connect
 from core.postgres.problems import describe, explain, is_temporary
 from core.postgres.refusals import refusal_state
+from tests.core.cases import cases_of
 from tests.postgres_server import Cluster, Database
+
+CASES = cases_of(__file__)
 
 ADDRESS = Address.parse("postgresql://db/desk")
 STATES = sorted({each.sqlstate for each in vars(errors)["_sqlcodes"].values()})
 LANGUAGES = sorted(Path("/usr/share/locale").glob("*/LC_MESSAGES/postgres-*.mo"))
-REFUSALS = {
-    'password authentication failed for user "%s"': "28P01",
-    'database "%s" does not exist': "3D000",
-    'role "%s" does not exist': "28000",
-    'Peer authentication failed for user "%s"': "28000",
-    'no pg_hba.conf entry for host "%s", user "%s", database "%s", %s': "28000",
-    "sorry, too many clients already": "53300",
-    "the database system is starting up": "57P03",
-    "the database system is shutting down": "57P03",
-    'permission denied for database "%s"': "42501",
-}
+REFUSALS = CASES["refusals"]
 
 
 def of_class(state: str) -> psycopg.Error:
@@ -43,28 +36,7 @@ def test_every_state_is_described_in_a_line() -> None:
         assert "\n" not in text
 
 
-@pytest.mark.parametrize(
-    ("state", "words", "temporary"),
-    [
-        ("28P01", "the password is wrong", False),
-        ("28000", "does not let this user in", False),
-        ("3D000", "no such database", False),
-        ("42501", "ua-tui team grant", False),
-        ("42P01", "ua-tui team migrate", False),
-        ("42703", "another version", False),
-        ("25006", "read-only", True),
-        ("40001", "try again", True),
-        ("53100", "the disk of the server is full", True),
-        ("53300", "no connection left", True),
-        ("57P01", "restarting", True),
-        ("57P04", "ended the connection", False),
-        ("58030", "see the log of the server", True),
-        ("08006", "the connection was lost", True),
-        ("08P01", "the connection was lost", False),
-        ("XX000", "internal error", False),
-        ("23505", "Zustand der Datenbank", False),
-    ],
-)
+@pytest.mark.parametrize(("state", "words", "temporary"), CASES["a_state_says_what_to_do_in_any_language"])
 def test_a_state_says_what_to_do_in_any_language(state: str, words: str, temporary: bool) -> None:
     error = of_class(state)
     assert words in str(describe(error))
@@ -90,26 +62,7 @@ def test_a_refusal_is_understood_in_english() -> None:
         assert refusal_state(f"connection failed: FATAL:  {filled}") == state
 
 
-@pytest.mark.parametrize(
-    ("message", "words", "temporary"),
-    [
-        ("fe_sendauth: no password supplied", "asks for a password", False),
-        ('FATAL:  database "timeout" does not exist', "no such database", False),
-        ('FATAL:  role "timeout" does not exist', "does not let this user in", False),
-        ('root certificate file "/root/.postgresql/root.crt" does not exist', "sslrootcert=", False),
-        ("SSL error: certificate verify failed", "not trusted", False),
-        ('server certificate for "a" (and 1 other name) does not match host name "b"', "for another host", False),
-        ("server does not support SSL, but SSL was required", "has no TLS", False),
-        ('definition of service "desk" not found', "no such service", False),
-        ("FATAL:  unsupported startup parameter: options", "PgBouncer", False),
-        ("FATAL:  the database system is in recovery mode", "starting or stopping", True),
-        ("connection refused", "no server is listening", True),
-        ('could not translate host name "timeout.example" to address', "host is unknown", True),
-        ("connection timeout expired", "does not answer", True),
-        ("server closed the connection unexpectedly", "connection was lost", True),
-        ("session is read-only", "the primary server", True),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("message", "words", "temporary"), CASES["what_the_client_says_is_understood"])
 def test_what_the_client_says_is_understood(message: str, words: str, temporary: bool) -> None:
     error = psycopg.OperationalError(message)
     assert words in str(describe(error))
@@ -138,9 +91,7 @@ def test_the_rows_of_a_statement_are_not_shown(team_database: Database) -> None:
     assert "secret report" not in str(describe(raised.value))
 
 
-def test_a_wrong_password_and_a_role_that_does_not_exist_are_told_apart(
-    cluster: Cluster, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_wrong_password_and_a_missing_role(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
     name = cluster.make_role("walter", "right-password")
     monkeypatch.setenv("PGPASSWORD", "wrong-password")
     with pytest.raises(TeamError, match="the password is wrong") as raised:

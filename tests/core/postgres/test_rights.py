@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import psycopg
@@ -16,63 +17,18 @@ from core.postgres.address import Address
 from core.postgres.connection import connect
 from core.postgres.problems import describe
 from core.postgres.schema import grant, revoke
+from tests.core.cases import cases_of
 from tests.postgres_server import Cluster, Database
 
-ROWS = """
-INSERT INTO batch (id, owner, shared) VALUES ('open', '{mary}', true), ('closed', '{mary}', false);
-INSERT INTO job (id, batch, owner, shared, query) VALUES
-    ('open', 'open', '{mary}', true, 'q'), ('closed', 'closed', '{mary}', false, 'q');
-INSERT INTO batch_job (batch, number, job) VALUES ('open', 1, 'open'), ('closed', 1, 'closed');
-INSERT INTO session (id, name, owner, shared) VALUES
-    ('open', 'a', '{mary}', true), ('closed', 'b', '{mary}', false);
-INSERT INTO journal (session, seq, line) VALUES ('open', 1, '{{}}'), ('closed', 1, '{{}}');
-INSERT INTO artifact (session, path, sha256, size) VALUES ('open', 'a', 'aa', 1), ('closed', 'b', 'bb', 1);
-INSERT INTO blob (owner, sha256, data) VALUES ('{mary}', 'aa', 'x'), ('{mary}', 'bb', 'y');
-INSERT INTO entry (owner, shared, project, session, entry) VALUES
-    ('{mary}', true, 'open', 'o', '{{}}'), ('{mary}', false, 'closed', 'c', '{{}}');
-INSERT INTO action (session, key, attempt, tool) VALUES ('open', 'k', 1, 't'), ('closed', 'k', 1, 't');
-INSERT INTO question (session, request, attempt, event) VALUES
-    ('open', 'r', 1, '{{}}'), ('closed', 'r', 1, '{{}}');
-"""
+CASES = cases_of(__file__)
+
+ROWS = Path(__file__).with_suffix(".sql").read_text("utf-8")
 OF_SESSIONS = ("journal", "artifact", "action", "question")
 ALL = ("batch", "job", "batch_job", "session", *OF_SESSIONS, "blob", "entry")
 ANSWER = "UPDATE question SET answer = '{}', answered_by = %s, answered_at = now() WHERE session = %s"
 
 
-FORGED = (
-    "INSERT INTO batch (id, owner) VALUES ('forged', '{mary}')",
-    "INSERT INTO job (id, batch, owner, query) VALUES ('forged', 'open', '{mary}', 'q')",
-    "INSERT INTO session (id, name, owner) VALUES ('forged', 'a', '{mary}')",
-    "INSERT INTO batch_job (batch, number, job) VALUES ('open', 9, 'open')",
-    "INSERT INTO journal (session, seq, line) VALUES ('open', 9, '{{}}')",
-    "INSERT INTO artifact (session, path, sha256, size) VALUES ('open', 'z', 'aa', 1)",
-    "INSERT INTO question (session, request, attempt, event) VALUES ('open', 'z', 1, '{{}}')",
-    "INSERT INTO blob (owner, sha256, data) VALUES ('{mary}', 'zz', 'x')",
-    "INSERT INTO entry (owner, project, session, entry) VALUES ('{mary}', 'open', 'o', '{{}}')",
-    "INSERT INTO command (session, kind, sent_by) VALUES ('open', 'interrupt', '{mary}')",
-    "INSERT INTO command (session, kind) VALUES ('closed', 'interrupt')",
-    "INSERT INTO migration (version) VALUES (99)",
-    "INSERT INTO worker (id, name, version, parallel) VALUES (9, 'w', '0', 1)",
-    "SELECT beat_worker(9, 'w', '0', 1)",
-    "UPDATE migration SET version = 99",
-    "UPDATE procrastinate_jobs SET status = 'failed'",
-    "DELETE FROM procrastinate_workers",
-    "INSERT INTO job (id, batch, query, session) VALUES ('forged', 'mine', 'q', 'open')",
-    "INSERT INTO job (id, batch, query, attempt) VALUES ('forged', 'mine', 'q', 7)",
-    "INSERT INTO job (id, batch, query) VALUES ('forged', 'open', 'q')",
-    "UPDATE job SET batch = 'open' WHERE id = 'mine'",
-    "UPDATE job SET session = 'open' WHERE id = 'mine'",
-    "INSERT INTO batch (id, charged_usd) VALUES ('forged', -100)",
-    "UPDATE batch SET charged_usd = -100 WHERE id = 'mine'",
-    "INSERT INTO session (id, name, job) VALUES ('forged', 'a', 'open')",
-    "UPDATE session SET job = 'open' WHERE id = 'mine'",
-    "INSERT INTO procrastinate_jobs (queue_name, task_name, queueing_lock, args) VALUES ('no', 'run', 'open', '{{}}')",
-    "INSERT INTO procrastinate_jobs (queue_name, task_name, priority, args) VALUES ('jobs-1', 'run', 99, '[]')",
-    "INSERT INTO procrastinate_events (type) VALUES ('cancelled')",
-    "CREATE TABLE ua_tui.mine (a integer)",
-    "ALTER TABLE session DISABLE ROW LEVEL SECURITY",
-    "DROP POLICY read ON session",
-)
+FORGED = CASES["forged"]
 """What somebody may not do who takes part."""
 
 
@@ -144,14 +100,7 @@ def test_nothing_can_be_forged(team: Team) -> None:
     assert done == []
 
 
-SHADOWS = (
-    "CREATE TEMP TABLE pg_namespace AS SELECT 'ua_tui'::name AS nspname,"
-    " (SELECT oid FROM pg_roles WHERE rolname = current_user) AS nspowner",
-    "CREATE FUNCTION theirs.pg_has_role(name, oid, text) RETURNS boolean LANGUAGE sql AS 'SELECT true'",
-    "CREATE FUNCTION theirs.same(name, name) RETURNS boolean LANGUAGE sql AS 'SELECT true'",
-    "CREATE OPERATOR theirs.= (FUNCTION = theirs.same, LEFTARG = name, RIGHTARG = name)",
-    "SET search_path = pg_temp, theirs, pg_catalog, ua_tui",
-)
+SHADOWS = CASES["shadows"]
 
 
 def test_nobody_becomes_a_worker_by_tables_and_functions_of_their_own(team: Team) -> None:
@@ -183,16 +132,7 @@ def test_functions_of_others_beside_pg_trgm_are_not_found(cluster: Cluster) -> N
         cluster.drop(database)
 
 
-TOO_LARGE = (
-    "INSERT INTO command (session, kind, body) VALUES ('open', 'submit', repeat('x', 2000000))",
-    "UPDATE question SET answer = repeat('x', 2000000), answered_by = current_user WHERE session = 'open'",
-    "INSERT INTO batch (id, title) VALUES ('b', repeat('x', 2000000))",
-    "INSERT INTO job (id, batch, query) VALUES ('j', 'mine', repeat('x', 2000000))",
-    "INSERT INTO job (id, batch, query, settings) VALUES"
-    " ('j', 'mine', 'q', jsonb_build_object('model', repeat('x', 2000000)))",
-    "INSERT INTO session (id, name) VALUES ('s', repeat('x', 2000000))",
-    "INSERT INTO blob (sha256, data) VALUES ('s', convert_to(repeat('x', 6000000), 'UTF8'))",
-)
+TOO_LARGE = CASES["too_large"]
 
 
 def test_nobody_fills_the_memory_of_others(team: Team) -> None:
@@ -287,9 +227,7 @@ def test_the_tables_and_functions_are_protected(team: Team) -> None:
     assert all(config == ["search_path=ua_tui, pg_temp"] for _, config in found)
 
 
-def test_a_member_of_the_owner_works_and_migrates_like_it(
-    team: Team, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_member_of_the_owner_works_and_migrates(team: Team, monkeypatch: pytest.MonkeyPatch) -> None:
     worker = team.cluster.make_role(f"worker{team.database.name}")
     team.database.execute(f'GRANT owner TO "{worker}"')
     later = [*schema.migrations(), (schema.LATEST + 1, "CREATE TABLE later (a integer)")]

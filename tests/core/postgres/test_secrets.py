@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import os
 import subprocess
 import threading
 from collections.abc import Iterator
@@ -104,21 +103,6 @@ def test_a_password_of_the_environment_is_nowhere(tmp_path: Path, role: tuple[st
         assert wrong.encode() not in content, path
 
 
-def test_a_password_file_is_used_and_not_shown(tmp_path: Path, role: tuple[str, str]) -> None:
-    url, word = role
-    path = tmp_path / ".pgpass"
-    path.write_text(f"*:*:*:*:{word}\n")
-    path.chmod(0o600)
-    done = start(tmp_path, "", "doctor", "--to", url)
-    assert done.returncode == 0, done.stdout
-    assert "is private" in done.stdout
-    path.chmod(0o644)
-    done = start(tmp_path, "", "doctor", "--to", url)
-    assert done.returncode == 1
-    assert f"chmod 600 {path}" in done.stdout
-    assert word not in done.stdout + done.stderr
-
-
 def _addresses() -> Iterator[tuple[str, str]]:
     """Every command that takes the address of a database, and its option."""
     for name, command in COMMANDS.items():
@@ -147,19 +131,3 @@ def test_an_address_with_a_password_is_refused_by_every_command(
         assert "has a password" in reported.err, command
         assert word not in reported.out + reported.err
         assert not [path for path in tmp_path.rglob("*") if path.is_file() and path.name != "queries.txt"]
-
-
-def test_what_a_connection_is_made_of_is_not_in_an_error(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from core.errors import TeamError, causes_of
-    from core.postgres.address import Address
-    from core.postgres.connection import connect
-
-    word = secret()
-    monkeypatch.setenv("PGPASSWORD", word)
-    monkeypatch.setenv("HOME", str(tmp_path))
-    with pytest.raises(TeamError) as raised:
-        connect(Address.parse("postgresql://mary@127.0.0.1:1/desk"))
-    assert word not in f"{raised.value!r} {causes_of(raised.value)}"
-    assert os.environ["PGPASSWORD"] == word

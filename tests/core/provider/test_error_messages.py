@@ -45,15 +45,12 @@ def test_a_failure_says_what_happened_and_what_to_do() -> None:
         assert "API Error" not in words
 
 
-def test_a_failure_to_connect_names_the_address() -> None:
+def test_a_failure_to_connect_names_the_address_and_an_unknown_one_is_as_it_came() -> None:
     for shown_text, reported, remedy in CASES["a_failure_to_connect_names_the_address"]:
         words = describe_failure(f"API Error: {shown_text}", "http://box:8000")
         assert reported in words
         assert remedy in words
         assert "API Error" not in words
-
-
-def test_what_nobody_knows_is_reported_as_it_came() -> None:
     assert describe_failure("it broke {0}") == "it broke {0}"
 
 

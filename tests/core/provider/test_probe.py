@@ -6,14 +6,17 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import product
-from typing import get_args
+from typing import Any, get_args
 
 import pytest
 
 from core.provider.probe import ModelVerdict, VerdictKind, check_model
 from core.settings.model import Settings
+from tests.core.cases import cases_of
 from tests.model_server import Answer, model_server, refusal
 from tests.waiting import PATIENCE
+
+CASES = cases_of(__file__)
 
 KEY = "sk-ant-api03-canary-9f8e7d6c5b4a"
 
@@ -57,39 +60,17 @@ async def test_a_token_goes_as_a_bearer_and_a_server_without_one_gets_what_the_a
     assert body["model"]
 
 
-CREDIT = refusal("invalid_request_error", "Your credit balance is too low to access the Anthropic API.")
-ANSWERS: list[tuple[Answer, VerdictKind, str]] = [
-    (Answer(401, refusal("authentication_error", "invalid x-api-key")), "refused", "invalid x-api-key"),
-    (Answer(403, refusal("permission_error", "not in your country")), "forbidden", "not in your country"),
-    (Answer(400, CREDIT), "no_credit", "too low"),
-    (Answer(402, "pay", "text/plain"), "no_credit", "no credit"),
-    (Answer(404, refusal("not_found_error", "model: m1")), "unknown_model", "does not know the model m1"),
-    (Answer(400, {"error": {"code": "1211", "message": "Unknown Model"}}), "unknown_model", "Unknown Model"),
-    (Answer(400, refusal("invalid_request_error", "max_tokens: too small")), "rejected", "too small"),
-    (Answer(429, refusal("rate_limit_error", "30 a minute")), "limited", "30 a minute"),
-    (Answer(429, {"error": {"code": "1113", "message": "Insufficient balance"}}), "no_credit", "Insufficient"),
-    (Answer(529, refusal("overloaded_error", "Overloaded")), "overloaded", "Overloaded"),
-    (Answer(502, "<html>Bad gateway</html>", "text/html"), "server_error", "web page"),
-    (Answer(200, "<!DOCTYPE html><title>Login</title>", "text/html"), "not_an_api", "web page"),
-    (Answer(200, {"choices": []}), "not_an_api", "not answer like a server of the Messages API"),
-    (Answer(200, {"error": "Unexpected endpoint. Returning 200 anyway"}), "not_an_api", "Unexpected endpoint"),
-    (Answer(200, ""), "not_an_api", "empty"),
-    (Answer(404, "404 page not found", "text/plain"), "not_an_api", "/v1/messages"),
-    (Answer(404, {"detail": "Not Found"}), "not_an_api", "Not Found"),
-    (Answer(405, "", "text/plain"), "not_an_api", "405"),
-    (Answer(302, ""), "not_an_api", "302"),
-    (Answer(200, "[" * 200_000), "not_an_api", "not JSON"),
-]  # fmt: skip
+ANSWERS = [*CASES["every_answer_is_reported_and_advised"], ((200, "[" * 200_000), "not_an_api", "not JSON")]
 
 
 @pytest.mark.parametrize(
-    ("answer", "kind", "reported"), ANSWERS, ids=[f"{a.status}-{k}-{t}" for a, k, t in ANSWERS]
+    ("answer", "kind", "reported"), ANSWERS, ids=[f"{a[0]}-{k}-{t}" for a, k, t in ANSWERS]
 )
-async def test_every_answer_is_reported_and_advised(answer: Answer, kind: VerdictKind, reported: str) -> None:
-    with model_server(answer) as server:
+async def test_every_answer_is_reported_and_advised(answer: Any, kind: VerdictKind, reported: str) -> None:
+    with model_server(Answer(*answer)) as server:
         verdict = await checked(server.url)
     assert verdict.kind == kind
-    assert verdict.status == answer.status
+    assert verdict.status == answer[0]
     assert reported in f"{verdict.message} {verdict.advice}"
     assert verdict.advice
     assert verdict.works == (kind == "limited")
@@ -159,20 +140,22 @@ async def test_unknown_host(monkeypatch: pytest.MonkeyPatch, number: int, detail
     assert verdict.message == f"The host name of http://models.invalid cannot be resolved{reported}."
 
 
-async def test_no_tls_where_it_is_expected() -> None:
+async def test_what_answers_late_or_as_no_model_does_is_named() -> None:
     with model_server() as server:
         verdict = await checked(server.url.replace("http://", "https://"))
     assert (verdict.kind, verdict.away) == ("tls", True)
     assert "http://" in verdict.advice
-
-
-async def test_a_server_that_does_not_answer_in_time() -> None:
     wait = threading.Event()
     with model_server(Answer(wait=wait)) as server:
         verdict = await checked(server.url, deadline=0.3)
         wait.set()
     assert (verdict.kind, verdict.away) == ("timeout", True)
     assert "did not answer" in verdict.message
+    for words, reads in ((b"SSH-2.0-OpenSSH_9.7\r\n", True), (b"", True), (b"", False)):
+        with speaking(words, reads=reads) as url:
+            verdict = await checked(url)
+        assert verdict.kind == "not_an_api"
+    assert "it closed the connection without an answer" in verdict.message
 
 
 @contextmanager
@@ -194,14 +177,6 @@ def speaking(words: bytes, *, reads: bool = True) -> Iterator[str]:
         thread.join()
 
 
-async def test_something_that_is_no_web_server_or_closes_the_connection() -> None:
-    for words, reads in ((b"SSH-2.0-OpenSSH_9.7\r\n", True), (b"", True), (b"", False)):
-        with speaking(words, reads=reads) as url:
-            verdict = await checked(url)
-        assert verdict.kind == "not_an_api"
-    assert "it closed the connection without an answer" in verdict.message
-
-
 async def test_a_key_that_cannot_be_sent_is_not_repeated() -> None:
     with model_server() as server:
         for key in ("schlüssel-mit-umlaut", "line\nbreak-in-a-key"):
@@ -212,12 +187,9 @@ async def test_a_key_that_cannot_be_sent_is_not_repeated() -> None:
     assert server.asked == []
 
 
-async def test_without_anything_there_is_nothing_to_ask() -> None:
+async def test_nothing_to_ask_and_a_slow_answer_are_reported() -> None:
     verdict = await check_model(Settings(), environ={})
     assert (verdict.kind, verdict.works, verdict.away) == ("nothing_set", False, False)
-
-
-def test_a_slow_answer_is_reported() -> None:
     slow = ModelVerdict(kind="ok", server="s", model="m", seconds=12.3)
     assert "12.3 s" in slow.message
     assert "slow" in slow.advice

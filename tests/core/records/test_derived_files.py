@@ -22,7 +22,10 @@ from core.records.transcript import build_transcript
 from core.records.writer import DerivedFiles, write_derived
 from core.redaction.redactor import Redactor
 from core.storage.workspace import Workspace
+from tests.core.cases import cases_of
 from tests.waiting import until
+
+CASES = cases_of(__file__)
 
 START = datetime(2026, 11, 21, 5, 10, tzinfo=UTC)
 
@@ -198,23 +201,7 @@ def test_a_session_that_crashed_has_a_trace_too() -> None:
 def test_the_transcript_shows_everything_in_order(script: Script) -> None:
     script.at(20, ev.SessionFinished(reason="quit"))
     transcript = transcript_of(script.record)
-    wanted = [
-        "# Session session_x",
-        "Demo",
-        "- Files of the folder trusted: .env\n",
-        "## 1. Query at",
-        "> Research the news",
-        "COMPLEX, decided by rule",
-        "### `Agent` (error, 1.50 s)",
-        '"prompt": "write"',
-        "it broke",
-        "### ↳ `mcp__s__search` (success, 1.50 s)",
-        "h\u00e9llo",
-        "(work_products/a%20b.html)",
-        "All **done**.",
-        "*Success: 7.0 s, 3 turns, 2 tool calls, 120 tokens, $0.2500.*",
-        "Session ended (quit)",
-    ]
+    wanted = CASES["the_transcript_shows_everything_in_order.wanted"]
     places = [transcript.index(text) for text in wanted]
     assert places == sorted(places)
 
@@ -251,11 +238,7 @@ def test_tool_text_cannot_break_out_of_its_block() -> None:
 def test_the_summary_counts(script: Script) -> None:
     summary = build_summary(script.record)
     parts = ["Session   session_x (demo)", "Cost      $0.2500", "Tokens    120", "1. Research the news"]
-    parts += [
-        "success in 7.0 s, COMPLEX, 2 tool calls",
-        "1 x Agent (1.5 s, 1 failed)",
-        "work_products/a b.html",
-    ]
+    parts += CASES["the_summary_counts"]
     assert [part for part in [*parts, "Answer\n  All **done**."] if part not in summary] == []
 
 
@@ -341,9 +324,7 @@ async def test_a_failure_to_write_is_reported_once_in_the_loop_and_leaves_old_fi
     assert len(failures) == 1
 
 
-async def test_the_files_are_written_at_the_end_of_a_query_and_made_again_from_the_journal(
-    script: Script, workspace: Workspace
-) -> None:
+async def test_the_files_can_be_made_again_from_journals(script: Script, workspace: Workspace) -> None:
     journal = Journal(workspace.path / "journal.jsonl", workspace.redactor)
     joiner = DeltaJoiner(journal.append)
     info = TraceInfo(url="https://c.example/mcp", user_id="me", logfire_enabled=True, trace_id="ab" * 16)

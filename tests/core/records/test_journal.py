@@ -2,10 +2,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-import signal
 import stat
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -16,17 +13,7 @@ from hypothesis import strategies as st
 
 from core.bus import Bus
 from core.errors import JournalError
-from core.events.types import (
-    AuthRequired,
-    Event,
-    MessageFinished,
-    QueryReceived,
-    TextDelta,
-    ThinkingDelta,
-    ToolCallFinished,
-    ToolCallStarted,
-    UnknownEvent,
-)
+from core.events import types as ev
 from core.observation import McpObservation, TextContent
 from core.records.journal import DeltaJoiner, Journal, iter_journal, journal_line, read_journal
 from core.redaction.redactor import Redactor
@@ -46,21 +33,21 @@ def journal(path: Path) -> Iterator[Journal]:
     journal.close()
 
 
-def query(seq: int, text: str = "hello") -> QueryReceived:
-    return QueryReceived(seq=seq, query_id="q1", text=text)
+def query(seq: int, text: str = "hello") -> ev.QueryReceived:
+    return ev.QueryReceived(seq=seq, query_id="q1", text=text)
 
 
-def delta(seq: int, text: str, message_id: str = "m1") -> TextDelta:
-    return TextDelta(seq=seq, query_id="q1", message_id=message_id, text=text)
+def delta(seq: int, text: str, message_id: str = "m1") -> ev.TextDelta:
+    return ev.TextDelta(seq=seq, query_id="q1", message_id=message_id, text=text)
 
 
 def test_events_are_on_disk_at_once_and_read_back_equal(path: Path, journal: Journal) -> None:
     seen = McpObservation(tool_name="x", tool_use_id="t1", server="s", content=(TextContent("line\n\tline"),))
     given = {"a": [1, None, {"b": 2.5}]}
-    events: list[Event] = [
+    events: list[ev.Event] = [
         query(1, "what is new? … 新"),
-        ToolCallStarted(seq=2, query_id="q1", tool_use_id="t1", name="Read", input=given),
-        ToolCallFinished(seq=3, tool_use_id="t1", status="success", observation=seen),
+        ev.ToolCallStarted(seq=2, query_id="q1", tool_use_id="t1", name="Read", input=given),
+        ev.ToolCallFinished(seq=3, tool_use_id="t1", status="success", observation=seen),
     ]
     for event in events:
         journal.append(event)
@@ -74,10 +61,10 @@ def test_lines_hold_no_secret_and_no_character_that_misleads(path: Path, journal
     hostile = "a\x1b]52;c;x\x07b\u202ec\x9dd\u200b\U000e0041"
     given = {"api_key": "0123456789abc", "q": "sk-ant-abcdefghij"}
     link = "https://accounts.login.example/o/oauth?state=abcdef"
-    events: list[Event] = [
+    events: list[ev.Event] = [
         query(1, f"key hunter2hunter2 and {hostile}"),
-        ToolCallStarted(seq=2, query_id="q1", tool_use_id="t", name="n", input=given),
-        AuthRequired(seq=3, toolkit="gmail", url=link),
+        ev.ToolCallStarted(seq=2, query_id="q1", tool_use_id="t", name="n", input=given),
+        ev.AuthRequired(seq=3, toolkit="gmail", url=link),
         query(4, f"opened {link}"),
     ]
     for event in events:
@@ -89,9 +76,9 @@ def test_lines_hold_no_secret_and_no_character_that_misleads(path: Path, journal
     for character in "\u202e\x9d\u200b\U000e0041":
         assert character.encode() not in raw
     first, _, link_, _ = read_journal(path).events
-    assert isinstance(first, QueryReceived)
+    assert isinstance(first, ev.QueryReceived)
     assert first.text.endswith(hostile)
-    assert isinstance(link_, AuthRequired)
+    assert isinstance(link_, ev.AuthRequired)
     assert link_.url == "https://accounts.login.example/[redacted]"
     # A line for elsewhere is the journal's own.
     redactor = Redactor(["hunter2hunter2"])
@@ -104,13 +91,13 @@ def test_what_is_no_plain_json_is_written_as_far_as_it_can_be(path: Path, journa
         deep = {"a": deep}
     journal.append(query(1, "lone \ud800 surrogate"))
     journal.append(
-        ToolCallStarted(seq=2, query_id="q", tool_use_id="t", name="n", input={"x": object(), "y": deep})
+        ev.ToolCallStarted(seq=2, query_id="q", tool_use_id="t", name="n", input={"x": object(), "y": deep})
     )
     journal.append(query(3))
     reading = read_journal(path)
     assert [event.seq for event in reading.events] == [1, 2, 3]
     assert reading.skipped == 0
-    assert isinstance(reading.events[0], QueryReceived)
+    assert isinstance(reading.events[0], ev.QueryReceived)
     assert reading.events[0].text == "lone \ufffd surrogate"
 
 
@@ -139,7 +126,7 @@ def test_reading_skips_garbage_and_keeps_events_of_later_versions(path: Path) ->
     )
     reading = read_journal(path)
     assert [event.seq for event in reading.events] == [1, 5]
-    assert isinstance(reading.events[1], UnknownEvent)
+    assert isinstance(reading.events[1], ev.UnknownEvent)
     assert reading.events[1].fields == {"crew": 3}
     assert reading.skipped == 4
 
@@ -164,9 +151,7 @@ def test_what_is_no_journal_is_an_error_and_never_blocks(path: Path, tmp_path: P
     assert target.read_text() == "precious"
 
 
-def test_a_full_disk_is_reported_once_and_writing_resumes_without_loss(
-    path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_full_disk_is_reported_once_and_loses_nothing(path: Path, caplog: pytest.LogCaptureFixture) -> None:
     failures: list[JournalError] = []
     journal = Journal(path, Redactor(), on_failure=failures.append)
     journal.append(query(1))
@@ -185,9 +170,7 @@ def test_a_full_disk_is_reported_once_and_writing_resumes_without_loss(
     assert reading.skipped == 0
 
 
-async def test_what_waited_is_written_by_itself_once_the_disk_has_room_again(
-    path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_what_waited_is_written_when_there_is_room(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("core.records.journal._RETRY_AFTER", 0.0)
     journal = Journal(path, Redactor())
     with file_size_limit(0):
@@ -199,9 +182,7 @@ async def test_what_waited_is_written_by_itself_once_the_disk_has_room_again(
     journal.close()
 
 
-def test_the_oldest_waiting_lines_are_given_up_and_counted(
-    path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_the_oldest_waiting_lines_are_lost_and_counted(path: Path, caplog: pytest.LogCaptureFixture) -> None:
     journal = Journal(path, Redactor())
     with file_size_limit(0):
         for seq in range(1, 41):
@@ -228,42 +209,10 @@ def test_a_callback_may_publish_without_a_loop_and_what_waited_is_written_on_clo
 def test_many_results_can_be_forced_to_disk_while_more_come(path: Path) -> None:
     journal = Journal(path, Redactor())
     for seq in range(1, 101):
-        journal.append(ToolCallFinished(seq=seq, tool_use_id=f"t{seq}", status="success"))
+        journal.append(ev.ToolCallFinished(seq=seq, tool_use_id=f"t{seq}", status="success"))
     journal.sync()
     journal.close()
     assert read_journal(path).last_seq == 100
-
-
-_WRITER = """
-import sys
-from pathlib import Path
-from core.events.types import QueryReceived
-from core.records.journal import Journal
-from core.redaction.redactor import Redactor
-journal = Journal(Path(sys.argv[1]), Redactor())
-seq = 0
-while True:
-    seq += 1
-    journal.append(QueryReceived(seq=seq, query_id="q", text="x" * 500))
-    sys.stdout.write(f"{seq}\\n")
-    sys.stdout.flush()
-"""
-
-
-def test_kill_minus_nine_loses_no_acknowledged_event(path: Path) -> None:
-    for count in (3, 40, 200):
-        writer = subprocess.Popen([sys.executable, "-c", _WRITER, str(path)], stdout=subprocess.PIPE)
-        assert writer.stdout is not None
-        with writer.stdout:
-            acknowledged = [int(writer.stdout.readline()) for _ in range(count)][-1]
-            writer.send_signal(signal.SIGKILL)
-            writer.wait()
-        reading = read_journal(path)
-        # A kill may end a write between two pages of memory: the line that nobody has seen yet is torn.
-        assert reading.skipped == (not path.read_bytes().endswith(b"\n"))
-        assert reading.last_seq >= acknowledged
-        assert [event.seq for event in reading.events] == list(range(1, reading.last_seq + 1))
-        path.unlink()
 
 
 @given(texts=st.lists(st.text(max_size=40), min_size=1, max_size=8), cut=st.integers(0, 60))
@@ -275,7 +224,7 @@ def test_whatever_the_text_and_wherever_it_is_cut_the_rest_survives(
     for seq, text in enumerate(texts, 1):
         journal.append(query(seq, text))
     journal.close()
-    assert [e.text for e in read_journal(path).events if isinstance(e, QueryReceived)] == texts
+    assert [e.text for e in read_journal(path).events if isinstance(e, ev.QueryReceived)] == texts
     with path.open("r+b") as file:
         file.truncate(max(0, path.stat().st_size - cut))
     whole = path.read_bytes().count(b"\n")
@@ -288,7 +237,7 @@ def test_whatever_the_text_and_wherever_it_is_cut_the_rest_survives(
 
 
 def test_deltas_are_joined_until_another_event_comes() -> None:
-    seen: list[Event] = []
+    seen: list[ev.Event] = []
     joiner = DeltaJoiner(seen.append)
     joiner(delta(1, "a"))
     joiner(delta(2, "b"))
@@ -301,19 +250,19 @@ def test_deltas_are_joined_until_another_event_comes() -> None:
 
 
 def test_streams_that_alternate_are_joined_each_for_itself_in_order_of_their_first() -> None:
-    seen: list[Event] = []
+    seen: list[ev.Event] = []
     joiner = DeltaJoiner(seen.append)
     for seq, (message, text) in enumerate([("m1", "a"), ("m2", "x"), ("m1", "b"), ("m2", "y")], 1):
         joiner(delta(seq, text, message))
-    joiner(ThinkingDelta(seq=5, query_id="q1", message_id="m1", text="hm"))
-    joiner(MessageFinished(seq=6, query_id="q1", message_id="m1", text="ab"))
+    joiner(ev.ThinkingDelta(seq=5, query_id="q1", message_id="m1", text="hm"))
+    joiner(ev.MessageFinished(seq=6, query_id="q1", message_id="m1", text="ab"))
     found = [(event.seq, getattr(event, "text", "")) for event in seen]
     assert found == [(1, "ab"), (2, "xy"), (5, "hm"), (6, "ab")]
 
 
 def test_without_a_loop_the_clock_ends_a_window() -> None:
     clock = ManualClock()
-    seen: list[Event] = []
+    seen: list[ev.Event] = []
     joiner = DeltaJoiner(seen.append, clock=clock)
     for seq, now in enumerate([0.0, 0.1, 0.24, 0.25, 0.3], 1):
         clock.now = 100 + now
@@ -324,9 +273,9 @@ def test_without_a_loop_the_clock_ends_a_window() -> None:
 
 async def test_in_a_loop_a_timer_passes_on_the_tail_of_a_stream() -> None:
     arrived = asyncio.Event()
-    seen: list[Event] = []
+    seen: list[ev.Event] = []
 
-    def take(event: Event) -> None:
+    def take(event: ev.Event) -> None:
         seen.append(event)
         arrived.set()
 
@@ -339,10 +288,10 @@ async def test_in_a_loop_a_timer_passes_on_the_tail_of_a_stream() -> None:
 
 
 def test_a_sink_that_fails_does_not_keep_events_from_the_next() -> None:
-    def broken(event: Event) -> None:
+    def broken(event: ev.Event) -> None:
         raise OSError
 
-    seen: list[Event] = []
+    seen: list[ev.Event] = []
     joiner = DeltaJoiner(broken, seen.append)
     joiner(delta(1, "a"))
     joiner(query(2))
@@ -361,7 +310,7 @@ def test_a_line_is_given_on_as_it_was_written(path: Path) -> None:
     bus.publish(query(0, "key hunter2hunter2"))
     for text in ("Hel", "lo"):
         bus.publish(delta(0, text))
-    bus.publish(MessageFinished(query_id="q1", message_id="m1", text="Hello"))
+    bus.publish(ev.MessageFinished(query_id="q1", message_id="m1", text="Hello"))
     journal.close()
     assert path.read_bytes() == b"".join(lines)
     assert (len(lines), b"hunter2" in lines[0]) == (3, False)

@@ -4,6 +4,7 @@ import shlex
 from pathlib import Path
 
 from core.redaction.arguments import Masked, masked_address, masked_command, masked_variable
+from core.redaction.names import names_given_secret, names_secret
 from tests.core.redaction import CASES
 
 
@@ -22,12 +23,23 @@ def test_of_a_secret_the_value_alone_is_masked() -> None:
         assert written(masked_variable(name, value)) == (shown, secrets)
 
 
-def test_a_key_that_is_a_file_stays_readable(tmp_path: Path) -> None:
+def test_a_key_that_is_a_file_stays_readable_and_a_word_without_end_is_masked_at_once(tmp_path: Path) -> None:
     key = tmp_path / "key1"
     assert masked_command(["srv", "--key", str(key)]).secrets == (str(key),)
     key.touch()
     assert masked_command(["srv", "--key", str(key)]).shown == f"srv --key {key}"
-
-
-def test_a_word_made_to_be_taken_apart_for_ever_is_masked_at_once() -> None:
     assert masked_command(["srv", "a:" * 4_000]).secrets == ()
+
+
+def test_a_name_is_that_of_a_secret_by_its_last_word_and_a_plain_key_where_it_is_given() -> None:
+    assert [
+        each
+        for each in CASES["secret_names"].split()
+        if not (names_secret(each) and names_given_secret(each))
+    ] == []
+    assert [
+        each for each in ("", *CASES["plain_names"].split()) if names_secret(each) or names_given_secret(each)
+    ] == []
+    for name in ("KEY", "key", "NOTES_KEY", "X-Maps-Key"):
+        assert names_given_secret(name)
+        assert not names_secret(name)

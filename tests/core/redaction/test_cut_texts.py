@@ -27,9 +27,7 @@ xoxb-0123456789-abcdefghijABCDEFG hf_0123456789abcdefghijABCDEFGabcdefghij
 
 @given(st.text(max_size=60), st.text(max_size=60), st.integers(20, 100))
 @example("0" * 13, "", 21)
-def test_a_text_that_was_cut_shows_less_than_six_characters_of_a_secret(
-    before: str, after: str, limit: int
-) -> None:
+def test_a_cut_text_shows_less_than_six_characters_of_a_secret(before: str, after: str, limit: int) -> None:
     redactor = Redactor([SECRET])
     for cut in (clean_line, middle_truncate):
         shown = redactor.redact(cut(f"{before} {SECRET} {after}", limit))

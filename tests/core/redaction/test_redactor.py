@@ -107,15 +107,12 @@ def strings_of(value: object) -> list[str]:
             return []
 
 
-def test_values_that_overlap_or_begin_in_an_escape_and_short_ones() -> None:
+def test_values_that_overlap_begin_in_an_escape_are_short_or_equal_a_number() -> None:
     redactor = Redactor(["nvapi-0123456789", "00e9-9876543210", "abcdefghij", "hijklmnopq", "short", " "])
     for text in ("line\nvapi-0123456789", "caf\u00e9-9876543210"):
         json.loads(redactor.redact(json.dumps(text)))
     assert redactor.redact("<abcdefghijklmnopq>") == "<[redacted]>"
     assert redactor.redact("a short text") == "a short text"
-
-
-def test_a_number_that_equals_a_secret_stays_a_number_in_json() -> None:
     redactor = Redactor(["1234567890123"])
     assert redactor.redact('{"seq":1234567890123,"pin":"1234567890123"}') == (
         '{"seq":1234567890123,"pin":"[redacted]"}'

@@ -11,22 +11,10 @@ from hypothesis import strategies as st
 from core.redaction.redactor import REDACTED, Redactor
 from tests.core.redaction import CASES
 
-TOKENS = [
-    "ghp_0123456789abcdefghijABCDEFGHIJ012345",
-    "github_pat_11ABCDEFG0123456789_abcdefghijkl",
-    "sk-ant-api03-abcdef0123456789",
-    "sk-proj-abcd1234abcd1234abcd1234",
-    "AKIA0123456789ABCDEF",
-    "AIzaSyA0123456789abcdefghijklmnopqrstuv",
-    "xoxb-123456789012-abcdefghij",
-    "glpat-abcdefgh0123456789ab",
-    "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.dozjgNryP4J3jVmNHl0w5N_XgL0n3I9P",
-]
-
 
 @pytest.mark.parametrize("before", ["x_", "id_", "x", '"x', "9", "ü", "…", "token is "])
 def test_a_token_is_masked_after_any_character(before: str) -> None:
-    for token in TOKENS:
+    for token in CASES["tokens"]:
         text = f"see {before}{token} there"
         assert Redactor().redact(text) == f"see {before}{REDACTED} there"
 

@@ -6,16 +6,7 @@ import pytest
 
 from core.bus import Bus
 from core.errors import SettingsError
-from core.events.types import (
-    BudgetRaised,
-    BudgetReached,
-    ConversationCleared,
-    Event,
-    MessageFinished,
-    QueryFinished,
-    TokensSpent,
-    Usage,
-)
+from core.events import types as ev
 from core.session.budget import Budget
 from tests.core.cases import cases_of
 
@@ -32,12 +23,12 @@ class Account:
         self.budget = Budget(
             limit, lambda: self.spent, self.bus.publish, self._stop, lambda model: model == "own-model"
         )
-        self.published: list[BudgetReached | BudgetRaised] = []
+        self.published: list[ev.BudgetReached | ev.BudgetRaised] = []
         self.bus.subscribe(self.budget.handle_event)
         self.bus.subscribe(self._note)
 
-    def _note(self, event: Event) -> None:
-        if isinstance(event, BudgetReached | BudgetRaised):
+    def _note(self, event: ev.Event) -> None:
+        if isinstance(event, ev.BudgetReached | ev.BudgetRaised):
             self.published.append(event)
 
     def _stop(self) -> None:
@@ -45,17 +36,19 @@ class Account:
 
     def request(self, cost: float | None, call: str | None = None) -> None:
         self.bus.publish(
-            TokensSpent(query_id="q", message_id="m", usage=Usage(), cost_usd=cost, parent_tool_use_id=call)
+            ev.TokensSpent(
+                query_id="q", message_id="m", usage=ev.Usage(), cost_usd=cost, parent_tool_use_id=call
+            )
         )
 
     def finish(self, cost: float | None) -> None:
         if cost is not None:
             self.spent = (self.spent or 0.0) + cost
-        self.bus.publish(QueryFinished(query_id="q", status="success", cost_usd=cost))
+        self.bus.publish(ev.QueryFinished(query_id="q", status="success", cost_usd=cost))
 
     @property
     def levels(self) -> list[str]:
-        return [event.level for event in self.published if isinstance(event, BudgetReached)]
+        return [event.level for event in self.published if isinstance(event, ev.BudgetReached)]
 
 
 def test_a_limit_that_is_spent_already_is_refused() -> None:
@@ -70,9 +63,9 @@ def test_a_limit_that_is_spent_already_is_refused() -> None:
 def test_a_model_with_a_price_of_the_settings_is_stopped_unless_it_is_done() -> None:
     for reason, stops in (("tool_use", 1), ("end_turn", 0)):
         account = Account(1.0)
-        account.bus.publish(MessageFinished(query_id="q", message_id="m", text="", stop_reason=reason))
+        account.bus.publish(ev.MessageFinished(query_id="q", message_id="m", text="", stop_reason=reason))
         account.bus.publish(
-            TokensSpent(query_id="q", message_id="m", usage=Usage(), cost_usd=1.5, model="own-model")
+            ev.TokensSpent(query_id="q", message_id="m", usage=ev.Usage(), cost_usd=1.5, model="own-model")
         )
         assert account.stops == stops
 
@@ -90,7 +83,7 @@ def test_what_is_spent_warns_ends_the_budget_and_stops_queries() -> None:
                 case "raise":
                     account.budget.raise_to(*given)
                 case "clear":
-                    account.bus.publish(ConversationCleared(query_id="q", provider_session_id="c"))
+                    account.bus.publish(ev.ConversationCleared(query_id="q", provider_session_id="c"))
                 case _:
                     account.budget.report_refusal()
             found = (account.levels, account.stops, account.budget.left_usd)
@@ -110,10 +103,12 @@ def test_events_say_what_was_spent_refused_and_stopped() -> None:
     account.budget.report_refusal()
     account.budget.raise_to(3.0)
     *reached, raised = account.published
-    assert isinstance(raised, BudgetRaised)
+    assert isinstance(raised, ev.BudgetRaised)
     assert (raised.spent_usd, raised.limit_usd) == (1.5, 3.0)
     figures = [
-        (each.spent_usd, each.limit_usd, each.refused) for each in reached if isinstance(each, BudgetReached)
+        (each.spent_usd, each.limit_usd, each.refused)
+        for each in reached
+        if isinstance(each, ev.BudgetReached)
     ]
     assert figures == [(0.85, 1.0, False), (1.5, 1.0, False), (1.5, 1.0, True), (1.5, 1.0, True)]
     for is_noted in (True, False):
@@ -123,5 +118,7 @@ def test_events_say_what_was_spent_refused_and_stopped() -> None:
         if is_noted:
             account.budget.note_stop()
         account.finish(1.2)
-        ends = [(each.level, each.stopped) for each in account.published if isinstance(each, BudgetReached)]
+        ends = [
+            (each.level, each.stopped) for each in account.published if isinstance(each, ev.BudgetReached)
+        ]
         assert ends == [("spent", is_noted)]

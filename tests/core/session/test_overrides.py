@@ -20,17 +20,18 @@ def terms(resumed: ResumedSettings) -> tuple[str | None, str | None, str | None,
     return settings.model, settings.fallback_model, settings.effort, settings.max_cost_usd
 
 
-def test_what_was_chosen_last_holds_and_nothing_else_changes() -> None:
+def test_what_was_chosen_last_holds_also_that_of_the_agent_and_nothing_else_changes() -> None:
     older = ModelChosen(model="sonnet", effort="max")
     resumed = overrides(older, OPUS, HALF).apply(Settings(model="fable", max_turns=3), ())
     assert terms(resumed) == ("opus", "haiku", "low", 0.5)
     assert (resumed.settings.max_turns, resumed.overruled) == (3, {})
     assert overrides().apply(Settings(model="fable"), ()) == ResumedSettings(Settings(model="fable"))
-
-
-def test_the_choice_of_the_agent_is_a_choice_too() -> None:
     resumed = overrides(OPUS, ModelChosen()).apply(Settings(model="fable", effort="max"), ())
     assert terms(resumed) == (None, None, None, None)
+    again = SessionStarted(
+        session_id="s", workspace="/w", cwd="/", version="1", model="sonnet", overruled={"model": "opus"}
+    )
+    assert terms(overrides(OPUS, HALF, again).apply(Settings(), ())) == ("sonnet", "haiku", "low", 0.5)
 
 
 def test_what_is_named_for_this_run_wins_alone() -> None:
@@ -46,13 +47,6 @@ def test_what_is_named_for_this_run_wins_alone() -> None:
         chosen = {"model": "opus", "fallback_model": "haiku", "effort": "low", "max_cost_usd": 0.5}
         expected = chosen | {name: getattr(settings, name) for name in named}
         assert terms(resumed) == tuple(expected.values())
-
-
-def test_what_was_named_instead_is_the_choice_from_then_on() -> None:
-    again = SessionStarted(
-        session_id="s", workspace="/w", cwd="/", version="1", model="sonnet", overruled={"model": "opus"}
-    )
-    assert terms(overrides(OPUS, HALF, again).apply(Settings(), ())) == ("sonnet", "haiku", "low", 0.5)
 
 
 def test_what_makes_no_sense_any_more_gives_way() -> None:

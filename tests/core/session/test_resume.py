@@ -12,30 +12,16 @@ from core.agent.conversation.transcripts import spending_so_far, transcript_of
 from core.agent.messages.usage import Spending
 from core.bus import Bus
 from core.errors import ConversationGone, JournalError, SettingsError, WorkspaceError
+from core.events import types as ev
 from core.events.codec import encode_event
-from core.events.types import (
-    ConversationCleared,
-    ElicitationAsked,
-    Event,
-    MessageFinished,
-    ObserverFinished,
-    ObserverStarted,
-    PermissionAsked,
-    QueryFinished,
-    QueryReceived,
-    SessionFinished,
-    SessionStarted,
-    SubagentStarted,
-    TokensSpent,
-    ToolCallFinished,
-    ToolCallStarted,
-    Usage,
-)
 from core.history.headline import read_summary, stamp_of
 from core.session.resume import PreviousState, conversation_to_resume, prepare_resume, read_previous_state
 from core.settings.model import Settings
 from core.storage.queue_file import QUEUE_FILE, QueryQueue
 from core.storage.workspace import Workspace
+from tests.core.cases import cases_of
+
+CASES = cases_of(__file__)
 
 ID = "30f20b51-92fa-457c-9608-28350960e2e7"
 OTHER = "11111111-92fa-457c-9608-28350960e2e7"
@@ -49,13 +35,13 @@ def workspace(tmp_path: Path) -> Workspace:
     return workspace
 
 
-def begun(conversation: str | None = ID) -> SessionStarted:
-    return SessionStarted(
+def begun(conversation: str | None = ID) -> ev.SessionStarted:
+    return ev.SessionStarted(
         session_id="session_1", workspace="/w", cwd="/", version="1", provider_session_id=conversation
     )
 
 
-def previous(workspace: Workspace, *events: Event, more: bytes = b"") -> PreviousState:
+def previous(workspace: Workspace, *events: ev.Event, more: bytes = b"") -> PreviousState:
     bus, lines = Bus(), list[bytes]()
     bus.subscribe(lambda event: lines.append(encode_event(event) + b"\n"))
     for event in events:
@@ -64,24 +50,26 @@ def previous(workspace: Workspace, *events: Event, more: bytes = b"") -> Previou
     return read_previous_state(workspace)
 
 
-def query(number: int, cost: float | None) -> list[Event]:
+def query(number: int, cost: float | None) -> list[ev.Event]:
     return [
-        QueryReceived(query_id=f"q{number}", text="?"),
-        ToolCallStarted(query_id=f"q{number}", tool_use_id=f"t{number}", name="Read", input={}, iteration=1),
-        MessageFinished(query_id=f"q{number}", message_id=f"m{number}", text="!"),
-        QueryFinished(query_id=f"q{number}", status="success", cost_usd=cost),
+        ev.QueryReceived(query_id=f"q{number}", text="?"),
+        ev.ToolCallStarted(
+            query_id=f"q{number}", tool_use_id=f"t{number}", name="Read", input={}, iteration=1
+        ),
+        ev.MessageFinished(query_id=f"q{number}", message_id=f"m{number}", text="!"),
+        ev.QueryFinished(query_id=f"q{number}", status="success", cost_usd=cost),
     ]
 
 
 def test_what_the_agent_read_is_known_again(workspace: Workspace) -> None:
-    call = ToolCallStarted(query_id="q1", tool_use_id="t1", name="WebSearch", input={"query": "?"})
-    assert not previous(workspace, begun(), QueryReceived(query_id="q1", text="?"), call).taint.is_set
-    end = ToolCallFinished(tool_use_id="t1", status="success")
+    call = ev.ToolCallStarted(query_id="q1", tool_use_id="t1", name="WebSearch", input={"query": "?"})
+    assert not previous(workspace, begun(), ev.QueryReceived(query_id="q1", text="?"), call).taint.is_set
+    end = ev.ToolCallFinished(tool_use_id="t1", status="success")
     assert previous(workspace, begun(), call, end).taint.describe().startswith("1 search result since ")
 
 
 def test_counters_continue_over_several_runs(workspace: Workspace) -> None:
-    end = SessionFinished(reason="quit", duration_ms=2_000.0)
+    end = ev.SessionFinished(reason="quit", duration_ms=2_000.0)
     known = previous(workspace, begun(), *query(1, 0.5), end, begun(), *query(7, None), *query(3, 0.25))
     assert (known.tally.queries, known.tally.tool_calls, known.tally.cost_usd) == (3, 3, 0.75)
     assert known.last_query == 7
@@ -91,20 +79,20 @@ def test_counters_continue_over_several_runs(workspace: Workspace) -> None:
 
 
 def test_what_a_query_without_an_end_cost_is_what_was_estimated(workspace: Workspace) -> None:
-    def spent(number: int, cost: float) -> TokensSpent:
-        return TokensSpent(query_id=f"q{number}", message_id="m", usage=Usage(), cost_usd=cost)
+    def spent(number: int, cost: float) -> ev.TokensSpent:
+        return ev.TokensSpent(query_id=f"q{number}", message_id="m", usage=ev.Usage(), cost_usd=cost)
 
-    untold = [QueryReceived(query_id="q2", text="?"), spent(2, 0.25)]
-    untold.append(QueryFinished(query_id="q2", status="error", error="the agent died"))
-    open_ = [QueryReceived(query_id="q3", text="?"), spent(3, 0.5), spent(3, 0.125)]
+    untold = [ev.QueryReceived(query_id="q2", text="?"), spent(2, 0.25)]
+    untold.append(ev.QueryFinished(query_id="q2", status="error", error="the agent died"))
+    open_ = [ev.QueryReceived(query_id="q3", text="?"), spent(3, 0.5), spent(3, 0.125)]
     known = previous(workspace, begun(), spent(1, 4.0), *query(1, 1.0), *untold, *open_)
     assert known.tally.cost_usd == 1.0 + 0.25 + 0.625
-    (end,) = [each for each in known.closing_events() if isinstance(each, QueryFinished)]
+    (end,) = [each for each in known.closing_events() if isinstance(each, ev.QueryFinished)]
     assert (end.query_id, end.cost_usd) == ("q3", 0.625)
 
 
 def test_a_run_that_was_cut_off_lasted_until_its_own_last_event(workspace: Workspace) -> None:
-    open_ = [QueryReceived(query_id="q1", text="?"), *query(2, None)[1:2]]
+    open_ = [ev.QueryReceived(query_id="q1", text="?"), *query(2, None)[1:2]]
     times = iter((0, 1, 5, 100, 101, 102, 104))
     bus, lines = Bus(now=lambda: NOON + timedelta(seconds=next(times))), list[bytes]()
     bus.subscribe(lambda event: lines.append(encode_event(event) + b"\n"))
@@ -114,7 +102,7 @@ def test_a_run_that_was_cut_off_lasted_until_its_own_last_event(workspace: Works
     journal.write_bytes(b"".join(lines))
     known = read_previous_state(workspace)
     assert known.tally.earlier_ms == 5_000.0
-    for event in (*known.closing_events(), begun(), QueryReceived(query_id="q3", text="?")):
+    for event in (*known.closing_events(), begun(), ev.QueryReceived(query_id="q3", text="?")):
         bus.publish(event)
     journal.write_bytes(b"".join(lines))
     known = read_previous_state(workspace)
@@ -124,48 +112,46 @@ def test_a_run_that_was_cut_off_lasted_until_its_own_last_event(workspace: Works
 
 def test_everything_without_an_end_gets_one_calls_before_their_query(workspace: Workspace) -> None:
     open_ = [
-        QueryReceived(query_id="q1", text="?"),
-        ToolCallStarted(query_id="q1", tool_use_id="t1", name="Agent", input={}, iteration=1),
-        SubagentStarted(task_id="a1", tool_use_id="t1", name="helper", description=""),
-        ObserverStarted(run_id="r1", observer="media", tool_use_id="t0"),
-        PermissionAsked(request_id="p1", tool_name="Bash", input={}, subjects=["Bash"], reason=""),
-        ElicitationAsked(request_id="e1", server="desk", message="Which room?"),
+        ev.QueryReceived(query_id="q1", text="?"),
+        ev.ToolCallStarted(query_id="q1", tool_use_id="t1", name="Agent", input={}, iteration=1),
+        ev.SubagentStarted(task_id="a1", tool_use_id="t1", name="helper", description=""),
+        ev.ObserverStarted(run_id="r1", observer="media", tool_use_id="t0"),
+        ev.PermissionAsked(request_id="p1", tool_name="Bash", input={}, subjects=["Bash"], reason=""),
+        ev.ElicitationAsked(request_id="e1", server="desk", message="Which room?"),
     ]
-    ended = [*query(2, None), ObserverStarted(run_id="r2", observer="media", tool_use_id="t0")]
-    done = ObserverFinished(run_id="r2", observer="media", tool_use_id="t0", status="skipped")
+    ended = [*query(2, None), ev.ObserverStarted(run_id="r2", observer="media", tool_use_id="t0")]
+    done = ev.ObserverFinished(run_id="r2", observer="media", tool_use_id="t0", status="skipped")
     ends = list(previous(workspace, begun(), *ended, done, *open_).closing_events())
     # The call of the query that is over has no end either.
-    assert [each.event_name for each in ends] == [
-        "elicitation_answered",
-        "permission_answered",
-        "observer_finished",
-        "subagent_finished",
-        "tool_call_finished",
-        "query_finished",
-        "tool_call_finished",
+    assert [each.event_name for each in ends] == CASES[
+        "everything_without_an_end_gets_one_calls_before_their_query"
     ]
 
 
-def test_a_torn_journal_is_resumed_and_one_without_a_beginning_does_not(workspace: Workspace) -> None:
+def test_a_torn_or_renamed_journal_is_resumed_and_one_without_a_start_is_not(
+    workspace: Workspace,
+) -> None:
     assert previous(workspace, begun(), more=b'nonsense\n{"event":"query_rec').session_id == "session_1"
     with pytest.raises(JournalError, match="lacks its start"):
-        previous(workspace, QueryReceived(query_id="q1", text="?"))
-
-
-def test_a_session_that_was_renamed_is_called_as_it_was_last(workspace: Workspace) -> None:
+        previous(workspace, ev.QueryReceived(query_id="q1", text="?"))
     renamed = msgspec.structs.replace(begun(), session_id="chips", resumed_from="session_1")
     assert previous(workspace, begun(), renamed).session_id == "chips"
 
 
-def test_what_is_no_queue_of_ours_holds_nothing_up(workspace: Workspace) -> None:
+def test_neither_a_queue_of_others_nor_a_missing_folder_is_taken(
+    workspace: Workspace, tmp_path: Path
+) -> None:
     (workspace.path / QUEUE_FILE).write_text("{")
     assert previous(workspace, begun()).queue == ()
     assert (workspace.path / QUEUE_FILE).exists()
+    with pytest.raises(WorkspaceError):
+        Workspace.resume(tmp_path / "gone")
+    assert not (tmp_path / "gone").exists()
 
 
 def test_whether_it_was_the_demo_is_known_from_its_first_line(workspace: Workspace) -> None:
     for demo in (True, False):
-        first = SessionStarted(session_id="s", workspace="/", cwd="/", version="1", demo=demo)
+        first = ev.SessionStarted(session_id="s", workspace="/", cwd="/", version="1", demo=demo)
         (workspace.path / "journal.jsonl").write_bytes(encode_event(first) + b"\n")
         settings, resume = prepare_resume(Settings(), workspace.path)
         assert (settings.demo, resume.folder) == (demo, workspace.path)
@@ -220,7 +206,7 @@ def test_a_conversation_is_resumed_only_if_the_agent_knows_it(workspace: Workspa
     keep(home, workspace.path, ID)
     assert conversation_to_resume(spoken, workspace, home) == ID
     # What was said before the conversation was cleared does not come back.
-    clear = ConversationCleared(query_id="q2", provider_session_id=OTHER)
+    clear = ev.ConversationCleared(query_id="q2", provider_session_id=OTHER)
     cleared = previous(workspace, begun(), *query(1, None), clear)
     assert conversation_to_resume(cleared, workspace, home) is None
     keep(home, workspace.path, OTHER)
@@ -255,12 +241,6 @@ def test_a_session_in_use_is_refused_and_left_as_it_is(workspace: Workspace) -> 
     again = Workspace.resume(workspace.path)
     assert again.locked
     again.close()
-
-
-def test_a_session_without_a_folder_is_not_made(tmp_path: Path) -> None:
-    with pytest.raises(WorkspaceError):
-        Workspace.resume(tmp_path / "gone")
-    assert not (tmp_path / "gone").exists()
 
 
 async def test_restored_queries_stay_until_a_person_releases_them(workspace: Workspace) -> None:

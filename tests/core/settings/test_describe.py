@@ -10,6 +10,9 @@ from core.errors import SettingsError
 from core.settings.describe import Origin, list_settings, setting_of, store_setting
 from core.settings.model import ENVIRONMENT, SPECS
 from core.settings.places import Places
+from tests.core.cases import cases_of
+
+CASES = cases_of(__file__)
 
 SECRET = "canary-0123456789"
 
@@ -65,17 +68,7 @@ def test_a_setting_is_found_however_it_is_written() -> None:
         setting_of("max-turn")
 
 
-@pytest.mark.parametrize(
-    ("name", "text", "stored"),
-    [
-        ("max_turns", " 5 ", 5),
-        ("max_cost_usd", "2.50", 2.5),
-        ("plugins", "off", False),
-        ("allow", "Bash(a,b), x", ["Bash(a,b)", "x"]),
-        ("workspace_base", "~/runs", "~/runs"),
-        ("knowledge", " postgresql://mary@db.example/desk", "postgresql://mary@db.example/desk"),
-    ],
-)
+@pytest.mark.parametrize(("name", "text", "stored"), CASES["a_value_is_stored_as_its_type"])
 def test_a_value_is_stored_as_its_type(places: Places, name: str, text: str, stored: object) -> None:
     places.user_file.write_text("# mine\n")
     assert not store_setting(name, None, places).changed
@@ -104,9 +97,7 @@ def test_a_setting_that_stands_in_a_table_is_changed_there(places: Places) -> No
         ("keys", "x", False, r"keys is a table.*config\.toml.*editor"),
     ],
 )
-def test_what_is_not_allowed_is_reported_and_changes_nothing(
-    places: Places, name: str, text: str, in_project: bool, reported: str
-) -> None:
+def test_a_forbidden_value(places: Places, name: str, text: str, in_project: bool, reported: str) -> None:
     places.user_file.write_text("max_turns = 1\n")
     with pytest.raises(SettingsError, match=reported) as refused:
         store_setting(name, text, places, in_project=in_project)

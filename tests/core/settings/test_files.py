@@ -11,7 +11,10 @@ from hypothesis import strategies as st
 
 from core.errors import SettingsError
 from core.settings.files import UserFile, changed
+from tests.core.cases import cases_of
 from tests.permissions import permissions_obeyed
+
+CASES = cases_of(__file__)
 
 OVERRIDABLE = """\
 # mine
@@ -48,17 +51,7 @@ def test_what_else_stands_in_the_file_stays_as_it_is(tmp_path: Path) -> None:
     assert stat.S_IMODE(file_of(tmp_path).stat().st_mode) == 0o600
 
 
-@pytest.mark.parametrize(
-    ("before", "after"),
-    [
-        ('a = 1\nmodel = "x"\nb = 2\n', "a = 1\nb = 2\n"),
-        ('model = """\nx\nmodel = 3\n"""\nb = 2', "b = 2"),
-        ("b = '''\nmodel = \"x\"\n'''\n\"model\" = 'x'", "b = '''\nmodel = \"x\"\n'''"),
-        ("  model=[\n1,\n2,\n]\r\nb = 2\r\n", "b = 2\r\n"),
-        ("b = 2\n", "b = 2\n"),
-        ("", ""),
-    ],
-)
+@pytest.mark.parametrize(("before", "after"), CASES["a_setting_is_taken_out_whole_and_nothing_else"])
 def test_a_setting_is_taken_out_whole_and_nothing_else(before: str, after: str) -> None:
     assert changed(before, {"model": None}, Path("f")).rstrip("\n") == after.rstrip("\n")
 
@@ -74,13 +67,7 @@ def test_a_setting_is_put_in_with_the_line_ends_of_the_file(before: str) -> None
 
 
 @pytest.mark.parametrize(
-    ("before", "after"),
-    [
-        ("a = 1\n\n# keys\n[keys]\nx = 1\n", "a = 1\nmodel = 'y'\n\n# keys\n[keys]\nx = 1\n"),
-        ("# of all\n\n[keys]\nx = 1\n", "# of all\nmodel = 'y'\n\n[keys]\nx = 1\n"),
-        ("[keys]\nx = 1\n", "model = 'y'\n[keys]\nx = 1\n"),
-        ("a = [\n[1],\n]\n[keys]\nx = 1", "a = [\n[1],\n]\nmodel = 'y'\n[keys]\nx = 1\n"),
-    ],
+    ("before", "after"), CASES["a_new_setting_comes_before_the_tables_and_their_comments"]
 )
 def test_a_new_setting_comes_before_the_tables_and_their_comments(before: str, after: str) -> None:
     assert changed(before, {"model": "y"}, Path("f")) == after.replace("'y'", '"y"')
@@ -104,14 +91,11 @@ def test_any_text_is_stored_as_it_is(value: str) -> None:
     assert tomllib.loads(changed(OVERRIDABLE, {"model": value}, Path("f")))["model"] == value
 
 
-def test_the_same_again_writes_nothing(tmp_path: Path) -> None:
+def test_the_same_again_or_nothing_writes_nothing(tmp_path: Path) -> None:
     UserFile(tmp_path).store({"api_key": "k"})
     before = file_of(tmp_path).stat()
     UserFile(tmp_path).store({"api_key": "k", "model": None})
     assert file_of(tmp_path).stat().st_ino == before.st_ino
-
-
-def test_nothing_to_take_out_makes_no_file(tmp_path: Path) -> None:
     UserFile(tmp_path / "new").store({"api_key": None})
     assert not (tmp_path / "new").exists()
 

@@ -16,7 +16,10 @@ from core.settings.model import ENVIRONMENT, KNOWN, Settings
 from core.settings.places import USER_FILE
 from core.settings.secrets import secrets
 from core.settings.sources import from_overrides
+from tests.core.cases import cases_of
 from tui.cli.arguments import SETTING_OPTIONS
+
+CASES = cases_of(__file__)
 
 
 class Folders:
@@ -98,11 +101,13 @@ def test_standard_names_are_understood(folders: Folders) -> None:
     assert (settings.composio_user_id, settings.composio_api_key) == ("me", "ak_1")
 
 
-def test_an_empty_variable_hides_later_sources(folders: Folders) -> None:
+def test_an_empty_variable_hides_later_sources_and_lines_of_others_do_no_harm(folders: Folders) -> None:
     (folders.cwd / ".env").write_text("COMPOSIO_API_KEY=ak_from_file\nUA_MAX_TURNS=4")
     assert folders.load().composio_api_key == "ak_from_file"
     settings = folders.load(COMPOSIO_API_KEY="", UA_MAX_TURNS="")
     assert (settings.composio_api_key, settings.max_turns) == (None, None)
+    (folders.cwd / ".env").write_text("what is this?\nOTHER=${HOME}\nexport ANTHROPIC_API_KEY='a$b'\n")
+    assert folders.load(HOME="/x").api_key == "a$b"
 
 
 def test_values_become_their_types(folders: Folders) -> None:
@@ -135,14 +140,7 @@ def test_the_knowledge_base_is_on_off_a_path_or_the_database_of_a_team(folders: 
         folders.refuse("on, off, the path of a file", {"knowledge": word})
 
 
-@pytest.mark.parametrize(
-    "address",
-    [
-        "postgresql://anna:hunter2-secret@host/team",
-        "postgres://anna@host/team?password=hunter2-secret",
-        "PostgreSQL://me:hunter2-secret@[db.example/team",
-    ],
-)
+@pytest.mark.parametrize("address", CASES["the_address_of_a_database_has_no_password_and_shows_none"])
 def test_the_address_of_a_database_has_no_password_and_shows_none(folders: Folders, address: str) -> None:
     refused = [
         folders.refuse(r"UA_TEAM.* without a password", UA_TEAM=address),
@@ -164,25 +162,7 @@ def test_the_large_files_of_a_team_are_in_a_folder_or_a_bucket(folders: Folders)
 
 
 def test_a_wrong_value_is_named_with_its_place_and_what_is_allowed(folders: Folders) -> None:
-    for name, value, allowed in (
-        ("permission_mode", "yolo", "default, acceptEdits, plan"),
-        ("prices", "m", "prices such as my-model=0.5/1.5"),
-        ("prices", "m=1/2,n=-1/2", "prices such as my-model=0.5/1.5"),
-        ("max_cost_usd", "-1", "a number above 0"),
-        ("max_cost_usd", "nan", "a number above 0"),
-        ("max_turns", "2.5", "a whole number of at least 1"),
-        ("max_turns", "0", "a whole number of at least 1"),
-        ("demo", "perhaps", "true or false"),
-        ("base_url", "ftp://host", "https://host"),
-        ("base_url", "http://[::1", "https://host"),
-        ("extra_tools", "Bash,NotebookEdit", "Bash, Write, Edit, WebFetch"),
-        ("classifier", "model", "off, rules, rules+model"),
-        ("log_level", "loud", "DEBUG, INFO"),
-        ("pictures", "iterm", "auto, kitty, sixel, blocks"),
-        ("notify", "loudly", "auto, bell, osc9, osc777, off"),
-        ("demo_pace", "-0.5", "a number of at least 0"),
-        ("model", "two\nlines", "one line of text"),
-    ):
+    for name, value, allowed in CASES["a_wrong_value_is_named_with_its_place_and_what_is_allowed"]:
         variable = ENVIRONMENT[name][0]
         message = folders.refuse(variable, **{variable: value})
         assert [part for part in (variable, repr(value), allowed) if part not in message] == []
@@ -194,30 +174,8 @@ def test_a_wrong_value_in_a_file_names_the_file_even_when_it_is_overridden(folde
     folders.refuse(r"max_turns in .*config\.toml is True", {"max_turns": 3})
 
 
-@pytest.mark.parametrize(
-    ("file", "content", "reported"),
-    [
-        (PROJECT_FILE, "# max_turns = 9\nmodel = 'x'\nmax_turns = true\n", "max_turns in line 3 of"),
-        (PROJECT_FILE, 'keys.a = """\nmax_turns = 3\n"""\n\n\'max_turns\' = [\n1\n]\n', "max_turns in line 5 of"),
-        (PROJECT_FILE, "[composio]\nuser_id = 5\n", "composio.user_id in line 2 of"),
-        (PROJECT_FILE, "[keys]\nuser_id = 'x'\n[composio]\n  'user_id' = 5\n", "composio.user_id in line 4 of"),
-        (PROJECT_FILE, "composio.user_id = 5", "composio.user_id in line 1 of"),
-        (PROJECT_FILE, "\n[composio]\nuser = 5", "'composio.user', which line 3 of"),
-        (PROJECT_FILE, "modle = 3", r"'modle', which line 1 of.*did you mean model\?$"),
-        (PROJECT_FILE, "composio_user_id = 'a'\ncomposio.user_id = 'b'", "_user_id in line 1 .* in line 2 .* same"),
-        (PROJECT_FILE, 'a = "x\n', r"not valid TOML: the text in line 1 has no closing quote\.$"),
-        (PROJECT_FILE, "a = 1\nb\n", r"not valid TOML: there is no = behind a name in line 2\.$"),
-        (PROJECT_FILE, "model = ", r"not valid TOML: a name has no value\.$"),
-        (PROJECT_FILE, "demo = true\ntheme = nord", r'put texts in quotes, as in theme = "..."'),
-        (PROJECT_FILE, "max_turns = [1", r"not valid TOML: a list has no closing \]\.$"),
-        (".env", "UA_MODLE=x", r"UA_MODLE.*did you mean UA_MODEL\?$"),
-        (".env", "A=1\nANTHROPIC_API_KEY='sk", "Line 2 of .*ANTHROPIC_API_KEY"),
-        (".env", "# UA_MAX_TURNS=1\nA='x\ny'\nexport UA_MAX_TURNS=none\n", r"UA_MAX_TURNS in line 4 of .*\.env is"),
-    ],
-)  # fmt: skip
-def test_what_is_wrong_in_a_file_is_reported_with_its_line(
-    folders: Folders, file: str, content: str, reported: str
-) -> None:
+@pytest.mark.parametrize(("file", "content", "reported"), CASES["a_wrong_line_is_reported_by_number"])
+def test_a_wrong_line_is_reported_by_number(folders: Folders, file: str, content: str, reported: str) -> None:
     (folders.cwd / file).write_text(content)
     folders.refuse(reported)
 
@@ -228,10 +186,12 @@ def test_a_wrong_secret_is_not_shown(folders: Folders, written: str) -> None:
     assert "hidden" not in folders.refuse("api_key in line 1|put texts in quotes, as in api_key =")
 
 
-def test_an_option_is_called_as_it_is_typed(folders: Folders) -> None:
+def test_what_is_refused_is_called_as_it_is_typed(folders: Folders) -> None:
     folders.refuse("^--max-cost is 'abc'", {"max_cost_usd": "abc"})
     folders.refuse("^--tool is 'Bsah, Bash', which", {"extra_tools": ("Bsah", "Bash")})
     folders.refuse("^--workspace is 1", {"workspace_base": 1})
+    folders.refuse(r"UA_THEEM.*UA_THEME", UA_THEEM="dark")
+    folders.refuse("'colour'", {"colour": "dark"})
 
 
 def test_a_theme_that_nobody_knows_is_refused_wherever_it_stands(folders: Folders) -> None:
@@ -259,14 +219,7 @@ def test_files_that_are_no_files_no_text_or_too_large(folders: Folders) -> None:
         (folders.cwd / name).unlink()
 
 
-def test_unknown_names_are_refused(folders: Folders) -> None:
-    folders.refuse(r"UA_THEEM.*UA_THEME", UA_THEEM="dark")
-    folders.refuse("'colour'", {"colour": "dark"})
-
-
-def test_of_a_file_made_to_be_slow_the_line_is_not_reported(
-    folders: Folders, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_of_a_slow_file_no_line_is_given(folders: Folders, monkeypatch: pytest.MonkeyPatch) -> None:
     read = 0
     loads = tomllib.loads
 
@@ -281,23 +234,7 @@ def test_of_a_file_made_to_be_slow_the_line_is_not_reported(
     assert read < 8 << 20
 
 
-def test_lines_of_other_programs_in_dotenv_do_no_harm(folders: Folders) -> None:
-    (folders.cwd / ".env").write_text("what is this?\nOTHER=${HOME}\nexport ANTHROPIC_API_KEY='a$b'\n")
-    assert folders.load(HOME="/x").api_key == "a$b"
-
-
-@pytest.mark.parametrize(
-    ("file", "content"),
-    [
-        (PROJECT_FILE, "dangerously_skip_permissions = true"),
-        (PROJECT_FILE, 'allow = ["*"]'),
-        (PROJECT_FILE, 'extra_tools = ["Bash"]'),
-        (".env", "UA_CLI_PATH=./claude"),
-        (".env", "CLAUDE_CONFIG_DIR=./claude"),
-        (".env", "Z_AI_API_KEY=theirs\nUA_WEB_READER_URL=https://theirs.example/mcp"),
-        (".env", "COMPOSIO_API_KEY=theirs\nCOMPOSIO_BASE_URL=https://theirs.example"),
-    ],
-)
+@pytest.mark.parametrize(("file", "content"), CASES["a_folder_cannot_give_itself_rights"])
 def test_a_folder_cannot_give_itself_rights(folders: Folders, file: str, content: str) -> None:
     (folders.cwd / file).write_text(content)
     folders.refuse("may not be set by the files of a folder")
@@ -321,20 +258,12 @@ def test_credentials_are_a_key_a_token_a_login_a_server_of_ones_own_or_the_demo(
     assert folders.load().has_credentials()
 
 
-def test_secrets_are_not_in_the_repr(folders: Folders) -> None:
+def test_secrets_come_from_settings_and_the_environment_and_are_not_in_the_repr(folders: Folders) -> None:
     settings = folders.load({"api_key": "sk-ant-hidden", "model": "opus"})
     assert "sk-ant-hidden" not in repr(settings)
     assert "model='opus'" in repr(settings)
-
-
-def test_secrets_come_from_settings_and_from_the_environment(folders: Folders) -> None:
     given = {"composio_api_key": "ak_setting", "base_url": "http://user:pa55word@host.example"}
-    environ = {
-        "GITHUB_TOKEN": "ghp_value", "DATABASE_URL": "postgres://me:s3cretpw@db.example/x",
-        "OTEL_EXPORTER_OTLP_HEADERS": "x-a=headervalue,b=other", "SSH_AUTH_SOCK": "/run/agent.sock",
-        "PWD": "/somewhere/here", "KEYBOARD": "qwertyuiop", "EMPTY_TOKEN": "", "PGPASSWORD": "of-the-team",
-        "PGPASSFILE": "/home/me/.pgpass",
-    }  # fmt: skip
+    environ = CASES["secrets_come_from_settings_and_from_the_environment.environ"]
     found = {"ak_setting", "pa55word", "ghp_value", "s3cretpw", "headervalue", "other", "of-the-team"}
     assert secrets(folders.load(given), environ) == found
 
@@ -351,15 +280,7 @@ def test_a_folder_cannot_have_the_users_key_sent_elsewhere(folders: Folders) -> 
     assert elsewhere.base_url == "https://mine.example"
 
 
-@pytest.mark.parametrize(
-    ("given", "message"),
-    [
-        ({"max_cost_usd": "much"}, "^max_cost_usd is 'much', which is not allowed"),
-        ({"workspace_base": 1}, "^workspace_base is 1, which"),
-        ({"max_cots": 1}, r"'max_cots'; did you mean max_cost_usd\?$"),
-        ({"falback": "x"}, r"did you mean fallback_model\?$"),
-    ],
-)
+@pytest.mark.parametrize(("given", "message"), CASES["a_program_is_known_by_the_name_it_wrote"])
 async def test_a_program_is_known_by_the_name_it_wrote(given: dict[str, Any], message: str) -> None:
     with pytest.raises(SettingsError, match=message):
         async with open_session(**given):

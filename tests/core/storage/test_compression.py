@@ -117,10 +117,17 @@ def test_an_artifact_above_the_limit_is_packed_and_reads_as_if_it_were_not(works
         assert workspace.artifact_path(name) == written.path
 
 
-def test_an_artifact_at_the_limit_stays_plain(workspace: Workspace) -> None:
+def test_an_artifact_at_the_limit_stays_plain_and_a_damaged_one_is_named(
+    workspace: Workspace,
+) -> None:
     written = workspace.write_artifact("search_results/a.txt", "x" * LIMIT)
     assert written.path == "search_results/a.txt"
     assert workspace.read_artifact("search_results/a.txt.zst") == b"x" * LIMIT
+    workspace.write("a.json.zst", pack(LONG.encode())[:-50])
+    with pytest.raises(WorkspaceError, match=r"cannot read 'a\.json\.zst': the compressed data is cut short"):
+        workspace.read_artifact("a.json")
+    with pytest.raises(WorkspaceError, match=r"'gone\.json'"):
+        workspace.read_artifact("gone.json")
 
 
 @pytest.mark.parametrize("name", ["search_results/a.json", "search_results/a.json.zst"])
@@ -130,14 +137,6 @@ def test_an_artifact_that_changes_its_form_leaves_one_file(workspace: Workspace,
         assert written.path == f"search_results/{form}"
         assert [entry.name for entry in workspace.list("search_results")] == [form]
         assert json.loads(workspace.read_artifact(name)) == value
-
-
-def test_an_artifact_that_is_damaged_or_gone_is_named_as_it_was_asked_for(workspace: Workspace) -> None:
-    workspace.write("a.json.zst", pack(LONG.encode())[:-50])
-    with pytest.raises(WorkspaceError, match=r"cannot read 'a\.json\.zst': the compressed data is cut short"):
-        workspace.read_artifact("a.json")
-    with pytest.raises(WorkspaceError, match=r"'gone\.json'"):
-        workspace.read_artifact("gone.json")
 
 
 def test_nothing_but_a_file_is_removed(workspace: Workspace) -> None:

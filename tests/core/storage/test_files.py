@@ -191,9 +191,7 @@ def short_writes(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("short_writes")
-def test_short_writes_are_continued_and_short_appends_undone(
-    root: Root, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_short_writes_continue_and_short_appends_do_not(root: Root, monkeypatch: pytest.MonkeyPatch) -> None:
     root.write("a.bin", bytes(range(50)))
     assert root.read("a.bin") == bytes(range(50))
     for lines in ([b'{"b":2}'], [b"abc", b"def"]):

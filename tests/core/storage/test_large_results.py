@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import base64
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
@@ -51,24 +52,17 @@ def test_a_small_result_travels_whole_without_its_secrets(workspace: Workspace, 
     assert workspace.list() == []
 
 
+TEXTS: list[list[Any]] = [
+    ["plain words " * 400_000], ["会議の結果 " * 200_000], ["\x1b" * 60_000], ["\x1b" * 10_000], ["\ud800" * 30_000],
+    ["one of many blocks"] * 20_000, ["\x1b" * 5_000] * 200, ["text", *[PICTURE] * 50],
+]  # fmt: skip
+STRUCTURED = msgspec.structs.replace(observed("x"), structured={"a": "b" * 100_000})
+
+
 @pytest.mark.parametrize(
-    "given",
-    [
-        observed("plain words " * 400_000),
-        observed("会議の結果 " * 200_000),
-        observed("\x1b" * 60_000),
-        observed("\x1b" * 10_000),
-        observed("\ud800" * 30_000),
-        observed(*["one of many blocks" for _ in range(20_000)]),
-        observed(*["\x1b" * 5_000 for _ in range(200)]),
-        observed("text", *[PICTURE for _ in range(50)]),
-        observed("x", error="why " * 100_000),
-        msgspec.structs.replace(observed("x"), structured={"a": "b" * 100_000}),
-    ],
+    "given", [*(observed(*each) for each in TEXTS), observed("x", error="why " * 100_000), STRUCTURED]
 )
-def test_what_travels_in_an_event_is_bounded(
-    workspace: Workspace, redactor: Redactor, given: McpObservation
-) -> None:
+def test_what_is_in_events_is_short(workspace: Workspace, redactor: Redactor, given: McpObservation) -> None:
     whole, shown = store_large_result(given, workspace, redactor)
     assert whole.content == given.content
     (stored,) = workspace.list("tool_results")
@@ -85,9 +79,7 @@ def test_what_travels_in_an_event_is_bounded(
     assert cut == any("characters left out" in text for text in texts_in(shown))
 
 
-def test_the_stored_result_is_a_list_of_blocks_without_secrets(
-    workspace: Workspace, redactor: Redactor
-) -> None:
+def test_a_stored_result_is_a_list_of_clean_blocks(workspace: Workspace, redactor: Redactor) -> None:
     given = observed("first " * 20_000, PICTURE, f"second {SECRET}")
     _, shown = store_large_result(given, workspace, redactor)
     assert msgspec.json.decode(workspace.read(shown.stored_at or "")) == [
@@ -108,9 +100,7 @@ def test_no_half_of_a_secret_is_left_where_a_preview_is_cut(workspace: Workspace
             assert "more-of-it" not in reported
 
 
-def test_a_preview_travels_alone_when_the_file_cannot_be_written(
-    workspace: Workspace, redactor: Redactor
-) -> None:
+def test_a_preview_travels_alone_if_no_file_can_be_written(workspace: Workspace, redactor: Redactor) -> None:
     workspace.write("tool_results", b"a file where the folder belongs")
     whole, shown = store_large_result(observed("x" * 100_000), workspace, redactor)
     assert whole.stored_at is shown.stored_at is None

@@ -42,14 +42,13 @@ async def test_what_waits_is_on_the_disk_until_it_is_taken(workspace: Workspace)
     assert not path.exists()
 
 
-async def test_secrets_are_masked_on_the_disk_and_not_in_the_queue(workspace: Workspace) -> None:
+async def test_what_waits_at_the_end_stays_for_the_next_time_with_masked_secrets(
+    workspace: Workspace,
+) -> None:
     queue = QueryQueue(workspace)
     queue.add(f"use {SECRET}")
     assert SECRET not in str(await kept(queue, workspace))
     assert queue.pop_next() == f"use {SECRET}"
-
-
-async def test_what_waits_at_the_end_stays_for_the_next_time(workspace: Workspace) -> None:
     queue = QueryQueue(workspace)
     queue.add("never run")
     await queue.close()

@@ -151,9 +151,7 @@ async def test_sessions_of_this_machine_are_followed(tmp_path: Path, monkeypatch
     assert {row.name: row.state for row in crashed.rows}[NAME] == "crashed"
 
 
-async def test_sessions_of_the_team_are_listed_with_their_jobs(
-    tmp_path: Path, team_database: Database
-) -> None:
+async def test_sessions_of_a_team_are_listed_with_jobs(tmp_path: Path, team_database: Database) -> None:
     add_session(team_database, "a", title="First", activity="Bash  ls", worker="w1", cost_usd=0.25)
     add_session(team_database, "b", job=False, state="idle", title="Second\n\x1b[31m", shared=False)
     add_session(team_database, "c", state="done", title="Third")
@@ -250,9 +248,7 @@ async def test_a_session_becomes_lost_while_nothing_happens(
         await until(lambda: seen.row("team:a").state == "running")
 
 
-async def test_a_session_of_this_machine_and_of_the_team_is_listed_once(
-    tmp_path: Path, team_database: Database
-) -> None:
+async def test_a_session_of_both_places_is_listed_once(tmp_path: Path, team_database: Database) -> None:
     folder = lay(tmp_path)
     add_session(team_database, "a", title="Ours", name=NAME, host="here")
     add_session(team_database, "b", title="Theirs", name=NAME, host="there")
@@ -299,21 +295,6 @@ async def test_a_database_without_tables_says_what_to_do(tmp_path: Path, cluster
             assert "cannot be reached" not in seen.fleet.notice
     finally:
         cluster.drop(database)
-
-
-async def test_a_colleague_sees_what_is_shared(
-    tmp_path: Path, cluster: Cluster, team_database: Database
-) -> None:
-    from core.postgres.schema import grant
-
-    add_session(team_database, "a", title="Ours")
-    add_session(team_database, "b", title="Mine", shared=False)
-    add_job(team_database, "w", shared=False)
-    mary = cluster.make_role(f"mary_{team_database.name}")
-    grant(Address.parse(team_database.url), mary)
-    hers = replace(team_database, url=cluster.url(team_database.name, mary))
-    fleet = await make_source(tmp_path, hers).read()
-    assert [row.title for row in fleet.rows] == ["Ours"]
 
 
 async def test_a_file_of_jobs_that_cannot_be_read_says_so(tmp_path: Path) -> None:

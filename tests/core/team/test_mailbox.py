@@ -27,10 +27,13 @@ from core.team.local_mailbox import SqliteMailbox
 from core.team.mailbox import PostgresMailbox
 from core.team.records import Answer, Answered, Command, Mailbox, Question, SessionId
 from core.text import clean
+from tests.core.cases import cases_of
 from tests.core.team.stores import SESSION, add_local_session, add_session, take_over, take_over_locally
 from tests.postgres_server import Cluster, Database
 from tests.tcp_proxy import TcpProxy
 from tests.waiting import PATIENCE, run_ready, until, until_in_thread
+
+CASES = cases_of(__file__)
 
 ASKED = PermissionAsked(request_id="r1", tool_name="mcp__mail__send", input={"to": "Ann"})
 QUESTION = make_question(SESSION, ASKED)
@@ -159,14 +162,10 @@ async def test_a_withdrawn_question_and_one_of_a_lost_worker_wait_no_longer(stor
 @pytest.mark.parametrize(
     "text",
     [
-        "",
+        *CASES["a_hostile_answer_is_none"],
         "[" * 60_000,
-        '{"request": "r1", "allow": "yes"}',
-        '{"request": "other", "allow": true}',
-        '{"request": "r1", "action": "explode"}',
         json.dumps({"request": "r1", "patterns": ["x" * 2_000]}),
         json.dumps({"request": "r1", "reason": "x" * (LARGEST + 1)}),
-        json.dumps({"request": "r1", "input": [1]}),
     ],
 )
 def test_a_hostile_answer_is_none(text: str) -> None:
@@ -230,9 +229,7 @@ def test_an_answer_comes_as_it_was_given_and_any_text_is_one_or_none(answer: Ans
     assert read_command(other, "x") is None or other in ("interrupt", "submit")
 
 
-async def test_messages_come_after_the_server_was_restarted_and_to_no_worker_that_was_lost(
-    team_database: Database,
-) -> None:
+async def test_messages_come_after_a_restart_and_to_no_worker_that_was_lost(team_database: Database) -> None:
     other = SessionId(id="s2", job="j1")
     add_session(team_database)
     add_session(team_database, other)
@@ -289,9 +286,7 @@ async def test_what_was_read_by_a_statement_whose_end_was_lost_comes_once(
             await assert_nothing_came(items)
 
 
-async def test_a_question_that_is_asked_again_keeps_an_answer_that_nobody_has_read(
-    team_database: Database,
-) -> None:
+async def test_a_question_that_is_asked_again_keeps_its_unread_answer(team_database: Database) -> None:
     add_session(team_database)
     mailbox = mailbox_of(team_database)
     await mailbox.ask(SESSION, QUESTION)
@@ -318,9 +313,7 @@ async def test_one_connection_receives_for_all_sessions(team_database: Database)
     await until_in_thread(lambda: team_database.execute(CLIENTS) == [(0,)])
 
 
-async def test_a_person_of_the_team_answers_in_their_own_name(
-    cluster: Cluster, team_database: Database
-) -> None:
+async def test_members_of_the_team_answer_in_their_name(cluster: Cluster, team_database: Database) -> None:
     add_session(team_database)
     name = cluster.make_role(f"ann_{team_database.name}")
     grant(Address.parse(team_database.url), name)
@@ -341,9 +334,7 @@ async def test_a_person_of_the_team_answers_in_their_own_name(
     assert not (await ann.answer("s1", YES)).accepted
 
 
-async def test_a_worker_that_is_a_member_of_the_owners_role_has_the_same_rights(
-    cluster: Cluster, team_database: Database
-) -> None:
+async def test_a_member_of_the_owners_role_works_as_it(cluster: Cluster, team_database: Database) -> None:
     add_session(team_database, owner="somebody_else")
     name = cluster.make_role(f"worker_{team_database.name}")
     owners = cluster.make_role(f"owners_{team_database.name}")

@@ -141,9 +141,7 @@ async def test_what_nobody_answered_in_person_names_nobody(followed: Followed) -
     assert followed.reported == ["This question no longer waits for an answer."]
 
 
-async def test_an_answer_waits_for_its_question_to_arrive(
-    followed: Followed, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_answers_wait_for_their_question(followed: Followed, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("core.team.fleet.remote_session.AGAIN_SECONDS", 0.05)
     await followed.read(ASKED)
     answer = followed.mailbox.answer
@@ -162,9 +160,7 @@ async def test_an_answer_waits_for_its_question_to_arrive(
     assert (tries, followed.reported) == (2, [])
 
 
-async def test_an_answer_that_cannot_be_sent_is_asked_again(
-    followed: Followed, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_an_unsent_answer_is_asked_again(followed: Followed, monkeypatch: pytest.MonkeyPatch) -> None:
     await followed.read(ASKED)
 
     async def fail(*_: object) -> None:

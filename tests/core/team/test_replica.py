@@ -40,9 +40,7 @@ def row_of(database: Database, columns: str, session: str = "s1") -> Any:
     return rows[0] if rows else None
 
 
-async def test_journal_transcripts_files_and_state_are_copied(
-    tmp_path: Path, team_database: Database
-) -> None:
+async def test_journal_transcripts_files_and_state_copied(tmp_path: Path, team_database: Database) -> None:
     async with copied_session(tmp_path, team_database) as session:
         session.publish(ev.QueryReceived(query_id="q1", text="What is\nnew?"))
         session.append_entry(b'{"type":"user","uuid":"u1","text":"\xc3\xa9 \\ud800"}')
@@ -104,9 +102,7 @@ async def test_an_event_is_in_the_database_and_announced_at_once(
             assert 1 <= len(list(db.notifies(timeout=0))) <= 3
 
 
-async def test_a_cut_connection_is_bridged_and_caught_up(
-    tmp_path: Path, team_database: Database, proxy: TcpProxy
-) -> None:
+async def test_a_cut_connection_is_bridged(tmp_path: Path, team_database: Database, proxy: TcpProxy) -> None:
     async with copied_session(tmp_path, proxy.url(team_database.tcp)) as session:
         session.append_entry(b'{"type":"mode","n":1}')
         assert await session.replica.flush(PATIENCE)
@@ -187,9 +183,7 @@ async def test_the_database_is_asked_regularly(tmp_path: Path, team_database: Da
         assert stored_lines(team_database) == session.journal_lines
 
 
-async def test_what_does_not_pass_stops_the_copy_and_not_the_session(
-    tmp_path: Path, team_database: Database
-) -> None:
+async def test_a_final_failure_stops_the_copy_alone(tmp_path: Path, team_database: Database) -> None:
     team_database.execute("INSERT INTO migration (version) VALUES (99)")
     async with copied_session(tmp_path, team_database) as session:
         await until(lambda: session.replica.is_over)
@@ -213,9 +207,7 @@ async def test_a_superseded_session_writes_nothing_more(tmp_path: Path, team_dat
     assert session.failures == []
 
 
-async def test_the_next_attempt_continues_and_the_earlier_one_cannot_begin_again(
-    tmp_path: Path, team_database: Database
-) -> None:
+async def test_the_next_attempt_continues_and_supersedes(tmp_path: Path, team_database: Database) -> None:
     async with copied_session(tmp_path, team_database) as first:
         first.append_entry(b'{"type":"mode"}')
         first.save("downloads/a.txt", b"a")
@@ -234,9 +226,7 @@ async def test_the_next_attempt_continues_and_the_earlier_one_cannot_begin_again
     assert row_of(team_database, "attempt") == (3,)
 
 
-async def test_a_job_that_begins_again_replaces_what_its_lost_worker_stored(
-    tmp_path: Path, team_database: Database
-) -> None:
+async def test_a_job_that_begins_again_replaces_its_rows(tmp_path: Path, team_database: Database) -> None:
     async with copied_session(tmp_path / "a", team_database) as lost:
         lost.save("downloads/a.txt", b"a")
         lost.publish(ev.QueryReceived(query_id="q1", text="go"))
@@ -326,9 +316,7 @@ async def test_small_files_do_not_wait_for_a_place_that_fails(
         assert await session.replica.drain(1) == "1 file"
 
 
-async def test_records_paths_outside_and_lines_that_are_no_events_are_not_copied(
-    tmp_path: Path, team_database: Database
-) -> None:
+async def test_no_records_or_paths_outside_are_copied(tmp_path: Path, team_database: Database) -> None:
     (tmp_path / "secret").write_text("secret")
     async with copied_session(tmp_path, team_database) as session:
         (session.workspace.path / "link").symlink_to(tmp_path / "secret")
@@ -348,9 +336,7 @@ async def test_records_paths_outside_and_lines_that_are_no_events_are_not_copied
     assert session.failures == []
 
 
-async def test_rows_are_the_owners_and_others_may_not_write(
-    tmp_path: Path, cluster: Cluster, team_database: Database
-) -> None:
+async def test_owners_alone_write_rows(tmp_path: Path, cluster: Cluster, team_database: Database) -> None:
     anna, bert = (cluster.make_role(f"{each}_{team_database.name}") for each in ("anna", "bert"))
     for name in (anna, bert):
         grant(Address.parse(team_database.url), name)

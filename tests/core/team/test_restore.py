@@ -22,10 +22,13 @@ from core.storage.workspace import Workspace
 from core.team.records import SessionId
 from core.team.replication import pulling
 from core.team.restore import SessionMirror, restore_session
+from tests.core.cases import cases_of
 from tests.core.team.copied_session import CopiedSession, copied_session
 from tests.postgres_server import Cluster, Database
 from tests.tcp_proxy import TcpProxy
 from tests.waiting import PATIENCE, until_in_thread
+
+CASES = cases_of(__file__)
 
 
 async def fill(session: CopiedSession) -> None:
@@ -62,9 +65,7 @@ def files_of(folder: Path) -> dict[str, bytes]:
     }
 
 
-async def test_a_restored_folder_has_what_the_session_had_and_continues_as_the_same_one(
-    tmp_path: Path, team_database: Database
-) -> None:
+async def test_a_restored_session_is_complete_and_continues(tmp_path: Path, team_database: Database) -> None:
     folder = await filled(tmp_path / "a", team_database)
     restored = await restore(team_database, tmp_path / "b")
     assert files_of(restored) == files_of(folder)
@@ -99,27 +100,7 @@ async def test_what_is_not_there_is_said(tmp_path: Path, team_database: Database
     assert list(tmp_path.glob("*/*")) == []  # noqa: ASYNC240
 
 
-HOSTILE_PATHS = (
-    "../x", "../../../x", "/tmp/ua-hostile", "a/../../x", "journal.jsonl", "JOURNAL.jsonl", ".lock",
-    "queue.json", "CLAUDE.md", ".conversation/conversation-1.jsonl", "team.json", "x\n", "",
-    ".claude/settings.json", "a\\b", "~/x",
-    "work_products", "report_checks/x",
-)  # fmt: skip
-HOSTILE_TRANSCRIPTS = (
-    ("../../x", ""), ("conversation-1", "../../../x"), ("conversation-1", "/x"),
-    ("conversation-1", "a/../../../journal"), ("", "x"), (".", "x"),
-)  # fmt: skip
-HOSTILE_ROWS = """
-INSERT INTO blob (sha256, data) VALUES (repeat('1', 64), 'other');
--- The content is another one.
-INSERT INTO artifact (session, path, sha256, size) VALUES ('s1', 'other.txt', repeat('1', 64), 5);
--- Compressed these are small in the database.
-INSERT INTO journal SELECT 's1', n, format('{"seq":%s,"x":"%s"}', n, repeat('x', 200000))
-    FROM generate_series(911, 913) n;
-INSERT INTO entry (project, session, entry) VALUES
-    ('s1', 'conversation-1', format('{"type":"%s"}', repeat('x', 200000))),
-    ('s1', 'conversation-1', '{"type":"x"}' || chr(10) || '{"type":"y"}');
-"""
+HOSTILE_ROWS = Path(__file__).with_suffix(".sql").read_text("utf-8")
 
 
 async def test_hostile_rows_write_nothing_outside_and_no_records(
@@ -134,13 +115,13 @@ async def test_hostile_rows_write_nothing_outside_and_no_records(
     execute, data = team_database.execute, b"hostile"
     digest = hashlib.sha256(data).hexdigest()
     execute("INSERT INTO blob (sha256, data) VALUES (%s, %s)", digest, data)
-    for path in HOSTILE_PATHS:
+    for path in CASES["paths"]:
         execute("INSERT INTO artifact (session, path, sha256, size) VALUES ('s1', %s, %s, 7)", path, digest)
     # The place of these is a file of this machine.
     for path, sha256 in (("stolen.txt", "0" * 64), ("stolen-2.txt", "../../secret")):
         execute("INSERT INTO artifact (session, path, sha256, size, place) VALUES ('s1', %s, %s, 6, %s)",
                 path, sha256, str(secret))  # fmt: skip
-    for name, subpath in HOSTILE_TRANSCRIPTS:
+    for name, subpath in CASES["transcripts"]:
         execute("INSERT INTO entry (project, session, subpath, entry) VALUES ('s1', %s, %s, '{\"type\":\"x\"}')",
                 name, subpath)  # fmt: skip
     for number, line in enumerate(('{"seq":1}', "not JSON", '{"seq":"x"}', '{"seq":904}\n{"seq":905}'), 900):
@@ -159,9 +140,7 @@ async def test_hostile_rows_write_nothing_outside_and_no_records(
     assert not os.path.lexists("/tmp/ua-hostile")  # noqa: ASYNC240
 
 
-async def test_what_a_worker_copies_belongs_to_whoever_gave_the_job(
-    tmp_path: Path, cluster: Cluster, team_database: Database
-) -> None:
+async def test_copies_belong_to_job_owners(tmp_path: Path, cluster: Cluster, team_database: Database) -> None:
     anna, bert = (cluster.make_role(f"{each}_{team_database.name}") for each in ("anna", "bert"))
     for name in (anna, bert):
         grant(Address.parse(team_database.url), name)

@@ -28,9 +28,7 @@ def entry(number: int) -> dict[str, Any]:
     return {"type": "user", "uuid": f"u{number}"}
 
 
-async def test_it_keeps_the_contracts_of_the_sdk(
-    store: PostgresSessionStore, team_database: Database
-) -> None:
+async def test_it_keeps_contracts_of_the_sdk(store: PostgresSessionStore, team_database: Database) -> None:
     def emptied() -> Any:
         team_database.execute("TRUNCATE entry, summary")
         return store
@@ -38,9 +36,7 @@ async def test_it_keeps_the_contracts_of_the_sdk(
     await run_session_store_conformance(emptied)
 
 
-async def test_an_entry_is_stored_once_and_the_order_is_that_of_the_calls(
-    store: PostgresSessionStore,
-) -> None:
+async def test_an_entry_is_stored_once_and_in_the_order_of_the_calls(store: PostgresSessionStore) -> None:
     marker = {"type": "mode", "value": "\ud800 \0"}
     await store.append(KEY, [entry(3), marker])
     await store.append(KEY, [entry(3), entry(1), entry(1), entry(2)])

@@ -13,7 +13,7 @@ import pytest
 from core.events import types as ev
 from core.redaction.redactor import Redactor
 from core.telemetry.environment import Exports
-from core.telemetry.spans.conventions import FACTS, SPANS, Labels, facts_of_child, named
+from core.telemetry.spans.conventions import Labels, facts_of_child
 from core.telemetry.tracer import Tracer
 from tests.collector import collector
 from tests.core.telemetry import recorded
@@ -44,7 +44,7 @@ async def traced(folder: Path, given: list[ev.Event], **more: Any) -> dict[str, 
     return {span["name"]: span for span in reversed(found) if span["name"] not in CALLS} | calls
 
 
-async def test_tokens_cost_and_kinds_have_their_standard_names(tmp_path: Path) -> None:
+async def test_spans_have_the_standard_names_and_what_the_model_read_and_wrote(tmp_path: Path) -> None:
     found = await traced(tmp_path, events())
     said = {name: span["attributes"] for name, span in found.items()}
     assert {each["session.id"] for each in said.values()} == {"session_x"}
@@ -63,11 +63,6 @@ async def test_tokens_cost_and_kinds_have_their_standard_names(tmp_path: Path) -
     assert said["t2"]["error.type"] == "error"
     agent = said["t1"]
     assert (agent["gen_ai.agent.name"], agent["gen_ai.operation.name"]) == ("writer", "invoke_agent")
-
-
-async def test_a_turn_has_what_the_model_read_and_wrote(tmp_path: Path) -> None:
-    found = await traced(tmp_path, events())
-    said = {name: span["attributes"] for name, span in found.items()}
     assert said["conversation_iteration_1"]["input.value"] == "What is in the folder?"
     (message,) = json.loads(said["conversation_iteration_1"]["gen_ai.output.messages"])
     assert [part["type"] for part in message["parts"]] == ["text", "tool_call"]
@@ -139,10 +134,3 @@ def test_a_span_of_a_child_process_belongs_to_the_session() -> None:
         "gen_ai.conversation.id": "session_x",
         "gen_ai.tool.name": "list",
     }
-
-
-def test_each_name_is_that_of_one_fact() -> None:
-    names = [name for fact in FACTS.values() for name in fact.names]
-    assert len(names) == len(set(names))
-    for facts in SPANS.values():
-        assert set(named(**facts)) <= set(names)

@@ -33,9 +33,7 @@ async def send(folder: Path, found: Collector, monkeypatch: pytest.MonkeyPatch) 
     assert await tracer.close(PATIENCE)
 
 
-async def test_each_metric_arrives_with_its_attributes(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_each_metric_arrives_with_attributes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with collector() as found:
         await send(tmp_path, found, monkeypatch)
     assert set(found.metrics) == {each.name for each in INSTRUMENTS}

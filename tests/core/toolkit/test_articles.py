@@ -111,16 +111,11 @@ def test_no_title_breaks_out_of_the_front_matter() -> None:
         assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]", source)
 
 
-@given(
-    st.builds(
-        Article,
-        title=st.text(),
-        url=st.text(),
-        author=st.none() | st.text(),
-        text=st.text(),
-        links=st.lists(st.builds(Reference, st.text(), st.text()), max_size=3).map(tuple),
-    )
-)
+LINKS = st.lists(st.builds(Reference, st.text(), st.text()), max_size=3).map(tuple)
+TEXT = st.text()
+
+
+@given(st.builds(Article, title=TEXT, url=TEXT, author=st.none() | TEXT, text=TEXT, links=LINKS))
 def test_any_article_can_be_read_again(article: Article) -> None:
     found = decode_article(encode_article(article))
     assert found is not None

@@ -73,16 +73,11 @@ def test_links_stand_beside_the_text(whole: bool) -> None:
         f"See [the next part], [here], [here] and [Here][1]; [Apple][2](AAPL), [42][3], {note}; [space]."
         in found.text
     )
-    site = "https://chips.example"
-    assert [(each.label, each.url) for each in found.links] == [
-        ("the next part", f"{site}/story/next?a=1&b=2"),
-        ("here", f"{site}/1"),
-        ("1", f"{site}/2"),
-        ("2", f"{site}/3"),
-        ("3", f"{site}/4"),
-        ("4", f"{site}/5"),
+    addresses = [(each.label, each.url.removeprefix("https://chips.example")) for each in found.links]
+    assert addresses == [
+        ("the next part", "/story/next?a=1&b=2"), ("here", "/1"), ("1", "/2"), ("2", "/3"), ("3", "/4"), ("4", "/5"),
         ("space", "https://cdn.example/a%20b"),
-    ]
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize("whole", [False, True])

@@ -5,29 +5,13 @@ import pytest
 from core.toolkit.extract import MAX_ARTICLE_HTML, extract_html
 from core.toolkit.html_text import separate, without_scripts
 from observers.search.sanitise import plain_text, plain_texts
+from tests.core.cases import cases_of
 from tui.viewers.safe_html import to_markdown
 
-APART = (
-    "<div>we have.</div><div>Dagny</div>", "<section>we have.</section><section>Dagny</section>",
-    "<table><tr><td>we have.</td><td>Dagny</td></tr></table>",
-    "<table><tr><td><div>we have.</div><div>Dagny</div></td><td>x</td></tr></table>", "<p>we have.<br>Dagny</p>",
-    "<ul><li>we have.</li><li>Dagny</li></ul>", "<ul><li><div>we have.</div><div>Dagny</div></li></ul>",
-    "<blockquote>we have.<cite>Dagny</cite></blockquote>",
-    "<blockquote>we have.</blockquote><address>Dagny</address>", "<dl><dt>we have.</dt><dd>Dagny</dd></dl>",
-    "<p><span>we have.</span><span>Dagny</span></p>", "<p><span>we have</span><span>Dagny</span></p>",
-    "<div><span class='author'>we have</span><time>10 Dagny</time></div>",
-    "<div><time>10 March 2026</time><span>4 min read, Dagny</span></div>",
-    "<p>we <a href='https://a.example/1'>have</a><a href='https://a.example/2'>Dagny</a></p>",
-    "<a href='https://a.example/1'><h3>we have.</h3><span>Dagny</span></a>",
-)  # fmt: skip
-TOGETHER = (
-    ("<p>wor<b>d</b>s</p>", "words"),
-    ("<p>H<sub>2</sub>O</p>", "H2O"),
-    ("<p><span>1</span><span>0</span></p>", "10"),
-    ("<p><span>CO</span><span>2</span></p>", "CO2"),
-    ("<p><span>T</span>he</p>", "The"),
-    ("<p>un<em>believ</em>able</p>", "unbelievable"),
-)
+CASES = cases_of(__file__)
+
+APART = CASES["apart"]
+TOGETHER = CASES["together"]
 LONG = "<p>" + "The text of the article is long enough to be found. " * 8 + "</p>"
 
 
@@ -54,12 +38,7 @@ def test_parts_of_a_word_stay_together() -> None:
         assert text in _text(extract_html(page, "https://a.example/").text)
 
 
-INDICES = (
-    ("<p>H<sub>2</sub>O, mc<SUP class='e'>2</SUP>, 10<sup>&minus;1</sup></p>", "H₂O, mc², 10⁻¹"),
-    ("<p>x<sub>max</sub>, 2<sup>ab</sup>, x<sup>n+1</sup>, brand<sup>®</sup></p>", "x_max, 2^ab, xⁿ⁺¹, brand®"),
-    ("<p><code>a</code><code>b</code> <kbd>c</kbd><code>d</code></p>", "`a` `b` `c` `d`"),
-    ("<p>x<code>a</code>y <code>&lt;sub&gt;2&lt;/sub&gt;</code></p>", "x`a`y `<sub>2</sub>`"),
-)  # fmt: skip
+INDICES = CASES["indices"]
 
 
 @pytest.mark.parametrize(("html", "text"), INDICES)
@@ -83,13 +62,5 @@ def test_code_and_white_space_stay_as_they_are() -> None:
 
 
 def test_what_is_no_text_is_removed() -> None:
-    for html, left in (
-        ("a<script>if (x<y) s('</p>')</script >b<!-- <p> -->c<STYLE media=x>p{}</STYLE>d", "abcd"),
-        ("a<svg viewBox='0'><path/><title>t</title></svg>b<svg/>c", "abc"),
-        ("a<script>never ends<style>p{}</style>b", "a<script>never endsb"),
-        ("a<svg>b<!--c<script>d", "a<svg>b<!--c<script>d"),
-        ("<scripture>a</scripture>", "<scripture>a</scripture>"),
-        ("<script type='application/ld+json'>{}</script><script>x</script>",
-         "<script type='application/ld+json'>{}</script>"),
-    ):  # fmt: skip
+    for html, left in CASES["what_is_no_text_is_removed"]:
         assert without_scripts(html).replace("<svg/>", "") == left

@@ -232,9 +232,7 @@ async def test_a_base_missing_damaged_or_removed_is_named(context: ToolContext, 
     assert "from_knowledge" not in (await crawled(context))[0]
 
 
-async def test_what_was_read_before_is_not_fetched(
-    context: ToolContext, earlier: Earlier, site: Site
-) -> None:
+async def test_what_was_read_is_not_fetched(context: ToolContext, earlier: Earlier, site: Site) -> None:
     earlier.add(article())
     earlier.save()
     found, saved = await crawled(context, 3 * 86_400)

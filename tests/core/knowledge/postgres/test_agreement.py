@@ -15,7 +15,10 @@ from core.knowledge.place import KnowledgePlace
 from core.knowledge.records import KINDS, Call, Cursor, Document, Facts, Kind
 from core.postgres.address import Address
 from tests.bench.knowledge.prose import Prose
+from tests.core.cases import cases_of
 from tests.postgres_server import Cluster
+
+CASES = cases_of(__file__)
 
 pytestmark = pytest.mark.slow
 
@@ -58,16 +61,7 @@ def queries_of(texts: list[str], draw: random.Random) -> Iterator[str]:
         yield f"{some(1)} -{some(1)}"
         yield f"{some(1)} session:session_{draw.randrange(SESSIONS)}"
         yield f"{some(1)} tool:crawl since:2026-06-01 until:2026-08-01"
-    yield from (
-        "東京",
-        "東京の市場7",
-        "naive",
-        "naïve-12",
-        "session:about",
-        "kind:report",
-        "-the",
-        "since:2026-08-01",
-    )
+    yield from CASES["queries_of"]
 
 
 @pytest.fixture(scope="module")
@@ -111,16 +105,3 @@ def test_the_same_is_found_and_the_first_five_are_mostly_the_same(both: Both) ->
             shares.append(len({*[*first][:5]} & {*[*second][:5]}) / len([*first][:5]))
     assert compared >= 40
     assert sum(shares) / len(shares) > 0.9
-
-
-def test_what_is_typed_is_found_alike(both: Both) -> None:
-    one, other, texts = both
-    draw = random.Random(6)
-    for _ in range(12):
-        word = max(draw.choice(texts).split()[:30], key=len).strip(".").lower()
-        for end in range(3, len(word) + 1):
-            expected, found = (each.search(word[:end], typing=True, limit=LIMIT) for each in both[:2])
-            # FTS5 stems what a word may become once more, and misses some.
-            missing = {hit.path for hit in expected.hits} - {hit.path for hit in found.hits}
-            assert not missing, word[:end]
-    assert one.search("th", typing=True).unfinished == other.search("th", typing=True).unfinished

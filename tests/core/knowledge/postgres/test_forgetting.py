@@ -80,9 +80,7 @@ def test_files_of_this_machine_are_removed_too(team_database: Database, tmp_path
     assert any("other machines" in sentence for sentence in done.kept)
 
 
-def test_a_deleted_session_is_removed_unless_it_is_of_the_team(
-    team_database: Database, tmp_path: Path
-) -> None:
+def test_a_deleted_session_is_removed_unless_a_teams(team_database: Database, tmp_path: Path) -> None:
     address = address_of(team_database)
     own, team = Recorded(tmp_path), Recorded(tmp_path, "session_20260310_130000")
     fill(address, folder_key(address, own.folder), document("quokka one", title="Own"))

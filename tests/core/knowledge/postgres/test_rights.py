@@ -62,9 +62,7 @@ def test_what_is_not_shared_is_found_by_its_owner_and_by_workers_alone(
         assert db.execute("SELECT count(*) FROM k_chunk").fetchone() == (1,)
 
 
-def test_a_worker_finds_for_a_role_what_that_role_may_find(
-    cluster: Cluster, team_database: Database, people: tuple[str, str]
-) -> None:
+def test_workers_read_for_a_role(cluster: Cluster, team_database: Database, people: tuple[str, str]) -> None:
     worker = address_of(team_database)
     odd = cluster.make_role(f"b o\\b@{team_database.name}")
     cited = document("emu", title="B", path="b", kind="report", cites=(URL,))
@@ -98,9 +96,7 @@ def test_a_worker_stores_for_the_owner_of_a_session_who_can_share_it(
     assert found(bob, "quokka") == [(HERE, "A"), (HERE, "B")]
 
 
-def test_nobody_changes_or_forgets_what_is_anothers(
-    cluster: Cluster, team_database: Database, people: tuple[str, str]
-) -> None:
+def test_nobody_changes_others(cluster: Cluster, team_database: Database, people: tuple[str, str]) -> None:
     ada, bob = (stored.address_for(cluster, team_database, name) for name in people)
     fill(ada, HERE, document("quokka", title="A", url=URL))
     assert forget(bob, match="quokka").documents == 0
@@ -119,9 +115,7 @@ def test_nobody_changes_or_forgets_what_is_anothers(
     assert found(bob, "quokka") == [(THERE, "B")]
 
 
-def test_what_a_role_forgets_is_not_forgotten_for_others_by_a_worker(
-    cluster: Cluster, team_database: Database, people: tuple[str, str]
-) -> None:
+def test_a_role_forgets_its_own(cluster: Cluster, team_database: Database, people: tuple[str, str]) -> None:
     ada, bob = (stored.address_for(cluster, team_database, name) for name in people)
     worker = address_of(team_database)
     of_ada, of_bob = Origin("s1", owner=people[0]), Origin("s2", owner=people[1])

@@ -31,17 +31,13 @@ def busy(database: Database) -> Iterator[None]:
         yield
 
 
-def test_a_search_whose_time_is_over_gives_a_partial_answer(
-    address: Address, team_database: Database
-) -> None:
+def test_a_search_out_of_time_gives_a_partial_answer(address: Address, team_database: Database) -> None:
     with closing(PostgresSearch(address, budget=0.02)) as search, busy(team_database):
         results = search.search("weather")
         assert (results.hits, results.partial) == ((), True)
 
 
-def test_a_search_that_nobody_waits_for_is_cancelled_on_the_server(
-    address: Address, team_database: Database
-) -> None:
+def test_an_abandoned_search_is_cancelled_on_the_server(address: Address, team_database: Database) -> None:
     with closing(PostgresSearch(address, budget=60)) as search:
         assert search.search("weather").hits
         with busy(team_database):

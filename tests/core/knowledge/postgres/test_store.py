@@ -58,9 +58,7 @@ def test_a_session_that_another_machine_takes_over_keeps_its_documents(team_data
     assert found(address, "wombat") == [(THERE, "New")]
 
 
-def test_a_session_that_was_indexed_before_it_was_known_to_be_of_the_team_is_not_there_twice(
-    team_database: Database,
-) -> None:
+def test_a_session_that_joins_the_team_after_it_was_indexed_is_there_once(team_database: Database) -> None:
     address = address_of(team_database)
     fill(address, HERE, document("quokka", title="Old"), origin=Origin("job1-1"))
     fill(address, THERE, document("quokka", title="Old"))
@@ -99,9 +97,7 @@ def test_a_document_in_the_place_of_another_replaces_it_and_its_words(team_datab
     assert {*counted(team_database)} == {"", " ", "koala", "emu"}
 
 
-def test_a_session_is_removed_with_everything_and_one_of_another_machine_with_its_name_is_not(
-    team_database: Database,
-) -> None:
+def test_a_session_is_removed_with_everything_but_none_of_another_machine(team_database: Database) -> None:
     address = address_of(team_database)
     page = document("quokka one", title="Here", tool_use_id="t", cites=("https://a.org",))
     with PostgresStore(address) as store:

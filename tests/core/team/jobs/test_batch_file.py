@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import io
-import json
 import tracemalloc
 from typing import Any
 
@@ -10,6 +9,9 @@ import pytest
 from core.errors import SettingsError
 from core.team.jobs.batch_file import LARGEST_QUERY, BatchProblems, batch_of, read_jobs
 from core.team.records import Job
+from tests.core.cases import cases_of
+
+CASES = cases_of(__file__)
 
 
 def read(text: str | bytes, name: str = "-", **more: Any) -> list[Job]:
@@ -22,17 +24,11 @@ def problems(text: str | bytes, name: str = "-", **more: Any) -> list[str]:
     return caught.value.lines
 
 
-def test_lines_are_queries_without_comments_and_blank_lines() -> None:
+def test_lines_json_and_csv_have_queries_and_settings() -> None:
     jobs = read("\ufeffWhat is 1?\r\n\n  # a comment\n  What is 2?  \n", "queries.txt")
     assert [(job.number, job.query) for job in jobs] == [(1, "What is 1?"), (4, "What is 2?")]
-
-
-def test_json_lines_have_settings() -> None:
     (job,) = read('{"query": "q", "model": "m", "allow": "WebFetch, Bash(ls *)", "max_cost_usd": 2}\n')
     assert job.settings == {"model": "m", "allow": ["WebFetch", "Bash(ls *)"], "max_cost_usd": 2.0}
-
-
-def test_csv_has_columns_for_settings_and_queries_of_several_lines() -> None:
     jobs = read('effort,query\nhigh,"one\ntwo"\n,three\n', "a.CSV")
     assert [(job.number, job.query, dict(job.settings)) for job in jobs] == [
         (2, "one\ntwo", {"effort": "high"}),
@@ -40,27 +36,16 @@ def test_csv_has_columns_for_settings_and_queries_of_several_lines() -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    ("text", "query"),
-    [
-        ('{"query": "json"}', "json"),
-        ("query,model\ncsv,m\n", "csv"),
-        ("query words, as a line\n", "query words, as a line"),
-        ("query\nonly\n", "only"),
-    ],
-)
+@pytest.mark.parametrize(("text", "query"), CASES["without_an_extension_the_beginning_shows_the_format"])
 def test_without_an_extension_the_beginning_shows_the_format(text: str, query: str) -> None:
     assert [job.query for job in read(text)] == [query]
 
 
-def test_equal_rows_are_one_job_with_several_numbers() -> None:
+def test_equal_rows_are_one_job_whatever_their_limit_and_a_private_one_is_another() -> None:
     one, two, three = read('{"query": "a"}\n{"query": " a "}\n{"query": "a", "model": "m"}\n')
     assert one.id == two.id != three.id
     assert (one.number, two.number) == (1, 2)
     assert len(one.id) == 32
-
-
-def test_the_limit_does_not_make_another_job_but_a_private_one_is_another() -> None:
     (one,) = read("a", defaults={"max_cost_usd": 1})
     (two,) = read("a", defaults={"max_cost_usd": 2})
     (private,) = read("a", owner="ann")
@@ -81,18 +66,7 @@ def test_defaults_hold_where_a_row_says_nothing_and_rules_add_up() -> None:
 @pytest.mark.parametrize(
     ("row", "words"),
     [
-        ("{", "not valid JSON"),
-        ("[1]", "not an object with a query"),
-        ('{"query": ""}', "the query is empty"),
-        ('{"query": 3}', "the query is not a text"),
-        (json.dumps({"query": "a\0b"}), "NUL"),
-        ('{"query": "a", "modl": "m"}', "did you mean model?"),
-        ('{"query": "a", "cli_path": "/bin/sh"}', "a row may not set cli_path"),
-        ('{"query": "a", "effort": "huge"}', "effort must be one of low"),
-        ('{"query": "a", "max_cost_usd": -1}', "max_cost_usd must be a number above 0"),
-        ('{"query": "a", "max_cost_usd": 1e999}', "JSON"),
-        ('{"query": "a", "permission_mode": "bypassPermissions"}', "may not be bypassPermissions"),
-        ('{"query": "a", "dangerously_skip_permissions": true}', "a row may not set"),
+        *CASES["a_row_that_is_no_query_is_named_with_its_reason"],
         ('{"query": "' + "\u00e4" * (LARGEST_QUERY // 2 + 1) + '"}', "longer than 256 KB"),
         ('{"query": ' + "[" * 100_000 + "}", "JSON"),
     ],
@@ -103,33 +77,17 @@ def test_a_row_that_is_no_query_is_named_with_its_reason(row: str, words: str) -
     assert words in line
 
 
-@pytest.mark.parametrize(
-    ("text", "words"),
-    [
-        ("model\nm\n", "no column query"),
-        ("query,query\na,b\n", "twice"),
-        ("query,api_key\na,b\n", "may not set api_key"),
-        ("query,model\na,b,c\n", "3 columns"),
-        ('query\n"never closed\n', "not valid CSV"),
-        ("query,model\n,m\n", "the query is empty"),
-    ],
-)
+@pytest.mark.parametrize(("text", "words"), CASES["a_wrong_csv_is_named_with_its_reason"])
 def test_a_wrong_csv_is_named_with_its_reason(text: str, words: str) -> None:
     (line,) = problems(text, "a.csv")
     assert words in line
 
 
-def test_text_that_is_not_utf8_is_named() -> None:
+def test_problems_are_named_up_to_twenty_also_bytes_and_a_missing_query() -> None:
     assert problems(b"good\nb\xff\n") == ["line 2: it is not UTF-8 text"]
-
-
-def test_all_problems_are_named_up_to_twenty() -> None:
     lines = problems("".join('{"query": ""}\n' for _ in range(30)))
     assert len(lines) == 21
     assert lines[-1] == "... and 10 more"
-
-
-def test_a_file_without_a_query_is_refused() -> None:
     with pytest.raises(SettingsError, match="has no query"):
         read("# nothing\n\n")
 

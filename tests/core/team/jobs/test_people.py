@@ -46,18 +46,14 @@ async def people(cluster: Cluster, database: Database) -> AsyncIterator[tuple[Po
     await bob.close()
 
 
-async def test_a_person_may_not_work_and_a_stranger_nothing(
-    cluster: Cluster, team_database: Database
-) -> None:
+async def test_a_person_may_not_work_and_strangers_nothing(cluster: Cluster, team_database: Database) -> None:
     with pytest.raises(TeamError, match="may not run jobs: connect as the owner"):
         await QueueWorker(add_person(cluster, team_database), answer).work()
     with pytest.raises(TeamError, match="team grant"):
         await PostgresJobs(add_person(cluster, team_database, granted=False)).open()
 
 
-async def test_what_a_person_submits_is_run_and_seen_by_others(
-    cluster: Cluster, team_database: Database
-) -> None:
+async def test_what_a_person_submits_runs_and_all_see_it(cluster: Cluster, team_database: Database) -> None:
     jobs = jobs_of(3, limit=1)
     batch = batch_with(jobs, limit=10)
     async with people(cluster, team_database) as (ann, bob):
@@ -86,23 +82,7 @@ async def test_answers_to_other_queries_are_no_answers(cluster: Cluster, team_da
                 team_database.execute("DELETE FROM batch")
 
 
-async def test_private_jobs_are_seen_by_their_owner_and_by_workers(
-    cluster: Cluster, team_database: Database
-) -> None:
-    jobs = jobs_of(1)
-    batch = msgspec.structs.replace(batch_with(jobs), shared=False)
-    async with people(cluster, team_database) as (ann, bob):
-        await ann.submit(batch, jobs)
-        assert (await bob.counts(batch.id)).total == 0
-        async with working(address_of(team_database), answer):
-            await until_over(team_database, batch)
-        assert (await ann.counts(batch.id)).done == 1
-        assert [each async for each in bob.results(batch.id)] == []
-
-
-async def test_a_person_retries_what_is_theirs_and_claims_nothing(
-    cluster: Cluster, team_database: Database
-) -> None:
+async def test_a_person_retries_theirs_and_claims_nothing(cluster: Cluster, team_database: Database) -> None:
     jobs = jobs_of(1, limit=1)
     batch = batch_with(jobs, limit=10)
     async with open_jobs(team_database) as worker, people(cluster, team_database) as (ann, bob):

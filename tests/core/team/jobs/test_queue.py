@@ -108,28 +108,6 @@ async def until_listening(database: Database) -> None:
     await until_in_thread(lambda: database.execute(listens))
 
 
-async def test_every_job_of_a_batch_runs_once(team_database: Database) -> None:
-    jobs = jobs_of(20)
-    ran: list[str] = []
-
-    async def run(claim: Claim, lost: asyncio.Event) -> Outcome:
-        ran.append(claim.job.id)
-        return await answer(claim, lost)
-
-    async with open_jobs(team_database) as store:
-        batch = batch_with(jobs)
-        assert (await store.submit(batch, jobs)).new == 20
-        async with working(address_of(team_database), run), working(address_of(team_database), run, name="x"):
-            await until_over(team_database, batch)
-        results = [result async for result in store.results(batch.id)]
-    assert sorted(ran) == sorted(job.id for job in jobs)
-    assert [(each.job.number, each.answer) for each in results] == [
-        (job.number, f"answer to {job.query}") for job in jobs
-    ]
-    assert team_database.execute("SELECT count(*) FROM procrastinate_jobs") == [(0,)]
-    assert team_database.execute("SELECT count(*) FROM worker") == [(0,)]
-
-
 async def test_jobs_begin_in_the_order_of_the_file(team_database: Database) -> None:
     jobs, began = jobs_of(12), []
 
@@ -142,7 +120,11 @@ async def test_jobs_begin_in_the_order_of_the_file(team_database: Database) -> N
         await store.submit(batch, jobs)
         async with working(address_of(team_database), run, parallel=1):
             await until_over(team_database, batch)
+        answers = [result.answer async for result in store.results(batch.id)]
     assert began == [job.query for job in jobs]
+    assert answers == [f"answer to {query}" for query in began]
+    for table in ("procrastinate_jobs", "worker"):
+        assert team_database.execute(f"SELECT count(*) FROM {table}") == [(0,)], table
 
 
 async def test_many_workers_claim_at_once_and_never_exceed_the_limit(team_database: Database) -> None:
@@ -167,14 +149,13 @@ async def test_many_workers_claim_at_once_and_never_exceed_the_limit(team_databa
             slow.release = True
             await until_over(team_database, batch)
         counts = await store.counts(batch.id)
-    # Each costs 0.20 of 5.20 dollars.
+    # No job ran twice, and each costs 0.20 of 5.20 dollars.
+    assert len({claim.job.id for claim in slow.began}) == len(slow.began) == 26
     assert (counts.done, counts.failed) == (26, 14)
     assert round(counts.cost_usd, 6) == 5.2
 
 
-async def test_a_submitted_job_begins_when_it_is_announced_and_hostile_announcements_change_nothing(
-    team_database: Database,
-) -> None:
+async def test_a_job_begins_when_announced_and_hostile_notices_do_nothing(team_database: Database) -> None:
     first, second, slow = jobs_of(1), jobs_of(1, prefix="other"), Slow()
     async with open_jobs(team_database) as store:
         # Without an announcement nothing would begin within an hour.
@@ -198,9 +179,7 @@ async def test_a_submitted_job_begins_when_it_is_announced_and_hostile_announcem
     assert not any("failed" in line or "another worker" in line for line in lines)
 
 
-async def test_the_jobs_of_killed_workers_are_taken_over_and_none_runs_twice(
-    team_database: Database, tmp_path: Path
-) -> None:
+async def test_jobs_of_killed_workers_are_taken_over_once(team_database: Database, tmp_path: Path) -> None:
     jobs = jobs_of(12)
     async with open_jobs(team_database) as store:
         batch = batch_with(jobs)
@@ -227,9 +206,7 @@ async def test_the_jobs_of_killed_workers_are_taken_over_and_none_runs_twice(
     assert Counter(each.attempt for each in results) == {1: 8, 2: 4}
 
 
-async def test_a_stopped_worker_hands_its_jobs_back_at_once(
-    team_database: Database, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_stopped_workers_return_jobs(team_database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
     real = procrastinate.utils.utcnow
     # The clock of this machine is an hour ahead of the server's, by which jobs wait.
     monkeypatch.setattr(procrastinate.utils, "utcnow", lambda: real() + timedelta(hours=1))
@@ -310,9 +287,7 @@ async def test_a_worker_that_is_cut_off_stops_by_itself_and_changes_nothing_more
     assert (result.state, result.attempt, result.worker) == ("done", 2, "other")
 
 
-async def test_a_worker_that_was_suspended_stops_at_once_what_another_one_has(
-    team_database: Database, tmp_path: Path
-) -> None:
+async def test_a_suspended_worker_stops_what_another_one_has(team_database: Database, tmp_path: Path) -> None:
     (job,) = jobs_of(1)
     async with open_jobs(team_database) as store:
         batch = batch_with([job])
@@ -336,9 +311,7 @@ async def test_a_worker_that_was_suspended_stops_at_once_what_another_one_has(
     assert result.attempt == 2
 
 
-async def test_a_job_that_was_fetched_by_a_statement_whose_answer_was_lost_is_run(
-    team_database: Database,
-) -> None:
+async def test_a_job_fetched_by_a_statement_with_a_lost_answer_is_run(team_database: Database) -> None:
     jobs, slow = jobs_of(2), Slow()
     async with open_jobs(team_database) as store:
         batch = batch_with(jobs)
@@ -358,9 +331,7 @@ async def test_a_job_that_was_fetched_by_a_statement_whose_answer_was_lost_is_ru
     assert len(slow.ended) == 2
 
 
-async def test_jobs_that_the_queue_lost_are_queued_again_and_those_of_a_later_format_left_alone(
-    team_database: Database,
-) -> None:
+async def test_jobs_that_the_queue_lost_are_queued_again_but_not_later_ones(team_database: Database) -> None:
     later, *jobs = jobs_of(3)
     slow = Slow()
     async with open_jobs(team_database) as store:

@@ -199,9 +199,7 @@ async def test_a_failed_job_runs_again_only_if_that_is_asked_for(desk: Desk) -> 
     assert (again.session.id, again.session.attempt) == (claim.session.id, 2)
 
 
-async def test_the_limit_of_a_batch_is_reserved_by_what_runs(
-    desk: Desk, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_running_jobs_reserve_a_batchs_limit(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     jobs = jobs_of(4, limit=1)
     await desk.submit(jobs, limit=2.6)
     one, _two, three = [await desk.begin(job) for job in jobs[:3]]
@@ -265,9 +263,7 @@ async def test_what_a_lost_worker_has_spent_counts(desk: Desk) -> None:
 
 
 @pytest.mark.parametrize("limit", [1.0, None])
-async def test_a_job_that_failed_by_the_rest_of_the_batch_runs_again_with_more(
-    desk: Desk, limit: float | None
-) -> None:
+async def test_a_job_that_failed_by_its_batch_runs_again_with_more(desk: Desk, limit: float | None) -> None:
     (job,) = jobs_of(1, limit=limit)
     await desk.submit([job], limit=0.7)
     spent = Outcome(state="failed", error="the session has reached its spending limit", cost_usd=0.72)
@@ -306,7 +302,7 @@ async def test_what_ended_lately_is_found(desk: Desk) -> None:
     assert [each.job.number for each in await desk.store.finished(batch.id, first.finished)] == [2]
 
 
-async def test_the_file_of_the_jobs_is_private_and_a_later_version_is_refused(tmp_path: Path) -> None:
+async def test_the_file_of_the_jobs_is_private_and_any_other_one_is_refused(tmp_path: Path) -> None:
     path = jobs_path(tmp_path)
     store = SqliteJobs(path)
     await store.open()
@@ -316,19 +312,12 @@ async def test_the_file_of_the_jobs_is_private_and_a_later_version_is_refused(tm
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     with pytest.raises(TeamError, match="of a later version of ua-tui"):
         await SqliteJobs(path).open()
-
-
-async def test_a_file_that_is_no_database_is_explained(tmp_path: Path) -> None:
-    path = jobs_path(tmp_path)
-    path.parent.mkdir()
     path.write_text("no database at all, but a longer text")
     with pytest.raises(TeamError, match="it is not a database: move it away"):
         await SqliteJobs(path).open()
 
 
-async def test_the_next_job_is_one_of_a_killed_program_and_a_batch_without_money_is_skipped(
-    tmp_path: Path,
-) -> None:
+async def test_the_next_job_is_a_killed_programs_and_a_batch_without_money_is_skipped(tmp_path: Path) -> None:
     store, killed = SqliteJobs(jobs_path(tmp_path)), SqliteJobs(jobs_path(tmp_path))
     await store.open()
     await killed.open()

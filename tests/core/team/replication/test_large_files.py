@@ -47,9 +47,7 @@ def test_a_bucket_stores_signed_requests_and_gives_files_back(bucket: Bucket) ->
     assert bucket.signed == signed + 1
 
 
-def test_what_goes_wrong_with_a_bucket_shows_no_secret(
-    bucket: Bucket, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_failures_of_a_bucket_show_no_secret(bucket: Bucket, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("AWS_SECRET_ACCESS_KEY")
     monkeypatch.delenv("AWS_ACCESS_KEY_ID")
     monkeypatch.setenv("AWS_SKIP_SIGNATURE", "true")

@@ -5,6 +5,9 @@ from pathlib import Path
 
 from core.net.bodies import declared_encoding
 from core.toolkit.sources.encoding import guess_encoding
+from tests.core.cases import cases_of
+
+CASES = cases_of(__file__)
 
 TEXTS: dict[str, str] = json.loads(Path(__file__).with_name("texts.json").read_text("utf-8"))
 
@@ -18,28 +21,9 @@ def decoded(body: bytes, charset: str = "", media_type: str = "text/html") -> st
 
 
 def test_a_page_is_decoded_whatever_it_declares() -> None:
-    for text, encoding, head, charset in (
-        (TEXTS["german"], "cp1252", "", ""),
-        (TEXTS["french"], "cp1252", "", ""),
-        (TEXTS["spanish"], "cp1252", "", ""),
-        (TEXTS["russian"], "cp1251", "", ""),
-        (TEXTS["russian"], "koi8-r", "", ""),
-        (TEXTS["japanese"], "cp932", "", ""),
-        (TEXTS["chinese"], "gb18030", "", ""),
-        (TEXTS["korean"], "cp949", "", ""),
-        (TEXTS["polish"], "cp1250", "", ""),
-        (TEXTS["polish"], "iso8859-2", "", ""),
-        (TEXTS["japanese"], "cp932", '<meta charset="Shift_JIS">', ""),
-        (TEXTS["japanese"], "utf-16", "", ""),
-        (TEXTS["japanese"], "utf-16", "", "utf-8"),
-        (TEXTS["japanese"], "utf-8", "", "ISO-8859-1"),
-        (TEXTS["japanese"], "utf-8", '<meta charset="gb2312">', ""),
-        (TEXTS["japanese"], "utf-8-sig", "", "gb2312"),
-        (TEXTS["german"], "cp1252", "", "utf-8"),
-        (TEXTS["russian"], "cp1251", '<meta charset="windows-1251">', "utf-8"),
-        (TEXTS["chinese"] + "镕", "gb18030", '<meta charset="gb2312">', ""),
-        (TEXTS["russian"], "cp1251", "", "no-such-encoding"),
-    ):  # fmt: skip
+    texts = TEXTS | {"rare chinese": TEXTS["chinese"] + "镕"}
+    for language, encoding, head, charset in CASES["a_page_is_decoded_whatever_it_declares"]:
+        text = texts[language]
         assert text in decoded(page(text, encoding, head), charset)
 
 
@@ -68,11 +52,8 @@ def test_a_damaged_character_does_not_change_the_encoding() -> None:
     )
 
 
-def test_xml_declares_its_encoding_itself() -> None:
+def test_xml_declares_its_encoding_and_any_bytes_have_one() -> None:
     body = f'<?xml version="1.0" encoding="windows-1251"?><rss>{TEXTS["russian"]}</rss>'.encode("cp1251")
     assert declared_encoding(body, "text/xml", "") == "cp1251"
-
-
-def test_any_bytes_have_an_encoding() -> None:
     for body in (b"", b"\xff", b"\x00" * 5_000, b"<script" * 50_000 + b"\xff", bytes(range(256)) * 300):
         body.decode(guess_encoding(body), "replace")

@@ -19,14 +19,7 @@ def test_rss_is_a_list_of_entries() -> None:
     found = xml_feed(RSS, URL)
     assert found is not None
     assert (found.title, found.date) == ("Chip Daily", "2026-03-12")
-    assert found.text.split("\n") == [
-        "News of chips",
-        "",
-        "- [Memory & power (update)](https://chips.example/story/1?a=1&b=%282%29) (2026-03-11): "
-        "The **new** part, with a link.",
-        "- [Second *story*](https://chips.example/story/2) (2026-03-12): All of it.",
-        "- Only a note, without a title or an address.",
-    ]
+    assert found.text.split("\n") == CASES["rss_is_a_list_of_entries"]
 
 
 def test_atom_rdf_and_json_feeds_are_lists_too() -> None:
@@ -64,12 +57,7 @@ def test_a_feed_is_known_by_its_first_element_whatever_its_type() -> None:
 
 
 def test_what_only_begins_like_a_feed_is_read_by_its_own_type() -> None:
-    for kind, body, text in (
-        ("text", "<rss> is the first element of a feed.", "<rss> is the first element of a feed."),
-        ("html", "<feed ><p>How feeds are written.</p>", "How feeds are written."),
-        ("xml", "<rss><a/></rss>", "```xml\n<rss><a/></rss>\n```"),
-        ("json", '{"items": 3}', '```json\n{"items": 3}\n```'),
-    ):  # fmt: skip
+    for kind, body, text in CASES["what_only_begins_like_a_feed_is_read_by_its_own_type"]:
         document = Document(body.encode(), "utf-8", URL, kind, may_be_feed=True)
         assert read_document(document).article.text.strip() == text
 

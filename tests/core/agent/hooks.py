@@ -1,0 +1,26 @@
+"""The hooks of an agent whose session has nothing but a folder."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from core.agent.hooks import AgentHooks
+from core.agent.messages.result_files import ResultFiles
+from core.agent.messages.results import ResultAdapter
+from core.agent.permissions.gate import PermissionGate
+from core.agent.permissions.taint import Taint
+from core.events.types import Event
+from core.pipelines import Pipelines
+from core.storage.workspace import Workspace
+
+
+def hooks_of(
+    workspace: Workspace, gate: PermissionGate, publish: Callable[[Event], Event], **more: Any
+) -> AgentHooks:
+    """Make hooks that ask the gate; `more` are the other arguments of the hooks."""
+    given: dict[str, Any] = {"was_stopped": lambda _call: False, "check_subagent": None} | more
+    given.setdefault("result_files", ResultFiles(workspace, ResultAdapter()))
+    return AgentHooks(
+        pipelines=Pipelines().bind(publish), gate=gate, taint=Taint(workspace), publish=publish, **given
+    )
