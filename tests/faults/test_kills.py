@@ -1,4 +1,4 @@
-"""`kill -9` of the screen and of `ua-tui run`: some seeded moments of every phase of a session.
+"""`kill -9` of the screen and of `ua-tui run`: a seeded moment of every phase of a session.
 
 `FAULTS_KILLS=100 uv run pytest tests/faults/test_kills.py` kills a hundred times.
 """
@@ -35,7 +35,7 @@ from tests.faults.evidence import ALLOWED, AT_ONCE, Busy, Left, indexed_differen
 from tests.faults.starter import Starter
 from tests.waiting import wait_until
 
-KILLS = int(os.environ.get("FAULTS_KILLS", "24")) // 2
+KILLS = int(os.environ.get("FAULTS_KILLS", "12")) // 2
 """In each test."""
 PHASES = {
     "session_started": 1,
