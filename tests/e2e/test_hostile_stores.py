@@ -9,11 +9,8 @@ import hashlib
 import json
 import os
 import shutil
-import socket
 import subprocess
-import threading
-from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -22,7 +19,7 @@ from core.evidence.files import check_path
 from core.knowledge.database import connect
 from core.knowledge.schema import VERSION
 from core.storage.workspace import WORKSPACES
-from tests.e2e.chromium import BROWSER, browser
+from tests.e2e.chromium import BROWSER
 from tests.e2e.hostile import (
     DOWN,
     END,
@@ -41,11 +38,11 @@ from tests.e2e.hostile import (
 )
 from tests.e2e.running import Finished, command, environment, program
 from tests.e2e.terminal import TRACE, WORKSPACE, terminal
+from tests.e2e.test_browser import listening, loaded
 from tests.faults.test_machine import OBEYING_PERMISSIONS
 from tests.many_sessions import lay_sessions
 from tests.observers.evidence.sessions import ReadSession
 from tests.observers.knowledge.recorded import Recorded, database_of
-from tests.waiting import PATIENCE
 
 PAGE = "https://cats.example/power"
 TEXT = "Data centres in Croatia used 41 percent of the power in 2025, said the operator in Zagreb on Monday."
@@ -161,7 +158,8 @@ def planted(report: str, path: str, address: str = PAGE) -> str:
 @pytest.mark.skipif(BROWSER is None, reason="there is no Chromium")
 def test_an_export_of_a_planted_check_is_harmless_in_a_browser(tmp_path: Path) -> None:
     session = hostile_session(tmp_path)
-    with listening() as (address, asked):
+    address = "http://evil.example/x.png"
+    with listening() as listener:
         report = (
             f"{REPORT}<img src='{address}'><script src='{address}'></script><iframe src='{address}'></iframe>"
             f"<style>@import '{address}';</style><meta http-equiv=refresh content='0;url={address}'>{KEY}"
@@ -181,43 +179,10 @@ def test_an_export_of_a_planted_check_is_harmless_in_a_browser(tmp_path: Path) -
             assert "57 percent" in text
         assert "traced" in text
         (tmp_path / "probe.html").write_text(f"<img src='{address}'>")
-        shown(tmp_path, "export.html")
-        assert asked == []
-        shown(tmp_path, "probe.html")
-        assert asked
-
-
-def shown(base: Path, name: str) -> None:
-    """Show a page in a browser that finds nothing but this machine."""
-    url = (base / name).as_uri()
-    line = browser(base / "profile", "MAP * ~NOTFOUND, EXCLUDE 127.0.0.1", "--virtual-time-budget=2000")
-    done = subprocess.run(
-        [*line, "--dump-dom", url],
-        env={**os.environ, "HOME": str(base)}, capture_output=True, timeout=PATIENCE, check=True,
-    )  # fmt: skip
-    assert b"</html>" in done.stdout
-
-
-@contextmanager
-def listening() -> Iterator[tuple[str, list[bytes]]]:
-    """An address of this machine, and what is asked there."""
-    asked: list[bytes] = []
-    with socket.create_server(("127.0.0.1", 0)) as server:
-
-        def serve() -> None:
-            while True:
-                try:
-                    connection, _ = server.accept()
-                except OSError:
-                    return
-                with connection:
-                    asked.append(connection.recv(4096))
-
-        thread = threading.Thread(target=serve, daemon=True)
-        thread.start()
-        yield f"http://127.0.0.1:{server.getsockname()[1]}/x.png", asked
-        server.shutdown(socket.SHUT_RDWR)
-    thread.join()
+        loaded((tmp_path / "export.html").as_uri(), listener, tmp_path / "profile")
+        assert listener.heard == []
+        loaded((tmp_path / "probe.html").as_uri(), listener, tmp_path / "another-profile")
+        assert listener.fetched == {"x.png"}
 
 
 def test_a_hostile_knowledge_base_is_found_in_and_not_changed(tmp_path: Path) -> None:

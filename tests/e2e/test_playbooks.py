@@ -10,33 +10,7 @@ from typing import Any
 
 import pytest
 
-from core.events.types import (
-    KNOWLEDGE,
-    ApiRetry,
-    ArtifactSaved,
-    AuthFinished,
-    AuthRequired,
-    ComplianceEnforced,
-    ComplianceFailed,
-    ErrorRaised,
-    Event,
-    ObserverFinished,
-    ObserverStarted,
-    PathFellBack,
-    PermissionAnswered,
-    PermissionAsked,
-    QueryClassified,
-    QueryFinished,
-    QueryReceived,
-    ReportChecked,
-    SessionFinished,
-    SessionStarted,
-    SubagentFinished,
-    SubagentStarted,
-    ToolCallFinished,
-    ToolCallStarted,
-    UntrustedTextRead,
-)
+from core.events import types as ev
 from core.knowledge.database import FILE
 from core.records.journal import read_journal
 from tests.e2e.added_server import own_home
@@ -63,25 +37,27 @@ def check_output(research: Finished) -> None:
 
 def check_order_of_events(research: Finished) -> None:
     events = research.events
-    assert isinstance(events[0], SessionStarted)
+    assert isinstance(events[0], ev.SessionStarted)
     assert events[0].demo
-    assert isinstance(events[-1], SessionFinished)
+    assert isinstance(events[-1], ev.SessionFinished)
     assert [e.seq for e in events] == sorted({e.seq for e in events})
-    started = [e.tool_use_id for e in research.of(ToolCallStarted)]
-    finished = [e.tool_use_id for e in research.of(ToolCallFinished)]
+    started = [e.tool_use_id for e in research.of(ev.ToolCallStarted)]
+    finished = [e.tool_use_id for e in research.of(ev.ToolCallFinished)]
     assert sorted(started) == sorted(finished)
     assert len(started) == len(set(started))
-    assert len(research.of(QueryReceived)) == len(research.of(QueryFinished)) == 1
-    assert {e.task_id for e in research.of(SubagentStarted)} == {
-        e.task_id for e in research.of(SubagentFinished)
+    assert len(research.of(ev.QueryReceived)) == len(research.of(ev.QueryFinished)) == 1
+    assert {e.task_id for e in research.of(ev.SubagentStarted)} == {
+        e.task_id for e in research.of(ev.SubagentFinished)
     }
-    assert {e.run_id for e in research.of(ObserverStarted)} == {
-        e.run_id for e in research.of(ObserverFinished)
+    assert {e.run_id for e in research.of(ev.ObserverStarted)} == {
+        e.run_id for e in research.of(ev.ObserverFinished)
     }
 
 
 def check_recovered_results(research: Finished) -> None:
-    cut = [e.observation for e in research.of(ToolCallFinished) if e.observation and e.observation.truncated]
+    cut = [
+        e.observation for e in research.of(ev.ToolCallFinished) if e.observation and e.observation.truncated
+    ]
     assert cut
     assert all(observation.recovered for observation in cut)
     rows = [
@@ -95,25 +71,25 @@ def check_recovered_results(research: Finished) -> None:
 
 
 def check_nothing_was_asked(research: Finished) -> None:
-    assert len(research.of(UntrustedTextRead)) == 1
-    assert research.of(PermissionAsked) == []
+    assert len(research.of(ev.UntrustedTextRead)) == 1
+    assert research.of(ev.PermissionAsked) == []
 
 
 def check_corpus_rule(research: Finished) -> None:
     rules = ["corpus-before-report", "claims-have-sources"]
-    assert [e.rule for e in research.of(ComplianceFailed)] == rules
-    assert [e.rule for e in research.of(ComplianceEnforced)] == rules
-    assert {e.subagent for e in research.of(ComplianceEnforced)} == {"report-creation-expert"}
-    names = [e.name for e in research.of(ToolCallStarted)]
+    assert [e.rule for e in research.of(ev.ComplianceFailed)] == rules
+    assert [e.rule for e in research.of(ev.ComplianceEnforced)] == rules
+    assert {e.subagent for e in research.of(ev.ComplianceEnforced)} == {"report-creation-expert"}
+    names = [e.name for e in research.of(ev.ToolCallStarted)]
     assert names.index("mcp__local_toolkit__save_corpus") > names.index("mcp__local_toolkit__crawl_parallel")
     corpus = research.json("expanded_corpus.json")
     assert corpus["count"] == len(corpus["articles"]) >= 5
 
 
 def check_evidence(research: Finished) -> None:
-    draft, final = research.of(ReportChecked)
+    draft, final = research.of(ev.ReportChecked)
     assert (draft.counts["figure"]["untraced"], draft.unsupported) == (1, 1)
-    (_, sent_back) = research.of(ComplianceFailed)
+    (_, sent_back) = research.of(ev.ComplianceFailed)
     assert "figure '23 percent'" in sent_back.message
     assert (final.unsupported, final.doubtful) == (0, 0)
     assert final.counts["figure"]["traced"] >= 50
@@ -125,14 +101,14 @@ def check_evidence(research: Finished) -> None:
 
 
 def check_sub_agent(research: Finished) -> None:
-    (agent,) = [e for e in research.of(ToolCallStarted) if e.name in {"Agent", "Task"}]
-    inner = [e for e in research.of(ToolCallStarted) if e.parent_tool_use_id == agent.tool_use_id]
+    (agent,) = [e for e in research.of(ev.ToolCallStarted) if e.name in {"Agent", "Task"}]
+    inner = [e for e in research.of(ev.ToolCallStarted) if e.parent_tool_use_id == agent.tool_use_id]
     assert {e.name for e in inner} >= {
         "mcp__local_toolkit__crawl_parallel",
         "mcp__local_toolkit__write_local_file",
         "mcp__local_toolkit__save_corpus",
     }
-    finished = [e.tool_use_id for e in research.of(ToolCallFinished)]
+    finished = [e.tool_use_id for e in research.of(ev.ToolCallFinished)]
     assert finished.index(agent.tool_use_id) > max(finished.index(e.tool_use_id) for e in inner)
 
 
@@ -142,14 +118,14 @@ def check_report(research: Finished) -> None:
     copies = [path.read_bytes() for path in (research.base / "SAVED_REPORTS").glob("ai-chip-news_*.html")]
     assert len(copies) == len(set(copies)) == 2
     assert report.read_bytes() in copies
-    saved = {e.path: e for e in research.of(ArtifactSaved)}
+    saved = {e.path: e for e in research.of(ev.ArtifactSaved)}
     assert f"work_products/{report.name}" in saved
 
 
 def check_failed_pages(research: Finished) -> None:
     (crawl,) = [
         e.observation
-        for e in research.of(ToolCallFinished)
+        for e in research.of(ev.ToolCallFinished)
         if e.observation and e.observation.tool_name.endswith("crawl_parallel")
     ]
     reported = json.loads(crawl.output)
@@ -181,7 +157,7 @@ def check_knowledge(research: Finished) -> None:
     assert stat.S_IMODE(database.stat().st_mode) == 0o600
     found = {path.partition("/")[0] for _, path, _ in passages(database, "memory")}
     assert found >= {"", "search_results", "extracted_articles", "work_products"}
-    calls = [e.tool_use_id for e in research.of(ObserverFinished) if e.observer == KNOWLEDGE]
+    calls = [e.tool_use_id for e in research.of(ev.ObserverFinished) if e.observer == ev.KNOWLEDGE]
     assert len(set(calls)) == len(calls) >= 4
     assert is_indexed(research.session)
 
@@ -215,7 +191,7 @@ def test_a_research_session_runs_is_opened_again_and_spares_the_next_one_work(tm
     for check in CHECKS:
         check(research)
     # Nobody is asked anything.
-    assert not research.of(PermissionAnswered)
+    assert not research.of(ev.PermissionAnswered)
     before = state(tmp_path / "AGENT_RUN_WORKSPACES")
     with terminal(tmp_path, "open", "latest", columns=200, rows=50) as screen:
         seen = screen.wait_for("Read-only: past session.", "past session · finished", "AI chips this week")
@@ -249,27 +225,27 @@ def check_a_second_research(tmp_path: Path) -> None:
     known = [each for each in pages if each.get("from_knowledge")]
     assert known
     assert len(pages) - len(known) <= 0.4 * 10
-    names = [event.name.rsplit("__", 1)[-1] for event in events if isinstance(event, ToolCallStarted)]
+    names = [event.name.rsplit("__", 1)[-1] for event in events if isinstance(event, ev.ToolCallStarted)]
     assert names[0] == "knowledge_search"
     assert "knowledge_read" in names
     assert names[-1] == "crawl_parallel"
     # They are articles of this session, and keep their age.
-    saved = [event for event in events if isinstance(event, ArtifactSaved) and event.kind == "article"]
+    saved = [event for event in events if isinstance(event, ev.ArtifactSaved) and event.kind == "article"]
     assert len(saved) == len(pages)
     for each in known:
         assert f'fetched_at: "{each["fetched_at"]}"' in (folder / each["path"]).read_text()
         assert each["url"] in done.stdout
     assert f"not fetched again: {len(known)}" in done.stdout
     assert f"Fetched now: {len(pages) - len(known)}" in done.stdout
-    assert not [event for event in events if isinstance(event, PermissionAsked)]
+    assert not [event for event in events if isinstance(event, ev.PermissionAsked)]
 
 
-def pages_of(events: Sequence[Event]) -> list[dict[str, Any]]:
+def pages_of(events: Sequence[ev.Event]) -> list[dict[str, Any]]:
     """What the crawler answered, for each page."""
     answers = [
         json.loads(event.observation.output)
         for event in events
-        if isinstance(event, ToolCallFinished)
+        if isinstance(event, ev.ToolCallFinished)
         and event.observation
         and event.observation.tool_name.endswith("crawl_parallel")
     ]
@@ -287,7 +263,7 @@ async def test_the_other_playbooks_play_one_after_the_other(
     async with live(demo_settings(tmp_path)) as here:
         session, events = here.session, here.events
 
-        async def play(query: str) -> list[Event]:
+        async def play(query: str) -> list[ev.Event]:
             before = len(events)
             session.submit(query)
             await session.wait_idle()
@@ -295,24 +271,24 @@ async def test_the_other_playbooks_play_one_after_the_other(
 
         # A simple question that needs a tool continues in the same turn.
         question = await play("Who is the CEO of Northwind Silicon?")
-        (classified,) = of(question, QueryClassified)
+        (classified,) = of(question, ev.QueryClassified)
         assert (classified.decision, classified.source) == ("SIMPLE", "model")
-        assert len(of(question, PathFellBack)) == 1
-        assert len(of(question, QueryReceived)) == 1
-        inputs = [json.dumps(event.input, sort_keys=True) for event in of(question, ToolCallStarted)]
+        assert len(of(question, ev.PathFellBack)) == 1
+        assert len(of(question, ev.QueryReceived)) == 1
+        inputs = [json.dumps(event.input, sort_keys=True) for event in of(question, ev.ToolCallStarted)]
         assert len(inputs) == len(set(inputs))
-        assert "Maretta" in of(question, QueryFinished)[-1].text
+        assert "Maretta" in of(question, ev.QueryFinished)[-1].text
         # A run in the workbench fails, is reported as failed, and is fixed.
         workbench = await play("Plot the monthly revenue in the workbench")
-        statuses = [event.status for event in of(workbench, ToolCallFinished)]
+        statuses = [event.status for event in of(workbench, ev.ToolCallFinished)]
         assert statuses == ["error", "success", "success"]
         await play("Make a short clip of the launch video")
         # A service that is busy for a moment is asked again.
         busy = await play("Summarise the news while the service is busy")
-        assert len(of(busy, ApiRetry)) == 2
-        assert not of(busy, ErrorRaised)
+        assert len(of(busy, ev.ApiRetry)) == 2
+        assert not of(busy, ev.ErrorRaised)
         anything = await play("Compose a sonnet for my cat")
-        honest = of(anything, QueryFinished)[-1].text
+        honest = of(anything, ev.QueryFinished)[-1].text
         assert "scripted demo model" in honest
         assert RESEARCH in honest
         # No key is on a command line.
@@ -320,8 +296,8 @@ async def test_the_other_playbooks_play_one_after_the_other(
         assert len(lines) >= 2
         assert not any("demo-key-of-no-value" in line or "x-api-key" in line for line in lines)
     assert not (tmp_path / "imported").exists()
-    assert [event.status for event in of(events, QueryFinished)] == ["success"] * 5
-    folder, saved = session.workspace.path, of(events, ArtifactSaved)
+    assert [event.status for event in of(events, ev.QueryFinished)] == ["success"] * 5
+    folder, saved = session.workspace.path, of(events, ev.ArtifactSaved)
     (chart,) = [each for each in saved if each.kind == "download"]
     assert (folder / chart.path).read_bytes().startswith(b"\x89PNG")
     activity = [json.loads(path.read_text()) for path in sorted(folder.glob("workbench_activity/*.json"))]
@@ -351,7 +327,7 @@ def test_json_prints_the_journal_and_without_a_knowledge_base_none_is_offered_or
     assert names[0] == "session_started"
     assert names[-1] == "session_finished"
     assert "tool_call_started" not in names
-    (classified,) = done.of(QueryClassified)
+    (classified,) = done.of(ev.QueryClassified)
     assert (classified.decision, classified.source) == ("SIMPLE", "rule")
     assert "mcp__local_toolkit__list_directory" in offered
     assert not any("knowledge" in name for name in offered)
@@ -362,14 +338,14 @@ def test_json_prints_the_journal_and_without_a_knowledge_base_none_is_offered_or
 def test_mail_without_a_connected_account_leaves_a_link_and_sends_nothing(tmp_path: Path) -> None:
     done = run(tmp_path, "run", "--demo", "Email the report to the team")
     assert done.code == 0, done.stderr
-    (asked,) = done.of(AuthRequired)
+    (asked,) = done.of(ev.AuthRequired)
     assert asked.toolkit == "gmail"
     assert "connect.composio.dev/link/" in done.stderr
     link = re.search(r"https://connect\.composio\.dev/link/([\w-]+)", done.stderr)
     assert link
     files = [path for path in done.session.rglob("*") if path.is_file()]
     assert [path for path in files if link.group(1).encode() in path.read_bytes()] == []
-    assert [e.outcome for e in done.of(AuthFinished)] == ["unattended"]
+    assert [e.outcome for e in done.of(ev.AuthFinished)] == ["unattended"]
     trace = done.json("trace.json")
     assert trace["iterations"][0]["needs_user_input"] is True
-    assert not any("SEND" in json.dumps(e.input) for e in done.of(ToolCallStarted))
+    assert not any("SEND" in json.dumps(e.input) for e in done.of(ev.ToolCallStarted))

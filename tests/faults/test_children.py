@@ -13,14 +13,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from core.events.types import (
-    ErrorRaised,
-    Event,
-    ObserverFinished,
-    QueryFinished,
-    SessionFinished,
-    ToolCallFinished,
-)
+from core.events import types as ev
 from core.storage.workspace import WORKSPACES
 from tests.bench.processes import descendants
 from tests.e2e import archive_server, own_server
@@ -72,7 +65,7 @@ class Desk:
         self.model = model
 
     @property
-    def events(self) -> list[Event]:
+    def events(self) -> list[ev.Event]:
         """What was recorded so far."""
         for journal in self.base.glob(f"{WORKSPACES}/*/journal.jsonl"):
             return Left(journal.parent).events
@@ -100,18 +93,18 @@ class Desk:
         """Wait until something holds."""
         self.screen.wait_until(lambda: bool(holds()))
 
-    def ask(self, query: str) -> QueryFinished:
+    def ask(self, query: str) -> ev.QueryFinished:
         """Send a query and wait for its end."""
-        before = len(self.of(QueryFinished))
+        before = len(self.of(ev.QueryFinished))
         self.submit(query)
-        self.wait(lambda: len(self.of(QueryFinished)) > before)
-        finished: QueryFinished = self.of(QueryFinished)[-1]
+        self.wait(lambda: len(self.of(ev.QueryFinished)) > before)
+        finished: ev.QueryFinished = self.of(ev.QueryFinished)[-1]
         return finished
 
-    def call(self, tool: str) -> ToolCallFinished:
+    def call(self, tool: str) -> ev.ToolCallFinished:
         """Have a tool called; returns the end of the call."""
         self.ask(f"Call {tool}")
-        finished: ToolCallFinished = self.of(ToolCallFinished)[-1]
+        finished: ev.ToolCallFinished = self.of(ev.ToolCallFinished)[-1]
         return finished
 
     def leave(self) -> None:
@@ -121,7 +114,7 @@ class Desk:
         assert self.screen.restored
         assert b"Traceback" not in self.screen.written
         wait_until(lambda: not processes_in(self.base), reported=lambda: processes_in(self.base))
-        assert isinstance(self.events[-1], SessionFinished)
+        assert isinstance(self.events[-1], ev.SessionFinished)
 
 
 @contextmanager
@@ -152,11 +145,11 @@ def desk(base: Path, *servers: str) -> Iterator[Desk]:
 
 def stop_query(here: Desk, *statuses: str) -> None:
     """Press Esc and wait until the running query ends."""
-    before = len(here.of(QueryFinished))
+    before = len(here.of(ev.QueryFinished))
     here.screen.wait_for("Esc stops")
     here.screen.type("\x1b")
-    here.wait(lambda: len(here.of(QueryFinished)) > before)
-    finished = here.of(QueryFinished)[-1]
+    here.wait(lambda: len(here.of(ev.QueryFinished)) > before)
+    finished = here.of(ev.QueryFinished)[-1]
     assert finished.status in (statuses or ("interrupted",)), finished.error
 
 
@@ -178,10 +171,10 @@ def kill_each(here: Desk, report: Report) -> None:
     here.screen.wait_until(here.model.asked.is_set)
     agent = here.process(AGENT)
     os.kill(agent, signal.SIGKILL)
-    here.wait(lambda: here.of(ErrorRaised))
-    (error,) = here.of(ErrorRaised)
+    here.wait(lambda: here.of(ev.ErrorRaised))
+    (error,) = here.of(ev.ErrorRaised)
     here.screen.wait_for("SIGKILL")
-    assert [each.status for each in here.of(QueryFinished)][-1] == "error"
+    assert [each.status for each in here.of(ev.QueryFinished)][-1] == "error"
     here.model.may_answer.set()
     here.screen.press_until("r", lambda text: "ready" in text)
     assert here.process(AGENT) not in {0, agent}
@@ -241,10 +234,10 @@ def test_the_worker_process(tmp_path: Path, report: Report) -> None:
         here.submit(f"Call {SEARCH}")
         here.wait(lambda: here.process(WORKER))
         os.kill(here.process(WORKER), signal.SIGKILL)
-        here.wait(lambda: here.of(QueryFinished) and here.of(ObserverFinished))
-        (observed,) = here.of(ObserverFinished)
+        here.wait(lambda: here.of(ev.QueryFinished) and here.of(ev.ObserverFinished))
+        (observed,) = here.of(ev.ObserverFinished)
         report("kill -9 of the worker process", f"{observed.status}: {observed.error or observed.items}")
-        assert here.of(QueryFinished)[-1].status == "success"
+        assert here.of(ev.QueryFinished)[-1].status == "success"
 
         here.submit(f"Call {SEARCH}")
         here.wait(lambda: here.process(WORKER))
