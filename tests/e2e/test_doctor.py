@@ -20,18 +20,16 @@ from tests.waiting import until
 
 KEY = "sk-ant-api03-canary-9f8e7d6c5b4a"
 NAMES = [
-    *[
-        "python",
-        "agent",
-        "workspace",
-        "knowledge",
-        "model",
-        "toolkit",
-        "composio",
-        "web_reader",
-        "sub-agents",
-        "logfire",
-    ]
+    "python",
+    "agent",
+    "workspace",
+    "knowledge",
+    "model",
+    "toolkit",
+    "composio",
+    "web_reader",
+    "sub-agents",
+    "logfire",
 ]
 
 

@@ -170,17 +170,6 @@ def test_whoever_stays_can_wait_for_the_end_of_the_work(tmp_path: Path) -> None:
     assert assert_ended(tmp_path, "success").reason == "quit"
 
 
-def test_stopping_quits_at_once(tmp_path: Path) -> None:
-    with at_work(tmp_path) as (screen, may_answer):
-        screen.type(QUIT)
-        screen.wait_for(QUESTION)
-        screen.press_until(QUIT)
-        assert not may_answer.is_set()
-        assert screen.end() == 0
-        assert_restored(screen)
-    assert assert_ended(tmp_path, "interrupted").reason == "quit"
-
-
 HANGS = """
 import time
 from textual.app import App
