@@ -195,14 +195,8 @@ def test_a_hostile_knowledge_base_is_found_in_and_not_changed(tmp_path: Path) ->
     assert "numbat.md" in json.dumps(hit)
     database = database_of(tmp_path)
     assert database.stat().st_size < 20 << 20
-    for query in (
-        'NEAR("a" OR',
-        '" AND * ^ {title}: (',
-        "quokka " * 1_500,
-        "x" * 10_000,
-        "site:a " * 1_500,
-        ESCAPES,
-    ):
+    long = ("quokka " * 1_500, "x" * 10_000, "site:a " * 1_500)
+    for query in ('NEAR("a" OR', '" AND * ^ {title}: (', *long, ESCAPES):
         assert ran(tmp_path, "find", "--", query).code in (0, 1)
 
     # A folder that may not be written; root may do all, so another process drops that.
@@ -235,11 +229,10 @@ def sparse(path: Path, size: int = HUGE) -> None:
 
 def lay_traps(sessions: Path) -> None:
     """Put down what a session's folder must not be, and a folder with all that must not lie in one."""
-    one, two, three, four, five, six, seven, none = (
-        sessions / f"session_20261001_00000{n}" for n in "12345679"
-    )
-    for folder in (one, two, three, four, five, six, seven, none):
+    folders = [sessions / f"session_20261001_00000{n}" for n in "12345679"]
+    for folder in folders:
         folder.mkdir(parents=True)
+    one, two, three, four, five, six, seven, _none = folders
     os.mkfifo(sessions / "session_20261001_000008")
     (sessions / "session_20261001_000010").symlink_to("/etc")
     (sessions / "session_20261001_000011").symlink_to("session_20261001_000011")
@@ -306,13 +299,13 @@ def test_sessions_that_are_traps_are_shown_or_refused_and_never_changed(tmp_path
         press(screen, END, RIGHT)
         screen.wait_for("loop.md", "report.html", "trace.json")
         for _ in range(9):
-            press(screen, DOWN, "p" + "o", ENTER)
+            press(screen, f"{DOWN}po", ENTER)
             if "Esc close" in screen.text:
-                press(screen, END + "m", ESC)
+                press(screen, END + "m")
+                screen.type(ESC)
                 screen.wait_for(lambda text: "Esc close" not in text)
         press(screen, HOME)
-        for _ in range(7):
-            press(screen, RIGHT + DOWN + DOWN)
+        press(screen, *(RIGHT + DOWN + DOWN,) * 7)
         leave(screen)
     # What holds nothing says so.
     for number in (1, 3):

@@ -151,35 +151,27 @@ def test_a_session_that_was_killed_is_ended_where_it_was_and_continues(tmp_path:
         return model(body, results)
 
     with scripted_model(reply) as url:
-        child = subprocess.Popen(
-            [program(), "run", "--allow", LIST, FIRST],
-            cwd=tmp_path,
-            env=model_environment(tmp_path, url),
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-        )
-        try:
-            wait_until(lambda: len(waiting) >= 2)
-            refused = run(tmp_path, "run", "--resume", "latest", SECOND, env=model_environment(tmp_path, url))
-            assert refused.code == 2
-            assert "runs in another program" in refused.stderr
-        finally:
-            child.kill()
-            child.wait()
+        env = model_environment(tmp_path, url)
+        with subprocess.Popen([program(), "run", "--allow", LIST, FIRST], cwd=tmp_path, env=env) as child:
+            try:
+                wait_until(lambda: len(waiting) >= 2)
+                refused = run(tmp_path, "run", "--resume", "latest", SECOND, env=env)
+                assert refused.code == 2
+                assert "runs in another program" in refused.stderr
+            finally:
+                child.kill()
         # The session's folder has the conversation, too.
         shutil.rmtree(tmp_path / ".local" / "state" / "ua-tui" / "agent")
         before = read_journal(refused.session / "journal.jsonl").events
         assert not [event for event in before if isinstance(event, ev.QueryFinished)]
-        resumed = run(tmp_path, "run", "--resume", "latest", SECOND, env=model_environment(tmp_path, url))
+        resumed = run(tmp_path, "run", "--resume", "latest", SECOND, env=env)
     assert resumed.code == 0, resumed.stderr
     assert FIRST in text_of(model.sent[-1], "user")
     ended: dict[str, list[str]] = {}
     for event in resumed.of(ev.QueryFinished):
         ended.setdefault(event.query_id, []).append(event.status)
     assert ended == {"q1": ["interrupted"], "q2": ["success"]}
-    with terminal(
-        tmp_path, "open", "latest", columns=160, rows=45, env=model_environment(tmp_path, url)
-    ) as screen:
+    with terminal(tmp_path, "open", "latest", columns=160, rows=45, env=env) as screen:
         shown = screen.wait_for("Interrupted", "Resumed", SECOND)
         assert shown.index("Interrupted") < shown.index("Resumed")
         screen.type("\x11")
