@@ -1,4 +1,4 @@
-"""`kill -9` and `SIGSTOP` of what the program starts: command line, toolkit, MCP server, worker process."""
+"""`kill -9` and `SIGSTOP` of what the program starts: command line, toolkit, MCP server."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from typing import Any
 from core.events import types as ev
 from core.storage.workspace import WORKSPACES
 from tests.bench.processes import descendants
-from tests.e2e import archive_server, own_server
+from tests.e2e import own_server
 from tests.e2e.running import model_environment
 from tests.e2e.scripted_model import Block, Text, Use, scripted_model
 from tests.e2e.terminal import Terminal, terminal
@@ -24,15 +24,9 @@ from tests.faults.conftest import Report
 from tests.faults.evidence import LIST, Left, processes_in
 from tests.waiting import PATIENCE, wait_until
 
-NOTE, SEARCH = "mcp__notes__take_note", "mcp__archive__web_search"
-AGENT, TOOLKIT, NOTES, WORKER = "stream-json", "core.toolkit", "own_server.py", "worker_child"
-ROWS = 8_000
-"""Rows of a result that goes to the worker process."""
-ARGUMENTS: dict[str, dict[str, Any]] = {
-    LIST: {"path": ""},
-    NOTE: {"text": "milk"},
-    SEARCH: {"query": "chips", "rows": ROWS},
-}
+NOTE = "mcp__notes__take_note"
+AGENT, TOOLKIT, NOTES = "stream-json", "core.toolkit", "own_server.py"
+ARGUMENTS: dict[str, dict[str, Any]] = {LIST: {"path": ""}, NOTE: {"text": "milk"}}
 QUIT = "\x11"
 
 
@@ -118,16 +112,13 @@ class Desk:
 
 
 @contextmanager
-def desk(base: Path, *servers: str) -> Iterator[Desk]:
-    """A session with MCP servers of the person's own: `notes`, or `archive`, a search with large results."""
-    scripts = {"notes": own_server, "archive": archive_server}
+def desk(base: Path) -> Iterator[Desk]:
+    """A session with an MCP server of the person's own."""
     settings = base / ".config" / "ua-tui" / "config.toml"
     settings.parent.mkdir(parents=True)
-    tables = [
-        f"[mcp_servers.{name}]\ncommand = {sys.executable!r}\nargs = [{scripts[name].__file__!r}, 'stdio']\n"
-        for name in servers
-    ]
-    settings.write_text("\n".join(tables))
+    settings.write_text(
+        f"[mcp_servers.notes]\ncommand = {sys.executable!r}\nargs = [{own_server.__file__!r}, 'stdio']\n"
+    )
     model = Model()
     with scripted_model(model) as url:
         try:
@@ -143,14 +134,14 @@ def desk(base: Path, *servers: str) -> Iterator[Desk]:
                     os.kill(pid, signal.SIGKILL)
 
 
-def stop_query(here: Desk, *statuses: str) -> None:
+def stop_query(here: Desk) -> None:
     """Press Esc and wait until the running query ends."""
     before = len(here.of(ev.QueryFinished))
     here.screen.wait_for("Esc stops")
     here.screen.type("\x1b")
     here.wait(lambda: len(here.of(ev.QueryFinished)) > before)
     finished = here.of(ev.QueryFinished)[-1]
-    assert finished.status in (statuses or ("interrupted",)), finished.error
+    assert finished.status == "interrupted", finished.error
 
 
 def kill_each(here: Desk, report: Report) -> None:
@@ -223,30 +214,6 @@ def stop_each(here: Desk, report: Report) -> None:
 
 
 def test_the_children_are_killed_and_stopped(tmp_path: Path, report: Report) -> None:
-    with desk(tmp_path, "notes") as here:
+    with desk(tmp_path) as here:
         kill_each(here, report)
         stop_each(here, report)
-
-
-def test_the_worker_process(tmp_path: Path, report: Report) -> None:
-    with desk(tmp_path, "archive") as here:
-        here.model.may_answer.set()
-        here.submit(f"Call {SEARCH}")
-        here.wait(lambda: here.process(WORKER))
-        os.kill(here.process(WORKER), signal.SIGKILL)
-        here.wait(lambda: here.of(ev.QueryFinished) and here.of(ev.ObserverFinished))
-        (observed,) = here.of(ev.ObserverFinished)
-        report("kill -9 of the worker process", f"{observed.status}: {observed.error or observed.items}")
-        assert here.of(ev.QueryFinished)[-1].status == "success"
-
-        here.submit(f"Call {SEARCH}")
-        here.wait(lambda: here.process(WORKER))
-        worker = here.process(WORKER)
-        os.kill(worker, signal.SIGSTOP)
-        here.screen.type("keys work")
-        here.screen.wait_for("keys work")
-        here.screen.type("\x15")
-        # The agent may have ended its part of it before.
-        stop_query(here, "success", "interrupted")
-        here.leave()
-        report("SIGSTOP of the worker process", "keys work; Esc ends the query, no child is left")
