@@ -1,6 +1,8 @@
-"""The order of the whole programs: the slow ones first, one in each process."""
+"""What holds for the whole programs: the slow ones come first, one in each process, and each test has a home."""
 
 from __future__ import annotations
+
+from pathlib import Path
 
 import pytest
 
@@ -15,3 +17,10 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     items.sort(key=lambda item: item.get_closest_marker("slow") is None)
     # The last parts have one test more when they cannot be equal.
     items[:] = [item for first in reversed(range(processes)) for item in items[first::processes]]
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder of the test, which is the home of the sessions that run in its process."""
+    monkeypatch.setenv("HOME", str(tmp_path))
+    return tmp_path

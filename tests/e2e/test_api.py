@@ -13,7 +13,6 @@ import pytest
 from core.api import open_session
 from core.errors import AgentError, CredentialsError
 from core.events.types import QueryFinished
-from tests.e2e.added_server import own_home
 from tests.e2e.running import DEADLINE, environment
 from tests.e2e.scripted_model import Text, scripted_model
 from tests.paths import PROJECT
@@ -22,6 +21,7 @@ PAGE = PROJECT / "docs" / "api.md"
 RESEARCH = 'f"Research the latest {topic} news and write a comprehensive report"'
 
 
+@pytest.mark.slow
 def test_the_examples_follow_a_query_and_find_files(tmp_path: Path) -> None:
     first, second = re.findall(r"```python\n(.+?)```", PAGE.read_text(encoding="utf-8"), flags=re.DOTALL)
     assert len([line for line in first.splitlines() if line.strip()]) <= 10
@@ -33,7 +33,7 @@ def test_the_examples_follow_a_query_and_find_files(tmp_path: Path) -> None:
     )
     done = subprocess.run(
         [sys.executable, "-c", source],
-        cwd=tmp_path, env=environment(tmp_path), capture_output=True, text=True, timeout=DEADLINE, check=False,
+        cwd=tmp_path, env=environment(tmp_path, UA_DEMO_PACE="0"), capture_output=True, text=True, timeout=DEADLINE, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert "Traceback" not in done.stderr
@@ -54,7 +54,6 @@ def test_the_examples_follow_a_query_and_find_files(tmp_path: Path) -> None:
 async def test_queries_asked_at_once_come_to_their_ends_one_after_the_other(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    own_home(tmp_path, monkeypatch)
     monkeypatch.chdir(tmp_path)
     with pytest.raises(CredentialsError, match="ANTHROPIC_API_KEY"):
         async with open_session(workspace_base=tmp_path):

@@ -8,12 +8,10 @@ import json
 from pathlib import Path
 from typing import Any
 
-import pytest
 from PIL import Image
 from pypdf import PdfWriter
 
 from core.events import types as ev
-from tests.e2e.added_server import own_home
 from tests.e2e.test_steering import Model, asked, serving, session_of
 
 
@@ -29,12 +27,9 @@ def sent(model: Model, number: int) -> list[dict[str, Any]]:
     return [block for block in blocks if block["type"] in ("image", "document")]
 
 
-async def test_pictures_and_pdf_files_reach_the_model(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    own_home(tmp_path / "home", monkeypatch)
+async def test_pictures_and_pdf_files_reach_the_model(tmp_path: Path) -> None:
     model = Model(calls=1)
-    commands = tmp_path / "home/.claude/commands"
+    commands = tmp_path / ".claude/commands"
     commands.mkdir(parents=True)
     (commands / "greet.md").write_text("---\nallowed-tools: Bash(*)\n---\nGreet $1 for $2.")
     writer = PdfWriter()

@@ -16,7 +16,6 @@ from core.connections.composio.native import Modifier
 from core.events.types import ArtifactSaved, ErrorRaised, ObserverStarted
 from core.pipelines import Pipelines
 from tests.composio_server import KEY, Fault, StandIn, stand_in
-from tests.e2e.added_server import own_home
 from tests.e2e.live import live
 from tests.e2e.running import model_settings
 from tests.e2e.scripted_model import Block, Text, Use, scripted_model
@@ -56,11 +55,11 @@ def service() -> Iterator[StandIn]:
         yield here
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", ["mcp", "native"])
 async def test_calls_are_seen_in_both_modes_and_an_expired_session_is_replaced(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, service: StandIn, mode: str
 ) -> None:
-    own_home(tmp_path, monkeypatch)
     seen: list[str] = []
 
     def before(tool: str, _toolkit: str, params: Any) -> Any:

@@ -12,7 +12,6 @@ from core.doctor.child import run_checks_in_child
 from core.settings.keymap import KeyChoice
 from core.settings.model import Settings
 from core.settings.sources import SourcedValue
-from tests.e2e.added_server import own_home
 from tests.e2e.live import processes
 from tests.e2e.running import run
 from tests.model_server import model_server
@@ -56,7 +55,6 @@ def test_without_credentials_it_says_what_to_set(tmp_path: Path) -> None:
 async def test_beside_a_session_the_checks_are_made_with_its_settings(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    own_home(tmp_path, monkeypatch)
     monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-ant-another-0123456789")
     with model_server() as server:
         settings = Settings(
@@ -82,8 +80,7 @@ async def test_beside_a_session_the_checks_are_made_with_its_settings(
     assert checks["workspace"].found.startswith(str(tmp_path))
 
 
-async def test_who_leaves_early_ends_the_checks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    own_home(tmp_path, monkeypatch)
+async def test_who_leaves_early_ends_the_checks(tmp_path: Path) -> None:
     before = asyncio.all_tasks()
     checks = run_checks_in_child(Settings(workspace_base=tmp_path, cli_path=_slow(tmp_path)))
     async for check in checks:

@@ -19,7 +19,6 @@ from core.events.types import (
     ToolCallStarted,
 )
 from core.records.journal import read_journal
-from tests.e2e.added_server import own_home
 from tests.e2e.asking_server import PAGE
 from tests.e2e.live import Live, live
 from tests.e2e.running import model_settings
@@ -56,12 +55,11 @@ async def result(here: Live) -> str:
 
 @pytest.fixture
 def settings_of(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
-    own_home(tmp_path / "home", monkeypatch)
     folder = tmp_path / "project"
     folder.mkdir()
     monkeypatch.chdir(folder)
     server = {"command": sys.executable, "args": [str(SERVER)]}
-    config = tmp_path / "home" / ".config" / "ua-tui" / "config.toml"
+    config = tmp_path / ".config" / "ua-tui" / "config.toml"
     config.parent.mkdir(parents=True, exist_ok=True)
     config.write_text(
         f"[mcp_servers.desk]\ncommand = {json.dumps(server['command'])}\nargs = {json.dumps(server['args'])}\n"

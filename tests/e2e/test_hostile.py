@@ -340,6 +340,7 @@ LARGEST = 400 * 1024
 """KB of memory."""
 
 
+@pytest.mark.slow
 def test_more_than_a_screen_can_hold_leaves_its_keys_alive(tmp_path: Path) -> None:
     """A huge answer, then thousands of results and log lines at once: the ends are shown, the program is small."""
     with (

@@ -71,6 +71,7 @@ def hostile_session(base: Path) -> ReadSession:
     return session
 
 
+@pytest.mark.slow
 def test_hostile_reports_are_checked_and_change_nothing(tmp_path: Path) -> None:
     session = hostile_session(tmp_path)
     folder = session.folder / "work_products"

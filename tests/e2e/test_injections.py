@@ -27,7 +27,6 @@ from core.knowledge.records import Cursor, Document
 from core.knowledge.store import KnowledgeStore
 from core.storage.workspace import WORKSPACES
 from tests.composio_server import KEY, StandIn, stand_in
-from tests.e2e.added_server import own_home
 from tests.e2e.live import Live, live
 from tests.e2e.running import model_settings
 from tests.e2e.scripted_model import Block, Text, Use, scripted_model
@@ -216,7 +215,6 @@ async def session_in(
     interactive: bool = False,
 ) -> AsyncIterator[Live]:
     """A session with the real command line and toolkit; `described` is what a server of the user says of its tool."""
-    own_home(base, monkeypatch)
     connectors = compose._connectors
 
     async def notes() -> Connection:

@@ -48,8 +48,7 @@ def pointed_at_picture(base: Path, **extra: str) -> Iterator[Terminal]:
         screen.type(f"{WORKSPACE}/{NAME}\r")
         screen.wait_for(f"─ {NAME}")
         yield screen
-        screen.type("\x11")
-        assert screen.end() == 0
+        screen.quit()
 
 
 def test_a_kitty_terminal_is_sent_the_picture_and_its_cells(tmp_path: Path) -> None:
@@ -86,8 +85,7 @@ def test_a_terminal_gets_the_colours_that_it_has(tmp_path: Path) -> None:
         with terminal(tmp_path, "open", "latest", *args, env=env) as screen:
             screen.wait_for("past session", "Conversation")
             screen.settle()
-            screen.type("\x11")
-            assert screen.end() == 0
+            screen.quit()
             return screen.written
 
     # A past session needs no agent.

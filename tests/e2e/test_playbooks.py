@@ -13,7 +13,6 @@ import pytest
 from core.events import types as ev
 from core.knowledge.database import FILE
 from core.records.journal import read_journal
-from tests.e2e.added_server import own_home
 from tests.e2e.live import demo_settings, live, of, processes
 from tests.e2e.running import Finished, command, environment, model_environment, run
 from tests.e2e.scripted_model import Text, scripted_model
@@ -118,6 +117,7 @@ def check_files(research: Finished) -> None:
     assert is_indexed(research.session)
 
 
+@pytest.mark.slow
 def test_a_research_session_runs_is_opened_again_and_spares_the_next_one_work(tmp_path: Path) -> None:
     with embeddings_server() as server:
         keys = {
@@ -138,10 +138,7 @@ def test_a_research_session_runs_is_opened_again_and_spares_the_next_one_work(tm
         screen.wait_for("SEARCH_NEWS", "Arguments", "Result")
         screen.type("\x1b")
         screen.wait_for("Observers")
-        screen.type("\x11")
-        assert screen.end() == 0
-        assert screen.restored
-        assert b"Traceback" not in screen.written
+        screen.quit()
     copies = (tmp_path / "SAVED_REPORTS").glob("ai-chip-news_*.html")
     in_order = sorted(copies, key=lambda path: path.stat().st_mtime_ns)
     draft, final = (command(tmp_path, "check", str(copy)) for copy in in_order)
@@ -189,10 +186,10 @@ def pages_of(events: Sequence[ev.Event]) -> list[dict[str, Any]]:
     return [page for answer in answers for page in (*answer["articles"], *answer["failed"])]
 
 
+@pytest.mark.slow
 async def test_the_other_playbooks_play_one_after_the_other(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    own_home(tmp_path / "home", monkeypatch)
     # No folder of the user is imported.
     (tmp_path / "core").mkdir()
     (tmp_path / "core" / "__init__.py").write_text("import pathlib; pathlib.Path('imported').touch()\n")

@@ -47,6 +47,7 @@ def text_of(messages: list[Any], role: str) -> str:
     return json.dumps([message["content"] for message in messages if message["role"] == role])
 
 
+@pytest.mark.slow
 def test_the_model_is_sent_the_earlier_turns_as_long_as_there_is_its_conversation(tmp_path: Path) -> None:
     model = Model()
     with scripted_model(model) as url:
@@ -102,10 +103,7 @@ def test_the_model_is_sent_the_earlier_turns_as_long_as_there_is_its_conversatio
             screen.wait_for("Answer 5.", "Resumed", "● ready")
             screen.type("And again\r")
             screen.wait_for("And again", "Answer 6.", "● ready")
-            screen.type("\x11")
-            assert screen.end() == 0
-            assert screen.restored
-            assert b"Traceback" not in screen.written
+            screen.quit()
     assert THIRD in text_of(model.sent[-1], "user")
     assert "Answer 5." in text_of(model.sent[-1], "assistant")
     assert FIRST not in json.dumps(model.sent[-1])
@@ -174,12 +172,12 @@ def test_a_session_that_was_killed_is_ended_where_it_was_and_continues(tmp_path:
     with terminal(tmp_path, "open", "latest", columns=160, rows=45, env=env) as screen:
         shown = screen.wait_for("Interrupted", "Resumed", SECOND)
         assert shown.index("Interrupted") < shown.index("Resumed")
-        screen.type("\x11")
-        assert screen.end() == 0
+        screen.quit()
     calls = [event.tool_use_id for event in resumed.of(ev.ToolCallStarted)]
     assert sorted(calls) == sorted(event.tool_use_id for event in resumed.of(ev.ToolCallFinished))
 
 
+@pytest.mark.slow
 def test_what_was_chosen_in_a_session_holds_when_it_is_resumed(tmp_path: Path) -> None:
     model = Model()
     with scripted_model(model) as url:
@@ -200,8 +198,7 @@ def test_what_was_chosen_in_a_session_holds_when_it_is_resumed(tmp_path: Path) -
             screen.wait_for("in US dollars")
             screen.type("0.25\r")
             screen.wait_for("The spending limit is now $0.25")
-            screen.type("\x11")
-            assert screen.end() == 0
+            screen.quit()
         (folder,) = (tmp_path / "AGENT_RUN_WORKSPACES").glob("session_*")
         last = read_journal(folder / "journal.jsonl").events[-1]
         lowered = {"event": "budget_raised", "seq": last.seq + 1, "at": "2026-11-21T12:00:00Z"}
@@ -219,8 +216,7 @@ def test_what_was_chosen_in_a_session_holds_when_it_is_resumed(tmp_path: Path) -
             screen.wait_for(lambda text: "Fallback" not in text)
             screen.type(SECOND + "\r")
             screen.wait_for("Answer 3.", "● ready")
-            screen.type("\x11")
-            assert screen.end() == 0
+            screen.quit()
     begun = [
         each for each in read_journal(folder / "journal.jsonl").events if isinstance(each, ev.SessionStarted)
     ]

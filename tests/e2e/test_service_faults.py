@@ -18,7 +18,6 @@ from core.api import open_session
 from core.events.describe import describe
 from core.events.types import AgentSilent, ErrorRaised, Event, QueryFinished
 from core.session.session import Session
-from tests.e2e.added_server import own_home
 from tests.e2e.certificates import certificate, server_context
 from tests.e2e.faulty_service import faulty_service
 from tests.e2e.live import agent_of, live
@@ -70,10 +69,10 @@ def test_a_failed_query_has_the_reason_and_the_advice_of_its_fault(tmp_path: Pat
         assert "Traceback" not in error, fault
 
 
+@pytest.mark.slow
 async def test_a_service_that_cannot_be_reached_is_named_with_the_reason(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    own_home(tmp_path, monkeypatch)
     for name, value in QUICK.items():
         monkeypatch.setenv(name, value)
     own = certificate(tmp_path / "own.pem")
@@ -126,6 +125,7 @@ async def stopped_when_silent(session: Session, query: str, *, suspend: bool = F
     return events
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("quick")
 async def test_a_silent_service_and_a_stopped_process_are_named_and_can_be_stopped(
     monkeypatch: pytest.MonkeyPatch,

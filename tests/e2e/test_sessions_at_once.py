@@ -19,7 +19,6 @@ import pytest
 from core.events import types as ev
 from core.records.journal import read_journal
 from core.settings.loading import load_settings
-from tests.e2e.added_server import own_home
 from tui.compose import compose_session
 
 RESEARCH = "Who is the CEO of Northwind Silicon?"
@@ -96,10 +95,10 @@ def process_state() -> tuple[Any, ...]:
     )
 
 
+@pytest.mark.slow
 async def test_two_sessions_at_once_are_as_they_are_alone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    own_home(tmp_path, monkeypatch)
     monkeypatch.setenv("UA_KNOWLEDGE", str(tmp_path / "knowledge.db"))
     before, frozen = process_state(), gc.get_freeze_count()
     alone = await asyncio.create_task(run(tmp_path / "alone", RESEARCH))

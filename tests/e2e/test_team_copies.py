@@ -6,18 +6,13 @@ import threading
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from core.events.types import ErrorRaised, Event
 from core.team.records import SessionId
 from tests.e2e.running import DEADLINE, model_environment, model_settings, run
 from tests.e2e.scripted_model import Block, Text, Use, scripted_model
-from tests.e2e.test_sessions import own_home
 from tests.postgres_server import Database
 from tests.waiting import until, until_in_thread
 from tui.compose import compose_session
-
-__all__ = ["own_home"]
 
 LIST = "mcp__local_toolkit__list_directory"
 FIRST, SECOND = "Remember the word heliotrope", "Which word was it?"
@@ -52,7 +47,6 @@ def test_a_database_that_cannot_be_reached_changes_nothing_but_a_message(tmp_pat
     assert "Traceback" not in done.stderr
 
 
-@pytest.mark.usefixtures("own_home")
 async def test_a_job_that_another_worker_continues_ends(tmp_path: Path, team_database: Database) -> None:
     model = Model()
     events: list[Event] = []
@@ -79,7 +73,6 @@ async def test_a_job_that_another_worker_continues_ends(tmp_path: Path, team_dat
     assert team_database.execute("SELECT attempt, state FROM session") == [(5, "running")]
 
 
-@pytest.mark.usefixtures("own_home")
 async def test_the_demo_is_not_copied(tmp_path: Path, team_database: Database) -> None:
     settings = model_settings(tmp_path, "http://127.0.0.1:9", team=team_database.url, demo=True)
     session = await compose_session(settings, interactive=False)

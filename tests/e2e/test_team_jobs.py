@@ -26,7 +26,6 @@ from core.team.mailbox import PostgresMailbox
 from core.team.records import Answer, Answered, Command, JobLost
 from tests.core.team.copied_session import stored_lines
 from tests.core.team.stores import add_local_session, add_session, take_over, take_over_locally
-from tests.e2e.added_server import own_home
 from tests.e2e.jobs_at_work import (
     ALLOWED,
     SEND,
@@ -47,12 +46,6 @@ from tui.team.job_session import CLOSE_SECONDS
 
 QUERY = "Send the report to Ann"
 SENT = "ann@example.com: report\n"
-
-
-@pytest.fixture
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    own_home(tmp_path, monkeypatch)
-    return tmp_path
 
 
 class Sender:

@@ -13,6 +13,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from core.events import types as ev
 from core.storage.workspace import WORKSPACES
 from tests.bench.processes import descendants
@@ -27,7 +29,6 @@ from tests.waiting import PATIENCE, wait_until
 NOTE = "mcp__notes__take_note"
 AGENT, TOOLKIT, NOTES = "stream-json", "core.toolkit", "own_server.py"
 ARGUMENTS: dict[str, dict[str, Any]] = {LIST: {"path": ""}, NOTE: {"text": "milk"}}
-QUIT = "\x11"
 
 
 class Model:
@@ -103,10 +104,7 @@ class Desk:
 
     def leave(self) -> None:
         """Quit, and wait until no process is left."""
-        self.screen.type(QUIT)
-        assert self.screen.end() == 0
-        assert self.screen.restored
-        assert b"Traceback" not in self.screen.written
+        self.screen.quit()
         wait_until(lambda: not processes_in(self.base), reported=lambda: processes_in(self.base))
         assert isinstance(self.events[-1], ev.SessionFinished)
 
@@ -213,6 +211,7 @@ def stop_each(here: Desk, report: Report) -> None:
     report("quit while command line, toolkit and MCP server are stopped", "no child left")
 
 
+@pytest.mark.slow
 def test_the_children_are_killed_and_stopped(tmp_path: Path, report: Report) -> None:
     with desk(tmp_path) as here:
         kill_each(here, report)

@@ -193,6 +193,7 @@ def kills(tmp_path: Path) -> Iterator[Kills]:
         yield Kills(tmp_path, stack)
 
 
+@pytest.mark.slow
 def test_kills_of_run(tmp_path: Path, starter: Starter, kills: Kills, report: Report) -> None:
     def start(env: dict[str, str], *args: str) -> tuple[int, int]:
         pipe = tmp_path / "events"
@@ -237,6 +238,7 @@ def test_kills_of_run(tmp_path: Path, starter: Starter, kills: Kills, report: Re
     report(f"kill -9 of run, {KILLS} times", f"{events}; derived files rebuilt; resumed; children gone", lost)
 
 
+@pytest.mark.slow
 def test_kills_of_the_screen(tmp_path: Path, starter: Starter, kills: Kills, report: Report) -> None:
     with pseudo_terminal() as (ours, theirs):
 
