@@ -33,7 +33,7 @@ def test_the_examples_follow_a_query_and_find_files(tmp_path: Path) -> None:
     )
     done = subprocess.run(
         [sys.executable, "-c", source],
-        cwd=tmp_path, env=environment(tmp_path, UA_DEMO_PACE="0"), capture_output=True, text=True, timeout=DEADLINE, check=False,
+        cwd=tmp_path, env=environment(tmp_path), capture_output=True, text=True, timeout=DEADLINE, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert "Traceback" not in done.stderr
