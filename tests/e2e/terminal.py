@@ -164,6 +164,13 @@ class Terminal:
             return int(self.child.exitstatus)
         return 128 + int(self.child.signalstatus or 0)
 
+    def quit(self) -> None:
+        """Press Ctrl+Q, which asks nothing as long as nothing runs, and see that nothing broke or was left changed."""
+        self.type("\x11")
+        assert self.end() == 0
+        assert self.restored
+        assert b"Traceback" not in self.written
+
 
 @contextmanager
 def terminal(

@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 
 from core.events.types import ComplianceEnforced, ErrorRaised, Event, ToolCallFinished, ToolCallStarted
-from tests.e2e.added_server import own_home
 from tests.e2e.live import live
 from tests.e2e.running import model_settings
 from tests.e2e.scripted_model import Block, Text, Use, scripted_model
@@ -98,7 +97,6 @@ def errors(events: list[Event]) -> list[str]:
 async def test_the_model_is_offered_what_a_folder_has_and_no_more_rights(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    own_home(tmp_path / "home", monkeypatch)
     lay_out(tmp_path)
     monkeypatch.chdir(tmp_path / "project")
     model = Model(tmp_path / "secret")

@@ -8,20 +8,10 @@ import json
 from pathlib import Path
 from typing import Any
 
-import pytest
 from PIL import Image
 from pypdf import PdfWriter
 
-from core.events.types import (
-    ContextCompaction,
-    ConversationCleared,
-    FilesAttached,
-    QueryFinished,
-    QueryReceived,
-    QuerySteered,
-    UntrustedTextRead,
-)
-from tests.e2e.added_server import own_home
+from core.events import types as ev
 from tests.e2e.test_steering import Model, asked, serving, session_of
 
 
@@ -37,12 +27,9 @@ def sent(model: Model, number: int) -> list[dict[str, Any]]:
     return [block for block in blocks if block["type"] in ("image", "document")]
 
 
-async def test_pictures_and_pdf_files_reach_the_model(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    own_home(tmp_path / "home", monkeypatch)
+async def test_pictures_and_pdf_files_reach_the_model(tmp_path: Path) -> None:
     model = Model(calls=1)
-    commands = tmp_path / "home/.claude/commands"
+    commands = tmp_path / ".claude/commands"
     commands.mkdir(parents=True)
     (commands / "greet.md").write_text("---\nallowed-tools: Bash(*)\n---\nGreet $1 for $2.")
     writer = PdfWriter()
@@ -92,27 +79,27 @@ async def test_pictures_and_pdf_files_reach_the_model(
             session.submit("And now?")
             await session.wait_idle()
             assert "keep the names" not in model.requests[-1]
-            assert here.of(QueryFinished)[-1].cost_usd
-            assert len(here.of(ConversationCleared)) == 1
+            assert here.of(ev.QueryFinished)[-1].cost_usd
+            assert len(here.of(ev.ConversationCleared)) == 1
             # What cannot be sent ends its query, which says why, and the next one runs.
             (tmp_path / "torn.png").write_bytes(b"\x89PNG\r\n\x1a\n torn")
             requests = len(model.requests)
             session.submit(await session.attach(tmp_path / "torn.png"))
             await session.wait_idle()
             assert len(model.requests) == requests
-    assert [each.text for each in here.of(QuerySteered)] == [f"and {small}"]
-    files = [file for event in here.of(FilesAttached) for file in event.files]
+    assert [each.text for each in here.of(ev.QuerySteered)] == [f"and {small}"]
+    files = [file for event in here.of(ev.FilesAttached) for file in event.files]
     assert [(file.media_type, file.width, file.pages) for file in files] == [
         ("image/jpeg", 3000, 0), ("application/pdf", 0, 1), ("image/png", 8, 0), ("image/gif", 8, 0),
     ]  # fmt: skip
     assert (session.workspace.path / files[1].path).read_bytes() == pdf
-    [greeted] = [each for each in here.of(QueryReceived) if each.prompt]
+    [greeted] = [each for each in here.of(ev.QueryReceived) if each.prompt]
     assert (greeted.text, greeted.prompt) == ("/greet Oslo 'the town'", "Greet Oslo for the town.")
-    assert [(each.state, each.trigger) for each in here.of(ContextCompaction)] == [
+    assert [(each.state, each.trigger) for each in here.of(ev.ContextCompaction)] == [
         ("started", ""), ("finished", "manual"),
     ]  # fmt: skip
-    *_, last = here.of(QueryFinished)
+    *_, last = here.of(ev.QueryFinished)
     assert "torn.png cannot be sent to the model: it is damaged" in (last.error or "")
     # What the files say is not the user's.
-    assert [each.what.split(" since")[0] for each in here.of(UntrustedTextRead)] == ["1 attached file"]
+    assert [each.what.split(" since")[0] for each in here.of(ev.UntrustedTextRead)] == ["1 attached file"]
     assert "paper.pdf" in (session.workspace.path / "transcript.md").read_text(encoding="utf-8")

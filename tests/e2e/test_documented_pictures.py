@@ -50,6 +50,7 @@ def test_the_pages_show_each_picture_once_and_no_other_is_kept() -> None:
     assert sorted(path.name for path in (ROOT / "docs").glob("*.svg")) == sorted(NAMES)
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(400)
 def test_the_script_draws_what_the_pages_show(tmp_path: Path) -> None:
     done = subprocess.run(

@@ -11,15 +11,8 @@ from typing import Any
 
 import pytest
 
-from core.events.types import (
-    ElicitationAnswered,
-    ElicitationAsked,
-    QueryFinished,
-    ToolCallFinished,
-    ToolCallStarted,
-)
+from core.events import types as ev
 from core.records.journal import read_journal
-from tests.e2e.added_server import own_home
 from tests.e2e.asking_server import PAGE
 from tests.e2e.live import Live, live
 from tests.e2e.running import model_settings
@@ -38,40 +31,34 @@ def calls_a_tool(body: dict[str, Any], _results: int) -> Sequence[Block]:
     return [Use(f"mcp__desk__{tool}") for tool in tools]
 
 
-async def call(here: Live, *tools: str) -> ElicitationAsked:
+async def call(here: Live, *tools: str) -> ev.ElicitationAsked:
     """Have tools called; gives what their server asks."""
-    before = len(here.of(ElicitationAsked))
+    before = len(here.of(ev.ElicitationAsked))
     here.session.submit(f"Call {' '.join(tools)}.")
-    await until(lambda: len(here.of(ElicitationAsked)) >= before + len(tools))
-    found: ElicitationAsked = here.of(ElicitationAsked)[before]
+    await until(lambda: len(here.of(ev.ElicitationAsked)) >= before + len(tools))
+    found: ev.ElicitationAsked = here.of(ev.ElicitationAsked)[before]
     return found
 
 
 async def result(here: Live) -> str:
     """What the last call gave."""
     await here.session.wait_idle()
-    observation = here.of(ToolCallFinished)[-1].observation
+    observation = here.of(ev.ToolCallFinished)[-1].observation
     return str(observation.error or observation.output)
 
 
-@pytest.fixture
-def settings_of(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
-    own_home(tmp_path / "home", monkeypatch)
-    folder = tmp_path / "project"
-    folder.mkdir()
-    monkeypatch.chdir(folder)
-    server = {"command": sys.executable, "args": [str(SERVER)]}
-    config = tmp_path / "home" / ".config" / "ua-tui" / "config.toml"
-    config.parent.mkdir(parents=True, exist_ok=True)
-    config.write_text(
-        f"[mcp_servers.desk]\ncommand = {json.dumps(server['command'])}\nargs = {json.dumps(server['args'])}\n"
-    )
-    return lambda url: model_settings(tmp_path, url, allow=("mcp__*",))
-
-
-async def test_a_server_asks_for_a_form_and_a_page_and_gets_what_the_person_answers(settings_of: Any) -> None:
+async def test_a_server_asks_for_a_form_and_a_page_and_gets_what_the_person_answers(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (home / "project").mkdir()
+    monkeypatch.chdir(home / "project")
+    config = home / ".config" / "ua-tui" / "config.toml"
+    config.parent.mkdir(parents=True)
+    command = f"command = {json.dumps(sys.executable)}\nargs = {json.dumps([str(SERVER)])}\n"
+    config.write_text(f"[mcp_servers.desk]\n{command}")
     with scripted_model(calls_a_tool) as url:
-        async with live(settings_of(url), interactive=True) as desk:
+        settings = model_settings(home, url, allow=("mcp__*",))
+        async with live(settings, interactive=True) as desk:
             session = desk.session
             asked = await call(desk, "booking")
             assert (asked.server, asked.message) == ("desk", "Which room may I book?")
@@ -84,21 +71,21 @@ async def test_a_server_asks_for_a_form_and_a_page_and_gets_what_the_person_answ
                 ("email", "text", False, False),
                 ("password", "text", False, True),
             ]
-            assert asked.tool_use_id == desk.of(ToolCallStarted)[-1].tool_use_id
+            assert asked.tool_use_id == desk.of(ev.ToolCallStarted)[-1].tool_use_id
             values = {"city": "Oslo", "nights": 2, "extras": ["sauna"], "password": "tr0ub4dor&3xyz"}
             assert session.answer_elicitation(asked.request_id, "accept", values)
             assert "city='Oslo', nights=2" in await result(desk)
             assert not session.answer_elicitation(asked.request_id, "decline")
-            given = desk.of(ElicitationAnswered)[-1]
+            given = desk.of(ev.ElicitationAnswered)[-1]
             assert given.values == {**values, "password": "[redacted]"}
 
             # Two requests at once wait beside each other.
             first = await call(desk, "pay", "booking")
             assert (first.mode, first.url) in (("url", PAGE), ("form", ""))
-            for each in desk.of(ElicitationAsked)[-2:]:
+            for each in desk.of(ev.ElicitationAsked)[-2:]:
                 session.answer_elicitation(each.request_id, "accept" if each.mode == "url" else "decline")
             await session.wait_idle()
-            results = str([event.observation.output for event in desk.of(ToolCallFinished)[-2:]])
+            results = str([event.observation.output for event in desk.of(ev.ToolCallFinished)[-2:]])
             assert "action='accept', content=None" in results
             assert "DeclinedElicitation" in results
 
@@ -106,8 +93,8 @@ async def test_a_server_asks_for_a_form_and_a_page_and_gets_what_the_person_answ
             asked = await call(desk, "booking")
             await session.interrupt()
             await session.wait_idle()
-            assert desk.of(QueryFinished)[-1].status == "interrupted"
-            last = desk.of(ElicitationAnswered)[-1]
+            assert desk.of(ev.QueryFinished)[-1].status == "interrupted"
+            last = desk.of(ev.ElicitationAnswered)[-1]
             assert (last.request_id, last.action, last.by) == (asked.request_id, "cancel", "interrupted")
     folder = session.workspace.path
     assert "pay.example.com/[redacted]" in (folder / "journal.jsonl").read_text()
@@ -118,6 +105,6 @@ async def test_a_server_asks_for_a_form_and_a_page_and_gets_what_the_person_answ
     stored = [
         event
         for event in read_journal(folder / "journal.jsonl").events
-        if isinstance(event, ElicitationAsked)
+        if isinstance(event, ev.ElicitationAsked)
     ]
-    assert [event.fields for event in stored] == [event.fields for event in desk.of(ElicitationAsked)]
+    assert [event.fields for event in stored] == [event.fields for event in desk.of(ev.ElicitationAsked)]

@@ -9,7 +9,8 @@ import zipfile
 from pathlib import Path
 
 from core.events.types import ArtifactSaved, ToolCallFinished
-from tests.e2e.running import environment, run
+from tests.e2e.running import environment, model_environment, run
+from tests.e2e.scripted_model import Text, Use, scripted_model
 from tests.paths import PROJECT
 
 EXAMPLE = PROJECT / "docs" / "examples" / "ua-tui-house-rules"
@@ -21,7 +22,9 @@ OFFLINE = [
     "--quiet",
     "--no-compile",
 ]
-RESEARCH = "Research the latest AI chip news and write a comprehensive report"
+WRITE = "mcp__local_toolkit__write_local_file"
+CALLS = (Use(WRITE, {"path": "notes.md", "content": "Yields rose by 41 percent."}),
+         Use("mcp__local_toolkit__read_local_file", {"path": "notes.md"}))  # fmt: skip
 API = "from ua_tui.api import open_session; import core, ua_tui; print(core.__file__, ua_tui.__file__)"
 
 
@@ -41,13 +44,12 @@ def small_wheel(folder: Path, name: str) -> Path:
     path = folder / f"{name}-1.0-py3-none-any.whl"
     with zipfile.ZipFile(path, "w") as wheel:
         wheel.writestr(f"{name}/__init__.py", "print('imported')\n")
-        wheel.writestr(
-            f"{name}-1.0.dist-info/METADATA", f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n"
-        )
-        wheel.writestr(
-            f"{name}-1.0.dist-info/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
-        )
-        wheel.writestr(f"{name}-1.0.dist-info/RECORD", "")
+        for file, text in {
+            "METADATA": f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n",
+            "WHEEL": "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
+            "RECORD": "",
+        }.items():
+            wheel.writestr(f"{name}-1.0.dist-info/{file}", text)
     return path
 
 
@@ -62,12 +64,14 @@ def test_it_works_installed_and_names_what_is_imported_in_its_place(tmp_path: Pa
     source = tmp_path / "source"
     subprocess.run(["cp", "-r", EXAMPLE, source], check=True)
     install(PROJECT, source)
-    done = run(tmp_path / "base", "run", "--demo", RESEARCH, python=python)
+    with scripted_model(lambda _body, results: CALLS[results : results + 1] or (Text("Done."),)) as url:
+        given = model_environment(tmp_path / "base", url)
+        done = run(tmp_path / "base", "run", "--allow", WRITE, "Take a note", python=python, env=given)
     assert done.code == 0, done.stderr
     assert "left out" not in done.stderr
     kept = [event for event in done.of(ArtifactSaved) if event.observer == "percentages"]
     assert kept
-    assert done.json(kept[0].path)["percentages"]
+    assert done.json(kept[0].path)["percentages"] == ["41 percent"]
     assert all(event.status == "success" for event in done.of(ToolCallFinished))
 
     def start(*command: str, **extra: str) -> subprocess.CompletedProcess[str]:

@@ -13,10 +13,9 @@ from typing import Any
 import pytest
 
 from tests.e2e.jobs_at_work import SEND, add_outbox
-from tests.e2e.running import model_environment, program, run
+from tests.e2e.running import command, model_environment, program, run
 from tests.e2e.scripted_model import Block, Text, Use, scripted_model
 from tests.e2e.terminal import terminal
-from tests.postgres_server import Database
 
 QUERY = "Send the report to Ann"
 SENT = "ann@example.com: report\n"
@@ -33,40 +32,27 @@ def reply(body: dict[str, Any], results: int) -> Sequence[Block]:
 @contextmanager
 def worker(home: Path, surroundings: dict[str, str], *options: str) -> Iterator[None]:
     """A worker in a process of its own, which hands its jobs back at the end."""
-    process = subprocess.Popen(
-        [program(), "worker", "--parallel", "1", *options],
-        cwd=home,
-        env=surroundings,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-    )
-    try:
-        yield
-    finally:
-        process.send_signal(signal.SIGTERM)
-        print(process.communicate(timeout=60)[0].decode())
+    command = [program(), "worker", "--parallel", "1", *options]
+    with subprocess.Popen(command, cwd=home, env=surroundings, stdin=subprocess.DEVNULL) as process:
+        try:
+            yield
+        finally:
+            process.send_signal(signal.SIGTERM)
+            process.wait(60)
 
 
-@pytest.mark.parametrize("of_team", [True, False], ids=["team", "this machine"])
-def test_a_question_on_a_worker_is_answered_on_the_screen(
-    tmp_path: Path, team_database: Database, of_team: bool
-) -> None:
+@pytest.mark.slow
+def test_a_question_on_a_worker_is_answered_on_the_screen(tmp_path: Path) -> None:
     outbox = add_outbox(tmp_path)
     (tmp_path / "queries.txt").write_text(f"{QUERY}\n")
     there = ("--workspace", str(tmp_path / "worker"))
-    if of_team:
-        batch, source = ["--to", team_database.url], ["--from", team_database.url]
-        shown: list[str] = []
-    else:
-        batch, source, shown = [*there], [], [*there]
     with scripted_model(reply) as url:
         surroundings = model_environment(tmp_path, url)
-        given = run(tmp_path, "batch", "queries.txt", "--ask", "--no-wait", *batch, env=surroundings)
+        given = run(tmp_path, "batch", "queries.txt", "--ask", "--no-wait", *there, env=surroundings)
         assert given.code == 0, given.stderr
         with (
-            worker(tmp_path, surroundings, *source, *there),
-            terminal(tmp_path, "fleet", *source, *shown, env=surroundings) as screen,
+            worker(tmp_path, surroundings, *there),
+            terminal(tmp_path, "fleet", *there, env=surroundings) as screen,
         ):
             screen.wait_for("1 needs you", QUERY, "send_message")
             screen.type("\r")
@@ -76,6 +62,6 @@ def test_a_question_on_a_worker_is_answered_on_the_screen(
             screen.wait_for("It was sent to Ann.", "The session has ended.", "Esc back")
             assert outbox.read_text() == SENT
             screen.press_until("\x1b", lambda text: "1 done" in text)
-    listed = run(tmp_path, "fleet", "--json", *source, *shown, env=surroundings)
+    listed = command(tmp_path, "fleet", "--json", *there)
     (row,) = json.loads(listed.stdout)["sessions"]
     assert (row["state"], row["title"]) == ("done", QUERY)

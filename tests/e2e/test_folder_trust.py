@@ -50,8 +50,7 @@ def test_a_person_is_asked_before_a_folder_has_an_effect_and_again_when_it_chang
             screen.press_until("i", lambda text: "How do you want to connect to a model?" in text)
             screen.wait_for("folder ignored")
             assert TOKEN.encode() not in screen.written
-            screen.type("\x11")
-            assert screen.end() == 0
+            screen.quit()
         assert (stranger.asked, began.exists()) == (0, False)
         with (tmp_path / ".env").open("a") as file:
             file.write("UA_MAX_COST_USD=3\n")
@@ -59,8 +58,7 @@ def test_a_person_is_asked_before_a_folder_has_an_effect_and_again_when_it_chang
             screen.wait_for("The folder has changed", "+UA_MAX_COST_USD=3")
             screen.press_until("t", lambda text: "The folder has changed" not in text)
             screen.wait_for("Rome, says the stranger.", "/$3.00", "● ready")
-            screen.type("\x11")
-            assert screen.end() == 0
+            screen.quit()
         assert began.exists()
 
 

@@ -16,6 +16,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from core.events.types import QueryFinished, ToolCallFinished
 from core.knowledge.database import FILE
 from core.records.journal import read_journal
@@ -152,7 +154,9 @@ class Place:
             press(self.screen, key + ENTER)
             if "Esc close" in self.screen.text:
                 opened += 1
-                press(self.screen, then, ESC)
+                press(self.screen, then)
+                self.screen.type(ESC)
+                self.screen.wait_for(lambda text: "Esc close" not in text)
         return opened
 
 
@@ -197,7 +201,8 @@ def files(place: Place) -> None:
     place.screen.type("@evil")
     place.screen.wait_for("evil.csv", "Tab inserts")
     press(place.screen, DOWN, DOWN, ESC, CLEAR, WORKSPACE, END)
-    assert place.open_rows("", 1, DOWN + "m") + place.open_rows(UP, count + 12, DOWN + "m") >= count - 1
+    # Beside them there are its own files, and folders, which cannot be opened.
+    assert place.open_rows("", 1, DOWN + "m") + place.open_rows(UP, count + 3, DOWN + "m") >= count - 1
 
 
 def deletion_and_filter(place: Place) -> None:
@@ -208,21 +213,32 @@ def deletion_and_filter(place: Place) -> None:
 
 
 def prompt_queue_and_permission(place: Place) -> None:
-    press(place.screen, f"\x1b[200~First PERMISSION {PASTED}\x1b[201~", ENTER)
-    press(place.screen, f"\x1b[200~Second [/q] {PASTED}\nand more\x1b[201~", ENTER)
-    # The bar above the prompt, and the list of all that waits.
-    place.screen.wait_for("Second [/q]", "1 queued")
-    press(place.screen, ALT_UP)
-    place.screen.wait_for("Second [/q]")
-    press(place.screen, ESC, UP, CLEAR)
+    screen = place.screen
+    # A screen on which something runs never rests: each key is waited for by what it shows.
+    for typed, shown, sent in (
+        (f"First PERMISSION {PASTED}", "First PERMISSION", "Esc stops"),
+        (f"Second [/q] {PASTED}\nand more", "Second [/q]", "1 queued"),
+    ):
+        screen.type(f"\x1b[200~{typed}\x1b[201~")
+        screen.wait_for(shown)
+        screen.type(ENTER)
+        screen.wait_for(shown, sent)
+    # The bar above the prompt shows it, and the list of all that waits.
+    screen.type(ALT_UP)
+    screen.wait_for("Second [/q]", "The first one runs next.")
+    screen.press_until(ESC, lambda text: "The first one runs next." not in text)
+    # It is taken back into the prompt.
+    screen.type(UP)
+    screen.wait_for("Second [/q]", lambda text: "queued" not in text)
+    screen.type(CLEAR)
     place.model.may_answer.set()
-    place.screen.wait_for("Allow once", "[@click=app.quit]")
-    place.screen.press_until("d", lambda text: "Allow once" not in text)
-    place.screen.wait_for("is over", "ready")
+    screen.wait_for("Allow once", "[@click=app.quit]")
+    screen.press_until("d", lambda text: "Allow once" not in text)
+    screen.wait_for("is over", "ready")
     # What is told of a link that is never opened.
-    press(place.screen, CONVERSATION, END, "o")
-    place.screen.wait_for("vscode:")
-    press(place.screen, ESC, ESC, CLEAR)
+    press(screen, CONVERSATION, END, "o")
+    screen.wait_for("vscode:")
+    press(screen, ESC, ESC, CLEAR)
 
 
 def links(place: Place) -> None:
@@ -246,19 +262,16 @@ def links(place: Place) -> None:
     place.screen.press_until("o", lambda _: place.opened.exists())
 
 
-SURFACES: tuple[Callable[[Place], None], ...] = (
-    conversation,
-    trace_of_subagents,
-    observers,
-    mouse,
-    files,
-    deletion_and_filter,
-    prompt_queue_and_permission,
-    links,
-)
+SURFACES: dict[str, tuple[Callable[[Place], None], ...]] = {
+    "conversation": (conversation, trace_of_subagents, observers, mouse),
+    "files": (files, deletion_and_filter),
+    "prompt": (prompt_queue_and_permission, links),
+}
 
 
-def test_no_payload_has_an_effect_on_any_surface_of_the_screen(tmp_path: Path) -> None:
+@pytest.mark.slow
+@pytest.mark.parametrize("surfaces", SURFACES)
+def test_no_payload_has_an_effect_on_any_surface_of_the_screen(tmp_path: Path, surfaces: str) -> None:
     opened, browser, model = tmp_path / "opened", tmp_path / "browser", Enemy()
     browser.write_text(f'#!/bin/sh\nprintf "%s\\n" "$@" >> {opened}\n')
     browser.chmod(0o755)
@@ -267,13 +280,16 @@ def test_no_payload_has_an_effect_on_any_surface_of_the_screen(tmp_path: Path) -
         with terminal(tmp_path, "--tool", "WebFetch", columns=200, rows=50, env=env) as screen:
             screen.wait_for("mcp 1/1")
             (session,) = (tmp_path / "AGENT_RUN_WORKSPACES").glob("session_*")
-            for surface in SURFACES:
+            for surface in SURFACES[surfaces]:
                 surface(Place(screen, session, model, opened))
                 assert_harmless(screen, surface.__name__)
             leave(screen)
-    assert opened.read_text().splitlines() == ["https://xn--pple-43d.com/look"]
+    if links in SURFACES[surfaces]:
+        assert opened.read_text().splitlines() == ["https://xn--pple-43d.com/look"]
+    else:
+        assert not opened.exists()
     events = read_journal(session / "journal.jsonl").events
-    assert {e.status for e in events if isinstance(e, QueryFinished)} == {"success"}
+    assert {e.status for e in events if isinstance(e, QueryFinished)} <= {"success"}
 
 
 def test_no_payload_has_an_effect_in_a_file_or_on_a_stream(tmp_path: Path) -> None:
@@ -324,6 +340,7 @@ LARGEST = 400 * 1024
 """KB of memory."""
 
 
+@pytest.mark.slow
 def test_more_than_a_screen_can_hold_leaves_its_keys_alive(tmp_path: Path) -> None:
     """A huge answer, then thousands of results and log lines at once: the ends are shown, the program is small."""
     with (

@@ -21,20 +21,12 @@ import pytest
 
 from core.connections.base import Connection
 from core.connections.toolkit import toolkit_connection
-from core.events.types import (
-    Event,
-    PermissionAnswered,
-    PermissionAsked,
-    ToolCallFinished,
-    ToolCallStarted,
-    UntrustedTextRead,
-)
+from core.events import types as ev
 from core.knowledge.database import FILE as FILE_NAME
 from core.knowledge.records import Cursor, Document
 from core.knowledge.store import KnowledgeStore
 from core.storage.workspace import WORKSPACES
 from tests.composio_server import KEY, StandIn, stand_in
-from tests.e2e.added_server import own_home
 from tests.e2e.live import Live, live
 from tests.e2e.running import model_settings
 from tests.e2e.scripted_model import Block, Text, Use, scripted_model
@@ -223,7 +215,6 @@ async def session_in(
     interactive: bool = False,
 ) -> AsyncIterator[Live]:
     """A session with the real command line and toolkit; `described` is what a server of the user says of its tool."""
-    own_home(base, monkeypatch)
     connectors = compose._connectors
 
     async def notes() -> Connection:
@@ -248,12 +239,12 @@ async def session_in(
             yield here
 
 
-def how(here: Live, call: Use) -> tuple[ToolCallFinished, PermissionAsked | None]:
+def how(here: Live, call: Use) -> tuple[ev.ToolCallFinished, ev.PermissionAsked | None]:
     """How a call went, and the question about it."""
-    (started,) = [e for e in here.of(ToolCallStarted) if (e.name, e.input) == (call.name, call.input)]
+    (started,) = [e for e in here.of(ev.ToolCallStarted) if (e.name, e.input) == (call.name, call.input)]
     ((finished,), asked) = (
         [e for e in here.of(kind) if e.tool_use_id == started.tool_use_id]
-        for kind in (ToolCallFinished, PermissionAsked)
+        for kind in (ev.ToolCallFinished, ev.PermissionAsked)
     )
     return finished, asked[0] if asked else None
 
@@ -270,7 +261,7 @@ async def test_nothing_leaves_unasked(
     assert (ended.status, ended.text) == ("success", "All done.")
     assert world.arrived == []
     assert all(each == PAGE.removeprefix("https://") for each in world.web.pages)
-    assert len(here.of(UntrustedTextRead)) == 1
+    assert len(here.of(ev.UntrustedTextRead)) == 1
     for name, call in TARGETS.items():
         finished, asked = how(here, call)
         assert finished.status == "denied", name
@@ -288,8 +279,8 @@ async def test_what_a_person_allows_goes_out_and_links_are_followed_unasked(
     world.web.orders = "Nothing special."
     async with session_in(world, tmp_path, monkeypatch, calls, interactive=True) as here:
 
-        def answer(event: Event) -> None:
-            if isinstance(event, PermissionAsked):
+        def answer(event: ev.Event) -> None:
+            if isinstance(event, ev.PermissionAsked):
                 wanted = any(TARGETS[name].input == event.input for name in allowed)
                 later(lambda: here.session.answer_permission(event.request_id, allow=wanted))
 
@@ -308,4 +299,4 @@ async def test_what_a_person_allows_goes_out_and_links_are_followed_unasked(
             finished, asked = how(here, call)
             assert asked is not None
             assert finished.status == ("success" if name in allowed else "denied"), name
-    assert len(here.of(PermissionAnswered)) == 4
+    assert len(here.of(ev.PermissionAnswered)) == 4

@@ -12,7 +12,7 @@ import pytest
 from core.events.types import ArtifactSaved, ObserverFinished, ToolCallFinished
 from core.observation import McpObservation, ReturnedFile
 from core.storage.workspace import Workspace
-from tests.e2e.added_server import add_server, events_of, own_home
+from tests.e2e.added_server import add_server, events_of
 from tests.e2e.archive_server import KEY, picture, sound
 from tests.e2e.scripted_model import Block, Text, Use
 
@@ -35,7 +35,7 @@ async def test_all_of_a_result_is_kept_and_the_model_can_read_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     home = tmp_path / "home"
-    own_home(home, monkeypatch)
+    monkeypatch.setenv("HOME", str(home))
     add_server(monkeypatch, "archive", "archive_server.py")
     read: dict[str, str] = {}
 

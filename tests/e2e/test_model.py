@@ -13,7 +13,6 @@ from core.api import open_session
 from core.events.types import QueryClassified, QueryFinished, TokensSpent
 from core.provider.claude_login import claude_program
 from core.settings.loading import load_settings
-from tests.e2e.added_server import own_home
 from tests.e2e.scripted_model import Block, Text, Use, scripted_model
 
 MANY_TOOLS = """
@@ -37,7 +36,6 @@ for line in sys.stdin:
 async def test_with_a_claude_login_alone_queries_are_classified_and_many_tools_are_searched(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    own_home(tmp_path, monkeypatch)
     monkeypatch.chdir(tmp_path)
     # On a busy machine the command line takes longer to start than anybody is to wait.
     monkeypatch.setattr(Classifier.__init__, "__kwdefaults__", {"deadline": 60.0})

@@ -12,13 +12,7 @@ from typing import Any
 import pytest
 
 from core.errors import SettingsError
-from core.events.types import (
-    PermissionAnswered,
-    PermissionAsked,
-    PermissionModeChanged,
-    ToolCallFinished,
-    ToolCallStarted,
-)
+from core.events import types as ev
 from core.session.session import Session
 from tests.e2e.live import live
 from tests.e2e.running import model_environment, model_settings, run
@@ -46,11 +40,11 @@ STEPS: dict[str, Sequence[Sequence[Block]]] = {
 }
 
 
-async def question(session: Session) -> PermissionAsked:
+async def question(session: Session) -> ev.PermissionAsked:
     """Wait for the next question of the session."""
-    asked: asyncio.Queue[PermissionAsked] = asyncio.Queue()
+    asked: asyncio.Queue[ev.PermissionAsked] = asyncio.Queue()
     end = session.bus.subscribe(
-        lambda event: asked.put_nowait(event) if isinstance(event, PermissionAsked) else None
+        lambda event: asked.put_nowait(event) if isinstance(event, ev.PermissionAsked) else None
     )
     try:
         return await asyncio.wait_for(asked.get(), PATIENCE)
@@ -83,7 +77,7 @@ async def test_plans_questions_changed_arguments_and_modes_in_one_session(tmp_pa
             await session.wait_idle()
             assert session.permission_mode == "default"
             assert (folder / "a.txt").read_text() == "hello"
-            statuses = [each.status for each in here.of(ToolCallFinished)]
+            statuses = [each.status for each in here.of(ev.ToolCallFinished)]
             assert statuses == ["denied", "denied", "success", "success"]
             # The model knows the mode, why it may not write, what to change, and that it may begin.
             said = (
@@ -109,22 +103,22 @@ async def test_plans_questions_changed_arguments_and_modes_in_one_session(tmp_pa
             assert ((folder / "right.txt").exists(), (folder / "wrong.txt").exists()) == (True, False)
             assert '\\"Which colour?\\"=\\"Blue\\"' in bodies[1]
             assert "echo right > right.txt" in bodies[2].split("The person changed the arguments")[1]
-            answered = here.of(PermissionAnswered)[-2:]
+            answered = here.of(ev.PermissionAnswered)[-2:]
             assert answered[0].input == {**ASKS, "answers": {"Which colour?": "Blue"}}
             assert answered[1].changes == ["command: echo wrong > wrong.txt → echo right > right.txt"]
 
             # The mode changes while a call waits, and the agent learns it.
             del bodies[:]
-            questions = len(here.of(PermissionAsked))
+            questions = len(here.of(ev.PermissionAsked))
             session.submit("Run it")
             await question(session)
             await session.set_permission_mode("plan")
             await session.wait_idle()
-            assert len(here.of(PermissionAsked)) == questions + 1
-            assert [each.status for each in here.of(ToolCallFinished)][-2:] == ["denied", "denied"]
+            assert len(here.of(ev.PermissionAsked)) == questions + 1
+            assert [each.status for each in here.of(ev.ToolCallFinished)][-2:] == ["denied", "denied"]
             assert not list(folder.glob("b*"))
             assert "Plan mode is active" in bodies[1]
-            answer = here.of(PermissionAnswered)[-1]
+            answer = here.of(ev.PermissionAnswered)[-1]
             assert (answer.decision, answer.scope) == ("deny", "mode")
             with pytest.MonkeyPatch.context() as patch:
                 patch.setattr(os, "geteuid", lambda: 0)
@@ -137,7 +131,7 @@ async def test_plans_questions_changed_arguments_and_modes_in_one_session(tmp_pa
             assert (await here.ask("Run it again")).text == "Done: Run it again."
             assert [each.name for each in folder.glob("b*")] == ["b2"]
             assert "Exited Plan Mode" in bodies[-1]
-    changes = [(each.previous, each.mode, each.by) for each in here.of(PermissionModeChanged)]
+    changes = [(each.previous, each.mode, each.by) for each in here.of(ev.PermissionModeChanged)]
     assert changes[0] == ("plan", "default", "plan")
     assert [each[:2] for each in changes[1:]] == [("default", "plan"), ("plan", "bypassPermissions")]
 
@@ -155,5 +149,5 @@ def test_without_a_screen_the_plan_is_the_answer_and_nothing_is_done(tmp_path: P
     assert (done.code, done.stdout) == (0, PLAN + "\n")
     assert requests == [0]
     assert not (done.session / "a.txt").exists()
-    [call] = done.of(ToolCallStarted)
+    [call] = done.of(ev.ToolCallStarted)
     assert call.name == "ExitPlanMode"

@@ -18,6 +18,10 @@ from tests.many_sessions import lay_sessions
 COMMAND = re.compile(rb"\x1b_G([^;\x1b]*)(?:;([^\x1b]*))?\x1b\\")
 PLACEHOLDER = "\U0010eeee"
 NAME = "a-picture.png"
+FULL = re.compile(rb"[34]8;2;")
+PALETTE = re.compile(rb"[34]8;5;(\d+)")
+GREYS = {16, 59, 102, 145, 188, 231, *range(232, 256)}
+"""The colours of the 256 that have no hue."""
 
 
 def picture() -> Image.Image:
@@ -44,8 +48,7 @@ def pointed_at_picture(base: Path, **extra: str) -> Iterator[Terminal]:
         screen.type(f"{WORKSPACE}/{NAME}\r")
         screen.wait_for(f"─ {NAME}")
         yield screen
-        screen.type("\x11")
-        assert screen.end() == 0
+        screen.quit()
 
 
 def test_a_kitty_terminal_is_sent_the_picture_and_its_cells(tmp_path: Path) -> None:
@@ -63,6 +66,7 @@ def test_a_kitty_terminal_is_sent_the_picture_and_its_cells(tmp_path: Path) -> N
         assert re.search(cell, screen.written.decode()) is not None
         cells = int(first["c"]) * int(first["r"])
         screen.wait_for(lambda text: text.count(PLACEHOLDER) == cells)
+    assert FULL.search(screen.written)
     assert commands(screen)[-1][0] == {"a": "d", "d": "I", "i": first["i"], "q": "2"}
     # It is forgotten before the other screen of the terminal, which has pictures of its own, comes back.
     assert screen.written.rindex(b"\x1b_Ga=d") < screen.written.rindex(b"\x1b[?1049l")
@@ -75,38 +79,28 @@ def test_any_other_terminal_and_tmux_are_sent_half_blocks(tmp_path: Path) -> Non
         assert PLACEHOLDER not in screen.text
 
 
-FULL = re.compile(rb"[34]8;2;")
-PALETTE = re.compile(rb"[34]8;5;(\d+)")
-GREYS = {16, 59, 102, 145, 188, 231, *range(232, 256)}
-"""The colours of the 256 that have no hue."""
-
-
-def shown(base: Path, *args: str, **extra: str) -> bytes:
-    """Everything the program writes while it shows a past session, which needs no agent."""
-    folder = base / "session"
-    folder.mkdir(parents=True)
-    (folder / "journal.jsonl").touch()
-    with terminal(base, "open", "session", *args, env=environment(base, **extra)) as screen:
-        screen.wait_for("past session", "Conversation")
-        screen.settle()
-        screen.type("\x11")
-        assert screen.end() == 0
-        return screen.written
-
-
 def test_a_terminal_gets_the_colours_that_it_has(tmp_path: Path) -> None:
-    written = shown(tmp_path / "256", "--theme", "solarized-light", COLORTERM="")
-    assert not FULL.search(written)
-    used = {int(number) for number in PALETTE.findall(written)}
+    def written(*args: str, **extra: str) -> bytes:
+        env = environment(tmp_path, **extra)
+        with terminal(tmp_path, "open", "latest", *args, env=env) as screen:
+            screen.wait_for("past session", "Conversation")
+            screen.settle()
+            screen.quit()
+            return screen.written
+
+    # A past session needs no agent.
+    lay_sessions(tmp_path, 1)
+    of_256 = written("--theme", "solarized-light", COLORTERM="")
+    assert not FULL.search(of_256)
+    used = {int(number) for number in PALETTE.findall(of_256)}
     assert len(used) > 5
     assert used - GREYS
     # The first 16 are whatever a terminal makes of them.
     assert min(used) >= 16
-    assert FULL.search(shown(tmp_path / "all", COLORTERM="truecolor"))
-    of_sixteen = shown(tmp_path / "16", "--theme", "ansi", COLORTERM="truecolor")
-    assert not FULL.search(of_sixteen)
-    assert not PALETTE.search(of_sixteen)
-    grey = {int(number) for number in PALETTE.findall(shown(tmp_path / "none", NO_COLOR="1", COLORTERM=""))}
+    of_16 = written("--theme", "ansi", COLORTERM="truecolor")
+    assert not FULL.search(of_16)
+    assert not PALETTE.search(of_16)
+    grey = {int(number) for number in PALETTE.findall(written(NO_COLOR="1", COLORTERM=""))}
     assert grey
     assert grey <= GREYS
 

@@ -11,13 +11,7 @@ from typing import Any
 
 import pytest
 
-from core.events.types import (
-    PermissionAnswered,
-    QueryFinished,
-    QueryReceived,
-    SessionFinished,
-    SessionStarted,
-)
+from core.events import types as ev
 from core.records.journal import read_journal
 from tests.e2e.running import environment, model_environment, run
 from tests.e2e.scripted_model import Block, Text, Use, scripted_model
@@ -80,15 +74,15 @@ def test_queries_and_numbers_from_a_pipe_and_the_session_is_resumed(tmp_path: Pa
         "recipient_email: team@northwindsilicon.example",
     ):
         assert said in rest
-    assert [event.decision for event in done.of(PermissionAnswered)] == ["allow", "deny"]
+    assert [event.decision for event in done.of(ev.PermissionAnswered)] == ["allow", "deny"]
 
     more = run(tmp_path, "resume", "latest", "--plain", FRANCE)
     assert more.code == 0, more.stderr
     assert_plain(more.stdout)
     assert more.session == done.session
-    assert [event.demo for event in more.of(SessionStarted)] == [True, True]
+    assert [event.demo for event in more.of(ev.SessionStarted)] == [True, True]
     assert "Paris" in more.stdout
-    assert {event.status for event in more.of(QueryFinished)} == {"success"}
+    assert {event.status for event in more.of(ev.QueryFinished)} == {"success"}
 
 
 def test_a_query_that_fails_is_reported_and_reported_by_the_exit_code(tmp_path: Path) -> None:
@@ -98,12 +92,12 @@ def test_a_query_that_fails_is_reported_and_reported_by_the_exit_code(tmp_path: 
     assert done.code == 0
     assert re.search(r"\nThe agent's own tools: [\d,]+ tokens\n", done.stdout)
     assert "/clear: the agent forgets the conversation" in done.stdout
-    assert not done.of(QueryReceived)
+    assert not done.of(ev.QueryReceived)
     # A typo is not sent as a query, which would cost something.
     typo = run(tmp_path / "typo", "run", "/compct the tables", env=env)
     assert (typo.code, typo.stdout) == (2, "")
     assert "No command /compct (did you mean /compact" in typo.stderr
-    assert not typo.of(QueryReceived)
+    assert not typo.of(ev.QueryReceived)
 
 
 @pytest.mark.smoke
@@ -140,8 +134,8 @@ def test_ctrl_c_stops_the_query_and_twice_the_program(tmp_path: Path) -> None:
     assert "Traceback" not in written
     (folder,) = (tmp_path / "AGENT_RUN_WORKSPACES").glob("session_*")
     events = read_journal(folder / "journal.jsonl").events
-    assert [e.status for e in events if isinstance(e, QueryFinished)] == ["interrupted", "success"]
-    assert isinstance(events[-1], SessionFinished)
+    assert [e.status for e in events if isinstance(e, ev.QueryFinished)] == ["interrupted", "success"]
+    assert isinstance(events[-1], ev.SessionFinished)
 
 
 def test_a_dumb_terminal_gets_no_full_screen_but_one_line_that_says_how(tmp_path: Path) -> None:

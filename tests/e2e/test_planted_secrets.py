@@ -77,10 +77,8 @@ SECRETS = [
     Planted(place, origin, core(number))
     for number, (place, origin) in enumerate((place, origin) for place in PLACES for origin in ORIGINS)
 ]
-OF_FOLDER, OF_SERVER = (
-    Planted("result", ".env of the folder", core(60)),
-    Planted("result", "server", core(61)),
-)
+OF_FOLDER = Planted("result", ".env of the folder", core(60))
+OF_SERVER = Planted("result", "server", core(61))
 PASSWORD = Planted("result", "password in Base64", base64.b64encode(core(62).encode()).decode())
 SECRETS += [OF_FOLDER, OF_SERVER, PASSWORD]
 
@@ -204,8 +202,6 @@ def test_planted_secrets_are_found_nowhere(tmp_path: Path) -> None:
         f"args = {json.dumps([str(SERVER), str(given / 'texts.json')])}",
         "[mcp_servers.leaky.env]",
         *(f"{name} = {json.dumps(value)}" for name, value in known["settings"].items()),
-    ]
-    server += [
         "[mcp_servers.remote]",
         f'url = "http://127.0.0.1:9/mcp?api_key={OF_SERVER.core}"',
         f'headers = {{ Authorization = "Basic {PASSWORD.core}" }}',

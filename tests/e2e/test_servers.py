@@ -14,7 +14,6 @@ import pytest
 from core.events.types import McpStatus
 from core.records.journal import read_journal
 from core.session.session import Session
-from tests.e2e.added_server import own_home
 from tests.e2e.live import Live, agent_of, live, processes
 from tests.e2e.running import model_settings
 from tests.e2e.scripted_model import Block, Text, Use, scripted_model
@@ -55,10 +54,8 @@ def toolkit_of(session: Session) -> int:
     return next((pid for pid, _, command in processes() if wanted in command), 0)
 
 
-async def test_a_server_is_disabled_enabled_reconnected_and_stays_disabled(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    own_home(tmp_path, monkeypatch)
+@pytest.mark.slow
+async def test_a_server_is_disabled_enabled_reconnected_and_stays_disabled(tmp_path: Path) -> None:
     model = Model()
     async with started(tmp_path, model) as here:
         session = here.session

@@ -1,4 +1,4 @@
-"""A session of the demo that is closed while its agent connects; `own_home` is a fixture of other files, too."""
+"""A session of the demo that is closed while its agent connects."""
 
 from __future__ import annotations
 
@@ -6,19 +6,11 @@ import asyncio
 import os
 from pathlib import Path
 
-import pytest
-
 from core.events.types import Event
 from core.session.session import SessionState
-from tests.e2e import added_server
 from tests.e2e.live import children, demo_settings
 from tests.waiting import until
 from tui.compose import compose_session
-
-
-@pytest.fixture(autouse=True)
-def own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    added_server.own_home(tmp_path / "home", monkeypatch)
 
 
 async def test_closing_while_the_agent_connects_ends_everything_once(tmp_path: Path) -> None:

@@ -16,19 +16,9 @@ from typing import Any
 
 import pytest
 
-from core.events.types import (
-    ArtifactSaved,
-    Event,
-    ObserverFinished,
-    QueryFinished,
-    QueryReceived,
-    SessionFinished,
-    SessionStarted,
-    ToolCallFinished,
-)
+from core.events import types as ev
 from core.records.journal import read_journal
 from core.settings.loading import load_settings
-from tests.e2e.added_server import own_home
 from tui.compose import compose_session
 
 RESEARCH = "Who is the CEO of Northwind Silicon?"
@@ -56,19 +46,21 @@ def outline(folder: Path) -> dict[str, Any]:
     """What a session did, without what depends on the time."""
     reading = read_journal(folder / "journal.jsonl")
     assert reading.skipped == 0
-    events: list[Event] = reading.events
+    events: list[ev.Event] = reading.events
     numbers = [event.seq for event in events]
     assert numbers == sorted(set(numbers))
     return {
-        "calls": [each.status for each in events if isinstance(each, ToolCallFinished)],
-        "queries": [each.text for each in events if isinstance(each, QueryReceived)],
+        "calls": [each.status for each in events if isinstance(each, ev.ToolCallFinished)],
+        "queries": [each.text for each in events if isinstance(each, ev.QueryReceived)],
         "answers": [
-            (each.status, each.turns, each.text) for each in events if isinstance(each, QueryFinished)
+            (each.status, each.turns, each.text) for each in events if isinstance(each, ev.QueryFinished)
         ],
-        "artifacts": Counter(Path(each.path).parts[0] for each in events if isinstance(each, ArtifactSaved)),
-        "ends": [(each.reason, each.tool_calls) for each in events if isinstance(each, SessionFinished)],
-        "starts": [each.session_id == folder.name for each in events if isinstance(each, SessionStarted)],
-        "observers": {each.observer for each in events if isinstance(each, ObserverFinished)},
+        "artifacts": Counter(
+            Path(each.path).parts[0] for each in events if isinstance(each, ev.ArtifactSaved)
+        ),
+        "ends": [(each.reason, each.tool_calls) for each in events if isinstance(each, ev.SessionFinished)],
+        "starts": [each.session_id == folder.name for each in events if isinstance(each, ev.SessionStarted)],
+        "observers": {each.observer for each in events if isinstance(each, ev.ObserverFinished)},
     }
 
 
@@ -103,10 +95,10 @@ def process_state() -> tuple[Any, ...]:
     )
 
 
+@pytest.mark.slow
 async def test_two_sessions_at_once_are_as_they_are_alone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    own_home(tmp_path, monkeypatch)
     monkeypatch.setenv("UA_KNOWLEDGE", str(tmp_path / "knowledge.db"))
     before, frozen = process_state(), gc.get_freeze_count()
     alone = await asyncio.create_task(run(tmp_path / "alone", RESEARCH))

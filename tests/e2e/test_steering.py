@@ -12,19 +12,7 @@ from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import Any
 
-from core.events.types import (
-    Event,
-    MessageFinished,
-    PermissionAnswered,
-    PermissionAsked,
-    QueryFinished,
-    QueryReceived,
-    QuerySteered,
-    SubagentFinished,
-    SubagentStarted,
-    ToolCallFinished,
-    ToolCallStarted,
-)
+from core.events import types as ev
 from core.session.session import SessionState
 from core.storage.queue_file import read_queue
 from tests.e2e.live import Live, agent_of, live
@@ -85,7 +73,7 @@ async def test_what_is_said_while_a_query_runs_reaches_the_model(tmp_path: Path)
                 session.submit(question)
                 await asked(model)
                 assert await session.steer(f"{STEER} {question}")
-                assert not any(f"{STEER} {question}" in event.text for event in here.of(QuerySteered))
+                assert not any(f"{STEER} {question}" in event.text for event in here.of(ev.QuerySteered))
                 model.may_answer.release()
                 await asked(model)
                 model.may_answer.release()
@@ -100,7 +88,7 @@ async def test_what_is_said_while_a_query_runs_reaches_the_model(tmp_path: Path)
             await session.interrupt()
             await session.wait_idle()
             assert session.state is SessionState.IDLE
-            steered = [event.text for event in here.of(QuerySteered)][2:]
+            steered = [event.text for event in here.of(ev.QuerySteered)][2:]
             assert [*steered, *session.queued] == ["never mind"]
             while session.unqueue():
                 pass
@@ -109,17 +97,11 @@ async def test_what_is_said_while_a_query_runs_reaches_the_model(tmp_path: Path)
             # Without a running query it is one of its own.
             assert not await session.steer("fourth question")
             await session.wait_idle()
-    assert [event.text for event in here.of(QuerySteered)][:2] == [
-        f"{STEER} first question",
-        f"{STEER} second question",
-    ]
-    assert [event.text for event in here.of(QueryReceived)] == [
-        "first question",
-        "second question",
-        "third question",
-        "fourth question",
-    ]
-    finished = here.of(QueryFinished)
+    steered = [event.text for event in here.of(ev.QuerySteered)][:2]
+    assert steered == [f"{STEER} first question", f"{STEER} second question"]
+    received = [event.text.split()[0] for event in here.of(ev.QueryReceived)]
+    assert received == ["first", "second", "third", "fourth"]
+    finished = here.of(ev.QueryFinished)
     assert [event.status for event in finished] == ["success", "success", "interrupted", "success"]
     assert finished[0].text == "Done."
     assert STEER in (session.workspace.path / "transcript.md").read_text(encoding="utf-8")
@@ -145,11 +127,13 @@ async def test_what_waits_survives_interrupts_the_death_of_the_agent_and_an_end(
             assert session.queue_paused
             assert len(session.queued) == 2
             assert session.unqueue() == "third question"
-            (first,) = here.of(QueryFinished)
+            (first,) = here.of(ev.QueryFinished)
             assert first.status == "interrupted"
-            assert any(event.text for event in here.of(MessageFinished) if event.query_id == first.query_id)
-            started = {event.tool_use_id for event in here.of(ToolCallStarted)}
-            assert started == {event.tool_use_id for event in here.of(ToolCallFinished)}
+            assert any(
+                event.text for event in here.of(ev.MessageFinished) if event.query_id == first.query_id
+            )
+            started = {event.tool_use_id for event in here.of(ev.ToolCallStarted)}
+            assert started == {event.tool_use_id for event in here.of(ev.ToolCallFinished)}
             session.resume_queue()
             await asked(model)
             assert not session.queue_paused
@@ -162,7 +146,7 @@ async def test_what_waits_survives_interrupts_the_death_of_the_agent_and_an_end(
             await session.restart()
             assert session.queue_paused
             session.submit("sixth question")
-            await until(lambda: here.of(QueryReceived)[-1].text == "sixth question")
+            await until(lambda: here.of(ev.QueryReceived)[-1].text == "sixth question")
             assert len(session.queued) == 2
     assert read_queue(session.workspace.root) == ("fourth question", "fifth question")
 
@@ -197,44 +181,33 @@ class TwoTasks:
 
 async def test_one_sub_agent_is_stopped_and_the_query_continues(tmp_path: Path) -> None:
     model = TwoTasks()
-    asks, stopped = asyncio.Event(), asyncio.Event()
-
-    def note(event: Event) -> None:
-        if isinstance(event, PermissionAsked):
-            asks.set()
-        if isinstance(event, ToolCallFinished) and event.tool_use_id == first.tool_use_id:
-            stopped.set()
-
-    first = SubagentStarted(task_id="", tool_use_id="", name="")
     with scripted_model(model) as url:
         try:
             async with session_of(tmp_path, url, ask=(WRITE,)) as here:
                 session = here.session
-                session.bus.subscribe(note)
                 assert not await session.stop_subagent("toolu_0")
                 session.submit("do both")
-                async with asyncio.timeout(PATIENCE):
-                    await asks.wait()
-                    assert await asyncio.to_thread(model.works.wait, PATIENCE)
-                first = next(each for each in here.of(SubagentStarted) if each.description == "FIRST")
+                await until(lambda: here.of(ev.PermissionAsked) and model.works.is_set())
+                first = next(each for each in here.of(ev.SubagentStarted) if each.description == "FIRST")
                 assert await session.stop_subagent(first.tool_use_id)
-                async with asyncio.timeout(PATIENCE):
-                    await stopped.wait()
-                assert not here.of(QueryFinished)
+                await until(
+                    lambda: first.tool_use_id in [e.tool_use_id for e in here.of(ev.ToolCallFinished)]
+                )
+                assert not here.of(ev.QueryFinished)
                 model.may_end.set()
                 await session.wait_idle()
                 assert not await session.stop_subagent(first.tool_use_id)
         finally:
             model.may_end.set()
-    ends = {each.tool_use_id: each for each in here.of(SubagentFinished)}
+    ends = {each.tool_use_id: each for each in here.of(ev.SubagentFinished)}
     assert (ends[first.tool_use_id].status, ends[first.tool_use_id].by_person) == ("cancelled", True)
     (other,) = (each for each in ends.values() if each.tool_use_id != first.tool_use_id)
     assert (other.status, other.by_person) == ("success", False)
     # The question that the sub-agent had open is withdrawn, and every call ends once: its own as cancelled.
-    assert [each.decision for each in here.of(PermissionAnswered)] == ["deny"]
-    finished = {each.tool_use_id: each.status for each in here.of(ToolCallFinished)}
-    assert sorted(finished) == sorted(each.tool_use_id for each in here.of(ToolCallStarted))
-    written = next(each.tool_use_id for each in here.of(ToolCallStarted) if each.name == WRITE)
+    assert [each.decision for each in here.of(ev.PermissionAnswered)] == ["deny"]
+    finished = {each.tool_use_id: each.status for each in here.of(ev.ToolCallFinished)}
+    assert sorted(finished) == sorted(each.tool_use_id for each in here.of(ev.ToolCallStarted))
+    written = next(each.tool_use_id for each in here.of(ev.ToolCallStarted) if each.name == WRITE)
     assert (finished[first.tool_use_id], finished[written]) == ("cancelled", "cancelled")
     assert "The person stopped this sub-agent; it did not fail." in model.last_request
-    assert here.of(QueryFinished)[0].text == "Both are over."
+    assert here.of(ev.QueryFinished)[0].text == "Both are over."

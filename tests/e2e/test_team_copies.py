@@ -2,28 +2,17 @@
 
 from __future__ import annotations
 
-import asyncio
-import json
-import subprocess
 import threading
 from pathlib import Path
 from typing import Any
 
-import pytest
-
-from core.events.types import ErrorRaised, Event, SessionStarted
-from core.postgres.address import Address
+from core.events.types import ErrorRaised, Event
 from core.team.records import SessionId
-from core.team.restore import restore_session
-from tests.core.team.copied_session import stored_lines
-from tests.e2e.running import DEADLINE, Finished, model_environment, model_settings, program, run
+from tests.e2e.running import DEADLINE, model_environment, model_settings, run
 from tests.e2e.scripted_model import Block, Text, Use, scripted_model
-from tests.e2e.test_sessions import own_home
 from tests.postgres_server import Database
 from tests.waiting import until, until_in_thread
 from tui.compose import compose_session
-
-__all__ = ["own_home"]
 
 LIST = "mcp__local_toolkit__list_directory"
 FIRST, SECOND = "Remember the word heliotrope", "Which word was it?"
@@ -44,72 +33,6 @@ class Model:
         return (Text("It was heliotrope."),)
 
 
-def only_session(database: Database) -> str:
-    ((session,),) = database.execute("SELECT id FROM session")
-    return str(session)
-
-
-async def test_a_session_that_was_killed_is_resumed_on_another_machine(
-    tmp_path: Path, team_database: Database
-) -> None:
-    here, there = tmp_path / "here", tmp_path / "there"
-    here.mkdir()
-    model = Model()
-    with scripted_model(model) as url:
-        env = model_environment(here, url, UA_TEAM=team_database.url)
-        with subprocess.Popen(  # noqa: ASYNC220
-            [program(), "run", "--allow", LIST, FIRST],
-            cwd=here,
-            env=env,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-        ) as killed:
-            try:
-                await until_in_thread(
-                    lambda: team_database.execute("SELECT 1 FROM entry WHERE entry LIKE '%%tool_result%%'"),
-                    DEADLINE,
-                )
-                assert team_database.execute("SELECT state, title, calls FROM session") == [
-                    ("running", FIRST, 1)
-                ]
-            finally:
-                killed.kill()
-        model.may_answer.set()
-        session = only_session(team_database)
-        restored = await restore_session(Address.parse(team_database.url), session, there)
-        env = model_environment(there, url, UA_TEAM=team_database.url)
-        resumed = await asyncio.to_thread(
-            run, there, "run", "--resume", "latest", "--allow", LIST, SECOND, env=env
-        )
-    assert (resumed.code, resumed.stdout) == (0, "It was heliotrope.\n"), resumed.stderr
-    assert resumed.session == restored
-    asked = json.dumps(model.sent[-1])
-    assert all(each in asked for each in (FIRST, SECOND, LIST, "tool_result"))
-    assert not list(there.glob("**/here*"))
-    begun = resumed.of(SessionStarted)
-    assert begun[0].provider_session_id == begun[1].provider_session_id
-    # It is the same session of the team, and its copy is complete.
-    assert only_session(team_database) == session
-    assert team_database.execute("SELECT attempt, state, calls, cost_usd > 0 FROM session") == [
-        (2, "done", 1, True)
-    ]
-    check_copy(team_database, session, resumed)
-
-
-def check_copy(database: Database, session: str, run: Finished) -> None:
-    """The database has what the session's folder has."""
-    assert stored_lines(database, session) == (run.session / "journal.jsonl").read_text().splitlines()
-    (transcript,) = (run.session / ".conversation").glob("*.jsonl")
-    stored = database.execute(
-        "SELECT entry FROM entry WHERE project = %s AND subpath = '' ORDER BY id", session
-    )
-    entries = [json.loads(entry) for (entry,) in stored]
-    written = [json.loads(line) for line in transcript.read_text().splitlines()]
-    assert [each.get("uuid") for each in entries] == [each.get("uuid") for each in written]
-    assert entries == written
-
-
 def test_a_database_that_cannot_be_reached_changes_nothing_but_a_message(tmp_path: Path) -> None:
     model = Model()
     model.may_answer.set()
@@ -124,7 +47,6 @@ def test_a_database_that_cannot_be_reached_changes_nothing_but_a_message(tmp_pat
     assert "Traceback" not in done.stderr
 
 
-@pytest.mark.usefixtures("own_home")
 async def test_a_job_that_another_worker_continues_ends(tmp_path: Path, team_database: Database) -> None:
     model = Model()
     events: list[Event] = []
@@ -151,7 +73,6 @@ async def test_a_job_that_another_worker_continues_ends(tmp_path: Path, team_dat
     assert team_database.execute("SELECT attempt, state FROM session") == [(5, "running")]
 
 
-@pytest.mark.usefixtures("own_home")
 async def test_the_demo_is_not_copied(tmp_path: Path, team_database: Database) -> None:
     settings = model_settings(tmp_path, "http://127.0.0.1:9", team=team_database.url, demo=True)
     session = await compose_session(settings, interactive=False)

@@ -18,7 +18,6 @@ from core.team.records import Command
 from tests.core.knowledge.postgres.stored import fill
 from tests.core.knowledge.stored import document
 from tests.core.team.stores import add_session
-from tests.e2e.added_server import own_home
 from tests.e2e.jobs_at_work import claim_of, run, tool_results
 from tests.e2e.running import model_settings
 from tests.e2e.scripted_model import Block, Text, Use, scripted_model
@@ -30,13 +29,12 @@ SECRET = "the-password-of-the-owner"
 
 
 @pytest.fixture
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    own_home(tmp_path, monkeypatch)
-    (tmp_path / ".pgpass").write_text(f"*:*:*:owner:{SECRET}\n")
-    (tmp_path / ".pgpass").chmod(0o600)
-    (tmp_path / "data").mkdir()
-    (tmp_path / "data" / "public.txt").write_text("a public fact\n")
-    return tmp_path
+def home(home: Path) -> Path:
+    (home / ".pgpass").write_text(f"*:*:*:owner:{SECRET}\n")
+    (home / ".pgpass").chmod(0o600)
+    (home / "data").mkdir()
+    (home / "data" / "public.txt").write_text("a public fact\n")
+    return home
 
 
 async def test_a_job_does_not_read_the_files_of_the_worker(home: Path, team_database: Database) -> None:

@@ -26,7 +26,6 @@ from core.team.mailbox import PostgresMailbox
 from core.team.records import Answer, Answered, Command, JobLost
 from tests.core.team.copied_session import stored_lines
 from tests.core.team.stores import add_local_session, add_session, take_over, take_over_locally
-from tests.e2e.added_server import own_home
 from tests.e2e.jobs_at_work import (
     ALLOWED,
     SEND,
@@ -47,12 +46,6 @@ from tui.team.job_session import CLOSE_SECONDS
 
 QUERY = "Send the report to Ann"
 SENT = "ann@example.com: report\n"
-
-
-@pytest.fixture
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    own_home(tmp_path, monkeypatch)
-    return tmp_path
 
 
 class Sender:
@@ -164,6 +157,17 @@ async def test_another_machine_takes_a_session_over_and_repeats_no_action(
     assert QUERY in json.dumps(model.last["messages"])
     assert [each.startswith(RESUMED) for each in queries_of(folder)] == [False, True]
     assert team_database.execute("SELECT attempt, state FROM action") == [(1, "done")]
+    # It is the same session of the team and of the agent, and its copy is complete.
+    begun = [
+        each for each in read_journal(folder / "journal.jsonl").events if isinstance(each, SessionStarted)
+    ]
+    assert begun[0].provider_session_id == begun[1].provider_session_id
+    assert team_database.execute("SELECT attempt, state, calls > 0 FROM session") == [(2, "done", True)]
+    assert stored_lines(team_database) == (folder / "journal.jsonl").read_text().splitlines()
+    (transcript,) = (folder / CONVERSATION).glob("*.jsonl")
+    stored = team_database.execute("SELECT entry FROM entry WHERE subpath = '' ORDER BY id")
+    written = map(json.loads, transcript.read_text().splitlines())
+    assert [json.loads(entry) for (entry,) in stored] == list(written)
 
 
 def _has_copied(database: Database) -> bool:

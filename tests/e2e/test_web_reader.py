@@ -10,7 +10,7 @@ import pytest
 
 from core.events.types import ObserverFinished, ToolCallFinished
 from core.web_reader.blacklist import Blacklist
-from tests.e2e.added_server import events_of, own_home
+from tests.e2e.added_server import events_of
 from tests.e2e.running import command
 from tests.e2e.scripted_model import Block, Text, Use
 from tests.e2e.serving import free_port, serving
@@ -44,7 +44,6 @@ class Model:
 async def test_a_reader_that_fails_is_retried_struck_and_at_last_left_alone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    own_home(tmp_path / "home", monkeypatch)
     port = free_port()
     monkeypatch.setenv("Z_AI_API_KEY", KEY)
     monkeypatch.setenv("UA_WEB_READER_URL", f"http://127.0.0.1:{port}/mcp")

@@ -1,4 +1,4 @@
-"""`kill -9` and `SIGSTOP` of what the program starts: command line, toolkit, MCP server, worker process."""
+"""`kill -9` and `SIGSTOP` of what the program starts: command line, toolkit, MCP server."""
 
 from __future__ import annotations
 
@@ -13,17 +13,12 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from core.events.types import (
-    ErrorRaised,
-    Event,
-    ObserverFinished,
-    QueryFinished,
-    SessionFinished,
-    ToolCallFinished,
-)
+import pytest
+
+from core.events import types as ev
 from core.storage.workspace import WORKSPACES
 from tests.bench.processes import descendants
-from tests.e2e import archive_server, own_server
+from tests.e2e import own_server
 from tests.e2e.running import model_environment
 from tests.e2e.scripted_model import Block, Text, Use, scripted_model
 from tests.e2e.terminal import Terminal, terminal
@@ -31,16 +26,9 @@ from tests.faults.conftest import Report
 from tests.faults.evidence import LIST, Left, processes_in
 from tests.waiting import PATIENCE, wait_until
 
-NOTE, SEARCH = "mcp__notes__take_note", "mcp__archive__web_search"
-AGENT, TOOLKIT, NOTES, WORKER = "stream-json", "core.toolkit", "own_server.py", "worker_child"
-ROWS = 8_000
-"""Rows of a result that goes to the worker process."""
-ARGUMENTS: dict[str, dict[str, Any]] = {
-    LIST: {"path": ""},
-    NOTE: {"text": "milk"},
-    SEARCH: {"query": "chips", "rows": ROWS},
-}
-QUIT = "\x11"
+NOTE = "mcp__notes__take_note"
+AGENT, TOOLKIT, NOTES = "stream-json", "core.toolkit", "own_server.py"
+ARGUMENTS: dict[str, dict[str, Any]] = {LIST: {"path": ""}, NOTE: {"text": "milk"}}
 
 
 class Model:
@@ -72,7 +60,7 @@ class Desk:
         self.model = model
 
     @property
-    def events(self) -> list[Event]:
+    def events(self) -> list[ev.Event]:
         """What was recorded so far."""
         for journal in self.base.glob(f"{WORKSPACES}/*/journal.jsonl"):
             return Left(journal.parent).events
@@ -100,41 +88,35 @@ class Desk:
         """Wait until something holds."""
         self.screen.wait_until(lambda: bool(holds()))
 
-    def ask(self, query: str) -> QueryFinished:
+    def ask(self, query: str) -> ev.QueryFinished:
         """Send a query and wait for its end."""
-        before = len(self.of(QueryFinished))
+        before = len(self.of(ev.QueryFinished))
         self.submit(query)
-        self.wait(lambda: len(self.of(QueryFinished)) > before)
-        finished: QueryFinished = self.of(QueryFinished)[-1]
+        self.wait(lambda: len(self.of(ev.QueryFinished)) > before)
+        finished: ev.QueryFinished = self.of(ev.QueryFinished)[-1]
         return finished
 
-    def call(self, tool: str) -> ToolCallFinished:
+    def call(self, tool: str) -> ev.ToolCallFinished:
         """Have a tool called; returns the end of the call."""
         self.ask(f"Call {tool}")
-        finished: ToolCallFinished = self.of(ToolCallFinished)[-1]
+        finished: ev.ToolCallFinished = self.of(ev.ToolCallFinished)[-1]
         return finished
 
     def leave(self) -> None:
         """Quit, and wait until no process is left."""
-        self.screen.type(QUIT)
-        assert self.screen.end() == 0
-        assert self.screen.restored
-        assert b"Traceback" not in self.screen.written
+        self.screen.quit()
         wait_until(lambda: not processes_in(self.base), reported=lambda: processes_in(self.base))
-        assert isinstance(self.events[-1], SessionFinished)
+        assert isinstance(self.events[-1], ev.SessionFinished)
 
 
 @contextmanager
-def desk(base: Path, *servers: str) -> Iterator[Desk]:
-    """A session with MCP servers of the person's own: `notes`, or `archive`, a search with large results."""
-    scripts = {"notes": own_server, "archive": archive_server}
+def desk(base: Path) -> Iterator[Desk]:
+    """A session with an MCP server of the person's own."""
     settings = base / ".config" / "ua-tui" / "config.toml"
     settings.parent.mkdir(parents=True)
-    tables = [
-        f"[mcp_servers.{name}]\ncommand = {sys.executable!r}\nargs = [{scripts[name].__file__!r}, 'stdio']\n"
-        for name in servers
-    ]
-    settings.write_text("\n".join(tables))
+    settings.write_text(
+        f"[mcp_servers.notes]\ncommand = {sys.executable!r}\nargs = [{own_server.__file__!r}, 'stdio']\n"
+    )
     model = Model()
     with scripted_model(model) as url:
         try:
@@ -150,14 +132,14 @@ def desk(base: Path, *servers: str) -> Iterator[Desk]:
                     os.kill(pid, signal.SIGKILL)
 
 
-def stop_query(here: Desk, *statuses: str) -> None:
+def stop_query(here: Desk) -> None:
     """Press Esc and wait until the running query ends."""
-    before = len(here.of(QueryFinished))
+    before = len(here.of(ev.QueryFinished))
     here.screen.wait_for("Esc stops")
     here.screen.type("\x1b")
-    here.wait(lambda: len(here.of(QueryFinished)) > before)
-    finished = here.of(QueryFinished)[-1]
-    assert finished.status in (statuses or ("interrupted",)), finished.error
+    here.wait(lambda: len(here.of(ev.QueryFinished)) > before)
+    finished = here.of(ev.QueryFinished)[-1]
+    assert finished.status == "interrupted", finished.error
 
 
 def kill_each(here: Desk, report: Report) -> None:
@@ -178,10 +160,10 @@ def kill_each(here: Desk, report: Report) -> None:
     here.screen.wait_until(here.model.asked.is_set)
     agent = here.process(AGENT)
     os.kill(agent, signal.SIGKILL)
-    here.wait(lambda: here.of(ErrorRaised))
-    (error,) = here.of(ErrorRaised)
+    here.wait(lambda: here.of(ev.ErrorRaised))
+    (error,) = here.of(ev.ErrorRaised)
     here.screen.wait_for("SIGKILL")
-    assert [each.status for each in here.of(QueryFinished)][-1] == "error"
+    assert [each.status for each in here.of(ev.QueryFinished)][-1] == "error"
     here.model.may_answer.set()
     here.screen.press_until("r", lambda text: "ready" in text)
     assert here.process(AGENT) not in {0, agent}
@@ -229,31 +211,8 @@ def stop_each(here: Desk, report: Report) -> None:
     report("quit while command line, toolkit and MCP server are stopped", "no child left")
 
 
+@pytest.mark.slow
 def test_the_children_are_killed_and_stopped(tmp_path: Path, report: Report) -> None:
-    with desk(tmp_path, "notes") as here:
+    with desk(tmp_path) as here:
         kill_each(here, report)
         stop_each(here, report)
-
-
-def test_the_worker_process(tmp_path: Path, report: Report) -> None:
-    with desk(tmp_path, "archive") as here:
-        here.model.may_answer.set()
-        here.submit(f"Call {SEARCH}")
-        here.wait(lambda: here.process(WORKER))
-        os.kill(here.process(WORKER), signal.SIGKILL)
-        here.wait(lambda: here.of(QueryFinished) and here.of(ObserverFinished))
-        (observed,) = here.of(ObserverFinished)
-        report("kill -9 of the worker process", f"{observed.status}: {observed.error or observed.items}")
-        assert here.of(QueryFinished)[-1].status == "success"
-
-        here.submit(f"Call {SEARCH}")
-        here.wait(lambda: here.process(WORKER))
-        worker = here.process(WORKER)
-        os.kill(worker, signal.SIGSTOP)
-        here.screen.type("keys work")
-        here.screen.wait_for("keys work")
-        here.screen.type("\x15")
-        # The agent may have ended its part of it before.
-        stop_query(here, "success", "interrupted")
-        here.leave()
-        report("SIGSTOP of the worker process", "keys work; Esc ends the query, no child is left")

@@ -1,4 +1,4 @@
-"""`kill -9` of the screen and of `ua-tui run`: some seeded moments of every phase of a session.
+"""`kill -9` of the screen and of `ua-tui run`: a seeded moment of every phase of a session.
 
 `FAULTS_KILLS=100 uv run pytest tests/faults/test_kills.py` kills a hundred times.
 """
@@ -35,7 +35,7 @@ from tests.faults.evidence import ALLOWED, AT_ONCE, Busy, Left, indexed_differen
 from tests.faults.starter import Starter
 from tests.waiting import wait_until
 
-KILLS = int(os.environ.get("FAULTS_KILLS", "24")) // 2
+KILLS = int(os.environ.get("FAULTS_KILLS", "12")) // 2
 """In each test."""
 PHASES = {
     "session_started": 1,
@@ -193,6 +193,7 @@ def kills(tmp_path: Path) -> Iterator[Kills]:
         yield Kills(tmp_path, stack)
 
 
+@pytest.mark.slow
 def test_kills_of_run(tmp_path: Path, starter: Starter, kills: Kills, report: Report) -> None:
     def start(env: dict[str, str], *args: str) -> tuple[int, int]:
         pipe = tmp_path / "events"
@@ -237,6 +238,7 @@ def test_kills_of_run(tmp_path: Path, starter: Starter, kills: Kills, report: Re
     report(f"kill -9 of run, {KILLS} times", f"{events}; derived files rebuilt; resumed; children gone", lost)
 
 
+@pytest.mark.slow
 def test_kills_of_the_screen(tmp_path: Path, starter: Starter, kills: Kills, report: Report) -> None:
     with pseudo_terminal() as (ours, theirs):
 
