@@ -10,13 +10,7 @@ from textual import events
 from textual.app import App
 from textual.keys import _character_to_key
 
-from core.events.types import (
-    AuthRequired,
-    BudgetReached,
-    ErrorRaised,
-    Event,
-    PermissionAnswered,
-)
+from core.events.types import AuthRequired, BudgetReached, ErrorRaised, Event, PermissionAnswered
 from tests.tui.app_host import ASKED, ask, at_work, listen, opened, shown
 from tests.waiting import until
 from tui.app.app import UaTuiApp

@@ -164,11 +164,7 @@ def test_a_saved_report_leads_to_its_session(session: Recorded, tmp_path: Path, 
 
 @pytest.mark.parametrize(("suffix", "pack"), [(".zst", zstandard.compress), (".gz", gzip.compress)])
 def test_a_compressed_file_with_a_given_session(
-    session: Recorded,
-    tmp_path: Path,
-    capsys: Output,
-    suffix: str,
-    pack: Callable[[bytes], bytes],
+    session: Recorded, tmp_path: Path, capsys: Output, suffix: str, pack: Callable[[bytes], bytes]
 ) -> None:
     (tmp_path / f"draft.md{suffix}").write_bytes(pack(b"Cats smile."))
     for named in ("latest", session.folder.name, str(session.folder)):
@@ -206,11 +202,7 @@ def test_nothing_is_written(session: Recorded, tmp_path: Path) -> None:
     (["a\x1b[31m.md"], "cannot read a\ufffd[31m.md"),
 ])  # fmt: skip
 def test_what_cannot_be_checked_is_one_line(
-    session: Recorded,
-    tmp_path: Path,
-    capsys: Output,
-    given: list[str],
-    reported_error: str,
+    session: Recorded, tmp_path: Path, capsys: Output, given: list[str], reported_error: str
 ) -> None:
     for name in ("draft.md", "draft.pdf", "broken.md.zst"):
         (tmp_path / name).write_text("Cats smile.")

@@ -23,13 +23,7 @@ from tests.waiting import until
 from tui.render.activity import CurrentActivity
 from tui.screens.application.error import ErrorScreen
 from tui.screens.application.help import HelpScreen
-from tui.screens.requests.arguments import (
-    ArgumentsView,
-    argument_lines,
-    call_lines,
-    inner_tools,
-    reveal,
-)
+from tui.screens.requests.arguments import ArgumentsView, argument_lines, call_lines, inner_tools, reveal
 from tui.screens.requests.auth import AuthScreen
 from tui.screens.requests.folder_trust import FolderTrustScreen
 from tui.screens.requests.permission import PermissionAnswer, PermissionScreen
@@ -93,9 +87,7 @@ class Stage(App[None]):
     ],
     ids=["permission", "auth", "error", "quit", "setup", "folder"],
 )
-async def test_keys_typed_before_it_can_be_read_do_not_answer(
-    make: Callable[[], Dialog[Any]],
-) -> None:
+async def test_keys_typed_before_it_can_be_read_do_not_answer(make: Callable[[], Dialog[Any]]) -> None:
     app = Stage()
     async with app.run_test() as pilot:
         await app.ask(pilot, make(), wait=QUIET_SECONDS - 0.01)

@@ -51,12 +51,7 @@ class Stage(App[None]):
         self.file = base / "conf" / "config.toml"
 
     async def open(self, pilot: Pilot[None], **options: Any) -> SetupScreen:
-        screen = SetupScreen(
-            self.desk,
-            keep_secret=self.kept.update,
-            login=self.log_in,
-            **options,
-        )
+        screen = SetupScreen(self.desk, keep_secret=self.kept.update, login=self.log_in, **options)
         screen.clock = lambda: self.now
         self.push_screen(screen, self.answers.append)
         await pilot.pause()
