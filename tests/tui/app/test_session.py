@@ -102,7 +102,8 @@ async def test_permissions_are_asked_one_after_another_and_answered(tmp_path: Pa
         (["a"], (True, "once"), ("", ())),
         (["s", "enter"], (True, "session"), ("", ("Bash(ls)",))),
         (["d"], (False, "once"), ("", ())),
-        (["r", "n", "o", "enter"], (False, "once"), ("no", ())),
+        # The letters of a reason are no answers.
+        (["r", *"a sad day", "enter"], (False, "once"), ("a sad day", ())),
     )
     async with at_work(tmp_path) as (session, app, pilot):
         for number in range(6):

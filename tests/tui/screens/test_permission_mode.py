@@ -112,8 +112,14 @@ async def test_a_chosen_mode_is_that_of_the_session_and_shown(tmp_path: Path) ->
 async def test_skipping_every_check_needs_a_confirmation(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
     async with opened(tmp_path) as (session, app, pilot):
+        await pilot.press("end", "enter")
+        await until(lambda: any("refused for root" in each.message for each in app._notifications))
+        assert session.permission_mode == "default"
+        await until(lambda: not isinstance(app.screen, ModeScreen))
+        monkeypatch.setattr(os, "geteuid", lambda: 1000)
+        await opens(app, pilot)
         for answer, mode in (("n", "default"), ("y", "bypassPermissions")):
             await pilot.press("end", "enter")
             await until(lambda: isinstance(app.screen, SkipScreen))
@@ -129,16 +135,6 @@ async def test_skipping_every_check_needs_a_confirmation(
         # A session that is set up again begins with what was configured.
         assert app.settings.permission_mode == "default"
         assert not app.settings.dangerously_skip_permissions
-
-
-async def test_skipping_every_check_is_refused_for_root(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(os, "geteuid", lambda: 0)
-    async with opened(tmp_path) as (session, app, pilot):
-        await pilot.press("end", "enter")
-        await until(lambda: any("refused for root" in each.message for each in app._notifications))
-        assert session.permission_mode == "default"
 
 
 async def test_a_plan_is_answered(tmp_path: Path) -> None:
@@ -157,12 +153,9 @@ async def test_a_plan_is_answered(tmp_path: Path) -> None:
             await until(lambda: not isinstance(app.screen, PlanScreen))
             await until(partial(_holds, session, mode))
             assert (session.answers, session.reasons) == (answers, reasons)
-
-
-async def test_a_long_plan_scrolls_above_its_answers(tmp_path: Path) -> None:
-    steps = "\n".join(f"{at}. step {at}" for at in range(1, 101))
-    async with at_work(tmp_path) as (session, app, pilot):
-        session.bus.publish(PermissionAsked(request_id="p1", tool_name="ExitPlanMode", input={"plan": steps}))
+        # A long plan is scrolled above its answers.
+        steps = "\n".join(f"{at}. step {at}" for at in range(1, 101))
+        session.bus.publish(PermissionAsked(request_id="p2", tool_name="ExitPlanMode", input={"plan": steps}))
         await until(lambda: isinstance(app.screen, PlanScreen) and "step 3" in screen_text(app))
         assert "e Approve + edits" in screen_text(app)
         while "step 100" not in screen_text(app):
