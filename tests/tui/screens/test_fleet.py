@@ -36,10 +36,7 @@ NOW = 1_795_183_320.0
 _LISTED = msgspec.json.decode(Path(__file__).with_name("fleet.json").read_bytes(), type=tuple[FleetRow, ...])
 ROWS = (
     *_LISTED[:5],
-    *(
-        FleetRow(id=f"job:{number}", state="waiting", title=f"Question {number}", owner="ada")
-        for number in range(8)
-    ),
+    *(FleetRow(id=f"job:{n}", state="waiting", title=f"Question {n}", owner="ada") for n in range(8)),
     *_LISTED[5:],
 )
 FLEET = Fleet(rows=arrange(ROWS), waiting=1_208, done=40, failed=1, cost_usd=3.2)
@@ -88,7 +85,7 @@ def notices(app: FleetApp) -> str:
     return " ".join(each.message for each in app._notifications)
 
 
-async def test_all_sessions_are_counted_and_waiting_jobs_are_one_row(tmp_path: Path) -> None:
+async def test_all_sessions_are_counted_and_the_cursor_stays_on_its_own(tmp_path: Path) -> None:
     source = PlayedSource(tmp_path)
     async with fleet(source) as (app, screen, pilot):
         assert "reading" in screen_text(app)
@@ -119,18 +116,20 @@ async def test_all_sessions_are_counted_and_waiting_jobs_are_one_row(tmp_path: P
         await until(lambda: "job:7" in listed(screen))
         await pilot.press("end")
         assert chosen(screen) == "team:7"
-
-
-async def test_the_cursor_stays_on_its_session(tmp_path: Path) -> None:
-    source = PlayedSource(tmp_path)
-    async with fleet(source) as (_, screen, pilot):
-        await play(screen, source, FLEET)
-        await pilot.press("down", "down")
+        # The cursor stays on its session.
+        await pilot.press("w", "home", "down", "down")
         assert chosen(screen) == "team:2"
         asks = msgspec.structs.replace(ROWS[1], state="needs_you", started=NOW - 900)
         await play(screen, source, Fleet(rows=arrange([ROWS[0], asks, *ROWS[2:]]), waiting=8))
-        assert listed(screen)[0] == "team:2"
-        assert chosen(screen) == "team:2"
+        assert listed(screen)[0] == chosen(screen) == "team:2"
+        # A lost connection is shown above the rows.
+        await pilot.resize_terminal(80, 24)
+        notice = "The team's database cannot be reached since 14:02: no server is listening: start it"
+        await play(screen, source, msgspec.structs.replace(FLEET, notice=notice))
+        await until(lambda: "cannot be reached since 14:02" in screen_text(app))
+        assert listed(screen)[0] == "team:1"
+        await play(screen, source, FLEET)
+        await until(lambda: "cannot be reached" not in screen_text(app))
 
 
 async def test_the_list_is_filtered_while_one_types(tmp_path: Path) -> None:
@@ -204,18 +203,6 @@ async def test_an_absent_user_is_called_when_a_session_begins_to_need_them(
         await play(screen, source, Fleet(rows=arrange([ROWS[0], asks])))
         await pilot.pause()
         assert written == ["\x07"], "who is there sees it"
-
-
-async def test_a_lost_connection_is_shown_above_the_rows(tmp_path: Path) -> None:
-    source = PlayedSource(tmp_path)
-    notice = "The team's database cannot be reached since 14:02: no server is listening: start it"
-    async with fleet(source, (80, 24)) as (app, screen, pilot):
-        await play(screen, source, msgspec.structs.replace(FLEET, notice=notice))
-        await pilot.pause()
-        assert "cannot be reached since 14:02" in screen_text(app)
-        assert listed(screen)[0] == "team:1"
-        await play(screen, source, FLEET)
-        await until(lambda: "cannot be reached" not in screen_text(app))
 
 
 async def test_a_session_shows_the_fleet_by_its_command(tmp_path: Path) -> None:

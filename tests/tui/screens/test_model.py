@@ -19,12 +19,12 @@ from tui.screens.session.model import ModelScreen
 
 @asynccontextmanager
 async def opened(
-    tmp_path: Path, choice: ModelChoice | None = None, size: tuple[int, int] = (100, 30)
+    tmp_path: Path, choice: ModelChoice | None = None
 ) -> AsyncIterator[tuple[UaTuiApp, FakeSession, Pilot[str]]]:
     session = make_session(tmp_path)
     session.models.choice = choice or ModelChoice()
     app = make_app(tmp_path, session)
-    async with app.run_test(size=size) as pilot:
+    async with app.run_test(size=(100, 30)) as pilot:
         await until(lambda: app.state == "idle")
         await opens(app)
         yield app, session, pilot
@@ -37,7 +37,6 @@ async def opens(app: UaTuiApp) -> None:
 
 CHOICES: list[tuple[list[str], ModelChoice]] = [
     (["enter"], ModelChoice()),
-    (["down", "enter"], ModelChoice("opus")),
     (["j", "j", "k", "enter"], ModelChoice("opus")),
     (["e", "e", "enter"], ModelChoice(None, None, "medium")),
     (["e"] * 6 + ["enter"], ModelChoice()),
@@ -51,8 +50,10 @@ CHOICES: list[tuple[list[str], ModelChoice]] = [
 
 
 async def test_each_key_chooses(tmp_path: Path) -> None:
-    async with opened(tmp_path) as (app, session, pilot):
-        for keys, choice in CHOICES:
+    async with opened(tmp_path, ModelChoice("opus", "haiku")) as (app, session, pilot):
+        # What is typed takes the place of the name that stood there.
+        typed = ["f", *"fable", "enter", "o", *"qwen3", "enter"]
+        for keys, choice in ((typed, ModelChoice("qwen3", "fable")), *CHOICES):
             await pilot.press(*keys)
             await until(lambda: not isinstance(app.screen, ModelScreen))
             assert session.models.choice == choice, keys
@@ -61,10 +62,11 @@ async def test_each_key_chooses(tmp_path: Path) -> None:
             session.models.choice = ModelChoice()
             app.settings = replace(settings, model=None, fallback_model=None, effort=None)
             await opens(app)
-
-
-async def test_leaving_it_changes_nothing_and_a_model_that_is_not_listed_is_shown(tmp_path: Path) -> None:
-    async with opened(tmp_path, ModelChoice("glm-5", None, "max"), (80, 24)) as (app, session, pilot):
+        # Leaving it changes nothing, and a model that is not listed is shown.
+        await pilot.press("escape")
+        session.models.choice = ModelChoice("glm-5", None, "max")
+        await pilot.resize_terminal(80, 24)
+        await opens(app)
         await until(lambda: "glm-5" in screen_text(app) and "max" in screen_text(app))
         await pilot.press("e", "escape")
         assert session.models.choice == ModelChoice("glm-5", None, "max")
@@ -100,27 +102,17 @@ async def test_an_effort_that_was_not_taken_is_reported_and_nothing_else(tmp_pat
         assert not app._notifications
 
 
-async def test_what_is_typed_takes_the_place_of_the_name_that_stood_there(tmp_path: Path) -> None:
-    async with opened(tmp_path, ModelChoice("opus", "haiku")) as (app, session, pilot):
-        await pilot.press("f", *"fable", "enter", "o", *"qwen3", "enter")
-        await until(lambda: not isinstance(app.screen, ModelScreen))
-        assert session.models.choice == ModelChoice("qwen3", "fable")
-
-
-@pytest.mark.parametrize("size", [(80, 24), (200, 50)])
 async def test_the_model_in_use_is_marked_wherever_the_cursor_is_and_prices_are_whole(
-    tmp_path: Path, size: tuple[int, int], monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     about = "Opus 5 · The most capable of all for your hardest and longest-running tasks · $5/$25 per Mtok"
-    known = (
-        KnownModel("default", "Default"),
-        KnownModel("opus", "Opus", about),
-        KnownModel("haiku", "Haiku"),
-    )
-    monkeypatch.setattr(FakeModels, "known", known)
-    async with opened(tmp_path, ModelChoice("haiku"), size) as (app, _, pilot):
+    names = (("default", "Default", ""), ("opus", "Opus", about), ("haiku", "Haiku", ""))
+    monkeypatch.setattr(FakeModels, "known", tuple(KnownModel(*each) for each in names))
+    async with opened(tmp_path, ModelChoice("haiku")) as (app, _, pilot):
         await pilot.press("k")
-        await until(lambda: screen_text(app).count("$5/$25") == 2)
-        rows = [line for line in screen_text(app).splitlines() if "opus " in line or "haiku " in line]
-        assert ["● haiku" in row for row in rows[:2]] == [False, True]
-        assert "$5/$25" in rows[0]
+        for width in (80, 200):
+            await pilot.resize_terminal(width, 40)
+            await until(lambda: app.screen.size.width == width and screen_text(app).count("$5/$25") == 2)  # noqa: B023
+            rows = [line for line in screen_text(app).splitlines() if "opus " in line or "haiku " in line]
+            assert ["● haiku" in row for row in rows[:2]] == [False, True]
+            assert "$5/$25" in rows[0]
