@@ -138,21 +138,21 @@ async def test_a_permission_names_the_tools_inside_and_shows_every_argument() ->
 async def test_text_from_elsewhere_is_shown_as_it_is() -> None:
     app = Stage()
     async with app.run_test() as pilot:
-        for text in ("[/]", "[@click=app.quit]x[/]", "[$foo]", "a[0]['x']", "\\[red]", "[link=file:///x]"):
-            event = PermissionAsked(
-                request_id="r", tool_name=text, reason=text, subjects=[text, "b"],
-                input={text: [text, {"k": text}]},
-            )  # fmt: skip
-            for dialog in (
-                PermissionScreen(event),
-                AuthScreen(AuthRequired(toolkit=text, url=text)),
-                ErrorScreen(text, [text]),
-                SetupScreen(ModelSetup(Settings()), text),
-            ):
-                await app.ask(pilot, dialog)
-                assert text in app.shown()
-                dialog.withdraw()
-                await pilot.pause()
+        text = "[/][@click=app.quit]x[/][$foo]a[0]['x']\\[red][link=file:///x]"
+        event = PermissionAsked(
+            request_id="r", tool_name=text, reason=text, subjects=[text, "b"],
+            input={text: [text, {"k": text}]},
+        )  # fmt: skip
+        for dialog in (
+            PermissionScreen(event),
+            AuthScreen(AuthRequired(toolkit=text, url=text)),
+            ErrorScreen(text, [text]),
+            SetupScreen(ModelSetup(Settings()), text),
+        ):
+            await app.ask(pilot, dialog)
+            assert text in app.shown()
+            dialog.withdraw()
+            await pilot.pause()
 
 
 async def test_an_answer_from_elsewhere_closes_the_dialog_even_under_another() -> None:
