@@ -184,56 +184,27 @@ async def test_what_cannot_be_done_with_a_file_is_refused_in_words(
         assert app.urls == []
 
 
-async def test_path_and_text_are_copied(tmp_path: Path) -> None:
-    path = write(tmp_path, "a.md", "# Head\n")
-    async with viewing(path) as (app, pilot, _screen):
-        await pilot.press("y", "Y")
-        await until(lambda: app.copied == [str(path), "# Head\n"])
-        path.write_bytes(b"x" * (1 << 21))
-        await pilot.press("Y")
-        await until(lambda: "too long for the clipboard" in app.shown_text[-1])
-
-
-async def test_keys_can_be_clicked(tmp_path: Path) -> None:
-    async with viewing(write(tmp_path, "a.json", '{"a":1}')) as (app, pilot, screen):
-        for key in ("raw", "close"):
-            await pilot.click(offset=(screen_text(app).splitlines()[-1].index(key), 23))
-            await until(lambda: '{"a":1}' in screen_text(app) or app.screen is not screen)
-        assert app.screen is not screen
-
-
-@pytest.mark.parametrize(
-    ("make", "shown_text"),
-    [
-        (os.mkfifo, "This is a pipe"),
-        (lambda path: path.mkdir(), "This is a folder"),
-        (lambda path: path.symlink_to("/etc/hostname"), "This is a link"),
-        (lambda path: None, "This file no longer exists."),
-        (lambda path: path.touch(), "This file is empty."),
-    ],
-)
-async def test_what_cannot_be_shown_says_why_in_its_place(
-    tmp_path: Path, make: object, shown_text: str
-) -> None:
+async def test_what_cannot_be_shown_or_vanishes_says_why_in_its_place(tmp_path: Path) -> None:
     path = tmp_path / "thing.txt"
-    assert callable(make)
-    make(path)
+    os.mkfifo(path)
     async with hosted(screen=ViewerScreen(path)) as (app, pilot):
-        await until(lambda: shown_text in screen_text(app))
+        await until(lambda: "This is a pipe" in screen_text(app))
         await until(lambda: "thing.txt" in screen_text(app))
         await pilot.press("m", "o", "Y", "n", "end", "home", "y")
-        assert app.copied[-1] == str(path)
-        await pilot.press("escape")
-
-
-async def test_a_file_that_vanishes_while_it_is_shown(tmp_path: Path) -> None:
-    path = write(tmp_path, "a.txt", "still here")
-    async with hosted(screen=ViewerScreen(path)) as (app, pilot):
+        assert app.copied == [str(path)]
+        app.shown_text.clear()
+        path.unlink()
+        path.write_text("still here")
+        await pilot.press("r")
         await until(lambda: "still here" in screen_text(app))
+        await pilot.press("Y")
+        await until(lambda: app.copied[1:] == ["still here"])
+        path.write_bytes(b"x" * (1 << 21))
+        await pilot.press("Y")
+        await until(lambda: app.shown_text and "too long for the clipboard" in app.shown_text[-1])
         path.unlink()
         await pilot.press("o")
-        await until(lambda: app.shown_text)
-        assert "no longer exists" in app.shown_text[0]
+        await until(lambda: "no longer exists" in app.shown_text[-1])
         await until(lambda: "still here" in screen_text(app))
         await pilot.press("r")
         await until(lambda: "This file no longer exists." in screen_text(app))
@@ -271,10 +242,8 @@ async def test_a_file_of_a_gigabyte_is_read_page_by_page_and_from_its_end(tmp_pa
 
 async def test_untrusted_text_is_shown_literally(tmp_path: Path) -> None:
     evil = "[red]no[/red] [/] [@click=app.quit]quit[/] \x1b]0;owned\x07"
-    path = write(tmp_path, "[b]x[-b] \x1b]0;t\x07.json", json.dumps({"k": evil, "query": evil}) + " ")
     for name in (
-        path,
-        write(tmp_path, "[red]y.md", evil),
+        write(tmp_path, "[b]x[-b] \x1b]0;t\x07.json", json.dumps({"k": evil, "query": evil}) + " "),
         write(tmp_path, "z.html", f"<title>{evil}</title><p>{evil}"),
     ):
         async with hosted(screen=ViewerScreen(name), size=(100, 24)) as (app, pilot):
@@ -329,7 +298,8 @@ async def test_a_json_tree_is_folded_searched_and_copied_by_keys(tmp_path: Path)
         row = next(y for y, line in enumerate(screen_text(app).splitlines()) if "▸ a: [2]" in line)
         await pilot.click(offset=(2, row))
         await until(lambda: "▾ a: [2]" in screen_text(app))
-        await pilot.press("m")
+        # The keys in the last line can be clicked.
+        await pilot.click(offset=(screen_text(app).splitlines()[-1].index("raw"), 23))
         await until(lambda: '{"a": [{"x"' in screen_text(app))
 
 
@@ -460,17 +430,6 @@ async def test_a_picture_fits_both_ways_and_a_key_shows_its_full_width(tmp_path:
         await until(lambda: 2 < view.row_count <= height - 10)
 
 
-async def test_a_large_table_shows_its_beginning_and_then_all_of_it(tmp_path: Path) -> None:
-    text = "n,name\n" + "".join(f"{i},row {i}\n" for i in range(400_000))
-    screen = ViewerScreen(write(tmp_path, "a.csv", text))
-    async with hosted(screen=screen) as (app, pilot):
-        await until(lambda: "row 5" in screen_text(app))
-        await until(lambda: "400,000 rows" in screen_text(app))
-        await pilot.press("end")
-        await until(lambda: "row 399999" in screen_text(app))
-        await until(lambda: "column" in screen_text(app))
-
-
 def _shown_text(app: Host, text: str) -> bool:
     return any(text in shown_text for shown_text in app.shown_text)
 
@@ -524,11 +483,8 @@ CHAPTERS = "".join(f"## Chapter {number}\n\n" + "Some words of text. " * 60 + "\
 
 
 async def test_a_wide_viewer_centres_the_text_beside_its_headings(tmp_path: Path) -> None:
-    async with viewing(write(tmp_path, "a.md", f"# Title\n\n{CHAPTERS}"), size=(160, 24)) as (
-        app,
-        pilot,
-        screen,
-    ):
+    path = write(tmp_path, "a.md", f"# Title\n\n{CHAPTERS}")
+    async with viewing(path, size=(160, 24)) as (app, pilot, screen):
         outline = screen.query_one(OutlineList)
         await until(lambda: outline.option_count == 13)
         words = next(line for line in screen_text(app).splitlines() if "Some words" in line)

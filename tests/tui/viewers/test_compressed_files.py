@@ -13,7 +13,6 @@ from core.events.types import ArtifactSaved
 from core.storage.compression import pack
 from core.storage.workspace import Workspace
 from tests.tui.files_host import hosted, screen_text
-from tests.tui.screens.test_viewer import ready
 from tests.tui.viewers.test_viewers import shown
 from tests.waiting import until
 from tui.panes.workspace.preview import PreviewPane
@@ -146,27 +145,6 @@ async def test_the_viewer_shows_both_sizes(artifact: Path) -> None:
         text = screen_text(app)
         assert "web_101500_abcdefghijklm.json.zst" in text
         assert "Search results · zst, " in text
-
-
-async def test_the_viewer_reads_on_in_a_packed_file(tmp_path: Path) -> None:
-    text = "".join(f"line {number}\n" for number in range(500_000)).encode()
-    screen = ViewerScreen(put(tmp_path, "a.txt.zst", pack(text)))
-    async with hosted(screen=screen) as (app, pilot):
-        await until(lambda: "line 3" in screen_text(app))
-        await ready(app)
-        await until(lambda: screen.view.show_vertical_scrollbar)
-        rows = screen.view.row_count
-        screen.view.scroll_to(y=rows - 30, animate=False)
-        await until(lambda: screen.view.row_count > rows)
-        await until(lambda: not screen._loading_page)
-        await pilot.press("end")
-        await until(lambda: screen.document is not None and screen.document.start > 0)
-        assert screen.document is not None
-        assert screen.document.end == screen.document.size == len(text)
-        await ready(app)
-        await until(lambda: "The last" in screen_text(app))
-        await pilot.press("home")
-        await until(lambda: screen.document is not None and screen.document.start == 0)
 
 
 async def test_a_preview_follows_an_artifact_into_its_other_form(artifact: Path) -> None:
