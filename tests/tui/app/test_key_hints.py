@@ -5,8 +5,6 @@ from __future__ import annotations
 from functools import partial
 from pathlib import Path
 
-import pytest
-
 from tests.tui.app_host import opened
 from tests.tui.files_host import screen_text
 from tests.waiting import until
@@ -50,9 +48,8 @@ async def test_where_the_prompt_is_hidden_the_status_line_leads_back(tmp_path: P
         assert app.frame.prompt.has_focus
 
 
-@pytest.mark.parametrize("size", [(80, 24), (200, 50)])
-async def test_esc_leads_to_the_prompt_and_only_there_stops(tmp_path: Path, size: tuple[int, int]) -> None:
-    async with opened(tmp_path, size) as (session, app, pilot):
+async def test_esc_leads_to_the_prompt_and_only_there_stops(tmp_path: Path) -> None:
+    async with opened(tmp_path) as (session, app, pilot):
         await pilot.press("x", "enter")
         await until(lambda: session.state == "running")
         for pane in ("f2", "f3", "f4", "f5"):

@@ -122,27 +122,24 @@ def test_a_clock_counts_little_between_two_checks() -> None:
     assert awake() == pytest.approx(0.15)
 
 
-async def test_a_dialog_says_why_its_answers_are_dim(tmp_path: Path) -> None:
+async def test_keys_that_command_do_nothing_until_the_question_can_be_read(tmp_path: Path) -> None:
     async with at_work(tmp_path) as (session, app, pilot):
         await ask(session, app, pilot)
         dialog = app.screen
         assert isinstance(dialog, Dialog)
+        await until(lambda: dialog._quiet_until is not None)
+        dialog._quiet_until = float("inf")
+        # It says why its answers are dim.
         await until(lambda: "in a moment" in str(dialog.query_one(".box").border_subtitle))
         assert dialog.has_class("-quiet")
-        await until(lambda: not dialog.has_class("-quiet"))
-        assert "in a moment" not in str(dialog.query_one(".box").border_subtitle)
-
-
-async def test_keys_that_command_do_nothing_until_the_question_can_be_read(tmp_path: Path) -> None:
-    async with at_work(tmp_path) as (session, app, pilot):
-        await ask(session, app, pilot)
-        app.screen._quiet_until = float("inf")  # type: ignore[attr-defined]  # of a Dialog
         await pilot.press("a")
         await until(lambda: app.frame.prompt.value == "a")
         await pilot.press("escape", "tab", "f2")
         assert (session.interrupts, session.answers) == (0, [])
         assert isinstance(app.screen, PermissionScreen)
         listen(app)
+        await until(lambda: not dialog.has_class("-quiet"))
+        assert "in a moment" not in str(dialog.query_one(".box").border_subtitle)
         app.post_message(events.Paste("b"))
         await until(lambda: app.frame.prompt.value == "ab")
         assert session.answers == [], "a paste is never an answer"
@@ -255,7 +252,7 @@ async def test_i_leads_to_the_prompt_from_panes_and_from_full_screen_views(tmp_p
 
 
 async def test_a_dialog_that_a_key_opened_leaves_a_sentence_to_the_prompt(tmp_path: Path) -> None:
-    async with opened(tmp_path, (120, 40)) as (session, app, _):
+    async with opened(tmp_path, (120, 40)) as (session, app, pilot):
         app.frame.prompt.offer_commands(app.commands())
         for typed in ("budget\rhow is it", "budget\rraise it", "status\rwhat now", "model\rwhich one"):
             type_at_once(app, f"/{typed}")
@@ -263,11 +260,7 @@ async def test_a_dialog_that_a_key_opened_leaves_a_sentence_to_the_prompt(tmp_pa
             await until(lambda: len(app.screen_stack) == 1)
             app.frame.prompt.put("")
         assert session.limits == []
-
-
-async def test_after_a_pause_a_wrong_key_in_a_dialog_does_nothing(tmp_path: Path) -> None:
-    async with opened(tmp_path, (120, 40)) as (session, app, pilot):
-        app.frame.prompt.offer_commands(app.commands())
+        # After a pause a wrong key does nothing.
         type_at_once(app, "/budget\r")
         await until(lambda: isinstance(app.screen, BudgetScreen))
         late = events.Key("x", "x")

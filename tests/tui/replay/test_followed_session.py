@@ -142,19 +142,10 @@ async def test_a_question_that_waits_already_is_asked_once(tmp_path: Path) -> No
             await until(lambda: len(app.screen_stack) == 1)
 
 
-async def test_a_dialog_closes_when_someone_else_answers(tmp_path: Path, monkeypatch: Patch) -> None:
+async def test_a_dialog_closes_when_someone_else_answers_or_another_worker_continues(
+    tmp_path: Path, monkeypatch: Patch
+) -> None:
     monkeypatch.setattr("core.team.local_mailbox._user", lambda: "mary [b]")
-    async with local(tmp_path) as (app, _, mailbox, folder):
-        await mailbox.ask(SESSION, make_question(SESSION, ASKED))
-        write(folder, [ASKED])
-        await asks(app, PermissionScreen)
-        await mailbox.answer(SESSION.id, Answer(request="r1", allow=True))
-        write(folder, [PermissionAnswered(request_id="r1", tool_name="Bash", decision="allow")])
-        await until(lambda: len(app.screen_stack) == 1)
-        await until(lambda: "Answered by mary [b] at " in notices(app))
-
-
-async def test_a_question_of_a_worker_that_was_lost_closes_when_another_continues(tmp_path: Path) -> None:
     async with local(tmp_path) as (app, _, mailbox, folder):
         await mailbox.ask(SESSION, make_question(SESSION, ASKED))
         write(folder, [ASKED])
@@ -166,6 +157,10 @@ async def test_a_question_of_a_worker_that_was_lost_closes_when_another_continue
         write(folder, [QueryReceived(query_id="q2", text="Go on"), again])
         await asks(app, PermissionScreen)
         assert app.state == "running"
+        await mailbox.answer(SESSION.id, Answer(request="r2", allow=True))
+        write(folder, [PermissionAnswered(request_id="r2", tool_name="Bash", decision="allow")])
+        await until(lambda: len(app.screen_stack) == 1)
+        await until(lambda: "Answered by mary [b] at " in notices(app))
 
 
 async def test_queries_are_sent_and_escape_stops_or_goes_back(tmp_path: Path) -> None:

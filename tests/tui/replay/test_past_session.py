@@ -7,7 +7,6 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-import pytest
 from textual.pilot import Pilot
 
 from core.events.codec import encode_event
@@ -254,6 +253,14 @@ async def test_nothing_can_be_typed_and_every_way_out_of_a_pane_leads_to_another
         assert app.frame.maximised
         await pilot.press("escape")
         assert not app.frame.maximised
+        # There is no list to go back to.
+        assert "back" not in status(app)
+        await pilot.press("escape", "escape")
+        assert not app._exit
+        for size in ((20, 5), (240, 60), (1, 1), (160, 45)):
+            await pilot.resize_terminal(*size)
+            await pilot.press(*"1234")
+        await until(lambda: "past session" in status(app))
 
 
 async def test_a_call_is_read_from_the_journal_when_it_is_opened(tmp_path: Path) -> None:
@@ -458,16 +465,6 @@ async def test_calls_nested_without_end_are_shown(tmp_path: Path) -> None:
         assert "⊘ Read" in text(app, TracePane)
 
 
-@pytest.mark.parametrize("size", [(20, 5), (240, 60)])
-async def test_it_fits_every_screen(tmp_path: Path, size: tuple[int, int]) -> None:
-    async with past(write(tmp_path, many(3)), size=size) as (app, pilot):
-        for key in "1234":
-            await pilot.press(key)
-        assert "past session" in status(app)
-        await pilot.resize_terminal(1, 1)
-        await pilot.resize_terminal(*size)
-
-
 def test_the_message_below_counts_what_is_missing() -> None:
     stats = SessionStats(state="running", read=1.0, events=5, skipped=2, unknown=1, left_out=3_000_000)
     message = past_message(stats, ["one\nmore", *["x"] * 30])
@@ -491,8 +488,7 @@ def test_the_message_below_counts_what_is_missing() -> None:
     assert ended.details == ("Files trusted: .env.",)
 
 
-@pytest.mark.parametrize("tail", [1 << 20, 3_000])
-async def test_a_session_that_runs_elsewhere_is_followed(tmp_path: Path, tail: int) -> None:
+async def test_a_session_that_runs_elsewhere_is_followed(tmp_path: Path) -> None:
     answer = "One thing is certain."
     folder = write(tmp_path, [
         *many(3), QueryReceived(query_id="q", text="What now?"),
@@ -506,7 +502,7 @@ async def test_a_session_that_runs_elsewhere_is_followed(tmp_path: Path, tail: i
         def happen(*events: Event) -> None:
             appending.write(b"".join(encode_event(event) + b"\n" for event in stamped(events)))
 
-        async with past(folder, tail=tail) as (app, pilot):
+        async with past(folder, tail=3_000) as (app, pilot):
             assert "running elsewhere · followed" in status(app)
             assert text(app, ConversationPane).rstrip().endswith("One thing▍")
             assert "runs in another program" in str(app.frame.prompt.placeholder)
@@ -554,10 +550,3 @@ async def test_escape_leads_back_to_the_list_a_session_was_opened_from(tmp_path:
         assert app.is_running
         await pilot.press("escape")
         await until(lambda: app._exit)
-    source = PastSource(PastSession(write(tmp_path, many(2))))
-    alone = UaTuiApp(Settings(workspace_base=tmp_path), source)
-    async with alone.run_test(size=(120, 40)) as pilot:
-        await asyncio.wait_for(source.all_shown.wait(), PATIENCE)
-        assert "back" not in status(alone)
-        await pilot.press("escape", "escape")
-        assert not alone._exit
