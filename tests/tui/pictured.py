@@ -18,24 +18,6 @@ from tests.waiting import until
 from tui.app.base_app import BaseApp
 from tui.terminal.clipboard import Clipboard
 
-__all__ = [
-    "DARK",
-    "LARGE",
-    "LOOKS",
-    "MEDIUM",
-    "SMALL",
-    "THEMED",
-    "Compare",
-    "Drawn",
-    "Stage",
-    "compact",
-    "look_until",
-    "looks",
-    "no_blinking",
-    "picture_of",
-    "sizes",
-]
-
 SMALL, MEDIUM, LARGE = (80, 24), (120, 40), (200, 50)
 DARK = (MEDIUM, "ua-dark")
 """The look of most pictures."""

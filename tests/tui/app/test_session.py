@@ -10,16 +10,7 @@ from textual.widgets import Static
 
 from core.concurrency.spawn import Spawn
 from core.errors import AgentUnavailable, ConnectionFailed, CredentialsError
-from core.events.types import (
-    AgentSilent,
-    AuthRequired,
-    ErrorRaised,
-    Event,
-    MessageFinished,
-    PermissionAnswered,
-    QueryFinished,
-    TextDelta,
-)
+from core.events import types as ev
 from core.settings.model import Settings
 from tests.tui.app_host import ASKED, ask, at_work, failed, listen, opened, settled, shown
 from tests.tui.fakes import FakeSession, make_app, make_session
@@ -55,7 +46,7 @@ async def test_what_is_typed_before_the_session_is_ready_is_kept_and_sent(tmp_pa
         assert session.waiting == ["yo"]
         app.frame.prompt.put("")
         for number in range(200):
-            session.bus.publish(TextDelta(query_id="q1", message_id="m", text=f"word{number} "))
+            session.bus.publish(ev.TextDelta(query_id="q1", message_id="m", text=f"word{number} "))
             if number % 50 == 0:
                 await pilot.press("k")
         assert app.frame.prompt.text == "kkkk", "events do not disturb who types"
@@ -82,7 +73,7 @@ async def test_one_sub_agent_is_stopped_and_problems_are_reported(tmp_path: Path
 async def test_sending_queueing_and_steering_go_to_what_was_sent(tmp_path: Path) -> None:
     async with at_work(tmp_path) as (session, app, pilot):
         conversation = app.frame.query_one(ConversationPane)
-        session.bus.publish(MessageFinished(query_id="q1", message_id="m", text="word\n\n" * 90))
+        session.bus.publish(ev.MessageFinished(query_id="q1", message_id="m", text="word\n\n" * 90))
         await shown(app, pilot)
         for keys in (["a", "enter"], ["b", "ctrl+s"]):
             conversation.action_cursor_home()
@@ -123,12 +114,12 @@ async def test_permissions_are_asked_one_after_another_and_answered(tmp_path: Pa
         # One is answered elsewhere before it is shown, and one that is.
         for number in (5, 4):
             assert len(app.screen_stack) == 2
-            answered = PermissionAnswered(request_id=f"r{number}", tool_name="Bash", decision="deny")
+            answered = ev.PermissionAnswered(request_id=f"r{number}", tool_name="Bash", decision="deny")
             session.bus.publish(answered)
             await shown(app, pilot)
         assert len(app.screen_stack) == 1
         assert len(session.answers) == 4
-        session.bus.publish(AuthRequired(toolkit="gmail", url="https://connect.example/1"))
+        session.bus.publish(ev.AuthRequired(toolkit="gmail", url="https://connect.example/1"))
         session.finish()
         await shown(app, pilot)
         assert isinstance(app.screen, AuthScreen)
@@ -141,7 +132,7 @@ async def test_permissions_are_asked_one_after_another_and_answered(tmp_path: Pa
 
 
 async def test_questions_of_the_past_are_not_asked_again(tmp_path: Path) -> None:
-    answered = PermissionAnswered(request_id="r1", tool_name="Bash", decision="deny")
+    answered = ev.PermissionAnswered(request_id="r1", tool_name="Bash", decision="deny")
     session = make_session(tmp_path, script=[ASKED, answered])
     app = make_app(tmp_path, session, first_query="x")
     async with app.run_test() as pilot:
@@ -259,7 +250,7 @@ async def test_a_worker_or_a_pane_that_fails_is_reported_and_the_screen_lives_on
     async def bad() -> None:
         raise RuntimeError("[/] \x1b]0;x\x07 broke")
 
-    def broken(events: Sequence[Event]) -> None:
+    def broken(events: Sequence[ev.Event]) -> None:
         raise ValueError("cannot draw")
 
     async with opened(tmp_path) as (session, app, pilot):
@@ -276,7 +267,7 @@ async def test_a_worker_or_a_pane_that_fails_is_reported_and_the_screen_lives_on
 
 async def test_a_failure_is_reported_in_the_bar_only_while_the_conversation_is_hidden(tmp_path: Path) -> None:
     async with at_work(tmp_path) as (session, app, pilot):
-        failure = ErrorRaised(where="agent", message="the model's service is overloaded")
+        failure = ev.ErrorRaised(where="agent", message="the model's service is overloaded")
         session.bus.publish(failure)
         await shown(app, pilot)
         assert not app.notice.display
@@ -312,15 +303,15 @@ async def test_a_silent_agent_is_counted_in_the_bar_until_something_comes(tmp_pa
         async def shows(text: str) -> None:
             await until(lambda: text in app.notice.text and app.notice.display == bool(text))
 
-        session.bus.publish(AgentSilent(query_id="q1", silent_ms=34_000))
+        session.bus.publish(ev.AgentSilent(query_id="q1", silent_ms=34_000))
         await shows("No answer from the model's service for 34 s.")
         await shows("No answer from the model's service for 35 s.")
         assert "stops the query" in str(app.notice.visual)
-        session.bus.publish(AgentSilent(query_id="q1", over=True))
+        session.bus.publish(ev.AgentSilent(query_id="q1", over=True))
         await shows("")
-        session.bus.publish(AgentSilent(query_id="q1", waits_for="process", silent_ms=34_000))
+        session.bus.publish(ev.AgentSilent(query_id="q1", waits_for="process", silent_ms=34_000))
         await shows("The agent's process has not reacted for 34 s.")
-        session.bus.publish(QueryFinished(query_id="q1", status="interrupted"))
+        session.bus.publish(ev.QueryFinished(query_id="q1", status="interrupted"))
         await shows("")
         assert not app.notice.is_counting
 
@@ -420,13 +411,13 @@ class Recorder:
     def __init__(self, batches: list[list[int]] | None = None) -> None:
         self._batches = batches
 
-    def handle_events(self, events: Sequence[Event]) -> None:
+    def handle_events(self, events: Sequence[ev.Event]) -> None:
         assert self._batches is not None
         self._batches.append([event.seq for event in events])
 
 
-def deltas(*numbers: int) -> list[TextDelta]:
-    return [TextDelta(query_id="q", message_id="m", text="x", seq=number) for number in numbers]
+def deltas(*numbers: int) -> list[ev.TextDelta]:
+    return [ev.TextDelta(query_id="q", message_id="m", text="x", seq=number) for number in numbers]
 
 
 async def test_a_handler_that_fails_keeps_no_batch_from_the_others() -> None:

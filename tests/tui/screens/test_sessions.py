@@ -16,15 +16,8 @@ from textual.pilot import Pilot
 from textual.widgets import Input, Static
 
 from core.errors import UniversalAgentError
+from core.events import types as ev
 from core.events.codec import encode_event
-from core.events.types import (
-    Event,
-    QueryFinished,
-    QueryReceived,
-    SessionFinished,
-    SessionStarted,
-    ToolCallStarted,
-)
 from core.history.headline import TITLE, Summary
 from core.history.index import SessionIndex
 from core.knowledge.records import Document
@@ -63,11 +56,11 @@ def lay(base: Path, number: int, *, ended: bool = True, damaged: bool = False, d
     folder = base / WORKSPACES / name(number)
     folder.mkdir(parents=True)
     (folder / ".lock").touch()
-    events: list[Event] = [
-        SessionStarted(session_id=folder.name, workspace="/w", cwd="/", version=VERSION, demo=demo),
-        QueryReceived(query_id="q1", text=query),
-        QueryFinished(query_id="q1", status="success", text=answer, cost_usd=cost),
-        SessionFinished(
+    events: list[ev.Event] = [
+        ev.SessionStarted(session_id=folder.name, workspace="/w", cwd="/", version=VERSION, demo=demo),
+        ev.QueryReceived(query_id="q1", text=query),
+        ev.QueryFinished(query_id="q1", status="success", text=answer, cost_usd=cost),
+        ev.SessionFinished(
             reason="quit", tool_calls=number * 7, artifacts=number, cost_usd=cost, duration_ms=seconds * 1000
         ),
     ][: 4 if ended else 3]
@@ -210,7 +203,7 @@ async def test_a_session_in_which_nothing_was_asked_is_named_once(
 ) -> None:
     folder = tmp_path / WORKSPACES / name(1)
     folder.mkdir(parents=True)
-    begun = SessionStarted(session_id=folder.name, workspace="/w", cwd="/", version=VERSION)
+    begun = ev.SessionStarted(session_id=folder.name, workspace="/w", cwd="/", version=VERSION)
     (folder / "journal.jsonl").write_bytes(encode_event(begun) + b"\n")
     async with sessions(tmp_path) as (app, _, pilot):
         assert "empty" in screen_text(app)
@@ -343,15 +336,15 @@ async def test_the_list_moves_on_with_what_other_programs_do(
             assert calls == 0
             await pilot.press("slash", *"zebras")
             await until(lambda: listed(screen) == [] and "searching" not in screen_text(app))
-            call = ToolCallStarted(query_id="q1", tool_use_id="t1", name="Read", input={}, iteration=1)
-            answer = QueryFinished(query_id="q9", status="success", text="Two zebras.", cost_usd=0.75)
+            call = ev.ToolCallStarted(query_id="q1", tool_use_id="t1", name="Read", input={}, iteration=1)
+            answer = ev.QueryFinished(query_id="q9", status="success", text="Two zebras.", cost_usd=0.75)
             journal.write(b"".join(encode_event(event) + b"\n" for event in (call, answer)))
             # What is looked for is found as soon as it was said.
             await until(lambda: listed(screen) == [5])
             assert row(5).calls == 1
             await pilot.press("enter", "escape")
             await until(lambda: listed(screen) == [5, 0])
-            journal.write(encode_event(SessionFinished(reason="quit", tool_calls=9)) + b"\n")
+            journal.write(encode_event(ev.SessionFinished(reason="quit", tool_calls=9)) + b"\n")
             await until(lambda: (row(5).state, row(5).calls) == ("finished", 9))
         shutil.rmtree(folder)
         await until(lambda: listed(screen) == [0])

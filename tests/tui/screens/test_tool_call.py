@@ -14,16 +14,7 @@ import pytest
 from PIL import Image
 from textual.widgets import Input
 
-from core.events.types import (
-    ArtifactSaved,
-    MessageFinished,
-    PermissionAnswered,
-    SubagentFinished,
-    SubagentProgress,
-    ToolCallFinished,
-    ToolCallStarted,
-    Usage,
-)
+from core.events import types as ev
 from core.events.units import size
 from core.observation import (
     AnyObservation,
@@ -52,16 +43,18 @@ from tui.viewers.tool_call.stored_result import StoredResult, read_stored_result
 NAME = "mcp__composio__COMPOSIO_SEARCH_NEWS"
 
 
-def started(name: str = NAME, **arguments: Any) -> ToolCallStarted:
-    return ToolCallStarted(query_id="q", tool_use_id="t", name=name, input=arguments)
+def started(name: str = NAME, **arguments: Any) -> ev.ToolCallStarted:
+    return ev.ToolCallStarted(query_id="q", tool_use_id="t", name=name, input=arguments)
 
 
 def finished(
     observation: AnyObservation | None,
     status: Literal["success", "error", "denied", "cancelled"] = "success",
     duration_ms: float = 1840.0,
-) -> ToolCallFinished:
-    return ToolCallFinished(tool_use_id="t", status=status, observation=observation, duration_ms=duration_ms)
+) -> ev.ToolCallFinished:
+    return ev.ToolCallFinished(
+        tool_use_id="t", status=status, observation=observation, duration_ms=duration_ms
+    )
 
 
 def mcp(*blocks: str | ImageContent, **more: Any) -> McpObservation:
@@ -69,13 +62,13 @@ def mcp(*blocks: str | ImageContent, **more: Any) -> McpObservation:
     return McpObservation(tool_name=NAME, tool_use_id="t", server="composio", content=content, **more)
 
 
-def saved(path: str, call: str | None = None) -> ArtifactSaved:
-    return ArtifactSaved(
+def saved(path: str, call: str | None = None) -> ev.ArtifactSaved:
+    return ev.ArtifactSaved(
         path=path, kind="search", size=12_300, sha256="0", observer="search", tool_use_id=call
     )
 
 
-def text(call: ToolCallStarted, end: ToolCallFinished | None, width: int = 80) -> str:
+def text(call: ev.ToolCallStarted, end: ev.ToolCallFinished | None, width: int = 80) -> str:
     return "\n".join(lines(call_body(call, end), width))
 
 
@@ -83,7 +76,7 @@ async def test_a_call_whose_arguments_were_changed_shows_those_that_ran_and_the_
     screen = ToolCallScreen(started(query="AI chips"))
     async with hosted(screen=screen, size=(90, 34)) as (app, pilot):
         await until(lambda: 'query: "AI chips"' in screen_text(app))
-        answer = PermissionAnswered(
+        answer = ev.PermissionAnswered(
             request_id="p", tool_name=NAME, tool_use_id="t", decision="allow",
             input={"query": "memory"}, changes=["query: AI chips → memory"],
         )  # fmt: skip
@@ -259,7 +252,7 @@ async def test_untrusted_text_is_shown_literally_everywhere() -> None:
     screen = ToolCallScreen(
         started(f"mcp__{evil}__{evil}", query=evil, code=f"{evil}\n{evil}"),
         finished(mcp(evil, error=evil, stored_at=f"{evil}.json"), "error"),
-        [ArtifactSaved(path=evil, kind=evil, size=1, sha256="0", observer="o", copied_to=evil)],
+        [ev.ArtifactSaved(path=evil, kind=evil, size=1, sha256="0", observer="o", copied_to=evil)],
     )
     async with hosted(screen=screen, size=(120, 40)) as (app, _pilot):
         await until(lambda: "Result" in screen_text(app))
@@ -354,24 +347,24 @@ def test_the_answer_of_a_sub_agent_is_read_as_markdown_and_its_prompt_as_text() 
 
 
 def test_progress_is_what_a_sub_agent_did_or_said_last() -> None:
-    read = ToolCallStarted(
+    read = ev.ToolCallStarted(
         query_id="q", tool_use_id="u", name="Read", input={"path": "a.md"}, parent_tool_use_id="t"
     )
-    said = MessageFinished(
+    said = ev.MessageFinished(
         query_id="q", message_id="m", text="I \x1bread it.\nThen more.", parent_tool_use_id="t"
     )
-    tokens = Usage(output_tokens=5)
+    tokens = ev.Usage(output_tokens=5)
     progress = Progress()
     for event, activity in (
         (started("Read", path="other.md"), ""),
         (read, "Read  a.md"),
         (
-            SubagentProgress(task_id="1", tool_use_id="t", name="e", description="Reading", usage=tokens),
+            ev.SubagentProgress(task_id="1", tool_use_id="t", name="e", description="Reading", usage=tokens),
             "Reading",
         ),
-        (SubagentProgress(task_id="1", tool_use_id="else", name="e", description="No"), "Reading"),
+        (ev.SubagentProgress(task_id="1", tool_use_id="else", name="e", description="No"), "Reading"),
         (said, "I \ufffdread it."),
-        (SubagentFinished(task_id="1", tool_use_id="t", name="e"), "I \ufffdread it."),
+        (ev.SubagentFinished(task_id="1", tool_use_id="t", name="e"), "I \ufffdread it."),
     ):
         progress = progress.after(event, "t")
         assert progress.activity == activity
@@ -415,7 +408,7 @@ async def test_the_arguments_are_there_while_a_result_is_still_read(
 ) -> None:
     go_on = threading.Event()
 
-    def slow(end: ToolCallFinished, folder: Path | None) -> StoredResult:
+    def slow(end: ev.ToolCallFinished, folder: Path | None) -> StoredResult:
         go_on.wait(PATIENCE)
         return read_stored_result(end, folder)
 

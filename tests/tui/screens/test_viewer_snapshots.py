@@ -19,7 +19,7 @@ FILES = Path(__file__).parent / "files"
 pytestmark = pytest.mark.usefixtures("still")
 
 
-@looks((SMALL, "ua-dark"), DARK)
+@looks(DARK)
 @pytest.mark.parametrize("name", ["results.json", "tree.json", "table.csv"])
 async def test_the_viewer(
     snap_compare: Compare,
@@ -35,7 +35,9 @@ async def test_the_viewer(
         await until(lambda: screen.view.row_count > 0)
         await finished(app.workers)
         await pilot.press("down", "down")
-        await (screen_compare if size == SMALL else snap_compare)(pilot)
+        await snap_compare(pilot)
+        await pilot.resize_terminal(*SMALL)
+        await screen_compare(pilot, "80x24")
 
 
 @looks((SMALL, "ua-dark"), DARK, (MEDIUM, "ua-ansi"))
