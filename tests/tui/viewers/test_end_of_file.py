@@ -73,10 +73,10 @@ async def test_the_end_is_remembered_while_the_file_is_read(
         await until(partial(shows, app, last))
 
 
-@pytest.mark.parametrize(("name", "others"), [
-    ("a.log", ()), ("a.md", ()), ("a.jsonl", ()), ("a.log", ("up",)), ("a.md", ("home",)),
-    ("a.jsonl", ("slash", "7", "enter")),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("name", "others"),
+    [("a.log", ()), ("a.jsonl", ()), ("a.md", ("home",)), ("a.jsonl", ("slash", "7", "enter"))],
+)
 async def test_the_end_is_remembered_until_the_whole_file_is_there(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, others: tuple[str, ...]
 ) -> None:
