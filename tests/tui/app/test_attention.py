@@ -12,6 +12,7 @@ from core.events import types as ev
 from core.settings.model import Settings
 from tests.tui.app_host import settled, shown
 from tests.tui.fakes import make_app, make_session
+from tests.tui.fixture_types import Patch
 from tests.waiting import until
 from tui.app.controllers.attention import Attention, notification, way_of
 
@@ -93,7 +94,7 @@ def test_what_is_over_or_was_stopped_by_hand_is_not_reported() -> None:
     assert attention.sent == ["\x1b]9;ua-tui: an account needs to be connected\x07"]
 
 
-def test_the_query_is_reported_short_and_without_its_secrets(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_query_is_reported_short_and_without_its_secrets(monkeypatch: Patch) -> None:
     monkeypatch.setenv("MY_SERVICE_TOKEN", "rather-secret-1234567890")
     attention = Watched(api_key="sk-very-secret-0123456789")
     attention.focused = False
@@ -120,7 +121,6 @@ async def test_the_screen_learns_of_focus_and_keys_from_its_terminal(tmp_path: P
         session.finish(duration_ms=30_000)
         await shown(app, pilot)
         assert len(attention.sent) == 1
-
         app.post_message(events.AppFocus())
         await pilot.pause()
         session.submit("another")

@@ -12,6 +12,7 @@ from core.settings.model import Settings
 from tests.model_server import model_server
 from tests.tui.app_host import failed, listen, settled, shown
 from tests.tui.fakes import FakeSession, make_app, make_session
+from tests.tui.fixture_types import Patch
 from tests.waiting import until
 from tui.app.app import UaTuiApp
 from tui.app.results import SET_UP
@@ -20,7 +21,7 @@ from tui.screens.setup.screen import SetupResult, SetupScreen
 
 
 @pytest.fixture(autouse=True)
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def home(tmp_path: Path, monkeypatch: Patch) -> Path:
     """A home of its own, without keys, and a folder without settings."""
     for name in ("API_KEY", "AUTH_TOKEN", "BASE_URL"):
         monkeypatch.delenv(f"ANTHROPIC_{name}", raising=False)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.observers.evidence.sessions import ReadSession
-from tests.tui.fixture_types import Output
+from tests.tui.fixture_types import Output, Patch
 from tui.cli import main
 
 PAGE = "https://cats.example/power"
@@ -24,7 +24,7 @@ SUPPORTED = (
 
 
 @pytest.fixture
-def session(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ReadSession:
+def session(tmp_path: Path, monkeypatch: Patch) -> ReadSession:
     monkeypatch.chdir(tmp_path)
     session = ReadSession(tmp_path)
     session.crawl((PAGE, TEXT))
@@ -88,7 +88,7 @@ def test_sources_that_disagree_are_listed(session: ReadSession, capsys: Output) 
 
 @pytest.mark.parametrize("form", [[], ["--json"]])
 def test_secrets_are_masked(
-    session: ReadSession, monkeypatch: pytest.MonkeyPatch, capsys: Output, form: list[str]
+    session: ReadSession, monkeypatch: Patch, capsys: Output, form: list[str]
 ) -> None:
     monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-ant-api03-cats-and-dogs-0123456789")
     said = SUPPORTED.replace("41 percent", "57 percent (sk-ant-api03-cats-and-dogs-0123456789)")

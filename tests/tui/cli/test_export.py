@@ -8,12 +8,12 @@ import pytest
 from tests.observers.knowledge.recorded import Recorded
 from tests.permissions import permissions_obeyed
 from tests.tui.export.exported import answered, reported
-from tests.tui.fixture_types import Output
+from tests.tui.fixture_types import Output, Patch
 from tui.cli import main
 
 
 @pytest.fixture
-def session(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Recorded:
+def session(tmp_path: Path, monkeypatch: Patch) -> Recorded:
     monkeypatch.chdir(tmp_path)
     session = Recorded(tmp_path)
     reported(session, "<p>Cats smile.</p>")

@@ -10,7 +10,7 @@ from core.connections.oauth.store import LoginStore, StoredLogin
 from core.connections.trust import ServerTrust
 from core.connections.user_servers import UserServer, connection_to, find_user_servers, project_servers
 from core.settings.loading import load_settings
-from tests.tui.fixture_types import Output
+from tests.tui.fixture_types import Output, Patch
 from tui.cli import main
 
 SERVERS = {
@@ -25,7 +25,7 @@ SERVERS = {
 
 
 @pytest.fixture(autouse=True)
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def folder(tmp_path: Path, monkeypatch: Patch) -> Path:
     """A folder that names three servers, and settings of the user's with one more."""
     for name in ("HOME", "XDG_STATE_HOME", "XDG_CONFIG_HOME"):
         monkeypatch.setenv(name, str(tmp_path / "home"))

@@ -10,6 +10,7 @@ from core.observation import Observation, TextContent
 from core.redaction.redactor import Redactor
 from tests.observers.knowledge.recorded import Recorded
 from tests.tui.export.exported import checked, claim, exported, reported, source_of
+from tests.tui.fixture_types import Patch
 from tui.export.formats import FORMATS, ExportFormat
 from tui.export.redaction import Redaction, session_folders
 
@@ -52,7 +53,7 @@ def test_no_secret_is_in_an_export(session: Recorded, form: ExportFormat) -> Non
 
 @pytest.mark.parametrize("form", FORMATS)
 def test_an_export_has_no_local_path(
-    session: Recorded, tmp_path: Path, form: ExportFormat, monkeypatch: pytest.MonkeyPatch
+    session: Recorded, tmp_path: Path, form: ExportFormat, monkeypatch: Patch
 ) -> None:
     home = tmp_path / "home" / "me"
     monkeypatch.setenv("HOME", os.fspath(home))

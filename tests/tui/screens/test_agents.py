@@ -13,7 +13,8 @@ from core.settings.places import Places
 from tests.trusted import TRUSTED
 from tests.tui.fakes import make_app, make_session
 from tests.tui.files_host import screen_text
-from tests.tui.pictured import DARK, SMALL, Compare, looks
+from tests.tui.fixture_types import Patch
+from tests.tui.pictured import DARK, SMALL, Compare, Size, looks
 from tests.tui.theme.test_contrast import quiet_colours, unreadable
 from tests.waiting import until
 from tui.app.app import UaTuiApp
@@ -38,7 +39,7 @@ Check.
 
 
 @pytest.fixture(autouse=True)
-def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def files(tmp_path: Path, monkeypatch: Patch) -> None:
     monkeypatch.setenv("TEXTUAL_ANIMATIONS", "none")
     monkeypatch.chdir(tmp_path)
     for path, text in {
@@ -59,7 +60,7 @@ def screen_of(app: UaTuiApp) -> AgentsScreen:
 
 @asynccontextmanager
 async def agents(
-    tmp_path: Path, size: tuple[int, int] = (120, 40), **settings: Any
+    tmp_path: Path, size: Size = (120, 40), **settings: Any
 ) -> AsyncIterator[tuple[UaTuiApp, Pilot[Any]]]:
     session = make_session(tmp_path)
     session.servers.known = SERVERS
@@ -128,7 +129,7 @@ async def test_each_row_can_be_read_under_the_cursor_and_beside_it(tmp_path: Pat
 
 @looks(DARK)
 async def test_the_list(
-    snap_compare: Compare, screen_compare: Compare, tmp_path: Path, size: tuple[int, int], theme: str
+    snap_compare: Compare, screen_compare: Compare, tmp_path: Path, size: Size, theme: str
 ) -> None:
     async with agents(tmp_path, size, skills=("house-style",), theme=theme) as (_, pilot):
         await pilot.press("down")

@@ -6,7 +6,6 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-import pytest
 from textual.pilot import Pilot
 from textual.widgets import Input, Static
 
@@ -14,6 +13,7 @@ from core.errors import SettingsError
 from core.events.types import BudgetReached
 from tests.tui.fakes import FakeSession, make_app, make_session
 from tests.tui.files_host import screen_text
+from tests.tui.fixture_types import Patch
 from tests.tui.screens.test_dialogs import Stage
 from tests.waiting import until
 from tui.app.app import UaTuiApp
@@ -123,7 +123,7 @@ async def test_a_warning_is_reported_and_the_end_asks_for_a_higher_limit(tmp_pat
 
 
 async def test_a_person_opens_the_budget_and_each_outcome_is_reported(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: Patch
 ) -> None:
     def refuse(_limit: float) -> None:
         raise SettingsError("the limit must be above $6.00, which the session has cost")

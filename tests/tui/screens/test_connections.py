@@ -18,7 +18,8 @@ from core.telemetry.tracer import Trace
 from tests.trusted import TRUSTED
 from tests.tui.fakes import FakeSession, make_app, make_session
 from tests.tui.files_host import screen_text
-from tests.tui.pictured import DARK, MEDIUM, SMALL, Compare, looks
+from tests.tui.fixture_types import Patch
+from tests.tui.pictured import DARK, MEDIUM, SMALL, Compare, Size, looks
 from tests.tui.theme.test_contrast import quiet_colours, unreadable
 from tests.waiting import until
 from tui.app.app import UaTuiApp
@@ -52,7 +53,7 @@ CHECKS = [
 
 
 @pytest.fixture(autouse=True)
-def alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, still: None) -> None:
+def alone(monkeypatch: Patch, tmp_path: Path, still: None) -> None:
     """Nobody's keys and files, no animation, and one time zone."""
     for name in (
         "ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "COMPOSIO_API_KEY", "Z_AI_API_KEY", "LOGFIRE_TOKEN",
@@ -88,11 +89,7 @@ class Doctor:
 
 @asynccontextmanager
 async def connections(
-    tmp_path: Path,
-    *servers: McpServer,
-    size: tuple[int, int] = (120, 40),
-    doctor: Doctor | None = None,
-    **settings: Any,
+    tmp_path: Path, *servers: McpServer, size: Size = (120, 40), doctor: Doctor | None = None, **settings: Any
 ) -> AsyncIterator[tuple[UaTuiApp, FakeSession, ConnectionsScreen, Pilot[Any]]]:
     session = make_session(tmp_path)
     session.servers.known = list(servers)
@@ -253,7 +250,7 @@ async def test_without_a_session_there_is_still_something_to_see(tmp_path: Path)
 
 
 async def test_credentials_are_reported_by_name_and_place_and_never_by_value(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: Patch
 ) -> None:
     secret = "sk-ant-canary-0123456789"
     monkeypatch.setenv("ANTHROPIC_API_KEY", secret)
@@ -345,12 +342,7 @@ async def test_names_and_errors_of_others_are_shown_and_never_act(tmp_path: Path
 
 @looks(DARK)
 async def test_the_connections(
-    snap_compare: Compare,
-    screen_compare: Compare,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    size: tuple[int, int],
-    theme: str,
+    snap_compare: Compare, screen_compare: Compare, tmp_path: Path, monkeypatch: Patch, size: Size, theme: str
 ) -> None:
     key = "sk-ant-api03-0123456789"
     monkeypatch.setenv("ANTHROPIC_API_KEY", key)

@@ -20,7 +20,7 @@ from core.trust_question.question import FolderQuestion
 from core.web_reader.blacklist import LIFETIME, Blacklist, Listing, Strike
 from tests.tui.app.test_snapshots import played_app, steps
 from tests.tui.files_host import finished
-from tests.tui.pictured import DARK, MEDIUM, SMALL, THEMED, Compare, Stage, looks, no_blinking, sizes
+from tests.tui.pictured import DARK, MEDIUM, SMALL, THEMED, Compare, Size, Stage, looks, no_blinking, sizes
 from tests.waiting import until
 from tui.panes.status.facts import StatusFacts
 from tui.render.activity import CurrentActivity
@@ -179,7 +179,7 @@ async def open_dialog(pilot: Pilot[str], name: str) -> Modal[Any]:
 @pytest.mark.usefixtures("still")
 @looks(DARK)
 @pytest.mark.parametrize("dialog", PICTURED)
-async def test_a_dialog(snap_compare: Compare, dialog: str, size: tuple[int, int], theme: str) -> None:
+async def test_a_dialog(snap_compare: Compare, dialog: str, size: Size, theme: str) -> None:
     async with Stage(theme).run_test(size=size) as pilot:
         await open_dialog(pilot, dialog)
         await snap_compare(pilot)
@@ -187,7 +187,7 @@ async def test_a_dialog(snap_compare: Compare, dialog: str, size: tuple[int, int
 
 @pytest.mark.usefixtures("still")
 @looks(*THEMED[1:])
-async def test_a_dialog_in_another_theme(snap_compare: Compare, size: tuple[int, int], theme: str) -> None:
+async def test_a_dialog_in_another_theme(snap_compare: Compare, size: Size, theme: str) -> None:
     async with Stage(theme).run_test(size=size) as pilot:
         await open_dialog(pilot, "permission")
         await snap_compare(pilot)
@@ -195,7 +195,7 @@ async def test_a_dialog_in_another_theme(snap_compare: Compare, size: tuple[int,
 
 @pytest.mark.usefixtures("still")
 @sizes(SMALL, MEDIUM)
-async def test_the_text_of_dialogs(screen_compare: Compare, size: tuple[int, int]) -> None:
+async def test_the_text_of_dialogs(screen_compare: Compare, size: Size) -> None:
     async with Stage().run_test(size=size) as pilot:
         for name in TIGHT if size == SMALL else DIALOGS.keys() - {*PICTURED, *TIGHT}:
             screen = await open_dialog(pilot, name)
@@ -207,7 +207,7 @@ async def test_the_text_of_dialogs(screen_compare: Compare, size: tuple[int, int
 @pytest.mark.usefixtures("still")
 @looks((SMALL, "ua-dark"), DARK)
 async def test_a_dialog_above_a_finished_session(
-    snap_compare: Compare, tmp_path: Path, size: tuple[int, int], theme: str
+    snap_compare: Compare, tmp_path: Path, size: Size, theme: str
 ) -> None:
     async with played_app(tmp_path, theme).run_test(size=size) as pilot:
         await steps()(pilot)

@@ -25,7 +25,7 @@ from tests.postgres_server import Database
 from tests.tui.app_host import settled
 from tests.tui.fakes import make_app, make_session
 from tests.tui.files_host import Host, hosted, screen_text
-from tests.tui.pictured import DARK, SMALL, Compare, Stage, looks, no_blinking
+from tests.tui.pictured import DARK, SMALL, Compare, Size, Stage, looks, no_blinking
 from tests.tui.screens.found_sessions import DOCUMENTS, MADE_AT, NAME, REPORT, fill, lay_session
 from tests.waiting import until
 from tui.app.commands import commands_of
@@ -46,7 +46,7 @@ async def finding(
     database: KnowledgePlace | None,
     words: str = "",
     *,
-    size: tuple[int, int] = (120, 40),
+    size: Size = (120, 40),
     read: Callable[[Path], None] = closed,
 ) -> AsyncIterator[tuple[Host, FindScreen, Pilot[None]]]:
     screen = FindScreen(database, SessionAccess(read, lambda: None), words, zone=UTC)
@@ -263,12 +263,7 @@ async def test_the_key_and_the_command_open_the_search(tmp_path: Path) -> None:
 
 @looks(DARK)
 async def test_the_hits(
-    snap_compare: Compare,
-    screen_compare: Compare,
-    tmp_path: Path,
-    size: tuple[int, int],
-    theme: str,
-    still: None,
+    snap_compare: Compare, screen_compare: Compare, tmp_path: Path, size: Size, theme: str, still: None
 ) -> None:
     database = fill(tmp_path)
     copies = [replace(each, path=f"copy/{each.path}", part=each.part + 10) for each in DOCUMENTS[1:2]]

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-import pytest
 from textual.pilot import Pilot
 
 from core.errors import UniversalAgentError
@@ -22,7 +21,8 @@ from tests.core.team.fleet_rows import add_job, add_session, ask
 from tests.postgres_server import Database
 from tests.tui.fakes import make_app, make_session
 from tests.tui.files_host import screen_text
-from tests.tui.pictured import DARK, SMALL, Compare, looks, no_blinking
+from tests.tui.fixture_types import Output, Patch
+from tests.tui.pictured import DARK, SMALL, Compare, Size, looks, no_blinking
 from tests.waiting import until
 from tui.app.fleet_app import FleetApp
 from tui.cli import main
@@ -57,7 +57,7 @@ class PlayedSource(FleetSource):
 
 @asynccontextmanager
 async def fleet(
-    source: FleetSource, size: tuple[int, int] = (120, 30), settings: Settings | None = None
+    source: FleetSource, size: Size = (120, 30), settings: Settings | None = None
 ) -> AsyncIterator[tuple[FleetApp, FleetScreen, Pilot[Any]]]:
     app = FleetApp(source, settings or Settings(), zone=UTC, now=lambda: NOW)
     async with app.run_test(size=size) as pilot:
@@ -154,9 +154,7 @@ async def test_the_list_is_filtered_while_one_types(tmp_path: Path) -> None:
         await until(lambda: app._exit)
 
 
-async def test_enter_follows_a_session_and_says_why_not(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_enter_follows_a_session_and_says_why_not(tmp_path: Path, monkeypatch: Patch) -> None:
     followed: list[str] = []
 
     def follow(app: object, row: FleetRow, source: object) -> None:
@@ -183,7 +181,7 @@ async def test_enter_follows_a_session_and_says_why_not(
 
 
 async def test_an_absent_user_is_called_when_a_session_begins_to_need_them(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: Patch
 ) -> None:
     monkeypatch.setenv("TERM", "xterm")
     source, written = PlayedSource(tmp_path), list[str]()
@@ -229,9 +227,7 @@ async def test_a_question_of_the_team_is_shown(tmp_path: Path, team_database: Da
         await until(lambda: "asks to run Bash  rm -r /tmp/x" in screen_text(app))
 
 
-def test_it_is_printed_without_a_terminal(
-    tmp_path: Path, team_database: Database, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_it_is_printed_without_a_terminal(tmp_path: Path, team_database: Database, capsys: Output) -> None:
     add_session(team_database, "a", title="Send the report", worker="w1")
     ask(team_database, "a")
     given = ["fleet", "--from", team_database.url, "--workspace", str(tmp_path)]
@@ -250,12 +246,7 @@ def test_it_is_printed_without_a_terminal(
 
 @looks(DARK)
 async def test_the_fleet(
-    snap_compare: Compare,
-    screen_compare: Compare,
-    tmp_path: Path,
-    size: tuple[int, int],
-    theme: str,
-    still: None,
+    snap_compare: Compare, screen_compare: Compare, tmp_path: Path, size: Size, theme: str, still: None
 ) -> None:
     source = PlayedSource(tmp_path)
     async with fleet(source, size, Settings(theme=theme)) as (app, screen, pilot):

@@ -44,7 +44,6 @@ async def test_a_link_is_chosen_and_opened_after_asking(tmp_path: Path) -> None:
         await until(partial(shows, app, "end.example/%5Bb%5D?a=1"))
         await pilot.press("escape")
         assert app.screen is viewer
-
         await pilot.press("L")
         await until(lambda: isinstance(app.screen, LinksScreen))
         await until(partial(shows, app, "3  the end"))
@@ -53,7 +52,6 @@ async def test_a_link_is_chosen_and_opened_after_asking(tmp_path: Path) -> None:
         assert app.urls == []
         await pilot.press("o")
         await until(lambda: app.urls == ["https://bank.example/login"])
-
         await pilot.press("end")
         await until(partial(shows, app, "At last"))
         await pilot.press("L")

@@ -5,13 +5,13 @@ from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
 
-import pytest
 from textual.pilot import Pilot
 
 from core.errors import SettingsError
 from core.provider.models import KnownModel, ModelChoice
 from tests.tui.fakes import FakeModels, FakeSession, make_app, make_session
 from tests.tui.files_host import screen_text
+from tests.tui.fixture_types import Patch
 from tests.waiting import until
 from tui.app.app import UaTuiApp
 from tui.screens.session.model import ModelScreen
@@ -73,7 +73,7 @@ async def test_each_key_chooses(tmp_path: Path) -> None:
 
 
 async def test_a_name_that_will_not_do_stays_in_the_line_and_what_is_refused_is_reported(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: Patch
 ) -> None:
     def refuse(_self: FakeModels, _choice: ModelChoice) -> None:
         raise SettingsError("Not this one.")
@@ -103,7 +103,7 @@ async def test_an_effort_that_was_not_taken_is_reported_and_nothing_else(tmp_pat
 
 
 async def test_the_model_in_use_is_marked_wherever_the_cursor_is_and_prices_are_whole(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: Patch
 ) -> None:
     about = "Opus 5 · The most capable of all for your hardest and longest-running tasks · $5/$25 per Mtok"
     names = (("default", "Default", ""), ("opus", "Opus", about), ("haiku", "Haiku", ""))

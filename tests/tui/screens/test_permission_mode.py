@@ -6,13 +6,13 @@ from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
 
-import pytest
 from textual.pilot import Pilot
 
 from core.events.types import PermissionAsked
 from tests.tui.app_host import at_work, listen, shown
 from tests.tui.fakes import FakeSession, make_app, make_session
 from tests.tui.files_host import screen_text
+from tests.tui.fixture_types import Patch
 from tests.waiting import until
 from tui.app.app import UaTuiApp
 from tui.plain.questions import Answer, question_of
@@ -109,9 +109,7 @@ async def test_a_chosen_mode_is_that_of_the_session_and_shown(tmp_path: Path) ->
         await until(lambda: isinstance(app.screen, ModeScreen))
 
 
-async def test_skipping_every_check_needs_a_confirmation(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_skipping_every_check_needs_a_confirmation(tmp_path: Path, monkeypatch: Patch) -> None:
     monkeypatch.setattr(os, "geteuid", lambda: 0)
     async with opened(tmp_path) as (session, app, pilot):
         await pilot.press("end", "enter")

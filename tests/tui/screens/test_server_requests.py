@@ -14,6 +14,7 @@ from core.errors import FormError
 from core.events.types import ElicitationAnswered, ElicitationAsked
 from tests.tui.app_host import at_work, listen, shown
 from tests.tui.fakes import FakeSession
+from tests.tui.fixture_types import Patch
 from tests.waiting import until
 from tui.app.app import UaTuiApp
 from tui.panes.conversation.notices import message_of
@@ -117,7 +118,7 @@ async def test_a_form_is_declined_cancelled_or_withdrawn(tmp_path: Path) -> None
 
 
 async def test_a_page_is_opened_only_by_the_person_and_marked_if_it_may_be_another_one(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: Patch
 ) -> None:
     async with at_work(tmp_path) as (session, app, pilot):
         pages: list[str] = []

@@ -9,7 +9,6 @@ from datetime import UTC
 from pathlib import Path
 from typing import Any
 
-import pytest
 from msgspec.structs import replace
 from textual.app import App
 from textual.pilot import Pilot
@@ -26,7 +25,8 @@ from core.version import VERSION
 from tests.many_sessions import COUNT, WORD, lay_sessions
 from tests.tui.fakes import make_app, make_session
 from tests.tui.files_host import screen_text
-from tests.tui.pictured import DARK, SMALL, Compare, looks
+from tests.tui.fixture_types import Output, Patch
+from tests.tui.pictured import DARK, SMALL, Compare, Size, looks
 from tests.tui.played import fixed_bus
 from tests.tui.screens.found_sessions import fill
 from tests.waiting import until
@@ -81,7 +81,7 @@ def lay_all(base: Path) -> None:
 
 @asynccontextmanager
 async def sessions(
-    of: Path | SessionIndex, size: tuple[int, int] = (120, 30), theme: str | None = None
+    of: Path | SessionIndex, size: Size = (120, 30), theme: str | None = None
 ) -> AsyncIterator[tuple[SessionsApp, SessionsScreen, Pilot[Any]]]:
     app = SessionsApp(SessionIndex(of, of / "cache") if isinstance(of, Path) else of, theme, zone=UTC)
     async with app.run_test(size=size) as pilot:
@@ -146,7 +146,7 @@ async def test_every_session_is_reported_in_a_row_named_and_sorted(tmp_path: Pat
 
 
 async def test_enter_reads_the_session_and_a_click_moves_the_cursor(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: Patch
 ) -> None:
     lay_all(tmp_path)
     read: list[Path] = []
@@ -165,7 +165,7 @@ async def test_enter_reads_the_session_and_a_click_moves_the_cursor(
 
 
 async def test_r_resumes_a_session_and_what_cannot_be_opened_is_reported(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: Patch
 ) -> None:
     lay_all(tmp_path)
 
@@ -198,9 +198,7 @@ async def test_x_exports_a_session_or_says_why_not(tmp_path: Path) -> None:
         await until(lambda: "Not exported: " in shown_text(app))
 
 
-async def test_a_session_in_which_nothing_was_asked_is_named_once(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+async def test_a_session_in_which_nothing_was_asked_is_named_once(tmp_path: Path, capsys: Output) -> None:
     folder = tmp_path / WORKSPACES / name(1)
     folder.mkdir(parents=True)
     begun = ev.SessionStarted(session_id=folder.name, workspace="/w", cwd="/", version=VERSION)
@@ -305,9 +303,7 @@ async def test_a_thousand_sessions_are_listed_and_searched_as_one_types(tmp_path
         assert len(rows(screen).rows) == COUNT
 
 
-async def test_the_list_moves_on_with_what_other_programs_do(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_the_list_moves_on_with_what_other_programs_do(tmp_path: Path, monkeypatch: Patch) -> None:
     monkeypatch.setattr("tui.screens.session.sessions.REFRESH_SECONDS", 0.05)
     lay(tmp_path, 0)
     async with sessions(tmp_path) as (app, screen, pilot):
@@ -431,12 +427,7 @@ class _Placed(SessionIndex):
 
 @looks(DARK)
 async def test_the_sessions(
-    snap_compare: Compare,
-    screen_compare: Compare,
-    tmp_path: Path,
-    size: tuple[int, int],
-    theme: str,
-    still: None,
+    snap_compare: Compare, screen_compare: Compare, tmp_path: Path, size: Size, theme: str, still: None
 ) -> None:
     lay_all(tmp_path)
     (tmp_path / WORKSPACES / name(2) / TITLE).write_text("Bicycles for the office\n")
@@ -450,9 +441,7 @@ async def test_the_sessions(
         await screen_compare(pilot, "80x24-search")
 
 
-def test_without_a_terminal_it_is_said_that_there_are_none(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_without_a_terminal_it_is_said_that_there_are_none(tmp_path: Path, capsys: Output) -> None:
     assert main(["sessions", "--workspace", str(tmp_path / "nowhere")]) == 0
     reported = capsys.readouterr()
     assert reported.out == ""

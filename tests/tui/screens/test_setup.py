@@ -20,6 +20,7 @@ from core.provider.setup import LOCAL_URL, ZAI_URL, ModelSetup
 from core.settings.model import Settings
 from tests.model_server import Answer, ModelServer, model_server, refusal
 from tests.paths import STYLES
+from tests.tui.fixture_types import Patch
 from tests.waiting import until
 from tui.screens.setup.pages import FORMS, METHODS, FormField
 from tui.screens.setup.screen import SetupResult, SetupScreen
@@ -77,13 +78,13 @@ class Stage(App[None]):
 
 
 @pytest.fixture(autouse=True)
-def no_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
+def no_proxy(monkeypatch: Patch) -> None:
     for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy"):
         monkeypatch.delenv(name, raising=False)
 
 
 @pytest.fixture
-def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModelServer]:
+def server(monkeypatch: Patch) -> Iterator[ModelServer]:
     """A model that answers, also in the place of Anthropic's own and of Z.AI's."""
     with model_server() as running:
         monkeypatch.setattr("core.provider.request.DEFAULT_URL", running.url)
@@ -265,7 +266,7 @@ async def test_a_trial_that_takes_long_can_be_given_up(tmp_path: Path) -> None:
 
 
 async def test_enter_takes_the_address_that_is_offered(
-    tmp_path: Path, server: ModelServer, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, server: ModelServer, monkeypatch: Patch
 ) -> None:
     assert FORMS["server"].lines[0] == ("address", "Address", LOCAL_URL)
     lines = (("address", "Address", server.url), *FORMS["server"].lines[1:])
@@ -317,7 +318,7 @@ async def test_the_rest_of_the_file_stays_and_what_wins_over_it_is_reported(
 
 
 async def test_what_cannot_be_stored_is_used_all_the_same(
-    tmp_path: Path, server: ModelServer, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, server: ModelServer, monkeypatch: Patch
 ) -> None:
     app = Stage(tmp_path)
     app.file.parent.mkdir()

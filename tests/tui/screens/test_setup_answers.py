@@ -15,6 +15,7 @@ from core.errors import SettingsError
 from core.provider.claude_login import Login
 from core.provider.probe import ModelVerdict
 from core.provider.setup import SetupPlan, StoredSetup
+from tests.tui.fixture_types import Patch
 from tests.tui.screens.test_dialogs import Stage
 from tests.tui.screens.test_setup_snapshots import BAD, GOOD, SERVER, Desk
 from tests.waiting import until
@@ -131,7 +132,7 @@ WANTED: dict[str, dict[str, tuple[str, ...]]] = {
 
 
 @pytest.fixture
-def machine(monkeypatch: pytest.MonkeyPatch) -> Machine:
+def machine(monkeypatch: Patch) -> Machine:
     found = Machine()
     monkeypatch.setattr(setup_pages, "find_login", found.look)
     monkeypatch.setattr(setup_pages, "command_to_log_in", lambda _settings: COMMAND)

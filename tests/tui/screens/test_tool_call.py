@@ -30,6 +30,7 @@ from core.storage.workspace import Workspace
 from core.text import is_unsafe
 from tests.tui.files_host import finished as workers_end
 from tests.tui.files_host import hosted, screen_text
+from tests.tui.fixture_types import Patch
 from tests.tui.viewers.test_viewers import lines
 from tests.waiting import PATIENCE, until
 from tui.render.subagent_progress import Progress
@@ -404,7 +405,7 @@ async def test_a_stored_result_is_read_whole_packed_or_not(tmp_path: Path, rows:
 
 
 async def test_the_arguments_are_there_while_a_result_is_still_read(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: Patch
 ) -> None:
     go_on = threading.Event()
 
@@ -541,9 +542,7 @@ def test_arguments_that_are_no_strict_json_are_written_all_the_same() -> None:
         assert text(call, None)
 
 
-async def test_a_call_is_read_in_the_pager_of_the_person(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_call_is_read_in_the_pager_of_the_person(tmp_path: Path, monkeypatch: Patch) -> None:
     read = tmp_path / "read"
     monkeypatch.setenv("PAGER", f"tee '{read}'")
     screen = ToolCallScreen(started(query="AI chips"), finished(mcp("all \x1b[2Jdone")))

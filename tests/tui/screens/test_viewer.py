@@ -19,6 +19,7 @@ from textual.pilot import Pilot
 from core.concurrency.cancellation import Stop, Stopped
 from tests.observers.knowledge.recorded import Recorded
 from tests.tui.files_host import Host, finished, hosted, screen_text, sit_at_a_desktop
+from tests.tui.fixture_types import Patch
 from tests.waiting import PATIENCE, until
 from tui.panes.workspace.preview import PreviewPane
 from tui.screens.files.article import ArticleScreen
@@ -123,7 +124,7 @@ async def test_searching_steps_through_every_match(tmp_path: Path) -> None:
         assert app.screen is not screen
 
 
-async def test_the_browser_is_given_a_harmless_copy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_browser_is_given_a_harmless_copy(tmp_path: Path, monkeypatch: Patch) -> None:
     sit_at_a_desktop(monkeypatch)
     report = write(tmp_path, "report.html", REPORT)
     async with viewing(report, copies=tmp_path / "copies") as (app, pilot, _screen):
@@ -174,7 +175,7 @@ async def test_a_report_is_exported_with_its_session(tmp_path: Path) -> None:
     ],
 )
 async def test_what_cannot_be_done_with_a_file_is_refused_in_words(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, data: str, key: str, why: str
+    tmp_path: Path, monkeypatch: Patch, name: str, data: str, key: str, why: str
 ) -> None:
     monkeypatch.setenv("VISUAL", "no-such-editor-here")
     async with viewing(write(tmp_path, name, data), tmp_path) as (app, pilot, _screen):
@@ -397,9 +398,7 @@ async def test_a_file_of_a_session_that_is_only_read_is_neither_edited_nor_delet
     assert path.read_text() == "text"
 
 
-async def test_what_is_not_text_is_neither_edited_nor_shown_raw(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_what_is_not_text_is_neither_edited_nor_shown_raw(tmp_path: Path, monkeypatch: Patch) -> None:
     monkeypatch.setenv("VISUAL", "no-editor-may-be-started")
     film = write(tmp_path, "film.mp4", b"\0\0\0\x18ftypisom\0\0\2\0isomiso2" + bytes(range(256)) * 20)
     async with viewing(film, tmp_path, size=(120, 30)) as (app, pilot, _screen):
@@ -452,9 +451,7 @@ async def test_the_preview_folds_and_changes_its_form_and_copies(tmp_path: Path)
         await until(partial(_shown_text, app, "no longer exists"))
 
 
-async def test_what_the_cursor_has_left_is_not_read_on(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_what_the_cursor_has_left_is_not_read_on(tmp_path: Path, monkeypatch: Patch) -> None:
     seen: list[Stop] = []
     entered = threading.Event()
     go_on = threading.Event()

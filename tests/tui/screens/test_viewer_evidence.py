@@ -5,7 +5,6 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 import msgspec
-import pytest
 from textual.pilot import Pilot
 
 from core.concurrency.cancellation import Stop
@@ -13,6 +12,7 @@ from core.errors import WorkspaceError
 from core.evidence.files import check_path
 from core.evidence.records import Claim, ReportCheck, Verdict
 from tests.tui.files_host import Host, finished, hosted, screen_text
+from tests.tui.fixture_types import Patch
 from tests.tui.viewers.checked_report import HTML, REPORT, claims_in, write_session
 from tests.waiting import until
 from tui.panes.workspace.preview import PreviewPane
@@ -144,7 +144,7 @@ async def test_only_doubtful_claims_are_shown_and_everything_again(tmp_path: Pat
         assert app.screen is screen
 
 
-async def test_without_a_check_keys_say_what_to_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_without_a_check_keys_say_what_to_do(tmp_path: Path, monkeypatch: Patch) -> None:
     session = write_session(tmp_path)
     other = session / "work_products" / "other.md"
     other.write_text("# Other\n\nIt grew by 58 percent.\n", encoding="utf-8")

@@ -10,7 +10,7 @@ import pytest
 from core.knowledge.forgotten import forgotten_file
 from core.storage.workspace import WORKSPACES
 from tests.observers.knowledge.recorded import Recorded, database_of, passages
-from tests.tui.fixture_types import Output
+from tests.tui.fixture_types import Output, Patch
 from tui.cli import main
 
 SESSION = "session_20260310_120000"
@@ -38,7 +38,7 @@ def forget(base: Path, *words: str) -> int:
     return main(["knowledge", "forget", *words, "--workspace", str(base)])
 
 
-def type_at_a_terminal(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
+def type_at_a_terminal(monkeypatch: Patch, text: str) -> None:
     monkeypatch.setattr(sys, "stdin", Terminal(text))
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
 
@@ -85,7 +85,7 @@ def test_a_session_is_forgotten_by_its_name(base: Path, capsys: Output) -> None:
 
 @pytest.mark.parametrize(("answer", "code"), [("YES\n", 0), ("\n", 1), ("", 1)])
 def test_at_a_terminal_it_asks(
-    base: Path, capsys: Output, monkeypatch: pytest.MonkeyPatch, answer: str, code: int
+    base: Path, capsys: Output, monkeypatch: Patch, answer: str, code: int
 ) -> None:
     type_at_a_terminal(monkeypatch, answer)
     assert forget(base, "--match", "quokka smiles") == code

@@ -11,7 +11,7 @@ from core.postgres import schema
 from core.postgres.schema import LATEST
 from core.settings.model import Settings
 from tests.postgres_server import Cluster, Database
-from tests.tui.fixture_types import Output
+from tests.tui.fixture_types import Output, Patch
 from tui.cli import main
 from tui.cli.team.address import team_address
 
@@ -31,7 +31,7 @@ INSERT INTO worker (id, name, version, parallel) VALUES (1, 'old\x1b[2J', '0.1',
 
 
 @pytest.fixture(autouse=True)
-def own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def own_home(tmp_path: Path, monkeypatch: Patch) -> None:
     for name in [name for name in os.environ if name.startswith(("PG", "UA_", "XDG_"))]:
         monkeypatch.delenv(name)
     monkeypatch.setenv("HOME", str(tmp_path))
@@ -83,7 +83,7 @@ def test_a_role_takes_part_until_revoked(cluster: Cluster, team_database: Databa
 
 
 def test_a_granted_role_may_use_new_tables(
-    cluster: Cluster, team_database: Database, monkeypatch: pytest.MonkeyPatch
+    cluster: Cluster, team_database: Database, monkeypatch: Patch
 ) -> None:
     role = cluster.make_role(f"k{team_database.name}")
     assert main(["team", "grant", role, "--to", team_database.url]) == 0
@@ -100,7 +100,6 @@ def test_the_state_is_shown(team_database: Database, capsys: Output) -> None:
     lines = capsys.readouterr().out.splitlines()
     assert f", tables of version {LATEST}" in lines[0]
     assert lines[1:] == ["sessions  none", "jobs      none", "workers   none"]
-
     team_database.execute(ROWS)
     assert main(["team", "--to", team_database.url]) == 0
     lines = capsys.readouterr().out.splitlines()
