@@ -62,13 +62,6 @@ def test_what_cannot_be_exported_is_one_line(
         assert reported_error in error
 
 
-def test_a_format_that_there_is_not(session: Recorded, capsys: Output) -> None:
-    with pytest.raises(SystemExit) as ended:
-        main(["export", "latest", "--format", "pdf"])
-    assert ended.value.code == 2
-    assert "invalid choice: 'pdf'" in capsys.readouterr().err
-
-
 def test_a_folder_that_may_not_be_written(session: Recorded, tmp_path: Path, capsys: Output) -> None:
     tmp_path.chmod(0o500)
     with permissions_obeyed():

@@ -67,11 +67,7 @@ def test_the_log_shows_who_decided(store: RuleStore, tmp_path: Path, capsys: Out
     assert [line.split(None, 3)[2] for line in text.splitlines()[1:]] == ["deny", "allow", "allow", "deny"]
     assert "rule (settings)" in text
     assert "you, in this folder" in text
-    assert [row["rule"] for row in json.loads(ua_tui(capsys, "log", "latest", "--json")[1])] == [
-        "Bash(rm:*)",
-        "",
-        "X_*",
-        "",
-    ]
+    rules = [row["rule"] for row in json.loads(ua_tui(capsys, "log", "latest", "--json")[1])]
+    assert rules == ["Bash(rm:*)", "", "X_*", ""]
     # A denial is about one call: there is nothing to say about how long it holds.
     assert [row["by"] for row in json.loads(ua_tui(capsys, "log", "--json")[1])][-1] == "you"

@@ -95,22 +95,19 @@ def test_at_a_terminal_it_asks(
     assert len(passages(database_of(base), "quokka smiles")) == code
 
 
-def test_nobody_is_asked_without_a_terminal(base: Path, capsys: Output) -> None:
+def test_what_matches_nothing_is_not_clear_or_not_confirmed_changes_nothing(
+    base: Path, capsys: Output
+) -> None:
     before = passages(database_of(base))
-    assert forget(base, "--match", "quokka") == 2
-    assert "--yes removes it" in capsys.readouterr().err
+    for code, words, problem in (
+        (1, ("--match", "zyzzyva", "--yes"), "nothing was forgotten"),
+        (1, ("--source", "https://nowhere.example/", "--yes"), "nothing was forgotten"),
+        (2, ("--session", "tomorrow", "--yes"), "tomorrow"),
+        (2, ("--match", "quokka since:nonsense", "--yes"), "not clear"),
+        # Nobody is asked without a terminal.
+        (2, ("--match", "quokka"), "--yes removes it"),
+    ):
+        assert forget(base, *words) == code
+        assert problem in capsys.readouterr().err
     assert passages(database_of(base)) == before
-
-
-def test_what_matches_nothing_is_exit_code_1(base: Path, capsys: Output) -> None:
-    assert forget(base, "--match", "zyzzyva", "--yes") == 1
-    assert "nothing was forgotten" in capsys.readouterr().err
-    assert forget(base, "--source", "https://nowhere.example/", "--yes") == 1
-    assert forget(base, "--session", "tomorrow", "--yes") == 2
-
-
-def test_a_query_that_is_not_clear_is_a_wrong_command_line(base: Path, capsys: Output) -> None:
-    assert forget(base, "--match", "quokka since:nonsense", "--yes") == 2
-    assert "not clear" in capsys.readouterr().err
     assert (base / QUOKKA).exists()
-    assert any("quokka" in text.lower() for text in map(str, passages(database_of(base))))
