@@ -11,7 +11,7 @@ from textual.app import App
 from textual.keys import _character_to_key
 
 from core.events.types import AuthRequired, BudgetReached, ErrorRaised, Event, PermissionAnswered
-from tests.tui.app_host import ASKED, ask, at_work, listen, opened, shown
+from tests.tui.app_host import ASKED, answerable, ask, at_work, listen, opened, shown
 from tests.waiting import until
 from tui.app.app import UaTuiApp
 from tui.screens.application.error import ErrorScreen
@@ -68,9 +68,7 @@ async def test_typing_continues_as_a_dialog_opens_by_itself(tmp_path: Path, ques
 async def test_a_program_that_stood_still_takes_no_answer_from_somebody_who_types(tmp_path: Path) -> None:
     async with at_work(tmp_path) as (session, app, pilot):
         await ask(session, app, pilot)
-        dialog = app.screen
-        assert isinstance(dialog, Dialog)
-        await until(lambda: dialog._quiet_until is not None)
+        dialog = await answerable(app)
         now = 0.0
         awake = ActiveClock(lambda: now)
         dialog.__dict__["_awake"] = awake
@@ -91,9 +89,7 @@ async def test_somebody_who_paused_in_a_text_continues_it_as_a_dialog_opens(tmp_
         await pilot.press(*"and then ")
         app.typed_at = float("-inf")
         await ask(session, app, pilot)
-        dialog = app.screen
-        assert isinstance(dialog, Dialog)
-        await until(lambda: dialog._quiet_until is not None)
+        dialog = await answerable(app)
         # However long it took to get here, the first quiet time is over only now.
         assert dialog._quiet == TYPING_SECONDS
         dialog._quiet_until = dialog._awake() + TYPING_SECONDS - QUIET_SECONDS
@@ -125,9 +121,7 @@ def test_a_clock_counts_little_between_two_checks() -> None:
 async def test_keys_that_command_do_nothing_until_the_question_can_be_read(tmp_path: Path) -> None:
     async with at_work(tmp_path) as (session, app, pilot):
         await ask(session, app, pilot)
-        dialog = app.screen
-        assert isinstance(dialog, Dialog)
-        await until(lambda: dialog._quiet_until is not None)
+        dialog = await answerable(app)
         dialog._quiet_until = float("inf")
         # It says why its answers are dim.
         await until(lambda: "in a moment" in str(dialog.query_one(".box").border_subtitle))

@@ -24,6 +24,7 @@ from tests.core.team.stores import SESSION, add_local_session
 from tests.core.team.test_fleet import lay, locked, write
 from tests.core.team.test_remote_session import worker
 from tests.postgres_server import Database
+from tests.tui.app_host import notices
 from tests.tui.files_host import screen_text
 from tests.tui.fixture_types import Patch
 from tests.tui.pane_host import rows
@@ -64,10 +65,6 @@ async def local(
         source = FollowedSource(LocalFolder(folder), SESSION.id, mailbox, where="worker-1")
         async with following(base, source) as (app, pilot):
             yield app, pilot, mailbox, folder
-
-
-def notices(app: UaTuiApp) -> str:
-    return " ".join(each.message for each in app._notifications)
 
 
 def conversation(app: UaTuiApp) -> str:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from pathlib import Path
 
 from textual.pilot import Pilot
@@ -11,7 +9,7 @@ from textual.widgets import Input, Static
 
 from core.errors import SettingsError
 from core.events.types import BudgetReached
-from tests.tui.fakes import FakeSession, make_app, make_session
+from tests.tui.app_host import notices, opened
 from tests.tui.files_host import screen_text
 from tests.tui.fixture_types import Patch
 from tests.tui.screens.test_dialogs import Stage
@@ -82,23 +80,13 @@ def test_an_amount_is_read_as_it_is_written() -> None:
     assert {text: amount_of(text) for text in wanted} == wanted
 
 
-@asynccontextmanager
-async def opened(tmp_path: Path) -> AsyncIterator[tuple[UaTuiApp, FakeSession, Pilot[str]]]:
-    session = make_session(tmp_path)
-    app = make_app(tmp_path, session, max_cost_usd=1.0)
-    async with app.run_test(size=(120, 40)) as pilot:
-        await until(lambda: app.state == "idle")
-        await pilot.pause()
-        yield app, session, pilot
-
-
 async def budget_shown(app: UaTuiApp) -> None:
     await until(lambda: isinstance(app.screen, BudgetScreen))
     await until(lambda: not app.screen.has_class("-quiet"))
 
 
 async def test_a_warning_is_reported_and_the_end_asks_for_a_higher_limit(tmp_path: Path) -> None:
-    async with opened(tmp_path) as (app, session, pilot):
+    async with opened(tmp_path, (120, 40), max_cost_usd=1.0) as (session, app, pilot):
         session.bus.publish(NEAR)
         app.pump.flush()
         await pilot.pause()
@@ -128,10 +116,7 @@ async def test_a_person_opens_the_budget_and_each_outcome_is_reported(
     def refuse(_limit: float) -> None:
         raise SettingsError("the limit must be above $6.00, which the session has cost")
 
-    def notified(app: UaTuiApp, text: str) -> bool:
-        return any(text in note.message for note in app._notifications)
-
-    async with opened(tmp_path) as (app, session, pilot):
+    async with opened(tmp_path, (120, 40), max_cost_usd=1.0) as (session, app, pilot):
         await pilot.press(*"/budget", "enter")
         await until(lambda: isinstance(app.screen, BudgetScreen))
         # The first key is for the dialog, and none for the prompt.
@@ -141,15 +126,15 @@ async def test_a_person_opens_the_budget_and_each_outcome_is_reported(
         assert app.frame.prompt.text == ""
         await until(lambda: "spending limit is now $5.00" in screen_text(app))
         await pilot.pause()
-        assert not app._notifications, "the line in the conversation is enough"
+        assert not notices(app), "the line in the conversation is enough"
         await pilot.resize_terminal(80, 24)
         app.frame.show("trace")
         await until(lambda: not app.frame.shows("conversation"))
         app.budget.raise_limit(6.0)
-        await until(lambda: notified(app, "Spending limit: $6.00"))
+        await until(lambda: "Spending limit: $6.00" in notices(app))
         await until(lambda: "$0.00/" in str(app.status.render()))
         monkeypatch.setattr(session, "raise_budget", refuse)
         await pilot.click("StatusLine", offset=(str(app.status.render()).index("$0.00/") + 2, 0))
         await budget_shown(app)
         await pilot.press("r", "ctrl+u", "7", "enter")
-        await until(lambda: notified(app, "above $6.00"))
+        await until(lambda: "above $6.00" in notices(app))

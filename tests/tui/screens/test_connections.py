@@ -16,6 +16,7 @@ from core.events.types import McpServer, McpStatus
 from core.settings.model import Settings
 from core.telemetry.tracer import Trace
 from tests.trusted import TRUSTED
+from tests.tui.app_host import notices
 from tests.tui.fakes import FakeSession, make_app, make_session
 from tests.tui.files_host import screen_text
 from tests.tui.fixture_types import Patch
@@ -102,10 +103,6 @@ async def connections(
         yield app, session, screen, pilot
 
 
-def shown_text(app: UaTuiApp) -> str:
-    return " ".join(each.message for each in app._notifications)
-
-
 async def test_every_state_has_a_mark_and_a_word_and_keys_ask_for_the_server_under_the_cursor(
     tmp_path: Path,
 ) -> None:
@@ -136,7 +133,7 @@ async def test_every_state_has_a_mark_and_a_word_and_keys_ask_for_the_server_und
         ]  # fmt: skip
         session.servers.refusal = "notes is [red]reconnecting already."
         await pilot.press("r")
-        assert "notes is [red]reconnecting already." in shown_text(app)
+        assert "notes is [red]reconnecting already." in notices(app)
         for theme in ("ua-light", "nord", "ua-dark"):
             app.theme = theme
             await pilot.press("home")
@@ -173,8 +170,8 @@ async def test_a_login_is_offered_for_servers_of_the_user_that_can_have_one(tmp_
         await until(lambda: "Press l to log in in the browser, e to disable it." in screen_text(app))
         assert "needs a login" not in screen_text(app)
         await pilot.press("down", "l", "down", "l")
-        await until(lambda: "Decide about tickets first" in shown_text(app))
-        assert "local_toolkit has no login." in shown_text(app)
+        await until(lambda: "Decide about tickets first" in notices(app))
+        assert "local_toolkit has no login." in notices(app)
         await pilot.press("home", "l")
         await until(lambda: "http://notes.example/mcp is not encrypted" in screen_text(app))
         await pilot.press("escape")
@@ -182,7 +179,7 @@ async def test_a_login_is_offered_for_servers_of_the_user_that_can_have_one(tmp_
         assert session.servers.asked == []
         screen._after_login("notes", True)
         assert session.servers.asked == ["reconnect notes"]
-        await until(lambda: "You are logged in to notes." in shown_text(app))
+        await until(lambda: "You are logged in to notes." in notices(app))
 
 
 async def test_what_happens_is_seen_and_the_cursor_stays(tmp_path: Path) -> None:
@@ -298,7 +295,7 @@ async def test_the_tests_are_shown_as_they_end(tmp_path: Path) -> None:
         await until(lambda: "… testing" in screen_text(app) and "refused the key" in screen_text(app))
         assert "Python" not in screen_text(app)
         await pilot.press("t")
-        assert "running already" in shown_text(app)
+        assert "running already" in notices(app)
         doctor.go.set()
         await until(lambda: "A session can start." in screen_text(app))
         shown = screen_text(app)

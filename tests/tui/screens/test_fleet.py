@@ -19,6 +19,7 @@ from core.team.fleet.rows import Fleet, FleetRow, arrange
 from core.team.fleet.source import FleetSource
 from tests.core.team.fleet_rows import add_job, add_session, ask
 from tests.postgres_server import Database
+from tests.tui.app_host import notices
 from tests.tui.fakes import make_app, make_session
 from tests.tui.files_host import screen_text
 from tests.tui.fixture_types import Output, Patch
@@ -79,10 +80,6 @@ def listed(screen: FleetScreen) -> list[str]:
 def chosen(screen: FleetScreen) -> str:
     row = screen.query_one(FleetList).chosen
     return "" if row is None else row.id
-
-
-def notices(app: FleetApp) -> str:
-    return " ".join(each.message for each in app._notifications)
 
 
 async def test_all_sessions_are_counted_and_the_cursor_stays_on_its_own(tmp_path: Path) -> None:

@@ -9,7 +9,9 @@ from textual.pilot import Pilot
 
 from core.errors import SettingsError
 from core.provider.models import KnownModel, ModelChoice
-from tests.tui.fakes import FakeModels, FakeSession, make_app, make_session
+from tests.tui import app_host
+from tests.tui.app_host import notices
+from tests.tui.fakes import FakeModels, FakeSession
 from tests.tui.files_host import screen_text
 from tests.tui.fixture_types import Patch
 from tests.waiting import until
@@ -21,11 +23,8 @@ from tui.screens.session.model import ModelScreen
 async def opened(
     tmp_path: Path, choice: ModelChoice | None = None
 ) -> AsyncIterator[tuple[UaTuiApp, FakeSession, Pilot[str]]]:
-    session = make_session(tmp_path)
-    session.models.choice = choice or ModelChoice()
-    app = make_app(tmp_path, session)
-    async with app.run_test(size=(100, 30)) as pilot:
-        await until(lambda: app.state == "idle")
+    async with app_host.opened(tmp_path, (100, 30)) as (session, app, pilot):
+        session.models.choice = choice or ModelChoice()
         await opens(app)
         yield app, session, pilot
 
@@ -84,7 +83,7 @@ async def test_a_name_that_will_not_do_stays_in_the_line_and_what_is_refused_is_
         assert isinstance(app.screen, ModelScreen)
         assert "no spaces" in screen_text(app)
         await pilot.press("escape", "down", "enter")
-        await until(lambda: any("Not this one." in reported.message for reported in app._notifications))
+        await until(lambda: "Not this one." in notices(app))
         assert app.settings.model is None
 
 
@@ -93,7 +92,7 @@ async def test_an_effort_that_was_not_taken_is_reported_and_nothing_else(tmp_pat
         await pilot.press("e")
         await until(lambda: "low (was: auto)" in screen_text(app))
         await pilot.press("escape")
-        await until(lambda: any("Effort not changed" in reported.message for reported in app._notifications))
+        await until(lambda: "Effort not changed" in notices(app))
         assert session.models.choice == ModelChoice()
         app.clear_notifications()
         await opens(app)

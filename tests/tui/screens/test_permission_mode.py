@@ -9,7 +9,7 @@ from pathlib import Path
 from textual.pilot import Pilot
 
 from core.events.types import PermissionAsked
-from tests.tui.app_host import at_work, listen, shown
+from tests.tui.app_host import answerable, at_work, notices, shown
 from tests.tui.fakes import FakeSession, make_app, make_session
 from tests.tui.files_host import screen_text
 from tests.tui.fixture_types import Patch
@@ -18,7 +18,6 @@ from tui.app.app import UaTuiApp
 from tui.plain.questions import Answer, question_of
 from tui.screens.requests.plan import PlanScreen
 from tui.screens.session.mode import ModeScreen, SkipScreen
-from tui.widgets.dialog import Dialog
 
 PLAN = PermissionAsked(
     request_id="p1", tool_name="ExitPlanMode", input={"plan": "# Tides\n\n1. Search\n2. Write"}
@@ -28,14 +27,6 @@ PLAN = PermissionAsked(
 def _holds(session: FakeSession, mode: str) -> bool:
     """Whether this is the mode of the session."""
     return session.permission_mode == mode
-
-
-async def answerable(app: UaTuiApp) -> None:
-    """End the quiet time of the dialog on top, once it has begun."""
-    dialog = app.screen
-    assert isinstance(dialog, Dialog)
-    await until(lambda: dialog._quiet_until is not None)
-    listen(app)
 
 
 def _reported(app: UaTuiApp, message: str) -> bool:
@@ -113,7 +104,7 @@ async def test_skipping_every_check_needs_a_confirmation(tmp_path: Path, monkeyp
     monkeypatch.setattr(os, "geteuid", lambda: 0)
     async with opened(tmp_path) as (session, app, pilot):
         await pilot.press("end", "enter")
-        await until(lambda: any("refused for root" in each.message for each in app._notifications))
+        await until(lambda: "refused for root" in notices(app))
         assert session.permission_mode == "default"
         await until(lambda: not isinstance(app.screen, ModeScreen))
         monkeypatch.setattr(os, "geteuid", lambda: 1000)

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 from msgspec.structs import replace
-from textual.app import App
 from textual.pilot import Pilot
 from textual.widgets import Input, Static
 
@@ -23,13 +22,14 @@ from core.knowledge.records import Document
 from core.storage.workspace import WORKSPACES
 from core.version import VERSION
 from tests.many_sessions import COUNT, WORD, lay_sessions
+from tests.tui.app_host import notices
 from tests.tui.fakes import make_app, make_session
 from tests.tui.files_host import screen_text
 from tests.tui.fixture_types import Output, Patch
 from tests.tui.pictured import DARK, SMALL, Compare, Size, looks
 from tests.tui.played import fixed_bus
 from tests.tui.screens.found_sessions import fill
-from tests.waiting import until
+from tests.waiting import PATIENCE, until
 from tui.app.app import UaTuiApp
 from tui.app.results import resume_result, resumed_folder
 from tui.app.sessions_app import SessionsApp
@@ -89,10 +89,6 @@ async def sessions(
         screen = app.screen
         assert isinstance(screen, SessionsScreen)
         yield app, screen, pilot
-
-
-def shown_text(app: App[Any]) -> str:
-    return " ".join(each.message for each in app._notifications)
 
 
 def listed(screen: SessionsScreen) -> list[int]:
@@ -175,27 +171,29 @@ async def test_r_resumes_a_session_and_what_cannot_be_opened_is_reported(
     monkeypatch.setattr("tui.app.sessions_app.open_read_only", fail)
     async with sessions(tmp_path) as (app, _, pilot):
         await pilot.press("enter")
-        await until(lambda: "There is no [red]terminal" in shown_text(app))
+        await until(lambda: "There is no [red]terminal" in notices(app))
         await pilot.press("r")
-        await until(lambda: "can't be resumed" in shown_text(app))
+        await until(lambda: "can't be resumed" in notices(app))
         await pilot.press("down", "r")
         await until(lambda: app._exit)
         assert resumed_folder(app.return_value) == tmp_path / WORKSPACES / name(4)
 
 
-async def test_x_exports_a_session_or_says_why_not(tmp_path: Path) -> None:
+async def test_x_exports_a_session_or_says_why_not(tmp_path: Path, monkeypatch: Patch) -> None:
+    # A session whose journal is gone stays listed.
+    monkeypatch.setattr("tui.screens.session.sessions.REFRESH_SECONDS", 10 * PATIENCE)
     lay_all(tmp_path)
     page = tmp_path / f"{name(4)}.html"
     async with sessions(tmp_path) as (app, screen, pilot):
         await pilot.press("x")
-        await until(lambda: "can't be exported: its journal is damaged" in shown_text(app))
+        await until(lambda: "can't be exported: its journal is damaged" in notices(app))
         await pilot.press("down", "x")
-        await until(lambda: f"Exported to {page}" in shown_text(app))
+        await until(lambda: f"Exported to {page}" in notices(app))
         assert app.screen is screen
         journal = tmp_path / WORKSPACES / name(3) / "journal.jsonl"
         journal.unlink()
         await pilot.press("down", "x")
-        await until(lambda: "Not exported: " in shown_text(app))
+        await until(lambda: "Not exported: " in notices(app))
 
 
 async def test_a_session_in_which_nothing_was_asked_is_named_once(tmp_path: Path, capsys: Output) -> None:
@@ -212,6 +210,13 @@ async def test_a_session_in_which_nothing_was_asked_is_named_once(tmp_path: Path
     assert main(["sessions", "--workspace", str(tmp_path)]) == 0
     header, row = capsys.readouterr().out.splitlines()
     assert row[header.index("TITLE") :] == "empty"
+    nowhere = ["--workspace", str(tmp_path / "nowhere")]
+    assert main(["sessions", *nowhere]) == 0
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert "there are no sessions in" in err
+    assert main(["sessions", "--json", *nowhere]) == 0
+    assert json.loads(capsys.readouterr().out) == []
 
 
 async def test_d_deletes_after_asking(tmp_path: Path) -> None:
@@ -254,23 +259,6 @@ async def test_the_search_finds_titles_queries_and_answers_while_it_is_typed(tmp
         await until(lambda: app._exit)
 
 
-async def test_ten_thousand_sessions_are_moved_through(tmp_path: Path) -> None:
-    lay(tmp_path, 0)
-    async with sessions(tmp_path) as (app, screen, pilot):
-        (one,) = rows(screen).rows
-        many = [replace(one, name=name(number), query=f"Question {number}") for number in range(10_000)]
-        rows(screen).show(many)
-        await pilot.press("end")
-        await until(lambda: "Question 9999" in screen_text(app))
-        await pilot.press("pageup", "up")
-        before = chosen(screen)
-        assert 9_900 < before < 9_990
-        later = [replace(one, name=f"session_20271121_{number:06}") for number in range(500)]
-        rows(screen).show([*later, *many])
-        assert chosen(screen) == before
-        await until(lambda: f"Question {before}" in screen_text(app))
-
-
 async def test_the_search_shows_the_passage_that_the_knowledge_base_has(tmp_path: Path) -> None:
     lay_all(tmp_path)
     note = Document(
@@ -301,6 +289,19 @@ async def test_a_thousand_sessions_are_listed_and_searched_as_one_types(tmp_path
         assert screen.query_one(Input).value == WORD
         await pilot.press("escape")
         assert len(rows(screen).rows) == COUNT
+        # Ten thousand are moved through.
+        one = rows(screen).rows[0]
+        many = [replace(one, name=name(number), query=f"Question {number}") for number in range(10_000)]
+        rows(screen).show(many)
+        await pilot.press("end")
+        await until(lambda: "Question 9999" in screen_text(app))
+        await pilot.press("pageup", "up")
+        before = chosen(screen)
+        assert 9_900 < before < 9_990
+        later = [replace(one, name=f"session_20271121_{number:06}") for number in range(500)]
+        rows(screen).show([*later, *many])
+        assert chosen(screen) == before
+        await until(lambda: f"Question {before}" in screen_text(app))
 
 
 async def test_the_list_moves_on_with_what_other_programs_do(tmp_path: Path, monkeypatch: Patch) -> None:
@@ -322,9 +323,9 @@ async def test_the_list_moves_on_with_what_other_programs_do(tmp_path: Path, mon
             assert chosen(screen) == 0
             # One that runs is neither resumed nor deleted.
             await pilot.press("home", "r")
-            await until(lambda: "is running in another program" in shown_text(app))
+            await until(lambda: "is running in another program" in notices(app))
             await pilot.press("d")
-            await until(lambda: "can't be deleted" in shown_text(app))
+            await until(lambda: "can't be deleted" in notices(app))
             assert app.screen is screen
             assert not app._exit
             await pilot.press("end")
@@ -356,7 +357,7 @@ async def test_what_is_no_journal_and_no_folder_of_sessions_is_reported_instead_
     async with sessions(tmp_path) as (app, _, pilot):
         assert "its journal is a link" in screen_text(app)
         await pilot.press("enter")
-        await until(lambda: f"{name(1)} cannot be opened: its journal is a link" in shown_text(app))
+        await until(lambda: f"{name(1)} cannot be opened: its journal is a link" in notices(app))
     shutil.rmtree(tmp_path / WORKSPACES)
     for shown in ("No sessions yet.", "cannot be listed: Not a directory"):
         async with sessions(tmp_path) as (app, _, pilot):
@@ -376,7 +377,7 @@ async def test_a_living_session_shows_the_others_and_gives_way_only_when_it_rest
         session.submit("work")
         await open_sessions(app, pilot)
         await pilot.press("down", "r")
-        await until(lambda: "The agent is running" in shown_text(app))
+        await until(lambda: "The agent is running" in notices(app))
         assert session.closed == []
         session.finish()
         await open_sessions(app, pilot)
@@ -406,9 +407,9 @@ async def test_the_session_one_is_in_stays_as_it_is(tmp_path: Path) -> None:
         app.push_screen(screen)
         await until(lambda: screen.is_mounted and len(rows(screen).rows) == 1)
         await pilot.press("r")
-        await until(lambda: "the current session" in shown_text(app))
+        await until(lambda: "the current session" in notices(app))
         await pilot.press("d")
-        await until(lambda: "can't be deleted" in shown_text(app))
+        await until(lambda: "can't be deleted" in notices(app))
         assert folder.exists()
         assert app.screen is screen
 
@@ -439,12 +440,3 @@ async def test_the_sessions(
         await pilot.press("slash", *"report")
         await until(lambda: "searching" not in screen_text(app))
         await screen_compare(pilot, "80x24-search")
-
-
-def test_without_a_terminal_it_is_said_that_there_are_none(tmp_path: Path, capsys: Output) -> None:
-    assert main(["sessions", "--workspace", str(tmp_path / "nowhere")]) == 0
-    reported = capsys.readouterr()
-    assert reported.out == ""
-    assert "there are no sessions in" in reported.err
-    assert main(["sessions", "--json", "--workspace", str(tmp_path / "nowhere")]) == 0
-    assert json.loads(capsys.readouterr().out) == []

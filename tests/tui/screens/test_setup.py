@@ -143,6 +143,10 @@ async def test_a_pasted_key_is_tidied_hidden_tried_stored_and_used(
         entry = app.screen.query_one("#page-anthropic FormField", FormField)
         assert entry.value == KEY
         assert entry.password
+        # A hidden line gives its text to nobody.
+        await pilot.press("ctrl+shift+a", "ctrl+c", "ctrl+x")
+        assert (app.clipboard, entry.value) == ("", "")
+        await paste(pilot, KEY)
         await pilot.press("enter")
         await until(lambda: "The model works" in app.shown)
         assert server.messages[0][0]["x-api-key"] == KEY
@@ -159,21 +163,6 @@ async def test_a_pasted_key_is_tidied_hidden_tried_stored_and_used(
         assert KEY not in repr(answer)
 
 
-async def test_a_hidden_line_gives_its_text_to_nobody(tmp_path: Path) -> None:
-    app = Stage(tmp_path)
-    async with app.run_test() as pilot:
-        await app.open(pilot)
-        await pilot.press("1")
-        await paste(pilot, KEY)
-        await pilot.press("ctrl+shift+a", "ctrl+c", "ctrl+x")
-        assert app.clipboard == ""
-        assert app.screen.query_one("#page-anthropic FormField", FormField).value == ""
-        await pilot.press("escape", "4")
-        await paste(pilot, "box:1")
-        await pilot.press("ctrl+shift+a", "ctrl+x")
-        assert app.clipboard == "http://box:1"
-
-
 async def test_z_ai_is_asked_at_its_own_address_with_a_token(tmp_path: Path, server: ModelServer) -> None:
     app = Stage(tmp_path)
     async with app.run_test() as pilot:
@@ -187,17 +176,6 @@ async def test_z_ai_is_asked_at_its_own_address_with_a_token(tmp_path: Path, ser
         assert app.stored == {"auth_token": "z-key.123456", "base_url": f"{server.url}/zai", "model": "glm-9"}
     assert ZAI_URL == "https://api.z.ai/api/anthropic"
     assert DEFAULT_URL == "https://api.anthropic.com"
-
-
-async def test_what_is_there_already_is_written_in_but_no_key(tmp_path: Path) -> None:
-    now = Settings(base_url="http://127.0.0.1:7", auth_token="tok-canary-1", model="llama4")
-    app = Stage(tmp_path, now)
-    async with app.run_test() as pilot:
-        await app.open(pilot, requested=True)
-        assert "Current: http://127.0.0.1:7, with a token" in app.shown
-        await pilot.press("4")
-        entries = app.screen.query("#page-server FormField").results(FormField)
-        assert [entry.value for entry in entries] == ["http://127.0.0.1:7", "llama4", ""]
 
 
 WRONG: list[tuple[Answer, str, bool]] = [
@@ -279,13 +257,24 @@ async def test_enter_takes_the_address_that_is_offered(
         assert server.url in app.file.read_text()
 
 
-async def test_a_wrong_entry_is_reported_beside_the_line(tmp_path: Path) -> None:
-    app = Stage(tmp_path)
+async def test_entries_are_offered_but_no_key_and_a_wrong_one_is_reported_beside_its_line(
+    tmp_path: Path,
+) -> None:
+    app = Stage(tmp_path, Settings(base_url="http://127.0.0.1:7", auth_token="tok-canary-1", model="llama4"))
     async with app.run_test(size=(80, 24)) as pilot:
+        screen = await app.open(pilot, requested=True)
+        assert "Current: http://127.0.0.1:7, with a token" in app.shown
+        await pilot.press("4")
+        entries = app.screen.query("#page-server FormField").results(FormField)
+        assert [entry.value for entry in entries] == ["http://127.0.0.1:7", "llama4", ""]
+        await pilot.press("ctrl+shift+a", "ctrl+x")
+        assert app.clipboard == "http://127.0.0.1:7"
+        screen.withdraw()
+        await pilot.pause()
         for keys, message in (
             (["1", *"abc", "enter"], "too short"),
             (["3", "enter"], "Enter or paste the key."),
-            (["4", *"ftp://x", "enter"], "This is not an address"),
+            (["4", "ctrl+u", *"ftp://x", "enter"], "This is not an address"),
         ):
             screen = await app.open(pilot)
             await pilot.press(*keys)

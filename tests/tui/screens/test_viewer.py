@@ -64,8 +64,11 @@ async def viewing(
         yield app, pilot, screen
 
 
-async def test_a_report_is_read_rendered_and_raw(tmp_path: Path) -> None:
-    screen = ViewerScreen(write(tmp_path, "report.html", REPORT), tmp_path)
+async def test_a_report_is_read_rendered_and_raw_and_a_browser_is_given_a_harmless_copy(
+    tmp_path: Path, monkeypatch: Patch
+) -> None:
+    sit_at_a_desktop(monkeypatch)
+    screen = ViewerScreen(write(tmp_path, "report.html", REPORT), tmp_path, copies=tmp_path / "copies")
     async with hosted(screen=screen) as (app, pilot):
         await until(lambda: "AI chips" in screen_text(app))
         text = screen_text(app)
@@ -79,6 +82,16 @@ async def test_a_report_is_read_rendered_and_raw(tmp_path: Path) -> None:
         await until(lambda: "HTML · raw" in screen_text(app))
         await pilot.press("m")
         await until(lambda: "fetch(" not in screen_text(app))
+        await pilot.press("o")
+        await until(lambda: app.urls)
+        (url,) = app.urls
+        copy = Path(unquote(urlsplit(url).path))
+        assert urlsplit(url).scheme == "file"
+        assert copy.parent == tmp_path / "copies"
+        assert "copy without scripts" in app.shown_text[-1]
+        page = await asyncio.to_thread(copy.read_text)
+        assert "grow" in page
+        assert not any(bad in page for bad in ("t.example", "onclick"))
         await pilot.press("q")
         assert app.screen is not screen
 
@@ -122,23 +135,6 @@ async def test_searching_steps_through_every_match(tmp_path: Path) -> None:
         assert app.screen is screen
         await pilot.press("escape")
         assert app.screen is not screen
-
-
-async def test_the_browser_is_given_a_harmless_copy(tmp_path: Path, monkeypatch: Patch) -> None:
-    sit_at_a_desktop(monkeypatch)
-    report = write(tmp_path, "report.html", REPORT)
-    async with viewing(report, copies=tmp_path / "copies") as (app, pilot, _screen):
-        await pilot.press("o")
-        await until(lambda: app.urls)
-        (url,) = app.urls
-        copy = Path(unquote(urlsplit(url).path))
-        assert urlsplit(url).scheme == "file"
-        assert copy.parent == tmp_path / "copies"
-        assert "copy without scripts" in app.shown_text[-1]
-    page = await asyncio.to_thread(copy.read_text)
-    assert "grow" in page
-    assert "t.example" not in page
-    assert "onclick" not in page
 
 
 async def test_a_report_is_exported_with_its_session(tmp_path: Path) -> None:
@@ -494,19 +490,19 @@ async def test_a_wide_viewer_centres_the_text_beside_its_headings(tmp_path: Path
         await until(lambda: outline.highlighted not in {None, 2}, reported=lambda: outline.highlighted)
         await pilot.press("t", "escape")
         assert app.screen is screen, "Esc leaves the headings first"
-        await pilot.press("m")
-        await until(lambda: not outline.display)
-
-
-async def test_a_narrow_viewer_lists_its_headings_on_request(tmp_path: Path) -> None:
-    async with viewing(write(tmp_path, "a.md", CHAPTERS)) as (app, pilot, screen):
+        # Where there is no room for them, the headings are listed on request.
+        await pilot.resize_terminal(80, 24)
         await until(lambda: "t headings" in screen_text(app))
         await pilot.press("t")
         assert isinstance(app.screen, HeadingsScreen)
-        await pilot.press("j", "j", "enter")
-        assert "Chapter 2" in _first_line(screen.view)
+        await pilot.press("home", "j", "j", "enter")
+        await until(lambda: "Chapter 1" in _first_line(view))
         await pilot.press("t", "escape")
-        assert isinstance(app.screen, ViewerScreen)
+        assert app.screen is screen
+        await pilot.resize_terminal(160, 24)
+        await until(lambda: outline.display)
+        await pilot.press("m")
+        await until(lambda: not outline.display)
 
 
 def _first_line(view: DocumentView) -> str:
