@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 
 from textual.widgets import OptionList
@@ -12,39 +11,9 @@ from tests.tui.screens.test_dialogs import Stage
 from tests.waiting import until
 from tui.screens.files.links import LinksScreen
 from tui.screens.services.blacklist import BlacklistScreen
-from tui.screens.session.queue import QueueScreen
 from tui.viewers.view.links import FoundLink
 
 URLS = [f"https://{name}.example/" for name in "abc"]
-
-
-async def test_each_key_of_the_queue() -> None:
-    waiting: list[str] = []
-
-    def change(seen: Sequence[str], wanted: Sequence[str]) -> bool:
-        assert list(seen) == waiting
-        waiting[:] = wanted
-        return True
-
-    app = Stage()
-    async with app.run_test() as pilot:
-        for keys, left, closed in (
-            (("shift+up", "K"), ["two", "one", "three"], []),
-            (("shift+down", "J"), ["one", "three", "two"], []),
-            (("d", "delete"), ["one", "three"], []),
-            (("escape", "q"), ["one", "two", "three"], [None]),
-            (("enter",), ["one", "three"], ["two"]),
-        ):
-            for key in keys:
-                waiting[:], app.answers = ["one", "two", "three"], []
-                screen = QueueScreen(lambda: tuple(waiting), change)
-                await app.ask(pilot, screen)
-                await pilot.press("down", key)
-                await pilot.pause()
-                assert waiting == left, key
-                assert app.answers == closed, key
-                screen.withdraw()
-                await pilot.pause()
 
 
 async def test_each_key_of_the_links_and_a_click() -> None:
