@@ -343,8 +343,9 @@ async def test_the_connections(
 ) -> None:
     key = "sk-ant-api03-0123456789"
     monkeypatch.setenv("ANTHROPIC_API_KEY", key)
-    given = {"api_key": key, "model": "claude-sonnet-5", "theme": theme, "doctor": Doctor(*CHECKS)}
-    async with connections(tmp_path, *SERVERS, size=size, **given) as (app, _, _, pilot):
+    given: dict[str, Any] = {"api_key": key, "model": "claude-sonnet-5", "theme": theme}
+    doctor = Doctor(*CHECKS)
+    async with connections(tmp_path, *SERVERS, size=size, doctor=doctor, **given) as (app, _, _, pilot):
         await pilot.press("down")
         await snap_compare(pilot)
         await pilot.resize_terminal(*SMALL)

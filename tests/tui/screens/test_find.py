@@ -159,7 +159,7 @@ async def test_enter_opens_a_hit_at_its_place_and_waits_for_the_hits_of_what_was
             assert app.screen.started.tool_use_id == "t1"
             assert [each.path for each in app.screen.artifacts] == ["search_results/news.json"]
             await pilot.press("escape")
-            assert app.screen is screen
+            await until(lambda: app.screen is screen)
         screen.query_one(Input).focus()
         screen.query_one(Input).value = "strongest motor"
         await pilot.press("enter")
