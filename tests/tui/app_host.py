@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any
 
+from textual.app import App
 from textual.pilot import Pilot
 from textual.worker import WorkerState
 
@@ -63,6 +65,21 @@ async def shown(app: UaTuiApp, pilot: Pilot[str]) -> None:
     await pilot.pause()
     app.pump.flush()
     await pilot.pause()
+
+
+async def answerable(app: UaTuiApp, kind: type[Dialog[Any]] = Dialog) -> Dialog[Any]:
+    """Wait for a dialog, and end its quiet time once that has begun."""
+    await until(lambda: isinstance(app.screen, kind))
+    dialog = app.screen
+    assert isinstance(dialog, kind)
+    await until(lambda: dialog._quiet_until is not None)
+    listen(app)
+    return dialog
+
+
+def notices(app: App[Any]) -> str:
+    """What the toasts tell."""
+    return " ".join(each.message for each in app._notifications)
 
 
 def listen(app: UaTuiApp) -> None:

@@ -15,21 +15,7 @@ from core.agent.messages.context_usage import ContextUsage
 from core.agent.permissions.rule_set import RuleSet
 from core.bus import Bus
 from core.concurrency.spawn import Spawn
-from core.events.types import (
-    AuthFinished,
-    BudgetRaised,
-    ElicitationAnswered,
-    ErrorRaised,
-    Event,
-    McpServer,
-    PermissionAnswered,
-    PermissionModeChanged,
-    QueryFinished,
-    QueryReceived,
-    QuerySteered,
-    SessionFinished,
-    SessionStarted,
-)
+from core.events import types as ev
 from core.provider.models import KnownModel, ModelChoice
 from core.settings.model import PermissionMode, Settings
 from core.storage.workspace import Workspace
@@ -48,7 +34,7 @@ class FakeWorkspace:
 class FakeServers:
     """Servers that do what they are told at once; what was asked of them is kept."""
 
-    known: list[McpServer] = field(default_factory=list)
+    known: list[ev.McpServer] = field(default_factory=list)
     refusal: str = ""
     asked: list[str] = field(default_factory=list)
     looks: int = 0
@@ -87,7 +73,7 @@ class FakeSession:
     servers: FakeServers = field(default_factory=FakeServers)
     models: FakeModels = field(default_factory=FakeModels)
     rules: RuleSet = field(default_factory=RuleSet)
-    script: Sequence[Event] = ()
+    script: Sequence[ev.Event] = ()
     demo: bool = False
     fail_start: str | None = None
     hold_start: bool = False
@@ -130,7 +116,7 @@ class FakeSession:
     async def start(self) -> None:
         if self.hold_start:
             await self.may_start.wait()
-        self.bus.publish(SessionStarted(
+        self.bus.publish(ev.SessionStarted(
             session_id="session_20261121_140200", workspace=str(self.workspace.path), cwd="/work",
             version="0.1.0", model="claude-sonnet-4-5-20250929", demo=self.demo,
         ))  # fmt: skip
@@ -151,18 +137,18 @@ class FakeSession:
             self.waiting.append(text)
             return
         self.state = "running"
-        self.bus.publish(QueryReceived(query_id=f"q{len(self.submitted)}", text=text))
+        self.bus.publish(ev.QueryReceived(query_id=f"q{len(self.submitted)}", text=text))
         for event in self.script:
             self.bus.publish(event)
 
     def finish(self, status: Literal["success", "error", "interrupted"] = "success", **more: object) -> None:
         self.state = "idle"
-        event = QueryFinished(query_id=f"q{len(self.submitted)}", status=status, **more)  # type: ignore[arg-type]
+        event = ev.QueryFinished(query_id=f"q{len(self.submitted)}", status=status, **more)  # type: ignore[arg-type]
         self.bus.publish(event)
 
     def fail(self, message: str, causes: Sequence[str] = ()) -> None:
         self.state = "failed"
-        self.bus.publish(ErrorRaised(where="agent", message=message, causes=list(causes)))
+        self.bus.publish(ev.ErrorRaised(where="agent", message=message, causes=list(causes)))
 
     async def stop_subagent(self, tool_use_id: str) -> bool:
         self.stopped_subagents.append(tool_use_id)
@@ -173,7 +159,7 @@ class FakeSession:
             self.waiting.insert(0, text)
             return False
         self.steered.append(text)
-        self.bus.publish(QuerySteered(query_id=f"q{len(self.submitted)}", text=text))
+        self.bus.publish(ev.QuerySteered(query_id=f"q{len(self.submitted)}", text=text))
         return True
 
     def unqueue(self) -> str | None:
@@ -192,7 +178,7 @@ class FakeSession:
 
     def raise_budget(self, limit_usd: float) -> None:
         self.limits.append(limit_usd)
-        self.bus.publish(BudgetRaised(spent_usd=0.0, limit_usd=limit_usd))
+        self.bus.publish(ev.BudgetRaised(spent_usd=0.0, limit_usd=limit_usd))
 
     async def interrupt(self) -> None:
         self.interrupts += 1
@@ -214,7 +200,7 @@ class FakeSession:
         self.reasons.append((reason, tuple(patterns)))
         decision: Literal["allow", "deny"] = "allow" if allow else "deny"
         self.bus.publish(
-            PermissionAnswered(request_id=request_id, tool_name="x", decision=decision, scope=scope)
+            ev.PermissionAnswered(request_id=request_id, tool_name="x", decision=decision, scope=scope)
         )
 
     def answer_elicitation(
@@ -224,15 +210,15 @@ class FakeSession:
         values: Mapping[str, object] | None = None,
     ) -> None:
         self.given.append((request_id, action, dict(values or {})))
-        self.bus.publish(ElicitationAnswered(request_id=request_id, server="desk", action=action))
+        self.bus.publish(ev.ElicitationAnswered(request_id=request_id, server="desk", action=action))
 
     async def set_permission_mode(self, mode: PermissionMode) -> None:
         previous, self.permission_mode = self.permission_mode, mode
-        self.bus.publish(PermissionModeChanged(previous=previous, mode=mode))
+        self.bus.publish(ev.PermissionModeChanged(previous=previous, mode=mode))
 
     def finish_auth(self, outcome: Literal["completed", "cancelled", "expired"]) -> None:
         self.outcomes.append(outcome)
-        self.bus.publish(AuthFinished(toolkit="gmail", outcome=outcome))
+        self.bus.publish(ev.AuthFinished(toolkit="gmail", outcome=outcome))
 
     async def restart(self) -> None:
         self.restarts += 1
@@ -243,7 +229,7 @@ class FakeSession:
         if self.close_forever:
             await asyncio.Event().wait()
         self.state = "closed"
-        self.bus.publish(SessionFinished(reason=reason))
+        self.bus.publish(ev.SessionFinished(reason=reason))
 
 
 def make_session(tmp_path: Path, **options: object) -> FakeSession:

@@ -7,13 +7,13 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import pytest
 from textual.app import App, ComposeResult
 from textual.pilot import Pilot
 from textual.screen import Screen
 from textual.widget import Widget
 from textual.worker import Worker
 
+from tests.tui.fixture_types import Patch
 from tests.waiting import until as until  # noqa: PLC0414  # other tests import it from here
 from tui.screens.application.help import show_help
 from tui.theme.themes import THEMES
@@ -122,7 +122,7 @@ async def finished(workers: Iterable[Worker[Any]]) -> None:
     await until(lambda: all(worker.is_finished or worker.is_cancelled for worker in workers))
 
 
-def sit_at_a_desktop(monkeypatch: pytest.MonkeyPatch, programs: Path | None = None) -> None:
+def sit_at_a_desktop(monkeypatch: Patch, programs: Path | None = None) -> None:
     """Give this process a display, and in `programs` all the programs there are."""
     for name in ("SSH_CONNECTION", "SSH_TTY", "BROWSER", "WAYLAND_DISPLAY"):
         monkeypatch.delenv(name, raising=False)

@@ -18,24 +18,7 @@ from tests.waiting import until
 from tui.app.base_app import BaseApp
 from tui.terminal.clipboard import Clipboard
 
-__all__ = [
-    "DARK",
-    "LARGE",
-    "LOOKS",
-    "MEDIUM",
-    "SMALL",
-    "THEMED",
-    "Compare",
-    "Drawn",
-    "Stage",
-    "compact",
-    "look_until",
-    "looks",
-    "no_blinking",
-    "picture_of",
-    "sizes",
-]
-
+Size = tuple[int, int]
 SMALL, MEDIUM, LARGE = (80, 24), (120, 40), (200, 50)
 DARK = (MEDIUM, "ua-dark")
 """The look of most pictures."""
@@ -47,12 +30,12 @@ Compare = Callable[..., Awaitable[None]]
 """Compares what an application shows with what is kept of it: given its pilot, and a name if there are several."""
 
 
-def sizes(*chosen: tuple[int, int]) -> pytest.MarkDecorator:
+def sizes(*chosen: Size) -> pytest.MarkDecorator:
     """Give a test `size` in each of these sizes."""
     return pytest.mark.parametrize("size", chosen, ids=[f"{wide}x{high}" for wide, high in chosen])
 
 
-def looks(*chosen: tuple[tuple[int, int], str]) -> pytest.MarkDecorator:
+def looks(*chosen: tuple[Size, str]) -> pytest.MarkDecorator:
     """Give a test `size` and `theme` of each of these looks."""
     params = [
         # By default every size is drawn in one theme; the others are drawn where everything runs.

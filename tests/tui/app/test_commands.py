@@ -38,18 +38,13 @@ async def by_name(app: UaTuiApp, pilot: Pilot[str], name: str) -> None:
     await pilot.pause()
 
 
-async def test_what_the_keys_of_the_whole_screen_do_is_there_by_name(tmp_path: Path) -> None:
-    async with opened(tmp_path, WIDE) as (_, app, _):
+async def test_what_keys_do_is_there_by_name_and_the_agent_is_stopped(tmp_path: Path) -> None:
+    async with opened(tmp_path, WIDE) as (session, app, pilot):
         reported = {command.help for command in commands_of(app)}
         whole = {
             name for name in STANDARD if name.split(".")[0] in ("show", "pane", "help") or "." not in name
         }
-        for name in whole - HANDS_ON:
-            assert app.keys.shown(name) in reported, name
-
-
-async def test_the_agent_is_stopped_by_name_and_nothing_else_is(tmp_path: Path) -> None:
-    async with opened(tmp_path, WIDE) as (session, app, pilot):
+        assert [name for name in whole - HANDS_ON if app.keys.shown(name) not in reported] == []
         await by_name(app, pilot, "stop")
         assert [note.message for note in app._notifications] == ["The agent is not running: nothing to stop."]
         assert focused(app) == "prompt"
@@ -95,6 +90,14 @@ async def test_sizes_are_changed_by_name(tmp_path: Path) -> None:
         assert trace.region.height == height
         await by_name(app, pilot, "maximise")
         assert app.frame.maximised
+        await by_name(app, pilot, "maximise")
+        # What is chosen in the palette acts on the pane one was in.
+        await pilot.press("f5")
+        before = app.frame.query_one("#files").region.width
+        await pilot.press("ctrl+p", *"make the pane wider")
+        await until(lambda: "Make the pane wider" in screen_text(app))
+        await pilot.press("enter")
+        await until(lambda: app.frame.query_one("#files").region.width == before + 4)
 
 
 async def test_what_is_done_in_a_pane_goes_there_first(tmp_path: Path) -> None:
@@ -133,13 +136,3 @@ async def test_what_is_done_in_a_pane_goes_there_first(tmp_path: Path) -> None:
         await pilot.press(*"secr")
         assert isinstance(app.focused, Input)
         assert app.focused.value == "secr"
-
-
-async def test_a_command_chosen_in_the_palette_acts_on_the_pane_one_was_in(tmp_path: Path) -> None:
-    async with opened(tmp_path, WIDE) as (_, app, pilot):
-        await pilot.press("f5")
-        before = app.frame.query_one("#files").region.width
-        await pilot.press("ctrl+p", *"make the pane wider")
-        await until(lambda: "Make the pane wider" in screen_text(app))
-        await pilot.press("enter")
-        await until(lambda: app.frame.query_one("#files").region.width == before + 4)

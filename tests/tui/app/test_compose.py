@@ -2,13 +2,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import pytest
-
 from core.pipelines import BeforeTool
+from tests.tui.fixture_types import Patch
 from tui import compose
 
 
-async def test_every_line_becomes_a_handler(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_every_line_becomes_a_handler(monkeypatch: Patch) -> None:
     def deny(call: BeforeTool) -> BeforeTool:
         return replace(call, denied="not here")
 

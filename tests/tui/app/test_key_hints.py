@@ -5,8 +5,6 @@ from __future__ import annotations
 from functools import partial
 from pathlib import Path
 
-import pytest
-
 from tests.tui.app_host import opened
 from tests.tui.files_host import screen_text
 from tests.waiting import until
@@ -21,38 +19,8 @@ def shows(app: UaTuiApp, text: str) -> bool:
     return text in screen_text(app)
 
 
-async def test_the_empty_prompt_says_which_key_leads_back_to_it(tmp_path: Path) -> None:
-    async with opened(tmp_path, (120, 40)) as (_, app, pilot):
-        assert "Ask anything" in shown_text(app)
-        await pilot.press("f3")
-        await pilot.pause()
-        assert "Esc: back to prompt" in screen_text(app)
-        await pilot.press("escape", "x")
-        await pilot.pause()
-        assert app.frame.prompt.text == "x"
-        app.app_focus = False
-        await pilot.pause()
-        assert "Ask anything" in shown_text(app), "also in a terminal without the focus"
-
-
-async def test_where_the_prompt_is_hidden_the_status_line_leads_back(tmp_path: Path) -> None:
-    async with opened(tmp_path) as (_, app, pilot):
-        assert "Esc prompt" not in screen_text(app)
-        await pilot.press("f5")
-        await until(lambda: "Esc prompt" in screen_text(app))
-        await pilot.press("escape")
-        await until(lambda: "Esc prompt" not in screen_text(app))
-        assert app.frame.prompt.has_focus
-        await pilot.press("f3")
-        await until(lambda: "Esc prompt" in screen_text(app))
-        line = screen_text(app).splitlines()[-1]
-        await pilot.click("StatusLine", offset=(line.index("Esc prompt") + 2, 0))
-        assert app.frame.prompt.has_focus
-
-
-@pytest.mark.parametrize("size", [(80, 24), (200, 50)])
-async def test_esc_leads_to_the_prompt_and_only_there_stops(tmp_path: Path, size: tuple[int, int]) -> None:
-    async with opened(tmp_path, size) as (session, app, pilot):
+async def test_esc_leads_to_the_prompt_and_only_there_stops(tmp_path: Path) -> None:
+    async with opened(tmp_path) as (session, app, pilot):
         await pilot.press("x", "enter")
         await until(lambda: session.state == "running")
         for pane in ("f2", "f3", "f4", "f5"):
@@ -69,10 +37,29 @@ async def test_esc_leads_to_the_prompt_and_only_there_stops(tmp_path: Path, size
         await until(lambda: "Esc stops" in screen_text(app))
         await pilot.press("escape")
         await until(lambda: session.interrupts == 1)
+        # Where the prompt is hidden, a click on the status line leads back, too.
+        assert "Esc prompt" not in screen_text(app)
+        await pilot.press("f3")
+        await until(lambda: "Esc prompt" in screen_text(app))
+        line = screen_text(app).splitlines()[-1]
+        await pilot.click("StatusLine", offset=(line.index("Esc prompt") + 2, 0))
+        assert app.frame.prompt.has_focus
 
 
 async def test_the_status_line_names_what_esc_does_in_each_place(tmp_path: Path) -> None:
     async with opened(tmp_path, (200, 50)) as (_, app, pilot):
+        assert "Ask anything" in shown_text(app)
+        await pilot.press("f3")
+        await pilot.pause()
+        assert "Esc: back to prompt" in screen_text(app)
+        await pilot.press("escape", "x")
+        await pilot.pause()
+        assert app.frame.prompt.text == "x"
+        app.app_focus = False
+        await pilot.pause()
+        assert "Ask anything" in shown_text(app), "also in a terminal without the focus"
+        app.app_focus = True
+        app.frame.prompt.put("")
         await until(lambda: "Esc panes" in screen_text(app))
         await pilot.press("f3", "f")
         await until(lambda: "Esc clear filter" in screen_text(app))

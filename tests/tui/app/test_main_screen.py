@@ -50,11 +50,7 @@ def rules(app: UaTuiApp) -> dict[tuple[str, str], object]:
     [((120, 40), (150, 44), "wide"), ((150, 44), (90, 30), "narrow"), ((120, 40), (110, 36), "medium")],
 )
 async def test_a_new_size_is_painted_once(
-    tmp_path: Path,
-    monkeypatch: Patch,
-    before: tuple[int, int],
-    after: tuple[int, int],
-    mode: str,
+    tmp_path: Path, monkeypatch: Patch, before: tuple[int, int], after: tuple[int, int], mode: str
 ) -> None:
     app = make_app(tmp_path, make_session(tmp_path))
     painted: list[tuple[Size, bool]] = []

@@ -3,32 +3,28 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from textual.pilot import Pilot
 
 from core.concurrency.spawn import Spawn
 from core.errors import CredentialsError
 from core.redaction.redactor import Redactor
 from core.settings.model import Settings
 from tests.model_server import model_server
-from tests.tui.app_host import failed, listen, settled
+from tests.tui.app_host import answerable, failed, notices, settled, shown
 from tests.tui.fakes import FakeSession, make_app, make_session
+from tests.tui.fixture_types import Patch
 from tests.waiting import until
 from tui.app.app import UaTuiApp
-from tui.app.results import DEMO, SET_UP
+from tui.app.results import SET_UP
 from tui.app.session_source import LiveSource
 from tui.screens.setup.screen import SetupResult, SetupScreen
 
 
 @pytest.fixture(autouse=True)
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def home(tmp_path: Path, monkeypatch: Patch) -> Path:
     """A home of its own, without keys, and a folder without settings."""
-    for name in (
-        "ANTHROPIC_API_KEY",
-        "ANTHROPIC_AUTH_TOKEN",
-        "ANTHROPIC_BASE_URL",
-        "HTTP_PROXY",
-        "http_proxy",
-    ):
+    for name in ("API_KEY", "AUTH_TOKEN", "BASE_URL"):
+        monkeypatch.delenv(f"ANTHROPIC_{name}", raising=False)
+    for name in ("HTTP_PROXY", "http_proxy"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
     monkeypatch.chdir(tmp_path)
@@ -48,19 +44,13 @@ def bare_app(tmp_path: Path, session: FakeSession, first_query: str | None = Non
     return app
 
 
-async def asked(app: UaTuiApp, pilot: Pilot[str]) -> None:
-    """Wait for the setup, until it takes answers."""
-    await until(lambda: isinstance(app.screen, SetupScreen) and app.screen._quiet_until is not None)
-    listen(app)
-
-
 async def test_the_first_start_ends_in_a_session_that_answers_what_was_asked_before(tmp_path: Path) -> None:
     session = make_session(tmp_path)
     app = bare_app(tmp_path, session, "What is the capital of France?")
     with model_server() as server:
         async with app.run_test(size=(80, 24)) as pilot:
             await failed(app, pilot)
-            await asked(app, pilot)
+            await answerable(app, SetupScreen)
             await pilot.press("4", *server.url, "tab", "m", "enter")
             screen = app.screen
             assert isinstance(screen, SetupScreen)
@@ -78,32 +68,22 @@ async def test_what_is_not_set_up_has_not_failed(tmp_path: Path) -> None:
     app = bare_app(tmp_path, make_session(tmp_path))
     async with app.run_test(size=(80, 24)) as pilot:
         await failed(app, pilot)
-        await asked(app, pilot)
+        await answerable(app, SetupScreen)
         assert "? not set up" in app.status.render().plain
         assert "failed" not in app.status.render().plain
         await pilot.press("escape")
         await pilot.pause()
         assert "? not set up" in app.status.render().plain
+        assert "No model is set up" in app.notice.text
+        # It is opened again by its command.
+        await settled(app, pilot) if app.pump.is_paused else None
+        await pilot.press(*"/setup", "enter")
+        await answerable(app, SetupScreen)
+        await pilot.press("escape")
         app.settings = Settings(workspace_base=tmp_path, api_key="key-of-mine-12")
         app.action_restart()
         await until(lambda: app.state == "idle")
         assert "ready" in app.status.render().plain
-
-
-async def test_a_setup_that_is_closed_is_opened_again_by_its_command(tmp_path: Path) -> None:
-    app = bare_app(tmp_path, make_session(tmp_path))
-    async with app.run_test(size=(80, 24)) as pilot:
-        await failed(app, pilot)
-        await asked(app, pilot)
-        await pilot.press("escape")
-        await pilot.pause()
-        assert "No model is set up" in app.notice.text
-        await settled(app, pilot) if app.pump.is_paused else None
-        await pilot.press(*"/setup", "enter")
-        await asked(app, pilot)
-        await pilot.press("d")
-        await pilot.pause()
-    assert app.return_value == DEMO
 
 
 async def test_in_a_session_it_leads_to_one_with_the_new_settings(tmp_path: Path) -> None:
@@ -112,27 +92,22 @@ async def test_in_a_session_it_leads_to_one_with_the_new_settings(tmp_path: Path
     new = Settings(workspace_base=tmp_path, api_key="new-key-1234")
     async with app.run_test(size=(80, 24)) as pilot:
         await settled(app, pilot)
+        # While the agent works nothing is cut off.
+        session.submit("x")
         app.setup.open()
-        await asked(app, pilot)
+        await answerable(app, SetupScreen)
+        app.screen.dismiss(SetupResult(new))
+        await until(lambda: "next session" in notices(app))
+        assert app.settings.api_key == "old-key-1234"
+        assert session.closed == []
+        session.finish()
+        await shown(app, pilot)
+        app.setup.open()
+        await answerable(app, SetupScreen)
         app.screen.dismiss(SetupResult(new))
         await until(lambda: bool(session.closed))
     assert app.return_value == SET_UP
     assert app.settings is new
-
-
-async def test_while_the_agent_works_nothing_is_cut_off(tmp_path: Path) -> None:
-    session = make_session(tmp_path)
-    app = make_app(tmp_path, session, api_key="old-key-1234")
-    async with app.run_test(size=(80, 24)) as pilot:
-        await settled(app, pilot)
-        session.submit("x")
-        app.setup.open()
-        await asked(app, pilot)
-        app.screen.dismiss(SetupResult(Settings(api_key="new-key-1234")))
-        await pilot.pause()
-        assert app.settings.api_key == "old-key-1234"
-        assert any("next session" in note.message for note in app._notifications)
-        assert session.closed == []
 
 
 async def test_the_session_that_lives_masks_a_key_before_it_is_tried(tmp_path: Path) -> None:
@@ -142,7 +117,7 @@ async def test_the_session_that_lives_masks_a_key_before_it_is_tried(tmp_path: P
     async with app.run_test(size=(80, 24)) as pilot:
         await settled(app, pilot)
         app.setup.open()
-        await asked(app, pilot)
+        await answerable(app, SetupScreen)
         await pilot.press("4", *"127.0.0.1:1", "tab", "tab", *"canary-token-99", "enter")
         await until(lambda: "canary-token-99" in redactor.values)
         assert redactor.redact("with canary-token-99") == "with [redacted]"

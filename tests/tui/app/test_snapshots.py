@@ -9,7 +9,7 @@ import pytest
 from textual.pilot import Pilot
 
 from tests.tui.fakes import FakeSession, make_app, make_session
-from tests.tui.pictured import LOOKS, MEDIUM, SMALL, Compare, looks, sizes
+from tests.tui.pictured import LOOKS, MEDIUM, SMALL, Compare, Size, looks, sizes
 from tests.tui.played import QUERY, fixed_bus, lay_files, played_events
 from tests.tui.tree_host import rows
 from tests.waiting import until
@@ -60,16 +60,14 @@ def _knows_the_newest(files: WorkspacePane) -> bool:
 
 
 @looks(*LOOKS)
-async def test_a_finished_session(
-    snap_compare: Compare, tmp_path: Path, size: tuple[int, int], theme: str
-) -> None:
+async def test_a_finished_session(snap_compare: Compare, tmp_path: Path, size: Size, theme: str) -> None:
     async with played_app(tmp_path, theme).run_test(size=size) as pilot:
         await steps()(pilot)
         await snap_compare(pilot)
 
 
 @sizes(SMALL, MEDIUM)
-async def test_other_panes(screen_compare: Compare, tmp_path: Path, size: tuple[int, int]) -> None:
+async def test_other_panes(screen_compare: Compare, tmp_path: Path, size: Size) -> None:
     async with played_app(tmp_path).run_test(size=size) as pilot:
         await steps()(pilot)
         if size == SMALL:

@@ -10,14 +10,8 @@ from textual import events
 from textual.app import App
 from textual.keys import _character_to_key
 
-from core.events.types import (
-    AuthRequired,
-    BudgetReached,
-    ErrorRaised,
-    Event,
-    PermissionAnswered,
-)
-from tests.tui.app_host import ASKED, ask, at_work, listen, opened, shown
+from core.events.types import AuthRequired, BudgetReached, ErrorRaised, Event, PermissionAnswered
+from tests.tui.app_host import ASKED, answerable, ask, at_work, listen, opened, shown
 from tests.waiting import until
 from tui.app.app import UaTuiApp
 from tui.screens.application.error import ErrorScreen
@@ -74,9 +68,7 @@ async def test_typing_continues_as_a_dialog_opens_by_itself(tmp_path: Path, ques
 async def test_a_program_that_stood_still_takes_no_answer_from_somebody_who_types(tmp_path: Path) -> None:
     async with at_work(tmp_path) as (session, app, pilot):
         await ask(session, app, pilot)
-        dialog = app.screen
-        assert isinstance(dialog, Dialog)
-        await until(lambda: dialog._quiet_until is not None)
+        dialog = await answerable(app)
         now = 0.0
         awake = ActiveClock(lambda: now)
         dialog.__dict__["_awake"] = awake
@@ -97,9 +89,7 @@ async def test_somebody_who_paused_in_a_text_continues_it_as_a_dialog_opens(tmp_
         await pilot.press(*"and then ")
         app.typed_at = float("-inf")
         await ask(session, app, pilot)
-        dialog = app.screen
-        assert isinstance(dialog, Dialog)
-        await until(lambda: dialog._quiet_until is not None)
+        dialog = await answerable(app)
         # However long it took to get here, the first quiet time is over only now.
         assert dialog._quiet == TYPING_SECONDS
         dialog._quiet_until = dialog._awake() + TYPING_SECONDS - QUIET_SECONDS
@@ -128,27 +118,22 @@ def test_a_clock_counts_little_between_two_checks() -> None:
     assert awake() == pytest.approx(0.15)
 
 
-async def test_a_dialog_says_why_its_answers_are_dim(tmp_path: Path) -> None:
-    async with at_work(tmp_path) as (session, app, pilot):
-        await ask(session, app, pilot)
-        dialog = app.screen
-        assert isinstance(dialog, Dialog)
-        await until(lambda: "in a moment" in str(dialog.query_one(".box").border_subtitle))
-        assert dialog.has_class("-quiet")
-        await until(lambda: not dialog.has_class("-quiet"))
-        assert "in a moment" not in str(dialog.query_one(".box").border_subtitle)
-
-
 async def test_keys_that_command_do_nothing_until_the_question_can_be_read(tmp_path: Path) -> None:
     async with at_work(tmp_path) as (session, app, pilot):
         await ask(session, app, pilot)
-        app.screen._quiet_until = float("inf")  # type: ignore[attr-defined]  # of a Dialog
+        dialog = await answerable(app)
+        dialog._quiet_until = float("inf")
+        # It says why its answers are dim.
+        await until(lambda: "in a moment" in str(dialog.query_one(".box").border_subtitle))
+        assert dialog.has_class("-quiet")
         await pilot.press("a")
         await until(lambda: app.frame.prompt.value == "a")
         await pilot.press("escape", "tab", "f2")
         assert (session.interrupts, session.answers) == (0, [])
         assert isinstance(app.screen, PermissionScreen)
         listen(app)
+        await until(lambda: not dialog.has_class("-quiet"))
+        assert "in a moment" not in str(dialog.query_one(".box").border_subtitle)
         app.post_message(events.Paste("b"))
         await until(lambda: app.frame.prompt.value == "ab")
         assert session.answers == [], "a paste is never an answer"
@@ -261,7 +246,7 @@ async def test_i_leads_to_the_prompt_from_panes_and_from_full_screen_views(tmp_p
 
 
 async def test_a_dialog_that_a_key_opened_leaves_a_sentence_to_the_prompt(tmp_path: Path) -> None:
-    async with opened(tmp_path, (120, 40)) as (session, app, _):
+    async with opened(tmp_path, (120, 40)) as (session, app, pilot):
         app.frame.prompt.offer_commands(app.commands())
         for typed in ("budget\rhow is it", "budget\rraise it", "status\rwhat now", "model\rwhich one"):
             type_at_once(app, f"/{typed}")
@@ -269,11 +254,7 @@ async def test_a_dialog_that_a_key_opened_leaves_a_sentence_to_the_prompt(tmp_pa
             await until(lambda: len(app.screen_stack) == 1)
             app.frame.prompt.put("")
         assert session.limits == []
-
-
-async def test_after_a_pause_a_wrong_key_in_a_dialog_does_nothing(tmp_path: Path) -> None:
-    async with opened(tmp_path, (120, 40)) as (session, app, pilot):
-        app.frame.prompt.offer_commands(app.commands())
+        # After a pause a wrong key does nothing.
         type_at_once(app, "/budget\r")
         await until(lambda: isinstance(app.screen, BudgetScreen))
         late = events.Key("x", "x")

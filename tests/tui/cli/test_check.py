@@ -81,18 +81,12 @@ def test_all_kinds_of_findings_are_listed_in_the_order_of_their_weight() -> None
     assert "✓ traced  41 percent" in page([TRACED], everything=True)
 
 
-def test_a_link_has_its_address() -> None:
-    link = Claim(kind="link", verdict=Verdict.INVENTED, text="this", start=0, end=4, url="https://a.example/")
-    assert "    https://a.example/\n    Nothing that the session read or found has this address." in page(
-        [link]
-    )
-    bare = Claim(
-        kind="link", verdict=Verdict.SEEN, text="https://a.example/", start=0, end=4, url="https://a.example/"
-    )
-    assert page([bare]).count("https://a.example/") == 1
-
-
-def test_remarks_and_the_end_of_a_long_report_are_mentioned() -> None:
+def test_addresses_remarks_and_the_end_of_a_long_report_are_mentioned() -> None:
+    url = "https://a.example/"
+    link = Claim(kind="link", verdict=Verdict.INVENTED, text="this", start=0, end=4, url=url)
+    assert f"    {url}\n    Nothing that the session read or found has this address." in page([link])
+    bare = Claim(kind="link", verdict=Verdict.SEEN, text=url, start=0, end=4, url=url)
+    assert page([bare]).count(url) == 1
     odd = Claim(kind="figure", verdict=Verdict.TRACED, text="7", start=0, end=1, remarks=(
         "It has invisible characters.",
     ))  # fmt: skip
@@ -139,7 +133,10 @@ def give(monkeypatch: Patch, data: bytes) -> None:
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(data)))
 
 
-def test_the_session_of_a_file_is_found(session: Recorded, capsys: Output) -> None:
+def test_the_session_of_a_file_is_found_and_nothing_is_written(
+    session: Recorded, tmp_path: Path, capsys: Output
+) -> None:
+    before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
     assert main(["check", str(session.folder / "work_products/cats.html"), "--json"]) == 0
     check = json.loads(capsys.readouterr().out)
     assert check["report"] == "work_products/cats.html"
@@ -147,6 +144,7 @@ def test_the_session_of_a_file_is_found(session: Recorded, capsys: Output) -> No
     shown = capsys.readouterr().out
     assert shown.startswith("nothing to check: no figures, quotations or links\n")
     assert f"of {session.folder.name}." in shown
+    assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
 
 
 def test_a_saved_report_leads_to_its_session(session: Recorded, tmp_path: Path, capsys: Output) -> None:
@@ -164,11 +162,7 @@ def test_a_saved_report_leads_to_its_session(session: Recorded, tmp_path: Path, 
 
 @pytest.mark.parametrize(("suffix", "pack"), [(".zst", zstandard.compress), (".gz", gzip.compress)])
 def test_a_compressed_file_with_a_given_session(
-    session: Recorded,
-    tmp_path: Path,
-    capsys: Output,
-    suffix: str,
-    pack: Callable[[bytes], bytes],
+    session: Recorded, tmp_path: Path, capsys: Output, suffix: str, pack: Callable[[bytes], bytes]
 ) -> None:
     (tmp_path / f"draft.md{suffix}").write_bytes(pack(b"Cats smile."))
     for named in ("latest", session.folder.name, str(session.folder)):
@@ -177,21 +171,13 @@ def test_a_compressed_file_with_a_given_session(
 
 
 def test_standard_input(session: Recorded, monkeypatch: Patch, capsys: Output) -> None:
-    give(monkeypatch, b"<!DOCTYPE html><p>Cats smile.</p>")
-    assert main(["check", "-", "--session", "latest", "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["report"] == "standard_input.html"
-    give(monkeypatch, b"Cats smile.")
-    assert main(["check", "-", "--session", "latest", "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["report"] == "standard_input.md"
+    for text, name in ((b"<!DOCTYPE html><p>Cats smile.</p>", "html"), (b"Cats smile.", "md")):
+        give(monkeypatch, text)
+        assert main(["check", "-", "--session", "latest", "--json"]) == 0
+        assert json.loads(capsys.readouterr().out)["report"] == f"standard_input.{name}"
     give(monkeypatch, b"Cats smile.")
     assert main(["check", "-"]) == 2
     assert "needs a session, such as --session latest" in capsys.readouterr().err
-
-
-def test_nothing_is_written(session: Recorded, tmp_path: Path) -> None:
-    before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
-    assert main(["check", str(session.folder / "work_products/cats.html")]) == 0
-    assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
 
 
 @pytest.mark.parametrize(("given", "reported_error"), [
@@ -206,11 +192,7 @@ def test_nothing_is_written(session: Recorded, tmp_path: Path) -> None:
     (["a\x1b[31m.md"], "cannot read a\ufffd[31m.md"),
 ])  # fmt: skip
 def test_what_cannot_be_checked_is_one_line(
-    session: Recorded,
-    tmp_path: Path,
-    capsys: Output,
-    given: list[str],
-    reported_error: str,
+    session: Recorded, tmp_path: Path, capsys: Output, given: list[str], reported_error: str
 ) -> None:
     for name in ("draft.md", "draft.pdf", "broken.md.zst"):
         (tmp_path / name).write_text("Cats smile.")

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.observers.evidence.sessions import ReadSession
-from tests.tui.fixture_types import Output
+from tests.tui.fixture_types import Output, Patch
 from tui.cli import main
 
 PAGE = "https://cats.example/power"
@@ -24,19 +24,24 @@ SUPPORTED = (
 
 
 @pytest.fixture
-def session(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ReadSession:
+def session(tmp_path: Path, monkeypatch: Patch) -> ReadSession:
     monkeypatch.chdir(tmp_path)
     session = ReadSession(tmp_path)
     session.crawl((PAGE, TEXT))
     return session
 
 
-def test_a_report_that_is_supported(session: ReadSession, capsys: Output) -> None:
+def test_a_report_that_is_supported_and_sources_that_disagree(session: ReadSession, capsys: Output) -> None:
     file = session.write("work_products/power.md", SUPPORTED)
     assert main(["check", str(file), "--all"]) == 0
     shown = capsys.readouterr().out
     assert "Not supported" not in shown
     for part in ("✓ traced", "41 percent", "✓ verbatim", "✓ read"):
+        assert part in shown
+    session.crawl((OTHER, TEXT.replace("41", "36").replace("Monday", "Friday")))
+    assert main(["check", str(file)]) == 0
+    shown = capsys.readouterr().out
+    for part in ("Sources disagree: 1", "41 percent", "36 percent", OTHER):
         assert part in shown
 
 
@@ -54,41 +59,23 @@ def test_a_report_with_unsupported_claims(session: ReadSession, capsys: Output, 
     for part in ("Not supported: 2", "57 percent", "≠ altered"):
         assert part in shown
     assert "line 3" in shown or name.endswith(".html")
-
-
-def test_a_link_in_a_draft_that_was_never_seen(session: ReadSession, tmp_path: Path, capsys: Output) -> None:
-    (tmp_path / "draft.md").write_text("Read [this](https://invented.example/page).\n")
+    assert main(["check", str(file), "--json"]) == 1
+    check = json.loads(capsys.readouterr().out)
+    assert PAGE in [source.get("url") for source in check["sources"]]
+    (claim,) = (claim for claim in check["claims"] if claim["verdict"] == "untraced")
+    assert claim["text"] == "57 percent"
+    assert name.endswith(".html") or said[claim["start"] : claim["end"]] == "57 percent"
+    # A link in a draft that was never seen.
+    Path("draft.md").write_text("Read [this](https://invented.example/page).\n")
     assert main(["check", "draft.md", "--session", "latest"]) == 1
     shown = capsys.readouterr().out
     assert "✗ never seen" in shown
     assert "https://invented.example/page" in shown
 
 
-def test_json_has_the_claims_and_the_sources(session: ReadSession, capsys: Output) -> None:
-    file = session.write("work_products/power.md", SUPPORTED.replace("41 percent", "57 percent"))
-    assert main(["check", str(file), "--json"]) == 1
-    check = json.loads(capsys.readouterr().out)
-    wrong = [claim["text"] for claim in check["claims"] if claim["verdict"] == "untraced"]
-    assert wrong == ["57 percent"]
-    assert PAGE in [source.get("url") for source in check["sources"]]
-    (claim,) = (claim for claim in check["claims"] if claim["text"] == "57 percent")
-    text = file.read_text()
-    assert text[claim["start"] : claim["end"]] == "57 percent"
-
-
-def test_sources_that_disagree_are_listed(session: ReadSession, capsys: Output) -> None:
-    session.crawl((OTHER, TEXT.replace("41", "36").replace("Monday", "Friday")))
-    file = session.write("work_products/power.md", SUPPORTED)
-    assert main(["check", str(file)]) == 0
-    shown = capsys.readouterr().out
-    for part in ("Sources disagree: 1", "41 percent", "36 percent"):
-        assert part in shown
-    assert OTHER in shown
-
-
 @pytest.mark.parametrize("form", [[], ["--json"]])
 def test_secrets_are_masked(
-    session: ReadSession, monkeypatch: pytest.MonkeyPatch, capsys: Output, form: list[str]
+    session: ReadSession, monkeypatch: Patch, capsys: Output, form: list[str]
 ) -> None:
     monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-ant-api03-cats-and-dogs-0123456789")
     said = SUPPORTED.replace("41 percent", "57 percent (sk-ant-api03-cats-and-dogs-0123456789)")

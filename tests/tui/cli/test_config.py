@@ -44,9 +44,6 @@ def test_one_setting_is_shown_with_what_it_takes(capsys: Output) -> None:
     assert "accepts an address such as https://host" in capsys.readouterr().out
     assert main(["config", "api_key"]) == 0
     assert capsys.readouterr().out.startswith("api_key = (none)\n")
-
-
-def test_settings_are_shown_behind_get_and_list_too(capsys: Output) -> None:
     for words in (["get"], ["list"], []):
         assert main(["config", *words, "theme"]) == 0
         assert capsys.readouterr().out.startswith("theme = ")
@@ -94,6 +91,11 @@ def test_an_empty_value_and_one_not_set_are_reported(own: Path, tmp_path: Path, 
     assert f"its default, dark: it is stored empty in {tmp_path / 'ua-tui.toml'}" in capsys.readouterr().out
     assert main(["config", "unset", "theme", "--project"]) == 0
     assert "was removed from" in capsys.readouterr().out
+    # What a project has in a file of its own wins.
+    assert main(["config", "set", "theme", "nord", "--project"]) == 0
+    assert (tmp_path / "ua-tui.toml").read_text() == 'theme = "nord"\n'
+    assert main(["config", "set", "theme", "dracula"]) == 0
+    assert "ua-tui.toml wins" in capsys.readouterr().err
 
 
 def test_a_secret_is_read_unseen_and_never_shown(own: Path, capsys: Output, monkeypatch: Patch) -> None:
@@ -122,10 +124,3 @@ def test_wrong_words_are_reported(words: list[str], reported: str, own: Path, ca
     assert main(["config", *words]) == 2
     assert reported in capsys.readouterr().err
     assert not own.exists()
-
-
-def test_a_project_has_a_file_of_its_own(tmp_path: Path, capsys: Output) -> None:
-    assert main(["config", "set", "theme", "nord", "--project"]) == 0
-    assert (tmp_path / "ua-tui.toml").read_text() == 'theme = "nord"\n'
-    assert main(["config", "set", "theme", "dracula"]) == 0
-    assert "ua-tui.toml wins" in capsys.readouterr().err

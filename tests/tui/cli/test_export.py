@@ -8,12 +8,12 @@ import pytest
 from tests.observers.knowledge.recorded import Recorded
 from tests.permissions import permissions_obeyed
 from tests.tui.export.exported import answered, reported
-from tests.tui.fixture_types import Output
+from tests.tui.fixture_types import Output, Patch
 from tui.cli import main
 
 
 @pytest.fixture
-def session(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Recorded:
+def session(tmp_path: Path, monkeypatch: Patch) -> Recorded:
     monkeypatch.chdir(tmp_path)
     session = Recorded(tmp_path)
     reported(session, "<p>Cats smile.</p>")
@@ -60,13 +60,6 @@ def test_what_cannot_be_exported_is_one_line(
     assert error.count("\n") == 1
     if given[-1] != ".":
         assert reported_error in error
-
-
-def test_a_format_that_there_is_not(session: Recorded, capsys: Output) -> None:
-    with pytest.raises(SystemExit) as ended:
-        main(["export", "latest", "--format", "pdf"])
-    assert ended.value.code == 2
-    assert "invalid choice: 'pdf'" in capsys.readouterr().err
 
 
 def test_a_folder_that_may_not_be_written(session: Recorded, tmp_path: Path, capsys: Output) -> None:

@@ -3,13 +3,11 @@ from __future__ import annotations
 import io
 import sys
 
-import pytest
-
-from tests.tui.fixture_types import Output
+from tests.tui.fixture_types import Output, Patch
 from tui.cli.output import complain, print_line, print_table
 
 
-def test_what_the_encoding_of_the_output_lacks_is_escaped(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_the_encoding_of_the_output_lacks_is_escaped(monkeypatch: Patch) -> None:
     written = io.BytesIO()
     monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(written, encoding="latin-1"))
     print_table([("NAME", "QUERY"), ("é", "a 文 here")])

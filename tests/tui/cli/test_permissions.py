@@ -10,12 +10,12 @@ from core.agent.permissions.store import RuleStore
 from core.events.codec import encode_event
 from core.events.types import PermissionAnswered, PermissionApplied
 from core.storage.workspace import JOURNAL, WORKSPACES
-from tests.tui.fixture_types import Output
+from tests.tui.fixture_types import Output, Patch
 from tui.cli import main
 
 
 @pytest.fixture
-def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> RuleStore:
+def store(tmp_path: Path, monkeypatch: Patch) -> RuleStore:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     monkeypatch.chdir(tmp_path)
     return RuleStore()
@@ -28,7 +28,7 @@ def ua_tui(capsys: Output, *words: str) -> tuple[int, str]:
 
 
 def test_rules_are_listed_with_their_origin_and_removed(
-    store: RuleStore, tmp_path: Path, capsys: Output, monkeypatch: pytest.MonkeyPatch
+    store: RuleStore, tmp_path: Path, capsys: Output, monkeypatch: Patch
 ) -> None:
     assert "no rules" in ua_tui(capsys)[1]
     monkeypatch.setenv("UA_DENY", "Bash(rm:*)")
@@ -67,11 +67,7 @@ def test_the_log_shows_who_decided(store: RuleStore, tmp_path: Path, capsys: Out
     assert [line.split(None, 3)[2] for line in text.splitlines()[1:]] == ["deny", "allow", "allow", "deny"]
     assert "rule (settings)" in text
     assert "you, in this folder" in text
-    assert [row["rule"] for row in json.loads(ua_tui(capsys, "log", "latest", "--json")[1])] == [
-        "Bash(rm:*)",
-        "",
-        "X_*",
-        "",
-    ]
+    rules = [row["rule"] for row in json.loads(ua_tui(capsys, "log", "latest", "--json")[1])]
+    assert rules == ["Bash(rm:*)", "", "X_*", ""]
     # A denial is about one call: there is nothing to say about how long it holds.
     assert [row["by"] for row in json.loads(ua_tui(capsys, "log", "--json")[1])][-1] == "you"

@@ -49,12 +49,10 @@ def test_a_login_is_made_in_a_browser_and_forgotten(vault: Place, capsys: Output
     assert "You are logged in to vault." in out
     assert vault.accounts.tokens
     assert not any(token in out for token in vault.accounts.tokens)
-
     assert main(["connect", "vault", "--forget"]) == 0
     assert capsys.readouterr().out == "You are logged out of vault.\n"
     assert main(["connect", "vault", "--forget"]) == 0
     assert capsys.readouterr().out == "There was no login to vault.\n"
-
     (user_state_path("ua-tui") / "logins.json").write_text("{")
     for options in ((), ("--forget",)):
         assert main(["connect", "vault", "--json", *options]) == 1

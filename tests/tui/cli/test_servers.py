@@ -10,7 +10,7 @@ from core.connections.oauth.store import LoginStore, StoredLogin
 from core.connections.trust import ServerTrust
 from core.connections.user_servers import UserServer, connection_to, find_user_servers, project_servers
 from core.settings.loading import load_settings
-from tests.tui.fixture_types import Output
+from tests.tui.fixture_types import Output, Patch
 from tui.cli import main
 
 SERVERS = {
@@ -25,7 +25,7 @@ SERVERS = {
 
 
 @pytest.fixture(autouse=True)
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def folder(tmp_path: Path, monkeypatch: Patch) -> Path:
     """A folder that names three servers, and settings of the user's with one more."""
     for name in ("HOME", "XDG_STATE_HOME", "XDG_CONFIG_HOME"):
         monkeypatch.setenv(name, str(tmp_path / "home"))
@@ -66,20 +66,25 @@ def test_all_are_listed_with_what_they_start_or_open(capsys: Output, folder: Pat
     assert "has no command" in problems
     assert "canary" not in reported + problems
     assert "\x1b" not in reported + problems
-
-
-def test_the_list_for_programs_has_every_field(capsys: Output, folder: Path) -> None:
+    # The list for programs has every field.
     code, reported, problems = servers(capsys, "--json")
-    assert code == 1
-    rows = {row["name"]: row for row in json.loads(reported)}
-    assert rows["tickets"] == {
+    assert (code, problems) == (1, "")
+    listed = {row["name"]: row for row in json.loads(reported)}
+    assert listed["tickets"] == {
         "name": "tickets", "state": "not trusted yet", "transport": "sse",
         "target": "https://tickets.example/sse", "source": str(folder / ".mcp.json"), "problem": "",
         "login": "no login",
     }  # fmt: skip
-    assert rows["notes"]["login"] == ""
-    assert "has no command" in rows["broken"]["problem"]
-    assert problems == ""
+    assert listed["notes"]["login"] == ""
+    assert "has no command" in listed["broken"]["problem"]
+    # The user's own settings count before what a folder names, also in a file that is broken.
+    (folder / ".mcp.json").write_text(json.dumps({"mcpServers": {"mine": {"command": "theirs"}}}))
+    assert states(capsys) == {"mine": "your own"}
+    (folder / ".mcp.json").write_text("{")
+    code, reported, problems = servers(capsys)
+    assert code == 1
+    assert "mine" in reported
+    assert f"{folder / '.mcp.json'} is not valid JSON" in problems
 
 
 def test_the_list_says_who_is_logged_in(capsys: Output, folder: Path) -> None:
@@ -154,16 +159,3 @@ def test_without_any_it_is_shown_where_they_are_written(capsys: Output, folder: 
     assert ".mcp.json" in reported
     assert "[mcp_servers.NAME]" in reported
     assert json.loads(servers(capsys, "--json")[1]) == []
-
-
-def test_the_users_own_settings_count_before_what_a_folder_names(capsys: Output, folder: Path) -> None:
-    (folder / ".mcp.json").write_text(json.dumps({"mcpServers": {"mine": {"command": "theirs"}}}))
-    assert states(capsys) == {"mine": "your own"}
-
-
-def test_a_file_that_is_broken_is_reported(capsys: Output, folder: Path) -> None:
-    (folder / ".mcp.json").write_text("{")
-    code, reported, problems = servers(capsys)
-    assert code == 1
-    assert "mine" in reported
-    assert f"{folder / '.mcp.json'} is not valid JSON" in problems

@@ -13,6 +13,7 @@ from core.evidence.records import Verdict
 from core.storage.workspace import JOURNAL
 from tests.observers.knowledge.recorded import Recorded
 from tests.tui.export.exported import PASSAGE, answered, checked, claim, exported, reported, source_of
+from tests.tui.fixture_types import Output
 from tui.cli import main
 from tui.export.records import Export, export_schema
 
@@ -43,7 +44,7 @@ def test_json_fits_its_schema(session: Recorded) -> None:
     assert export.costs.models[0].usage.total == 1_200
 
 
-def test_the_schema_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_schema_is_printed(capsys: Output) -> None:
     assert main(["schema", "export"]) == 0
     assert json.loads(capsys.readouterr().out) == json.loads(json.dumps(export_schema()))
 

@@ -5,20 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from core.events.types import (
-    ArtifactSaved,
-    AuthRequired,
-    ElicitationAsked,
-    MessageFinished,
-    QueryFinished,
-    QueryReceived,
-    ToolCallFinished,
-    ToolCallStarted,
-)
+from core.events import types as ev
 from core.observation import Observation, TextContent
 from core.redaction.redactor import Redactor
 from tests.observers.knowledge.recorded import Recorded
 from tests.tui.export.exported import checked, claim, exported, reported, source_of
+from tests.tui.fixture_types import Patch
 from tui.export.formats import FORMATS, ExportFormat
 from tui.export.redaction import Redaction, session_folders
 
@@ -41,16 +33,16 @@ def test_no_secret_is_in_an_export(session: Recorded, form: ExportFormat) -> Non
     checked(session, path, [claim(source_of(text), "41 %", note=evil, sentence=evil, section=evil)])
     result = Observation(tool_name="x", tool_use_id="t", content=(TextContent(evil),))
     session.add(
-        AuthRequired(toolkit="x", url=LINK),
-        ElicitationAsked(request_id="r", server="x", url=FORM),
-        QueryReceived(query_id="q2", text=evil),
-        ToolCallStarted(
+        ev.AuthRequired(toolkit="x", url=LINK),
+        ev.ElicitationAsked(request_id="r", server="x", url=FORM),
+        ev.QueryReceived(query_id="q2", text=evil),
+        ev.ToolCallStarted(
             query_id="q2", tool_use_id="t", name=f"mcp__{KNOWN}__x", input={"query": evil, KNOWN: 1}
         ),
-        ToolCallFinished(tool_use_id="t", status="error", observation=result),
-        ArtifactSaved(path=f"{KNOWN}.md", kind="x", size=1, sha256="x", observer="x"),
-        MessageFinished(query_id="q2", message_id="m", text=evil),
-        QueryFinished(query_id="q2", status="error", error=evil, text=evil),
+        ev.ToolCallFinished(tool_use_id="t", status="error", observation=result),
+        ev.ArtifactSaved(path=f"{KNOWN}.md", kind="x", size=1, sha256="x", observer="x"),
+        ev.MessageFinished(query_id="q2", message_id="m", text=evil),
+        ev.QueryFinished(query_id="q2", status="error", error=evil, text=evil),
     )
     (session.folder / "title.txt").write_text(evil)
     found = exported(session.folder, form, redactor=Redactor([KNOWN]))
@@ -61,7 +53,7 @@ def test_no_secret_is_in_an_export(session: Recorded, form: ExportFormat) -> Non
 
 @pytest.mark.parametrize("form", FORMATS)
 def test_an_export_has_no_local_path(
-    session: Recorded, tmp_path: Path, form: ExportFormat, monkeypatch: pytest.MonkeyPatch
+    session: Recorded, tmp_path: Path, form: ExportFormat, monkeypatch: Patch
 ) -> None:
     home = tmp_path / "home" / "me"
     monkeypatch.setenv("HOME", os.fspath(home))
@@ -69,11 +61,11 @@ def test_an_export_has_no_local_path(
     paths = f"{folder}/work_products/a.html, {tmp_path}/notes.md, {home}/.ssh, /home/other/x, /Users/jo/y, file://{folder}/z"
     reported(session, f"<p>{paths}</p>")
     session.add(
-        ToolCallStarted(query_id="q1", tool_use_id="t", name="Read", input={
+        ev.ToolCallStarted(query_id="q1", tool_use_id="t", name="Read", input={
             "file_path": f"{folder}/a.md", "b": f"\n{home}",
         }),
-        ToolCallFinished(tool_use_id="t", status="success"),
-        MessageFinished(query_id="q1", message_id="m", text=paths),
+        ev.ToolCallFinished(tool_use_id="t", status="success"),
+        ev.MessageFinished(query_id="q1", message_id="m", text=paths),
     )  # fmt: skip
     found = exported(folder, form)
     for path in (str(tmp_path), str(home), "/home/other", "/Users/jo", "/root"):

@@ -9,20 +9,8 @@ from typing import Any
 from textual.pilot import Pilot
 
 from core.errors import TeamError
+from core.events import types as ev
 from core.events.codec import encode_event
-from core.events.types import (
-    ElicitationAsked,
-    Event,
-    FormField,
-    MessageFinished,
-    PermissionAnswered,
-    PermissionAsked,
-    QueryFinished,
-    QueryReceived,
-    SessionFinished,
-    SessionStarted,
-    TextDelta,
-)
 from core.postgres.address import Address
 from core.settings.model import Settings
 from core.team.fleet.remote_session import LocalFolder, SessionFolder
@@ -36,6 +24,7 @@ from tests.core.team.stores import SESSION, add_local_session
 from tests.core.team.test_fleet import lay, locked, write
 from tests.core.team.test_remote_session import worker
 from tests.postgres_server import Database
+from tests.tui.app_host import notices
 from tests.tui.files_host import screen_text
 from tests.tui.fixture_types import Patch
 from tests.tui.pane_host import rows
@@ -49,7 +38,7 @@ from tui.screens.requests.permission import PermissionScreen
 from tui.screens.requests.server_form import ServerFormScreen
 from tui.terminal.clipboard import Clipboard
 
-ASKED = PermissionAsked(request_id="r1", tool_name="Bash", input={"command": "ls"})
+ASKED = ev.PermissionAsked(request_id="r1", tool_name="Bash", input={"command": "ls"})
 
 
 @asynccontextmanager
@@ -66,7 +55,7 @@ async def following(
 
 @asynccontextmanager
 async def local(
-    base: Path, *events: Event
+    base: Path, *events: ev.Event
 ) -> AsyncIterator[tuple[UaTuiApp, Pilot[Any], SqliteMailbox, Path]]:
     """A session of another program of this machine, which is followed."""
     folder = lay(base, "session_20261121_140200", *events)
@@ -76,10 +65,6 @@ async def local(
         source = FollowedSource(LocalFolder(folder), SESSION.id, mailbox, where="worker-1")
         async with following(base, source) as (app, pilot):
             yield app, pilot, mailbox, folder
-
-
-def notices(app: UaTuiApp) -> str:
-    return " ".join(each.message for each in app._notifications)
 
 
 def conversation(app: UaTuiApp) -> str:
@@ -94,18 +79,18 @@ async def test_what_happens_is_shown_and_a_question_is_answered(tmp_path: Path) 
     async with local(tmp_path) as (app, pilot, mailbox, folder), worker(mailbox) as received:
         assert app.state == "running"
         assert "Write to the session on worker-1" in screen_text(app)
-        write(folder, [TextDelta(query_id="q1", message_id="m1", text="Two **bicycles**")])
+        write(folder, [ev.TextDelta(query_id="q1", message_id="m1", text="Two **bicycles**")])
         await until(lambda: "Two bicycles" in conversation(app))
         await mailbox.ask(SESSION, make_question(SESSION, ASKED))
         write(folder, [ASKED])
         await asks(app, PermissionScreen)
         await pilot.press("a")
         assert await asyncio.wait_for(received.get(), PATIENCE) == Answer(request="r1", allow=True)
-        write(folder, [PermissionAnswered(request_id="r1", tool_name="Bash", decision="allow")])
+        write(folder, [ev.PermissionAnswered(request_id="r1", tool_name="Bash", decision="allow")])
         await until(lambda: len(app.screen_stack) == 1)
         assert "Answered by" not in notices(app)
-        form = ElicitationAsked(
-            request_id="e1", server="notes", message="Which?", fields=[FormField(name="name")]
+        form = ev.ElicitationAsked(
+            request_id="e1", server="notes", message="Which?", fields=[ev.FormField(name="name")]
         )
         await mailbox.ask(SESSION, make_question(SESSION, form))
         write(folder, [form])
@@ -136,36 +121,31 @@ async def test_a_question_that_waits_already_is_asked_once(tmp_path: Path) -> No
         ):
             await asks(app, PermissionScreen)
             # The journal may have it later than the mailbox.
-            write(folder, [ASKED, TextDelta(query_id="q1", message_id="m1", text="Behind it")])
+            write(folder, [ASKED, ev.TextDelta(query_id="q1", message_id="m1", text="Behind it")])
             await until(lambda: "Behind it" in conversation(app))
             await pilot.press("d")
             await until(lambda: len(app.screen_stack) == 1)
 
 
-async def test_a_dialog_closes_when_someone_else_answers(tmp_path: Path, monkeypatch: Patch) -> None:
+async def test_a_dialog_closes_when_someone_else_answers_or_another_worker_continues(
+    tmp_path: Path, monkeypatch: Patch
+) -> None:
     monkeypatch.setattr("core.team.local_mailbox._user", lambda: "mary [b]")
     async with local(tmp_path) as (app, _, mailbox, folder):
         await mailbox.ask(SESSION, make_question(SESSION, ASKED))
         write(folder, [ASKED])
         await asks(app, PermissionScreen)
-        await mailbox.answer(SESSION.id, Answer(request="r1", allow=True))
-        write(folder, [PermissionAnswered(request_id="r1", tool_name="Bash", decision="allow")])
+        write(folder, [ev.SessionStarted(session_id="s", workspace="/w", cwd="/", version=VERSION)])
         await until(lambda: len(app.screen_stack) == 1)
-        await until(lambda: "Answered by mary [b] at " in notices(app))
-
-
-async def test_a_question_of_a_worker_that_was_lost_closes_when_another_continues(tmp_path: Path) -> None:
-    async with local(tmp_path) as (app, _, mailbox, folder):
-        await mailbox.ask(SESSION, make_question(SESSION, ASKED))
-        write(folder, [ASKED])
-        await asks(app, PermissionScreen)
-        write(folder, [SessionStarted(session_id="s", workspace="/w", cwd="/", version=VERSION)])
-        await until(lambda: len(app.screen_stack) == 1)
-        again = PermissionAsked(request_id="r2", tool_name="Bash", input={"command": "ls"})
+        again = ev.PermissionAsked(request_id="r2", tool_name="Bash", input={"command": "ls"})
         await mailbox.ask(SESSION, make_question(SESSION, again))
-        write(folder, [QueryReceived(query_id="q2", text="Go on"), again])
+        write(folder, [ev.QueryReceived(query_id="q2", text="Go on"), again])
         await asks(app, PermissionScreen)
         assert app.state == "running"
+        await mailbox.answer(SESSION.id, Answer(request="r2", allow=True))
+        write(folder, [ev.PermissionAnswered(request_id="r2", tool_name="Bash", decision="allow")])
+        await until(lambda: len(app.screen_stack) == 1)
+        await until(lambda: "Answered by mary [b] at " in notices(app))
 
 
 async def test_queries_are_sent_and_escape_stops_or_goes_back(tmp_path: Path) -> None:
@@ -177,12 +157,12 @@ async def test_queries_are_sent_and_escape_stops_or_goes_back(tmp_path: Path) ->
         await pilot.press("escape")
         assert await asyncio.wait_for(received.get(), PATIENCE) == Command(kind="interrupt")
         assert app.state == "stopping"
-        write(folder, [QueryFinished(query_id="q1", status="interrupted")])
+        write(folder, [ev.QueryFinished(query_id="q1", status="interrupted")])
         await until(lambda: app.state == "idle")
         write(folder, [
-            QueryReceived(query_id="q2", text="And then?"),
-            MessageFinished(query_id="q2", message_id="m2", text="Nothing."),
-            QueryFinished(query_id="q2", status="success", cost_usd=0.25),
+            ev.QueryReceived(query_id="q2", text="And then?"),
+            ev.MessageFinished(query_id="q2", message_id="m2", text="Nothing."),
+            ev.QueryFinished(query_id="q2", status="success", cost_usd=0.25),
         ])  # fmt: skip
         await until(lambda: "Nothing." in conversation(app) and "$0.25" in str(app.status.render()))
         await until(lambda: "Esc back" in str(app.status.render()))
@@ -198,8 +178,8 @@ async def test_the_end_of_the_session_closes_the_prompt(tmp_path: Path) -> None:
     with ExitStack() as running:
         running.enter_context(locked(folder))
         async with following(tmp_path, source) as (app, pilot):
-            ended = QueryFinished(query_id="q1", status="success", text="Done.")
-            write(folder, [ASKED, ended, SessionFinished(reason="quit", duration_ms=1_000)])
+            ended = ev.QueryFinished(query_id="q1", status="success", text="Done.")
+            write(folder, [ASKED, ended, ev.SessionFinished(reason="quit", duration_ms=1_000)])
             running.close()
             await until(lambda: app.state == "closed" and app.frame.prompt.disabled)
             assert len(app.screen_stack) == 1
@@ -221,7 +201,7 @@ async def test_a_session_that_has_not_begun_is_waited_for(tmp_path: Path) -> Non
             await until(lambda: "loading the session" in screen_text(app))
             assert "running elsewhere · followed" in str(app.status.render())
             assert "past session" not in screen_text(app)
-            write(folder, [QueryReceived(query_id="q1", text="Compare bicycles")])
+            write(folder, [ev.QueryReceived(query_id="q1", text="Compare bicycles")])
             await until(lambda: "Compare bicycles" in conversation(app))
 
 
@@ -250,14 +230,14 @@ async def test_a_database_that_is_away_can_be_tried_again(tmp_path: Path) -> Non
             assert Away.tries == 2
 
 
-def add_line(database: Database, seq: int, event: Event) -> None:
+def add_line(database: Database, seq: int, event: ev.Event) -> None:
     database.execute(
         "INSERT INTO journal (session, seq, line) VALUES ('a', %s, %s)", seq, _numbered(event, seq)
     )
     database.execute("SELECT pg_notify('ua_tui', 'session a')")
 
 
-def _numbered(event: Event, seq: int) -> str:
+def _numbered(event: ev.Event, seq: int) -> str:
     from msgspec.structs import replace
 
     return encode_event(replace(event, seq=seq)).decode()
@@ -268,8 +248,8 @@ async def test_a_session_of_the_team_is_followed_through_its_database(
 ) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     add_session(team_database, "a", title="Bicycles", worker="worker-1", name="session_20261121_140200")
-    started = SessionStarted(session_id="s", workspace="/gone", cwd="/", version=VERSION)
-    for seq, event in enumerate((started, QueryReceived(query_id="q1", text="Compare bicycles")), 1):
+    started = ev.SessionStarted(session_id="s", workspace="/gone", cwd="/", version=VERSION)
+    for seq, event in enumerate((started, ev.QueryReceived(query_id="q1", text="Compare bicycles")), 1):
         add_line(team_database, seq, event)
     address = Address.parse(team_database.url)
     source = await make_source(Settings(workspace_base=tmp_path), "a", address, None)
@@ -277,16 +257,16 @@ async def test_a_session_of_the_team_is_followed_through_its_database(
     mailbox = PostgresMailbox(address)
     async with following(tmp_path, source) as (app, pilot):
         assert "Compare bicycles" in conversation(app)
-        add_line(team_database, 3, TextDelta(query_id="q1", message_id="m1", text="Two bicycles"))
+        add_line(team_database, 3, ev.TextDelta(query_id="q1", message_id="m1", text="Two bicycles"))
         await until(lambda: "Two bicycles" in conversation(app))
         await mailbox.ask(mine, make_question(mine, ASKED))
         add_line(team_database, 4, ASKED)
         await asks(app, PermissionScreen)
         await pilot.press("a")
         await until(lambda: team_database.execute("SELECT answered_by::text FROM question") == [("owner",)])
-        add_line(team_database, 5, PermissionAnswered(request_id="r1", tool_name="Bash", decision="allow"))
-        add_line(team_database, 6, QueryFinished(query_id="q1", status="success"))
-        add_line(team_database, 7, SessionFinished(reason="quit"))
+        add_line(team_database, 5, ev.PermissionAnswered(request_id="r1", tool_name="Bash", decision="allow"))
+        add_line(team_database, 6, ev.QueryFinished(query_id="q1", status="success"))
+        add_line(team_database, 7, ev.SessionFinished(reason="quit"))
         team_database.execute("UPDATE session SET state = 'done', finished_at = now()")
         team_database.execute("SELECT pg_notify('ua_tui', 'session a')")
         await until(lambda: app.frame.prompt.disabled)

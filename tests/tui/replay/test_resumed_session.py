@@ -10,14 +10,7 @@ from textual.widgets import Static
 
 from core.concurrency.spawn import Spawn
 from core.errors import ConversationGone, JournalError
-from core.events.types import (
-    Event,
-    QueryFinished,
-    QueryReceived,
-    SessionFinished,
-    SessionStarted,
-    ToolCallFinished,
-)
+from core.events import types as ev
 from core.history.session import PastSession
 from core.session.resume import Resume
 from core.settings.model import Settings
@@ -41,10 +34,10 @@ from tui.virtual_list.virtual_list import VirtualList
 class ResumableSession(FakeSession):
     """Reports that it is resumed, and ends what had no end."""
 
-    ends: Sequence[Event] = ()
+    ends: Sequence[ev.Event] = ()
 
     async def start(self) -> None:
-        self.bus.publish(SessionStarted(
+        self.bus.publish(ev.SessionStarted(
             session_id=NAME, workspace=str(self.workspace.path), cwd="/work", version="1", resumed_from=NAME,
         ))  # fmt: skip
         for event in self.ends:
@@ -54,7 +47,7 @@ class ResumableSession(FakeSession):
 
 @asynccontextmanager
 async def resumed(
-    folder: Path, *, tail: int = 1 << 20, ends: Sequence[Event] = (), gone: bool = False
+    folder: Path, *, tail: int = 1 << 20, ends: Sequence[ev.Event] = (), gone: bool = False
 ) -> AsyncIterator[tuple[UaTuiApp, Pilot[Any], ResumableSession]]:
     session = ResumableSession(FakeWorkspace(folder))
     session.ends = ends
@@ -83,7 +76,7 @@ def text(app: UaTuiApp, kind: type[VirtualList[Any]]) -> str:
 
 
 async def test_what_was_before_is_shown_and_what_happens_comes_below_it(tmp_path: Path) -> None:
-    folder = write(tmp_path, [*many(2), SessionFinished(reason="quit", cost_usd=1.0, duration_ms=9.0)])
+    folder = write(tmp_path, [*many(2), ev.SessionFinished(reason="quit", cost_usd=1.0, duration_ms=9.0)])
     (folder / "old.md").write_text("old")
     async with resumed(folder) as (app, pilot, session):
         await until(lambda: app.state == "idle" and "Resumed" in text(app, ConversationPane))
@@ -149,18 +142,18 @@ async def test_while_a_long_journal_is_read_nothing_new_is_lost(tmp_path: Path) 
 
 async def test_what_a_crash_left_open_is_ended_and_a_new_row_runs(tmp_path: Path) -> None:
     before = [
-        QueryReceived(query_id="q1", text="First"),
+        ev.QueryReceived(query_id="q1", text="First"),
         started("call_a", "Read", query="q1", file_path="a.md"),
     ]
-    ends: list[Event] = [
-        ToolCallFinished(tool_use_id="call_a", status="cancelled"),
-        QueryFinished(query_id="q1", status="interrupted"),
+    ends: list[ev.Event] = [
+        ev.ToolCallFinished(tool_use_id="call_a", status="cancelled"),
+        ev.QueryFinished(query_id="q1", status="interrupted"),
     ]
     async with resumed(write(tmp_path, before), ends=ends) as (app, _, session):
         await until(lambda: app.state == "idle" and "Resumed" in text(app, ConversationPane))
         trace = app.frame.query_one(TracePane)
         assert not any(node.running for node in trace.calls.by_key.values())
-        session.bus.publish(QueryReceived(query_id="q2", text="Second"))
+        session.bus.publish(ev.QueryReceived(query_id="q2", text="Second"))
         session.bus.publish(started("call_b", "Read", query="q2", file_path="b.md"))
         await until(lambda: "call_b" in trace.calls.by_key)
         assert trace.calls.by_key["call_b"].running

@@ -6,15 +6,8 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
+from core.events import types as ev
 from core.events.codec import encode_event
-from core.events.types import (
-    ArtifactSaved,
-    Event,
-    QueryReceived,
-    SessionStarted,
-    ToolCallFinished,
-    ToolCallStarted,
-)
 from core.knowledge.database import FILE
 from core.knowledge.records import Call, Cursor, Document, Facts
 from core.knowledge.store import KnowledgeStore
@@ -69,16 +62,18 @@ def lay_session(base: Path, name: str = NAME) -> Path:
         (folder / path).parent.mkdir(parents=True, exist_ok=True)
         (folder / path).write_text(text)
     (folder / ".lock").touch()
-    events: tuple[Event, ...] = (
-        SessionStarted(session_id=name, workspace="/w", cwd="/", version=VERSION),
-        QueryReceived(query_id="q1", text="Compare bicycles such as the Velomax"),
-        ToolCallStarted(
+    events: tuple[ev.Event, ...] = (
+        ev.SessionStarted(session_id=name, workspace="/w", cwd="/", version=VERSION),
+        ev.QueryReceived(query_id="q1", text="Compare bicycles such as the Velomax"),
+        ev.ToolCallStarted(
             query_id="q1", tool_use_id="t1", name="mcp__composio__SEARCH_NEWS", input={"query": "velomax"}
         ),
-        ToolCallFinished(tool_use_id="t1", status="success"),
-        ArtifactSaved(tool_use_id="t1", kind="search_results", path=ROWS, size=200, sha256="0", observer="o"),
-        ToolCallStarted(query_id="q1", tool_use_id="t2", name="Write", input={"file_path": REPORT}),
-        ToolCallFinished(tool_use_id="t2", status="success"),
+        ev.ToolCallFinished(tool_use_id="t1", status="success"),
+        ev.ArtifactSaved(
+            tool_use_id="t1", kind="search_results", path=ROWS, size=200, sha256="0", observer="o"
+        ),
+        ev.ToolCallStarted(query_id="q1", tool_use_id="t2", name="Write", input={"file_path": REPORT}),
+        ev.ToolCallFinished(tool_use_id="t2", status="success"),
     )
     bus, lines = fixed_bus(), list[bytes]()
     bus.subscribe(lambda event: lines.append(encode_event(event) + b"\n"))

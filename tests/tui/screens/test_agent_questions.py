@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 from textual.pilot import Pilot
 from textual.widgets import TextArea
 
 from core.events.types import PermissionAnswered, PermissionAsked
-from tests.tui.app_host import at_work, listen, shown
+from tests.tui.app_host import answerable, at_work, shown
 from tests.tui.fakes import FakeSession
 from tests.waiting import until
 from tui.app.app import UaTuiApp
@@ -30,15 +31,11 @@ CALL = PermissionAsked(request_id="c1", tool_name="Bash", input={"command": "ls"
 
 
 async def asked(
-    event: PermissionAsked, session: FakeSession, app: UaTuiApp, pilot: Pilot[str], kind: type
+    event: PermissionAsked, session: FakeSession, app: UaTuiApp, pilot: Pilot[str], kind: type[Dialog[Any]]
 ) -> None:
     session.bus.publish(event)
     await shown(app, pilot)
-    await until(lambda: isinstance(app.screen, kind))
-    dialog = app.screen
-    assert isinstance(dialog, Dialog)
-    await until(lambda: dialog._quiet_until is not None)
-    listen(app)
+    await answerable(app, kind)
 
 
 def given(session: FakeSession) -> dict[str, object]:

@@ -13,11 +13,11 @@ from core.settings.places import Places
 from tests.trusted import TRUSTED
 from tests.tui.fakes import make_app, make_session
 from tests.tui.files_host import screen_text
-from tests.tui.pictured import DARK, SMALL, Compare, looks
+from tests.tui.fixture_types import Patch
+from tests.tui.pictured import DARK, SMALL, Compare, Size, looks
 from tests.tui.theme.test_contrast import quiet_colours, unreadable
 from tests.waiting import until
 from tui.app.app import UaTuiApp
-from tui.panes.conversation.pane import ConversationPane
 from tui.screens.services.agents import AgentsScreen
 
 SERVERS = [
@@ -39,7 +39,7 @@ Check.
 
 
 @pytest.fixture(autouse=True)
-def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def files(tmp_path: Path, monkeypatch: Patch) -> None:
     monkeypatch.setenv("TEXTUAL_ANIMATIONS", "none")
     monkeypatch.chdir(tmp_path)
     for path, text in {
@@ -60,7 +60,7 @@ def screen_of(app: UaTuiApp) -> AgentsScreen:
 
 @asynccontextmanager
 async def agents(
-    tmp_path: Path, size: tuple[int, int] = (120, 40), **settings: Any
+    tmp_path: Path, size: Size = (120, 40), **settings: Any
 ) -> AsyncIterator[tuple[UaTuiApp, Pilot[Any]]]:
     session = make_session(tmp_path)
     session.servers.known = SERVERS
@@ -70,20 +70,6 @@ async def agents(
         app.push_screen(screen_of(app))
         await until(lambda: "sub-agents ·" in screen_text(app))
         yield app, pilot
-
-
-async def test_the_command_opens_the_list_and_escape_leaves_it(tmp_path: Path) -> None:
-    app = make_app(tmp_path, make_session(tmp_path))
-    async with app.run_test(size=(120, 40)) as pilot:
-        await until(lambda: app.state == "idle" and app.query(ConversationPane))
-        await until(lambda: app.frame.prompt.has_focus_within)
-        await pilot.pause()
-        app.frame.prompt.put("/agents")
-        await pilot.pause()
-        await pilot.press("enter")
-        await until(lambda: "report-creation-expert" in screen_text(app))
-        await pilot.press("escape")
-        await until(lambda: not isinstance(app.screen, AgentsScreen))
 
 
 async def test_what_is_wrong_is_said_of_the_file_under_the_cursor(tmp_path: Path) -> None:
@@ -99,19 +85,17 @@ async def test_what_is_wrong_is_said_of_the_file_under_the_cursor(tmp_path: Path
         assert "all tools of the session" in screen_text(app)
         await pilot.press("end")
         await until(lambda: "ua-tui config set skills house-style" in screen_text(app))
-
-
-async def test_a_row_has_one_line_where_its_last_column_has_no_room(tmp_path: Path) -> None:
-    async with agents(tmp_path, size=(60, 24)) as (app, _):
+        # A row has one line where its last column has no room.
         screen = app.screen
         assert isinstance(screen, AgentsScreen)
-        assert screen.rows
         for width in (57, 25):
             rows = [screen.row(each, width, chosen=False) for each in screen.rows]
             assert all(row.cell_length <= width for row in (screen.header(width), *rows))
 
 
-async def test_the_tools_are_checked_again_when_a_server_answers(tmp_path: Path) -> None:
+async def test_tools_are_checked_again_when_a_server_answers_and_files_when_they_are_read(
+    tmp_path: Path,
+) -> None:
     async with agents(tmp_path) as (app, pilot):
         await pilot.press("j")
         await until(lambda: "composio has failed" in screen_text(app))
@@ -121,35 +105,31 @@ async def test_the_tools_are_checked_again_when_a_server_answers(tmp_path: Path)
         app.session.bus.publish(McpStatus(servers=[SERVERS[0], answered]))  # type: ignore[attr-defined]  # likewise
         await until(lambda: "composio has failed" not in screen_text(app))
         assert "there is no tool Reed" in screen_text(app)
-
-
-def mend() -> None:
-    folder = Path("project/.claude/agents")
-    (folder / "reviewer.md").write_text(REVIEWER.replace("Reed", "Read"))
-    (folder / "broken.md").unlink()
-
-
-async def test_a_file_that_was_fixed_is_right_when_it_is_read_again(tmp_path: Path) -> None:
-    async with agents(tmp_path) as (app, pilot):
-        mend()
+        # The files are put right.
+        folder = Path("project/.claude/agents")
+        (folder / "reviewer.md").write_text(REVIEWER.replace("Reed", "Read"))
+        (folder / "broken.md").unlink()
         await pilot.press("r")
-        await until(
-            lambda: "4 sub-agents · 0 skills on" in screen_text(app) and "problem" not in screen_text(app)
-        )
+        await until(lambda: "4 sub-agents · 0 skills on" in screen_text(app))
+        await until(lambda: "problem" not in screen_text(app))
+        await pilot.press("escape")
+        await until(lambda: not isinstance(app.screen, AgentsScreen))
 
 
-@pytest.mark.parametrize("theme", ["ua-dark", "ua-light", "ua-ansi"])
-async def test_each_row_can_be_read_under_the_cursor_and_beside_it(tmp_path: Path, theme: str) -> None:
-    async with agents(tmp_path, (80, 24), theme=theme.removeprefix("ua-")) as (app, pilot):
-        for _ in range(7):
-            await pilot.pause()
-            assert unreadable(app, quiet_colours(app)) == {}
-            await pilot.press("down")
+async def test_each_row_can_be_read_under_the_cursor_and_beside_it(tmp_path: Path) -> None:
+    async with agents(tmp_path, (80, 24)) as (app, pilot):
+        for theme in ("ua-dark", "ua-light", "ua-ansi"):
+            app.theme = theme
+            await pilot.press("home")
+            for _ in range(7):
+                await pilot.pause()
+                assert unreadable(app, quiet_colours(app)) == {}
+                await pilot.press("down")
 
 
 @looks(DARK)
 async def test_the_list(
-    snap_compare: Compare, screen_compare: Compare, tmp_path: Path, size: tuple[int, int], theme: str
+    snap_compare: Compare, screen_compare: Compare, tmp_path: Path, size: Size, theme: str
 ) -> None:
     async with agents(tmp_path, size, skills=("house-style",), theme=theme) as (_, pilot):
         await pilot.press("down")

@@ -29,10 +29,14 @@ NOTHING = ("nothing", None)
 NO, YES = (("closes", PermissionAnswer(allow=allow)) for allow in (False, True))
 REASON, PATTERNS = ("asks", "reasoning"), ("asks", "patterns")
 Outcome = tuple[str, object]
-CHANGE: dict[str, Outcome] = {
+ONCE: dict[str, Outcome] = {
+    **dict.fromkeys(("d", "escape", "enter", "#deny"), NO),
+    **dict.fromkeys(("a", "#once"), YES),
+    **dict.fromkeys(("r", "#reason"), REASON),
     **dict.fromkeys(("c", "#change"), ("asks", "changed")),
     **dict.fromkeys(("ctrl+s", "ctrl+g"), NOTHING),
 }
+"""What each question of the agent offers."""
 
 
 def closes(**ways: object) -> dict[str, Outcome]:
@@ -44,10 +48,7 @@ ANSWERS: dict[str, tuple[Callable[[], Dialog[Any]], dict[str, Outcome]]] = {
     "permission": (
         lambda: PermissionScreen(READ),
         {
-            **dict.fromkeys(("d", "escape", "enter", "#deny"), NO),
-            **dict.fromkeys(("a", "#once"), YES),
-            **dict.fromkeys(("r", "#reason"), REASON),
-            **CHANGE,
+            **ONCE,
             **dict.fromkeys(("s", "#session"), PATTERNS),
             **dict.fromkeys(("f", "e"), NOTHING),
         },
@@ -55,10 +56,7 @@ ANSWERS: dict[str, tuple[Callable[[], Dialog[Any]], dict[str, Outcome]]] = {
     "permission-scopes": (
         lambda: PermissionScreen(msgspec.structs.replace(READ, scopes=["session", "folder", "everywhere"])),
         {
-            **dict.fromkeys(("d", "escape", "enter", "#deny"), NO),
-            **dict.fromkeys(("a", "#once"), YES),
-            **dict.fromkeys(("r", "#reason"), REASON),
-            **CHANGE,
+            **ONCE,
             **dict.fromkeys(("s", "#session"), PATTERNS),
             **dict.fromkeys(("f", "#folder"), ("asks", "patterns-folder")),
             **dict.fromkeys(("e", "#everywhere"), ("asks", "patterns-everywhere")),
@@ -67,10 +65,7 @@ ANSWERS: dict[str, tuple[Callable[[], Dialog[Any]], dict[str, Outcome]]] = {
     "permission-once": (
         lambda: PermissionScreen(msgspec.structs.replace(SEND, once_only=True)),
         {
-            **dict.fromkeys(("d", "escape", "enter", "#deny"), NO),
-            **dict.fromkeys(("a", "#once"), YES),
-            **dict.fromkeys(("r", "#reason"), REASON),
-            **CHANGE,
+            **ONCE,
             **dict.fromkeys(("s", "f", "e"), NOTHING),
         },
     ),

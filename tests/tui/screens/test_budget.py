@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from pathlib import Path
 
-import pytest
 from textual.pilot import Pilot
 from textual.widgets import Input, Static
 
 from core.errors import SettingsError
 from core.events.types import BudgetReached
-from tests.tui.fakes import FakeSession, make_app, make_session
+from tests.tui.app_host import notices, opened
 from tests.tui.files_host import screen_text
+from tests.tui.fixture_types import Patch
 from tests.tui.screens.test_dialogs import Stage
 from tests.waiting import until
 from tui.app.app import UaTuiApp
@@ -37,7 +35,7 @@ async def asked(
 
 async def test_a_higher_limit_is_entered_and_one_that_is_not_is_refused_with_a_reason() -> None:
     app = Stage()
-    async with app.run_test() as pilot:
+    async with app.run_test(size=(100, 30)) as pilot:
         screen = await asked(app, pilot)
         assert "2 queries" in words(app)
         await pilot.press("r")
@@ -59,12 +57,16 @@ async def test_a_higher_limit_is_entered_and_one_that_is_not_is_refused_with_a_r
         assert app.screen.query_one("#leave").has_focus
         await pilot.press("r", "ctrl+u", *"$2.50", "enter")
         await pilot.pause()
-    assert app.answers == [2.5]
-
-
-async def test_a_limit_is_not_taken_while_the_price_of_a_model_is_unknown() -> None:
-    app = Stage()
-    async with app.run_test() as pilot:
+        assert app.answers.pop() == 2.5
+        # The mouse answers, too.
+        await asked(app, pilot, limit=None)
+        assert "No spending limit" in words(app)
+        await pilot.click("#raise")
+        await pilot.pause()
+        await pilot.click("#submit")
+        await pilot.pause()
+        assert app.answers.pop() == 2.04
+        # No limit is accepted while the price of a model is unknown.
         await app.ask(pilot, BudgetScreen(0.0, None, unpriced=("qwen3:14b",)))
         assert "unknown" in words(app)
         await pilot.press("r", *"2", "enter")
@@ -73,33 +75,9 @@ async def test_a_limit_is_not_taken_while_the_price_of_a_model_is_unknown() -> N
         assert "A limit needs the price of qwen3:14b" in words(app)
 
 
-async def test_the_mouse_answers_too() -> None:
-    app = Stage()
-    async with app.run_test(size=(100, 30)) as pilot:
-        await asked(app, pilot, limit=None)
-        assert "No spending limit" in words(app)
-        await pilot.click("#raise")
-        await pilot.pause()
-        await pilot.click("#submit")
-        await pilot.pause()
-    assert app.answers == [2.04]
-
-
 def test_an_amount_is_read_as_it_is_written() -> None:
     wanted = {"2.50": 2.5, "$3": 3.0, " 1,000 ": 1000.0, "": None, "-1": None, "nan": None, "inf": None}
     assert {text: amount_of(text) for text in wanted} == wanted
-
-
-@asynccontextmanager
-async def opened(
-    tmp_path: Path, size: tuple[int, int] = (120, 40)
-) -> AsyncIterator[tuple[UaTuiApp, FakeSession, Pilot[str]]]:
-    session = make_session(tmp_path)
-    app = make_app(tmp_path, session, max_cost_usd=1.0)
-    async with app.run_test(size=size) as pilot:
-        await until(lambda: app.state == "idle")
-        await pilot.pause()
-        yield app, session, pilot
 
 
 async def budget_shown(app: UaTuiApp) -> None:
@@ -108,7 +86,7 @@ async def budget_shown(app: UaTuiApp) -> None:
 
 
 async def test_a_warning_is_reported_and_the_end_asks_for_a_higher_limit(tmp_path: Path) -> None:
-    async with opened(tmp_path) as (app, session, pilot):
+    async with opened(tmp_path, (120, 40), max_cost_usd=1.0) as (session, app, pilot):
         session.bus.publish(NEAR)
         app.pump.flush()
         await pilot.pause()
@@ -132,49 +110,31 @@ async def test_a_warning_is_reported_and_the_end_asks_for_a_higher_limit(tmp_pat
         assert "✗" not in str(app.status.render())
 
 
-async def test_a_click_on_the_cost_opens_the_budget_and_a_limit_that_is_too_low_by_now_is_reported(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+async def test_a_person_opens_the_budget_and_each_outcome_is_reported(
+    tmp_path: Path, monkeypatch: Patch
 ) -> None:
     def refuse(_limit: float) -> None:
-        raise SettingsError("the limit must be above $1.50, which the session has cost")
+        raise SettingsError("the limit must be above $6.00, which the session has cost")
 
-    async with opened(tmp_path) as (app, session, pilot):
-        monkeypatch.setattr(session, "raise_budget", refuse)
-        await pilot.click("StatusLine", offset=(str(app.status.render()).index("$0.00/") + 2, 0))
-        await budget_shown(app)
-        await pilot.press("r", "ctrl+u", "5", "enter")
-        await until(lambda: any("above $1.50" in note.message for note in app._notifications))
-
-
-async def test_a_budget_that_the_person_opens_takes_the_first_key_and_the_prompt_none(tmp_path: Path) -> None:
-    async with opened(tmp_path) as (app, session, pilot):
+    async with opened(tmp_path, (120, 40), max_cost_usd=1.0) as (session, app, pilot):
         await pilot.press(*"/budget", "enter")
         await until(lambda: isinstance(app.screen, BudgetScreen))
+        # The first key is for the dialog, and none for the prompt.
         assert "answers accepted in a moment" not in screen_text(app)
         await pilot.press("r", "5", "enter")
         await until(lambda: session.limits == [5.0])
         assert app.frame.prompt.text == ""
-        # The line in the conversation says it.
         await until(lambda: "spending limit is now $5.00" in screen_text(app))
         await pilot.pause()
-        assert not app._notifications
-
-
-async def test_a_limit_is_reported_by_a_toast_where_the_conversation_is_out_of_sight(tmp_path: Path) -> None:
-    async with opened(tmp_path, (80, 24)) as (app, _, _):
+        assert not notices(app), "the line in the conversation is enough"
+        await pilot.resize_terminal(80, 24)
         app.frame.show("trace")
         await until(lambda: not app.frame.shows("conversation"))
         app.budget.raise_limit(6.0)
-        await until(lambda: any("Spending limit: $6.00" in note.message for note in app._notifications))
-
-
-async def test_the_end_of_the_budget_waits_for_whoever_is_typing(tmp_path: Path) -> None:
-    async with opened(tmp_path) as (app, session, pilot):
-        await pilot.press(*"a wor")
-        session.bus.publish(SPENT)
-        app.pump.flush()
-        await until(lambda: isinstance(app.screen, BudgetScreen))
-        await pilot.press("r")
-        await until(lambda: app.frame.prompt.text == "a worr")
-        assert "typing goes to the prompt" in screen_text(app)
-        assert not app.screen.query_one(Input).has_focus
+        await until(lambda: "Spending limit: $6.00" in notices(app))
+        await until(lambda: "$0.00/" in str(app.status.render()))
+        monkeypatch.setattr(session, "raise_budget", refuse)
+        await pilot.click("StatusLine", offset=(str(app.status.render()).index("$0.00/") + 2, 0))
+        await budget_shown(app)
+        await pilot.press("r", "ctrl+u", "7", "enter")
+        await until(lambda: "above $6.00" in notices(app))

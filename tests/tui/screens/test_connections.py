@@ -16,13 +16,14 @@ from core.events.types import McpServer, McpStatus
 from core.settings.model import Settings
 from core.telemetry.tracer import Trace
 from tests.trusted import TRUSTED
+from tests.tui.app_host import notices
 from tests.tui.fakes import FakeSession, make_app, make_session
 from tests.tui.files_host import screen_text
-from tests.tui.pictured import DARK, MEDIUM, SMALL, Compare, looks
+from tests.tui.fixture_types import Patch
+from tests.tui.pictured import DARK, MEDIUM, SMALL, Compare, Size, looks
 from tests.tui.theme.test_contrast import quiet_colours, unreadable
 from tests.waiting import until
 from tui.app.app import UaTuiApp
-from tui.panes.conversation.pane import ConversationPane
 from tui.panes.prompt.pane import Prompt
 from tui.screens.services.connections import ConnectionsScreen
 from tui.widgets.choice_list import RowList
@@ -53,7 +54,7 @@ CHECKS = [
 
 
 @pytest.fixture(autouse=True)
-def alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, still: None) -> None:
+def alone(monkeypatch: Patch, tmp_path: Path, still: None) -> None:
     """Nobody's keys and files, no animation, and one time zone."""
     for name in (
         "ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "COMPOSIO_API_KEY", "Z_AI_API_KEY", "LOGFIRE_TOKEN",
@@ -89,11 +90,7 @@ class Doctor:
 
 @asynccontextmanager
 async def connections(
-    tmp_path: Path,
-    *servers: McpServer,
-    size: tuple[int, int] = (120, 40),
-    doctor: Doctor | None = None,
-    **settings: Any,
+    tmp_path: Path, *servers: McpServer, size: Size = (120, 40), doctor: Doctor | None = None, **settings: Any
 ) -> AsyncIterator[tuple[UaTuiApp, FakeSession, ConnectionsScreen, Pilot[Any]]]:
     session = make_session(tmp_path)
     session.servers.known = list(servers)
@@ -106,41 +103,18 @@ async def connections(
         yield app, session, screen, pilot
 
 
-def shown_text(app: UaTuiApp) -> str:
-    return " ".join(each.message for each in app._notifications)
-
-
-async def test_the_command_opens_the_screen(tmp_path: Path) -> None:
-    session = make_session(tmp_path)
-    session.servers.known = [TOOLKIT]
-    app = make_app(tmp_path, session)
-    async with app.run_test(size=(120, 40)) as pilot:
-        await until(lambda: app.state == "idle" and app.query(ConversationPane))
-        await until(lambda: app.frame.prompt.has_focus_within)
-        await pilot.pause()
-        app.frame.prompt.put("/connections")
-        await pilot.pause()
-        await pilot.press("enter")
-        await until(lambda: isinstance(app.screen, ConnectionsScreen))
-        await until(lambda: "crawl_parallel" in screen_text(app))
-
-
-async def test_every_state_has_a_mark_and_a_word(tmp_path: Path) -> None:
+async def test_every_state_has_a_mark_and_a_word_and_keys_ask_for_the_server_under_the_cursor(
+    tmp_path: Path,
+) -> None:
     marks = ("✓ local_toolkit", "✗ composio", "⊘ notes", "? a-mail-server", "· reader", "… tickets", "custom")
     states = (
-        "connected",
-        "failed",
-        "disabled",
-        "login needed",
-        "not set up",
-        "reconnecting",
-        "1 of 4 connected",
-    )
+        "connected", "failed", "disabled", "login needed", "not set up", "reconnecting", "1 of 4 connected",
+    )  # fmt: skip
     details = (
         "error  the server refused the key", "last error  Connection closed", "Sign in at the service",
         "set ZAI_API_KEY",
     )  # fmt: skip
-    async with connections(tmp_path, *SERVERS) as (app, _, screen, pilot):
+    async with connections(tmp_path, *SERVERS, doctor=Doctor(*CHECKS)) as (app, session, screen, pilot):
         assert [each for each in (*marks, *states) if each not in screen_text(app)] == []
         for wanted in details:
             await pilot.press("down")
@@ -152,6 +126,37 @@ async def test_every_state_has_a_mark_and_a_word(tmp_path: Path) -> None:
         assert screen.chosen.name == "local_toolkit"
         await pilot.press("G", "k", "g", "j", "end", "up")
         assert screen.chosen.name == "reader"
+        await pilot.press("home", "r", "e", "down", "r", "space", "down", "e", "space")
+        assert session.servers.asked == [
+            "reconnect local_toolkit", "disable local_toolkit", "reconnect composio", "disable composio",
+            "enable notes", "enable notes",
+        ]  # fmt: skip
+        session.servers.refusal = "notes is [red]reconnecting already."
+        await pilot.press("r")
+        assert "notes is [red]reconnecting already." in notices(app)
+        for theme in ("ua-light", "nord", "ua-dark"):
+            app.theme = theme
+            await pilot.press("home")
+            for server in SERVERS:
+                await pilot.pause()
+                assert screen.chosen == server
+                assert unreadable(app, quiet_colours(app)) == {}
+                await pilot.press("down")
+        # What has no room is scrolled.
+        await pilot.press("home")
+        await pilot.resize_terminal(80, 24)
+        await pilot.pause()
+        facts = screen.query_one("#details")
+        await pilot.press("pagedown")
+        await pilot.pause()
+        assert facts.scroll_offset.y > 3
+        await pilot.press("pageup")
+        await pilot.pause()
+        assert facts.scroll_offset.y == 0
+        await pilot.press("t")
+        await until(lambda: "A session can start." in screen_text(app))
+        assert facts.scroll_offset.y > 3
+        assert screen.query_one(RowList).has_focus
 
 
 async def test_a_login_is_offered_for_servers_of_the_user_that_can_have_one(tmp_path: Path) -> None:
@@ -165,8 +170,8 @@ async def test_a_login_is_offered_for_servers_of_the_user_that_can_have_one(tmp_
         await until(lambda: "Press l to log in in the browser, e to disable it." in screen_text(app))
         assert "needs a login" not in screen_text(app)
         await pilot.press("down", "l", "down", "l")
-        await until(lambda: "Decide about tickets first" in shown_text(app))
-        assert "local_toolkit has no login." in shown_text(app)
+        await until(lambda: "Decide about tickets first" in notices(app))
+        assert "local_toolkit has no login." in notices(app)
         await pilot.press("home", "l")
         await until(lambda: "http://notes.example/mcp is not encrypted" in screen_text(app))
         await pilot.press("escape")
@@ -174,23 +179,7 @@ async def test_a_login_is_offered_for_servers_of_the_user_that_can_have_one(tmp_
         assert session.servers.asked == []
         screen._after_login("notes", True)
         assert session.servers.asked == ["reconnect notes"]
-        await until(lambda: "You are logged in to notes." in shown_text(app))
-
-
-async def test_keys_ask_the_session_for_the_server_under_the_cursor(tmp_path: Path) -> None:
-    async with connections(tmp_path, *SERVERS) as (app, session, _, pilot):
-        await pilot.press("r", "e", "down", "r", "space", "down", "e", "space")
-        assert session.servers.asked == [
-            "reconnect local_toolkit",
-            "disable local_toolkit",
-            "reconnect composio",
-            "disable composio",
-            "enable notes",
-            "enable notes",
-        ]
-        session.servers.refusal = "notes is [red]reconnecting already."
-        await pilot.press("r")
-        assert "notes is [red]reconnecting already." in shown_text(app)
+        await until(lambda: "You are logged in to notes." in notices(app))
 
 
 async def test_what_happens_is_seen_and_the_cursor_stays(tmp_path: Path) -> None:
@@ -210,14 +199,12 @@ async def test_what_happens_is_seen_and_the_cursor_stays(tmp_path: Path) -> None
         assert screen.chosen == TOOLKIT
         looked = session.servers.looks
         await until(lambda: session.servers.looks > looked)
-
-
-async def test_a_server_that_is_seen_to_says_when_and_what_a_person_may_do(tmp_path: Path) -> None:
-    soon = McpServer(name="notes", status="failed", error="ECONNREFUSED", again_s=32)
-    async with connections(tmp_path, TOOLKIT, soon, size=(80, 24)) as (app, _, _, pilot):
-        assert "↻ notes" in screen_text(app)
+        # One that fails for now says when it is tried again, and what a person may do.
+        soon = McpServer(name="notes", status="failed", error="ECONNREFUSED", again_s=32)
+        session.bus.publish(McpStatus(servers=[TOOLKIT, soon]))
+        await until(lambda: "↻ notes" in screen_text(app))
         assert "failed, retry in 32 s  " in screen_text(app)
-        await pilot.press("down")
+        await pilot.press("end")
         await until(lambda: "Press r to reconnect now" in screen_text(app))
 
 
@@ -260,7 +247,7 @@ async def test_without_a_session_there_is_still_something_to_see(tmp_path: Path)
 
 
 async def test_credentials_are_reported_by_name_and_place_and_never_by_value(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: Patch
 ) -> None:
     secret = "sk-ant-canary-0123456789"
     monkeypatch.setenv("ANTHROPIC_API_KEY", secret)
@@ -274,7 +261,7 @@ async def test_credentials_are_reported_by_name_and_place_and_never_by_value(
         "model": "m1",
         "folder": TRUSTED,
     }
-    async with connections(tmp_path, TOOLKIT, size=(200, 40), **given) as (app, _, _, _):
+    async with connections(tmp_path, TOOLKIT, size=(200, 40), **given) as (app, session, _, _):
         shown = screen_text(app)
         for wanted in (
             "✓ ANTHROPIC_API_KEY     environment",
@@ -287,34 +274,28 @@ async def test_credentials_are_reported_by_name_and_place_and_never_by_value(
         ):
             assert wanted in shown
         assert "canary" not in shown
-
-
-async def test_the_trace_is_known_by_its_id_or_address_and_a_destination_that_rejects_it_is_marked(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", "http://traces.example:4318")
-    async with connections(tmp_path, TOOLKIT, size=(200, 40)) as (app, session, _, _):
+        # The trace is known by its id or address, and a destination that rejects it is marked.
         session.trace = Trace("0f3a")
         await until(lambda: "Trace     0f3a" in screen_text(app))
-        assert "folder; OTLP at traces.example:4318" in screen_text(app)
         session.trace = Trace("0f3a", "https://l.example/p")
         await until(lambda: "https://l.example/p?q=trace_id%3D%270f3a%27" in screen_text(app))
         session.trace = Trace("0f3a", problems={"collector": "it refused the key (401): check the headers"})
         await until(lambda: "✗ OTLP at traces.example:4318:" in screen_text(app))
         # The lines below come with the next layout.
         await until(lambda: "check the headers" in screen_text(app))
+        assert "canary" not in screen_text(app)
 
 
 async def test_the_tests_are_shown_as_they_end(tmp_path: Path) -> None:
     doctor = Doctor(*CHECKS)
     doctor.go.clear()
-    async with connections(tmp_path, TOOLKIT, doctor=doctor) as (app, _, _, pilot):
+    async with connections(tmp_path, TOOLKIT, doctor=doctor) as (app, session, screen, pilot):
         assert "t tests each" in screen_text(app)
         await pilot.press("t")
         await until(lambda: "… testing" in screen_text(app) and "refused the key" in screen_text(app))
         assert "Python" not in screen_text(app)
         await pilot.press("t")
-        assert "running already" in shown_text(app)
+        assert "running already" in notices(app)
         doctor.go.set()
         await until(lambda: "A session can start." in screen_text(app))
         shown = screen_text(app)
@@ -323,57 +304,25 @@ async def test_the_tests_are_shown_as_they_end(tmp_path: Path) -> None:
         assert "! Model" in shown
         assert "· Logfire" in shown
         assert doctor.asked == [app.settings]
-        await pilot.press("t")
-        await until(lambda: len(doctor.asked) == 2)
-
-
-@pytest.mark.parametrize(
-    ("doctor", "shown"),
-    [
-        (Doctor(checked("model", "Model", "failed", "it refuses the key", "check it", required=True)),
-         "✗ A session can't start"),
-        (Doctor(fails="it ended \x1b[2Jtoo soon"), "✗ it ended"),
-    ],
-    ids=["failed", "broken"],
-)  # fmt: skip
-async def test_tests_that_fail_and_a_doctor_that_breaks_say_so(
-    tmp_path: Path, doctor: Doctor, shown: str
-) -> None:
-    async with connections(tmp_path, TOOLKIT, doctor=doctor) as (app, _, _, pilot):
-        await pilot.press("t")
-        await until(lambda: shown in screen_text(app))
-        assert "testing" not in screen_text(app)
-
-
-@pytest.mark.parametrize("key", ["escape", "q"])
-async def test_closing_the_screen_ends_the_tests(tmp_path: Path, key: str) -> None:
-    doctor = Doctor(*CHECKS)
-    doctor.go.clear()
-    async with connections(tmp_path, TOOLKIT, doctor=doctor) as (app, session, screen, pilot):
+        refused = checked("model", "Model", "failed", "it refuses the key", "check it", required=True)
+        for checks, fails, wrong in (
+            ((refused,), "", "✗ A session can't start"), ((), "it ended \x1b[2Jtoo soon", "✗ it ended"),
+        ):  # fmt: skip
+            doctor.checks, doctor.fails = checks, fails
+            await pilot.press("t")
+            await until(lambda wrong=wrong: wrong in screen_text(app))  # type: ignore[misc]  # of this turn
+            assert "testing" not in screen_text(app)
+        assert len(doctor.asked) == 3
+        # Closing the screen ends the tests.
+        doctor.checks, doctor.ended = tuple(CHECKS), False
+        doctor.go.clear()
         await pilot.press("t")
         await until(lambda: "… testing" in screen_text(app))
-        await pilot.press(key)
+        await pilot.press("q")
         await until(lambda: app.screen is not screen and doctor.ended)
         session.bus.publish(McpStatus(servers=[COMPOSIO]))
         await pilot.pause()
         assert len(app.screen_stack) == 1
-
-
-async def test_what_has_no_room_is_scrolled(tmp_path: Path) -> None:
-    doctor = Doctor(*CHECKS)
-    async with connections(tmp_path, *SERVERS, size=(80, 24), doctor=doctor) as (app, _, screen, pilot):
-        facts = screen.query_one("#details")
-        await pilot.press("pagedown")
-        await pilot.pause()
-        below = facts.scroll_offset.y
-        assert below > 3
-        await pilot.press("pageup")
-        await pilot.pause()
-        assert facts.scroll_offset.y == 0
-        await pilot.press("t")
-        await until(lambda: "A session can start." in screen_text(app))
-        assert facts.scroll_offset.y > 3
-        assert screen.query_one(RowList).has_focus
 
 
 async def test_names_and_errors_of_others_are_shown_and_never_act(tmp_path: Path) -> None:
@@ -388,35 +337,15 @@ async def test_names_and_errors_of_others_are_shown_and_never_act(tmp_path: Path
         assert not {"\x1b", "\x07", "\u202e"} & set(shown)
 
 
-@pytest.mark.parametrize("theme", ["ua-dark", "ua-light", "nord"])
-async def test_the_state_of_the_chosen_server_can_be_read(tmp_path: Path, theme: str) -> None:
-    async with connections(tmp_path, *SERVERS) as (app, _, screen, pilot):
-        app.theme = theme
-        for server in SERVERS:
-            await pilot.pause()
-            assert screen.chosen == server
-            assert unreadable(app, quiet_colours(app)) == {}
-            await pilot.press("down")
-
-
 @looks(DARK)
 async def test_the_connections(
-    snap_compare: Compare,
-    screen_compare: Compare,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    size: tuple[int, int],
-    theme: str,
+    snap_compare: Compare, screen_compare: Compare, tmp_path: Path, monkeypatch: Patch, size: Size, theme: str
 ) -> None:
     key = "sk-ant-api03-0123456789"
     monkeypatch.setenv("ANTHROPIC_API_KEY", key)
-    given = {"api_key": key, "model": "claude-sonnet-5", "theme": theme}
-    async with connections(tmp_path, *SERVERS, size=size, doctor=Doctor(*CHECKS), **given) as (
-        app,
-        _,
-        _,
-        pilot,
-    ):
+    given: dict[str, Any] = {"api_key": key, "model": "claude-sonnet-5", "theme": theme}
+    doctor = Doctor(*CHECKS)
+    async with connections(tmp_path, *SERVERS, size=size, doctor=doctor, **given) as (app, _, _, pilot):
         await pilot.press("down")
         await snap_compare(pilot)
         await pilot.resize_terminal(*SMALL)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
@@ -15,23 +15,12 @@ import pytest
 from textual.pilot import Pilot
 
 from core.events.codec import ANY_EVENT
-from core.events.types import (
-    BudgetReached,
-    McpServer,
-    McpStatus,
-    QueryClassified,
-    QueryReceived,
-    SessionStarted,
-    TokensSpent,
-    ToolCallStarted,
-    Usage,
-)
 from core.trust_question.changes import Change
 from core.trust_question.question import FolderQuestion
 from core.web_reader.blacklist import LIFETIME, Blacklist, Listing, Strike
 from tests.tui.app.test_snapshots import played_app, steps
 from tests.tui.files_host import finished
-from tests.tui.pictured import DARK, MEDIUM, SMALL, THEMED, Compare, Stage, looks, no_blinking, sizes
+from tests.tui.pictured import DARK, MEDIUM, SMALL, THEMED, Compare, Size, Stage, looks, no_blinking, sizes
 from tests.waiting import until
 from tui.panes.status.facts import StatusFacts
 from tui.render.activity import CurrentActivity
@@ -61,47 +50,21 @@ _EVENTS = json.loads(Path(__file__).with_name("asked.json").read_bytes())
 ASKED = {name: msgspec.convert(event, ANY_EVENT) for name, event in _EVENTS.items()}
 MAIL = ASKED["mail"]
 
+_DATA = json.loads(Path(__file__).with_name("dialogs.json").read_bytes())
+CHANGES = msgspec.convert(_DATA["changes"], tuple[Change, ...])
 FOLDER = FolderQuestion(
-    folder=Path("/work/ai-chips"),
-    state="undecided",
-    changes=(
-        Change("data", "the model's server", "https://gateway.example", ".env:2", sends=True),
-        Change("data", "the model's token", "(not shown: 22 characters, c8fb1a)", ".env:3", sends=True),
-        Change("data", "the Composio account", "research-team", "ua-tui.toml:6", sends=True),
-        Change("tools", "the sub-agent report-creation-expert",
-               "replaces the one that ships with ua-tui with its 1 rule, has every tool", ".claude/agents/report.md"),
-        Change("tools", "the MCP server notes", "starts npx -y notes-server@latest", ".mcp.json", sends=True),
-        Change("cost", "the spending limit", "20", "ua-tui.toml:1",
-               "a folder may only set a stricter value than yours"),
-    ),
+    Path("/work/ai-chips"),
+    "undecided",
+    CHANGES,
     answers=("trusted", "partly", "ignored"),
-    texts={
-        ".env": "ANTHROPIC_BASE_URL=https://gateway.example\nANTHROPIC_AUTH_TOKEN=(not shown: 22 characters, c8fb1a)\n",
-        "ua-tui.toml": 'max_cost_usd = 20\n\n[composio]\nuser_id = "research-team\u202e"\n',
-    },
-)  # fmt: skip
-FOLDER_KEYS = replace(FOLDER, changes=(), keys=("Anthropic", "Composio"))
-FOLDER_CHANGED = replace(
-    FOLDER,
-    state="changed",
-    changes=FOLDER.changes[:1],
-    difference=(
-        ".env (changed)",
-        "@@ -1,2 +1,2 @@",
-        "-ANTHROPIC_BASE_URL=https://gateway.example",
-        "+ANTHROPIC_BASE_URL=https://gateway.examp1e",
-    ),
+    texts=_DATA["texts"],
 )
-
-LINKS = [
-    FoundLink("Sixteen-high stacks ship three months early", "https://computewire.example/memory/stacks", 3),
-    FoundLink("the report", "https://computewire.example/accelerators/halden-h7\u202e?from=report", 5),
-    FoundLink("", "https://xn--fiqs8s.example/" + "a-long-way/" * 12, 9),
-    FoundLink("[b]Open in the editor[/b]", "vscode://file/etc/hosts", 12),
-]
+FOLDER_KEYS = replace(FOLDER, changes=(), keys=("Anthropic", "Composio"))
+FOLDER_CHANGED = replace(FOLDER, state="changed", changes=CHANGES[:1], difference=tuple(_DATA["difference"]))
+LINKS = msgspec.convert(_DATA["links"], list[FoundLink])
 
 
-def refused(host: str, *days: int, listed: bool) -> Listing:
+def refused(host: str, *days: int, listed: bool = True) -> Listing:
     strikes = tuple(
         Strike(at=NOW.replace(day=day), code="1214", url=f"https://{host}/news/{day}", tool_use_id=f"t{day}")
         for day in days
@@ -113,14 +76,7 @@ def refused(host: str, *days: int, listed: bool) -> Listing:
 class Sites(Blacklist):
     """A list of the web reader in no file."""
 
-    def __init__(
-        self,
-        kept: Sequence[Listing] = (
-            refused("papers.example", 18, 19, 20, listed=True),
-            refused("daily-news-with-a-long-name.example", 2, 3, 5, 8, listed=True),
-            refused("few.example", 17, listed=False),
-        ),
-    ) -> None:
+    def __init__(self, *kept: Listing) -> None:
         super().__init__(Path("/nowhere"))
         self._kept = list(kept)
 
@@ -128,45 +84,35 @@ class Sites(Blacklist):
         return self._kept
 
 
+SITES = (
+    refused("papers.example", 18, 19, 20), refused("daily-news-with-a-long-name.example", 2, 3, 5, 8),
+    refused("few.example", 17, listed=False),
+)  # fmt: skip
+
+
 def working() -> CurrentActivity:
     at = 0.0
     work = CurrentActivity(lambda: at)
-    writer = {"subagent_type": "report-creation-expert", "description": "Write the report from the articles"}
-    crawl = "mcp__local_toolkit__crawl_parallel"
-    for event, then in (
-        (QueryReceived(query_id="q1", text="Research the latest AI chip news and write a report"), 8.0),
-        (ToolCallStarted(query_id="q1", tool_use_id="t1", name="Agent", input=writer), 20.0),
-        (
-            ToolCallStarted(
-                query_id="q1", tool_use_id="t2", name=crawl, input={"urls": ["https://a.example"]}
-            ),
-            41.0,
-        ),
-    ):
-        work.handle_events([event])
+    for event, then in _DATA["working"]:
+        work.handle_events([msgspec.convert(event, ANY_EVENT)])
         at = then
     return work
 
 
 def reported() -> list[tuple[str, str]]:
     facts = StatusFacts(limit=1.0)
-    servers = [
-        McpServer(name="local_toolkit", status="connected", tools=7),
-        McpServer(name="composio", status="failed", error="the server refused the key (401)"),
-    ]
-    for event in (
-        SessionStarted(
-            session_id="s", workspace="/w", cwd="/c", version="1", model="claude-sonnet-5", demo=True
-        ),
-        QueryReceived(query_id="q1", text="x"),
-        QueryClassified(query_id="q1", decision="COMPLEX", source="rule", raw_response="it says “research”"),
-        McpStatus(servers=servers),
-        TokensSpent(query_id="q1", message_id="m", usage=Usage(input_tokens=38_100), cost_usd=0.85),
-        BudgetReached(level="warning", spent_usd=0.85, limit_usd=1.0),
-    ):
-        facts.handle_event(event)
+    for event in _DATA["reported"]:
+        facts.handle_event(msgspec.convert(event, ANY_EVENT))
     return facts.describe()
 
+
+WIDER = msgspec.structs.replace(
+    MAIL, once_only=False, proposed=["GMAIL_SEND_EMAIL(recipient_email=*@firm.example)"],
+    scopes=["session", "folder", "everywhere"],
+)  # fmt: skip
+EXITED = "ProcessError: Command failed with exit code -9"
+KEPT = [RESTARTS, "1 query is waiting, and will be kept.", "Details are in /work/run.log"]
+WAITING = ("Mail the report to the team", "Compare it with last week's\nand say what is new")
 
 DIALOGS: dict[str, tuple[Callable[[], Modal[Any]], tuple[str, ...]]] = {
     "permission": (lambda: PermissionScreen(MAIL, 2), ()),
@@ -174,17 +120,7 @@ DIALOGS: dict[str, tuple[Callable[[], Modal[Any]], tuple[str, ...]]] = {
         lambda: PermissionScreen(ASKED["page"], seen={("composio", "NOTION_GET_BLOCK")}),
         ("s", *["backspace"] * len("PAGE"), "*"),
     ),
-    "permission-folder": (
-        lambda: PermissionScreen(
-            msgspec.structs.replace(
-                MAIL,
-                once_only=False,
-                proposed=["GMAIL_SEND_EMAIL(recipient_email=*@firm.example)"],
-                scopes=["session", "folder", "everywhere"],
-            )
-        ),
-        (),
-    ),
+    "permission-folder": (lambda: PermissionScreen(WIDER), ()),
     "permission-reason": (lambda: PermissionScreen(MAIL), ("r", *"Use the other account")),
     "question": (lambda: QuestionScreen(ASKED["question"]), ()),
     "server-form": (lambda: ServerFormScreen(ASKED["form"]), ("O", "enter", "1", "2", "ctrl+s")),
@@ -197,28 +133,15 @@ DIALOGS: dict[str, tuple[Callable[[], Modal[Any]], tuple[str, ...]]] = {
     "folder-keys": (lambda: FolderTrustScreen(FOLDER_KEYS), ()),
     "folder-changed": (lambda: FolderTrustScreen(FOLDER_CHANGED), ()),
     "folder-files": (lambda: FolderFilesScreen(FOLDER), ()),
-    "error": (
-        lambda: ErrorScreen(
-            "the agent died (signal 9)",
-            ["ProcessError: Command failed with exit code -9"],
-            advice=[RESTARTS, "1 query is waiting, and will be kept.", "Details are in /work/run.log"],
-        ),
-        (),
-    ),
+    "error": (lambda: ErrorScreen("the agent died (signal 9)", [EXITED], advice=KEPT), ()),
     "quit": (lambda: QuitScreen(1, working()), ()),
     "delete": (lambda: DeleteScreen("work_products/ai-chip-news.html", "12K, saved 14:02."), ()),
     "link": (lambda: LinkScreen("https://computewire.example/accelerators/halden-h7\u202e?from=report"), ()),
     "links": (lambda: LinksScreen(LINKS, 1), ()),
-    "blacklist": (lambda: BlacklistScreen(Sites()), ("down",)),
-    "blacklist-empty": (lambda: BlacklistScreen(Sites(())), ()),
+    "blacklist": (lambda: BlacklistScreen(Sites(*SITES)), ("down",)),
+    "blacklist-empty": (lambda: BlacklistScreen(Sites()), ()),
     "fresh": (lambda: FreshScreen("the agent does not know the conversation of this session any more"), ()),
-    "queue": (
-        lambda: QueueScreen(
-            lambda: ("Mail the report to the team", "Compare it with last week's\nand say what is new"),
-            lambda _seen, _wanted: True,
-        ),
-        ("down",),
-    ),
+    "queue": (lambda: QueueScreen(lambda: WAITING, lambda _seen, _wanted: True), ("down",)),
     "budget": (lambda: BudgetScreen(1.02, 1.0, waiting=1), ()),
     "budget-amount": (lambda: BudgetScreen(0.85, 1.0, running=True), ("r",)),
     "status": (lambda: StatusScreen(reported()), ()),
@@ -256,7 +179,7 @@ async def open_dialog(pilot: Pilot[str], name: str) -> Modal[Any]:
 @pytest.mark.usefixtures("still")
 @looks(DARK)
 @pytest.mark.parametrize("dialog", PICTURED)
-async def test_a_dialog(snap_compare: Compare, dialog: str, size: tuple[int, int], theme: str) -> None:
+async def test_a_dialog(snap_compare: Compare, dialog: str, size: Size, theme: str) -> None:
     async with Stage(theme).run_test(size=size) as pilot:
         await open_dialog(pilot, dialog)
         await snap_compare(pilot)
@@ -264,7 +187,7 @@ async def test_a_dialog(snap_compare: Compare, dialog: str, size: tuple[int, int
 
 @pytest.mark.usefixtures("still")
 @looks(*THEMED[1:])
-async def test_a_dialog_in_another_theme(snap_compare: Compare, size: tuple[int, int], theme: str) -> None:
+async def test_a_dialog_in_another_theme(snap_compare: Compare, size: Size, theme: str) -> None:
     async with Stage(theme).run_test(size=size) as pilot:
         await open_dialog(pilot, "permission")
         await snap_compare(pilot)
@@ -272,9 +195,9 @@ async def test_a_dialog_in_another_theme(snap_compare: Compare, size: tuple[int,
 
 @pytest.mark.usefixtures("still")
 @sizes(SMALL, MEDIUM)
-async def test_the_text_of_dialogs(screen_compare: Compare, size: tuple[int, int]) -> None:
+async def test_the_text_of_dialogs(screen_compare: Compare, size: Size) -> None:
     async with Stage().run_test(size=size) as pilot:
-        for name in TIGHT if size == SMALL else DIALOGS.keys() - PICTURED:
+        for name in TIGHT if size == SMALL else DIALOGS.keys() - {*PICTURED, *TIGHT}:
             screen = await open_dialog(pilot, name)
             await screen_compare(pilot, name)
             screen.dismiss(None)
@@ -284,7 +207,7 @@ async def test_the_text_of_dialogs(screen_compare: Compare, size: tuple[int, int
 @pytest.mark.usefixtures("still")
 @looks((SMALL, "ua-dark"), DARK)
 async def test_a_dialog_above_a_finished_session(
-    snap_compare: Compare, tmp_path: Path, size: tuple[int, int], theme: str
+    snap_compare: Compare, tmp_path: Path, size: Size, theme: str
 ) -> None:
     async with played_app(tmp_path, theme).run_test(size=size) as pilot:
         await steps()(pilot)

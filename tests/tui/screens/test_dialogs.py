@@ -1,13 +1,12 @@
 from __future__ import annotations
 
-from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import msgspec
-import pytest
 import segno
+from rich.color import Color
 from textual.app import App
 from textual.content import Content
 from textual.pilot import Pilot
@@ -23,13 +22,7 @@ from tests.waiting import until
 from tui.render.activity import CurrentActivity
 from tui.screens.application.error import ErrorScreen
 from tui.screens.application.help import HelpScreen
-from tui.screens.requests.arguments import (
-    ArgumentsView,
-    argument_lines,
-    call_lines,
-    inner_tools,
-    reveal,
-)
+from tui.screens.requests.arguments import ArgumentsView, argument_lines, call_lines, inner_tools, reveal
 from tui.screens.requests.auth import AuthScreen
 from tui.screens.requests.folder_trust import FolderTrustScreen
 from tui.screens.requests.permission import PermissionAnswer, PermissionScreen
@@ -81,29 +74,23 @@ class Stage(App[None]):
         return "\n".join([*texts, *rows, *labels])
 
 
-@pytest.mark.parametrize(
-    "make",
-    [
-        lambda: PermissionScreen(SEND),
-        lambda: AuthScreen(AUTH),
-        lambda: ErrorScreen("it died"),
-        QuitScreen,
-        lambda: SetupScreen(ModelSetup(Settings())),
-        lambda: FolderTrustScreen(FOLDER),
-    ],
-    ids=["permission", "auth", "error", "quit", "setup", "folder"],
-)
-async def test_keys_typed_before_it_can_be_read_do_not_answer(
-    make: Callable[[], Dialog[Any]],
-) -> None:
+async def test_keys_typed_before_it_can_be_read_do_not_answer() -> None:
     app = Stage()
     async with app.run_test() as pilot:
-        await app.ask(pilot, make(), wait=QUIET_SECONDS - 0.01)
-        await pilot.press("a", "s", "d", "enter", "escape", "r", "q", "y", "n", "o", "1", "5", "t", "p", "i")
-        await pilot.pause()
-        assert app.answers == []
-        assert app.opened == []
-        assert len(app.screen_stack) == 2
+        for dialog in (
+            PermissionScreen(SEND), AuthScreen(AUTH), ErrorScreen("it died"), QuitScreen(),
+            SetupScreen(ModelSetup(Settings())), FolderTrustScreen(FOLDER),
+        ):  # fmt: skip
+            await app.ask(pilot, dialog, wait=QUIET_SECONDS - 0.01)
+            await pilot.press(
+                "a", "s", "d", "enter", "escape", "r", "q", "y", "n", "o", "1", "5", "t", "p", "i"
+            )
+            await pilot.pause()
+            assert (app.answers, app.opened) == ([], [])
+            assert app.screen is dialog
+            dialog.withdraw()
+            await pilot.pause()
+            assert app.answers.pop() is None
 
 
 async def test_neither_someone_who_types_on_nor_a_click_answers_by_accident() -> None:
@@ -131,55 +118,41 @@ async def test_neither_someone_who_types_on_nor_a_click_answers_by_accident() ->
 
 async def test_a_permission_names_the_tools_inside_and_shows_every_argument() -> None:
     app = Stage()
-    event = PermissionAsked(
-        request_id="r",
-        tool_name="mcp__composio__COMPOSIO_MULTI_EXECUTE_TOOL",
-        input={
-            "tools": [
-                {"tool_slug": "GMAIL_SEND_EMAIL", "arguments": {"body": "one\ntwo\u202ethree", "n": 3}},
-                {"tool_slug": "SLACK_POST", "arguments": {"text": "x" * 5_000 + "END"}},
-            ]
-        },
-    )
+    tools = [
+        {"tool_slug": "GMAIL_SEND_EMAIL", "arguments": {"body": "one\ntwo\u202ethree", "n": 3}},
+        {"tool_slug": "SLACK_POST", "arguments": {"text": "word " * 200_000 + "END"}},
+    ]
     async with app.run_test() as pilot:
-        await app.ask(pilot, PermissionScreen(event))
+        await app.ask(
+            pilot, PermissionScreen(msgspec.structs.replace(SEND, subjects=[], input={"tools": tools}))
+        )
         shown = app.shown()
         assert "GMAIL_SEND_EMAIL, SLACK_POST" in shown
         assert "two‹U+202E›three" in shown
         assert "END" in shown.replace("\n", "")
         assert "COMPOSIO_MULTI_EXECUTE_TOOL (composio)" in shown
+        # A megabyte of arguments is laid out whole.
+        assert sum(map(len, app.screen.query_one(ArgumentsView)._rows)) >= 1_000_000
 
 
 async def test_text_from_elsewhere_is_shown_as_it_is() -> None:
     app = Stage()
     async with app.run_test() as pilot:
-        for text in ("[/]", "[@click=app.quit]x[/]", "[$foo]", "a[0]['x']", "\\[red]", "[link=file:///x]"):
-            event = PermissionAsked(
-                request_id="r",
-                tool_name=text,
-                reason=text,
-                subjects=[text, "b"],
-                input={text: [text, {"k": text}]},
-            )
-            for dialog in (
-                PermissionScreen(event),
-                AuthScreen(AuthRequired(toolkit=text, url=text)),
-                ErrorScreen(text, [text]),
-                SetupScreen(ModelSetup(Settings()), text),
-            ):
-                await app.ask(pilot, dialog)
-                assert text in app.shown()
-                dialog.withdraw()
-                await pilot.pause()
-
-
-async def test_a_megabyte_of_arguments_is_laid_out_whole() -> None:
-    app = Stage()
-    event = PermissionAsked(request_id="r", tool_name="Write", input={"content": "word " * 200_000})
-    async with app.run_test(size=(80, 24)) as pilot:
-        await app.ask(pilot, PermissionScreen(event))
-        assert sum(map(len, app.screen.query_one(ArgumentsView)._rows)) >= 1_000_000
-        await pilot.press("d")
+        text = "[/][@click=app.quit]x[/][$foo]a[0]['x']\\[red][link=file:///x]"
+        event = PermissionAsked(
+            request_id="r", tool_name=text, reason=text, subjects=[text, "b"],
+            input={text: [text, {"k": text}]},
+        )  # fmt: skip
+        for dialog in (
+            PermissionScreen(event),
+            AuthScreen(AuthRequired(toolkit=text, url=text)),
+            ErrorScreen(text, [text]),
+            SetupScreen(ModelSetup(Settings()), text),
+        ):
+            await app.ask(pilot, dialog)
+            assert text in app.shown()
+            dialog.withdraw()
+            await pilot.pause()
 
 
 async def test_an_answer_from_elsewhere_closes_the_dialog_even_under_another() -> None:
@@ -194,15 +167,6 @@ async def test_an_answer_from_elsewhere_closes_the_dialog_even_under_another() -
         await pilot.pause()
         assert len(app.screen_stack) == 1
         assert app.answers == [None]
-
-
-async def test_a_link_that_is_none_of_the_web_is_not_opened() -> None:
-    app = Stage()
-    async with app.run_test() as pilot:
-        await app.ask(pilot, AuthScreen(AuthRequired(toolkit="x", url="vscode://x/y")))
-        await pilot.press("o")
-        assert app.opened == []
-        assert "copy only" in app.shown()
 
 
 EXPIRING = AuthRequired(
@@ -226,39 +190,37 @@ async def test_an_auth_link_counts_down_and_says_when_it_is_over() -> None:
     assert app.answers == ["expired"]
 
 
-@pytest.mark.parametrize(("size", "room"), [((120, 40), True), ((80, 24), False), ((60, 50), False)])
-async def test_a_code_stands_beside_the_link_where_there_is_room(size: tuple[int, int], room: bool) -> None:
+async def test_a_code_stands_beside_the_link_where_there_is_room() -> None:
     app = Stage()
-    async with app.run_test(size=size) as pilot:
+    async with app.run_test(size=(80, 24)) as pilot:
         await app.ask(pilot, AuthScreen(AUTH))
         await finished(app.workers)
         await pilot.pause()
         code = app.screen.query_one(QrCode)
-        assert code.display is room
+        assert not code.display
         # It comes and goes with the room.
-        await pilot.resize_terminal(*((80, 24) if room else (120, 40)))
-        await until(lambda: code.display is not room)
-        if not room:
-            await until(lambda: code.region.size == code.code_size)
+        for size in ((60, 50), (80, 24)):
+            await pilot.resize_terminal(120, 40)
+            await until(lambda: code.display and code.region.size == code.code_size)
             await until(lambda: app.screen.query_one("#done").region.bottom <= code.screen.size.height)
+            await pilot.resize_terminal(*size)
+            await until(lambda: not code.display)
 
 
-@pytest.mark.parametrize("theme", ["ua-dark", "ua-light", "ua-ansi"])
-async def test_a_code_is_dark_on_light_and_says_the_link_whatever_the_theme(theme: str) -> None:
+async def test_a_code_is_dark_on_light_and_says_the_link_whatever_the_theme() -> None:
     app = Stage()
-    app.theme = theme
     async with app.run_test(size=(120, 40)) as pilot:
         await app.ask(pilot, AuthScreen(AUTH))
         await finished(app.workers)
         await pilot.pause()
         code = app.screen.query_one(QrCode)
-        strips = [code.render_line(y) for y in range(code.region.height)]
-        for segment in (segment for strip in strips for segment in strip):
-            assert segment.style is not None
-            assert segment.style.color is not None
-            assert segment.style.bgcolor is not None
-            assert segment.style.color.triplet == (0, 0, 0)
-            assert segment.style.bgcolor.triplet == (255, 255, 255)
+        for theme in ("ua-dark", "ua-light", "ua-ansi"):
+            app.theme = theme
+            await pilot.pause()
+            strips = [code.render_line(y) for y in range(code.region.height)]
+            styles = [segment.style for strip in strips for segment in strip]
+            colours = {(style.color, style.bgcolor) if style else None for style in styles}
+            assert colours == {(Color.from_rgb(0, 0, 0), Color.from_rgb(255, 255, 255))}
     halves = {" ": (0, 0), "▀": (1, 0), "▄": (0, 1), "█": (1, 1)}
     drawn = [[halves[cell][half] for cell in strip.text] for strip in strips for half in (0, 1)]
     meant = [list(row) for row in segno.make(AUTH.url, error="l", micro=False).matrix_iter(border=4)]
@@ -270,43 +232,34 @@ async def test_a_code_is_dark_on_light_and_says_the_link_whatever_the_theme(them
 async def test_a_link_that_is_none_of_the_web_and_one_too_long_have_no_code() -> None:
     app = Stage()
     async with app.run_test(size=(120, 40)) as pilot:
-        for url in ("vscode://x/y", "https://a.example/" + "x" * 1_000):
+        for url in ("https://a.example/" + "x" * 1_000, "vscode://x/y"):
             dialog = AuthScreen(AuthRequired(toolkit="x", url=url))
             await app.ask(pilot, dialog)
             await finished(app.workers)
             assert not app.screen.query(QrCode)
+            if url == "vscode://x/y":
+                await pilot.press("o")
+                assert app.opened == []
+                assert "copy only" in app.shown()
             dialog.withdraw()
             await pilot.pause()
-
-
-async def test_a_tool_with_a_hidden_character_in_its_name_is_allowed_only_once() -> None:
-    app = Stage()
-    async with app.run_test() as pilot:
-        await app.ask(pilot, PermissionScreen(msgspec.structs.replace(READ, subjects=["NOTION_\u202eGET"])))
-        assert "session" not in app.shown()
-        await pilot.press("s")
-        assert app.answers == []
 
 
 async def test_quitting_says_what_runs_and_that_it_is_done() -> None:
     app = Stage()
     at_work = CurrentActivity(app.clock)
-    at_work.handle_events(
-        [QueryReceived(query_id="q1", text="Research\x1b[31m the news " + "everywhere " * 20)]
-    )
+    query = "Research\x1b[31m the news " + "everywhere " * 20
+    at_work.handle_events([QueryReceived(query_id="q1", text=query)])
     app.now = 8.0
-    at_work.handle_events(
-        [
-            ToolCallStarted(query_id="q1", tool_use_id=f"t{number}", name=name, input=given)
-            for number, (name, given) in enumerate(
-                [
-                    ("mcp__composio__COMPOSIO_SEARCH_NEWS", {"query": "AI chips"}),
-                    ("Agent", {"subagent_type": "report-creation-expert"}),
-                    *[("Bash", {"command": f"sleep {each}"}) for each in range(4)],
-                ]
-            )
-        ]
-    )
+    calls: list[tuple[str, dict[str, Any]]] = [
+        ("mcp__composio__COMPOSIO_SEARCH_NEWS", {"query": "AI chips"}),
+        ("Agent", {"subagent_type": "report-creation-expert"}),
+        *[("Bash", {"command": f"sleep {each}"}) for each in range(4)],
+    ]
+    at_work.handle_events([
+        ToolCallStarted(query_id="q1", tool_use_id=f"t{number}", name=name, input=given)
+        for number, (name, given) in enumerate(calls)
+    ])  # fmt: skip
     async with app.run_test(size=(120, 40)) as pilot:
         await app.ask(pilot, QuitScreen(0, at_work), wait=33.0)
         await until(lambda: "41.0s  Research" in app.shown())
@@ -371,12 +324,8 @@ def test_what_the_tools_of_a_call_get_comes_before_what_is_around_them() -> None
     ]  # fmt: skip
     assert call_lines({"command": "ls", "tools": "x"}) == ["command: ls", "tools: x"]
     assert call_lines({}) == ["(none)"]
-
-
-def test_inner_tools_of_any_shape_do_no_harm() -> None:
     assert inner_tools({"tools": [{"tool_slug": "A"}, {"tool_slug": 5}, "x", None]}) == ["A"]
-    assert inner_tools({"tools": "x"}) == []
-    assert inner_tools({}) == []
+    assert inner_tools({"tools": "x"}) == inner_tools({}) == []
 
 
 READ = PermissionAsked(
@@ -390,12 +339,8 @@ READ = PermissionAsked(
 
 async def test_a_session_is_allowed_by_a_pattern_that_can_be_edited_and_names_what_it_covers() -> None:
     app = Stage()
-    seen = {
-        ("composio", "NOTION_GET_BLOCK"),
-        ("composio", "NOTION_CREATE_PAGE"),
-        ("other", "NOTION_GET_X"),
-        ("composio", "SLACK_LIST"),
-    }
+    others = ("SLACK_LIST", "NOTION_CREATE_PAGE", "NOTION_GET_X")
+    seen = {("composio", name) for name in ("NOTION_GET_BLOCK", *others[:2])} | {("other", others[2])}
     async with app.run_test(size=(120, 40)) as pilot:
         for edited, pattern in ((False, "NOTION_GET_PAGE"), (True, "NOTION_*")):
             await app.ask(pilot, PermissionScreen(READ, seen=seen))
@@ -407,11 +352,7 @@ async def test_a_session_is_allowed_by_a_pattern_that_can_be_edited_and_names_wh
                 await pilot.press(*["backspace"] * len("GET_PAGE"), "*")
                 await pilot.pause()
                 assert "NOTION_GET_PAGE, NOTION_GET_BLOCK, and any other" in app.shown()
-                assert not [
-                    name
-                    for name in ("SLACK_LIST", "NOTION_CREATE_PAGE", "NOTION_GET_X")
-                    if name in app.shown()
-                ]
+                assert not [name for name in others if name in app.shown()]
             assert app.answers == []
             await pilot.press("enter")
             await pilot.pause()
@@ -433,16 +374,12 @@ async def test_a_pattern_that_is_too_wide_is_not_taken() -> None:
         assert app.screen.query_one("#deny").has_focus
         await pilot.press("escape")
         await pilot.pause()
-    assert app.answers == [PermissionAnswer(allow=False)]
-
-
-async def test_a_no_takes_a_reason_in_which_letters_are_no_answers() -> None:
-    app = Stage()
-    async with app.run_test(size=(120, 40)) as pilot:
-        await app.ask(pilot, PermissionScreen(SEND))
-        await pilot.press("r", *"a sad day", "enter")
-        await pilot.pause()
-    assert app.answers == [PermissionAnswer(allow=False, reason="a sad day")]
+        assert app.answers.pop() == PermissionAnswer(allow=False)
+        # A tool with a hidden character in its name is allowed only once.
+        await app.ask(pilot, PermissionScreen(msgspec.structs.replace(READ, subjects=["NOTION_\u202eGET"])))
+        assert "session" not in app.shown()
+        await pilot.press("s")
+        assert app.answers == []
 
 
 async def test_the_answers_and_the_line_to_write_in_stay_in_sight_on_a_small_screen() -> None:

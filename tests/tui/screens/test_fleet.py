@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-import pytest
 from textual.pilot import Pilot
 
 from core.errors import UniversalAgentError
@@ -20,9 +19,11 @@ from core.team.fleet.rows import Fleet, FleetRow, arrange
 from core.team.fleet.source import FleetSource
 from tests.core.team.fleet_rows import add_job, add_session, ask
 from tests.postgres_server import Database
+from tests.tui.app_host import notices
 from tests.tui.fakes import make_app, make_session
 from tests.tui.files_host import screen_text
-from tests.tui.pictured import DARK, SMALL, Compare, looks, no_blinking
+from tests.tui.fixture_types import Output, Patch
+from tests.tui.pictured import DARK, SMALL, Compare, Size, looks, no_blinking
 from tests.waiting import until
 from tui.app.fleet_app import FleetApp
 from tui.cli import main
@@ -36,10 +37,7 @@ NOW = 1_795_183_320.0
 _LISTED = msgspec.json.decode(Path(__file__).with_name("fleet.json").read_bytes(), type=tuple[FleetRow, ...])
 ROWS = (
     *_LISTED[:5],
-    *(
-        FleetRow(id=f"job:{number}", state="waiting", title=f"Question {number}", owner="ada")
-        for number in range(8)
-    ),
+    *(FleetRow(id=f"job:{n}", state="waiting", title=f"Question {n}", owner="ada") for n in range(8)),
     *_LISTED[5:],
 )
 FLEET = Fleet(rows=arrange(ROWS), waiting=1_208, done=40, failed=1, cost_usd=3.2)
@@ -60,7 +58,7 @@ class PlayedSource(FleetSource):
 
 @asynccontextmanager
 async def fleet(
-    source: FleetSource, size: tuple[int, int] = (120, 30), settings: Settings | None = None
+    source: FleetSource, size: Size = (120, 30), settings: Settings | None = None
 ) -> AsyncIterator[tuple[FleetApp, FleetScreen, Pilot[Any]]]:
     app = FleetApp(source, settings or Settings(), zone=UTC, now=lambda: NOW)
     async with app.run_test(size=size) as pilot:
@@ -84,11 +82,7 @@ def chosen(screen: FleetScreen) -> str:
     return "" if row is None else row.id
 
 
-def notices(app: FleetApp) -> str:
-    return " ".join(each.message for each in app._notifications)
-
-
-async def test_all_sessions_are_counted_and_waiting_jobs_are_one_row(tmp_path: Path) -> None:
+async def test_all_sessions_are_counted_and_the_cursor_stays_on_its_own(tmp_path: Path) -> None:
     source = PlayedSource(tmp_path)
     async with fleet(source) as (app, screen, pilot):
         assert "reading" in screen_text(app)
@@ -119,18 +113,20 @@ async def test_all_sessions_are_counted_and_waiting_jobs_are_one_row(tmp_path: P
         await until(lambda: "job:7" in listed(screen))
         await pilot.press("end")
         assert chosen(screen) == "team:7"
-
-
-async def test_the_cursor_stays_on_its_session(tmp_path: Path) -> None:
-    source = PlayedSource(tmp_path)
-    async with fleet(source) as (_, screen, pilot):
-        await play(screen, source, FLEET)
-        await pilot.press("down", "down")
+        # The cursor stays on its session.
+        await pilot.press("w", "home", "down", "down")
         assert chosen(screen) == "team:2"
         asks = msgspec.structs.replace(ROWS[1], state="needs_you", started=NOW - 900)
         await play(screen, source, Fleet(rows=arrange([ROWS[0], asks, *ROWS[2:]]), waiting=8))
-        assert listed(screen)[0] == "team:2"
-        assert chosen(screen) == "team:2"
+        assert listed(screen)[0] == chosen(screen) == "team:2"
+        # A lost connection is shown above the rows.
+        await pilot.resize_terminal(80, 24)
+        notice = "The team's database cannot be reached since 14:02: no server is listening: start it"
+        await play(screen, source, msgspec.structs.replace(FLEET, notice=notice))
+        await until(lambda: "cannot be reached since 14:02" in screen_text(app))
+        assert listed(screen)[0] == "team:1"
+        await play(screen, source, FLEET)
+        await until(lambda: "cannot be reached" not in screen_text(app))
 
 
 async def test_the_list_is_filtered_while_one_types(tmp_path: Path) -> None:
@@ -155,9 +151,7 @@ async def test_the_list_is_filtered_while_one_types(tmp_path: Path) -> None:
         await until(lambda: app._exit)
 
 
-async def test_enter_follows_a_session_and_says_why_not(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_enter_follows_a_session_and_says_why_not(tmp_path: Path, monkeypatch: Patch) -> None:
     followed: list[str] = []
 
     def follow(app: object, row: FleetRow, source: object) -> None:
@@ -184,7 +178,7 @@ async def test_enter_follows_a_session_and_says_why_not(
 
 
 async def test_an_absent_user_is_called_when_a_session_begins_to_need_them(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: Patch
 ) -> None:
     monkeypatch.setenv("TERM", "xterm")
     source, written = PlayedSource(tmp_path), list[str]()
@@ -204,18 +198,6 @@ async def test_an_absent_user_is_called_when_a_session_begins_to_need_them(
         await play(screen, source, Fleet(rows=arrange([ROWS[0], asks])))
         await pilot.pause()
         assert written == ["\x07"], "who is there sees it"
-
-
-async def test_a_lost_connection_is_shown_above_the_rows(tmp_path: Path) -> None:
-    source = PlayedSource(tmp_path)
-    notice = "The team's database cannot be reached since 14:02: no server is listening: start it"
-    async with fleet(source, (80, 24)) as (app, screen, pilot):
-        await play(screen, source, msgspec.structs.replace(FLEET, notice=notice))
-        await pilot.pause()
-        assert "cannot be reached since 14:02" in screen_text(app)
-        assert listed(screen)[0] == "team:1"
-        await play(screen, source, FLEET)
-        await until(lambda: "cannot be reached" not in screen_text(app))
 
 
 async def test_a_session_shows_the_fleet_by_its_command(tmp_path: Path) -> None:
@@ -242,9 +224,7 @@ async def test_a_question_of_the_team_is_shown(tmp_path: Path, team_database: Da
         await until(lambda: "asks to run Bash  rm -r /tmp/x" in screen_text(app))
 
 
-def test_it_is_printed_without_a_terminal(
-    tmp_path: Path, team_database: Database, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_it_is_printed_without_a_terminal(tmp_path: Path, team_database: Database, capsys: Output) -> None:
     add_session(team_database, "a", title="Send the report", worker="w1")
     ask(team_database, "a")
     given = ["fleet", "--from", team_database.url, "--workspace", str(tmp_path)]
@@ -263,12 +243,7 @@ def test_it_is_printed_without_a_terminal(
 
 @looks(DARK)
 async def test_the_fleet(
-    snap_compare: Compare,
-    screen_compare: Compare,
-    tmp_path: Path,
-    size: tuple[int, int],
-    theme: str,
-    still: None,
+    snap_compare: Compare, screen_compare: Compare, tmp_path: Path, size: Size, theme: str, still: None
 ) -> None:
     source = PlayedSource(tmp_path)
     async with fleet(source, size, Settings(theme=theme)) as (app, screen, pilot):

@@ -21,10 +21,11 @@ QUESTION = FolderQuestion(
 )
 
 
-async def test_text_of_the_folder_is_shown_literally_and_with_what_is_held_back() -> None:
+async def test_text_of_the_folder_is_shown_literally_and_what_cannot_be_trusted_is_not_offered() -> None:
     app = Stage()
     async with app.run_test(size=(120, 40)) as pilot:
-        await app.ask(pilot, FolderTrustScreen(QUESTION))
+        screen = FolderTrustScreen(QUESTION)
+        await app.ask(pilot, screen)
         for text in (
             "https://[red]thief[/].example  (.env:1)",
             "new⏎What it costs",
@@ -32,24 +33,18 @@ async def test_text_of_the_folder_is_shown_literally_and_with_what_is_held_back(
         ):
             assert text in app.shown()
         assert "\x1b" not in app.shown()
-
-
-async def test_what_cannot_be_trusted_is_not_offered() -> None:
-    app = Stage()
-    question = replace(QUESTION, answers=("ignored",), problems=("allow may not be set there.",))
-    async with app.run_test(size=(120, 40)) as pilot:
+        screen.withdraw()
+        await pilot.pause()
+        app.answers.clear()
+        question = replace(QUESTION, answers=("ignored",), problems=("allow may not be set there.",))
         await app.ask(pilot, FolderTrustScreen(question))
         assert "It cannot be trusted as it is. allow may not be set there." in app.shown()
         assert not app.screen.query("#trusted, #partly")
         await pilot.press("t", "p")
         assert app.answers == []
         await pilot.press("i")
-        assert app.answers == ["ignored"]
-
-
-async def test_the_files_are_shown_with_hidden_characters_and_without_answers() -> None:
-    app = Stage()
-    async with app.run_test() as pilot:
+        assert app.answers.pop() == "ignored"
+        # The files are shown with hidden characters, and without answers.
         await app.ask(pilot, FolderFilesScreen(QUESTION))
         assert "max_cost_usd = 9‹U+202E›" in app.shown()
         await pilot.press("t")

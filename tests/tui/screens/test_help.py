@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from pathlib import Path
 
-from textual.pilot import Pilot
-
 from core.events.types import PermissionAsked
-from tests.tui.app_host import settled, shown
+from tests.tui.app_host import opened, settled, shown
 from tests.tui.fakes import make_app, make_session
 from tests.tui.files_host import screen_text
 from tests.tui.panes.test_trace import SESSION
+from tests.tui.screens.test_blacklist import fill
 from tests.waiting import until
 from tui.app.app import UaTuiApp
 from tui.app.commands import commands_of
@@ -41,16 +38,8 @@ def titles(app: UaTuiApp) -> list[str]:
     return [place.title for place in sections_of(here, app.keys)]
 
 
-@asynccontextmanager
-async def opened(tmp_path: Path, size: tuple[int, int] = WIDE) -> AsyncIterator[tuple[UaTuiApp, Pilot[str]]]:
-    app = make_app(tmp_path, make_session(tmp_path))
-    async with app.run_test(size=size) as pilot:
-        await settled(app, pilot)
-        yield app, pilot
-
-
-async def test_of_a_pane_its_own_keys_come_first(tmp_path: Path) -> None:
-    async with opened(tmp_path) as (app, pilot):
+async def test_the_keys_of_where_one_is_come_first(tmp_path: Path) -> None:
+    async with opened(tmp_path, WIDE) as (_, app, pilot):
         for key, place in (("f2", "conversation"), ("f3", "trace"), ("f4", "observers"), ("f5", "workspace")):
             await pilot.press(key, "question_mark")
             await pilot.pause()
@@ -69,22 +58,8 @@ async def test_of_a_pane_its_own_keys_come_first(tmp_path: Path) -> None:
         await pilot.press("question_mark", "question_mark")
         await pilot.pause()
         assert len(app.screen_stack) == 1
-
-
-async def test_where_there_are_few_rows_all_but_three_are_for_the_keys(tmp_path: Path) -> None:
-    async with opened(tmp_path, (80, 24)) as (app, pilot):
-        await pilot.press("f3", "question_mark")
-        await pilot.pause()
-        rows = screen_text(app).splitlines()
-        assert rows[0].startswith("╭─ Keys for this")
-        assert rows[1].strip("│ ") == "In the trace"
-        assert "Esc close" in rows[-2]
-        assert rows[-1].startswith("╰")
-        assert sum(not row.strip("│ ") for row in rows) <= 3
-
-
-async def test_in_the_prompt_f1_shows_everything_and_a_command_the_keys_of_the_prompt(tmp_path: Path) -> None:
-    async with opened(tmp_path) as (app, pilot):
+        # In the prompt F1 shows everything, and a command the keys of the prompt.
+        app.frame.prompt.focus()
         await pilot.press("question_mark", "f1")
         await pilot.pause()
         assert app.frame.prompt.text == "?"
@@ -98,9 +73,21 @@ async def test_in_the_prompt_f1_shows_everything_and_a_command_the_keys_of_the_p
         assert text.index("In the prompt") < text.index("Anywhere")
         assert "In a pane" not in text
         assert "send to the running query now" in text
+        await pilot.press("escape")
+        # Where there are few rows, all but three are for the keys.
+        await pilot.resize_terminal(80, 24)
+        await pilot.press("f3", "question_mark")
+        await until(lambda: "In the trace" in screen_text(app))
+        rows = screen_text(app).splitlines()
+        assert rows[0].startswith("╭─ Keys for this")
+        assert rows[1].strip("│ ") == "In the trace"
+        assert "Esc close" in rows[-2]
+        assert rows[-1].startswith("╰")
+        assert sum(not row.strip("│ ") for row in rows) <= 3
 
 
-async def test_a_preview_and_screens_of_their_own_show_their_keys(tmp_path: Path) -> None:
+async def test_previews_screens_and_questions_show_their_keys_and_wait(tmp_path: Path) -> None:
+    fill(tmp_path, ("papers.example", 3))
     session = make_session(tmp_path)
     (session.workspace.path / "notes.md").write_text("# Notes\n")
     app = make_app(tmp_path, session)
@@ -130,19 +117,13 @@ async def test_a_preview_and_screens_of_their_own_show_their_keys(tmp_path: Path
         ):
             open_it()
             await until(lambda kind=kind: isinstance(app.screen, kind))  # type: ignore[misc]
+            await until(lambda: place != "blacklist" or "papers.example" in screen_text(app))  # noqa: B023
             await pilot.press("question_mark")
             await pilot.pause()
             assert titles(app)[0] == f"In the {place}"
             await pilot.press("escape")
             app.screen.dismiss()
             await pilot.pause()
-
-
-async def test_a_tool_call_and_a_question_show_their_keys_and_wait(tmp_path: Path) -> None:
-    session = make_session(tmp_path)
-    app = make_app(tmp_path, session)
-    async with app.run_test(size=WIDE) as pilot:
-        await settled(app, pilot)
         for event in SESSION:
             session.bus.publish(event)
         await shown(app, pilot)

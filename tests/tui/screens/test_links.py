@@ -18,13 +18,10 @@ from tui.screens.files.viewer import ViewerScreen
 from tui.viewers.document import ListRows
 from tui.viewers.view.links import FoundLink, first_from, links_in
 
-TEXT = "\n\n".join(
-    [
-        "# Head",
-        "See [the bank](https://bank.example/login) and [evil](vscode://x).",
-        *("Words." for _ in range(60)),
-        "At last [the end](https://end.example/[b]?a=1).",
-    ]
+TEXT = (
+    "# Head\n\nSee [the bank](https://bank.example/login) and [evil](vscode://x).\n\n"
+    + "Words.\n\n" * 60
+    + "At last [the end](https://end.example/[b]?a=1)."
 )
 
 
@@ -47,7 +44,6 @@ async def test_a_link_is_chosen_and_opened_after_asking(tmp_path: Path) -> None:
         await until(partial(shows, app, "end.example/%5Bb%5D?a=1"))
         await pilot.press("escape")
         assert app.screen is viewer
-
         await pilot.press("L")
         await until(lambda: isinstance(app.screen, LinksScreen))
         await until(partial(shows, app, "3  the end"))
@@ -56,7 +52,6 @@ async def test_a_link_is_chosen_and_opened_after_asking(tmp_path: Path) -> None:
         assert app.urls == []
         await pilot.press("o")
         await until(lambda: app.urls == ["https://bank.example/login"])
-
         await pilot.press("end")
         await until(partial(shows, app, "At last"))
         await pilot.press("L")
@@ -83,13 +78,11 @@ async def test_one_link_needs_no_choice_and_none_is_shown(tmp_path: Path) -> Non
 
 def test_a_link_broken_over_rows_is_one_and_neighbours_are_two() -> None:
     a, b = Style(meta={"url": "https://a.example"}), Style(meta={"url": "https://b.example"})
-    rows = ListRows(
-        [
-            Strip([Segment("before "), Segment("the", a)]),
-            Strip([Segment("  "), Segment("bank\x1b", a), Segment(" "), Segment("next", b)]),
-            Strip([Segment("between"), Segment("again", b)]),
-        ]
-    )
+    rows = ListRows([
+        Strip([Segment("before "), Segment("the", a)]),
+        Strip([Segment("  "), Segment("bank\x1b", a), Segment(" "), Segment("next", b)]),
+        Strip([Segment("between"), Segment("again", b)]),
+    ])  # fmt: skip
     found = links_in(rows, NEVER)
     assert [(link.text, link.url, link.row) for link in found] == [
         ("the bank\N{REPLACEMENT CHARACTER}", "https://a.example", 0),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 
 from textual.widgets import OptionList
@@ -12,39 +11,9 @@ from tests.tui.screens.test_dialogs import Stage
 from tests.waiting import until
 from tui.screens.files.links import LinksScreen
 from tui.screens.services.blacklist import BlacklistScreen
-from tui.screens.session.queue import QueueScreen
 from tui.viewers.view.links import FoundLink
 
 URLS = [f"https://{name}.example/" for name in "abc"]
-
-
-async def test_each_key_of_the_queue() -> None:
-    waiting: list[str] = []
-
-    def change(seen: Sequence[str], wanted: Sequence[str]) -> bool:
-        assert list(seen) == waiting
-        waiting[:] = wanted
-        return True
-
-    app = Stage()
-    async with app.run_test() as pilot:
-        for keys, left, closed in (
-            (("shift+up", "K"), ["two", "one", "three"], []),
-            (("shift+down", "J"), ["one", "three", "two"], []),
-            (("d", "delete"), ["one", "three"], []),
-            (("escape", "q"), ["one", "two", "three"], [None]),
-            (("enter",), ["one", "three"], ["two"]),
-        ):
-            for key in keys:
-                waiting[:], app.answers = ["one", "two", "three"], []
-                screen = QueueScreen(lambda: tuple(waiting), change)
-                await app.ask(pilot, screen)
-                await pilot.press("down", key)
-                await pilot.pause()
-                assert waiting == left, key
-                assert app.answers == closed, key
-                screen.withdraw()
-                await pilot.pause()
 
 
 async def test_each_key_of_the_links_and_a_click() -> None:
@@ -72,7 +41,10 @@ async def test_each_key_and_button_that_clears_the_blacklist(tmp_path: Path) -> 
     app = Stage()
     hosts = ("a.example", "b.example", "c.example")
     async with app.run_test(size=(100, 30)) as pilot:
-        for ways in (["c"], ["delete"], ["#clear"], ["a", "a"], ["#clear-all", "#clear-all"]):
+        for ways, out in (
+            (["c"], "escape"), (["delete"], "q"), (["#clear"], "#close"), (["a", "a"], "escape"),
+            (["#clear-all", "#clear-all"], "q"),
+        ):  # fmt: skip
             blacklist = fill(tmp_path / "-".join(ways), *((host, 3) for host in hosts))
             screen = BlacklistScreen(blacklist)
             await app.ask(pilot, screen)
@@ -86,19 +58,6 @@ async def test_each_key_and_button_that_clears_the_blacklist(tmp_path: Path) -> 
             await until(lambda: sites.option_count < 3)  # noqa: B023
             left = {*hosts} - {chosen} if len(ways) == 1 else set()
             assert {each.host for each in blacklist.entries()} == left, ways
-            screen.withdraw()
-            await pilot.pause()
-
-
-async def test_each_way_out_of_the_blacklist(tmp_path: Path) -> None:
-    blacklist = fill(tmp_path, ("a.example", 3))
-    app = Stage()
-    async with app.run_test(size=(100, 30)) as pilot:
-        for way in ("escape", "q", "#close"):
-            await app.ask(pilot, BlacklistScreen(blacklist))
-            sites = app.screen.query_one(OptionList)
-            await until(lambda: sites.option_count == 1)  # noqa: B023
-            await (pilot.click(way) if way.startswith("#") else pilot.press(way))
+            await (pilot.click(out) if out.startswith("#") else pilot.press(out))
             await pilot.pause()
             assert app.answers.pop() is None
-            assert len(blacklist.entries()) == 1

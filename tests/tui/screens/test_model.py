@@ -5,13 +5,15 @@ from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
 
-import pytest
 from textual.pilot import Pilot
 
 from core.errors import SettingsError
 from core.provider.models import KnownModel, ModelChoice
-from tests.tui.fakes import FakeModels, FakeSession, make_app, make_session
+from tests.tui import app_host
+from tests.tui.app_host import notices
+from tests.tui.fakes import FakeModels, FakeSession
 from tests.tui.files_host import screen_text
+from tests.tui.fixture_types import Patch
 from tests.waiting import until
 from tui.app.app import UaTuiApp
 from tui.screens.session.model import ModelScreen
@@ -19,13 +21,10 @@ from tui.screens.session.model import ModelScreen
 
 @asynccontextmanager
 async def opened(
-    tmp_path: Path, choice: ModelChoice | None = None, size: tuple[int, int] = (100, 30)
+    tmp_path: Path, choice: ModelChoice | None = None
 ) -> AsyncIterator[tuple[UaTuiApp, FakeSession, Pilot[str]]]:
-    session = make_session(tmp_path)
-    session.models.choice = choice or ModelChoice()
-    app = make_app(tmp_path, session)
-    async with app.run_test(size=size) as pilot:
-        await until(lambda: app.state == "idle")
+    async with app_host.opened(tmp_path, (100, 30)) as (session, app, pilot):
+        session.models.choice = choice or ModelChoice()
         await opens(app)
         yield app, session, pilot
 
@@ -37,7 +36,6 @@ async def opens(app: UaTuiApp) -> None:
 
 CHOICES: list[tuple[list[str], ModelChoice]] = [
     (["enter"], ModelChoice()),
-    (["down", "enter"], ModelChoice("opus")),
     (["j", "j", "k", "enter"], ModelChoice("opus")),
     (["e", "e", "enter"], ModelChoice(None, None, "medium")),
     (["e"] * 6 + ["enter"], ModelChoice()),
@@ -51,8 +49,10 @@ CHOICES: list[tuple[list[str], ModelChoice]] = [
 
 
 async def test_each_key_chooses(tmp_path: Path) -> None:
-    async with opened(tmp_path) as (app, session, pilot):
-        for keys, choice in CHOICES:
+    async with opened(tmp_path, ModelChoice("opus", "haiku")) as (app, session, pilot):
+        # What is typed takes the place of the name that stood there.
+        typed = ["f", *"fable", "enter", "o", *"qwen3", "enter"]
+        for keys, choice in ((typed, ModelChoice("qwen3", "fable")), *CHOICES):
             await pilot.press(*keys)
             await until(lambda: not isinstance(app.screen, ModelScreen))
             assert session.models.choice == choice, keys
@@ -61,17 +61,18 @@ async def test_each_key_chooses(tmp_path: Path) -> None:
             session.models.choice = ModelChoice()
             app.settings = replace(settings, model=None, fallback_model=None, effort=None)
             await opens(app)
-
-
-async def test_leaving_it_changes_nothing_and_a_model_that_is_not_listed_is_shown(tmp_path: Path) -> None:
-    async with opened(tmp_path, ModelChoice("glm-5", None, "max"), (80, 24)) as (app, session, pilot):
+        # Leaving it changes nothing, and a model that is not listed is shown.
+        await pilot.press("escape")
+        session.models.choice = ModelChoice("glm-5", None, "max")
+        await pilot.resize_terminal(80, 24)
+        await opens(app)
         await until(lambda: "glm-5" in screen_text(app) and "max" in screen_text(app))
         await pilot.press("e", "escape")
         assert session.models.choice == ModelChoice("glm-5", None, "max")
 
 
 async def test_a_name_that_will_not_do_stays_in_the_line_and_what_is_refused_is_reported(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: Patch
 ) -> None:
     def refuse(_self: FakeModels, _choice: ModelChoice) -> None:
         raise SettingsError("Not this one.")
@@ -82,7 +83,7 @@ async def test_a_name_that_will_not_do_stays_in_the_line_and_what_is_refused_is_
         assert isinstance(app.screen, ModelScreen)
         assert "no spaces" in screen_text(app)
         await pilot.press("escape", "down", "enter")
-        await until(lambda: any("Not this one." in reported.message for reported in app._notifications))
+        await until(lambda: "Not this one." in notices(app))
         assert app.settings.model is None
 
 
@@ -91,7 +92,7 @@ async def test_an_effort_that_was_not_taken_is_reported_and_nothing_else(tmp_pat
         await pilot.press("e")
         await until(lambda: "low (was: auto)" in screen_text(app))
         await pilot.press("escape")
-        await until(lambda: any("Effort not changed" in reported.message for reported in app._notifications))
+        await until(lambda: "Effort not changed" in notices(app))
         assert session.models.choice == ModelChoice()
         app.clear_notifications()
         await opens(app)
@@ -100,27 +101,17 @@ async def test_an_effort_that_was_not_taken_is_reported_and_nothing_else(tmp_pat
         assert not app._notifications
 
 
-async def test_what_is_typed_takes_the_place_of_the_name_that_stood_there(tmp_path: Path) -> None:
-    async with opened(tmp_path, ModelChoice("opus", "haiku")) as (app, session, pilot):
-        await pilot.press("f", *"fable", "enter", "o", *"qwen3", "enter")
-        await until(lambda: not isinstance(app.screen, ModelScreen))
-        assert session.models.choice == ModelChoice("qwen3", "fable")
-
-
-@pytest.mark.parametrize("size", [(80, 24), (200, 50)])
 async def test_the_model_in_use_is_marked_wherever_the_cursor_is_and_prices_are_whole(
-    tmp_path: Path, size: tuple[int, int], monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: Patch
 ) -> None:
     about = "Opus 5 · The most capable of all for your hardest and longest-running tasks · $5/$25 per Mtok"
-    known = (
-        KnownModel("default", "Default"),
-        KnownModel("opus", "Opus", about),
-        KnownModel("haiku", "Haiku"),
-    )
-    monkeypatch.setattr(FakeModels, "known", known)
-    async with opened(tmp_path, ModelChoice("haiku"), size) as (app, _, pilot):
+    names = (("default", "Default", ""), ("opus", "Opus", about), ("haiku", "Haiku", ""))
+    monkeypatch.setattr(FakeModels, "known", tuple(KnownModel(*each) for each in names))
+    async with opened(tmp_path, ModelChoice("haiku")) as (app, _, pilot):
         await pilot.press("k")
-        await until(lambda: screen_text(app).count("$5/$25") == 2)
-        rows = [line for line in screen_text(app).splitlines() if "opus " in line or "haiku " in line]
-        assert ["● haiku" in row for row in rows[:2]] == [False, True]
-        assert "$5/$25" in rows[0]
+        for width in (80, 200):
+            await pilot.resize_terminal(width, 40)
+            await until(lambda: app.screen.size.width == width and screen_text(app).count("$5/$25") == 2)  # noqa: B023
+            rows = [line for line in screen_text(app).splitlines() if "opus " in line or "haiku " in line]
+            assert ["● haiku" in row for row in rows[:2]] == [False, True]
+            assert "$5/$25" in rows[0]

@@ -6,19 +6,18 @@ from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
 
-import pytest
 from textual.pilot import Pilot
 
 from core.events.types import PermissionAsked
-from tests.tui.app_host import at_work, listen, shown
+from tests.tui.app_host import answerable, at_work, notices, shown
 from tests.tui.fakes import FakeSession, make_app, make_session
 from tests.tui.files_host import screen_text
+from tests.tui.fixture_types import Patch
 from tests.waiting import until
 from tui.app.app import UaTuiApp
 from tui.plain.questions import Answer, question_of
 from tui.screens.requests.plan import PlanScreen
 from tui.screens.session.mode import ModeScreen, SkipScreen
-from tui.widgets.dialog import Dialog
 
 PLAN = PermissionAsked(
     request_id="p1", tool_name="ExitPlanMode", input={"plan": "# Tides\n\n1. Search\n2. Write"}
@@ -28,14 +27,6 @@ PLAN = PermissionAsked(
 def _holds(session: FakeSession, mode: str) -> bool:
     """Whether this is the mode of the session."""
     return session.permission_mode == mode
-
-
-async def answerable(app: UaTuiApp) -> None:
-    """End the quiet time of the dialog on top, once it has begun."""
-    dialog = app.screen
-    assert isinstance(dialog, Dialog)
-    await until(lambda: dialog._quiet_until is not None)
-    listen(app)
 
 
 def _reported(app: UaTuiApp, message: str) -> bool:
@@ -109,11 +100,15 @@ async def test_a_chosen_mode_is_that_of_the_session_and_shown(tmp_path: Path) ->
         await until(lambda: isinstance(app.screen, ModeScreen))
 
 
-async def test_skipping_every_check_needs_a_confirmation(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+async def test_skipping_every_check_needs_a_confirmation(tmp_path: Path, monkeypatch: Patch) -> None:
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
     async with opened(tmp_path) as (session, app, pilot):
+        await pilot.press("end", "enter")
+        await until(lambda: "refused for root" in notices(app))
+        assert session.permission_mode == "default"
+        await until(lambda: not isinstance(app.screen, ModeScreen))
+        monkeypatch.setattr(os, "geteuid", lambda: 1000)
+        await opens(app, pilot)
         for answer, mode in (("n", "default"), ("y", "bypassPermissions")):
             await pilot.press("end", "enter")
             await until(lambda: isinstance(app.screen, SkipScreen))
@@ -129,16 +124,6 @@ async def test_skipping_every_check_needs_a_confirmation(
         # A session that is set up again begins with what was configured.
         assert app.settings.permission_mode == "default"
         assert not app.settings.dangerously_skip_permissions
-
-
-async def test_skipping_every_check_is_refused_for_root(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(os, "geteuid", lambda: 0)
-    async with opened(tmp_path) as (session, app, pilot):
-        await pilot.press("end", "enter")
-        await until(lambda: any("refused for root" in each.message for each in app._notifications))
-        assert session.permission_mode == "default"
 
 
 async def test_a_plan_is_answered(tmp_path: Path) -> None:
@@ -157,12 +142,9 @@ async def test_a_plan_is_answered(tmp_path: Path) -> None:
             await until(lambda: not isinstance(app.screen, PlanScreen))
             await until(partial(_holds, session, mode))
             assert (session.answers, session.reasons) == (answers, reasons)
-
-
-async def test_a_long_plan_scrolls_above_its_answers(tmp_path: Path) -> None:
-    steps = "\n".join(f"{at}. step {at}" for at in range(1, 101))
-    async with at_work(tmp_path) as (session, app, pilot):
-        session.bus.publish(PermissionAsked(request_id="p1", tool_name="ExitPlanMode", input={"plan": steps}))
+        # A long plan is scrolled above its answers.
+        steps = "\n".join(f"{at}. step {at}" for at in range(1, 101))
+        session.bus.publish(PermissionAsked(request_id="p2", tool_name="ExitPlanMode", input={"plan": steps}))
         await until(lambda: isinstance(app.screen, PlanScreen) and "step 3" in screen_text(app))
         assert "e Approve + edits" in screen_text(app)
         while "step 100" not in screen_text(app):

@@ -3,8 +3,6 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from pathlib import Path
 
-import pytest
-
 from core.agent.permissions.rule_set import RuleSet
 from core.agent.permissions.rules import Rule
 from core.agent.permissions.store import RuleStore
@@ -40,13 +38,10 @@ def write_journal(session: FakeSession) -> None:
     path.write_bytes(b"".join(encode_event(event) + b"\n" for event in events))
 
 
-@pytest.mark.parametrize("size", [(80, 24), (120, 40)])
-async def test_rules_with_their_origin_and_last_use_are_removed_with_one_key(
-    tmp_path: Path, size: tuple[int, int]
-) -> None:
+async def test_rules_with_their_origin_and_last_use_are_removed_with_one_key(tmp_path: Path) -> None:
     session, store = session_with_rules(tmp_path)
     app = make_app(tmp_path, session)
-    async with app.run_test(size=size) as pilot:
+    async with app.run_test(size=(80, 24)) as pilot:
         await until(lambda: app.state == "idle")
         write_journal(session)
         app.push_screen(PermissionsScreen(lambda: app.session))

@@ -12,8 +12,9 @@ from textual.widgets import Input, Static
 from core.agent.elicitation.form import read_form
 from core.errors import FormError
 from core.events.types import ElicitationAnswered, ElicitationAsked
-from tests.tui.app_host import at_work, listen, shown
+from tests.tui.app_host import answerable, at_work, notices, shown
 from tests.tui.fakes import FakeSession
+from tests.tui.fixture_types import Patch
 from tests.waiting import until
 from tui.app.app import UaTuiApp
 from tui.panes.conversation.notices import message_of
@@ -44,13 +45,10 @@ PAGE = ElicitationAsked(
 )
 
 
-async def opened(event: ElicitationAsked, session: FakeSession, app: UaTuiApp, pilot: Pilot[str]) -> None:
+async def asked(event: ElicitationAsked, session: FakeSession, app: UaTuiApp, pilot: Pilot[str]) -> None:
     session.bus.publish(event)
     await shown(app, pilot)
-    dialog = app.screen
-    assert isinstance(dialog, ServerFormScreen | ServerLinkScreen)
-    await until(lambda: dialog._quiet_until is not None)
-    listen(app)
+    await answerable(app)
 
 
 def problems(app: UaTuiApp) -> dict[str, str]:
@@ -62,7 +60,7 @@ async def test_a_form_is_filled_in_with_the_keyboard_and_wrong_values_are_kept_a
     tmp_path: Path,
 ) -> None:
     async with at_work(tmp_path) as (session, app, pilot):
-        await opened(FORM, session, app, pilot)
+        await asked(FORM, session, app, pilot)
         text = " ".join(str(each.render()) for each in app.screen.query(Static))
         assert "The MCP server desk asks you:" in text
         assert "Which [b]room[/b]?‹U+001B›[2J" in text
@@ -93,11 +91,11 @@ async def test_a_form_is_filled_in_with_the_keyboard_and_wrong_values_are_kept_a
 async def test_a_form_is_declined_cancelled_or_withdrawn(tmp_path: Path) -> None:
     async with at_work(tmp_path) as (session, app, pilot):
         for key, action in (("ctrl+n", "decline"), ("escape", "cancel")):
-            await opened(FORM, session, app, pilot)
+            await asked(FORM, session, app, pilot)
             await pilot.press("x", key)
             await until(lambda action=action: session.given[-1:] == [("f1", action, {})])  # type: ignore[misc]
         # Two servers that ask wait for one another.
-        await opened(FORM, session, app, pilot)
+        await asked(FORM, session, app, pilot)
         session.bus.publish(PAGE)
         await shown(app, pilot)
         assert isinstance(app.screen, ServerFormScreen)
@@ -109,20 +107,18 @@ async def test_a_form_is_declined_cancelled_or_withdrawn(tmp_path: Path) -> None
         withdrawn = ElicitationAnswered(request_id="f1", server="desk", action="cancel", by="withdrawn")
         session.bus.publish(withdrawn)
         await until(lambda: isinstance(app.screen, ServerLinkScreen))
-        await until(
-            lambda: "desk no longer waits for your answer." in [each.message for each in app._notifications]
-        )
+        await until(lambda: "desk no longer waits for your answer." in notices(app))
         # What was typed is in the prompt, but nothing that was hidden.
         assert app.frame.prompt.value == "Oslo\n35"
 
 
 async def test_a_page_is_opened_only_by_the_person_and_marked_if_it_may_be_another_one(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: Patch
 ) -> None:
     async with at_work(tmp_path) as (session, app, pilot):
         pages: list[str] = []
         monkeypatch.setattr(app, "open_url", pages.append)
-        await opened(PAGE, session, app, pilot)
+        await asked(PAGE, session, app, pilot)
         assert app.screen.query_one("#decline", Choice).has_focus
         await pilot.press("c")
         assert (pages, session.given) == ([], [])
@@ -136,7 +132,7 @@ async def test_a_page_is_opened_only_by_the_person_and_marked_if_it_may_be_anoth
             ("javascript:alert(1)", "not a web link: copy only"),
         ):
             await shown(app, pilot)
-            await opened(msgspec.structs.replace(PAGE, url=url), session, app, pilot)
+            await asked(msgspec.structs.replace(PAGE, url=url), session, app, pilot)
             assert warning in " ".join(str(each.render()) for each in app.screen.query(Static))
             await pilot.press("d")
             await until(lambda: session.given)

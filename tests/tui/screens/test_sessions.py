@@ -9,34 +9,27 @@ from datetime import UTC
 from pathlib import Path
 from typing import Any
 
-import pytest
 from msgspec.structs import replace
-from textual.app import App
 from textual.pilot import Pilot
 from textual.widgets import Input, Static
 
 from core.errors import UniversalAgentError
+from core.events import types as ev
 from core.events.codec import encode_event
-from core.events.types import (
-    Event,
-    QueryFinished,
-    QueryReceived,
-    SessionFinished,
-    SessionStarted,
-    ToolCallStarted,
-)
 from core.history.headline import TITLE, Summary
 from core.history.index import SessionIndex
 from core.knowledge.records import Document
 from core.storage.workspace import WORKSPACES
 from core.version import VERSION
 from tests.many_sessions import COUNT, WORD, lay_sessions
+from tests.tui.app_host import notices
 from tests.tui.fakes import make_app, make_session
 from tests.tui.files_host import screen_text
-from tests.tui.pictured import DARK, SMALL, Compare, looks
+from tests.tui.fixture_types import Output, Patch
+from tests.tui.pictured import DARK, SMALL, Compare, Size, looks
 from tests.tui.played import fixed_bus
 from tests.tui.screens.found_sessions import fill
-from tests.waiting import until
+from tests.waiting import PATIENCE, until
 from tui.app.app import UaTuiApp
 from tui.app.results import resume_result, resumed_folder
 from tui.app.sessions_app import SessionsApp
@@ -63,11 +56,11 @@ def lay(base: Path, number: int, *, ended: bool = True, damaged: bool = False, d
     folder = base / WORKSPACES / name(number)
     folder.mkdir(parents=True)
     (folder / ".lock").touch()
-    events: list[Event] = [
-        SessionStarted(session_id=folder.name, workspace="/w", cwd="/", version=VERSION, demo=demo),
-        QueryReceived(query_id="q1", text=query),
-        QueryFinished(query_id="q1", status="success", text=answer, cost_usd=cost),
-        SessionFinished(
+    events: list[ev.Event] = [
+        ev.SessionStarted(session_id=folder.name, workspace="/w", cwd="/", version=VERSION, demo=demo),
+        ev.QueryReceived(query_id="q1", text=query),
+        ev.QueryFinished(query_id="q1", status="success", text=answer, cost_usd=cost),
+        ev.SessionFinished(
             reason="quit", tool_calls=number * 7, artifacts=number, cost_usd=cost, duration_ms=seconds * 1000
         ),
     ][: 4 if ended else 3]
@@ -88,7 +81,7 @@ def lay_all(base: Path) -> None:
 
 @asynccontextmanager
 async def sessions(
-    of: Path | SessionIndex, size: tuple[int, int] = (120, 30), theme: str | None = None
+    of: Path | SessionIndex, size: Size = (120, 30), theme: str | None = None
 ) -> AsyncIterator[tuple[SessionsApp, SessionsScreen, Pilot[Any]]]:
     app = SessionsApp(SessionIndex(of, of / "cache") if isinstance(of, Path) else of, theme, zone=UTC)
     async with app.run_test(size=size) as pilot:
@@ -96,10 +89,6 @@ async def sessions(
         screen = app.screen
         assert isinstance(screen, SessionsScreen)
         yield app, screen, pilot
-
-
-def shown_text(app: App[Any]) -> str:
-    return " ".join(each.message for each in app._notifications)
 
 
 def listed(screen: SessionsScreen) -> list[int]:
@@ -116,7 +105,7 @@ def chosen(screen: SessionsScreen) -> int:
     return int(found.name[-6:]) - 140000
 
 
-async def test_every_session_is_reported_in_a_row(tmp_path: Path) -> None:
+async def test_every_session_is_reported_in_a_row_named_and_sorted(tmp_path: Path) -> None:
     lay_all(tmp_path)
     reported = ("6 sessions", "its journal is damaged", "What is the capital", "1h 02m", "$12.50", "crashed")
     async with sessions(tmp_path) as (app, screen, pilot):
@@ -127,10 +116,33 @@ async def test_every_session_is_reported_in_a_row(tmp_path: Path) -> None:
         assert chosen(screen) == 0
         await pilot.press("k", "up", "j", "home", "pagedown", "g", "down")
         assert chosen(screen) == 4
+        # It gives a title and takes it away.
+        await pilot.press("down", "n", *"My [b] title", "enter")
+        await until(lambda: "My [b] title" in screen_text(app))
+        assert chosen(screen) == 3
+        path = tmp_path / WORKSPACES / name(3) / TITLE
+        assert path.read_text() == "My [b] title\n"
+        await pilot.press("n", *"xyz", "escape")
+        await pilot.pause()
+        assert path.read_text() == "My [b] title\n"
+        await pilot.press("n", "ctrl+u", "enter")
+        await until(lambda: not path.exists() and "My [b] title" not in screen_text(app))
+        # Sorting leaves the cursor on its session.
+        await pilot.press("end", "up")
+        assert chosen(screen) == 1
+        for order_name, order in (
+            ("longest", [2, 3, 0, 1]), ("most expensive", [2, 4, 0, 1]), ("by title", [2, 3, 4, 0]),
+            ("newest", [5, 4, 3, 2]),
+        ):  # fmt: skip
+            await pilot.press("s")
+            await pilot.pause()
+            assert order_name in screen_text(app)
+            assert listed(screen)[:4] == order
+            assert chosen(screen) == 1
 
 
 async def test_enter_reads_the_session_and_a_click_moves_the_cursor(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: Patch
 ) -> None:
     lay_all(tmp_path)
     read: list[Path] = []
@@ -149,7 +161,7 @@ async def test_enter_reads_the_session_and_a_click_moves_the_cursor(
 
 
 async def test_r_resumes_a_session_and_what_cannot_be_opened_is_reported(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: Patch
 ) -> None:
     lay_all(tmp_path)
 
@@ -159,64 +171,35 @@ async def test_r_resumes_a_session_and_what_cannot_be_opened_is_reported(
     monkeypatch.setattr("tui.app.sessions_app.open_read_only", fail)
     async with sessions(tmp_path) as (app, _, pilot):
         await pilot.press("enter")
-        await until(lambda: "There is no [red]terminal" in shown_text(app))
+        await until(lambda: "There is no [red]terminal" in notices(app))
         await pilot.press("r")
-        await until(lambda: "can't be resumed" in shown_text(app))
+        await until(lambda: "can't be resumed" in notices(app))
         await pilot.press("down", "r")
         await until(lambda: app._exit)
         assert resumed_folder(app.return_value) == tmp_path / WORKSPACES / name(4)
 
 
-async def test_a_session_that_runs_is_neither_resumed_nor_deleted(tmp_path: Path) -> None:
-    folder = lay(tmp_path, 4, ended=False)
-    with (folder / ".lock").open("rb") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        async with sessions(tmp_path) as (app, screen, pilot):
-            assert "running" in screen_text(app)
-            await pilot.press("r")
-            await until(lambda: "is running in another program" in shown_text(app))
-            await pilot.press("d")
-            await until(lambda: "can't be deleted" in shown_text(app))
-            assert app.screen is screen
-            assert not app._exit
-
-
-async def test_x_exports_a_session_or_says_why_not(tmp_path: Path) -> None:
+async def test_x_exports_a_session_or_says_why_not(tmp_path: Path, monkeypatch: Patch) -> None:
+    # A session whose journal is gone stays listed.
+    monkeypatch.setattr("tui.screens.session.sessions.REFRESH_SECONDS", 10 * PATIENCE)
     lay_all(tmp_path)
     page = tmp_path / f"{name(4)}.html"
     async with sessions(tmp_path) as (app, screen, pilot):
         await pilot.press("x")
-        await until(lambda: "can't be exported: its journal is damaged" in shown_text(app))
+        await until(lambda: "can't be exported: its journal is damaged" in notices(app))
         await pilot.press("down", "x")
-        await until(lambda: f"Exported to {page}" in shown_text(app))
+        await until(lambda: f"Exported to {page}" in notices(app))
         assert app.screen is screen
         journal = tmp_path / WORKSPACES / name(3) / "journal.jsonl"
         journal.unlink()
         await pilot.press("down", "x")
-        await until(lambda: "Not exported: " in shown_text(app))
+        await until(lambda: "Not exported: " in notices(app))
 
 
-async def test_n_gives_a_title_and_takes_it_away(tmp_path: Path) -> None:
-    lay_all(tmp_path)
-    async with sessions(tmp_path) as (app, screen, pilot):
-        await pilot.press("down", "down", "n", *"My [b] title", "enter")
-        await until(lambda: "My [b] title" in screen_text(app))
-        assert chosen(screen) == 3
-        path = tmp_path / WORKSPACES / name(3) / TITLE
-        assert path.read_text() == "My [b] title\n"
-        await pilot.press("n", *"xyz", "escape")
-        await pilot.pause()
-        assert path.read_text() == "My [b] title\n"
-        await pilot.press("n", "ctrl+u", "enter")
-        await until(lambda: not path.exists() and "My [b] title" not in screen_text(app))
-
-
-async def test_a_session_in_which_nothing_was_asked_is_named_once(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+async def test_a_session_in_which_nothing_was_asked_is_named_once(tmp_path: Path, capsys: Output) -> None:
     folder = tmp_path / WORKSPACES / name(1)
     folder.mkdir(parents=True)
-    begun = SessionStarted(session_id=folder.name, workspace="/w", cwd="/", version=VERSION)
+    begun = ev.SessionStarted(session_id=folder.name, workspace="/w", cwd="/", version=VERSION)
     (folder / "journal.jsonl").write_bytes(encode_event(begun) + b"\n")
     async with sessions(tmp_path) as (app, _, pilot):
         assert "empty" in screen_text(app)
@@ -227,17 +210,20 @@ async def test_a_session_in_which_nothing_was_asked_is_named_once(
     assert main(["sessions", "--workspace", str(tmp_path)]) == 0
     header, row = capsys.readouterr().out.splitlines()
     assert row[header.index("TITLE") :] == "empty"
+    nowhere = ["--workspace", str(tmp_path / "nowhere")]
+    assert main(["sessions", *nowhere]) == 0
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert "there are no sessions in" in err
+    assert main(["sessions", "--json", *nowhere]) == 0
+    assert json.loads(capsys.readouterr().out) == []
 
 
 async def test_d_deletes_after_asking(tmp_path: Path) -> None:
     lay_all(tmp_path)
     async with sessions(tmp_path) as (app, screen, pilot):
         await pilot.press("down", "down")
-        for answer, left in (
-            ("n", [5, 4, 3, 2, 1, 0]),
-            ("escape", [5, 4, 3, 2, 1, 0]),
-            ("d", [5, 4, 2, 1, 0]),
-        ):
+        for answer, left in (("n", [5, 4, 3, 2, 1, 0]), ("d", [5, 4, 2, 1, 0])):
             await pilot.press("d")
             await until(lambda: isinstance(app.screen, DeleteScreen) and not app.screen.has_class("-quiet"))
             assert "Email the report" in screen_text(app)
@@ -273,49 +259,6 @@ async def test_the_search_finds_titles_queries_and_answers_while_it_is_typed(tmp
         await until(lambda: app._exit)
 
 
-async def test_s_sorts_and_the_cursor_stays_on_its_session(tmp_path: Path) -> None:
-    lay_all(tmp_path)
-    async with sessions(tmp_path) as (app, screen, pilot):
-        await pilot.press("end", "up")
-        assert chosen(screen) == 1
-        for reported, order in (
-            ("longest", [2, 3, 0, 1, 4, 5]),
-            ("most expensive", [2, 4, 0, 1, 5, 3]),
-            ("by title", [2, 3, 4, 0, 1, 5]),
-            ("newest", [5, 4, 3, 2, 1, 0]),
-        ):
-            await pilot.press("s")
-            await pilot.pause()
-            assert reported in screen_text(app)
-            assert listed(screen)[:4] == order[:4] or listed(screen) == order
-            assert chosen(screen) == 1
-
-
-async def test_q_leaves_and_a_folder_without_sessions_says_so(tmp_path: Path) -> None:
-    async with sessions(tmp_path) as (app, _, pilot):
-        await until(lambda: "No sessions yet." in screen_text(app))
-        await pilot.press("enter", "r", "d", "n", "s", "q")
-        await until(lambda: app._exit)
-        assert app.return_value is None
-
-
-async def test_ten_thousand_sessions_are_moved_through(tmp_path: Path) -> None:
-    lay(tmp_path, 0)
-    async with sessions(tmp_path) as (app, screen, pilot):
-        (one,) = rows(screen).rows
-        many = [replace(one, name=name(number), query=f"Question {number}") for number in range(10_000)]
-        rows(screen).show(many)
-        await pilot.press("end")
-        await until(lambda: "Question 9999" in screen_text(app))
-        await pilot.press("pageup", "up")
-        before = chosen(screen)
-        assert 9_900 < before < 9_990
-        later = [replace(one, name=f"session_20271121_{number:06}") for number in range(500)]
-        rows(screen).show([*later, *many])
-        assert chosen(screen) == before
-        await until(lambda: f"Question {before}" in screen_text(app))
-
-
 async def test_the_search_shows_the_passage_that_the_knowledge_base_has(tmp_path: Path) -> None:
     lay_all(tmp_path)
     note = Document(
@@ -346,11 +289,22 @@ async def test_a_thousand_sessions_are_listed_and_searched_as_one_types(tmp_path
         assert screen.query_one(Input).value == WORD
         await pilot.press("escape")
         assert len(rows(screen).rows) == COUNT
+        # Ten thousand are moved through.
+        one = rows(screen).rows[0]
+        many = [replace(one, name=name(number), query=f"Question {number}") for number in range(10_000)]
+        rows(screen).show(many)
+        await pilot.press("end")
+        await until(lambda: "Question 9999" in screen_text(app))
+        await pilot.press("pageup", "up")
+        before = chosen(screen)
+        assert 9_900 < before < 9_990
+        later = [replace(one, name=f"session_20271121_{number:06}") for number in range(500)]
+        rows(screen).show([*later, *many])
+        assert chosen(screen) == before
+        await until(lambda: f"Question {before}" in screen_text(app))
 
 
-async def test_the_list_moves_on_with_what_other_programs_do(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_the_list_moves_on_with_what_other_programs_do(tmp_path: Path, monkeypatch: Patch) -> None:
     monkeypatch.setattr("tui.screens.session.sessions.REFRESH_SECONDS", 0.05)
     lay(tmp_path, 0)
     async with sessions(tmp_path) as (app, screen, pilot):
@@ -367,19 +321,27 @@ async def test_the_list_moves_on_with_what_other_programs_do(
             fcntl.flock(lock, fcntl.LOCK_EX)
             await until(lambda: listed(screen) == [5, 0] and row(5).state == "running")
             assert chosen(screen) == 0
+            # One that runs is neither resumed nor deleted.
+            await pilot.press("home", "r")
+            await until(lambda: "is running in another program" in notices(app))
+            await pilot.press("d")
+            await until(lambda: "can't be deleted" in notices(app))
+            assert app.screen is screen
+            assert not app._exit
+            await pilot.press("end")
             calls = row(5).calls
             assert calls == 0
             await pilot.press("slash", *"zebras")
             await until(lambda: listed(screen) == [] and "searching" not in screen_text(app))
-            call = ToolCallStarted(query_id="q1", tool_use_id="t1", name="Read", input={}, iteration=1)
-            answer = QueryFinished(query_id="q9", status="success", text="Two zebras.", cost_usd=0.75)
+            call = ev.ToolCallStarted(query_id="q1", tool_use_id="t1", name="Read", input={}, iteration=1)
+            answer = ev.QueryFinished(query_id="q9", status="success", text="Two zebras.", cost_usd=0.75)
             journal.write(b"".join(encode_event(event) + b"\n" for event in (call, answer)))
             # What is looked for is found as soon as it was said.
             await until(lambda: listed(screen) == [5])
             assert row(5).calls == 1
             await pilot.press("enter", "escape")
             await until(lambda: listed(screen) == [5, 0])
-            journal.write(encode_event(SessionFinished(reason="quit", tool_calls=9)) + b"\n")
+            journal.write(encode_event(ev.SessionFinished(reason="quit", tool_calls=9)) + b"\n")
             await until(lambda: (row(5).state, row(5).calls) == ("finished", 9))
         shutil.rmtree(folder)
         await until(lambda: listed(screen) == [0])
@@ -395,13 +357,15 @@ async def test_what_is_no_journal_and_no_folder_of_sessions_is_reported_instead_
     async with sessions(tmp_path) as (app, _, pilot):
         assert "its journal is a link" in screen_text(app)
         await pilot.press("enter")
-        await until(lambda: f"{name(1)} cannot be opened: its journal is a link" in shown_text(app))
+        await until(lambda: f"{name(1)} cannot be opened: its journal is a link" in notices(app))
     shutil.rmtree(tmp_path / WORKSPACES)
-    (tmp_path / WORKSPACES).write_text("a file in the way")
-    async with sessions(tmp_path) as (app, _, pilot):
-        await until(lambda: "cannot be listed: Not a directory" in screen_text(app))
-        await pilot.press("r", "d", "n", "enter", "q")
-        await until(lambda: app._exit)
+    for shown in ("No sessions yet.", "cannot be listed: Not a directory"):
+        async with sessions(tmp_path) as (app, _, pilot):
+            await until(lambda: shown in screen_text(app))  # noqa: B023
+            await pilot.press("r", "d", "n", "s", "enter", "q")
+            await until(lambda: app._exit)
+            assert app.return_value is None
+        (tmp_path / WORKSPACES).write_text("a file in the way")
 
 
 async def test_a_living_session_shows_the_others_and_gives_way_only_when_it_rests(tmp_path: Path) -> None:
@@ -413,7 +377,7 @@ async def test_a_living_session_shows_the_others_and_gives_way_only_when_it_rest
         session.submit("work")
         await open_sessions(app, pilot)
         await pilot.press("down", "r")
-        await until(lambda: "The agent is running" in shown_text(app))
+        await until(lambda: "The agent is running" in notices(app))
         assert session.closed == []
         session.finish()
         await open_sessions(app, pilot)
@@ -421,6 +385,7 @@ async def test_a_living_session_shows_the_others_and_gives_way_only_when_it_rest
         await until(lambda: app._exit)
         assert session.closed == ["quit"]
         assert app.return_value == resume_result(tmp_path / WORKSPACES / name(4))
+        assert resumed_folder(None) is resumed_folder("demo") is None
 
 
 async def open_sessions(app: UaTuiApp, pilot: Pilot[Any]) -> None:
@@ -442,16 +407,11 @@ async def test_the_session_one_is_in_stays_as_it_is(tmp_path: Path) -> None:
         app.push_screen(screen)
         await until(lambda: screen.is_mounted and len(rows(screen).rows) == 1)
         await pilot.press("r")
-        await until(lambda: "the current session" in shown_text(app))
+        await until(lambda: "the current session" in notices(app))
         await pilot.press("d")
-        await until(lambda: "can't be deleted" in shown_text(app))
+        await until(lambda: "can't be deleted" in notices(app))
         assert folder.exists()
         assert app.screen is screen
-
-
-def test_what_an_application_returns_may_be_a_folder_to_resume() -> None:
-    assert resumed_folder(None) is resumed_folder("demo") is None
-    assert resumed_folder("resume /a b") == Path("/a b")
 
 
 class _Placed(SessionIndex):
@@ -468,12 +428,7 @@ class _Placed(SessionIndex):
 
 @looks(DARK)
 async def test_the_sessions(
-    snap_compare: Compare,
-    screen_compare: Compare,
-    tmp_path: Path,
-    size: tuple[int, int],
-    theme: str,
-    still: None,
+    snap_compare: Compare, screen_compare: Compare, tmp_path: Path, size: Size, theme: str, still: None
 ) -> None:
     lay_all(tmp_path)
     (tmp_path / WORKSPACES / name(2) / TITLE).write_text("Bicycles for the office\n")
@@ -485,14 +440,3 @@ async def test_the_sessions(
         await pilot.press("slash", *"report")
         await until(lambda: "searching" not in screen_text(app))
         await screen_compare(pilot, "80x24-search")
-
-
-def test_without_a_terminal_it_is_said_that_there_are_none(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["sessions", "--workspace", str(tmp_path / "nowhere")]) == 0
-    reported = capsys.readouterr()
-    assert reported.out == ""
-    assert "there are no sessions in" in reported.err
-    assert main(["sessions", "--json", "--workspace", str(tmp_path / "nowhere")]) == 0
-    assert json.loads(capsys.readouterr().out) == []

@@ -17,7 +17,8 @@ from core.provider.probe import ModelVerdict
 from core.provider.setup import ModelSetup, SetupPlan, StoredSetup
 from core.settings.model import Settings
 from tests.tui.files_host import finished
-from tests.tui.pictured import DARK, SMALL, Compare, Stage, looks, no_blinking
+from tests.tui.fixture_types import Patch
+from tests.tui.pictured import DARK, SMALL, Compare, Size, Stage, looks, no_blinking
 from tests.waiting import until
 from tui.screens.setup import pages as setup_pages
 from tui.screens.setup.screen import SetupScreen
@@ -52,7 +53,7 @@ class Desk(ModelSetup):
 
 
 @pytest.fixture(autouse=True)
-def no_login(monkeypatch: pytest.MonkeyPatch, still: None) -> None:
+def no_login(monkeypatch: Patch, still: None) -> None:
     """A machine with one Claude command line, and no login."""
     login = Login(False, "There is no login in /home/ann/.claude yet.")
     monkeypatch.setattr(setup_pages, "find_login", lambda _settings: login)
@@ -84,13 +85,13 @@ async def enter(pilot: Pilot[Any]) -> None:
 
 
 @looks(DARK)
-async def test_the_first_page(snap_compare: Compare, size: tuple[int, int], theme: str) -> None:
+async def test_the_first_page(snap_compare: Compare, size: Size, theme: str) -> None:
     async with Stage(theme).run_test(size=size) as pilot, opened(pilot):
         await snap_compare(pilot)
 
 
 @looks(DARK)
-async def test_an_outcome(snap_compare: Compare, size: tuple[int, int], theme: str) -> None:
+async def test_an_outcome(snap_compare: Compare, size: Size, theme: str) -> None:
     async with Stage(theme).run_test(size=size) as pilot, opened(pilot, BAD):
         await enter(pilot)
         await pilot.press("enter")

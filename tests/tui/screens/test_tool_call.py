@@ -14,16 +14,7 @@ import pytest
 from PIL import Image
 from textual.widgets import Input
 
-from core.events.types import (
-    ArtifactSaved,
-    MessageFinished,
-    PermissionAnswered,
-    SubagentFinished,
-    SubagentProgress,
-    ToolCallFinished,
-    ToolCallStarted,
-    Usage,
-)
+from core.events import types as ev
 from core.events.units import size
 from core.observation import (
     AnyObservation,
@@ -39,6 +30,7 @@ from core.storage.workspace import Workspace
 from core.text import is_unsafe
 from tests.tui.files_host import finished as workers_end
 from tests.tui.files_host import hosted, screen_text
+from tests.tui.fixture_types import Patch
 from tests.tui.viewers.test_viewers import lines
 from tests.waiting import PATIENCE, until
 from tui.render.subagent_progress import Progress
@@ -52,16 +44,18 @@ from tui.viewers.tool_call.stored_result import StoredResult, read_stored_result
 NAME = "mcp__composio__COMPOSIO_SEARCH_NEWS"
 
 
-def started(name: str = NAME, **arguments: Any) -> ToolCallStarted:
-    return ToolCallStarted(query_id="q", tool_use_id="t", name=name, input=arguments)
+def started(name: str = NAME, **arguments: Any) -> ev.ToolCallStarted:
+    return ev.ToolCallStarted(query_id="q", tool_use_id="t", name=name, input=arguments)
 
 
 def finished(
     observation: AnyObservation | None,
     status: Literal["success", "error", "denied", "cancelled"] = "success",
     duration_ms: float = 1840.0,
-) -> ToolCallFinished:
-    return ToolCallFinished(tool_use_id="t", status=status, observation=observation, duration_ms=duration_ms)
+) -> ev.ToolCallFinished:
+    return ev.ToolCallFinished(
+        tool_use_id="t", status=status, observation=observation, duration_ms=duration_ms
+    )
 
 
 def mcp(*blocks: str | ImageContent, **more: Any) -> McpObservation:
@@ -69,13 +63,13 @@ def mcp(*blocks: str | ImageContent, **more: Any) -> McpObservation:
     return McpObservation(tool_name=NAME, tool_use_id="t", server="composio", content=content, **more)
 
 
-def saved(path: str, call: str | None = None) -> ArtifactSaved:
-    return ArtifactSaved(
+def saved(path: str, call: str | None = None) -> ev.ArtifactSaved:
+    return ev.ArtifactSaved(
         path=path, kind="search", size=12_300, sha256="0", observer="search", tool_use_id=call
     )
 
 
-def text(call: ToolCallStarted, end: ToolCallFinished | None, width: int = 80) -> str:
+def text(call: ev.ToolCallStarted, end: ev.ToolCallFinished | None, width: int = 80) -> str:
     return "\n".join(lines(call_body(call, end), width))
 
 
@@ -83,7 +77,7 @@ async def test_a_call_whose_arguments_were_changed_shows_those_that_ran_and_the_
     screen = ToolCallScreen(started(query="AI chips"))
     async with hosted(screen=screen, size=(90, 34)) as (app, pilot):
         await until(lambda: 'query: "AI chips"' in screen_text(app))
-        answer = PermissionAnswered(
+        answer = ev.PermissionAnswered(
             request_id="p", tool_name=NAME, tool_use_id="t", decision="allow",
             input={"query": "memory"}, changes=["query: AI chips → memory"],
         )  # fmt: skip
@@ -111,24 +105,27 @@ async def test_a_finished_call_shows_everything_and_leads_to_its_files() -> None
         assert shown.splitlines()[0].rstrip().endswith("done · 1.8s · 52B")
         assert "the full result is shown here" in shown
         assert "truncated, recovered" in shown
-        assert [
-            line.split()[:2] for line in shown.splitlines() if line.startswith((" search ", " result "))
-        ] == [
-            ["search", "search_results/news.json"],
-            ["search", "work_products/report.html"],
-            ["result", "spill/t.json"],
-        ]
+        files = [line.split()[:2] for line in shown.splitlines() if line.startswith((" search ", " result "))]
+        assert [" ".join(each) for each in files] == [
+            "search search_results/news.json", "search work_products/report.html", "result spill/t.json",
+        ]  # fmt: skip
         await pilot.press("y")
         await until(lambda: app.copied == [result])
         await pilot.press("a")
         assert app.copied[1:] == ['{"query":"AI chips"}']
+        # Trees and text are two sights of the same.
+        await pilot.press("m")
+        await until(lambda: '"query": "AI chips"' in screen_text(app) and "m rendered" in screen_text(app))
+        await pilot.press("m")
+        await until(lambda: '"query": "AI chips"' not in screen_text(app))
         await pilot.press("tab", "down", "enter")
         await until(lambda: app.result == "work_products/report.html")
 
 
 async def test_one_walks_from_the_text_to_the_files_and_back() -> None:
     files = [saved("a/b.json"), saved("c/d.json")]
-    async with hosted(screen=ToolCallScreen(started(), finished(mcp("x")), files)) as (app, pilot):
+    screen = ToolCallScreen(started(query="x"), finished(mcp("x")), files)
+    async with hosted(screen=screen, size=(120, 24)) as (app, pilot):
         view, listed = app.screen.query_one(CallView), app.screen.query_one(ArtifactList)
         await until(lambda: view.row_count and "c/d.json" in screen_text(app))
         await workers_end(app.workers)
@@ -141,17 +138,22 @@ async def test_one_walks_from_the_text_to_the_files_and_back() -> None:
             assert listed.highlighted == 1, "the last one is the end"
             await pilot.press(up, up)
             assert view.has_focus
-        line = next(y for y, line in enumerate(screen_text(app).splitlines()) if "c/d.json" in line)
-        await pilot.click(offset=(12, line))
+        # The keys offered are those that do something.
+        await until(lambda: "←→ fold" in screen_text(app))
+        assert "Enter open the file" not in screen_text(app)
+        await pilot.press("tab", "down")
+        await until(lambda: "Enter open the file" in screen_text(app))
+        assert "←→ fold" not in screen_text(app)
+        await pilot.click("KeyLine", offset=(screen_text(app).splitlines()[-1].index("Enter"), 0))
         await until(lambda: app.result == "c/d.json")
-
-
-@pytest.mark.parametrize("key", ["escape", "q"])
-async def test_a_call_is_left(key: str) -> None:
-    async with hosted(screen=ToolCallScreen(started(), finished(mcp("x")))) as (app, pilot):
-        await pilot.press(key)
-        assert not isinstance(app.screen, ToolCallScreen)
-        assert app.result is None
+        again = ToolCallScreen(started(), finished(mcp("x")), files)
+        app.push_screen(again, app._take)
+        await until(lambda: again.is_mounted and again.view.row_count and "a/b.json" in screen_text(app))
+        await workers_end(app.workers)
+        await pilot.pause()
+        line = next(y for y, line in enumerate(screen_text(app).splitlines()) if "a/b.json" in line)
+        await pilot.click(offset=(12, line))
+        await until(lambda: app.result == "a/b.json")
 
 
 async def test_trees_fold_by_the_keys_of_the_viewer_and_sections_by_their_headings() -> None:
@@ -184,17 +186,8 @@ async def test_trees_fold_by_the_keys_of_the_viewer_and_sections_by_their_headin
         assert "deep" in screen_text(app)
 
 
-async def test_what_has_no_room_in_its_row_is_read_below() -> None:
-    screen = ToolCallScreen(started(), finished(mcp(json.dumps({"a": "word " * 60 + "final", "b": 1}))))
-    async with hosted(screen=screen, size=(80, 24)) as (app, pilot):
-        await until(lambda: "305 characters" in screen_text(app))
-        assert "final" not in screen_text(app)
-        await pilot.press("down", "down", "down")
-        await until(lambda: "final" in screen_text(app))
-
-
 async def test_a_search_goes_through_arguments_and_result_folded_or_not() -> None:
-    result = json.dumps({"a": {"b": {"c": "needle one"}}, "z": ["x"] * 80})
+    result = json.dumps({"a": {"b": {"c": "needle one"}}, "w": "word " * 60 + "final", "z": ["x"] * 80})
     screen = ToolCallScreen(started(query="a needle"), finished(mcp(result, "text\nneedle two\n")))
     async with hosted(screen=screen, size=(100, 30)) as (app, pilot):
         await until(lambda: "Result" in screen_text(app))
@@ -203,6 +196,11 @@ async def test_a_search_goes_through_arguments_and_result_folded_or_not() -> Non
         await pilot.press("n")
         await until(lambda: "match 2 of 3" in screen_text(app))
         assert 'c: "needle one"' in screen_text(app)
+        # What has no room in its row is read below.
+        assert "305 characters" in screen_text(app)
+        assert "final" not in screen_text(app)
+        await pilot.press("down")
+        await until(lambda: "final" in screen_text(app))
         await pilot.press("n")
         await until(lambda: "match 3 of 3" in screen_text(app))
         assert "needle two" in screen_text(app)
@@ -218,26 +216,13 @@ async def test_a_search_goes_through_arguments_and_result_folded_or_not() -> Non
         assert isinstance(app.screen, HelpScreen)
 
 
-async def test_trees_and_text_are_two_sights_of_the_same() -> None:
-    screen = ToolCallScreen(
-        started(query="chips"), finished(mcp('{"b":[1,2],"a":null}', "# No [b]Markdown[/b]"))
-    )
-    async with hosted(screen=screen) as (app, pilot):
-        await until(lambda: "▾ b: [2]" in screen_text(app))
-        assert "# No [b]Markdown[/b]" in screen_text(app)
-        await pilot.press("m")
-        await until(lambda: '"query": "chips"' in screen_text(app))
-        assert '"a": null' in screen_text(app)
-        assert "m rendered" in screen_text(app)
-        await pilot.press("m")
-        await until(lambda: "▾ b: [2]" in screen_text(app))
-
-
 async def test_a_running_call_is_completed_in_place() -> None:
-    screen = ToolCallScreen(started(query="x", deep={"inner": {"most": 1}}))
+    began = datetime.now(UTC) - timedelta(minutes=5)
+    call = msgspec.structs.replace(started(query="x", deep={"inner": {"most": 1}}), at=began)
+    screen = ToolCallScreen(call, zone=UTC)
     async with hosted(screen=screen) as (app, pilot):
         await until(lambda: "The call is still running." in screen_text(app))
-        assert "running" in screen_text(app).splitlines()[0]
+        assert f"{began:%H:%M} · running · 5m 0" in screen_text(app).splitlines()[0]
         await pilot.press("y")
         assert app.shown_text == ["Nothing to copy yet."]
         await pilot.press("down", "down", "left")
@@ -253,21 +238,13 @@ async def test_a_running_call_is_completed_in_place() -> None:
         screen.handle_events([finished(mcp("something else"), "error")])
         await pilot.pause()
         assert "done" in screen_text(app).splitlines()[0], "a call has one end"
-
-
-async def test_a_running_call_shows_when_it_began_and_for_how_long_it_runs() -> None:
-    began = datetime.now(UTC) - timedelta(minutes=5)
-    call = ToolCallStarted(query_id="q", tool_use_id="t", name=NAME, at=began)
-    async with hosted(screen=ToolCallScreen(call, zone=UTC)) as (app, _pilot):
-        await until(lambda: "The call is still running." in screen_text(app))
-        title = screen_text(app).splitlines()[0]
-        assert f"{began:%H:%M} · running · 5m 0" in title
+        await pilot.press("q")
+        assert not isinstance(app.screen, ToolCallScreen)
+        assert app.result is None
 
 
 async def test_the_state_has_a_mark_and_a_word() -> None:
-    states: dict[Literal["error", "denied", "cancelled"], str] = {
-        "error": "✗ failed", "denied": "⊘ denied", "cancelled": "⊘ cancelled"
-    }  # fmt: skip
+    states: dict[Literal["denied", "cancelled"], str] = {"denied": "⊘ denied", "cancelled": "⊘ cancelled"}
     for status, shown in states.items():
         async with hosted(screen=ToolCallScreen(started(), finished(None, status))) as (app, _):
             await until(lambda: "no result" in screen_text(app) or "a result" in screen_text(app))
@@ -280,7 +257,7 @@ async def test_untrusted_text_is_shown_literally_everywhere() -> None:
     screen = ToolCallScreen(
         started(f"mcp__{evil}__{evil}", query=evil, code=f"{evil}\n{evil}"),
         finished(mcp(evil, error=evil, stored_at=f"{evil}.json"), "error"),
-        [ArtifactSaved(path=evil, kind=evil, size=1, sha256="0", observer="o", copied_to=evil)],
+        [ev.ArtifactSaved(path=evil, kind=evil, size=1, sha256="0", observer="o", copied_to=evil)],
     )
     async with hosted(screen=screen, size=(120, 40)) as (app, _pilot):
         await until(lambda: "Result" in screen_text(app))
@@ -331,6 +308,8 @@ def test_pictures_structured_results_and_empty_ones_are_named() -> None:
     assert "lines: 3" in text(started("Read"), finished(structured))
     assert "Empty." in text(started(), finished(mcp("")))
     assert "none" in text(started(), None)
+    assert notes_of(mcp("x")) == []
+    assert "the rest is lost" in notes_of(mcp("x", truncated=True))[0]
     assert "(no items)" in text(started(), finished(mcp("[]", "more")))
 
 
@@ -373,24 +352,24 @@ def test_the_answer_of_a_sub_agent_is_read_as_markdown_and_its_prompt_as_text() 
 
 
 def test_progress_is_what_a_sub_agent_did_or_said_last() -> None:
-    read = ToolCallStarted(
+    read = ev.ToolCallStarted(
         query_id="q", tool_use_id="u", name="Read", input={"path": "a.md"}, parent_tool_use_id="t"
     )
-    said = MessageFinished(
+    said = ev.MessageFinished(
         query_id="q", message_id="m", text="I \x1bread it.\nThen more.", parent_tool_use_id="t"
     )
-    tokens = Usage(output_tokens=5)
+    tokens = ev.Usage(output_tokens=5)
     progress = Progress()
     for event, activity in (
         (started("Read", path="other.md"), ""),
         (read, "Read  a.md"),
         (
-            SubagentProgress(task_id="1", tool_use_id="t", name="e", description="Reading", usage=tokens),
+            ev.SubagentProgress(task_id="1", tool_use_id="t", name="e", description="Reading", usage=tokens),
             "Reading",
         ),
-        (SubagentProgress(task_id="1", tool_use_id="else", name="e", description="No"), "Reading"),
+        (ev.SubagentProgress(task_id="1", tool_use_id="else", name="e", description="No"), "Reading"),
         (said, "I \ufffdread it."),
-        (SubagentFinished(task_id="1", tool_use_id="t", name="e"), "I \ufffdread it."),
+        (ev.SubagentFinished(task_id="1", tool_use_id="t", name="e"), "I \ufffdread it."),
     ):
         progress = progress.after(event, "t")
         assert progress.activity == activity
@@ -430,11 +409,11 @@ async def test_a_stored_result_is_read_whole_packed_or_not(tmp_path: Path, rows:
 
 
 async def test_the_arguments_are_there_while_a_result_is_still_read(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: Patch
 ) -> None:
     go_on = threading.Event()
 
-    def slow(end: ToolCallFinished, folder: Path | None) -> StoredResult:
+    def slow(end: ev.ToolCallFinished, folder: Path | None) -> StoredResult:
         go_on.wait(PATIENCE)
         return read_stored_result(end, folder)
 
@@ -484,18 +463,6 @@ async def test_the_cursor_stays_in_its_part_when_the_terminal_changes() -> None:
             await workers_end(app.workers)
             assert body.cursor_place() == place
         await until(lambda: 'last: "here I am"' in screen_text(app))
-
-
-async def test_the_keys_offered_are_those_that_do_something_and_can_be_clicked() -> None:
-    screen = ToolCallScreen(started(query="x"), finished(mcp("x")), [saved("a/b.json")])
-    async with hosted(screen=screen, size=(120, 30)) as (app, pilot):
-        await until(lambda: "←→ fold" in screen_text(app))
-        assert "Enter open the file" not in screen_text(app)
-        await pilot.press("tab")
-        await until(lambda: "Enter open the file" in screen_text(app))
-        assert "←→ fold" not in screen_text(app)
-        await pilot.click("KeyLine", offset=(screen_text(app).splitlines()[-1].index("Enter"), 0))
-        await until(lambda: app.result == "a/b.json")
 
 
 def test_a_stored_result_that_cannot_be_read_is_reported_beside_its_preview(tmp_path: Path) -> None:
@@ -548,11 +515,6 @@ async def test_a_file_that_is_gone_or_leads_away_is_reported_and_not_gone_to(tmp
         await until(lambda: app.result == "a/b.json")
 
 
-def test_cut_results_are_reported() -> None:
-    assert notes_of(mcp("x")) == []
-    assert "the rest is lost" in notes_of(mcp("x", truncated=True))[0]
-
-
 @pytest.mark.parametrize(
     "result", ["[" * 50_000, '{"a":' * 5_000, "{broken", '{"a": "' + "x" * 5_000_000 + '"}']
 )
@@ -572,9 +534,7 @@ def test_arguments_that_are_no_strict_json_are_written_all_the_same() -> None:
         assert text(call, None)
 
 
-async def test_a_call_is_read_in_the_pager_of_the_person(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_call_is_read_in_the_pager_of_the_person(tmp_path: Path, monkeypatch: Patch) -> None:
     read = tmp_path / "read"
     monkeypatch.setenv("PAGER", f"tee '{read}'")
     screen = ToolCallScreen(started(query="AI chips"), finished(mcp("all \x1b[2Jdone")))

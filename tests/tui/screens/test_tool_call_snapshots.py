@@ -11,7 +11,7 @@ import pytest
 
 from core.events.codec import ANY_EVENT
 from tests.tui.files_host import finished, hosted
-from tests.tui.pictured import DARK, MEDIUM, SMALL, Compare, looks
+from tests.tui.pictured import DARK, MEDIUM, SMALL, Compare, Size, looks
 from tests.waiting import until
 from tui.render.subagent_progress import Progress
 from tui.screens.tool_call.screen import ToolCallScreen
@@ -32,12 +32,7 @@ pytestmark = pytest.mark.usefixtures("still")
     ],
 )
 async def test_a_call(
-    snap_compare: Compare,
-    screen_compare: Compare,
-    name: str,
-    keys: tuple[str, ...],
-    size: tuple[int, int],
-    theme: str,
+    snap_compare: Compare, screen_compare: Compare, name: str, keys: tuple[str, ...], size: Size, theme: str
 ) -> None:
     started, end, *saved = (msgspec.convert(event, ANY_EVENT) for event in CALLS[name])
     progress = Progress(38_000, "save_corpus  8 articles") if name == "agent" else None

@@ -19,6 +19,7 @@ from textual.pilot import Pilot
 from core.concurrency.cancellation import Stop, Stopped
 from tests.observers.knowledge.recorded import Recorded
 from tests.tui.files_host import Host, finished, hosted, screen_text, sit_at_a_desktop
+from tests.tui.fixture_types import Patch
 from tests.waiting import PATIENCE, until
 from tui.panes.workspace.preview import PreviewPane
 from tui.screens.files.article import ArticleScreen
@@ -63,8 +64,11 @@ async def viewing(
         yield app, pilot, screen
 
 
-async def test_a_report_is_read_rendered_and_raw(tmp_path: Path) -> None:
-    screen = ViewerScreen(write(tmp_path, "report.html", REPORT), tmp_path)
+async def test_a_report_is_read_rendered_and_raw_and_a_browser_is_given_a_harmless_copy(
+    tmp_path: Path, monkeypatch: Patch
+) -> None:
+    sit_at_a_desktop(monkeypatch)
+    screen = ViewerScreen(write(tmp_path, "report.html", REPORT), tmp_path, copies=tmp_path / "copies")
     async with hosted(screen=screen) as (app, pilot):
         await until(lambda: "AI chips" in screen_text(app))
         text = screen_text(app)
@@ -78,6 +82,16 @@ async def test_a_report_is_read_rendered_and_raw(tmp_path: Path) -> None:
         await until(lambda: "HTML · raw" in screen_text(app))
         await pilot.press("m")
         await until(lambda: "fetch(" not in screen_text(app))
+        await pilot.press("o")
+        await until(lambda: app.urls)
+        (url,) = app.urls
+        copy = Path(unquote(urlsplit(url).path))
+        assert urlsplit(url).scheme == "file"
+        assert copy.parent == tmp_path / "copies"
+        assert "copy without scripts" in app.shown_text[-1]
+        page = await asyncio.to_thread(copy.read_text)
+        assert "grow" in page
+        assert not any(bad in page for bad in ("t.example", "onclick"))
         await pilot.press("q")
         assert app.screen is not screen
 
@@ -123,23 +137,6 @@ async def test_searching_steps_through_every_match(tmp_path: Path) -> None:
         assert app.screen is not screen
 
 
-async def test_the_browser_is_given_a_harmless_copy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    sit_at_a_desktop(monkeypatch)
-    report = write(tmp_path, "report.html", REPORT)
-    async with viewing(report, copies=tmp_path / "copies") as (app, pilot, _screen):
-        await pilot.press("o")
-        await until(lambda: app.urls)
-        (url,) = app.urls
-        copy = Path(unquote(urlsplit(url).path))
-        assert urlsplit(url).scheme == "file"
-        assert copy.parent == tmp_path / "copies"
-        assert "copy without scripts" in app.shown_text[-1]
-    page = await asyncio.to_thread(copy.read_text)
-    assert "grow" in page
-    assert "t.example" not in page
-    assert "onclick" not in page
-
-
 async def test_a_report_is_exported_with_its_session(tmp_path: Path) -> None:
     session = Recorded(tmp_path)
     session.write_report("cats", "# Cats\n\nCats smile.")
@@ -174,7 +171,7 @@ async def test_a_report_is_exported_with_its_session(tmp_path: Path) -> None:
     ],
 )
 async def test_what_cannot_be_done_with_a_file_is_refused_in_words(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, data: str, key: str, why: str
+    tmp_path: Path, monkeypatch: Patch, name: str, data: str, key: str, why: str
 ) -> None:
     monkeypatch.setenv("VISUAL", "no-such-editor-here")
     async with viewing(write(tmp_path, name, data), tmp_path) as (app, pilot, _screen):
@@ -184,56 +181,27 @@ async def test_what_cannot_be_done_with_a_file_is_refused_in_words(
         assert app.urls == []
 
 
-async def test_path_and_text_are_copied(tmp_path: Path) -> None:
-    path = write(tmp_path, "a.md", "# Head\n")
-    async with viewing(path) as (app, pilot, _screen):
-        await pilot.press("y", "Y")
-        await until(lambda: app.copied == [str(path), "# Head\n"])
-        path.write_bytes(b"x" * (1 << 21))
-        await pilot.press("Y")
-        await until(lambda: "too long for the clipboard" in app.shown_text[-1])
-
-
-async def test_keys_can_be_clicked(tmp_path: Path) -> None:
-    async with viewing(write(tmp_path, "a.json", '{"a":1}')) as (app, pilot, screen):
-        for key in ("raw", "close"):
-            await pilot.click(offset=(screen_text(app).splitlines()[-1].index(key), 23))
-            await until(lambda: '{"a":1}' in screen_text(app) or app.screen is not screen)
-        assert app.screen is not screen
-
-
-@pytest.mark.parametrize(
-    ("make", "shown_text"),
-    [
-        (os.mkfifo, "This is a pipe"),
-        (lambda path: path.mkdir(), "This is a folder"),
-        (lambda path: path.symlink_to("/etc/hostname"), "This is a link"),
-        (lambda path: None, "This file no longer exists."),
-        (lambda path: path.touch(), "This file is empty."),
-    ],
-)
-async def test_what_cannot_be_shown_says_why_in_its_place(
-    tmp_path: Path, make: object, shown_text: str
-) -> None:
+async def test_what_cannot_be_shown_or_vanishes_says_why_in_its_place(tmp_path: Path) -> None:
     path = tmp_path / "thing.txt"
-    assert callable(make)
-    make(path)
+    os.mkfifo(path)
     async with hosted(screen=ViewerScreen(path)) as (app, pilot):
-        await until(lambda: shown_text in screen_text(app))
+        await until(lambda: "This is a pipe" in screen_text(app))
         await until(lambda: "thing.txt" in screen_text(app))
         await pilot.press("m", "o", "Y", "n", "end", "home", "y")
-        assert app.copied[-1] == str(path)
-        await pilot.press("escape")
-
-
-async def test_a_file_that_vanishes_while_it_is_shown(tmp_path: Path) -> None:
-    path = write(tmp_path, "a.txt", "still here")
-    async with hosted(screen=ViewerScreen(path)) as (app, pilot):
+        assert app.copied == [str(path)]
+        app.shown_text.clear()
+        path.unlink()
+        path.write_text("still here")
+        await pilot.press("r")
         await until(lambda: "still here" in screen_text(app))
+        await pilot.press("Y")
+        await until(lambda: app.copied[1:] == ["still here"])
+        path.write_bytes(b"x" * (1 << 21))
+        await pilot.press("Y")
+        await until(lambda: app.shown_text and "too long for the clipboard" in app.shown_text[-1])
         path.unlink()
         await pilot.press("o")
-        await until(lambda: app.shown_text)
-        assert "no longer exists" in app.shown_text[0]
+        await until(lambda: "no longer exists" in app.shown_text[-1])
         await until(lambda: "still here" in screen_text(app))
         await pilot.press("r")
         await until(lambda: "This file no longer exists." in screen_text(app))
@@ -271,10 +239,8 @@ async def test_a_file_of_a_gigabyte_is_read_page_by_page_and_from_its_end(tmp_pa
 
 async def test_untrusted_text_is_shown_literally(tmp_path: Path) -> None:
     evil = "[red]no[/red] [/] [@click=app.quit]quit[/] \x1b]0;owned\x07"
-    path = write(tmp_path, "[b]x[-b] \x1b]0;t\x07.json", json.dumps({"k": evil, "query": evil}) + " ")
     for name in (
-        path,
-        write(tmp_path, "[red]y.md", evil),
+        write(tmp_path, "[b]x[-b] \x1b]0;t\x07.json", json.dumps({"k": evil, "query": evil}) + " "),
         write(tmp_path, "z.html", f"<title>{evil}</title><p>{evil}"),
     ):
         async with hosted(screen=ViewerScreen(name), size=(100, 24)) as (app, pilot):
@@ -329,7 +295,8 @@ async def test_a_json_tree_is_folded_searched_and_copied_by_keys(tmp_path: Path)
         row = next(y for y, line in enumerate(screen_text(app).splitlines()) if "▸ a: [2]" in line)
         await pilot.click(offset=(2, row))
         await until(lambda: "▾ a: [2]" in screen_text(app))
-        await pilot.press("m")
+        # The keys in the last line can be clicked.
+        await pilot.click(offset=(screen_text(app).splitlines()[-1].index("raw"), 23))
         await until(lambda: '{"a": [{"x"' in screen_text(app))
 
 
@@ -427,9 +394,7 @@ async def test_a_file_of_a_session_that_is_only_read_is_neither_edited_nor_delet
     assert path.read_text() == "text"
 
 
-async def test_what_is_not_text_is_neither_edited_nor_shown_raw(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_what_is_not_text_is_neither_edited_nor_shown_raw(tmp_path: Path, monkeypatch: Patch) -> None:
     monkeypatch.setenv("VISUAL", "no-editor-may-be-started")
     film = write(tmp_path, "film.mp4", b"\0\0\0\x18ftypisom\0\0\2\0isomiso2" + bytes(range(256)) * 20)
     async with viewing(film, tmp_path, size=(120, 30)) as (app, pilot, _screen):
@@ -460,17 +425,6 @@ async def test_a_picture_fits_both_ways_and_a_key_shows_its_full_width(tmp_path:
         await until(lambda: 2 < view.row_count <= height - 10)
 
 
-async def test_a_large_table_shows_its_beginning_and_then_all_of_it(tmp_path: Path) -> None:
-    text = "n,name\n" + "".join(f"{i},row {i}\n" for i in range(400_000))
-    screen = ViewerScreen(write(tmp_path, "a.csv", text))
-    async with hosted(screen=screen) as (app, pilot):
-        await until(lambda: "row 5" in screen_text(app))
-        await until(lambda: "400,000 rows" in screen_text(app))
-        await pilot.press("end")
-        await until(lambda: "row 399999" in screen_text(app))
-        await until(lambda: "column" in screen_text(app))
-
-
 def _shown_text(app: Host, text: str) -> bool:
     return any(text in shown_text for shown_text in app.shown_text)
 
@@ -493,9 +447,7 @@ async def test_the_preview_folds_and_changes_its_form_and_copies(tmp_path: Path)
         await until(partial(_shown_text, app, "no longer exists"))
 
 
-async def test_what_the_cursor_has_left_is_not_read_on(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_what_the_cursor_has_left_is_not_read_on(tmp_path: Path, monkeypatch: Patch) -> None:
     seen: list[Stop] = []
     entered = threading.Event()
     go_on = threading.Event()
@@ -524,11 +476,8 @@ CHAPTERS = "".join(f"## Chapter {number}\n\n" + "Some words of text. " * 60 + "\
 
 
 async def test_a_wide_viewer_centres_the_text_beside_its_headings(tmp_path: Path) -> None:
-    async with viewing(write(tmp_path, "a.md", f"# Title\n\n{CHAPTERS}"), size=(160, 24)) as (
-        app,
-        pilot,
-        screen,
-    ):
+    path = write(tmp_path, "a.md", f"# Title\n\n{CHAPTERS}")
+    async with viewing(path, size=(160, 24)) as (app, pilot, screen):
         outline = screen.query_one(OutlineList)
         await until(lambda: outline.option_count == 13)
         words = next(line for line in screen_text(app).splitlines() if "Some words" in line)
@@ -541,19 +490,19 @@ async def test_a_wide_viewer_centres_the_text_beside_its_headings(tmp_path: Path
         await until(lambda: outline.highlighted not in {None, 2}, reported=lambda: outline.highlighted)
         await pilot.press("t", "escape")
         assert app.screen is screen, "Esc leaves the headings first"
-        await pilot.press("m")
-        await until(lambda: not outline.display)
-
-
-async def test_a_narrow_viewer_lists_its_headings_on_request(tmp_path: Path) -> None:
-    async with viewing(write(tmp_path, "a.md", CHAPTERS)) as (app, pilot, screen):
+        # Where there is no room for them, the headings are listed on request.
+        await pilot.resize_terminal(80, 24)
         await until(lambda: "t headings" in screen_text(app))
         await pilot.press("t")
         assert isinstance(app.screen, HeadingsScreen)
-        await pilot.press("j", "j", "enter")
-        assert "Chapter 2" in _first_line(screen.view)
+        await pilot.press("home", "j", "j", "enter")
+        await until(lambda: "Chapter 1" in _first_line(view))
         await pilot.press("t", "escape")
-        assert isinstance(app.screen, ViewerScreen)
+        assert app.screen is screen
+        await pilot.resize_terminal(160, 24)
+        await until(lambda: outline.display)
+        await pilot.press("m")
+        await until(lambda: not outline.display)
 
 
 def _first_line(view: DocumentView) -> str:

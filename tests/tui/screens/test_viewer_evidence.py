@@ -5,7 +5,6 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 import msgspec
-import pytest
 from textual.pilot import Pilot
 
 from core.concurrency.cancellation import Stop
@@ -13,6 +12,7 @@ from core.errors import WorkspaceError
 from core.evidence.files import check_path
 from core.evidence.records import Claim, ReportCheck, Verdict
 from tests.tui.files_host import Host, finished, hosted, screen_text
+from tests.tui.fixture_types import Patch
 from tests.tui.viewers.checked_report import HTML, REPORT, claims_in, write_session
 from tests.waiting import until
 from tui.panes.workspace.preview import PreviewPane
@@ -46,11 +46,8 @@ def left_edge(screen: ViewerScreen) -> list[object]:
     return [segment.style.bgcolor if segment.style else None for line in lines for segment in list(line)[:1]]
 
 
-@pytest.mark.parametrize("size", [(80, 24), (200, 50)])
-async def test_keys_go_from_doubt_to_doubt_and_show_the_passage(
-    tmp_path: Path, size: tuple[int, int]
-) -> None:
-    async with reading(tmp_path, size) as (app, pilot, screen, _):
+async def test_keys_go_from_doubt_to_doubt_and_show_the_passage(tmp_path: Path) -> None:
+    async with reading(tmp_path) as (app, pilot, screen, _):
         await until(lambda: "untraced" in screen_text(app))
         assert "sources disagree on growth of shipments" in " ".join(screen_text(app).split())
         await pilot.press("right_square_bracket")
@@ -76,13 +73,12 @@ async def test_keys_go_from_doubt_to_doubt_and_show_the_passage(
         assert app.screen is not screen
 
 
-@pytest.mark.parametrize("key", ["m", "u"])
-async def test_the_current_claim_stays_in_view_in_another_form(tmp_path: Path, key: str) -> None:
+async def test_the_current_claim_stays_in_view_in_another_form(tmp_path: Path) -> None:
     filler = "".join(f"<p>Sentence {number} of no consequence.</p>" for number in "abcdefghijklmnopqrstuvw")
     html = HTML.replace("<h1>", f"{filler}<h1>", 1)
     async with reading(tmp_path, (120, 24), html=html) as (app, pilot, screen, _):
         await pilot.press("left_square_bracket")
-        for _ in range(2):
+        for key in "mmuu":
             await pilot.press(key)
             await marks_shown(app, screen)
             await pilot.pause()
@@ -111,6 +107,11 @@ async def test_the_source_opens_at_the_passage(tmp_path: Path) -> None:
         await until(lambda: app.shown_text and "no longer there" in app.shown_text[-1])
         await pilot.press("right_square_bracket", "a")
         await until(lambda: "no source" in app.shown_text[-1])
+        # The signs move into the text where there is no margin.
+        await until(lambda: "141 GB✓ of memory" in screen_text(app))
+        await pilot.resize_terminal(30, 10)
+        await pilot.resize_terminal(120, 40)
+        await until(lambda: "141 GB of memory" in screen_text(app))
 
 
 async def test_signs_and_claims_can_be_clicked(tmp_path: Path) -> None:
@@ -143,7 +144,7 @@ async def test_only_doubtful_claims_are_shown_and_everything_again(tmp_path: Pat
         assert app.screen is screen
 
 
-async def test_without_a_check_keys_say_what_to_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_without_a_check_keys_say_what_to_do(tmp_path: Path, monkeypatch: Patch) -> None:
     session = write_session(tmp_path)
     other = session / "work_products" / "other.md"
     other.write_text("# Other\n\nIt grew by 58 percent.\n", encoding="utf-8")
@@ -177,42 +178,30 @@ async def test_without_a_check_keys_say_what_to_do(tmp_path: Path, monkeypatch: 
         assert not (session / check_path("work_products/other.md")).exists()
 
 
-async def test_a_check_of_another_version_is_not_shown(tmp_path: Path) -> None:
-    session = write_session(tmp_path)
-    (session / REPORT).write_text(HTML + "<p>More.", encoding="utf-8")
-    screen = ViewerScreen(session / REPORT, session)
-    async with hosted(screen=screen) as (app, pilot):
-        await until(lambda: "The check is of another version" in screen_text(app))
-        await pilot.press("right_square_bracket")
-        assert "another version" in app.shown_text[-1]
-        assert not isinstance(screen.view.body, MarkedBody)
-
-
-async def test_other_files_are_as_they_were(tmp_path: Path) -> None:
-    session = write_session(tmp_path)
-    for path, reason in (
-        (session / "data.json", "Only HTML"),
-        (tmp_path / "alone.md", "belongs to no session"),
-    ):
-        path.write_text('{"a": 1}', encoding="utf-8")
-        screen = ViewerScreen(path, session)
-        async with hosted(screen=screen) as (app, pilot):
-            await until(lambda screen=screen: screen.view.is_laid_out)  # type: ignore[misc]
+async def test_other_files_and_versions_have_no_check(tmp_path: Path) -> None:
+    session, pane = write_session(tmp_path), PreviewPane()
+    async with hosted(pane, size=(100, 30)) as (app, pilot):
+        pane.show_path(session / REPORT)
+        await until(lambda: "figures:" in screen_text(app))
+        assert "The H200 has 141 GB" in screen_text(app)
+        for path, keys, reason in (
+            (session / "data.json", ("right_square_bracket", "C", "u"), "Only HTML"),
+            (tmp_path / "alone.md", ("right_square_bracket", "C", "u"), "belongs to no session"),
+            (session / REPORT, ("right_square_bracket",), "another version"),
+        ):
+            path.write_text(f'{{"a": 1}} {HTML}', encoding="utf-8")
+            screen = ViewerScreen(path, session)
+            await app.push_screen(screen)
+            await until(lambda: screen.view.is_laid_out)  # noqa: B023
             await finished(app.workers)
-            await pilot.press("right_square_bracket", "C", "u")
+            app.shown_text.clear()
+            await pilot.press(*keys)
+            assert app.shown_text
             assert all(reason in text for text in app.shown_text)
-            assert not screen.query_one("#viewer-check").display
-
-
-async def test_the_signs_move_when_the_terminal_gets_narrow(tmp_path: Path) -> None:
-    async with reading(tmp_path, (120, 40)) as (app, pilot, _, _):
-        assert "141 GB of memory" in screen_text(app)
-        await pilot.press("right_square_bracket", "enter")
-        await pilot.resize_terminal(80, 24)
-        await until(lambda: "141 GB✓ of memory" in screen_text(app))
-        await pilot.resize_terminal(30, 10)
-        await pilot.resize_terminal(120, 40)
-        await until(lambda: "141 GB of memory" in screen_text(app))
+            assert screen.query_one("#viewer-check").display == (reason == "another version")
+            assert not isinstance(screen.view.body, MarkedBody)
+            screen.dismiss()
+            await pilot.pause()
 
 
 async def test_two_thousand_claims_are_stepped_through(tmp_path: Path) -> None:
@@ -229,15 +218,6 @@ async def test_two_thousand_claims_are_stepped_through(tmp_path: Path) -> None:
         await pilot.press("end", "left_square_bracket")
         await until(lambda: screen.view.claim > 1_900)
         await until(lambda: f"In year {screen.view.claim} it was" in screen_text(app))
-
-
-async def test_the_preview_has_the_summary(tmp_path: Path) -> None:
-    session = write_session(tmp_path)
-    pane = PreviewPane()
-    async with hosted(pane, size=(100, 30)) as (app, _pilot):
-        pane.show_path(session / REPORT)
-        await until(lambda: "5 figures" in screen_text(app) or "figures:" in screen_text(app))
-        assert "The H200 has 141 GB" in screen_text(app)
 
 
 async def test_a_hostile_check_is_shown_and_its_sources_are_not_opened(tmp_path: Path) -> None:

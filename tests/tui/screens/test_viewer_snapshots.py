@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from tests.tui.files_host import finished, hosted
-from tests.tui.pictured import DARK, MEDIUM, SMALL, Compare, looks
+from tests.tui.fixture_types import Patch
+from tests.tui.pictured import DARK, MEDIUM, SMALL, Compare, Size, looks
 from tests.tui.viewers.checked_report import REPORT, write_session
 from tests.waiting import until
 from tui.screens.files.viewer import ViewerScreen
@@ -19,15 +20,10 @@ FILES = Path(__file__).parent / "files"
 pytestmark = pytest.mark.usefixtures("still")
 
 
-@looks((SMALL, "ua-dark"), DARK)
+@looks(DARK)
 @pytest.mark.parametrize("name", ["results.json", "tree.json", "table.csv"])
 async def test_the_viewer(
-    snap_compare: Compare,
-    screen_compare: Compare,
-    tmp_path: Path,
-    name: str,
-    size: tuple[int, int],
-    theme: str,
+    snap_compare: Compare, screen_compare: Compare, tmp_path: Path, name: str, size: Size, theme: str
 ) -> None:
     shutil.copy(FILES / name, tmp_path)
     screen = ViewerScreen(tmp_path / name, tmp_path)
@@ -35,17 +31,14 @@ async def test_the_viewer(
         await until(lambda: screen.view.row_count > 0)
         await finished(app.workers)
         await pilot.press("down", "down")
-        await (screen_compare if size == SMALL else snap_compare)(pilot)
+        await snap_compare(pilot)
+        await pilot.resize_terminal(*SMALL)
+        await screen_compare(pilot, "80x24")
 
 
 @looks((SMALL, "ua-dark"), DARK, (MEDIUM, "ua-ansi"))
 async def test_a_checked_report(
-    snap_compare: Compare,
-    screen_compare: Compare,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    size: tuple[int, int],
-    theme: str,
+    snap_compare: Compare, screen_compare: Compare, tmp_path: Path, monkeypatch: Patch, size: Size, theme: str
 ) -> None:
     # The time of a source is shown in the time zone of the machine, with its age.
     monkeypatch.setattr("tui.viewers.evidence.passages._when", lambda at: f"{at:%Y-%m-%d}")

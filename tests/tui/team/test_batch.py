@@ -31,6 +31,7 @@ from core.team.records import Claim, Counts, Job, JobResult, Outcome
 from tests.core.team.jobs.batches import QUICK, address_of, working
 from tests.postgres_server import Cluster, Database
 from tests.tcp_proxy import TcpProxy
+from tests.tui.fixture_types import Output, Patch
 from tests.waiting import PATIENCE, ManualClock, until
 from tui.cli import main
 from tui.cli.arguments import read_arguments
@@ -78,63 +79,48 @@ async def run(path: Path, runner: Runner, *more: str, address: Address | None = 
     return await run_batch(arguments(str(path), *more), settings, address, job=runner)
 
 
-async def test_the_answers_are_printed_in_the_order_of_the_file(
-    queries: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+async def test_the_answers_are_printed_in_the_order_of_the_file(queries: Path, capsys: Output) -> None:
     runner = Runner()
-
     assert await run(queries, runner, "--parallel", "1") == 0
-
     out, err = capsys.readouterr()
     assert out == "1. one\n\nanswer to one\n\n3. two\n\nanswer to two\n\n4. one\n\nanswer to one\n\n"
     assert sorted(runner.ran) == ["one", "two"]
     assert "2 jobs: 2 new\n" in err
     assert "2 of 2 finished" in err
-
-
-async def test_the_same_batch_again_runs_nothing_and_prints_the_answers(
-    queries: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    await run(queries, Runner())
-    first = capsys.readouterr().out
-    again = Runner()
-
-    assert await run(queries, again) == 0
+    # The same batch again runs nothing and prints the answers.
+    assert await run(queries, again := Runner()) == 0
     assert again.ran == []
-    assert capsys.readouterr().out == first
+    assert capsys.readouterr().out == out
+    # It needs no worker, either.
+    assert await run(queries, again, "--no-wait") == 0
+    assert "all are finished; the same command without --no-wait" in capsys.readouterr().err
 
 
-async def test_json_has_a_line_for_each_row(queries: Path, capsys: pytest.CaptureFixture[str]) -> None:
+async def test_json_has_a_line_for_each_row_and_a_failed_job_runs_again_with_the_option(
+    queries: Path, capsys: Output
+) -> None:
     write(queries, "one\nfail\n")
-
-    assert await run(queries, Runner(), "--json") == 1
-
-    one, two = map(json.loads, capsys.readouterr().out.splitlines())
-    assert (one["number"], one["state"], one["answer"], one["cost_usd"], one["folder"]) == (
-        1,
-        "done",
-        "answer to one",
-        0.1,
-        "the folder",
-    )
-    assert (two["number"], two["state"], two["error"]) == (2, "failed", "it broke")
-
-
-async def test_a_failed_job_runs_again_with_the_option(queries: Path) -> None:
-    write(queries, "fail\n")
     first, second, third = Runner(), Runner(), Runner()
-    await run(queries, first)
+    assert await run(queries, first, "--json") == 1
+    out, err = capsys.readouterr()
+    one, two = map(json.loads, out.splitlines())
+    values = (one["number"], one["state"], one["answer"], one["cost_usd"], one["folder"])
+    assert values == (1, "done", "answer to one", 0.1, "the folder")
+    assert (two["number"], two["state"], two["error"]) == (2, "failed", "it broke")
+    assert "--retry-failed runs those again that failed" in err
     await run(queries, second)
     assert await run(queries, third, "--retry-failed") == 1
-
-    assert (first.ran, second.ran, third.ran) == (["fail"], [], ["fail"])
+    assert (sorted(first.ran), second.ran, third.ran) == (["fail", "one"], [], ["fail"])
     assert third.claims[0].session.attempt == 2
+    # Options are settings of the jobs.
+    assert await run(queries, third, "--allow", "WebFetch", "--model", "m", "--ask") == 1
+    given = {"allow": ["WebFetch"], "model": "m", "max_cost_usd": 1.0, "ask": True}
+    assert dict(third.claims[-1].job.settings) == given
 
 
-async def test_the_limits_are_those_of_the_options(queries: Path, capsys: pytest.CaptureFixture[str]) -> None:
+async def test_the_limits_are_those_of_the_options(queries: Path, capsys: Output) -> None:
     write(queries, "".join(f"query {number}\n" for number in range(10)))
     runner = Runner()
-
     assert (
         await run(queries, runner, "--max-cost-each", "0.1", "--max-cost-all", "0.35", "--parallel", "1") == 1
     )
@@ -143,32 +129,15 @@ async def test_the_limits_are_those_of_the_options(queries: Path, capsys: pytest
     assert [claim.limit_usd for claim in runner.claims] == [0.1, 0.1, 0.1, pytest.approx(0.05)]
     out = capsys.readouterr().out
     assert out.count("(failed: the spending limit of the batch ($0.35) is reached)") == 6
-
     more = Runner()
     assert await run(queries, more, "--max-cost-each", "0.1", "--max-cost-all", "9") == 0
     assert len(more.ran) == 6
 
 
-async def test_options_are_settings_of_the_jobs(queries: Path) -> None:
-    runner = Runner()
-    await run(queries, runner, "--allow", "WebFetch", "--model", "m", "--ask")
-
-    assert dict(runner.claims[0].job.settings) == {
-        "allow": ["WebFetch"],
-        "model": "m",
-        "max_cost_usd": 1.0,
-        "ask": True,
-    }
-
-
-async def test_nothing_is_submitted_if_a_row_is_wrong(
-    queries: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+async def test_nothing_is_submitted_if_a_row_is_wrong(queries: Path, capsys: Output) -> None:
     queries = queries.with_suffix(".jsonl")
     write(queries, '{"query": "good"}\n{"query": ""}\n{"quary": 1}\n')
-
     assert await run(queries, runner := Runner()) == 2
-
     err = capsys.readouterr().err
     assert "2 rows of" in err
     assert "line 2: the query is empty" in err
@@ -176,11 +145,8 @@ async def test_nothing_is_submitted_if_a_row_is_wrong(
     assert runner.ran == []
 
 
-async def test_without_waiting_the_jobs_are_left_to_a_worker(
-    queries: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+async def test_without_waiting_the_jobs_are_left_to_a_worker(queries: Path, capsys: Output) -> None:
     assert await run(queries, runner := Runner(), "--no-wait") == 0
-
     assert runner.ran == []
     assert "`ua-tui worker` in this folder runs them" in capsys.readouterr().err
     store = SqliteJobs(jobs_path(queries.parent))
@@ -189,68 +155,41 @@ async def test_without_waiting_the_jobs_are_left_to_a_worker(
     await store.close()
 
 
-async def test_a_batch_that_is_finished_needs_no_worker(
-    queries: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    await run(queries, Runner())
-
-    assert await run(queries, Runner(), "--no-wait") == 0
-    assert "all are finished; the same command without --no-wait" in capsys.readouterr().err
-
-
 async def test_the_workers_of_a_team_run_a_batch_while_the_command_follows(
-    queries: Path, team_database: Database, capsys: pytest.CaptureFixture[str]
+    queries: Path, team_database: Database, capsys: Output
 ) -> None:
     address = address_of(team_database)
     runner = Runner()
-
     async with working(address, runner, timing=QUICK):
         assert await run(queries, runner, "--json", address=address) == 0
-
     out, err = capsys.readouterr()
-    assert [json.loads(line)["answer"] for line in out.splitlines()] == [
-        "answer to one",
-        "answer to two",
-        "answer to one",
-    ]
+    answers = [json.loads(line)["answer"] for line in out.splitlines()]
+    assert answers == [f"answer to {each}" for each in ("one", "two", "one")]
     assert sorted(runner.ran) == ["one", "two"]
     assert "2 of 2 finished" in err
 
 
 async def test_without_a_model_nothing_fails_and_the_jobs_wait(queries: Path) -> None:
     settings = Settings(workspace_base=queries.parent)
-
     with pytest.raises(CredentialsError, match="set ANTHROPIC_API_KEY"):
         await run_batch(arguments(str(queries)), settings, None)
-
     assert await run(queries, Runner()) == 0
 
 
-async def test_what_failed_can_be_run_again(queries: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    write(queries, "fail\n")
-    assert await run(queries, Runner()) == 1
-    assert "--retry-failed runs those again that failed" in capsys.readouterr().err
-
-
 async def test_the_answers_begin_on_a_line_of_their_own(
-    queries: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    queries: Path, capsys: Output, monkeypatch: Patch
 ) -> None:
     # A terminal shows both streams.
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
     monkeypatch.setattr(sys, "stdout", sys.stderr)
-
     assert await run(queries, Runner()) == 0
     assert "2 of 2 finished · $0.20\n1. one\n" in capsys.readouterr().err
 
 
 async def test_who_stops_following_a_batch_is_told_that_it_goes_on(
-    queries: Path,
-    team_database: Database,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
+    queries: Path, team_database: Database, capsys: Output, monkeypatch: Patch
 ) -> None:
     monkeypatch.setattr(LineReporter, "counts", lambda *_: os.kill(os.getpid(), signal.SIGINT))
-
     assert await run(queries, Runner(), address=address_of(team_database)) == 130
     assert "interrupted: 2 jobs not over; workers go on with them" in capsys.readouterr().err
 
@@ -286,7 +225,7 @@ class LosesConnection:
     async def rest(self, took: float) -> None:
         self.rests.append(took)
 
-    def install(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def install(self, monkeypatch: Patch) -> None:
         monkeypatch.setattr(LineReporter, "line", lambda _self, text: self.line(text))
         monkeypatch.setattr(batch, "time", SimpleNamespace(monotonic=self.clock))
         monkeypatch.setattr(BatchRun, "_rest", lambda _self, took: self.rest(took))
@@ -315,7 +254,7 @@ class LosesConnection:
 
 @pytest.fixture
 def proxied(
-    team_database: Database, cluster: Cluster, monkeypatch: pytest.MonkeyPatch
+    team_database: Database, cluster: Cluster, monkeypatch: Patch
 ) -> Iterator[tuple[TcpProxy, Address]]:
     """A way to the database that can be cut, where nothing waits long before it tries again."""
     name = cluster.make_role(f"p{uuid4().hex[:8]}", "word")
@@ -329,14 +268,20 @@ def proxied(
         yield proxy, Address.parse(proxy.url(cluster.tcp(team_database.name, name)))
 
 
-@pytest.mark.parametrize("way", ["before", "with its answer", "black hole"])
-@pytest.mark.parametrize("method", ["submit", "now", "finished", "counts", "has_workers", "results"])
+@pytest.mark.parametrize(
+    ("method", "way"),
+    [
+        *(("submit", way) for way in ("before", "with its answer", "black hole")), ("now", "before"),
+        *(("results", way) for way in ("before", "with its answer", "black hole")), ("finished", "with its answer"),
+        ("counts", "black hole"), ("has_workers", "before"),
+    ],
+)  # fmt: skip
 async def test_a_batch_survives_a_lost_connection_in_every_phase(
     queries: Path,
     team_database: Database,
     proxied: tuple[TcpProxy, Address],
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    monkeypatch: Patch,
+    capsys: Output,
     method: str,
     way: str,
 ) -> None:
@@ -351,7 +296,6 @@ async def test_a_batch_survives_a_lost_connection_in_every_phase(
         await until(lambda: losing.rests and losing.is_over)
     async with working(address_of(team_database), Runner(), timing=QUICK):
         assert await asyncio.wait_for(following, PATIENCE) == 0
-
     assert losing.lost == 1
     # The outage is no long answer, after which the database would be asked less often.
     assert set(losing.rests) <= {0.0}
@@ -364,7 +308,7 @@ async def test_a_batch_survives_a_lost_connection_in_every_phase(
 
 
 async def test_an_interrupted_batch_does_not_wait_for_the_database(
-    queries: Path, proxied: tuple[TcpProxy, Address], monkeypatch: pytest.MonkeyPatch
+    queries: Path, proxied: tuple[TcpProxy, Address], monkeypatch: Patch
 ) -> None:
     proxy, address = proxied
     lines: list[str] = []
@@ -382,20 +326,17 @@ async def test_an_interrupted_batch_does_not_wait_for_the_database(
         return await real(store, batch_id)
 
     monkeypatch.setattr(PostgresJobs, "counts", counts)
-
     assert await asyncio.wait_for(run(queries, Runner(), address=address), PATIENCE) == 130
     assert lines[-1].startswith("interrupted: the team's database cannot be reached: ")
     assert lines[-1].endswith("; workers go on with them")
 
 
 async def test_it_says_that_no_worker_is_alive(
-    queries: Path, team_database: Database, capsys: pytest.CaptureFixture[str]
+    queries: Path, team_database: Database, capsys: Output
 ) -> None:
     address = address_of(team_database)
-
     assert await run(queries, Runner(), "--no-wait", address=address) == 0
     assert "no worker is alive: the jobs wait until one is started" in capsys.readouterr().err
-
     following = asyncio.create_task(run(queries, Runner(), address=address))
     await until(lambda: "no worker is alive" in capsys.readouterr().err)
     async with working(address, Runner(), timing=QUICK):
@@ -408,58 +349,40 @@ async def test_a_private_batch_is_not_the_shared_one(queries: Path, team_databas
     address = address_of(team_database)
     await run(queries, Runner(), "--no-wait", address=address)
     await run(queries, Runner(), "--no-wait", "--private", address=address)
-
-    assert team_database.execute("SELECT shared, count(*) FROM job GROUP BY shared ORDER BY shared") == [
-        (False, 2),
-        (True, 2),
-    ]
+    shared = team_database.execute("SELECT shared, count(*) FROM job GROUP BY shared ORDER BY shared")
+    assert shared == [(False, 2), (True, 2)]
 
 
 async def test_the_query_can_come_from_standard_input(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, monkeypatch: Patch, capsys: Output
 ) -> None:
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"one\n")))
     settings = Settings(workspace_base=tmp_path)
-
     assert await run_batch(arguments("-"), settings, None, job=Runner()) == 0
     assert "answer to one" in capsys.readouterr().out
 
 
-def test_options_that_do_not_go_together_are_wrong_usage(
-    queries: Path, capsys: pytest.CaptureFixture[str]
+def test_wrong_options_and_a_missing_file_are_reported(
+    queries: Path, capsys: Output, monkeypatch: Patch
 ) -> None:
+    monkeypatch.chdir(queries.parent)
     assert main(["batch", str(queries), "--private"]) == 2
     assert main(["batch", str(queries), "--to", "postgresql:///x", "--parallel", "2"]) == 2
     assert main(["batch", str(queries), "--to", "postgresql://a:secret@b/x"]) == 2
     assert "secret" not in capsys.readouterr().err
-
-
-def test_a_file_that_is_missing_is_named(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
     assert main(["batch", "missing.txt"]) == 2
     assert "missing.txt cannot be read: No such file" in capsys.readouterr().err
 
 
-def test_the_counts_are_one_line() -> None:
-    counts = Counts(waiting=184, running=3, needs_you=1, done=12, cost_usd=0.42)
-
-    assert counts_line(counts) == "12 of 200 finished · 3 running · 1 needs you · $0.42"
-
-
-def test_the_line_of_a_terminal_changes_in_place(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_line_of_a_terminal_changes_in_place(capsys: Output) -> None:
     reporter = TerminalReporter()
     reporter.counts(Counts(waiting=1, done=1))
     reporter.line("something")
     reporter.close()
-
     err = capsys.readouterr().err
     assert err.endswith("\r\x1b[K1 of 2 finished · $0.00\n")
     assert "something\n" in err
-
-
-def test_a_result_is_safe_for_a_terminal() -> None:
+    counts = Counts(waiting=184, running=3, needs_you=1, done=12, cost_usd=0.42)
+    assert counts_line(counts) == "12 of 200 finished · 3 running · 1 needs you · $0.42"
     job = Job(id="x", query="q\x1b[2J", number=1)
-
     assert "\x1b" not in result_text(JobResult(job=job, state="done", answer="a\x1b]0;x\x07"))

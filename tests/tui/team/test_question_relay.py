@@ -15,6 +15,7 @@ from core.team.letters import LARGEST
 from core.team.local_mailbox import SqliteMailbox
 from core.team.records import Answer, Command, Question, SessionId
 from tests.core.team.stores import SESSION, add_local_session
+from tests.tui.fixture_types import Patch
 from tests.waiting import until, until_in_thread
 from tui.team.question_relay import QuestionRelay
 
@@ -153,7 +154,7 @@ async def test_a_question_too_large_to_be_asked_is_denied(desk: Desk) -> None:
 
 
 async def test_a_question_is_asked_when_the_store_can_be_reached_again(
-    desk: Desk, monkeypatch: pytest.MonkeyPatch
+    desk: Desk, monkeypatch: Patch
 ) -> None:
     monkeypatch.setattr("tui.team.question_relay._RETRY_SECONDS", 0.01)
     ask, failures = desk.worker.ask, [TeamError("no server"), RuntimeError("odd")]

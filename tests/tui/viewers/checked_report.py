@@ -78,27 +78,17 @@ def write_session(base: Path, html: str = HTML, claims: Sequence[Claim] | None =
     (session / REPORT).write_text(html, encoding="utf-8")
     (session / ARTICLE).write_text("before\n\n" * 60 + PASSAGE + "\n\nafter" * 60, encoding="utf-8")
     found = tuple(claims_in(html) if claims is None else claims)
+    source = Source(
+        kind="article", title="H200 in detail", url="https://news.example/h200", path=ARTICLE,
+        read_at=datetime(2026, 11, 20, 12, tzinfo=UTC),
+    )  # fmt: skip
+    disagreement = Disagreement(
+        subject="growth of shipments", values=("58 percent", "61 percent"), claims=(2,),
+        evidence=(Evidence(source=0), Evidence(source=0)),
+    )  # fmt: skip
+    digest = hashlib.sha256(html.encode()).hexdigest()
     check = ReportCheck(
-        report=REPORT,
-        sha256=hashlib.sha256(html.encode()).hexdigest(),
-        claims=found,
-        sources=(
-            Source(
-                kind="article",
-                title="H200 in detail",
-                url="https://news.example/h200",
-                path=ARTICLE,
-                read_at=datetime(2026, 11, 20, 12, tzinfo=UTC),
-            ),
-        ),
-        disagreements=(
-            Disagreement(
-                subject="growth of shipments",
-                values=("58 percent", "61 percent"),
-                evidence=(Evidence(source=0), Evidence(source=0)),
-                claims=(2,),
-            ),
-        ),
+        report=REPORT, sha256=digest, claims=found, sources=(source,), disagreements=(disagreement,)
     )
     (session / check_path(REPORT)).write_bytes(msgspec.json.encode(check))
     return session

@@ -81,37 +81,25 @@ class TestPages:
             "See [the part] and [here], [here][1], [\\[note\\]][2]; cited\\[1\\] [sic]: x.\n\n"
             "| Part | Maker |\n|---|---|\n| [cell] | y |\n\n[here]: https://evil.example/\n"
         )
-        addresses = {
-            label: f"https://a.example/{label[-4:]}" for label in ("the part", "here", "1", "2", "cell")
-        }
+        labels = ("the part", "here", "1", "2", "cell")
+        addresses = {label: f"https://a.example/{label[-4:]}" for label in labels}
         links = tuple(Reference(label, address) for label, address in addresses.items())
         article = Article(title="T", url="", text=text, links=links)
         path = put(tmp_path, "crawl_a.md", encode_article(article))
-        record = {
-            **ARTICLE,
-            "url": "",
-            "content": text,
-            "links": [{"label": k, "url": v} for k, v in addresses.items()],
-        }
+        named = [{"label": label, "url": url} for label, url in addresses.items()]
+        record = {**ARTICLE, "url": "", "content": text, "links": named}
         for document in (load(path), load(put(tmp_path, "a.json", record))):
             rows = document.best.lay_out(80, THEME)
-            assert [(link.text, link.url) for link in links_in(rows, NEVER)] == [
-                ("the part", addresses["the part"]),
-                ("here", addresses["here"]),
-                ("here", addresses["1"]),
-                ("[note]", addresses["2"]),
-                ("cell", addresses["cell"]),
-            ]
+            shown = ("the part", "here", "here", "[note]", "cell")
+            found = [(link.text, link.url) for link in links_in(rows, NEVER)]
+            assert found == list(zip(shown, addresses.values(), strict=True))
             assert "cited[1] [sic]: x." in "\n".join(lines(document.best))
 
     def test_a_long_list_of_links_is_complete(self, tmp_path: Path) -> None:
-        links = tuple(
-            Reference(f"part {number}", f"https://a.example/{number}/{'x' * 150}") for number in range(500)
-        )
+        links = tuple(Reference(f"part {n}", f"https://a.example/{n}/{'x' * 150}") for n in range(500))
         text = "\n\n".join(f"See [{link.label}] there." for link in links)
-        document = load(
-            put(tmp_path, "crawl_a.md", encode_article(Article(title="T", url="", text=text, links=links)))
-        )
+        article = Article(title="T", url="", text=text, links=links)
+        document = load(put(tmp_path, "crawl_a.md", encode_article(article)))
         found = links_in(document.best.lay_out(80, THEME), NEVER)
         assert [link.url for link in found] == [link.url for link in links]
 
@@ -127,10 +115,8 @@ class TestPages:
         assert [link.url for link in links_in(rows, NEVER)] == []
 
     def test_what_is_missing_takes_no_room(self) -> None:
-        assert text_rows(lines(article_body(Article(title="", url="")))) == [
-            "Untitled",
-            "This article has no text.",
-        ]
+        rows = text_rows(lines(article_body(Article(title="", url=""))))
+        assert rows == ["Untitled", "This article has no text."]
 
     @pytest.mark.parametrize("value", [
         {"url": URL, "content": "x"},

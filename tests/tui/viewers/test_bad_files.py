@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import shutil
 import socket
@@ -15,12 +14,10 @@ from textual import events
 
 from tests.tui.files_host import Host, hosted, screen_text
 from tests.tui.fixture_types import Patch
-from tests.tui.tree_host import cursor, laid_session, rows
+from tests.tui.tree_host import laid_session, rows
 from tests.waiting import until
 from tui.panes.workspace.pane import WorkspacePane
 from tui.panes.workspace.preview import PreviewPane
-from tui.panes.workspace.tree import WorkspaceTree
-from tui.panes.workspace.watch import Hints
 from tui.screens.files.viewer import ViewerScreen
 
 pytestmark = pytest.mark.slow
@@ -138,49 +135,3 @@ async def test_what_vanishes_while_it_is_previewed_is_reported(tmp_path: Path) -
         session.mkdir()
         (session / "back.txt").write_text("again\n")
         await until(lambda: rows(pane) == ["back.txt"])
-
-
-async def test_a_tree_of_links_in_a_circle_ends(tmp_path: Path) -> None:
-    session = laid_session(tmp_path)
-    inner = session / "work_products" / "inner"
-    inner.mkdir()
-    (inner / "up").symlink_to("..")
-    (inner / "file.txt").write_text("")
-    pane = WorkspacePane(session)
-    async with hosted(pane) as (_, pilot):
-        pane.focus()
-        pane.reveal(inner / "up" / "inner" / "up" / "inner" / "file.txt")
-        pane.reveal(inner / "file.txt")
-        await until(lambda: cursor(pane) == "file.txt")
-        pane.action_filter()
-        await pilot.press(*"file")
-        await until(lambda: sum("file.txt" in row for row in rows(pane)) == 1)
-
-
-async def test_thousands_of_new_files_are_counted_at_once(tmp_path: Path, monkeypatch: Patch) -> None:
-    session = laid_session(tmp_path)
-    watched = asyncio.Event()
-    on_hints = WorkspaceTree._on_hints
-
-    def note_beginning(tree: WorkspaceTree, hints: Hints) -> None:
-        on_hints(tree, hints)
-        if hints.everywhere:
-            watched.set()
-
-    monkeypatch.setattr(WorkspaceTree, "_on_hints", note_beginning)
-    pane = WorkspacePane(session)
-    counted = 0
-
-    def count() -> None:
-        nonlocal counted
-        counted += 1
-
-    async with hosted(pane):
-        await until(lambda: len(rows(pane)) > 2 and watched.is_set())
-        pane._show_counts = count  # type: ignore[method-assign]
-        folder = session / "found" / "deep" / "deeper"
-        folder.mkdir(parents=True)
-        for number in range(3_000):
-            (folder / f"{number}.json").write_text("{}")
-        await until(lambda: len(pane.tree_view.unseen) == 3_000)
-        assert counted < 300

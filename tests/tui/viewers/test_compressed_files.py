@@ -13,7 +13,6 @@ from core.events.types import ArtifactSaved
 from core.storage.compression import pack
 from core.storage.workspace import Workspace
 from tests.tui.files_host import hosted, screen_text
-from tests.tui.screens.test_viewer import ready
 from tests.tui.viewers.test_viewers import shown
 from tests.waiting import until
 from tui.panes.workspace.preview import PreviewPane
@@ -24,10 +23,8 @@ from tui.viewers.reader import FileUnviewable, read_piece
 from tui.viewers.registry import load, load_page
 
 SEARCH = {"type": "web", "tool": "COMPOSIO_SEARCH_WEB", "query": "copper prices", "results": [
-    {
-        "title": f"Copper story {number}", "url": f"https://metal.example/{number}",
-        "snippet": "words " * 900,
-    } for number in range(300)
+    {"title": f"Copper story {n}", "url": f"https://metal.example/{n}", "snippet": "words " * 900}
+    for n in range(300)
 ]}  # fmt: skip
 
 
@@ -65,13 +62,6 @@ def test_a_name_reported_before_the_form_changed_still_opens(artifact: Path) -> 
     assert load(plain.with_name("b.json.zst")).kind == "JSON"
     with pytest.raises(FileUnviewable, match="no longer exists"):
         load(artifact.with_name("gone.json"))
-
-
-def test_a_preview_reads_the_beginning_alone(artifact: Path) -> None:
-    document = load(artifact, PREVIEW_LIMIT)
-    assert document.end <= PREVIEW_LIMIT < 1 << 20 < document.size
-    assert document.kind == "Search results"
-    assert document.facts[0].startswith("at least ")
 
 
 @pytest.mark.parametrize("suffix", [".zst", ".gz"])
@@ -139,36 +129,6 @@ def test_a_browser_is_given_what_is_in_a_packed_page_and_no_packed_text(tmp_path
         outside_target(put(tmp_path, "a.json.zst", pack(b"{}")), tmp_path / "copies")
 
 
-async def test_the_viewer_shows_both_sizes(artifact: Path) -> None:
-    async with hosted(screen=ViewerScreen(artifact, artifact.parents[1]), size=(120, 30)) as (app, _):
-        await until(lambda: "Copper story 1" in screen_text(app))
-        await until(lambda: " → 1.6M · 300 results" in screen_text(app))
-        text = screen_text(app)
-        assert "web_101500_abcdefghijklm.json.zst" in text
-        assert "Search results · zst, " in text
-
-
-async def test_the_viewer_reads_on_in_a_packed_file(tmp_path: Path) -> None:
-    text = "".join(f"line {number}\n" for number in range(500_000)).encode()
-    screen = ViewerScreen(put(tmp_path, "a.txt.zst", pack(text)))
-    async with hosted(screen=screen) as (app, pilot):
-        await until(lambda: "line 3" in screen_text(app))
-        await ready(app)
-        await until(lambda: screen.view.show_vertical_scrollbar)
-        rows = screen.view.row_count
-        screen.view.scroll_to(y=rows - 30, animate=False)
-        await until(lambda: screen.view.row_count > rows)
-        await until(lambda: not screen._loading_page)
-        await pilot.press("end")
-        await until(lambda: screen.document is not None and screen.document.start > 0)
-        assert screen.document is not None
-        assert screen.document.end == screen.document.size == len(text)
-        await ready(app)
-        await until(lambda: "The last" in screen_text(app))
-        await pilot.press("home")
-        await until(lambda: screen.document is not None and screen.document.start == 0)
-
-
 async def test_a_preview_follows_an_artifact_into_its_other_form(artifact: Path) -> None:
     pane = PreviewPane()
     async with hosted(pane) as (app, _):
@@ -181,3 +141,16 @@ async def test_a_preview_follows_an_artifact_into_its_other_form(artifact: Path)
             [ArtifactSaved(path=f"search_results/{plain.name}", kind="k", size=1, sha256="", observer="o")]
         )
         await until(lambda: "changed" in screen_text(app))
+
+
+async def test_the_viewer_shows_both_sizes_and_a_preview_reads_the_beginning_alone(artifact: Path) -> None:
+    document = load(artifact, PREVIEW_LIMIT)
+    assert document.end <= PREVIEW_LIMIT < 1 << 20 < document.size
+    assert document.kind == "Search results"
+    assert document.facts[0].startswith("at least ")
+    async with hosted(screen=ViewerScreen(artifact, artifact.parents[1]), size=(120, 30)) as (app, _):
+        await until(lambda: "Copper story 1" in screen_text(app))
+        await until(lambda: " → 1.6M · 300 results" in screen_text(app))
+        text = screen_text(app)
+        assert "web_101500_abcdefghijklm.json.zst" in text
+        assert "Search results · zst, " in text

@@ -111,9 +111,7 @@ def test_code_that_takes_too_long_is_coloured_in_part(monkeypatch: Patch) -> Non
     stop.set()
     with pytest.raises(Stopped):
         code.style_code("int", "java", stop)
-
-
-def test_code_in_an_answer_that_takes_too_long_is_coloured_in_part(monkeypatch: Patch) -> None:
+    # So is code in an answer.
     monkeypatch.setattr(highlight, "MAX_SECONDS", 0.05)
     source = "int\n" * 100 + "\n" * 19_000
     pieces = highlight.highlight(source, "java", highlight.CodeTheme())
@@ -164,11 +162,7 @@ def test_markdown_that_takes_long_is_rendered_in_part(monkeypatch: Patch, source
     monkeypatch.setattr(markdown, "_MOST_SECONDS", 0.2)
     rows = MarkdownBody(source).lay_out(80, THEME)
     assert len(find_in(rows, "Too complex to render: the rest is shown as source.")) == 1
-    assert source[-40:] in find_text(rows)
-
-
-def find_text(rows: object) -> str:
-    return "".join(str(getattr(row, "plain", "")) for row in rows.rows)  # type: ignore[attr-defined]
+    assert source[-40:] in "".join(str(getattr(row, "plain", "")) for row in rows.rows)
 
 
 def test_markdown_and_tables_that_nobody_needs_are_not_read() -> None:

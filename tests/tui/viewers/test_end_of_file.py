@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.tui.files_host import Host, hosted, screen_text
+from tests.tui.fixture_types import Patch
 from tests.waiting import until
 from tui.render.markdown import MarkdownTheme
 from tui.screens.files import viewer
@@ -34,7 +35,7 @@ def shows(app: Host, text: str) -> bool:
 
 @pytest.mark.parametrize(("key", "other", "seen"), [("G", "", 1999), ("end", "home", 0)])
 async def test_the_end_is_remembered_while_rows_are_laid_out(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, key: str, other: str, seen: int
+    tmp_path: Path, monkeypatch: Patch, key: str, other: str, seen: int
 ) -> None:
     released = threading.Event()
     lay_out = MarkdownBody.lay_out
@@ -57,7 +58,7 @@ async def test_the_end_is_remembered_while_rows_are_laid_out(
     ("name", "text", "last"), [("a.md", PARAGRAPHS, "Paragraph 1999"), ("a.jsonl", LINES, "number: 299")]
 )
 async def test_the_end_is_remembered_while_the_file_is_read(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, text: str, last: str
+    tmp_path: Path, monkeypatch: Patch, name: str, text: str, last: str
 ) -> None:
     released = threading.Event()
 
@@ -73,12 +74,12 @@ async def test_the_end_is_remembered_while_the_file_is_read(
         await until(partial(shows, app, last))
 
 
-@pytest.mark.parametrize(("name", "others"), [
-    ("a.log", ()), ("a.md", ()), ("a.jsonl", ()), ("a.log", ("up",)), ("a.md", ("home",)),
-    ("a.jsonl", ("slash", "7", "enter")),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("name", "others"),
+    [("a.log", ()), ("a.jsonl", ()), ("a.md", ("home",)), ("a.jsonl", ("slash", "7", "enter"))],
+)
 async def test_the_end_is_remembered_until_the_whole_file_is_there(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, others: tuple[str, ...]
+    tmp_path: Path, monkeypatch: Patch, name: str, others: tuple[str, ...]
 ) -> None:
     released, tail_may_come = threading.Event(), threading.Event()
 

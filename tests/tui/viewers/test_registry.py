@@ -9,12 +9,13 @@ from pathlib import Path
 
 import pytest
 
+from tests.tui.fixture_types import Patch
 from tui.viewers import types
 from tui.viewers.registry import viewers
 
 
 @pytest.fixture
-def more_types(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+def more_types(tmp_path: Path, monkeypatch: Patch) -> Iterator[Path]:
     """A folder whose modules count as modules of `tui.viewers.types`."""
     folder = tmp_path / "types"
     folder.mkdir()

@@ -65,10 +65,21 @@ def test_a_hit_is_a_title_with_its_origin_its_passage_and_its_file(base: Path, c
     assert Path(place.strip()).is_file()
 
 
-def test_a_hit_only_in_the_journal_names_its_session(base: Path, capsys: Output, monkeypatch: Patch) -> None:
+def test_a_hit_in_the_journal_names_its_session_and_no_hit_is_one_line(
+    base: Path, capsys: Output, monkeypatch: Patch
+) -> None:
     monkeypatch.chdir(base)
     assert find(base, "dolphins", "--kind", "answer") == 0
     assert capsys.readouterr().out.splitlines()[-1] == f"    {WORKSPACES}/{SESSION}"
+    assert find(base, "zyzzyva") == 1
+    assert capsys.readouterr() == ("", "ua-tui find: nothing was found\n")
+    assert find_json(base, capsys, "zyzzyva")["hits"] == []
+    # Output that is no terminal has no escape sequences.
+    written = io.BytesIO()
+    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(written, encoding="ascii"))
+    assert find(base, "quokka") == 0
+    sys.stdout.flush()
+    assert b"\x1b" not in written.getvalue()
 
 
 def test_every_documented_field_is_in_the_json_object_and_no_other(base: Path, capsys: Output) -> None:
@@ -120,12 +131,6 @@ def test_a_session_without_a_folder_and_a_damaged_database(tmp_path: Path, capsy
     error = capsys.readouterr().err
     assert error.count("\n") == 1
     assert "ua-tui knowledge rebuild" in error
-
-
-def test_nothing_found_is_one_line_and_exit_code_1(base: Path, capsys: Output) -> None:
-    assert find(base, "zyzzyva") == 1
-    assert capsys.readouterr() == ("", "ua-tui find: nothing was found\n")
-    assert find_json(base, capsys, "zyzzyva")["hits"] == []
 
 
 @pytest.mark.parametrize(("words", "problem"), [
@@ -187,11 +192,3 @@ def test_a_terminal_gets_marked_words_in_lines_that_fit() -> None:
     assert "\x1b[1mquokka\x1b[0m" in "\n".join(lines)
     assert all(len(ESCAPE.sub("", line)) <= 40 for line in lines[:-1])
     assert ESCAPE.sub("", lines[-1]).strip() == "/k/session_1/work_products/q.md"
-
-
-def test_output_that_is_no_terminal_has_no_escape_sequences(base: Path, monkeypatch: Patch) -> None:
-    written = io.BytesIO()
-    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(written, encoding="ascii"))
-    assert find(base, "quokka") == 0
-    sys.stdout.flush()
-    assert b"\x1b" not in written.getvalue()

@@ -10,7 +10,7 @@ import pytest
 from core.knowledge.forgotten import forgotten_file
 from core.storage.workspace import WORKSPACES
 from tests.observers.knowledge.recorded import Recorded, database_of, passages
-from tests.tui.fixture_types import Output
+from tests.tui.fixture_types import Output, Patch
 from tui.cli import main
 
 SESSION = "session_20260310_120000"
@@ -38,7 +38,7 @@ def forget(base: Path, *words: str) -> int:
     return main(["knowledge", "forget", *words, "--workspace", str(base)])
 
 
-def type_at_a_terminal(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
+def type_at_a_terminal(monkeypatch: Patch, text: str) -> None:
     monkeypatch.setattr(sys, "stdin", Terminal(text))
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
 
@@ -85,7 +85,7 @@ def test_a_session_is_forgotten_by_its_name(base: Path, capsys: Output) -> None:
 
 @pytest.mark.parametrize(("answer", "code"), [("YES\n", 0), ("\n", 1), ("", 1)])
 def test_at_a_terminal_it_asks(
-    base: Path, capsys: Output, monkeypatch: pytest.MonkeyPatch, answer: str, code: int
+    base: Path, capsys: Output, monkeypatch: Patch, answer: str, code: int
 ) -> None:
     type_at_a_terminal(monkeypatch, answer)
     assert forget(base, "--match", "quokka smiles") == code
@@ -95,22 +95,19 @@ def test_at_a_terminal_it_asks(
     assert len(passages(database_of(base), "quokka smiles")) == code
 
 
-def test_nobody_is_asked_without_a_terminal(base: Path, capsys: Output) -> None:
+def test_what_matches_nothing_is_not_clear_or_not_confirmed_changes_nothing(
+    base: Path, capsys: Output
+) -> None:
     before = passages(database_of(base))
-    assert forget(base, "--match", "quokka") == 2
-    assert "--yes removes it" in capsys.readouterr().err
+    for code, words, problem in (
+        (1, ("--match", "zyzzyva", "--yes"), "nothing was forgotten"),
+        (1, ("--source", "https://nowhere.example/", "--yes"), "nothing was forgotten"),
+        (2, ("--session", "tomorrow", "--yes"), "tomorrow"),
+        (2, ("--match", "quokka since:nonsense", "--yes"), "not clear"),
+        # Nobody is asked without a terminal.
+        (2, ("--match", "quokka"), "--yes removes it"),
+    ):
+        assert forget(base, *words) == code
+        assert problem in capsys.readouterr().err
     assert passages(database_of(base)) == before
-
-
-def test_what_matches_nothing_is_exit_code_1(base: Path, capsys: Output) -> None:
-    assert forget(base, "--match", "zyzzyva", "--yes") == 1
-    assert "nothing was forgotten" in capsys.readouterr().err
-    assert forget(base, "--source", "https://nowhere.example/", "--yes") == 1
-    assert forget(base, "--session", "tomorrow", "--yes") == 2
-
-
-def test_a_query_that_is_not_clear_is_a_wrong_command_line(base: Path, capsys: Output) -> None:
-    assert forget(base, "--match", "quokka since:nonsense", "--yes") == 2
-    assert "not clear" in capsys.readouterr().err
     assert (base / QUOKKA).exists()
-    assert any("quokka" in text.lower() for text in map(str, passages(database_of(base))))

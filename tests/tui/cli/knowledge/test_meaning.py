@@ -26,7 +26,6 @@ def test_it_is_shown_when_on_and_used_by_find(tmp_path: Path, capsys: Output, mo
     find = ["find", "automobile", "price", "--kind", "report", "--limit", "8", "--workspace", str(tmp_path)]
     assert main(find) == 0
     assert "What a car costs" not in capsys.readouterr().out
-
     with embeddings_server() as server:
         for name, value in {"URL": f"{server.url}/", "MODEL": "m", "KEY": KEY}.items():
             monkeypatch.setenv(f"UA_EMBEDDINGS_{name}", value)
@@ -35,7 +34,6 @@ def test_it_is_shown_when_on_and_used_by_find(tmp_path: Path, capsys: Output, mo
         printed = capsys.readouterr().out
         assert f"on, m at {host}; 0 of " in printed
         assert server.asked == []
-
         with VectorStore(database_of(tmp_path)) as store:
             passages = store.missing("m", above=0, up_to=store.last(), limit=100)
             assert f"0 of {len(passages)} passages have vectors" in printed
@@ -44,7 +42,6 @@ def test_it_is_shown_when_on_and_used_by_find(tmp_path: Path, capsys: Output, mo
         state = capsys.readouterr().out
         assert json.loads(state)["meaning"] == {"model": "m", "host": host, "vectors": len(passages)}
         assert KEY not in state
-
         assert main(find) == 0
         assert "What a car costs" in capsys.readouterr().out
         assert server.texts[-1] == "automobile price"

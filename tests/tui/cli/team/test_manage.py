@@ -11,7 +11,7 @@ from core.postgres import schema
 from core.postgres.schema import LATEST
 from core.settings.model import Settings
 from tests.postgres_server import Cluster, Database
-from tests.tui.fixture_types import Output
+from tests.tui.fixture_types import Output, Patch
 from tui.cli import main
 from tui.cli.team.address import team_address
 
@@ -31,7 +31,7 @@ INSERT INTO worker (id, name, version, parallel) VALUES (1, 'old\x1b[2J', '0.1',
 
 
 @pytest.fixture(autouse=True)
-def own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def own_home(tmp_path: Path, monkeypatch: Patch) -> None:
     for name in [name for name in os.environ if name.startswith(("PG", "UA_", "XDG_"))]:
         monkeypatch.delenv(name)
     monkeypatch.setenv("HOME", str(tmp_path))
@@ -68,10 +68,20 @@ def test_without_rights_it_says_who_has_them(
     assert len(errors) == 3
 
 
-def test_a_role_takes_part_until_revoked(cluster: Cluster, team_database: Database, capsys: Output) -> None:
+def test_a_role_takes_part_also_in_new_tables_until_revoked(
+    cluster: Cluster, team_database: Database, capsys: Output, monkeypatch: Patch
+) -> None:
     role = cluster.make_role(f"g{team_database.name}")
     url = cluster.url(team_database.name, role)
     assert main(["team", "grant", role, "--to", team_database.url]) == 0
+    later = [*schema.migrations(), (LATEST + 1, "CREATE TABLE later (a integer)")]
+    with monkeypatch.context() as newer:
+        newer.setattr(schema, "migrations", lambda: later)
+        newer.setattr(schema, "LATEST", LATEST + 1)
+        assert main(["team", "migrate", "--to", team_database.url]) == 0
+    readable = "SELECT has_table_privilege(%s, 'ua_tui.later', 'SELECT')"
+    assert team_database.execute(readable, role) == [(True,)]
+    team_database.execute(f"DELETE FROM migration WHERE version > {LATEST}")
     assert main(["team", "status", "--to", url]) == 0
     assert main(["team", "revoke", role, "--to", team_database.url]) == 0
     assert main(["team", "status", "--to", url]) == 1
@@ -82,25 +92,11 @@ def test_a_role_takes_part_until_revoked(cluster: Cluster, team_database: Databa
     assert "has no role 'no such role'" in capsys.readouterr().err
 
 
-def test_a_granted_role_may_use_new_tables(
-    cluster: Cluster, team_database: Database, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    role = cluster.make_role(f"k{team_database.name}")
-    assert main(["team", "grant", role, "--to", team_database.url]) == 0
-    later = [*schema.migrations(), (LATEST + 1, "CREATE TABLE later (a integer)")]
-    monkeypatch.setattr(schema, "migrations", lambda: later)
-    monkeypatch.setattr(schema, "LATEST", LATEST + 1)
-    assert main(["team", "migrate", "--to", team_database.url]) == 0
-    readable = "SELECT has_table_privilege(%s, 'ua_tui.later', 'SELECT')"
-    assert team_database.execute(readable, role) == [(True,)]
-
-
 def test_the_state_is_shown(team_database: Database, capsys: Output) -> None:
     assert main(["team", "status", "--to", team_database.url]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert f", tables of version {LATEST}" in lines[0]
     assert lines[1:] == ["sessions  none", "jobs      none", "workers   none"]
-
     team_database.execute(ROWS)
     assert main(["team", "--to", team_database.url]) == 0
     lines = capsys.readouterr().out.splitlines()
@@ -124,12 +120,9 @@ def test_wrong_usage_is_reported(given: list[str], words: str, capsys: Output) -
     assert words in capsys.readouterr().err
 
 
-def test_without_an_address_it_says_how_to_give_one(capsys: Output) -> None:
+def test_the_address_is_given_or_that_of_the_settings(capsys: Output) -> None:
     assert main(["team", "status"]) == 2
     assert "no database of a team is named" in capsys.readouterr().err
-
-
-def test_the_address_is_given_or_that_of_the_settings() -> None:
     settings = Settings(team="postgresql://db/desk")
     assert str(team_address(None, settings)) == "desk on db"
     assert str(team_address("postgresql://other/desk", settings)) == "desk on other"
