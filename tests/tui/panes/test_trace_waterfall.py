@@ -25,7 +25,6 @@ from tui.panes.trace.pane import TracePane
 
 CELLS = 26
 """Of a waterfall in a terminal of 120 columns."""
-REASON = "Connection refused by archive.example: nothing is listening at port 443"
 
 
 def timed(seconds: float, event: Event) -> Event:
@@ -61,26 +60,6 @@ def bars(view: TracePane) -> list[str]:
     (head,) = (row for row in rows(view) if "━ ran" in row)
     first = head.index("━ ran")
     return [row[first : first + CELLS] for row in rows(view)[1:] if row.strip("│ ")]
-
-
-@pytest.mark.parametrize("width", [46, 70, 130])
-async def test_a_failure_shows_its_own_message(width: int) -> None:
-    wrapped = f"Error executing tool crawl_parallel: {REASON}"
-    async with hosted(pane(), width, 20) as (view, _):
-        view.handle_events([started("t", "mcp__local_toolkit__crawl_parallel", urls=["https://a.example"])])
-        view.handle_events([finished("t", "error", error=wrapped)])
-        text = "\n".join(shown(view))
-        assert "crawl_parallel" in text
-        assert "Error executing" not in text
-        assert REASON[: width - 16] in text
-        view.handle_events([started("u", "Read"), finished("u", "error", error="Error: it failed:\nno disk")])
-        assert "it failed: no disk" in shown(view)[-1]
-
-
-async def test_a_name_is_shortened_only_if_the_row_is_shorter() -> None:
-    async with hosted(pane(), 46, 20) as (view, _):
-        view.handle_events([started("a", "Agent", subagent_type="report-creation-expert", description="All")])
-        assert "report-creation-expert" in shown(view)[1]
 
 
 async def test_a_wide_trace_has_a_waterfall_that_shows_the_waits() -> None:

@@ -1,0 +1,211 @@
+"""Scenes of the panes: what events and keys put on the screen, played from the texts in `scenes/<pane>.txt`.
+
+A scene begins with `# its name [width x height]`; then each line is one step:
+
+    > Event field=value …        an event, or a short form of `SHORT`; lines without a blank between come at once
+    press, click, resize, clock  keys, a column and row, a size, and seconds on the clock
+    + text      - text           it is on the screen, or is not
+    2x text                      it is there that often
+    3 + text    3 - text         the same of one row (0 is the first; blank rows do not count)
+    3 ^ text    3 $ text         what the row begins or ends with, without the blanks around it
+    3 ~ text                     the whole row, its columns one blank apart
+    order a | b                  these follow each other
+    rows, title, keys, cursor …  the facts of `FACTS`, each with what it must be
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from datetime import UTC
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from textual.pilot import Pilot
+
+from core import observation
+from core.events import types
+from core.events.types import Event
+from core.observation import TextContent
+from tests.tui.pane_host import PaneHost, at, finished, rows, started
+from tui.panes.conversation.pane import ConversationPane
+from tui.panes.observers.pane import ObserversPane
+from tui.panes.trace.pane import TracePane
+
+SCENES = Path(__file__).with_name("scenes")
+SHORT = {
+    "asked": ("QueryReceived", "text"), "complex": ("QueryClassified",), "delta": ("TextDelta", "text"),
+    "wrote": ("MessageFinished", "text"), "thought": ("ThinkingDelta", "text"), "end": ("QueryFinished", "status"),
+    "agent": ("SubagentStarted", "tool_use_id", "name"), "back": ("SubagentFinished", "tool_use_id", "name"),
+    "retry": ("ApiRetry", "attempt"), "began": ("ObserverStarted", "run_id"),
+    "observed": ("ObserverFinished", "run_id", "status"), "saved": ("ArtifactSaved", "path"),
+}  # fmt: skip
+"""Short names of events, each with the fields that are given by their places."""
+GIVEN: dict[str, Any] = {
+    "query_id": "q", "message_id": "m", "request_id": "p", "task_id": "k", "decision": "COMPLEX", "source": "rule",
+    "max_attempts": 10, "delay_ms": 1000, "observer": "search", "tool_use_id": "t", "kind": "k", "size": 1,
+    "sha256": "",
+}  # fmt: skip
+"""What an event has where a scene does not say it."""
+
+
+@dataclass
+class Stage:
+    """A pane that plays one scene."""
+
+    pane: Any
+    host: PaneHost
+    pilot: Pilot[None]
+    clock: list[float]
+    waiting: list[Event] = field(default_factory=list)
+
+    @property
+    def rows(self) -> list[str]:
+        """The rows that are not blank, without the column of the cursor."""
+        return [row[self.pane.GUTTER :] for row in rows(self.pane) if row.strip(" ▌")]
+
+    def flush(self) -> None:
+        events, self.waiting = self.waiting, []
+        if events:
+            self.pane.handle_events(events)
+
+    async def act(self, verb: str, given: str) -> None:
+        """Take one step that is no event."""
+        match verb:
+            case "press":
+                await self.pilot.press(*given.split())
+            case "type":
+                await self.pilot.press(*given)
+            case "click":
+                column, row = map(int, given.split())
+                await self.pilot.click(self.pane, offset=(column, row))
+            case "resize":
+                await self.pilot.resize_terminal(*size_of(given))
+            case "clock":
+                self.clock[0] = float(given)
+                self.pane._advance()
+                return
+            case _:
+                expect(self, verb, given)
+                return
+        await self.pilot.pause()
+
+
+FACTS: dict[str, Callable[[Stage], object]] = {
+    "rows": lambda stage: len(stage.rows),
+    "title": lambda stage: stage.pane._border_title.plain,
+    "indents": lambda stage: " ".join(str(len(row) - len(row.lstrip())) for row in stage.rows),
+    "keys": lambda stage: " ".join(str(entry.key) for entry in stage.pane.entries),
+    "cursor": lambda stage: stage.pane.cursor.key,
+    "opened": lambda stage: ", ".join(stage.host.opened),
+    "ticking": lambda stage: stage.pane._timer._active.is_set(),
+}
+TEXT: dict[str, Callable[[str, str], bool]] = {
+    "+": lambda seen, text: text in seen,
+    "-": lambda seen, text: text not in seen,
+    "^": lambda seen, text: seen.strip(" ▌").startswith(text),
+    "$": lambda seen, text: seen.endswith(text),
+    "~": lambda seen, text: " ".join(seen.strip(" ▌").split()) == text,
+}
+
+
+def expect(stage: Stage, verb: str, given: str) -> None:
+    """Check one line of a scene against what the pane shows."""
+    seen = "\n".join(stage.rows)
+    if verb in FACTS:
+        assert str(FACTS[verb](stage)) == given, seen
+    elif verb in TEXT:
+        assert TEXT[verb](seen, given), (verb, given, seen)
+    elif verb == "order":
+        found = re.search(".*?".join(map(re.escape, given.split(" | "))), seen, re.DOTALL)
+        assert found, (given, seen)
+    elif verb.endswith("x"):
+        assert seen.count(given) == int(verb[:-1]), (given, seen)
+    else:
+        how, _, text = given.partition(" ")
+        assert TEXT[how](stage.rows[int(verb)], text), (verb, given, seen)
+
+
+def size_of(text: str) -> tuple[int, int]:
+    width, _, height = text.partition("x")
+    return int(width), int(height)
+
+
+def value_of(text: str) -> Any:
+    """A number, a list or a text in JSON; anything else is a word."""
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
+
+
+def event_of(line: str) -> Event:
+    """Read `Name word … field=value …`."""
+    found = re.findall(r'(?:([a-z_0-9]+)=)?("(?:[^"\\]|\\.)*"|[\[{].*?[\]}](?= |$)|\S+)', line)
+    (_, name), *pairs = found
+    words = [value_of(text) for key, text in pairs if not key]
+    fields = {key: value_of(text) for key, text in pairs if key}
+    parent = fields.pop("parent", None)
+    if name == "call":
+        return started(words[0], words[1], parent, fields.pop("query", "q"), **fields)
+    if name == "done":
+        return finished(*words, **fields)
+    if name == "observing":
+        return seen(*words, **fields)
+    kind, *places = SHORT.get(name, (name,))
+    cls = getattr(types, kind)
+    needed = {each.name for each in msgspec.structs.fields(cls) if each.required}
+    if parent:
+        fields["parent_tool_use_id"] = parent
+    fields |= {"at": at(fields.pop("at", 0)), **dict(zip(places, words, strict=False))}
+    event: Event = msgspec.convert({key: GIVEN[key] for key in needed & set(GIVEN)} | fields, cls)
+    return event
+
+
+def seen(
+    call: str, kind: str, status: Any = "success", seconds: float = 0.4, text: str = "ok", **fields: Any
+) -> Event:
+    """A call has ended with an observation of this class."""
+    content = (TextContent(text),)
+    made = getattr(observation, kind)(tool_name="x", tool_use_id=call, server="s", content=content, **fields)
+    return finished(call, status, seconds, observation=made)
+
+
+def scenes() -> Iterator[Any]:
+    """Each scene of each pane."""
+    for path in sorted(SCENES.glob("*.txt")):
+        for text in path.read_text(encoding="utf-8").split("\n# ")[1:]:
+            head, *lines = text.splitlines()
+            name, _, size = head.removesuffix("]").partition(" [")
+            yield pytest.param(path.stem, size_of(size), lines, id=f"{path.stem}: {name}")
+
+
+def pane_of(kind: str, clock: list[float]) -> Any:
+    match kind:
+        case "conversation":
+            return ConversationPane(zone=UTC, clock=lambda: at(clock[0]).timestamp())
+        case "trace":
+            return TracePane(monotonic=lambda: clock[0])
+        case _:
+            return ObserversPane()
+
+
+@pytest.mark.parametrize(("kind", "size", "lines"), scenes())
+async def test_the_scene_is_shown(kind: str, size: tuple[int, int], lines: list[str]) -> None:
+    clock = [0.0]
+    host = PaneHost(pane_of(kind, clock))
+    async with host.run_test(size=size) as pilot:
+        await pilot.pause()
+        stage = Stage(host.pane, host, pilot, clock)
+        for line in lines:
+            verb, _, given = line.partition(" ")
+            if verb == ">":
+                stage.waiting.append(event_of(given))
+                continue
+            stage.flush()
+            if verb:
+                await stage.act(verb, given.replace("\\n", "\n"))
