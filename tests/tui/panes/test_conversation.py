@@ -3,15 +3,11 @@ from __future__ import annotations
 from datetime import UTC
 
 from core.events.types import (
-    ErrorRaised,
     Event,
     MessageFinished,
-    PipelineFailed,
     QueryClassified,
     QueryReceived,
-    SessionFinished,
     TextDelta,
-    ThinkingDelta,
 )
 from tests.tui.files_host import until
 from tests.tui.pane_host import PaneHost, at, hosted, rows
@@ -89,34 +85,6 @@ async def test_a_long_table_is_abridged_while_it_grows_and_whole_at_the_end() ->
         view.handle_events([written(table)])
         assert growing < 50 < view.virtual_size.height
         assert "… 200 more rows" in text_of(view)
-
-
-async def test_untrusted_text_is_shown_and_never_acts() -> None:
-    nasty = "[/nope][@click=app.quit]x[/] \x1b]52;c;aGk=\x07 \x1b[2J \u202egnp.exe"
-    async with hosted(pane(), 100, 50) as (view, _):
-        view.handle_events(
-            [
-                *asked(nasty),
-                ThinkingDelta(query_id="q", message_id="m", text=nasty),
-                delta(nasty),
-                written(nasty, "s", "call\x1b[2J"),
-                ErrorRaised(where=nasty, message=nasty, causes=[nasty]),
-                PipelineFailed(pipeline=nasty, handler=nasty, error=nasty),
-                SessionFinished(reason=nasty),
-            ]
-        )
-        shown = text_of(view)
-        assert "[/nope]" in shown
-        assert all(char.isprintable() or char == "\n" for char in shown)
-        assert "\u202e" not in shown
-
-
-async def test_messages_are_counted_as_new_not_their_pieces() -> None:
-    async with hosted(pane(), 60, 12) as (view, pilot):
-        view.handle_events([*asked(), written("word\n\n" * 30)])
-        await pilot.press("pageup")
-        view.handle_events([written("one\n\ntwo\n\nthree", "m2"), written("four", "m3")])
-        assert view.new_below == 2
 
 
 async def test_scrolled_up_nothing_moves_while_it_streams_and_end_returns() -> None:

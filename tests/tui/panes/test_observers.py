@@ -4,7 +4,6 @@ from typing import Any, Literal
 
 from core.events.types import (
     ArtifactSaved,
-    ComplianceFailed,
     ObserverFinished,
     ObserverStarted,
 )
@@ -49,23 +48,6 @@ def shown(view: ObserversPane) -> list[str]:
 def title(view: ObserversPane) -> str:
     assert view._border_title is not None
     return view._border_title.plain
-
-
-async def test_untrusted_text_is_shown_as_text() -> None:
-    nasty = "[/x]\x1b]0;t\x07\u202e"
-    async with hosted(ObserversPane(), 90, 20) as (view, pilot):
-        view.handle_events(
-            [
-                ended("r", "failed", nasty, error=nasty),
-                ended("s", artifacts=[nasty]),
-                ended("u", "skipped", note=nasty),
-            ]
-        )
-        view.handle_events([ComplianceFailed(subagent=nasty, rule=nasty, message=nasty)])
-        await pilot.press("enter", "home", "enter")
-        text = "".join(rows(view))
-        assert "[/x]" in text
-        assert all(char.isprintable() for char in text)
 
 
 def test_a_row_never_leaves_its_width() -> None:

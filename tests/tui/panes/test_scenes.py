@@ -3,7 +3,7 @@
 A scene begins with `# its name [width x height]`; then each line is one step:
 
     > Event field=value …        an event, or a short form of `SHORT`; lines without a blank between come at once
-    press, click, resize, clock  keys, a column and row, a size, and seconds on the clock
+    press, type, click, double, reveal, resize, clock   what somebody does, or the time
     + text      - text           it is on the screen, or is not
     2x text                      it is there that often
     3 + text    3 - text         the same of one row (0 is the first; blank rows do not count)
@@ -80,9 +80,11 @@ class Stage:
                 await self.pilot.press(*given.split())
             case "type":
                 await self.pilot.press(*given)
-            case "click":
+            case "click" | "double":
                 column, row = map(int, given.split())
-                await self.pilot.click(self.pane, offset=(column, row))
+                await self.pilot.click(self.pane, offset=(column, row), times=1 if verb == "click" else 2)
+            case "reveal":
+                assert self.pane.reveal(given)
             case "resize":
                 await self.pilot.resize_terminal(*size_of(given))
             case "clock":
@@ -99,6 +101,8 @@ FACTS: dict[str, Callable[[Stage], object]] = {
     "rows": lambda stage: len(stage.rows),
     "title": lambda stage: stage.pane._border_title.plain,
     "indents": lambda stage: " ".join(str(len(row) - len(row.lstrip())) for row in stage.rows),
+    "subtitle": lambda stage: stage.pane.border_subtitle,
+    "harmless": lambda stage: all(char.isprintable() for row in stage.rows for char in row),
     "keys": lambda stage: " ".join(str(entry.key) for entry in stage.pane.entries),
     "cursor": lambda stage: stage.pane.cursor.key,
     "opened": lambda stage: ", ".join(stage.host.opened),

@@ -13,13 +13,12 @@ from core.events.types import (
     PermissionAsked,
     QueryFinished,
     QueryReceived,
-    SubagentFinished,
     SubagentStarted,
     TokensSpent,
     Usage,
 )
 from tests.tui.files_host import until
-from tests.tui.pane_host import PaneHost, at, finished, hosted, rows, started
+from tests.tui.pane_host import at, finished, hosted, rows, started
 from tests.tui.panes.test_trace import Clock, pane, shown
 from tui.panes.trace.pane import TracePane
 
@@ -123,16 +122,6 @@ async def test_a_call_waits_for_the_person_while_an_account_is_missing(
         assert "?" not in other
 
 
-async def test_a_call_that_waits_for_an_account_is_marked_until_it_is_connected() -> None:
-    clock = Clock()
-    async with hosted(pane(clock), 120, 20) as (view, _):
-        events = connecting((1, "link"), (6, "connected"))
-        view.handle_events(events[:5])
-        assert "? WAIT_FOR_CONNECTIONS  waits for you" in shown(view)[3]
-        view.handle_events(events[5:6])
-        assert "waits for you" not in shown(view)[3]
-
-
 async def test_a_running_query_has_a_round_scale_and_its_bars_grow() -> None:
     clock = Clock()
     async with hosted(pane(clock), 120, 20) as (view, _):
@@ -169,22 +158,3 @@ async def test_tokens_and_cost_are_those_of_all_that_worked_for_a_row() -> None:
         await until(lambda: all(len(row) <= 30 for row in rows(view)))
         await pilot.press("m")
         assert "total" not in "".join(shown(view))
-
-
-async def test_a_sub_agent_is_stopped_from_any_of_its_rows() -> None:
-    view = pane()
-    host = PaneHost(view)
-    async with host.run_test(size=(80, 20)) as pilot:
-        view.handle_events(session()[:8])
-        await pilot.press("end", "X")
-        await pilot.pause()
-        assert host.opened == ["stop a"]
-        stop = SubagentFinished(
-            task_id="k", tool_use_id="a", name="expert", status="cancelled", by_person=True
-        )
-        view.handle_events([stop, finished("t2", "cancelled"), finished("a", "cancelled")])
-        assert "⊘ expert" in shown(view)[2]
-        assert "stopped by you" in shown(view)[2]
-        await pilot.press("X")
-        await pilot.pause()
-        assert host.opened == ["stop a"]
