@@ -5,17 +5,12 @@ from typing import Any, Literal
 from core.events.types import (
     ArtifactSaved,
     ObserverFinished,
-    ObserverStarted,
 )
 from core.records.counters import RunMetrics
 from tests.tui.pane_host import PaneHost, hosted, rows
 from tui.panes.observers.pane import ObserversPane, ObserversTheme, Run, render_run
 from tui.panes.observers.table import TableStyles, render_table
 from tui.render.layout import PLAIN, line_width, plain
-
-
-def began(run: str, observer: str = "search", call: str = "t") -> ObserverStarted:
-    return ObserverStarted(run_id=run, observer=observer, tool_use_id=call)
 
 
 def ended(
@@ -43,11 +38,6 @@ def shown(view: ObserversPane) -> list[str]:
     found = filled(view)
     rules = [place for place, row in enumerate(found) if set(row.strip()) == {"─"}]
     return found[rules[0] + 1 :] if rules else found
-
-
-def title(view: ObserversPane) -> str:
-    assert view._border_title is not None
-    return view._border_title.plain
 
 
 def test_a_row_never_leaves_its_width() -> None:

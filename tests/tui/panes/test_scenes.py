@@ -25,6 +25,7 @@ from typing import Any
 
 import msgspec
 import pytest
+from textual.events import Paste
 from textual.pilot import Pilot
 
 from core import observation
@@ -32,6 +33,7 @@ from core.events import types
 from core.events.types import Event
 from core.observation import TextContent
 from tests.tui.pane_host import PaneHost, at, finished, rows, started
+from tests.waiting import until
 from tui.panes.conversation.pane import ConversationPane
 from tui.panes.observers.pane import ObserversPane
 from tui.panes.trace.pane import TracePane
@@ -83,6 +85,8 @@ class Stage:
             case "click" | "double":
                 column, row = map(int, given.split())
                 await self.pilot.click(self.pane, offset=(column, row), times=1 if verb == "click" else 2)
+            case "paste":
+                self.pane.post_message(Paste(f"{given}\x1b[2J"))
             case "reveal":
                 assert self.pane.reveal(given)
             case "resize":
@@ -95,6 +99,13 @@ class Stage:
                 expect(self, verb, given)
                 return
         await self.pilot.pause()
+        await until(lambda: not (search := getattr(self.pane, "search", None)) or not search.busy)
+
+    def parts(self, name: str) -> list[str]:
+        """The texts in the style of this name, from above."""
+        style = self.pane.palette[f"lines--{name}"]
+        drawn = [part for y in range(self.pane.size.height) for part in self.pane.render_line(y)]
+        return [text for text, own, _ in drawn if own and own.bgcolor == style.bgcolor and text.strip()]
 
 
 FACTS: dict[str, Callable[[Stage], object]] = {
@@ -102,7 +113,8 @@ FACTS: dict[str, Callable[[Stage], object]] = {
     "title": lambda stage: stage.pane._border_title.plain,
     "indents": lambda stage: " ".join(str(len(row) - len(row.lstrip())) for row in stage.rows),
     "subtitle": lambda stage: stage.pane.border_subtitle,
-    "harmless": lambda stage: all(char.isprintable() for row in stage.rows for char in row),
+    "harmless": lambda stage: "".join((*stage.rows, stage.pane._border_title.plain)).isprintable(),
+    "marked": lambda stage: "|".join(stage.parts("found-current")),
     "keys": lambda stage: " ".join(str(entry.key) for entry in stage.pane.entries),
     "cursor": lambda stage: stage.pane.cursor.key,
     "opened": lambda stage: ", ".join(stage.host.opened),
@@ -124,6 +136,11 @@ def expect(stage: Stage, verb: str, given: str) -> None:
         assert str(FACTS[verb](stage)) == given, seen
     elif verb in TEXT:
         assert TEXT[verb](seen, given), (verb, given, seen)
+    elif verb == "titled":
+        assert given in stage.pane._border_title.plain
+    elif verb == "found":
+        (part, *_) = stage.parts("found-current")
+        assert given in [row.strip() for row in stage.rows if part in row], (part, seen)
     elif verb == "order":
         found = re.search(".*?".join(map(re.escape, given.split(" | "))), seen, re.DOTALL)
         assert found, (given, seen)
