@@ -36,6 +36,8 @@ from tests.tui.pane_host import PaneHost, at, finished, rows, started
 from tests.waiting import until
 from tui.panes.conversation.pane import ConversationPane
 from tui.panes.observers.pane import ObserversPane
+from tui.panes.status.facts import StatusFacts
+from tui.panes.status.layout import lay_out
 from tui.panes.trace.pane import TracePane
 
 SCENES = Path(__file__).with_name("scenes")
@@ -50,7 +52,7 @@ SHORT = {
 GIVEN: dict[str, Any] = {
     "query_id": "q", "message_id": "m", "request_id": "p", "task_id": "k", "decision": "COMPLEX", "source": "rule",
     "max_attempts": 10, "delay_ms": 1000, "observer": "search", "tool_use_id": "t", "kind": "k", "size": 1,
-    "sha256": "",
+    "sha256": "", "session_id": "s", "workspace": "/w", "cwd": "/c", "version": "1", "usage": {},
 }  # fmt: skip
 """What an event has where a scene does not say it."""
 
@@ -108,7 +110,7 @@ class Stage:
         return [text for text, own, _ in drawn if own and own.bgcolor == style.bgcolor and text.strip()]
 
 
-FACTS: dict[str, Callable[[Stage], object]] = {
+FACTS: dict[str, Callable[[Any], object]] = {
     "rows": lambda stage: len(stage.rows),
     "title": lambda stage: stage.pane._border_title.plain,
     "indents": lambda stage: " ".join(str(len(row) - len(row.lstrip())) for row in stage.rows),
@@ -129,7 +131,7 @@ TEXT: dict[str, Callable[[str, str], bool]] = {
 }
 
 
-def expect(stage: Stage, verb: str, given: str) -> None:
+def expect(stage: Any, verb: str, given: str) -> None:
     """Check one line of a scene against what the pane shows."""
     seen = "\n".join(stage.rows)
     if verb in FACTS:
@@ -196,6 +198,42 @@ def seen(
     return finished(call, status, seconds, observation=made)
 
 
+@dataclass
+class StatusStage:
+    """The status line, which needs no application to play a scene."""
+
+    pane: StatusFacts
+    clock: list[float]
+    width: int
+    state: str = "idle"
+    waiting: list[Event] = field(default_factory=list)
+
+    @property
+    def rows(self) -> list[str]:
+        line = lay_out(self.pane.cells(self.state, 0, self.width), [["F1 keys"]], self.width).content
+        assert line.cell_length <= self.width
+        return [line.plain]
+
+    def flush(self) -> None:
+        while self.waiting:
+            self.pane.handle_event(self.waiting.pop(0))
+
+    async def act(self, verb: str, given: str) -> None:
+        """Take one step that is no event."""
+        match verb:
+            case "clock":
+                self.clock[0] = float(given)
+            case "resize":
+                self.width, _ = size_of(given)
+            case "state":
+                self.state = given
+            case "says":
+                told = [f"{label}: {text}" for label, text in self.pane.describe()]
+                assert any(given in each for each in told), (given, told)
+            case _:
+                expect(self, verb, given)
+
+
 def scenes() -> Iterator[Any]:
     """Each scene of each pane."""
     for path in sorted(SCENES.glob("*.txt")):
@@ -218,15 +256,21 @@ def pane_of(kind: str, clock: list[float]) -> Any:
 @pytest.mark.parametrize(("kind", "size", "lines"), scenes())
 async def test_the_scene_is_shown(kind: str, size: tuple[int, int], lines: list[str]) -> None:
     clock = [0.0]
+    if kind == "status":
+        await play(StatusStage(StatusFacts(clock=lambda: clock[0]), clock, size[0]), lines)
+        return
     host = PaneHost(pane_of(kind, clock))
     async with host.run_test(size=size) as pilot:
         await pilot.pause()
-        stage = Stage(host.pane, host, pilot, clock)
-        for line in lines:
-            verb, _, given = line.partition(" ")
-            if verb == ">":
-                stage.waiting.append(event_of(given))
-                continue
-            stage.flush()
-            if verb:
-                await stage.act(verb, given.replace("\\n", "\n"))
+        await play(Stage(host.pane, host, pilot, clock), lines)
+
+
+async def play(stage: Stage | StatusStage, lines: list[str]) -> None:
+    for line in lines:
+        verb, _, given = line.partition(" ")
+        if verb == ">":
+            stage.waiting.append(event_of(given))
+            continue
+        stage.flush()
+        if verb:
+            await stage.act(verb, given.replace("\\n", "\n"))
