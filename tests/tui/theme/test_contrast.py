@@ -116,7 +116,7 @@ async def recolour(app: BaseApp, theme: str) -> None:
 
 
 async def scenes(pilot: Pilot[str]) -> AsyncIterator[str]:
-    """Go through the panes and name them; the conversation has found a word, and the prompt offers its commands last."""
+    """Go through the panes and name them; the conversation has found a word, and the prompt offers commands last."""
     app = pilot.app
     for pane in ("conversation", "trace", "observers", "workspace"):
         view = app.query_one(f"#{pane}")
