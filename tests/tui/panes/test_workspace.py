@@ -13,7 +13,7 @@ import pytest
 from core.events.types import ArtifactSaved, QueryFinished, QueryReceived, SessionStarted
 from tests.paths import PROJECT
 from tests.tui.files_host import hosted, screen_text, until
-from tests.tui.tree_host import cursor, is_folder, laid_session, model_of, on_screen, rows
+from tests.tui.tree_host import cursor, laid_session, model_of, on_screen, rows
 from tui.panes.workspace.folder_tree import FOLDER_CAP
 from tui.panes.workspace.pane import WorkspacePane
 from tui.panes.workspace.preview import PreviewPane
@@ -23,35 +23,6 @@ from tui.panes.workspace.scan import list_folder
 @pytest.fixture
 def session(tmp_path: Path) -> Path:
     return laid_session(tmp_path)
-
-
-async def test_files_appear_as_they_are_made_and_are_new_until_seen(session: Path) -> None:
-    pane = WorkspacePane(session)
-    async with hosted(pane) as (app, pilot):
-        await until(lambda: "run.log" in rows(pane))
-        assert pane.new_files == frozenset()
-        assert "finds and writes appears here" in screen_text(app).replace("\n", " ")
-
-        report = session / "work_products" / "report.html"
-        report.write_text("<h1>Report</h1>")
-        await until(lambda: report in pane.new_files)
-        assert rows(pane) == [
-            "extracted_articles",
-            "search_results",
-            "work_products",
-            "  media",
-            "  report.html",
-            "run.log",
-        ]
-        await pilot.pause()
-        assert "● report.html" in screen_text(app)
-        assert "Workspace · 1 new" in screen_text(app)
-
-        pane.reveal(report)
-        await until(lambda: not pane.new_files)
-        await pilot.pause()
-        assert "●" not in screen_text(app)
-        assert app.highlighted[-1] == report
 
 
 async def test_articles_are_listed_by_their_titles_and_numbers_by_their_value(session: Path) -> None:
@@ -124,49 +95,6 @@ async def test_cursor_folds_and_scroll_stay_while_files_come_and_go(session: Pat
         assert "  y.md" not in rows(pane), "a folder nobody opened stays closed"
 
 
-async def test_a_new_file_in_a_closed_folder_marks_the_folder(session: Path) -> None:
-    pane = WorkspacePane(session)
-    async with hosted(pane, size=(40, 14)) as (app, pilot):
-        await until(lambda: "run.log" in rows(pane))
-        (session / "extracted_articles" / "y.md").write_text("y")
-        await until(lambda: pane.new_files)
-        await pilot.pause()
-        assert "extracted_articles ●" in screen_text(app)
-
-
-async def test_when_the_file_under_the_cursor_goes_the_cursor_moves_to_its_neighbour(tmp_path: Path) -> None:
-    for name in ("a", "b", "c"):
-        (tmp_path / name).write_text(name)
-    pane = WorkspacePane(tmp_path)
-    async with hosted(pane) as (_, pilot):
-        await until(lambda: len(rows(pane)) == 3)
-        pane.reveal(tmp_path / "b")
-        await until(lambda: cursor(pane) == "b")
-        (tmp_path / "b").unlink()
-        await until(lambda: rows(pane) == ["a", "c"])
-        await pilot.pause()
-        assert cursor(pane) == "c"
-        (tmp_path / "a").unlink()
-        (tmp_path / "c").unlink()
-        await until(lambda: rows(pane) == [])
-        await pilot.press("down", "up", "enter")
-
-
-async def test_a_file_that_becomes_a_folder_is_shown_as_one(tmp_path: Path) -> None:
-    thing = tmp_path / "thing"
-    thing.write_text("a file")
-    pane = WorkspacePane(tmp_path)
-    async with hosted(pane) as (_, pilot):
-        await until(lambda: rows(pane) == ["thing"])
-        thing.unlink()
-        thing.mkdir()
-        (thing / "inner").write_text("x")
-        await until(lambda: rows(pane) and is_folder(model_of(pane).rows.items[0]))
-        pane.reveal(thing / "inner")
-        await until(lambda: cursor(pane) == "inner")
-        await pilot.pause()
-
-
 async def test_many_folders_made_at_once_are_all_found(tmp_path: Path) -> None:
     pane = WorkspacePane(tmp_path)
     async with hosted(pane) as (_, _pilot):
@@ -183,50 +111,6 @@ async def test_many_folders_made_at_once_are_all_found(tmp_path: Path) -> None:
             pane.reveal(tmp_path / f"o{number}" / "i0" / "leaf.txt")
             await until(lambda: model_of(pane).wanted is None)
         pane.handle_events([QueryFinished(query_id="q", status="success")])
-
-
-async def test_enter_opens_files_and_folds_folders(session: Path) -> None:
-    report = session / "work_products" / "report.html"
-    report.write_text("<h1>Report</h1>")
-    pane = WorkspacePane(session)
-    async with hosted(pane) as (app, pilot):
-        await until(lambda: "  report.html" in rows(pane))
-        pane.focus()
-        pane.reveal(report)
-        await until(lambda: cursor(pane) == "report.html")
-        await pilot.press("enter")
-        assert app.opened == [report]
-        await pilot.press("left")
-        assert cursor(pane) == "work_products"
-        await pilot.press("enter")
-        assert "  report.html" not in rows(pane)
-        await pilot.press("right", "right")
-        assert cursor(pane) == "media"
-        await pilot.press("y")
-        assert app.copied == [str(session / "work_products" / "media")]
-        assert app.opened == [report]
-
-
-async def test_a_click_points_and_a_double_click_opens(tmp_path: Path) -> None:
-    (tmp_path / "a.txt").write_text("a")
-    pane = WorkspacePane(tmp_path)
-    async with hosted(pane) as (app, pilot):
-        await until(lambda: rows(pane) == ["a.txt"])
-        await pilot.click(pane, offset=(5, 1))
-        assert app.highlighted == [tmp_path / "a.txt"]
-        assert app.opened == []
-        await pilot.double_click(pane, offset=(5, 1))
-        assert app.opened == [tmp_path / "a.txt"]
-
-
-async def test_a_file_that_is_still_to_come_is_revealed_when_it_comes(session: Path) -> None:
-    pane = WorkspacePane(session)
-    async with hosted(pane) as (_, _pilot):
-        await until(lambda: "run.log" in rows(pane))
-        pane.reveal(session / "extracted_articles" / "deep" / "late.md")
-        (session / "extracted_articles" / "deep").mkdir()
-        (session / "extracted_articles" / "deep" / "late.md").write_text("late")
-        await until(lambda: cursor(pane) == "late.md")
 
 
 async def test_the_saved_reports_are_a_place_of_their_own_that_shows_what_is_new(session: Path) -> None:
@@ -297,30 +181,6 @@ async def test_hostile_names_are_shown_literally_and_harmlessly(tmp_path: Path) 
         for line in range(7):
             await pilot.click(pane, offset=(4, 1 + line))
         assert len(app.highlighted) == 7
-
-
-async def test_temporary_and_hidden_files_are_left_out(tmp_path: Path) -> None:
-    for name in ("a.txt", ".hidden", ".123-abc.ua-tmp"):
-        (tmp_path / name).write_text("x")
-    pane = WorkspacePane(tmp_path)
-    async with hosted(pane) as (_, pilot):
-        await until(lambda: rows(pane) == ["a.txt"])
-        pane.focus()
-        await pilot.press("full_stop")
-        await until(lambda: rows(pane) == [".hidden", "a.txt"])
-        await pilot.press("full_stop")
-        await until(lambda: rows(pane) == ["a.txt"])
-
-
-async def test_links_are_shown_as_links_and_never_entered(tmp_path: Path) -> None:
-    (tmp_path / "loop").symlink_to(tmp_path)
-    (tmp_path / "out").symlink_to("/etc")
-    pane = WorkspacePane(tmp_path)
-    async with hosted(pane) as (app, pilot):
-        await until(lambda: len(rows(pane)) == 2)
-        assert not any(map(is_folder, model_of(pane).rows.items))
-        await pilot.pause()
-        assert screen_text(app).count("link") == 2
 
 
 async def test_when_the_system_allows_no_watch_the_folder_is_polled_and_says_so(tmp_path: Path) -> None:

@@ -151,50 +151,6 @@ async def test_ten_thousand_sessions_are_listed_whole(session: Path) -> None:
         assert cursor(pane) == "session_07779"
 
 
-async def test_p_goes_to_the_call_that_made_a_file_of_either_form(session: Path) -> None:
-    reports = session.parents[1] / "SAVED_REPORTS"
-    reports.mkdir()
-    pane = WorkspacePane(session, reports)
-    url = "https://a.example/page"
-    for path in ("search_results/news.json.zst", "work_products/report.html", "work_products/_draft.md"):
-        (session / path).write_text("x")
-    (session / article_path(url)).write_text("x")
-    (session / "tool_results").mkdir()
-    (session / "tool_results" / "toolu_5.json.zst").write_text("x")
-    (reports / "report_1.html").write_text("x")
-    pane.handle_events(
-        [
-            call("mcp__local_toolkit__crawl_parallel", {"urls": [url, 7]}, "toolu_4"),
-            call("mcp__local_toolkit__write_local_file", {"path": "work_products/_draft.md"}, "toolu_6"),
-            artifact("search_results/news.json", "toolu_1"),
-            artifact("work_products/report.html", "toolu_2", str(reports / "report_1.html")),
-            ToolCallFinished(
-                tool_use_id="toolu_5",
-                status="success",
-                observation=McpObservation(
-                    tool_name="x", tool_use_id="toolu_5", server="s", stored_at="tool_results/toolu_5.json"
-                ),
-            ),
-        ]
-    )
-    async with hosted(pane, size=(60, 30)) as (app, pilot):
-        await until(lambda: "run.log" in rows(pane))
-        pane.focus()
-        pane.reveal(session / "search_results" / "news.json")
-        await until(lambda: cursor(pane) == "news.json.zst")
-        await pilot.press("p")
-        assert app.calls == ["toolu_1"]
-        pane.reveal(reports / "report_1.html")
-        await until(lambda: cursor(pane) == "report_1.html")
-        await pilot.press("p")
-        assert app.calls == ["toolu_1", "toolu_2"]
-        pane.reveal(session / "run.log")
-        await until(lambda: cursor(pane) == "run.log")
-        await pilot.press("p")
-        assert app.shown_text == ["No known call of this session made run.log."]
-        assert len(app.calls) == 2
-
-
 def test_what_is_known_of_where_files_came_from(tmp_path: Path) -> None:
     origins = Origins()
     url = "https://a.example/page"
