@@ -104,47 +104,6 @@ async def test_scrolled_up_nothing_moves_while_it_streams_and_end_returns() -> N
         assert text_of(view).endswith("the tail▍")
 
 
-async def test_a_resize_while_it_streams_keeps_the_tail_or_the_place() -> None:
-    async with hosted(pane(), 60, 14) as (view, pilot):
-        view.handle_events(
-            [*asked(), written("\n\n".join(f"Paragraph {n} of some length." for n in range(60)))]
-        )
-        for width, height in ((30, 8), (100, 30), (20, 5), (60, 14)):
-            await pilot.resize_terminal(width, height)
-            view.handle_events([delta(f"at {width} ", "m2")])
-            await pilot.pause()
-            assert view.following
-            assert text_of(view).endswith(f"at {width}▍")
-        await pilot.press("pageup", "pageup")
-        top = text_of(view).strip().split("\n")[0]
-        for width, height in ((100, 30), (60, 14)):
-            await pilot.resize_terminal(width, height)
-            view.handle_events([delta("more ", "m2")])
-            await pilot.pause()
-            assert not view.following
-            assert text_of(view).strip().split("\n")[0] == top
-        await pilot.press("G")
-        assert view.following
-        assert text_of(view).endswith("more more▍")
-
-
-async def test_wheel_and_keys_leave_the_tail_and_come_back_to_it() -> None:
-    async with hosted(pane(), 60, 12) as (view, pilot):
-        view.handle_events([*asked(), written("word\n\n" * 30)])
-        for away, back in (("pageup", "pagedown"), ("up", "down"), ("home", "end"), ("g", "G")):
-            await pilot.press(away, away, away)
-            assert not view.following, away
-            for _ in range(12):
-                await pilot.press(back)
-            assert view.following, back
-        view.scroll_to(y=view.scroll_y - 3)
-        await pilot.pause()
-        assert not view.following
-        view.scroll_to(y=view.scroll_y + 3)
-        await pilot.pause()
-        assert view.following
-
-
 async def test_a_link_is_followed_only_through_the_dialog() -> None:
     view = pane()
     app = PaneHost(view)

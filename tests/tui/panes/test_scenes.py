@@ -120,6 +120,7 @@ FACTS: dict[str, Callable[[Any], object]] = {
     "keys": lambda stage: " ".join(str(entry.key) for entry in stage.pane.entries),
     "cursor": lambda stage: stage.pane.cursor.key,
     "opened": lambda stage: ", ".join(stage.host.opened),
+    "following": lambda stage: stage.pane.following,
     "ticking": lambda stage: stage.pane._timer._active.is_set(),
 }
 TEXT: dict[str, Callable[[str, str], bool]] = {

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from core.events.types import ArtifactSaved, QueryFinished, QueryReceived, SessionStarted
+from core.events.types import QueryFinished, QueryReceived
 from tests.paths import PROJECT
 from tests.tui.files_host import hosted, screen_text, until
 from tests.tui.tree_host import cursor, laid_session, model_of, on_screen, rows
@@ -113,39 +113,6 @@ async def test_many_folders_made_at_once_are_all_found(tmp_path: Path) -> None:
         pane.handle_events([QueryFinished(query_id="q", status="success")])
 
 
-async def test_the_saved_reports_are_a_place_of_their_own_that_shows_what_is_new(session: Path) -> None:
-    saved = session.parents[1] / "SAVED_REPORTS"
-    pane = WorkspacePane()
-    async with hosted(pane) as (app, pilot):
-        pane.handle_events([SessionStarted(session_id="s", workspace=str(session), cwd="/", version="1")])
-        await until(lambda: "run.log" in rows(pane))
-        pane.focus()
-        await pilot.press("t")
-        await until(lambda: "outlive their session" in screen_text(app))
-        await pilot.press("T")
-        saved.mkdir()
-        report = saved / "report.html"
-        report.write_text("<p>")
-        pane.handle_events([_saved("work_products/report.html", copied_to=str(report))])
-        await pilot.pause()
-        assert "Reports ●" in screen_text(app)
-        assert pane.new_files == {report}
-        await pilot.press("t")
-        await until(lambda: rows(pane) == ["report.html"])
-        await pilot.press("enter")
-        assert app.opened == [report]
-        assert not pane.new_files
-        (saved / "b.html").write_text("<p>")
-        await until(lambda: rows(pane) == ["b.html", "report.html"])
-        (session / "notes.md").write_text("x")
-        pane.reveal(session / "notes.md")
-        await until(lambda: cursor(pane) == "notes.md")
-
-
-def _saved(path: str, copied_to: str | None = None) -> ArtifactSaved:
-    return ArtifactSaved(path=path, kind="report", size=1, sha256="0", observer="o", copied_to=copied_to)
-
-
 @pytest.mark.slow
 async def test_a_folder_of_thousands_is_capped_and_lists_more_on_demand(tmp_path: Path) -> None:
     for number in range(FOLDER_CAP + 3):
@@ -163,24 +130,18 @@ async def test_a_folder_of_thousands_is_capped_and_lists_more_on_demand(tmp_path
         assert not pane.new_files
 
 
-async def test_hostile_names_are_shown_literally_and_harmlessly(tmp_path: Path) -> None:
-    for name in ("[red]x[red]", "[@click=app.quit]q", "[bold", "\x1b]0;owned\x07", "a\nb", "\u202egpj.exe"):
-        (tmp_path / name).write_text("x")
+async def test_names_of_two_lines_or_that_are_no_text_are_shown_harmlessly(tmp_path: Path) -> None:
+    (tmp_path / "a\nb").write_text("x")
     os.close(os.open(os.fsencode(tmp_path) + b"/\xff\xfe", os.O_CREAT | os.O_WRONLY))
     pane = WorkspacePane(tmp_path)
     async with hosted(pane, size=(60, 16)) as (app, pilot):
-        await until(lambda: len(rows(pane)) == 7)
+        await until(lambda: len(rows(pane)) == 2)
         await pilot.pause()
-        text = screen_text(app)
-        assert "[red]x[red]" in text
-        assert "[@click=app.quit]q" in text
-        assert "�]0;owned�" in text
-        assert "�gpj.exe" in text
-        assert "a b" in text
-        assert not set(text) & {"\x1b", "\x07", "\u202e", "\xff"}
-        for line in range(7):
+        assert "a b" in screen_text(app)
+        assert "\xff" not in screen_text(app)
+        for line in range(2):
             await pilot.click(pane, offset=(4, 1 + line))
-        assert len(app.highlighted) == 7
+        assert len(app.highlighted) == 2
 
 
 async def test_when_the_system_allows_no_watch_the_folder_is_polled_and_says_so(tmp_path: Path) -> None:
@@ -211,13 +172,12 @@ async def test_when_the_system_allows_no_watch_the_folder_is_polled_and_says_so(
         await until(lambda: rows(pane) == ["a.txt", "b.txt"])
 
 
-@pytest.mark.parametrize("busy", [False, True])
-def test_leaving_never_hangs(tmp_path: Path, busy: bool) -> None:
+def test_leaving_never_hangs(tmp_path: Path) -> None:
     for number in range(50):
         (tmp_path / f"d{number}").mkdir()
     code = textwrap.dedent(
-        f"""
-        import asyncio, sys, time
+        """
+        import asyncio, sys
         from pathlib import Path
         from textual.app import App
         from tui.panes.workspace.pane import WorkspacePane
@@ -230,12 +190,10 @@ def test_leaving_never_hangs(tmp_path: Path, busy: bool) -> None:
                 pane = self.query_one(WorkspacePane)
                 while len(pane.tree_view.model.rows.items) < 50:
                     await asyncio.sleep(0.01)
-                if {busy}:
-                    for number in range(50):
-                        (Path(sys.argv[1]) / f"d{{number}}" / "f").write_text("x")
-                    pane.rescan()
+                for number in range(50):
+                    (Path(sys.argv[1]) / f"d{number}" / "f").write_text("x")
+                pane.rescan()
                 self.exit()
-        began = time.monotonic()
         Leaves().run(headless=True)
         print("left")
         """
@@ -252,10 +210,11 @@ def test_leaving_never_hangs(tmp_path: Path, busy: bool) -> None:
     assert done.returncode == 0
 
 
-def test_watchfiles_is_not_imported_before_a_folder_is_watched() -> None:
+def test_nothing_heavy_is_imported_before_a_folder_is_watched_or_a_file_acted_on() -> None:
     code = (
-        "import sys, tui.panes.workspace.pane, tui.panes.workspace.preview; "
-        "print({'watchfiles', 'nh3'} & {*sys.modules})"
+        "import sys, tui.panes.workspace.pane; heavy = {'tui.terminal.programs', 'core.toolkit', "
+        "'tui.screens.files.confirm_delete', 'tui.viewers.safe_html'}; first = heavy & {*sys.modules}; "
+        "import tui.panes.workspace.preview; print(first | ({'watchfiles', 'nh3'} & {*sys.modules}))"
     )
     done = subprocess.run(
         [sys.executable, "-c", code], cwd=PROJECT, capture_output=True, text=True, check=True

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import os
-import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,7 +11,6 @@ import pytest
 from core.errors import WorkspaceError
 from core.storage.compression import pack
 from core.storage.files import Root
-from tests.paths import PROJECT
 from tests.tui.files_host import Host, hosted, sit_at_a_desktop, until
 from tests.tui.tree_host import cursor, laid_session, rows
 from tui.panes.workspace.pane import WorkspacePane
@@ -139,19 +137,3 @@ def test_which_editor_is_started(tmp_path: Path) -> None:
             command_of(EDITOR, {**here, **broken})
     with pytest.raises(NoProgram, match="No editor found"):
         command_of(EDITOR, {"PATH": "/nowhere"})
-
-
-def test_file_actions_import_nothing_heavy_before_they_run() -> None:
-    code = (
-        "import sys, tui.panes.workspace.pane; "
-        "heavy = {'tui.terminal.programs', 'tui.screens.files.confirm_delete', 'tui.viewers.safe_html'}; "
-        "print((heavy | {'core.toolkit'}) & {*sys.modules})"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", code],
-        cwd=PROJECT,
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    assert done.stdout.strip() == "set()"

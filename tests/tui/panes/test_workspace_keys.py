@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import pytest
@@ -14,40 +13,6 @@ from tui.panes.workspace.pane import WorkspacePane
 @pytest.fixture
 def session(tmp_path: Path) -> Path:
     return laid_session(tmp_path)
-
-
-def lay_sizes(folder: Path) -> None:
-    for name, size in (("b.txt", 10), ("a.txt", 30), ("c.txt", 20)):
-        (folder / name).write_bytes(b"x" * size)
-        # The time of an inode's change cannot be set: files made one after the other differ in it.
-        os.sync()
-
-
-async def test_one_key_sorts_by_name_time_and_size_and_the_cursor_stays_on_its_file(tmp_path: Path) -> None:
-    (tmp_path / "z").mkdir()
-    lay_sizes(tmp_path)
-    pane = WorkspacePane(tmp_path)
-    async with hosted(pane, size=(40, 12)) as (app, pilot):
-        await until(lambda: rows(pane) == ["z", "a.txt", "b.txt", "c.txt"])
-        pane.focus()
-        pane.reveal(tmp_path / "b.txt")
-        await until(lambda: cursor(pane) == "b.txt")
-        await pilot.pause()
-        assert "by name" in screen_text(app)
-        await pilot.press("s")
-        changed = sorted(("a.txt", "b.txt", "c.txt"), key=lambda n: (-os.stat(tmp_path / n).st_ctime_ns, n))
-        assert rows(pane) == ["z", *changed]
-        assert "by time" in screen_text(app)
-        assert cursor(pane) == "b.txt"
-        await pilot.press("s")
-        assert rows(pane) == ["z", "a.txt", "c.txt", "b.txt"]
-        assert "by size" in screen_text(app)
-        assert cursor(pane) == "b.txt"
-        (tmp_path / "new.txt").write_bytes(b"x" * 25)
-        await until(lambda: rows(pane) == ["z", "a.txt", "new.txt", "c.txt", "b.txt"])
-        await pilot.press("s")
-        assert rows(pane) == ["z", "a.txt", "b.txt", "c.txt", "new.txt"]
-        assert cursor(pane) == "b.txt"
 
 
 async def test_hidden_files_sorting_and_filtering_leave_cursor_folds_and_scroll_alone(session: Path) -> None:

@@ -18,6 +18,7 @@ What is expected is waited for: the kernel and threads report files when they ca
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -47,7 +48,7 @@ class Desk:
         return Path(self.root, path) if not path.startswith("..") else self.root.parents[1] / path[6:]
 
     def short(self, paths: Any) -> str:
-        return " ".join(sorted(str(path.relative_to(self.root)) for path in paths))
+        return " ".join(sorted(os.path.relpath(path, self.root) for path in paths))
 
     async def act(self, verb: str, given: str) -> None:
         """Take one step, or wait for what is expected."""
@@ -101,6 +102,7 @@ class Desk:
                 return (text in [each.strip() for each in rows(self.pane)]) == (how == "+")
             case "screen":
                 seen = screen_text(self.app).replace("\n", " ")
+                assert seen.isprintable()
                 return seen.count(text) == int(how) if how.isdigit() else (text in seen) == (how == "+")
             case "said":
                 return bool(self.app.shown_text) and given in self.app.shown_text[-1]
@@ -144,4 +146,6 @@ async def test_the_scene_is_shown(
         pane.focus()
         for line in filter(None, lines):
             verb, _, given = line.partition(" ")
-            await desk.act(verb, given)
+            await desk.act(
+                verb, given.replace("\\e", "\x1b").replace("\\a", "\a").replace("\\u202e", "\u202e")
+            )
