@@ -236,12 +236,18 @@ class StatusStage:
 
 
 def scenes(*panes: str) -> Iterator[Any]:
-    """Each scene of these panes."""
-    for path in (SCENES / f"{pane}.txt" for pane in panes):
-        for text in path.read_text(encoding="utf-8").split("\n# ")[1:]:
-            head, *lines = text.splitlines()
-            name, _, size = head.removesuffix("]").partition(" [")
-            yield pytest.param(path.stem, size_of(size), lines, id=f"{path.stem}: {name}")
+    """Each scene of these panes, with the name of the pane, the size and the steps."""
+    for pane in panes:
+        for scene in scenes_of(SCENES / f"{pane}.txt"):
+            name, _, size = str(scene.id).removesuffix("]").partition(" [")
+            yield pytest.param(pane, size_of(size), *scene.values, id=f"{pane}: {name}")
+
+
+def scenes_of(path: Path) -> Iterator[Any]:
+    """The steps of each scene of a file."""
+    for text in path.read_text(encoding="utf-8").split("\n# ")[1:]:
+        head, *lines = text.splitlines()
+        yield pytest.param(lines, id=head)
 
 
 def pane_of(kind: str, clock: list[float]) -> Any:
