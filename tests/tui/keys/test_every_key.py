@@ -11,8 +11,7 @@ import pytest
 from textual.widgets import OptionList
 
 from core.events.types import PermissionAsked
-from tests.tui.app_host import settled
-from tests.tui.fakes import make_app, make_session
+from tests.tui.app_host import opened, settled
 from tests.tui.files_host import Host, hosted, screen_text
 from tests.tui.fixture_types import Patch
 from tests.tui.layout.test_workspace_frame import play, played
@@ -107,9 +106,7 @@ async def test_the_answers_of_a_dialog_are_stepped_through() -> None:
 
 
 async def test_the_queue_is_ordered_and_emptied_by_either_key(tmp_path: Path) -> None:
-    session = make_session(tmp_path)
-    app = make_app(tmp_path, session)
-    async with app.run_test() as pilot:
+    async with opened(tmp_path) as (session, app, pilot):
         await queue_of(app, pilot, session, "one", "two", "three")
         await pilot.press("alt+up", "end", "shift+up")
         await pilot.pause()

@@ -9,7 +9,7 @@ from textual.widgets import Static
 
 from core.agent.definitions.commands import CustomCommand
 from core.storage.workspace import SAVED_REPORTS, WORKSPACES
-from tests.tui.app_host import settled
+from tests.tui.app_host import opened, settled
 from tests.tui.fakes import make_app, make_session
 from tests.tui.files_host import finished, screen_text, until
 from tests.tui.panes.test_prompt import PromptApp
@@ -233,10 +233,7 @@ async def test_a_click_takes_a_file_and_the_prompt_keeps_the_focus(tmp_path: Pat
 
 
 async def test_a_command_is_found_run_and_never_sent(tmp_path: Path) -> None:
-    session = make_session(tmp_path)
-    app = make_app(tmp_path, session)
-    async with app.run_test() as pilot:
-        await settled(app, pilot)
+    async with opened(tmp_path) as (session, app, pilot):
         names = [command.name for command in commands_of(app)]
         assert [each.title for each in app.get_system_commands(app.screen)] == [
             command.title for command in commands_of(app)
@@ -255,10 +252,7 @@ async def test_a_command_is_found_run_and_never_sent(tmp_path: Path) -> None:
 
 
 async def test_a_slash_that_is_no_command_is_a_query(tmp_path: Path) -> None:
-    session = make_session(tmp_path)
-    app = make_app(tmp_path, session)
-    async with app.run_test() as pilot:
-        await settled(app, pilot)
+    async with opened(tmp_path) as (session, _app, pilot):
         await pilot.press(*"/etc", "enter")
         assert session.submitted == ["/etc"]
 
@@ -376,10 +370,7 @@ def test_a_slip_names_what_is_near_and_how_it_is_sent_all_the_same() -> None:
 
 
 async def test_an_unknown_command_is_not_sent_and_stays_in_the_prompt(tmp_path: Path) -> None:
-    session = make_session(tmp_path)
-    app = make_app(tmp_path, session)
-    async with app.run_test(size=(120, 40)) as pilot:
-        await settled(app, pilot)
+    async with opened(tmp_path, (120, 40)) as (session, app, pilot):
         await until(lambda: app.frame.prompt._completer.commands)
         await pilot.press(*"/modle", "enter")
         await until(
