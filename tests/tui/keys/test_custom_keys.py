@@ -176,7 +176,7 @@ def test_what_is_wrong_is_reported_and_all_else_holds(choice: tuple[str, object]
 
 
 async def test_problems_are_notified_in_one_line_and_the_help_has_the_reasons(tmp_path: Path) -> None:
-    async with with_keys(tmp_path, ("pane.maximise", "f9,,")) as (session, app, pilot):
+    async with with_keys(tmp_path, ("pane.maximise", "f9,,")) as (_, app, pilot):
         (problem,) = app.keys.problems
         assert [note.message for note in app._notifications] == [first_sentence(problem)]
         await press(pilot, "f2", "z")
