@@ -228,6 +228,8 @@ class StatusStage:
                 self.width, _ = size_of(given)
             case "state":
                 self.state = given
+            case "limit":
+                self.pane.limit = float(given)
             case "says":
                 told = [f"{label}: {text}" for label, text in self.pane.describe()]
                 assert any(given in each for each in told), (given, told)

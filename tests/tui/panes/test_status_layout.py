@@ -7,7 +7,6 @@ import itertools
 import pytest
 
 from core.events.types import (
-    BudgetRaised,
     BudgetReached,
     Event,
     McpServer,
@@ -91,11 +90,6 @@ def test_nothing_that_counts_is_dropped(width: int) -> None:
     assert "\x1b" not in text
 
 
-def test_many_failed_servers_take_little_room() -> None:
-    servers = [McpServer(name=f"server-{number}", status="failed") for number in range(30)]
-    assert "✗×30" in shown(known(McpStatus(servers=servers)), 40)
-
-
 @pytest.mark.parametrize("width", WIDTHS)
 @pytest.mark.parametrize(
     "before", [(), (BROKEN,), (NEAR,), (BROKEN, SPENT)], ids=["", "broken", "near", "both"]
@@ -124,33 +118,6 @@ def test_every_part_is_where_it_says(width: int) -> None:
     state = next(spot for spot in line.spots if spot.name == "state")
     assert "thinking" in plain[state.start : state.end]
     assert line.at(state.end) == ""
-
-
-@pytest.mark.parametrize(
-    ("limit", "cost", "shown_as"),
-    [(0.05, 0.0, "$0.00/$0.05"), (0.11, 0.06, "$0.06/$0.11"), (5.0, 1.5, "$1.50/$5.00")],
-)
-def test_money_is_written_alike_whatever_the_limit_is(limit: float, cost: float, shown_as: str) -> None:
-    facts = known(PATH, limit=limit)
-    facts.cost = cost
-    assert shown_as in laid(facts, 120).content.plain
-
-
-@pytest.mark.parametrize("width", WIDTHS)
-def test_a_budget_that_is_nearly_spent_cannot_be_overlooked(width: int) -> None:
-    assert "⚠" not in shown(known(), width)
-    assert "⚠" in shown(known(NEAR), width)
-    assert "✗" in shown(known(NEAR, SPENT), width)
-    raised = known(NEAR, SPENT, BudgetRaised(spent_usd=1.02, limit_usd=5.0))
-    assert "✗" not in shown(raised, width)
-    assert "✗" in shown(known(SPENT, NEAR), width), "a warning takes nothing back"
-
-
-def test_a_budget_is_shown_with_its_limit() -> None:
-    facts = known(spent(1, 0.85), NEAR)
-    assert "⚠ ~$0.85/$1.00" in shown(facts, 120)
-    assert "limit $1.00" in dict(facts.describe())["Cost"]
-    assert "/budget" in dict(known(SPENT).describe())["Cost"]
 
 
 def test_tracing_is_on_off_or_failed() -> None:

@@ -40,38 +40,6 @@ def call(name: str, given: dict[str, object], id_: str = "toolu_1") -> ToolCallS
     return ToolCallStarted(query_id="q", tool_use_id=id_, name=name, input=given)
 
 
-async def test_other_sessions_are_listed_newest_first_and_only_opened_ones_are_read(session: Path) -> None:
-    for day in (3, 20, 11):
-        other(session, f"session_202611{day:02}_050000")
-    (session.parent / "webReader_blacklist.json").write_text("{}")
-    (session.parent / "something_else").mkdir()
-    pane = WorkspacePane(session)
-    async with hosted(pane, size=(60, 16)) as (app, pilot):
-        await until(lambda: "run.log" in rows(pane))
-        pane.focus()
-        await pilot.press("down")
-        before = cursor(pane)
-        await pilot.press("t")
-        days = ["session_20261120_050000", "session_20261111_050000", "session_20261103_050000"]
-        await until(lambda: rows(pane) == days)
-        listed = {path for path, folder in model_of(pane).folders.items() if folder.listing is not None}
-        assert listed == {str(session.parent)}
-        await until(lambda: "read-only" in screen_text(app))
-        await pilot.press("down", "right")
-        await until(lambda: rows(pane) == [days[0], days[1], "  run.log", days[2]])
-        await pilot.press("down", "enter")
-        assert app.opened == [session.parent / days[1] / "run.log"]
-        other(session, "session_20261122_050000")
-        await until(lambda: rows(pane)[0] == "session_20261122_050000")
-        assert cursor(pane) == "run.log"
-        assert not pane.new_files
-        await pilot.press("s", "s", "s", "t")
-        assert cursor(pane) == before, "each place is as its reader left it"
-        await pilot.press("T")
-        assert cursor(pane) == "run.log"
-        assert "  run.log" in rows(pane)
-
-
 async def test_only_the_place_in_sight_is_watched(session: Path) -> None:
     other(session, "session_20261101_050000")
     pane = WorkspacePane(session)

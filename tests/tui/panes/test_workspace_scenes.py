@@ -45,7 +45,7 @@ class Desk:
         return re.sub(r"\{([^ \"}]+)\}", lambda found: str(self.place(found[1])), text)
 
     def place(self, path: str) -> Path:
-        return Path(self.root, path) if not path.startswith("..") else self.root.parents[1] / path[6:]
+        return Path(os.path.normpath(self.root / path))
 
     def short(self, paths: Any) -> str:
         return " ".join(sorted(os.path.relpath(path, self.root) for path in paths))
