@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 import os
 from pathlib import Path
 
@@ -19,6 +20,8 @@ from tui.panes.prompt.file_index import FileIndex, FoundFile, search
 from tui.screens.application.help import HelpScreen
 from tui.screens.services.connections import ConnectionsScreen
 from tui.widgets.command import Command, command_problem, commands_for, typed_command
+
+TABLES = json.loads(Path(__file__).with_name("tables.json").read_text(encoding="utf-8"))
 
 
 def session_folder(base: Path) -> Path:
@@ -55,37 +58,14 @@ def found(*paths: str) -> list[FoundFile]:
     return [FoundFile(path, path.casefold(), path, False, 0) for path in paths]
 
 
-@pytest.mark.parametrize(
-    ("row", "before", "kind", "text", "column"),
-    [
-        (0, "@", "file", "", 0),
-        (0, "look at @rep", "file", "rep", 8),
-        (3, 'look at @"my rep', "file", "my rep", 8),
-        (0, "(@a/b.txt", "file", "a/b.txt", 1),
-        (0, "/th", "command", "th", 0),
-        (0, "/", "command", "", 0),
-        (0, "/mode ", "argument", "", 6),
-        (0, "/mode  pl", "argument", "pl", 7),
-    ],
-)
+@pytest.mark.parametrize(("row", "before", "kind", "text", "column"), TABLES["written"])
 def test_what_is_being_written_is_seen(row: int, before: str, kind: str, text: str, column: int) -> None:
     sought = sought_at(row, before)
     assert sought is not None
     assert (sought.kind, sought.text, sought.column) == (kind, text, column)
 
 
-@pytest.mark.parametrize(
-    ("row", "before"),
-    [
-        (0, "me@firm"),
-        (0, "@rep done"),
-        (1, "/th"),
-        (0, "a /th"),
-        (0, "/etc/hosts"),
-        (0, ""),
-        (0, "/mode a b"),
-    ],
-)
+@pytest.mark.parametrize(("row", "before"), TABLES["ordinary"])
 def test_ordinary_text_offers_nothing(row: int, before: str) -> None:
     assert sought_at(row, before) is None
 
