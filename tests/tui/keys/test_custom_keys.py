@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 
@@ -147,20 +148,7 @@ async def test_the_screen_names_the_keys_that_hold(tmp_path: Path) -> None:
         await until(lambda: "Ctrl+Y Allow once" in screen_text(app))
 
 
-PASSED_OVER = {
-    "an unknown action": (("trace.nextfailure", "x"), "did you mean trace.next_failure?"),
-    "an unknown key": (("pane.maximise", "ctl+x"), "did you mean ctrl+x?"),
-    "no keys": (("pane.maximise", 9), 'such as "f9"'),
-    "an empty name": (("pane.maximise", "f9,,"), "a key has no name"),
-    "too many": (("pane.maximise", ",".join("abcdefghi")), "at most 8"),
-    "a key that is typed, for the prompt": (("prompt.steer", "x"), "needed for typing"),
-    "a key that is typed, for everywhere": (("quit", "q"), "F1 to F12"),
-    "a key that edits": (("commands", "left"), "needed for typing"),
-    "a key of the same pane": (("trace.next_failure", "j"), "move.down"),
-    "a key of the whole screen": (("workspace.sort", "z"), "pane.maximise"),
-    "a key of the prompt": (("pane.wider", "ctrl+s"), "prompt.steer"),
-    "not a table": (("", "z"), "[keys]"),
-}
+PASSED_OVER = json.loads(Path(__file__).with_name("passed_over.json").read_text(encoding="utf-8"))
 
 
 @pytest.mark.parametrize(("choice", "reported"), PASSED_OVER.values(), ids=PASSED_OVER)

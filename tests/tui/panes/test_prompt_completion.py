@@ -231,12 +231,6 @@ async def test_a_command_is_found_run_and_never_sent(tmp_path: Path) -> None:
         assert session.submitted == []
 
 
-async def test_a_slash_that_is_no_command_is_a_query(tmp_path: Path) -> None:
-    async with opened(tmp_path) as (session, _app, pilot):
-        await pilot.press(*"/etc", "enter")
-        assert session.submitted == ["/etc"]
-
-
 async def test_a_command_that_is_a_query_is_sent_with_its_arguments(tmp_path: Path) -> None:
     session = make_session(tmp_path)
     nasty = "Compare [/nope] [@click=app.quit]x[/]"

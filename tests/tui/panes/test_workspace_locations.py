@@ -9,10 +9,9 @@ from core.events.types import ArtifactSaved, PermissionAnswered, ToolCallFinishe
 from core.observation import McpObservation
 from core.records.journal import Journal
 from core.redaction.redactor import Redactor
-from core.storage.files import Root
 from core.toolkit.articles import article_path
-from tests.tui.files_host import Host, hosted, screen_text, until
-from tests.tui.tree_host import cursor, laid_session, model_of, rows
+from tests.tui.files_host import Host, hosted, until
+from tests.tui.tree_host import cursor, laid_session, rows
 from tui.panes.workspace.pane import WorkspacePane
 from tui.panes.workspace.provenance import Origins
 
@@ -84,23 +83,6 @@ async def test_hostile_sessions_stop_nobody(session: Path) -> None:
         await until(lambda: cursor(pane) == "loop")
         await pilot.press("Y")
         await until(lambda: "is a" in app.shown_text[-1])
-
-
-async def test_a_folder_that_cannot_be_read_says_so_on_a_row_of_its_own(session: Path) -> None:
-    bad = other(session, "session_20261101_050000")
-    pane = WorkspacePane(session)
-    async with hosted(pane, size=(70, 16)) as (app, pilot):
-        await until(lambda: "run.log" in rows(pane))
-        pane.focus()
-        await pilot.press("t")
-        await until(lambda: rows(pane) == [bad.name])
-        # Between its listing and its opening the folder becomes something else.
-        Root(bad).remove("run.log")
-        bad.rmdir()
-        bad.write_text("no folder")
-        model_of(pane).dirty.clear()
-        pane.tree_view.action_open()
-        await until(lambda: "cannot be read" in screen_text(app) or rows(pane) == [])
 
 
 @pytest.mark.slow
