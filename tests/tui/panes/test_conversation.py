@@ -128,14 +128,3 @@ async def test_a_link_is_followed_only_through_the_dialog() -> None:
         view.handle_events([written("Nothing here.", "m3")])
         await pilot.press("end", "o")
         assert not isinstance(app.screen, LinkScreen)
-
-
-async def test_a_past_session_says_that_it_is_being_read() -> None:
-    async with hosted(ConversationPane(), 60, 14) as (view, _):
-        view.show_reading(0.0)
-        assert "Reading the session…" in "\n".join(rows(view))
-        assert "Ask anything" not in "\n".join(rows(view))
-        assert str(view.border_title) == "Conversation · reading 0%"
-        view.show_reading(1.0)
-        assert "Ask anything" in "\n".join(rows(view))
-        assert str(view.border_title) == "Conversation"

@@ -3,7 +3,7 @@
 A scene begins with `# its name [width x height]`; then each line is one step:
 
     > Event field=value …        an event, or a short form of `SHORT`; lines without a blank between come at once
-    press, type, click, double, reveal, resize, clock   what somebody does, or the time
+    press, type, click, double, reveal, reading, resize, clock   what somebody does, or the time
     + text      - text           it is on the screen, or is not
     2x text                      it is there that often
     3 + text    3 - text         the same of one row (0 is the first; blank rows do not count)
@@ -89,6 +89,8 @@ class Stage:
                 await self.pilot.click(self.pane, offset=(column, row), times=1 if verb == "click" else 2)
             case "paste":
                 self.pane.post_message(Paste(f"{given}\x1b[2J"))
+            case "reading":
+                self.pane.show_reading(float(given))
             case "reveal":
                 assert self.pane.reveal(given)
             case "resize":

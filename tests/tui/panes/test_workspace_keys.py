@@ -87,7 +87,4 @@ def test_what_matches_a_filter(pattern: str, path: str, found: bool) -> None:
     match = matcher(pattern)
     assert match is not None
     assert match(path) is found
-
-
-def test_a_filter_of_blanks_is_none() -> None:
-    assert matcher("  ") is None
+    assert matcher("  ") is None, "blanks are no filter"
