@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import base64
 import io
+import json
 import re
 import struct
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 from PIL import Image, ImageChops
@@ -33,6 +35,8 @@ from tui.graphics.kitty import (
 from tui.graphics.overlay import is_overwritten, repainted_rows
 from tui.graphics.sixel import encode_rows
 from tui.terminal.output_filter import ControlFilter
+
+TABLES = json.loads(Path(__file__).with_name("tables.json").read_text(encoding="utf-8"))
 
 PIECE = re.compile("\x1b_G([^;\x1b]*)(?:;([^\x1b]*))?\x1b\\\\")
 
@@ -139,24 +143,7 @@ class TestTheFence:
 class TestMeans:
     """Which terminal gets what."""
 
-    @pytest.mark.parametrize(("environment", "means"), [
-        ({"TERM": "xterm-kitty"}, "kitty"),
-        ({"TERM": "xterm-ghostty", "TERM_PROGRAM": "ghostty"}, "kitty"),
-        ({"TERM": "xterm-256color", "KITTY_WINDOW_ID": "3"}, "kitty"),
-        ({"TERM": "xterm-256color", "TERM_PROGRAM": "WezTerm", "KITTY_WINDOW_ID": "3"}, "sixel"),
-        ({"TERM": "xterm-256color", "TERM_PROGRAM": "vscode", "KITTY_WINDOW_ID": "3"}, "blocks"),
-        ({"TERM": "foot"}, "sixel"),
-        ({"TERM": "contour"}, "sixel"),
-        ({"TERM": "xterm-256color", "WT_SESSION": "1"}, "sixel"),
-        ({"TERM": "xterm-256color"}, "blocks"),
-        ({"TERM": "xterm-256color", "TERM_PROGRAM": "Apple_Terminal"}, "blocks"),
-        ({"TERM": "tmux-256color", "KITTY_WINDOW_ID": "3"}, "blocks"),
-        ({"TERM": "xterm-kitty", "TMUX": "/tmp/x,1,0"}, "blocks"),
-        ({"TERM": "screen.xterm-kitty", "STY": "1.pts"}, "blocks"),
-        ({"TERM": "xterm-kitty", "ZELLIJ": "0"}, "blocks"),
-        ({"TERM": "xterm-kitty", "NO_COLOR": ""}, "blocks"),
-        ({}, "blocks"),
-    ])  # fmt: skip
+    @pytest.mark.parametrize(("environment", "means"), TABLES["terminals"])
     def test_the_environment_identifies_the_terminal(self, environment: dict[str, str], means: str) -> None:
         assert detect_graphics("auto", environment, colours=1 << 24) == means
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 
 import pytest
@@ -10,8 +12,8 @@ from textual.pilot import Pilot
 from core.events.types import PermissionAsked
 from core.settings.keymap import KeyChoice
 from core.settings.loading import load_settings
-from tests.tui.app_host import settled, shown
-from tests.tui.fakes import FakeSession, make_app, make_session
+from tests.tui.app_host import opened, shown
+from tests.tui.fakes import FakeSession
 from tests.tui.files_host import screen_text
 from tests.tui.panes.test_trace import SESSION
 from tests.waiting import until
@@ -23,8 +25,6 @@ from tui.screens.application.help import HelpScreen
 from tui.screens.requests.permission import PermissionScreen
 from tui.screens.tool_call.screen import ToolCallScreen
 
-WIDE = (200, 50)
-
 
 def chosen(*keys: tuple[str, object], in_folder: bool = False) -> tuple[KeyChoice, ...]:
     return tuple(
@@ -32,8 +32,11 @@ def chosen(*keys: tuple[str, object], in_folder: bool = False) -> tuple[KeyChoic
     )
 
 
-def app_with(tmp_path: Path, *keys: tuple[str, object], session: FakeSession | None = None) -> UaTuiApp:
-    return make_app(tmp_path, session or make_session(tmp_path), keys=chosen(*keys))
+def with_keys(
+    tmp_path: Path, *keys: tuple[str, object], size: tuple[int, int] = (200, 50)
+) -> AbstractAsyncContextManager[tuple[FakeSession, UaTuiApp, Pilot[str]]]:
+    """The application with these keys."""
+    return opened(tmp_path, size, keys=chosen(*keys))
 
 
 async def press(pilot: Pilot[str], *keys: str) -> None:
@@ -46,9 +49,9 @@ def focused(app: UaTuiApp) -> str | None:
 
 
 async def test_a_key_of_the_whole_screen_works_in_the_prompt_too(tmp_path: Path) -> None:
-    app = app_with(tmp_path, ("pane.maximise", "f9, ctrl+t"), ("show.trace", "f11"), ("next_pane", "f12"))
-    async with app.run_test(size=WIDE) as pilot:
-        await settled(app, pilot)
+    async with with_keys(
+        tmp_path, ("pane.maximise", "f9, ctrl+t"), ("show.trace", "f11"), ("next_pane", "f12")
+    ) as (_session, app, pilot):
         await press(pilot, "f9")
         assert app.frame.maximised
         await press(pilot, "ctrl+t")
@@ -67,17 +70,10 @@ async def test_a_key_of_the_whole_screen_works_in_the_prompt_too(tmp_path: Path)
 
 
 async def test_keys_that_change_places_both_hold(tmp_path: Path) -> None:
-    session = make_session(tmp_path)
-    app = app_with(
-        tmp_path,
-        ("trace.next_failure", "n"),
-        ("find.next", "ctrl+t"),
-        ("move.down", "ctrl+n"),
-        session=session,
-    )
-    assert app.keys.problems == ()
-    async with app.run_test(size=WIDE) as pilot:
-        await settled(app, pilot)
+    async with with_keys(
+        tmp_path, ("trace.next_failure", "n"), ("find.next", "ctrl+t"), ("move.down", "ctrl+n")
+    ) as (session, app, pilot):
+        assert app.keys.problems == ()
         for event in SESSION:
             session.bus.publish(event)
         await shown(app, pilot)
@@ -93,16 +89,9 @@ async def test_keys_that_change_places_both_hold(tmp_path: Path) -> None:
 
 
 async def test_the_prompt_sends_and_breaks_lines_as_it_is_set_to(tmp_path: Path) -> None:
-    session = make_session(tmp_path)
-    app = app_with(
-        tmp_path,
-        ("prompt.send", "ctrl+d"),
-        ("prompt.new_line", ["enter"]),
-        ("prompt.steer", ""),
-        session=session,
-    )
-    async with app.run_test(size=WIDE) as pilot:
-        await settled(app, pilot)
+    async with with_keys(
+        tmp_path, ("prompt.send", "ctrl+d"), ("prompt.new_line", ["enter"]), ("prompt.steer", "")
+    ) as (session, app, pilot):
         await press(pilot, "a", "enter", "b", "ctrl+s", "ctrl+j")
         assert app.frame.prompt.text == "a\nb"
         await press(pilot, "ctrl+d")
@@ -112,12 +101,10 @@ async def test_the_prompt_sends_and_breaks_lines_as_it_is_set_to(tmp_path: Path)
 
 
 async def test_what_is_text_is_typed_whatever_keys_are_chosen(tmp_path: Path) -> None:
-    app = app_with(
+    async with with_keys(
         tmp_path, ("stop", "x"), ("pane.maximise", "q"), ("show.trace", "comma"), ("help.here", "U")
-    )
-    assert app.keys.problems == ()
-    async with app.run_test(size=WIDE) as pilot:
-        await settled(app, pilot)
+    ) as (_session, app, pilot):
+        assert app.keys.problems == ()
         await press(pilot, "x", "q", "comma", "U")
         assert app.frame.prompt.text == "xq,U"
         await press(pilot, "f2", "q")
@@ -130,8 +117,7 @@ async def test_what_is_text_is_typed_whatever_keys_are_chosen(tmp_path: Path) ->
 
 
 async def test_the_screen_names_the_keys_that_hold(tmp_path: Path) -> None:
-    session = make_session(tmp_path)
-    app = app_with(
+    async with with_keys(
         tmp_path,
         ("help.all", "f12"),
         ("quit", "ctrl+x"),
@@ -139,11 +125,8 @@ async def test_the_screen_names_the_keys_that_hold(tmp_path: Path) -> None:
         ("call.copy_result", "c"),
         ("file.copy_value", "Z"),
         ("permission.once", "ctrl+y"),
-        session=session,
-    )
-    assert app.keys.problems == ()
-    async with app.run_test(size=WIDE) as pilot:
-        await settled(app, pilot)
+    ) as (session, app, pilot):
+        assert app.keys.problems == ()
         assert "F12 keys  ^X quit" in str(app.status.render())
         assert {each.name: each.help for each in commands_of(app)}["maximise"] == "F9"
         line = str(app.status.render())
@@ -165,20 +148,7 @@ async def test_the_screen_names_the_keys_that_hold(tmp_path: Path) -> None:
         await until(lambda: "Ctrl+Y Allow once" in screen_text(app))
 
 
-PASSED_OVER = {
-    "an unknown action": (("trace.nextfailure", "x"), "did you mean trace.next_failure?"),
-    "an unknown key": (("pane.maximise", "ctl+x"), "did you mean ctrl+x?"),
-    "no keys": (("pane.maximise", 9), 'such as "f9"'),
-    "an empty name": (("pane.maximise", "f9,,"), "a key has no name"),
-    "too many": (("pane.maximise", ",".join("abcdefghi")), "at most 8"),
-    "a key that is typed, for the prompt": (("prompt.steer", "x"), "needed for typing"),
-    "a key that is typed, for everywhere": (("quit", "q"), "F1 to F12"),
-    "a key that edits": (("commands", "left"), "needed for typing"),
-    "a key of the same pane": (("trace.next_failure", "j"), "move.down"),
-    "a key of the whole screen": (("workspace.sort", "z"), "pane.maximise"),
-    "a key of the prompt": (("pane.wider", "ctrl+s"), "prompt.steer"),
-    "not a table": (("", "z"), "[keys]"),
-}
+PASSED_OVER = json.loads(Path(__file__).with_name("passed_over.json").read_text(encoding="utf-8"))
 
 
 @pytest.mark.parametrize(("choice", "reported"), PASSED_OVER.values(), ids=PASSED_OVER)
@@ -194,9 +164,7 @@ def test_what_is_wrong_is_reported_and_all_else_holds(choice: tuple[str, object]
 
 
 async def test_problems_are_notified_in_one_line_and_the_help_has_the_reasons(tmp_path: Path) -> None:
-    app = app_with(tmp_path, ("pane.maximise", "f9,,"))
-    async with app.run_test(size=WIDE) as pilot:
-        await settled(app, pilot)
+    async with with_keys(tmp_path, ("pane.maximise", "f9,,")) as (_, app, pilot):
         (problem,) = app.keys.problems
         assert [note.message for note in app._notifications] == [first_sentence(problem)]
         await press(pilot, "f2", "z")
@@ -204,9 +172,11 @@ async def test_problems_are_notified_in_one_line_and_the_help_has_the_reasons(tm
         await press(pilot, "f1")
         assert "Ignored settings" in screen_text(app)
         assert problem[-20:].split()[-1] in screen_text(app)
-    app = app_with(tmp_path, *((f"nothing.{number}", "x") for number in range(3)))
-    async with app.run_test(size=(80, 24)) as pilot:
-        await settled(app, pilot)
+    async with with_keys(tmp_path, *((f"nothing.{number}", "x") for number in range(3)), size=(80, 24)) as (
+        _session,
+        app,
+        pilot,
+    ):
         (note,) = [note.message for note in app._notifications]
         assert note == "3 key settings are ignored: F1 says why."
         await press(pilot, "f1")

@@ -11,14 +11,11 @@ import pytest
 from textual.widgets import OptionList
 
 from core.events.types import PermissionAsked
-from tests.tui.app_host import settled
-from tests.tui.fakes import make_app, make_session
+from tests.tui.app_host import opened, settled
 from tests.tui.files_host import Host, hosted, screen_text
 from tests.tui.fixture_types import Patch
 from tests.tui.layout.test_workspace_frame import play, played
-from tests.tui.pane_host import PaneHost
 from tests.tui.panes.test_queue import listed, queue_of
-from tests.tui.panes.test_trace import SESSION, pane
 from tests.tui.screens.test_blacklist import fill
 from tests.tui.screens.test_dialogs import SEND, Stage
 from tests.tui.screens.test_viewer import ready, write
@@ -109,9 +106,7 @@ async def test_the_answers_of_a_dialog_are_stepped_through() -> None:
 
 
 async def test_the_queue_is_ordered_and_emptied_by_either_key(tmp_path: Path) -> None:
-    session = make_session(tmp_path)
-    app = make_app(tmp_path, session)
-    async with app.run_test() as pilot:
+    async with opened(tmp_path) as (session, app, pilot):
         await queue_of(app, pilot, session, "one", "two", "three")
         await pilot.press("alt+up", "end", "shift+up")
         await pilot.pause()
@@ -126,44 +121,14 @@ async def test_the_queue_is_ordered_and_emptied_by_either_key(tmp_path: Path) ->
         assert len(app.screen_stack) == 1
 
 
-async def test_a_subagent_of_the_trace_is_folded_and_unfolded() -> None:
-    view = pane()
-    async with PaneHost(view).run_test(size=(70, 20)) as pilot:
-        view.handle_events(SESSION)
-        count = len(view.entries)
-        for fold, unfold in (("h", "l"), ("left", "right")):
-            await pilot.press(fold, fold)
-            assert view.cursor is not None
-            assert view.cursor.key == "a"
-            assert len(view.entries) == count - 2
-            await pilot.press(unfold, unfold)
-            assert len(view.entries) == count
-            assert view.cursor.key == "t2"
-
-
-async def test_the_tree_is_walked_and_paged(tmp_path: Path) -> None:
+async def test_the_tree_is_paged(tmp_path: Path) -> None:
     session = laid_session(tmp_path)
-    (session / "search_results" / "urls.txt").write_text("x")
     for number in range(60):
         (session / f"z{number:02}.txt").write_text("x")
     files = WorkspacePane(session, tmp_path / "SAVED_REPORTS")
     async with hosted(files) as (_, pilot):
         await until(lambda: "z59.txt" in rows(files))
         files.focus()
-        for keys in ("j k g G l h", "down up home end right left"):
-            down, up, first, last, into, out = keys.split()
-            await pilot.press(last)
-            assert cursor(files) == "z59.txt"
-            await pilot.press(first)
-            top = cursor(files)
-            await pilot.press(down)
-            assert cursor(files) == "search_results"
-            await pilot.press(up)
-            assert cursor(files) == top
-            await pilot.press(down, out)
-            await until(lambda: "  urls.txt" not in rows(files))
-            await pilot.press(into)
-            await until(lambda: "  urls.txt" in rows(files))
         await pilot.press("home", "pagedown", "pagedown")
         below = rows(files).index(str(cursor(files)))
         assert below > 20

@@ -7,14 +7,12 @@ from datetime import UTC
 from pathlib import Path
 
 import pytest
-from textual import events
 
 from core.events.types import (
     Event,
     MessageFinished,
     QueryFinished,
     QueryReceived,
-    SubagentStarted,
     TextDelta,
     ThinkingDelta,
 )
@@ -46,93 +44,12 @@ def title(view: ConversationPane) -> str:
     return shown.plain
 
 
-def marked(view: ConversationPane, name: str) -> list[str]:
-    style = view.palette[f"lines--{name}"]
-    found = []
-    for y in range(view.size.height):
-        for text, own, _ in view.render_line(y):
-            if own is not None and own.bgcolor == style.bgcolor and own.bold == style.bold and text.strip():
-                found.append(text)
-    return found
-
-
 def current_row(view: ConversationPane) -> str:
     style = view.palette["lines--found-current"]
     for y, row in enumerate(rows(view)):
         if any(own is not None and own.bgcolor == style.bgcolor for _, own, _ in view.render_line(y)):
             return row[view.GUTTER :].strip()
     return ""
-
-
-async def test_search_finds_as_one_types_and_steps_around_the_ends() -> None:
-    async with hosted(ConversationPane(zone=UTC), 60, 14) as (view, pilot):
-        view.handle_events(conversation())
-        await pilot.press("slash", *"needl")
-        assert "/needl▏" in title(view)
-        await pilot.press("e", "enter")
-        await until(lambda: "…" not in title(view))
-        assert current_row(view) == "needle = 1"
-        seen = [current_row(view)]
-        for _ in range(5):
-            await pilot.press("n")
-            seen.append(current_row(view))
-        assert seen == [
-            "needle = 1",
-            "Where is the needle?",
-            "A needle in my thoughts.",
-            "Here: a needle, a Needle.",
-            "Here: a needle, a Needle.",
-            "needle = 1",
-        ]
-        assert "/needle 5/5" in title(view)
-        await pilot.press("N", "N")
-        assert "/needle 3/5" in title(view)
-        assert marked(view, "found-current") == ["need", "le"]
-
-
-async def test_a_match_in_folded_text_unfolds_it_and_folds_it_again_when_left() -> None:
-    async with hosted(ConversationPane(zone=UTC), 70, 30) as (view, pilot):
-        view.handle_events(
-            [
-                *conversation(2),
-                SubagentStarted(task_id="k", tool_use_id="t", name="expert", description="Write it"),
-                written("I look for pins.\n\nAnd a needle.", "s", "t"),
-                written("Back.", "b"),
-            ]
-        )
-        assert "pins" not in "\n".join(rows(view))
-        await pilot.press("slash", *"needle", "enter")
-        await until(lambda: "…" not in title(view))
-        while current_row(view) != "And a needle.":
-            await pilot.press("n")
-        assert "pins" in "\n".join(rows(view))
-        await pilot.press("n")
-        while current_row(view) != "A needle in my thoughts.":
-            await pilot.press("n")
-        await pilot.press("escape")
-        shown = "\n".join(rows(view))
-        assert "A needle in my thoughts." in shown
-        assert "pins" not in shown
-        assert title(view) == "Conversation"
-        assert marked(view, "found-current") == []
-
-
-async def test_a_match_in_the_name_of_a_fold_leaves_it_folded() -> None:
-    async with hosted(ConversationPane(zone=UTC), 70, 30) as (view, pilot):
-        view.handle_events(
-            [
-                SubagentStarted(task_id="k", tool_use_id="t", name="expert", description="Chip report"),
-                written("About chips.\n\nAll is read.", "s", "t"),
-                written("Back.", "b"),
-            ]
-        )
-        await pilot.press("slash", *"chip", "enter")
-        await until(lambda: "/chip 1/2" in title(view) and "…" not in title(view))
-        assert "About" not in "\n".join(rows(view))
-        await pilot.press("n")
-        assert current_row(view) == "About chips."
-        await pilot.press("n", "escape")
-        assert "About" in "\n".join(rows(view)), "the fold holds the current match"
 
 
 async def test_escape_while_typing_goes_back_to_where_one_was() -> None:
@@ -152,24 +69,6 @@ async def test_escape_while_typing_goes_back_to_where_one_was() -> None:
         assert not view.search.active
 
 
-async def test_what_is_typed_is_edited_pasted_and_never_a_command() -> None:
-    async with hosted(ConversationPane(zone=UTC), 60, 14) as (view, pilot):
-        view.handle_events(conversation())
-        await pilot.press("slash", *"nyjkg", "backspace", "backspace")
-        assert "/nyj▏" in title(view)
-        await pilot.press("ctrl+u")
-        assert "/▏" in title(view)
-        view.post_message(events.Paste("the  END\n\x1b[2J"))
-        await pilot.pause()
-        assert "/the  END" in title(view)
-        assert "\x1b" not in title(view)
-        await pilot.press("ctrl+u", *"[/x]", "enter")
-        await until(lambda: "…" not in title(view))
-        assert "/[/x] not found" in title(view)
-        await pilot.press("n", "N", "escape")
-        assert title(view) == "Conversation"
-
-
 async def test_what_comes_while_searching_is_found_and_moves_nothing() -> None:
     async with hosted(ConversationPane(zone=UTC), 60, 14) as (view, pilot):
         view.handle_events(conversation())
@@ -187,15 +86,6 @@ async def test_what_comes_while_searching_is_found_and_moves_nothing() -> None:
         view.handle_events([QueryFinished(query_id="q", status="success")])
         await pilot.press("escape", "end")
         assert view.following
-
-
-async def test_matches_across_broken_lines_are_marked_in_both() -> None:
-    async with hosted(ConversationPane(zone=UTC), 30, 14) as (view, pilot):
-        view.handle_events([written("These words are **broken in** the middle of it.", "m")])
-        await pilot.press("slash", *"are broken in the middle", "enter")
-        await until(lambda: "1/1" in title(view))
-        assert " ".join(marked(view, "found-current")).split() == ["are", "broken", "in", "the", "middle"]
-        assert len({row for row in rows(view) for word in ("are", "middle") if word in row}) == 2
 
 
 @pytest.mark.slow

@@ -47,42 +47,11 @@ class PromptApp(App[None]):
         self.taken_back += 1
 
 
-async def test_enter_sends_and_clears() -> None:
-    app = PromptApp()
-    async with app.run_test() as pilot:
-        await pilot.press("h", "i", "enter")
-        assert app.sent == ["hi"]
-        assert app.prompt.text == ""
-
-
-async def test_blank_text_is_not_sent() -> None:
-    app = PromptApp()
-    async with app.run_test() as pilot:
-        await pilot.press("space", "ctrl+j", "enter")
-        assert app.sent == []
-
-
-async def test_ctrl_j_breaks_the_line() -> None:
-    app = PromptApp()
-    async with app.run_test() as pilot:
-        await pilot.press("a", "ctrl+j", "b", "shift+enter", "c", "enter")
-        assert app.sent == ["a\nb\nc"]
-
-
-async def test_it_grows_to_eight_lines_and_no_further() -> None:
+async def test_keys_are_typed_sent_and_walk_the_history() -> None:
     app = PromptApp()
     async with app.run_test(size=(60, 30)) as pilot:
-        assert app.prompt.size.height == 1
-        await pilot.press("a", "ctrl+j", "b", "ctrl+j", "c")
-        assert app.prompt.size.height == 3
-        await pilot.press(*["ctrl+j"] * 20)
-        assert app.prompt.size.height == 8
-
-
-async def test_up_and_down_walk_the_history_only_at_the_edges() -> None:
-    app = PromptApp()
-    async with app.run_test() as pilot:
         await pilot.press("o", "n", "e", "enter", "t", "w", "o", "enter")
+        assert app.sent == ["one", "two"]
         await pilot.press("n", "e", "w", "up")
         assert app.prompt.text == "two"
         await pilot.press("up")
@@ -90,20 +59,44 @@ async def test_up_and_down_walk_the_history_only_at_the_edges() -> None:
         await pilot.press("down", "down")
         assert app.prompt.text == "new"
         await pilot.press("ctrl+j", "x", "up")
-        assert app.prompt.text == "new\nx"
+        assert (app.prompt.text, app.prompt.size.height) == ("new\nx", 2)
+        await pilot.press(*["ctrl+j"] * 20)
+        assert app.prompt.size.height == 8
+        for keys, text in (("space ctrl+j enter", ""), ("a ctrl+j b shift+enter c enter", "a\nb\nc")):
+            app.sent.clear()
+            app.prompt.put("")
+            await pilot.press(*keys.split())
+            assert app.sent == [text] * bool(text)
+        app.prompt.put("")
+        app.prompt.post_message(events.Paste("a\r\nb\tc\x1b[31m\u202ed\rE"))
+        await pilot.pause()
+        assert app.prompt.text == "a\nb\tc[31md\nE"
+        # Keys typed at speed stay in their order, and those that choose a pane are no text.
+        app.prompt.put("")
+        app.sent.clear()
+        for key in ("alt+2", "a", "ctrl+j", "b", "c", "ctrl+j", "d"):
+            app.prompt.post_message(events.Key(key, key[-1] if "ctrl" not in key else None))
+        await pilot.pause()
+        await pilot.press("enter")
+        assert app.sent == ["a\nbc\nd"]
 
 
-async def test_a_history_that_comes_late_keeps_what_was_typed_before() -> None:
+async def test_up_in_an_empty_prompt_asks_for_the_queued_query_or_the_history() -> None:
     app = PromptApp()
     async with app.run_test() as pilot:
-        await pilot.press("e", "enter")
+        await pilot.press("x", "enter")
+        app.prompt.show_queue(["a", "b"])
+        await pilot.press("up")
+        assert (app.taken_back, app.prompt.text) == (1, "")
+        assert "2 queued" in str(app.prompt.border_subtitle)
+        app.prompt.show_queue([])
+        # A history that comes late keeps what was typed before.
         history = PromptHistory(None, "", str)
         history.add("old")
         app.prompt.use_history(history)
-        await pilot.press("up")
-        assert app.prompt.text == "e"
-        await pilot.press("up")
-        assert app.prompt.text == "old"
+        for text in ("x", "old"):
+            await pilot.press("up")
+            assert app.prompt.text == text
 
 
 async def test_a_large_paste_is_one_mark_on_the_screen_and_whole_when_sent() -> None:
@@ -120,48 +113,6 @@ async def test_a_large_paste_is_one_mark_on_the_screen_and_whole_when_sent() -> 
         assert len(app.prompt.text) < 100
         await pilot.press("enter")
         assert app.sent[1] == app.sent[0]
-
-
-async def test_a_small_paste_keeps_its_lines_and_loses_its_controls() -> None:
-    app = PromptApp()
-    async with app.run_test() as pilot:
-        app.prompt.post_message(events.Paste("a\r\nb\tc\x1b[31m\u202ed\rE"))
-        await pilot.pause()
-        assert app.prompt.text == "a\nb\tc[31md\nE"
-
-
-async def test_up_in_an_empty_prompt_asks_for_the_queued_query() -> None:
-    app = PromptApp()
-    async with app.run_test() as pilot:
-        await pilot.press("x", "enter")
-        app.prompt.show_queue(["a", "b"])
-        await pilot.press("up")
-        assert app.taken_back == 1
-        assert app.prompt.text == ""
-        assert "2 queued" in str(app.prompt.border_subtitle)
-        app.prompt.show_queue([])
-        await pilot.press("up")
-        assert app.prompt.text == "x"
-
-
-async def test_keys_that_choose_a_pane_are_not_typed() -> None:
-    app = PromptApp()
-    async with app.run_test() as pilot:
-        app.prompt.post_message(events.Key("alt+2", "2"))
-        await pilot.pause()
-        assert app.prompt.text == ""
-
-
-async def test_a_new_line_stays_in_its_place_among_keys_typed_at_speed() -> None:
-    app = PromptApp()
-    async with app.run_test() as pilot:
-        keys = ["a", "ctrl+j", "b", "c", "ctrl+j", "d"]
-        for key in keys:
-            character = key if len(key) == 1 else None
-            app.prompt.post_message(events.Key(key, character))
-        await pilot.pause()
-        await pilot.press("enter")
-        assert app.sent == ["a\nbc\nd"]
 
 
 class DropApp(PromptApp):

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 import os
 from pathlib import Path
 
@@ -9,7 +10,7 @@ from textual.widgets import Static
 
 from core.agent.definitions.commands import CustomCommand
 from core.storage.workspace import SAVED_REPORTS, WORKSPACES
-from tests.tui.app_host import settled
+from tests.tui.app_host import opened, settled
 from tests.tui.fakes import make_app, make_session
 from tests.tui.files_host import finished, screen_text, until
 from tests.tui.panes.test_prompt import PromptApp
@@ -19,6 +20,8 @@ from tui.panes.prompt.file_index import FileIndex, FoundFile, search
 from tui.screens.application.help import HelpScreen
 from tui.screens.services.connections import ConnectionsScreen
 from tui.widgets.command import Command, command_problem, commands_for, typed_command
+
+TABLES = json.loads(Path(__file__).with_name("tables.json").read_text(encoding="utf-8"))
 
 
 def session_folder(base: Path) -> Path:
@@ -55,37 +58,14 @@ def found(*paths: str) -> list[FoundFile]:
     return [FoundFile(path, path.casefold(), path, False, 0) for path in paths]
 
 
-@pytest.mark.parametrize(
-    ("row", "before", "kind", "text", "column"),
-    [
-        (0, "@", "file", "", 0),
-        (0, "look at @rep", "file", "rep", 8),
-        (3, 'look at @"my rep', "file", "my rep", 8),
-        (0, "(@a/b.txt", "file", "a/b.txt", 1),
-        (0, "/th", "command", "th", 0),
-        (0, "/", "command", "", 0),
-        (0, "/mode ", "argument", "", 6),
-        (0, "/mode  pl", "argument", "pl", 7),
-    ],
-)
+@pytest.mark.parametrize(("row", "before", "kind", "text", "column"), TABLES["written"])
 def test_what_is_being_written_is_seen(row: int, before: str, kind: str, text: str, column: int) -> None:
     sought = sought_at(row, before)
     assert sought is not None
     assert (sought.kind, sought.text, sought.column) == (kind, text, column)
 
 
-@pytest.mark.parametrize(
-    ("row", "before"),
-    [
-        (0, "me@firm"),
-        (0, "@rep done"),
-        (1, "/th"),
-        (0, "a /th"),
-        (0, "/etc/hosts"),
-        (0, ""),
-        (0, "/mode a b"),
-    ],
-)
+@pytest.mark.parametrize(("row", "before"), TABLES["ordinary"])
 def test_ordinary_text_offers_nothing(row: int, before: str) -> None:
     assert sought_at(row, before) is None
 
@@ -233,10 +213,7 @@ async def test_a_click_takes_a_file_and_the_prompt_keeps_the_focus(tmp_path: Pat
 
 
 async def test_a_command_is_found_run_and_never_sent(tmp_path: Path) -> None:
-    session = make_session(tmp_path)
-    app = make_app(tmp_path, session)
-    async with app.run_test() as pilot:
-        await settled(app, pilot)
+    async with opened(tmp_path) as (session, app, pilot):
         names = [command.name for command in commands_of(app)]
         assert [each.title for each in app.get_system_commands(app.screen)] == [
             command.title for command in commands_of(app)
@@ -252,15 +229,6 @@ async def test_a_command_is_found_run_and_never_sent(tmp_path: Path) -> None:
         assert app.focused.id == "trace"
         assert app.frame.prompt.text == ""
         assert session.submitted == []
-
-
-async def test_a_slash_that_is_no_command_is_a_query(tmp_path: Path) -> None:
-    session = make_session(tmp_path)
-    app = make_app(tmp_path, session)
-    async with app.run_test() as pilot:
-        await settled(app, pilot)
-        await pilot.press(*"/etc", "enter")
-        assert session.submitted == ["/etc"]
 
 
 async def test_a_command_that_is_a_query_is_sent_with_its_arguments(tmp_path: Path) -> None:
@@ -376,10 +344,7 @@ def test_a_slip_names_what_is_near_and_how_it_is_sent_all_the_same() -> None:
 
 
 async def test_an_unknown_command_is_not_sent_and_stays_in_the_prompt(tmp_path: Path) -> None:
-    session = make_session(tmp_path)
-    app = make_app(tmp_path, session)
-    async with app.run_test(size=(120, 40)) as pilot:
-        await settled(app, pilot)
+    async with opened(tmp_path, (120, 40)) as (session, app, pilot):
         await until(lambda: app.frame.prompt._completer.commands)
         await pilot.press(*"/modle", "enter")
         await until(

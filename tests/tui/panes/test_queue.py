@@ -5,7 +5,7 @@ from pathlib import Path
 from textual.pilot import Pilot
 from textual.widgets import OptionList
 
-from tests.tui.app_host import settled, shown
+from tests.tui.app_host import opened, settled, shown
 from tests.tui.fakes import FakeSession, make_app, make_session
 from tests.tui.files_host import until
 from tests.tui.panes.test_prompt import PromptApp
@@ -64,9 +64,7 @@ async def test_at_most_three_rows_and_how_many_more_there_are() -> None:
 
 
 async def test_what_waits_survives_an_interrupt_and_enter_sends_it_on(tmp_path: Path) -> None:
-    session = make_session(tmp_path)
-    app = make_app(tmp_path, session)
-    async with app.run_test() as pilot:
+    async with opened(tmp_path) as (session, app, pilot):
         await queue_of(app, pilot, session, "one", "two")
         await pilot.press("escape")
         await settled(app, pilot)
@@ -79,9 +77,7 @@ async def test_what_waits_survives_an_interrupt_and_enter_sends_it_on(tmp_path: 
 
 
 async def test_a_dead_agent_is_restarted_before_the_queue_is_resumed(tmp_path: Path) -> None:
-    session = make_session(tmp_path)
-    app = make_app(tmp_path, session)
-    async with app.run_test() as pilot:
+    async with opened(tmp_path) as (session, app, pilot):
         await queue_of(app, pilot, session, "one")
         session.queue_paused = True
         session.state = "failed"
@@ -98,9 +94,7 @@ async def test_a_dead_agent_is_restarted_before_the_queue_is_resumed(tmp_path: P
 
 
 async def test_queries_are_moved_deleted_and_taken_back(tmp_path: Path) -> None:
-    session = make_session(tmp_path)
-    app = make_app(tmp_path, session)
-    async with app.run_test() as pilot:
+    async with opened(tmp_path) as (session, app, pilot):
         await queue_of(app, pilot, session, "one", "two", "three")
         await pilot.press("alt+up")
         await pilot.pause()
@@ -120,9 +114,7 @@ async def test_queries_are_moved_deleted_and_taken_back(tmp_path: Path) -> None:
 
 
 async def test_a_queue_that_moves_on_is_followed_and_never_overwritten(tmp_path: Path) -> None:
-    session = make_session(tmp_path)
-    app = make_app(tmp_path, session)
-    async with app.run_test() as pilot:
+    async with opened(tmp_path) as (session, app, pilot):
         await queue_of(app, pilot, session, "one", "two", "three")
         await pilot.press(*"/queue", "enter")
         await pilot.pause()
@@ -154,9 +146,7 @@ async def test_what_waits_for_a_session_can_be_changed_too(tmp_path: Path) -> No
 
 
 async def test_what_could_not_be_handed_on_is_kept_with_the_session(tmp_path: Path) -> None:
-    session = make_session(tmp_path)
-    app = make_app(tmp_path, session)
-    async with app.run_test() as pilot:
+    async with opened(tmp_path) as (session, app, pilot):
         await queue_of(app, pilot, session, "one")
         session.state = "failed"
         await pilot.press(*"two", "enter")
@@ -168,19 +158,14 @@ async def test_what_could_not_be_handed_on_is_kept_with_the_session(tmp_path: Pa
 
 
 async def test_an_empty_queue_opens_nothing(tmp_path: Path) -> None:
-    app = make_app(tmp_path, make_session(tmp_path))
-    async with app.run_test() as pilot:
-        await settled(app, pilot)
+    async with opened(tmp_path) as (_, app, pilot):
         await pilot.press("alt+up", "enter")
         await pilot.pause()
         assert len(app.screen_stack) == 1
 
 
 async def test_ctrl_s_says_it_into_the_running_query(tmp_path: Path) -> None:
-    session = make_session(tmp_path)
-    app = make_app(tmp_path, session)
-    async with app.run_test() as pilot:
-        await settled(app, pilot)
+    async with opened(tmp_path) as (session, app, pilot):
         await pilot.press("a", "ctrl+s")
         await shown(app, pilot)
         assert session.submitted == ["a"]

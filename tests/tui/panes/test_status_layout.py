@@ -7,13 +7,11 @@ import itertools
 import pytest
 
 from core.events.types import (
-    BudgetRaised,
     BudgetReached,
     Event,
     McpServer,
     McpStatus,
     MessageFinished,
-    PathFellBack,
     QueryClassified,
     QueryFinished,
     QueryReceived,
@@ -92,40 +90,6 @@ def test_nothing_that_counts_is_dropped(width: int) -> None:
     assert "\x1b" not in text
 
 
-@pytest.mark.parametrize("width", [200, 120, 80])
-def test_failed_servers_are_counted_and_named(width: int) -> None:
-    text = shown(known(BROKEN, limit=None), width)
-    assert "✗✗" in text
-    assert "1/3" in text
-    assert "composio" in text
-
-
-def test_many_failed_servers_take_little_room() -> None:
-    servers = [McpServer(name=f"server-{number}", status="failed") for number in range(30)]
-    assert "✗×30" in shown(known(McpStatus(servers=servers)), 40)
-
-
-@pytest.mark.parametrize("width", [200, 120, 80, 40])
-def test_servers_that_are_tried_again_have_a_mark_of_their_own(width: int) -> None:
-    again = McpServer(name="notes", status="failed", error="gone", again_s=8)
-    trying = McpServer(name="tickets", status="reconnecting")
-    fine = McpServer(name="local_toolkit", status="connected")
-    facts = known(McpStatus(servers=[fine, again, trying]))
-    text = shown(facts, width)
-    assert "↻↻" in text
-    assert "✗" not in text
-    assert dict(facts.describe())["MCP notes"] == "failed, retried in 8 s: gone"
-    broken = McpServer(name="broken", status="failed")
-    assert "✗↻" in shown(known(McpStatus(servers=[fine, again, broken])), width)
-
-
-def test_a_server_that_somebody_switched_off_did_not_fail() -> None:
-    servers = [McpServer(name="a", status="connected"), McpServer(name="b", status="disabled")]
-    text = shown(known(McpStatus(servers=servers)), 120)
-    assert "✗" not in text
-    assert "mcp 1/1" in text
-
-
 @pytest.mark.parametrize("width", WIDTHS)
 @pytest.mark.parametrize(
     "before", [(), (BROKEN,), (NEAR,), (BROKEN, SPENT)], ids=["", "broken", "near", "both"]
@@ -156,64 +120,6 @@ def test_every_part_is_where_it_says(width: int) -> None:
     assert line.at(state.end) == ""
 
 
-@pytest.mark.parametrize(
-    ("limit", "cost", "shown_as"),
-    [(0.05, 0.0, "$0.00/$0.05"), (0.11, 0.06, "$0.06/$0.11"), (5.0, 1.5, "$1.50/$5.00")],
-)
-def test_money_is_written_alike_whatever_the_limit_is(limit: float, cost: float, shown_as: str) -> None:
-    facts = known(PATH, limit=limit)
-    facts.cost = cost
-    assert shown_as in laid(facts, 120).content.plain
-
-
-def test_the_path_is_in_the_whole_status_only() -> None:
-    facts = known(PATH, limit=None)
-    assert "agent" not in shown(facts, 200)
-    assert ("Path", "full agent, chosen by a rule: it says “research”") in facts.describe()
-
-
-def test_the_reason_of_the_model_and_of_a_path_left_is_described() -> None:
-    simple = QueryClassified(query_id="q", decision="SIMPLE", source="model", raw_response="SIMPLE")
-    assert ("Path", "direct answer, chosen by the model") in known(simple).describe()
-    fell = PathFellBack(query_id="q", tool_name="mcp__composio__COMPOSIO_SEARCH_NEWS")
-    path = dict(known(simple, fell).describe())["Path"]
-    assert path.startswith("full agent: it began as a direct answer, but it called")
-    assert "SEARCH_NEWS" in path
-
-
-def test_cost_moves_with_an_estimate_until_it_is_known() -> None:
-    facts = known(limit=None)
-    assert " $0.00" in shown(facts, 120)
-    facts.handle_event(spent(10_000, 0.21))
-    assert "~$0.21" in shown(facts, 120)
-    facts.handle_event(spent(10_000, 0.02))
-    assert "~$0.23" in shown(facts, 120)
-    facts.handle_event(QueryFinished(query_id="q", status="success", cost_usd=0.25))
-    text = shown(facts, 120)
-    assert "$0.25" in text
-    assert "~" not in text
-    facts.handle_event(QueryReceived(query_id="q2", text="y"))
-    facts.handle_event(spent(10_000, 0.1))
-    assert "~$0.35" in shown(facts, 120)
-
-
-@pytest.mark.parametrize("width", WIDTHS)
-def test_a_budget_that_is_nearly_spent_cannot_be_overlooked(width: int) -> None:
-    assert "⚠" not in shown(known(), width)
-    assert "⚠" in shown(known(NEAR), width)
-    assert "✗" in shown(known(NEAR, SPENT), width)
-    raised = known(NEAR, SPENT, BudgetRaised(spent_usd=1.02, limit_usd=5.0))
-    assert "✗" not in shown(raised, width)
-    assert "✗" in shown(known(SPENT, NEAR), width), "a warning takes nothing back"
-
-
-def test_a_budget_is_shown_with_its_limit() -> None:
-    facts = known(spent(1, 0.85), NEAR)
-    assert "⚠ ~$0.85/$1.00" in shown(facts, 120)
-    assert "limit $1.00" in dict(facts.describe())["Cost"]
-    assert "/budget" in dict(known(SPENT).describe())["Cost"]
-
-
 def test_tracing_is_on_off_or_failed() -> None:
     assert "tracing off" in shown(known(), 200)
     facts = StatusFacts(tracing=["Logfire", "OTLP at a:1"])
@@ -229,28 +135,6 @@ def test_the_trace_is_described_by_its_link_or_its_id() -> None:
     assert dict(facts.describe())["Trace"] == "0f"
     facts.trace = lambda: Trace("0f", "https://l.example/p")
     assert dict(facts.describe())["Trace"].startswith("https://l.example/p?q=trace_id")
-
-
-def test_the_context_is_that_of_the_model() -> None:
-    usage = MessageFinished(query_id="q", message_id="m", text="", usage=Usage(input_tokens=100_000))
-    facts = known(usage)
-    assert "ctx 100k" in shown(facts, 120)
-    assert "100,000 tokens; the model's context window is not known yet" in dict(facts.describe())["Context"]
-    facts.handle_event(QueryFinished(query_id="q", status="success", context_window=1_000_000))
-    assert "ctx  10%" in shown(facts, 120)
-
-
-def test_a_model_without_a_price_has_no_cost() -> None:
-    facts = StatusFacts()
-    spent = TokensSpent(query_id="q", message_id="m", model="qwen3:14b", usage=Usage(input_tokens=900))
-    facts.handle_event(spent)
-    assert "cost ?" in shown(facts, 120)
-    assert "$" not in shown(facts, 120)
-    facts.handle_event(QueryFinished(query_id="q", status="success", unpriced=["qwen3:14b"]))
-    assert "cost ?" in shown(facts, 120)
-    assert dict(facts.describe())["Cost"].startswith("unknown: no price is set for qwen3:14b")
-    facts.handle_event(QueryFinished(query_id="q2", status="success", cost_usd=0.25))
-    assert "≥$0.25" in shown(facts, 120)
 
 
 def test_keys_give_way_before_cells_do() -> None:

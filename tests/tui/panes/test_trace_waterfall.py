@@ -13,19 +13,16 @@ from core.events.types import (
     PermissionAsked,
     QueryFinished,
     QueryReceived,
-    SubagentFinished,
     SubagentStarted,
     TokensSpent,
     Usage,
 )
-from tests.tui.files_host import until
-from tests.tui.pane_host import PaneHost, at, finished, hosted, rows, started
+from tests.tui.pane_host import at, finished, hosted, rows, started
 from tests.tui.panes.test_trace import Clock, pane, shown
 from tui.panes.trace.pane import TracePane
 
 CELLS = 26
 """Of a waterfall in a terminal of 120 columns."""
-REASON = "Connection refused by archive.example: nothing is listening at port 443"
 
 
 def timed(seconds: float, event: Event) -> Event:
@@ -61,26 +58,6 @@ def bars(view: TracePane) -> list[str]:
     (head,) = (row for row in rows(view) if "━ ran" in row)
     first = head.index("━ ran")
     return [row[first : first + CELLS] for row in rows(view)[1:] if row.strip("│ ")]
-
-
-@pytest.mark.parametrize("width", [46, 70, 130])
-async def test_a_failure_shows_its_own_message(width: int) -> None:
-    wrapped = f"Error executing tool crawl_parallel: {REASON}"
-    async with hosted(pane(), width, 20) as (view, _):
-        view.handle_events([started("t", "mcp__local_toolkit__crawl_parallel", urls=["https://a.example"])])
-        view.handle_events([finished("t", "error", error=wrapped)])
-        text = "\n".join(shown(view))
-        assert "crawl_parallel" in text
-        assert "Error executing" not in text
-        assert REASON[: width - 16] in text
-        view.handle_events([started("u", "Read"), finished("u", "error", error="Error: it failed:\nno disk")])
-        assert "it failed: no disk" in shown(view)[-1]
-
-
-async def test_a_name_is_shortened_only_if_the_row_is_shorter() -> None:
-    async with hosted(pane(), 46, 20) as (view, _):
-        view.handle_events([started("a", "Agent", subagent_type="report-creation-expert", description="All")])
-        assert "report-creation-expert" in shown(view)[1]
 
 
 async def test_a_wide_trace_has_a_waterfall_that_shows_the_waits() -> None:
@@ -144,16 +121,6 @@ async def test_a_call_waits_for_the_person_while_an_account_is_missing(
         assert "?" not in other
 
 
-async def test_a_call_that_waits_for_an_account_is_marked_until_it_is_connected() -> None:
-    clock = Clock()
-    async with hosted(pane(clock), 120, 20) as (view, _):
-        events = connecting((1, "link"), (6, "connected"))
-        view.handle_events(events[:5])
-        assert "? WAIT_FOR_CONNECTIONS  waits for you" in shown(view)[3]
-        view.handle_events(events[5:6])
-        assert "waits for you" not in shown(view)[3]
-
-
 async def test_a_running_query_has_a_round_scale_and_its_bars_grow() -> None:
     clock = Clock()
     async with hosted(pane(clock), 120, 20) as (view, _):
@@ -165,47 +132,3 @@ async def test_a_running_query_has_a_round_scale_and_its_bars_grow() -> None:
         assert lengths[1] > 1.8 * lengths[0]
         assert lengths[2] < 0.6 * lengths[1]
         assert lengths[3] > 1.8 * lengths[2]
-
-
-async def test_tokens_and_cost_are_those_of_all_that_worked_for_a_row() -> None:
-    async with hosted(pane(), 120, 20) as (view, pilot):
-        events = session()
-        view.handle_events(events[:-1])
-        assert [part for part in shown(view)[1].split() if "$" in part or "k" in part] == ["3k", "~$0.75"]
-        view.handle_events(events[-1:])
-        assert "   3k    $0.80 " in shown(view)[1]
-        assert "2k   ~$0.50" in shown(view)[3]
-        assert "$" not in shown(view)[2] + shown(view)[4]
-        await pilot.press("m")
-        table = [row.split() for row in shown(view)[:6]]
-        assert table == [
-            ["calls", "failed", "time", "results", "tokens", "cost"],
-            ["expert", "1", "5.0s", "2B", "2k", "$0.50"],
-            ["main", "agent", "1k", "$0.25"],
-            ["Read", "1", "5.0s", "2B"],
-            ["Bash", "1", "5.0s", "2B"],
-            ["total", "3", "10.0s", "6B", "3k", "$0.80"],
-        ]
-        await pilot.resize_terminal(30, 12)
-        await until(lambda: all(len(row) <= 30 for row in rows(view)))
-        await pilot.press("m")
-        assert "total" not in "".join(shown(view))
-
-
-async def test_a_sub_agent_is_stopped_from_any_of_its_rows() -> None:
-    view = pane()
-    host = PaneHost(view)
-    async with host.run_test(size=(80, 20)) as pilot:
-        view.handle_events(session()[:8])
-        await pilot.press("end", "X")
-        await pilot.pause()
-        assert host.opened == ["stop a"]
-        stop = SubagentFinished(
-            task_id="k", tool_use_id="a", name="expert", status="cancelled", by_person=True
-        )
-        view.handle_events([stop, finished("t2", "cancelled"), finished("a", "cancelled")])
-        assert "⊘ expert" in shown(view)[2]
-        assert "stopped by you" in shown(view)[2]
-        await pilot.press("X")
-        await pilot.pause()
-        assert host.opened == ["stop a"]

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import os
-import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,11 +11,9 @@ import pytest
 from core.errors import WorkspaceError
 from core.storage.compression import pack
 from core.storage.files import Root
-from tests.paths import PROJECT
-from tests.tui.files_host import Host, hosted, screen_text, sit_at_a_desktop, until
+from tests.tui.files_host import Host, hosted, sit_at_a_desktop, until
 from tests.tui.tree_host import cursor, laid_session, rows
 from tui.panes.workspace.pane import WorkspacePane
-from tui.screens.files.confirm_delete import DeleteScreen
 from tui.terminal.programs import EDITOR, NoProgram, command_of
 from tui.viewers.export import text_of
 
@@ -30,29 +27,6 @@ async def go_to(pane: WorkspacePane, path: Path) -> None:
     pane.focus()
     pane.reveal(path)
     await until(lambda: cursor(pane) == path.name)
-
-
-async def test_y_copies_the_path_and_capital_y_the_text_of_either_form(session: Path) -> None:
-    (session / "notes.md").write_text("# Notes\n")
-    (session / "packed.json.zst").write_bytes(pack(b'{"a": 1}'))
-    (session / "picture.png").write_bytes(b"\x89PNG\r\n\x1a\n\0\0")
-    (session / "long.txt").write_text("x" * ((1 << 20) + 1))
-    pane = WorkspacePane(session)
-    async with hosted(pane, size=(60, 24)) as (app, pilot):
-        await until(lambda: "run.log" in rows(pane))
-        await go_to(pane, session / "notes.md")
-        await pilot.press("y")
-        assert app.copied == [str(session / "notes.md")]
-        await pilot.press("Y")
-        await until(lambda: app.copied[1:] == ["# Notes\n"])
-        await go_to(pane, session / "packed.json.zst")
-        await pilot.press("Y")
-        await until(lambda: app.copied[2:] == ['{"a": 1}'])
-        for name, why in (("picture.png", "is not text"), ("long.txt", "too long")):
-            await go_to(pane, session / name)
-            await pilot.press("Y")
-            await until(lambda why=why: why in app.shown_text[-1])  # type: ignore[misc]
-        assert len(app.copied) == 3
 
 
 def test_the_text_for_the_clipboard_of_what_is_no_file(tmp_path: Path) -> None:
@@ -85,71 +59,6 @@ async def test_o_hands_a_harmless_copy_of_html_to_the_browser(
         await until(lambda: "Only HTML, pictures" in app.shown_text[-1])
         assert len(app.urls) == 1
     assert "alert" not in (tmp_path / "copies" / copy.name).read_text()
-
-
-async def test_d_deletes_after_asking_and_keeps_when_asked_to(session: Path) -> None:
-    (session / "a.txt").write_text("a")
-    (session / "b.txt").write_text("b")
-    pane = WorkspacePane(session)
-    async with hosted(pane, size=(80, 24)) as (app, pilot):
-        await until(lambda: "b.txt" in rows(pane))
-        await go_to(pane, session / "a.txt")
-        for answer, stays in (("n", True), ("escape", True), ("d", False)):
-            await pilot.press("d")
-            await until(lambda: isinstance(app.screen, DeleteScreen) and app.screen._quiet_until)
-            assert "a.txt" in screen_text(app)
-            assert "cannot be undone" in screen_text(app)
-            app.screen._quiet_until = 0.0  # type: ignore[attr-defined]  # nobody was typing
-            await pilot.press(answer)
-            await until(lambda: not isinstance(app.screen, DeleteScreen))
-            assert (session / "a.txt").exists() or not stays
-        await until(lambda: "a.txt is deleted." in app.shown_text)
-        await until(lambda: "a.txt" not in rows(pane))
-        assert not (session / "a.txt").exists()
-        assert cursor(pane) == "b.txt"
-
-
-async def test_records_results_and_full_folders_are_not_deleted(session: Path) -> None:
-    reports = session.parents[1] / "SAVED_REPORTS"
-    reports.mkdir()
-    (reports / "index.jsonl").write_text("{}")
-    (session / "tool_results").mkdir()
-    (session / "tool_results" / "toolu_1.json").write_text("[]")
-    (session / "work_products" / "report.html").write_text("x")
-    (session / "link").symlink_to("/etc/passwd")
-    pane = WorkspacePane(session, reports)
-    async with hosted(pane, size=(80, 24)) as (app, pilot):
-        await until(lambda: "run.log" in rows(pane))
-        for path, why in (
-            (session / "run.log", "a record of this session"),
-            (session / "tool_results" / "toolu_1.json", "refers to this result"),
-            (session / "work_products", "is not empty: it contains media and 1 more"),
-            (session / "link", "not a regular file"),
-            (reports / "index.jsonl", "index of the saved reports"),
-        ):
-            await go_to(pane, path)
-            await pilot.press("d")
-            await until(lambda why=why: app.shown_text and why in app.shown_text[-1])  # type: ignore[misc]
-            assert not isinstance(app.screen, DeleteScreen)
-            assert path.exists()
-
-
-async def test_an_empty_folder_is_deleted_and_what_went_meanwhile_is_reported(session: Path) -> None:
-    pane = WorkspacePane(session)
-    (session / "b.txt").write_text("b")
-    async with hosted(pane, size=(80, 24)) as (app, pilot):
-        await until(lambda: "run.log" in rows(pane))
-        for path in (session / "work_products" / "media", session / "b.txt"):
-            await go_to(pane, path)
-            await pilot.press("d")
-            await until(lambda: isinstance(app.screen, DeleteScreen) and app.screen._quiet_until)
-            if path.name == "b.txt":
-                path.unlink()
-            app.screen._quiet_until = 0.0  # type: ignore[attr-defined]  # nobody was typing
-            await pilot.press("d")
-            await until(lambda path=path: not path.exists())  # type: ignore[misc]
-        await until(lambda: len(app.shown_text) == 2)
-        assert app.shown_text == ["media is deleted.", "b.txt was already deleted."]
 
 
 def test_a_root_removes_only_empty_folders(tmp_path: Path) -> None:
@@ -228,19 +137,3 @@ def test_which_editor_is_started(tmp_path: Path) -> None:
             command_of(EDITOR, {**here, **broken})
     with pytest.raises(NoProgram, match="No editor found"):
         command_of(EDITOR, {"PATH": "/nowhere"})
-
-
-def test_file_actions_import_nothing_heavy_before_they_run() -> None:
-    code = (
-        "import sys, tui.panes.workspace.pane; "
-        "heavy = {'tui.terminal.programs', 'tui.screens.files.confirm_delete', 'tui.viewers.safe_html'}; "
-        "print((heavy | {'core.toolkit'}) & {*sys.modules})"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", code],
-        cwd=PROJECT,
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    assert done.stdout.strip() == "set()"

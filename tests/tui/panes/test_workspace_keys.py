@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-import os
+import json
 from pathlib import Path
 
 import pytest
@@ -10,122 +10,12 @@ from tests.tui.tree_host import cursor, laid_session, on_screen, rows
 from tui.panes.workspace.folder_tree import matcher
 from tui.panes.workspace.pane import WorkspacePane
 
+TABLES = json.loads(Path(__file__).with_name("tables.json").read_text(encoding="utf-8"))
+
 
 @pytest.fixture
 def session(tmp_path: Path) -> Path:
     return laid_session(tmp_path)
-
-
-def lay_sizes(folder: Path) -> None:
-    for name, size in (("b.txt", 10), ("a.txt", 30), ("c.txt", 20)):
-        (folder / name).write_bytes(b"x" * size)
-        # The time of an inode's change cannot be set: files made one after the other differ in it.
-        os.sync()
-
-
-async def test_one_key_sorts_by_name_time_and_size_and_the_cursor_stays_on_its_file(tmp_path: Path) -> None:
-    (tmp_path / "z").mkdir()
-    lay_sizes(tmp_path)
-    pane = WorkspacePane(tmp_path)
-    async with hosted(pane, size=(40, 12)) as (app, pilot):
-        await until(lambda: rows(pane) == ["z", "a.txt", "b.txt", "c.txt"])
-        pane.focus()
-        pane.reveal(tmp_path / "b.txt")
-        await until(lambda: cursor(pane) == "b.txt")
-        await pilot.pause()
-        assert "by name" in screen_text(app)
-        await pilot.press("s")
-        changed = sorted(("a.txt", "b.txt", "c.txt"), key=lambda n: (-os.stat(tmp_path / n).st_ctime_ns, n))
-        assert rows(pane) == ["z", *changed]
-        assert "by time" in screen_text(app)
-        assert cursor(pane) == "b.txt"
-        await pilot.press("s")
-        assert rows(pane) == ["z", "a.txt", "c.txt", "b.txt"]
-        assert "by size" in screen_text(app)
-        assert cursor(pane) == "b.txt"
-        (tmp_path / "new.txt").write_bytes(b"x" * 25)
-        await until(lambda: rows(pane) == ["z", "a.txt", "new.txt", "c.txt", "b.txt"])
-        await pilot.press("s")
-        assert rows(pane) == ["z", "a.txt", "b.txt", "c.txt", "new.txt"]
-        assert cursor(pane) == "b.txt"
-
-
-async def test_a_filter_keeps_the_folders_above_what_matches_and_finds_what_nobody_opened(
-    session: Path,
-) -> None:
-    deep = session / "work_products" / "media" / "one" / "two"
-    deep.mkdir(parents=True)
-    (deep / "chip_plan.png").write_text("x")
-    (session / "search_results" / "chips.json").write_text("{}")
-    (session / "search_results" / "other.json").write_text("{}")
-    pane = WorkspacePane(session)
-    async with hosted(pane, size=(60, 20)) as (app, pilot):
-        await until(lambda: "  other.json" in rows(pane))
-        before = rows(pane)
-        pane.focus()
-        await pilot.press("slash", *"CHIP")
-        found = [
-            "search_results",
-            "  chips.json",
-            "work_products",
-            "  media",
-            "    one",
-            "      two",
-            "        chip_plan.png",
-        ]
-        await until(lambda: rows(pane) == found)
-        await until(lambda: "2 matches" in screen_text(app))
-        await pilot.press("escape")
-        assert rows(pane) == before, "folds are as they were"
-        assert not pane._line.display
-
-        await pilot.press("slash", *"*.json", "enter")
-        await until(lambda: rows(pane) == ["search_results", "  chips.json", "  other.json"])
-        assert cursor(pane) == "chips.json"
-        await pilot.press("n")
-        assert cursor(pane) == "other.json"
-        await pilot.press("n")
-        assert cursor(pane) == "chips.json"
-        await pilot.press("N")
-        assert cursor(pane) == "other.json"
-        await pilot.press("enter")
-        assert app.opened == [session / "search_results" / "other.json"]
-        await pilot.press("escape")
-        assert rows(pane) == before
-        assert cursor(pane) == "other.json"
-
-        await pilot.press("slash", *"nothing like it")
-        await until(lambda: "No matches" in screen_text(app))
-        await pilot.press("escape")
-        assert cursor(pane) == "other.json", "a filter that was given up leaves the cursor alone"
-
-
-async def test_what_comes_while_the_rows_are_filtered_is_shown_only_when_it_matches(session: Path) -> None:
-    pane = WorkspacePane(session)
-    async with hosted(pane, size=(60, 20)) as (_, pilot):
-        await until(lambda: "run.log" in rows(pane))
-        pane.focus()
-        await pilot.press("slash", *"report")
-        await until(lambda: rows(pane) == [])
-        (session / "work_products" / "report.html").write_text("x")
-        (session / "work_products" / "notes.html").write_text("x")
-        await until(lambda: rows(pane) == ["work_products", "  report.html"])
-
-
-async def test_a_match_in_a_closed_folder_stays_under_the_cursor_when_everything_is_shown(
-    session: Path,
-) -> None:
-    (session / "extracted_articles" / "page.json").write_text("{}")
-    pane = WorkspacePane(session)
-    async with hosted(pane, size=(60, 20)) as (_, pilot):
-        await until(lambda: "run.log" in rows(pane))
-        assert "  page.json" not in rows(pane)
-        pane.focus()
-        await pilot.press("slash", *"page", "enter")
-        await until(lambda: cursor(pane) == "page.json")
-        await pilot.press("escape")
-        assert cursor(pane) == "page.json"
-        assert "  page.json" in rows(pane)
 
 
 async def test_hidden_files_sorting_and_filtering_leave_cursor_folds_and_scroll_alone(session: Path) -> None:
@@ -192,28 +82,9 @@ async def test_the_cursor_passing_over_files_does_not_count_as_seeing_them(sessi
         assert len(pane.new_files) == 9
 
 
-@pytest.mark.parametrize(
-    ("pattern", "path", "found"),
-    [
-        ("chip", "a/My_Chips.json", True),
-        ("chip", "chips/x.json", False),
-        ("*.json", "a/x.json", True),
-        ("*.json", "a/x.json.zst", True),
-        ("*.json", "a/x.jsonl", False),
-        ("a/*", "a/x.json", True),
-        ("a/*", "top/a/x.json", True),
-        ("a/*", "data/x.json", False),
-        ("a/x", "a/x.json", True),
-        ("[", "a/[x", True),
-        ("[a-c].md", "b.md", True),
-        ("x?.md", "x1.md", True),
-    ],
-)
+@pytest.mark.parametrize(("pattern", "path", "found"), TABLES["filters"])
 def test_what_matches_a_filter(pattern: str, path: str, found: bool) -> None:
     match = matcher(pattern)
     assert match is not None
     assert match(path) is found
-
-
-def test_a_filter_of_blanks_is_none() -> None:
-    assert matcher("  ") is None
+    assert matcher("  ") is None, "blanks are no filter"

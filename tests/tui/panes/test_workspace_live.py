@@ -8,7 +8,7 @@ import pytest
 
 from core.events.types import QueryReceived
 from tests.tui.files_host import hosted, screen_text, until
-from tests.tui.tree_host import cursor, laid_session, model_of, on_screen, rows
+from tests.tui.tree_host import cursor, laid_session, on_screen, rows
 from tui.panes.workspace import tree as workspace_tree
 from tui.panes.workspace import watch as folder_watch
 from tui.panes.workspace.folder_tree import FolderTree
@@ -94,31 +94,6 @@ async def test_what_is_written_before_the_watch_has_begun_is_seen_without_a_swee
         found.write_text("x" * 7)
         may_watch.set()
         await until(lambda: "7B" in screen_text(app))
-
-
-async def test_folders_that_programs_fill_are_listed_only_when_opened(session: Path) -> None:
-    pane = WorkspacePane(session)
-    async with hosted(pane, size=(50, 20)) as (_, pilot):
-        await until(lambda: "run.log" in rows(pane))
-        deep = session / "node_modules" / "left-pad"
-        deep.mkdir(parents=True)
-        (deep / "index.js").write_text("x")
-        await until(lambda: "node_modules" in rows(pane))
-        (deep / "late.js").write_text("x")
-        (session / "mark.txt").write_text("x")
-        await until(lambda: session / "mark.txt" in pane.new_files)
-        assert str(session / "node_modules") not in {
-            path for path, folder in model_of(pane).folders.items() if folder.listing is not None
-        }
-        assert pane.new_files == {session / "mark.txt"}
-        pane.focus()
-        await pilot.press("slash", *"left", "enter")
-        await until(lambda: rows(pane) == [])
-        await pilot.press("escape")
-        pane.reveal(session / "node_modules")
-        await until(lambda: cursor(pane) == "node_modules")
-        await pilot.press("right")
-        await until(lambda: "  left-pad" in rows(pane))
 
 
 async def test_a_place_that_is_polled_says_so_only_while_it_is_in_sight(session: Path) -> None:

@@ -9,10 +9,9 @@ from core.events.types import ArtifactSaved, PermissionAnswered, ToolCallFinishe
 from core.observation import McpObservation
 from core.records.journal import Journal
 from core.redaction.redactor import Redactor
-from core.storage.files import Root
 from core.toolkit.articles import article_path
-from tests.tui.files_host import Host, hosted, screen_text, until
-from tests.tui.tree_host import cursor, laid_session, model_of, rows
+from tests.tui.files_host import Host, hosted, until
+from tests.tui.tree_host import cursor, laid_session, rows
 from tui.panes.workspace.pane import WorkspacePane
 from tui.panes.workspace.provenance import Origins
 
@@ -38,38 +37,6 @@ def artifact(path: str, call: str | None = "toolu_1", copied_to: str | None = No
 
 def call(name: str, given: dict[str, object], id_: str = "toolu_1") -> ToolCallStarted:
     return ToolCallStarted(query_id="q", tool_use_id=id_, name=name, input=given)
-
-
-async def test_other_sessions_are_listed_newest_first_and_only_opened_ones_are_read(session: Path) -> None:
-    for day in (3, 20, 11):
-        other(session, f"session_202611{day:02}_050000")
-    (session.parent / "webReader_blacklist.json").write_text("{}")
-    (session.parent / "something_else").mkdir()
-    pane = WorkspacePane(session)
-    async with hosted(pane, size=(60, 16)) as (app, pilot):
-        await until(lambda: "run.log" in rows(pane))
-        pane.focus()
-        await pilot.press("down")
-        before = cursor(pane)
-        await pilot.press("t")
-        days = ["session_20261120_050000", "session_20261111_050000", "session_20261103_050000"]
-        await until(lambda: rows(pane) == days)
-        listed = {path for path, folder in model_of(pane).folders.items() if folder.listing is not None}
-        assert listed == {str(session.parent)}
-        await until(lambda: "read-only" in screen_text(app))
-        await pilot.press("down", "right")
-        await until(lambda: rows(pane) == [days[0], days[1], "  run.log", days[2]])
-        await pilot.press("down", "enter")
-        assert app.opened == [session.parent / days[1] / "run.log"]
-        other(session, "session_20261122_050000")
-        await until(lambda: rows(pane)[0] == "session_20261122_050000")
-        assert cursor(pane) == "run.log"
-        assert not pane.new_files
-        await pilot.press("s", "s", "s", "t")
-        assert cursor(pane) == before, "each place is as its reader left it"
-        await pilot.press("T")
-        assert cursor(pane) == "run.log"
-        assert "  run.log" in rows(pane)
 
 
 async def test_only_the_place_in_sight_is_watched(session: Path) -> None:
@@ -118,23 +85,6 @@ async def test_hostile_sessions_stop_nobody(session: Path) -> None:
         await until(lambda: "is a" in app.shown_text[-1])
 
 
-async def test_a_folder_that_cannot_be_read_says_so_on_a_row_of_its_own(session: Path) -> None:
-    bad = other(session, "session_20261101_050000")
-    pane = WorkspacePane(session)
-    async with hosted(pane, size=(70, 16)) as (app, pilot):
-        await until(lambda: "run.log" in rows(pane))
-        pane.focus()
-        await pilot.press("t")
-        await until(lambda: rows(pane) == [bad.name])
-        # Between its listing and its opening the folder becomes something else.
-        Root(bad).remove("run.log")
-        bad.rmdir()
-        bad.write_text("no folder")
-        model_of(pane).dirty.clear()
-        pane.tree_view.action_open()
-        await until(lambda: "cannot be read" in screen_text(app) or rows(pane) == [])
-
-
 @pytest.mark.slow
 async def test_ten_thousand_sessions_are_listed_whole(session: Path) -> None:
     for number in range(10_000):
@@ -149,50 +99,6 @@ async def test_ten_thousand_sessions_are_listed_whole(session: Path) -> None:
         await pilot.press("slash", *"07_77", "backspace", "escape", "slash", *"*0777?", "enter")
         await until(lambda: len(rows(pane)) == 10)
         assert cursor(pane) == "session_07779"
-
-
-async def test_p_goes_to_the_call_that_made_a_file_of_either_form(session: Path) -> None:
-    reports = session.parents[1] / "SAVED_REPORTS"
-    reports.mkdir()
-    pane = WorkspacePane(session, reports)
-    url = "https://a.example/page"
-    for path in ("search_results/news.json.zst", "work_products/report.html", "work_products/_draft.md"):
-        (session / path).write_text("x")
-    (session / article_path(url)).write_text("x")
-    (session / "tool_results").mkdir()
-    (session / "tool_results" / "toolu_5.json.zst").write_text("x")
-    (reports / "report_1.html").write_text("x")
-    pane.handle_events(
-        [
-            call("mcp__local_toolkit__crawl_parallel", {"urls": [url, 7]}, "toolu_4"),
-            call("mcp__local_toolkit__write_local_file", {"path": "work_products/_draft.md"}, "toolu_6"),
-            artifact("search_results/news.json", "toolu_1"),
-            artifact("work_products/report.html", "toolu_2", str(reports / "report_1.html")),
-            ToolCallFinished(
-                tool_use_id="toolu_5",
-                status="success",
-                observation=McpObservation(
-                    tool_name="x", tool_use_id="toolu_5", server="s", stored_at="tool_results/toolu_5.json"
-                ),
-            ),
-        ]
-    )
-    async with hosted(pane, size=(60, 30)) as (app, pilot):
-        await until(lambda: "run.log" in rows(pane))
-        pane.focus()
-        pane.reveal(session / "search_results" / "news.json")
-        await until(lambda: cursor(pane) == "news.json.zst")
-        await pilot.press("p")
-        assert app.calls == ["toolu_1"]
-        pane.reveal(reports / "report_1.html")
-        await until(lambda: cursor(pane) == "report_1.html")
-        await pilot.press("p")
-        assert app.calls == ["toolu_1", "toolu_2"]
-        pane.reveal(session / "run.log")
-        await until(lambda: cursor(pane) == "run.log")
-        await pilot.press("p")
-        assert app.shown_text == ["No known call of this session made run.log."]
-        assert len(app.calls) == 2
 
 
 def test_what_is_known_of_where_files_came_from(tmp_path: Path) -> None:

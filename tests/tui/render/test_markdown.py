@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+import json
+from pathlib import Path
+
 from hypothesis import given
 from hypothesis import strategies as st
 from rich.style import Style
@@ -12,6 +15,7 @@ from tui.render.markdown_stream import blocks_of, closed, definitions, split_lon
 from tui.render.tables import MAX_ROWS
 
 THEME = MarkdownTheme()
+CASES = json.loads(Path(__file__).with_name("markdown.json").read_text(encoding="utf-8"))
 DOCUMENT = """# Title
 
 A paragraph with **bold**, `code` and [a link](https://news.example/a).
@@ -54,26 +58,8 @@ def styled(source: str, text: str) -> Style:
     return found[0].style
 
 
-SHOWN: list[tuple[str, int, list[str]]] = [
-    ("# A\nb\nc\n\nd", 60, ["A", "", "b c", "", "d"]),
-    ("a **b** *c* ~~d~~ `e`", 60, ["a b c d e"]),
-    ("- a\n  - b\n    - c\n- d", 60, ["• a", "  ◦ b", "    ▪ c", "• d"]),
-    ("9. a\n10. b", 60, [" 9. a", "10. b"]),
-    ("- [ ] open\n- [x] done\n- [no] task", 60, ["☐ open", "☑ done", "• [no] task"]),
-    ("- a\n\n- b", 60, ["• a", "", "• b"]),
-    ("- aaa bbb", 7, ["• aaa", "  bbb"]),
-    ("> a\n>\n> > b", 60, ["│ a", "│", "│ │ b"]),
-    ("![a chart](https://x.example/c.png)", 60, ["[image: a chart]"]),
-    ("![](https://x.example/c.png)", 60, ["[image: picture]"]),
-    ("<script>alert(1)</script>", 60, ["<script>alert(1)</script>"]),
-    ("[x](javascript:alert)", 60, ["[x](javascript:alert)"]),
-    ("| Name | Value | More |\n|--|--|--|\n| alpha | beta | gamma delta |", 16,
-     ["Name: alpha", "Value: beta", "More: gamma", "delta"]),
-]  # fmt: skip
-
-
 def test_every_kind_of_block_is_shown() -> None:
-    for source, width, expected in SHOWN:
+    for source, width, expected in CASES["shown"]:
         assert lines(source, width) == expected, source
 
 
@@ -235,23 +221,6 @@ def test_with_another_width_a_text_is_not_parsed_again() -> None:
     assert parse_markdown(long) is not parse_markdown(long)
 
 
-OPEN = [
-    ("**bol", "**bol**"),
-    ("a **b** `c` **", "a **b** `c` "),
-    ("one\n\n- a **b", "one\n\n- a **b**"),
-    ("use `a` and `b", "use `a` and `b`"),
-    ("see [the te", "see the te"),
-    ("see [text](http://x", "see text"),
-    ("| a | b |", "| a | b |\n|---|---|"),
-    ("x\n\n| a | b |\n|--", "x\n\n| a | b |\n|---|---|"),
-    ("| a |\n|---|\n| 1", "| a |\n|---|\n| 1"),
-    ("```py\nx = **2", "```py\nx = **2"),
-    ("2 ** 3 is `", "2 ** 3 is "),
-    ("whole.", "whole."),
-    ("", ""),
-]
-
-
 def test_what_is_open_at_the_end_of_a_stream_is_closed() -> None:
-    for source, shown in OPEN:
+    for source, shown in CASES["open"]:
         assert closed(source) == shown, source

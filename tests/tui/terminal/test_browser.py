@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import threading
 import webbrowser
 from collections.abc import Mapping
+from pathlib import Path
 
 import pytest
 from textual.app import App
@@ -13,17 +15,12 @@ from textual.notifications import Notify
 from tests.waiting import until
 from tui.terminal.browser import browse, why_no_browser
 
+TABLES = json.loads(Path(__file__).with_name("tables.json").read_text(encoding="utf-8"))
+
 URL = "https://news.example/a"
 
 
-@pytest.mark.parametrize(("environment", "why"), [
-    ({"DISPLAY": ":0"}, None),
-    ({"BROWSER": "firefox %s:w3m"}, None),
-    ({"BROWSER": "/usr/bin/w3m -o x=y"}, "$BROWSER names w3m, which would run in this terminal."),
-    ({"DISPLAY": ":0", "BROWSER": "lynx"}, "$BROWSER names lynx, which would run in this terminal."),
-    ({}, "No desktop session (DISPLAY is not set)."),
-    ({"DISPLAY": ":0", "SSH_TTY": "/dev/pts/1"}, "No desktop session (remote shell without a display)."),
-])  # fmt: skip
+@pytest.mark.parametrize(("environment", "why"), TABLES["browsers"])
 def test_where_a_browser_can_come_up(environment: Mapping[str, str], why: str | None) -> None:
     assert why_no_browser(environment) == why
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import json
 import os
 import signal
 from pathlib import Path
@@ -14,6 +15,8 @@ from tests.tui.fakes import make_app, make_session
 from tests.tui.fixture_types import Patch
 from tests.waiting import PATIENCE, until
 from tui.terminal.clipboard import MOST_FOR_TERMINAL, Clipboard, osc52, routes
+
+TABLES = json.loads(Path(__file__).with_name("tables.json").read_text(encoding="utf-8"))
 
 TERMINAL = {"TERM": "xterm-256color"}
 KEEPS = 'case "$*" in *-o*|*--output*|*save*) cat "$HOME/held" ;; *) cat > "$HOME/held" ;; esac\n'
@@ -42,18 +45,7 @@ def clipboard(environment: dict[str, str]) -> Clipboard:
     return Clipboard(environment, platform="linux", seconds=PATIENCE)
 
 
-@pytest.mark.parametrize(("environment", "platform", "expected"), [
-    ({}, "linux", ["terminal"]),
-    ({"DISPLAY": ":0"}, "linux", ["xclip", "xsel", "terminal"]),
-    ({"WAYLAND_DISPLAY": "wayland-0", "DISPLAY": ":0"}, "linux", ["wl-copy", "xclip", "xsel", "terminal"]),
-    ({"WAYLAND_DISPLAY": "w", "DISPLAY": ":0", "SSH_CONNECTION": "a 1 b 2"}, "linux", ["terminal"]),
-    ({"DISPLAY": "localhost:10.0", "SSH_TTY": "/dev/pts/1"}, "linux", ["xclip", "xsel", "terminal"]),
-    ({"TMUX": "/tmp/t,1,0", "SSH_CONNECTION": "a 1 b 2"}, "linux", ["tmux", "terminal"]),
-    ({"TMUX": "/tmp/t,1,0"}, "darwin", ["pbcopy", "tmux", "terminal"]),
-    ({"SSH_CONNECTION": "a 1 b 2"}, "darwin", ["terminal"]),
-    ({"TERM": "linux"}, "linux", []),
-    ({"TERM_PROGRAM": "Apple_Terminal"}, "darwin", ["pbcopy"]),
-])  # fmt: skip
+@pytest.mark.parametrize(("environment", "platform", "expected"), TABLES["clipboards"])
 def test_routes_fit_the_environment(environment: dict[str, str], platform: str, expected: list[str]) -> None:
     assert routes(environment, platform, MOST_FOR_TERMINAL) == expected
     assert routes(environment, platform, MOST_FOR_TERMINAL + 1) == [

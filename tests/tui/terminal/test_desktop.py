@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,8 @@ from tests.waiting import until
 from tui.screens.files.viewer import ViewerScreen
 from tui.terminal.desktop import NoDesktop, opener, start, why_no_desktop
 
+TABLES = json.loads(Path(__file__).with_name("tables.json").read_text(encoding="utf-8"))
+
 
 def program(folder: Path, name: str, text: str) -> Path:
     folder.mkdir(exist_ok=True)
@@ -21,17 +24,7 @@ def program(folder: Path, name: str, text: str) -> Path:
     return path
 
 
-@pytest.mark.parametrize(("environment", "platform", "reached"), [
-    ({"DISPLAY": ":0"}, "linux", True),
-    ({"WAYLAND_DISPLAY": "wayland-0"}, "linux", True),
-    ({}, "darwin", True),
-    ({}, "linux", False),
-    ({"DISPLAY": ":0", "SSH_CONNECTION": "a 1 b 2"}, "linux", False),
-    ({"DISPLAY": "unix:0", "SSH_TTY": "/dev/pts/1"}, "linux", False),
-    ({"DISPLAY": "localhost:10.0", "SSH_CONNECTION": "a 1 b 2"}, "linux", True),
-    ({"WAYLAND_DISPLAY": "wayland-0", "SSH_CONNECTION": "a 1 b 2"}, "linux", False),
-    ({"SSH_CONNECTION": "a 1 b 2"}, "darwin", False),
-])  # fmt: skip
+@pytest.mark.parametrize(("environment", "platform", "reached"), TABLES["desktops"])
 def test_a_desktop_is_where_somebody_sits(environment: dict[str, str], platform: str, reached: bool) -> None:
     assert (why_no_desktop(environment, platform) is None) is reached
 

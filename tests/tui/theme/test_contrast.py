@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import AsyncIterator
 from contextlib import suppress
-from functools import partial
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -25,11 +25,14 @@ from tests.tui.files_host import hosted, screen_text
 from tests.tui.fixture_types import Patch
 from tests.tui.pictured import Stage
 from tests.tui.screens.test_dialog_snapshots import DIALOGS, listens
-from tests.waiting import until
+from tests.waiting import run_ready, until
+from tui.app.base_app import BaseApp
 from tui.panes.conversation.pane import ConversationPane
 from tui.panes.prompt.completion import CompletionList
+from tui.panes.prompt.pane import Prompt
 from tui.screens.files.viewer import ViewerScreen
-from tui.theme.contrast import DIM, TEXT, contrast, legible
+from tui.theme.contrast import DIM, TEXT, legible
+from tui.theme.contrast import contrast as contrast_of
 from tui.theme.themes import THEMES, readable
 from tui.viewers.view.document_view import DocumentView
 
@@ -50,6 +53,9 @@ DOCUMENT = (
 )
 COLOURED = [theme.name for theme in (*THEMES, *BUILTIN_THEMES.values()) if not theme.ansi]
 NO_TEXT = set("─│╭╮╰╯┃━▌▐█▀▄▁▂▃▅▆▇▔▏▎▍▊▋▉╷╵╶╴┌┐└┘├┤┬┴┼═║╔╗╚╝")
+
+
+contrast = lru_cache(None)(contrast_of)
 
 
 def parts(style: Style | None) -> tuple[Color, Color] | None:
@@ -91,26 +97,37 @@ def quiet_colours(app: App[Any]) -> set[Color]:
 
 async def still_unreadable(app: App[Any]) -> dict[tuple[str, str], set[str]]:
     """What is unreadable once a document has its colours, which a thread gives it."""
+    if not (found := unreadable(app, quiet_colours(app))):
+        return {}
     with suppress(AssertionError):
         await until(lambda: not unreadable(app, quiet_colours(app)), 10)
-    return dict(unreadable(app, quiet_colours(app)))
+        return {}
+    return dict(found)
+
+
+async def recolour(app: BaseApp, theme: str) -> None:
+    """Choose a theme, and wait until everything has its styles and every thread has done its work."""
+    if theme != app.theme:
+        app.theme_variables = {}
+        app.theme = theme
+    await until(lambda: app.theme_variables)
+    await run_ready()
+    await until(lambda: all(each.is_finished or each.group == "watch" for each in app.workers))
 
 
 async def scenes(pilot: Pilot[str]) -> AsyncIterator[str]:
-    """Go through what there is to be seen without a dialog, and name it; everything is as it was afterwards."""
+    """Go through the panes and name them; the conversation has found a word, and the prompt offers commands last."""
     app = pilot.app
-    yield "prompt"
-    for key, pane in (("f2", "conversation"), ("f3", "trace"), ("f4", "observers"), ("f5", "workspace")):
-        await pilot.press(key, "down")
+    for pane in ("conversation", "trace", "observers", "workspace"):
+        view = app.query_one(f"#{pane}")
+        view.focus()
         yield pane
-    await pilot.press("f2", "slash", *"chip", "enter")
-    yield "finding"
-    await pilot.press("escape")
-    app.query_one("#prompt").focus()
-    await pilot.press("slash")
-    await until(lambda: app.query_one(CompletionList).display)
+    prompt = app.query_one(Prompt)
+    prompt.focus()
+    prompt.insert("/")
+    await until(lambda: app.query_one(CompletionList).is_open)
     yield "commands"
-    await pilot.press("escape", "backspace")
+    prompt.clear()
 
 
 def trouble(app: Any) -> None:
@@ -129,12 +146,11 @@ async def test_every_pane_can_be_read_in_every_theme(tmp_path: Path, part: int) 
     app = played_app(tmp_path)
     bad = {}
     async with app.run_test(size=SIZE) as pilot:
-        await steps()(pilot)
+        await steps("f4", "down", "f3", "down", "f2", "slash", *"chip", "enter")(pilot)
         trouble(app)
         await shown(app, pilot)
         for theme in COLOURED[part::PARTS]:
-            app.theme = theme
-            await pilot.pause()
+            await recolour(app, theme)
             async for scene in scenes(pilot):
                 await pilot.pause()
                 if found := await still_unreadable(app):
@@ -156,9 +172,7 @@ async def test_every_dialog_can_be_read_in_every_theme(monkeypatch: Patch, part:
             await until(partial(listens, dialog))
             await pilot.press(*keys)
             for theme in COLOURED:
-                app.theme = theme
-                await pilot.pause()
-                await pilot.pause()
+                await recolour(app, theme)
                 if found := await still_unreadable(app):
                     bad[theme, name] = found
             dialog.dismiss(None)

@@ -59,14 +59,17 @@ def built(data: bytes) -> Any:
 
 @pytest.mark.usefixtures("piecemeal")
 class TestPieces:
-    @given(value=CONTAINERS, indent=st.sampled_from([None, 0, 3]), ascii_only=st.booleans())
-    def test_any_value_is_read_as_at_once(self, value: Any, indent: int | None, ascii_only: bool) -> None:
+    @given(
+        value=CONTAINERS,
+        indent=st.sampled_from([None, 0, 3]),
+        ascii_only=st.booleans(),
+        place=st.integers(0, 400),
+    )
+    def test_any_value_is_read_as_at_once_and_refused_where_it_is_cut_off(
+        self, value: Any, indent: int | None, ascii_only: bool, place: int
+    ) -> None:
         data = json.dumps(value, indent=indent, ensure_ascii=ascii_only).encode()
         assert built(data) == msgspec.json.decode(data)
-
-    @given(value=CONTAINERS, place=st.integers(0, 400))
-    def test_what_is_cut_off_is_refused(self, value: Any, place: int) -> None:
-        data = json.dumps(value).encode()
         with pytest.raises(ValueError, match=r"\w"):
             open_level(data[: 1 + place % (len(data) - 1)])
 

@@ -12,7 +12,7 @@ from textual.geometry import Offset, Region
 from textual.selection import Selection
 from textual.strip import Strip
 
-from tests.tui.pane_host import PaneHost, rows
+from tests.tui.pane_host import PaneHost, hosted, rows
 from tui.render.layout import Line, wrap
 from tui.virtual_list.cache import LineCache
 from tui.virtual_list.heights import Heights
@@ -116,8 +116,7 @@ def test_the_cache_is_bounded_by_lines_and_keeps_equal_lines() -> None:
 
 
 async def test_it_follows_the_end_and_stops_when_the_reader_moves_up() -> None:
-    view = Items()
-    async with PaneHost(view).run_test(size=(30, 9)) as pilot:
+    async with hosted(Items(), 30, 9) as (view, pilot):
         view.add(*[f"entry {n}" for n in range(40)])
         assert rows(view)[-1] == "entry 39"
         view.add("entry 40")
@@ -140,8 +139,7 @@ async def test_it_follows_the_end_and_stops_when_the_reader_moves_up() -> None:
 
 
 async def test_nothing_moves_when_heights_above_change() -> None:
-    view = Items()
-    async with PaneHost(view).run_test(size=(30, 9)) as pilot:
+    async with hosted(Items(), 30, 9) as (view, pilot):
         view.add(*[tall(n, 1 + n % 5) for n in range(60)])
         for _ in range(4):
             await pilot.press("pageup")
@@ -176,8 +174,7 @@ async def test_every_line_comes_by_whichever_way_one_scrolls() -> None:
 
 
 async def test_only_what_is_seen_is_rendered() -> None:
-    view = Items()
-    async with PaneHost(view).run_test(size=(30, 9)) as pilot:
+    async with hosted(Items(), 30, 9) as (view, pilot):
         await pilot.pause()
         assert rows(view)[0] == "nothing yet"
         await pilot.press("up", "down", "pageup", "pagedown", "home", "end", "enter")
@@ -211,8 +208,7 @@ async def test_only_what_is_seen_is_rendered() -> None:
 
 
 async def test_only_changed_rows_are_painted() -> None:
-    view = Items()
-    async with PaneHost(view).run_test(size=(30, 9)) as pilot:
+    async with hosted(Items(), 30, 9) as (view, pilot):
         view.add(tall(0, 3), "tail")
         await pilot.pause()
         view.painted.clear()
@@ -250,8 +246,7 @@ async def test_lines_have_the_edges_that_textual_gives_them() -> None:
 
 
 async def test_the_scroll_bar_is_painted_when_it_moves_and_only_then() -> None:
-    view = Items()
-    async with PaneHost(view).run_test(size=(30, 9)) as pilot:
+    async with hosted(Items(), 30, 9) as (view, pilot):
         view.add(tall(0, 400))
         await pilot.pause()
         bar, painted = view.vertical_scrollbar, 0
@@ -273,8 +268,7 @@ async def test_the_scroll_bar_is_painted_when_it_moves_and_only_then() -> None:
 
 
 async def test_the_cursor_goes_by_entry_and_reads_through_tall_ones() -> None:
-    view = Items()
-    async with PaneHost(view).run_test(size=(30, 9)) as pilot:
+    async with hosted(Items(), 30, 9) as (view, pilot):
         height = view.size.height
         view.add("first", tall(1, 20), "last")
         await pilot.press("home")
@@ -300,8 +294,7 @@ async def test_the_cursor_goes_by_entry_and_reads_through_tall_ones() -> None:
 
 
 async def test_the_mouse_chooses_opens_and_scrolls() -> None:
-    view = Items()
-    async with PaneHost(view).run_test(size=(30, 9)) as pilot:
+    async with hosted(Items(), 30, 9) as (view, pilot):
         view.add(*[f"entry {n}" for n in range(40)])
         top = rows(view)[0]
         await pilot.click(view, offset=(4, 2))
@@ -317,8 +310,7 @@ async def test_the_mouse_chooses_opens_and_scrolls() -> None:
 
 
 async def test_any_size_shows_what_fits() -> None:
-    view = Items()
-    async with PaneHost(view).run_test(size=(40, 12)) as pilot:
+    async with hosted(Items(), 40, 12) as (view, pilot):
         view.add(*[f"entry {n} 中文 words that wrap" for n in range(30)], "[/no] [@click=x]y[/] wrap")
         for size in ((1, 1), (2, 2), (3, 3), (4, 4), (20, 5), (240, 60)):
             await pilot.resize_terminal(*size)
@@ -329,8 +321,7 @@ async def test_any_size_shows_what_fits() -> None:
 
 
 async def test_a_resize_keeps_the_reader_where_he_was() -> None:
-    view = Items()
-    async with PaneHost(view).run_test(size=(60, 12)) as pilot:
+    async with hosted(Items(), 60, 12) as (view, pilot):
         view.add(*[f"entry {n} " + "word " * 20 for n in range(50)])
         for _ in range(3):
             await pilot.press("pageup")
@@ -346,8 +337,7 @@ class Fixed(Items):
 
 
 async def test_a_list_that_does_not_follow_its_end_begins_at_the_top_without_a_cursor() -> None:
-    view = Fixed()
-    async with PaneHost(view).run_test(size=(30, 9)) as pilot:
+    async with hosted(Fixed(), 30, 9) as (view, pilot):
         view.add(*[f"entry {n}" for n in range(40)])
         assert (rows(view)[0], view.cursor) == ("entry 0", None)
         await pilot.press("end")
@@ -360,8 +350,7 @@ async def test_a_list_that_does_not_follow_its_end_begins_at_the_top_without_a_c
 
 
 async def test_selected_text_is_given_line_by_line() -> None:
-    view = Items()
-    async with PaneHost(view).run_test(size=(30, 9)) as pilot:
+    async with hosted(Items(), 30, 9) as (view, pilot):
         view.add(*[f"entry {n}" for n in range(40)])
         await pilot.pause()
         found = view.get_selection(Selection(Offset(2, 3), Offset(5, 5)))
