@@ -14,7 +14,7 @@ from textual.widget import Widget
 from textual.worker import Worker
 
 from tests.tui.fixture_types import Patch
-from tests.waiting import until as until  # noqa: PLC0414  # other tests import it from here
+from tests.waiting import until
 from tui.screens.application.help import show_help
 from tui.theme.themes import THEMES
 

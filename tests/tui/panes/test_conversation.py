@@ -9,8 +9,8 @@ from core.events.types import (
     QueryReceived,
     TextDelta,
 )
-from tests.tui.files_host import until
 from tests.tui.pane_host import PaneHost, at, hosted, rows
+from tests.waiting import until
 from tui.panes.conversation.pane import ConversationPane
 from tui.screens.files.link import LinkScreen
 

@@ -17,8 +17,8 @@ from core.events.types import (
     SubagentStarted,
 )
 from tests.tui.app_host import at_work, shown
-from tests.tui.files_host import until
 from tests.tui.pane_host import PaneHost, finished, hosted, rows, started
+from tests.waiting import until
 from tui.panes.conversation.blocks import Card
 from tui.panes.conversation.file_links import FileLinks
 from tui.panes.conversation.pane import ConversationPane

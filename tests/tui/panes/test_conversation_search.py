@@ -17,8 +17,8 @@ from core.events.types import (
     ThinkingDelta,
 )
 from tests.tui.fakes import make_app, make_session
-from tests.tui.files_host import until
 from tests.tui.pane_host import PaneHost, at, hosted, rows
+from tests.waiting import until
 from tui.panes.conversation.blocks import Prose, Verbatim
 from tui.panes.conversation.pane import ConversationPane
 from tui.panes.conversation.search import Findings

@@ -8,8 +8,9 @@ import pytest
 from textual.pilot import Pilot
 
 from tests.tui.fakes import make_app, make_session
-from tests.tui.files_host import sit_at_a_desktop, until
+from tests.tui.files_host import sit_at_a_desktop
 from tests.tui.tree_host import previewed
+from tests.waiting import until
 from tui.app.app import UaTuiApp
 from tui.panes.workspace.preview import PreviewPane
 from tui.screens.files.confirm_delete import DeleteScreen

@@ -12,8 +12,9 @@ from core.agent.definitions.commands import CustomCommand
 from core.storage.workspace import SAVED_REPORTS, WORKSPACES
 from tests.tui.app_host import opened, settled
 from tests.tui.fakes import make_app, make_session
-from tests.tui.files_host import finished, screen_text, until
+from tests.tui.files_host import finished, screen_text
 from tests.tui.panes.test_prompt import PromptApp
+from tests.waiting import until
 from tui.app.commands import commands_of
 from tui.panes.prompt.completion import CompletionList, sought_at
 from tui.panes.prompt.file_index import FileIndex, FoundFile, search

@@ -7,8 +7,8 @@ from textual.widgets import OptionList
 
 from tests.tui.app_host import opened, settled, shown
 from tests.tui.fakes import FakeSession, make_app, make_session
-from tests.tui.files_host import until
 from tests.tui.panes.test_prompt import PromptApp
+from tests.waiting import until
 from tui.app.app import UaTuiApp
 from tui.panes.prompt.queue_bar import QueueBar
 from tui.render.format import first_line

@@ -8,8 +8,8 @@ import pytest
 from textual.events import Key
 
 from core.events.types import Event, QueryReceived
-from tests.tui.files_host import until
 from tests.tui.pane_host import PaneHost, finished, hosted, started
+from tests.waiting import until
 from tui.panes.trace.calls import CallNode
 from tui.panes.trace.filter import CallFilter
 from tui.panes.trace.pane import TracePane

@@ -18,7 +18,8 @@ PROGRAM = """
     import asyncio, sys
     from pathlib import Path
     from types import SimpleNamespace
-    from tests.tui.files_host import hosted, until
+    from tests.tui.files_host import hosted
+    from tests.waiting import until
     from tests.tui.tree_host import rows
     from tui.panes.workspace import tree
     from tui.panes.workspace.pane import WorkspacePane

@@ -12,8 +12,9 @@ import pytest
 
 from core.events.types import QueryFinished, QueryReceived
 from tests.paths import PROJECT
-from tests.tui.files_host import hosted, screen_text, until
+from tests.tui.files_host import hosted, screen_text
 from tests.tui.tree_host import cursor, laid_session, model_of, on_screen, rows
+from tests.waiting import until
 from tui.panes.workspace.folder_tree import FOLDER_CAP
 from tui.panes.workspace.pane import WorkspacePane
 from tui.panes.workspace.preview import PreviewPane

@@ -11,8 +11,9 @@ import pytest
 from core.errors import WorkspaceError
 from core.storage.compression import pack
 from core.storage.files import Root
-from tests.tui.files_host import Host, hosted, sit_at_a_desktop, until
+from tests.tui.files_host import Host, hosted, sit_at_a_desktop
 from tests.tui.tree_host import cursor, laid_session, rows
+from tests.waiting import until
 from tui.panes.workspace.pane import WorkspacePane
 from tui.terminal.programs import EDITOR, NoProgram, command_of
 from tui.viewers.export import text_of

@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.tui.files_host import hosted, screen_text, until
+from tests.tui.files_host import hosted, screen_text
 from tests.tui.tree_host import cursor, laid_session, on_screen, rows
+from tests.waiting import until
 from tui.panes.workspace.folder_tree import matcher
 from tui.panes.workspace.pane import WorkspacePane
 

@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from core.events.types import QueryReceived
-from tests.tui.files_host import hosted, screen_text, until
+from tests.tui.files_host import hosted, screen_text
 from tests.tui.tree_host import cursor, laid_session, on_screen, rows
+from tests.waiting import until
 from tui.panes.workspace import tree as workspace_tree
 from tui.panes.workspace import watch as folder_watch
 from tui.panes.workspace.folder_tree import FolderTree

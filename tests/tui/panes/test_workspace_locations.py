@@ -10,8 +10,9 @@ from core.observation import McpObservation
 from core.records.journal import Journal
 from core.redaction.redactor import Redactor
 from core.toolkit.articles import article_path
-from tests.tui.files_host import Host, hosted, until
+from tests.tui.files_host import Host, hosted
 from tests.tui.tree_host import cursor, laid_session, rows
+from tests.waiting import until
 from tui.panes.workspace.pane import WorkspacePane
 from tui.panes.workspace.provenance import Origins
 
