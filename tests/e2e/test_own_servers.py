@@ -179,6 +179,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return made
 
 
+@pytest.mark.slow
 async def test_a_server_of_each_transport_is_called_and_connected_again_when_it_dies(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, odd: tuple[str, list[Mapping[str, str]]]
 ) -> None:
@@ -294,6 +295,7 @@ async def test_a_server_of_each_transport_is_called_and_connected_again_when_it_
     assert files_with(KEY, workspace) == []
 
 
+@pytest.mark.slow
 async def test_what_a_folder_names_runs_only_once_it_is_trusted_and_what_is_wrong_with_it_is_reported(
     folder: Path, tmp_path: Path
 ) -> None:
