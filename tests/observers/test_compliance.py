@@ -116,27 +116,18 @@ def test_a_condition_that_would_take_for_ever_elsewhere_answers_at_once(context:
 @pytest.mark.parametrize(
     ("value", "expected"),
     [
-        ("corpus", "not a list"),
-        (["corpus"], "not a mapping"),
-        (rules(requried="x"), "did you mean requires"),
-        (rules(agent="x"), "unknown key"),
-        (rules(name=None), "needs name"),
-        (rules(name=""), "needs name"),
-        (rules(message=3), "needs message"),
-        (rules(message="x" * 3_000), "needs message"),
-        (rules(requires=None), "needs requires"),
+        ("corpus", "not a list"), (["corpus"], "not a mapping"),
+        (rules(requried="x"), "did you mean requires"), (rules(agent="x"), "unknown key"),
+        (rules(name=None), "needs name"), (rules(name=""), "needs name"), (rules(message=3), "needs message"),
+        (rules(message="x" * 3_000), "needs message"), (rules(requires=None), "needs requires"),
         (rules(requires="/etc/passwd"), "not a path in the workspace"),
-        (rules(requires="../x"), "not a path in the workspace"),
-        (rules(requires="a/**/b"), r"\*\*"),
-        (rules(when="("), "regular expression"),
-        (rules(when="(?=x)"), "look-around"),
-        (rules(when="x{1000}{1000}"), "regular expression"),
-        (rules(when=["x"]), "needs when"),
-        (rules(when="x" * 2_000), "needs when"),
-        (rules() + rules(), "two compliance rules"),
+        (rules(requires="../x"), "not a path in the workspace"), (rules(requires="a/**/b"), r"\*\*"),
+        (rules(when="("), "regular expression"), (rules(when="(?=x)"), "look-around"),
+        (rules(when="x{1000}{1000}"), "regular expression"), (rules(when=["x"]), "needs when"),
+        (rules(when="x" * 2_000), "needs when"), (rules() + rules(), "two compliance rules"),
         (rules() * 60, "at most 50"),
     ],
-)
+)  # fmt: skip
 def test_a_wrong_rule_names_the_file_and_what_to_do(value: Any, expected: str) -> None:
     with pytest.raises(SettingsError, match=expected) as caught:
         read_rules(value, "expert", origin="expert.md")
@@ -195,13 +186,11 @@ def test_unsupported_claims_break_a_rule_that_asks_for_a_check(context: Observer
     )
     (unmet,) = unmet_rules("expert", "", workspace, [rule])
     assert unmet.message.splitlines() == [
-        "Do it.",
-        "",
-        "2 unsupported claims in work_products/a.html:",
+        "Do it.", "", "2 unsupported claims in work_products/a.html:",
         "- figure '12 percent' in 'Memory decides': No source has this figure.",
         "- figure '7 percent': No source has this figure.",
         "What the sources have instead is in report_checks/a.html.json.",
-    ]
+    ]  # fmt: skip
     assert unmet.reason == "work_products/a.html has unsupported claims"
 
 

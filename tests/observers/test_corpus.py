@@ -75,15 +75,11 @@ def crawl(
 @pytest.mark.parametrize(
     ("name", "interest"),
     [
-        (READER, Interest.SURE),
-        ("mcp__x__web_reader", Interest.SURE),
-        (CRAWL, Interest.SURE),
-        (SAVE, Interest.CURIOUS),
-        ("mcp__local_toolkit__knowledge_read", Interest.NONE),
-        ("mcp__web_reader__other", Interest.NONE),
-        ("Read", Interest.NONE),
+        (READER, Interest.SURE), ("mcp__x__web_reader", Interest.SURE), (CRAWL, Interest.SURE),
+        (SAVE, Interest.CURIOUS), ("mcp__local_toolkit__knowledge_read", Interest.NONE),
+        ("mcp__web_reader__other", Interest.NONE), ("Read", Interest.NONE),
     ],
-)
+)  # fmt: skip
 def test_which_tools_are_observed(name: str, interest: Interest, result: Make) -> None:
     assert Corpus().wants(result(name, "").call) is interest
 
@@ -121,18 +117,13 @@ def test_three_refusals_put_a_site_on_the_list(context: ObserverContext, result:
 @pytest.mark.parametrize(
     "content",
     [
-        read(content=transport("1214")),
-        read(content='{"error":{"code":"1214","message":"x"}}'),
-        f"Here is the page: {transport('1214')}",
-        f"{transport('1214')}\nAnd more of the page.",
-        '{"error":{"code":"1214","message":"x"}}',
-        {"title": "error", "code": "1214", "content": "x"},
-        ["Some text", transport("1214")],
-        transport("1234", 'x","code":"1214'),
-        '{"error":{"code":"1234","message":"x","code":"1214"}}',
-        "1214",
+        read(content=transport("1214")), read(content='{"error":{"code":"1214","message":"x"}}'),
+        f"Here is the page: {transport('1214')}", f"{transport('1214')}\nAnd more of the page.",
+        '{"error":{"code":"1214","message":"x"}}', {"title": "error", "code": "1214", "content": "x"},
+        ["Some text", transport("1214")], transport("1234", 'x","code":"1214'),
+        '{"error":{"code":"1234","message":"x","code":"1214"}}', "1214",
     ],
-)
+)  # fmt: skip
 def test_a_text_of_a_page_is_never_a_strike(content: Any, context: ObserverContext, result: Make) -> None:
     for number in range(3):
         observe(result(READER, content, f"t{number}", url=PAGE), context)
@@ -183,10 +174,8 @@ def test_rows_in_any_spelling_get_the_article_and_others_are_not_touched(
 def test_a_page_read_after_the_corpus_belongs_in_it(context: ObserverContext, result: Make) -> None:
     save_corpus(context, {"url": "https://a.example/", "title": "A", "content": "A text", "extra": 1})
     metadata = {
-        "author": "Ada Example",
-        "og:site_name": "Papers",
-        "article:published_time": "2026-03-01T08:00:00Z",
-    }
+        "author": "Ada Example", "og:site_name": "Papers", "article:published_time": "2026-03-01T08:00:00Z",
+    }  # fmt: skip
     call = result(READER, read(metadata=metadata), url=PAGE)
     outcome = observe(call, context, after=-5.0)
     assert [saved.kind for saved in outcome.artifacts] == ["article", "corpus"]
@@ -234,11 +223,8 @@ def test_an_entry_gets_only_what_it_lacks(context: ObserverContext, result: Make
     observe(result(READER, read(metadata={"author": "Ada"}), url=PAGE), context)
     filled, kept, other = corpus_of(context)["articles"]
     assert (filled["title"], filled["content"], filled["words"], filled["author"]) == (
-        "Mine",
-        "Text of it.",
-        3,
-        "Ada",
-    )
+        "Mine", "Text of it.", 3, "Ada",
+    )  # fmt: skip
     assert (kept["title"], kept["content"], kept["words"]) == ("P", "Theirs", 1)
     assert other == {"url": None}
 

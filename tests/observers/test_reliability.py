@@ -123,12 +123,8 @@ def test_equal_beginnings_and_one_frozen_second_give_every_result_its_file(
 ) -> None:
     same = "https://long.example/" + "x" * 39
     odd = [
-        "https://..",
-        "http://CON",
-        "https://a.example/😀",
-        "https://a.example/nul",
-        "https://a.example/NUL",
-    ]
+        "https://..", "http://CON", "https://a.example/😀", "https://a.example/nul", "https://a.example/NUL",
+    ]  # fmt: skip
     urls = [f"{same}{number}" for number in range(20)] + odd
     for number, url in enumerate(urls):
         page = {"reader_result": {"title": "T", "url": url, "content": f"text {number}"}}
@@ -158,11 +154,9 @@ async def test_what_cannot_be_read_is_reported_and_stops_nobody(
     runner = ObserverRunner(observers, context, events.append, offload=offload)
     runner.start(spawn_task)
     hostile = {
-        "lists": "[" * 100_000,
-        "objects": '{"a":' * 5_000,
-        "braces": "{" * 100_000,
+        "lists": "[" * 100_000, "objects": '{"a":' * 5_000, "braces": "{" * 100_000,
         "long": "[" + "1," * (MAX_TEXT // 2) + "1]",
-    }
+    }  # fmt: skip
     for name, text in hostile.items():
         runner.submit(result(SEARCH, text, name))
     del hostile, text

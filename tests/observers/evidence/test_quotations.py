@@ -32,10 +32,8 @@ def one(text: str, **how: tuple[int, ...]) -> Claim:
 @pytest.mark.parametrize(
     "quotation",
     [
-        '"We have never seen demand rise this fast," she said.',
-        "„we have never seen demand rise this fast“",
-        "« We have never seen demand rise this fast »",
-        "‘We have never seen demand rise this fast’",
+        '"We have never seen demand rise this fast," she said.', "„we have never seen demand rise this fast“",
+        "« We have never seen demand rise this fast »", "‘We have never seen demand rise this fast’",
         "“We have never seen … rise this fast.”",
         "“Every new line that we open […] we are building the next one gradually”",
         "“Every new line that [the operator] open[s] is full within a month”",
@@ -47,7 +45,7 @@ def one(text: str, **how: tuple[int, ...]) -> Claim:
         "“We have never seen demand rise this fast. Every new line that we open is full within a month”",
         "“storage fol-lowed later in the dec\u00adade”",
     ],
-)
+)  # fmt: skip
 def test_finds_a_quotation_that_is_set_otherwise(quotation: str) -> None:
     claims = check(quotation)
     assert claims
@@ -171,12 +169,10 @@ def test_what_the_person_wrote_is_found() -> None:
 @pytest.mark.parametrize(
     "sources",
     [
-        Known(),
-        Known([page("", 0)]),
-        Known([page(OTHER, 0, "query")]),
+        Known(), Known([page("", 0)]), Known([page(OTHER, 0, "query")]),
         Known([page("", 0, gone=True), page(OTHER, 1)]),
     ],
-)
+)  # fmt: skip
 def test_is_not_decided_without_the_text(sources: Known) -> None:
     (claim,) = check_quotations(report(block("“nobody has ever said this here”", cites=(0,))), sources)
     assert claim.verdict is Verdict.UNCHECKED

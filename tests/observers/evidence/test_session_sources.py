@@ -222,17 +222,13 @@ def test_rows_panels_answers_and_their_addresses_are_seen(session: ReadSession) 
     extra = {"pdf": "https://animals.example/otters.pdf", "text": "It is a longer text of it."}
     session.search(
         {
-            "position": 1,
-            "title": "Otters",
-            "url": PAGE,
-            "date": "2026-02",
-            "snippet": "They smile.",
+            "position": 1, "title": "Otters", "url": PAGE, "date": "2026-02", "snippet": "They smile.",
             "extra": extra,
         },
         answer="Nine animals smile.",
         knowledge_panel={"title": "Otter", "url": "https://wiki.example/Otter", "snippet": "A mammal."},
         query="what of https://asked.example/x",
-    )
+    )  # fmt: skip
     found = sources(session)
     row = found.cited(PAGE)[0]
     assert row.text == "Otters\n\nThey smile.\n\nIt is a longer text of it."
@@ -312,10 +308,8 @@ def test_files_that_the_agent_read_are_sources(session: ReadSession) -> None:
     )
     found = sources(session)
     assert {each.record.title: each.text for each in found.texts if each.record.kind == "file"} == {
-        "data.csv": "otters,9\nseals,12",
-        "page.html": "T\n\nNine & more",
-        "facts.txt": "otters 9\nseals 12",
-    }
+        "data.csv": "otters,9\nseals,12", "page.html": "T\n\nNine & more", "facts.txt": "otters 9\nseals 12",
+    }  # fmt: skip
     assert found.verdict("../downloads/data.csv")[0] is Verdict.LOCAL
     assert found.cited("../downloads/data.csv")[0].text == "otters,9\nseals,12"
     assert found.verdict("file:///data/facts.txt")[0] is Verdict.READ

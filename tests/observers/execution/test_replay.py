@@ -302,15 +302,13 @@ def test_it_reports_why_nothing_was_saved(tmp_path: Path, capsys: pytest.Capture
 @pytest.mark.parametrize(
     ("arguments", "code"),
     [
-        (["--tool", "x"], 2),
-        (["--session", "/nonexistent"], 2),
-        (["--session", "x", "--tool", "y"], 2),
+        (["--tool", "x"], 2), (["--session", "/nonexistent"], 2), (["--session", "x", "--tool", "y"], 2),
         (["--tool", "x", "--result", "/dev/null", "--workspace", "ws"], 2),
         (["--tool", "x", "--result", "FILE", "--input", "FILE", "--workspace", "ws"], 2),
         (["--tool", "x", "--result", "FILE", "--workspace", "FILE"], 1),
         (["--tool", "x", "--result", "FILE", "--workspace", "/proc/nowhere"], 1),
     ],
-)
+)  # fmt: skip
 def test_bad_input_is_one_clear_line(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,

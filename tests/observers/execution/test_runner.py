@@ -65,12 +65,8 @@ async def test_events_of_a_run_come_in_order(context: ObserverContext, result: M
     assert [type(event) for event in events] == [ObserverStarted, ArtifactSaved, ObserverFinished]
     (done,) = finished(events)
     assert (done.status, done.items, done.rejected, done.duplicates, done.artifacts) == (
-        "saved",
-        2,
-        1,
-        1,
-        ["a.json"],
-    )
+        "saved", 2, 1, 1, ["a.json"],
+    )  # fmt: skip
     metrics = runner.metrics["probe"]
     assert (metrics.runs, metrics.saved, metrics.items) == (1, 1, 2)
     assert metrics.p95_ms >= metrics.p50_ms >= 0
@@ -88,10 +84,8 @@ async def test_one_failing_observer_leaves_the_others_alone(context: ObserverCon
     runner.submit(result("mcp__a__b", "x"))
     assert await runner.drain() == []
     assert {event.observer: event.status for event in finished(events)} == {
-        "bad": "failed",
-        "good": "skipped",
-        "confused": "failed",
-    }
+        "bad": "failed", "good": "skipped", "confused": "failed",
+    }  # fmt: skip
     error = next(event.error for event in finished(events) if event.observer == "bad")
     assert error is not None
     assert "too deep" in error

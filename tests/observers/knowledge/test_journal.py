@@ -80,11 +80,9 @@ def test_queries_and_answers_are_documents_with_the_number_of_their_event(sessio
 
 def test_a_call_is_given_when_it_begins_and_when_it_ends(session: Recorded) -> None:
     slugs = (
-        {"tool_slug": "X_SEARCH", "arguments": {}},
-        {"tool_slug": f"Y_{SECRET}"},
-        {"tool_slug": "X_SEARCH"},
+        {"tool_slug": "X_SEARCH", "arguments": {}}, {"tool_slug": f"Y_{SECRET}"}, {"tool_slug": "X_SEARCH"},
         7,
-    )
+    )  # fmt: skip
     call: dict[str, Any] = {"query_id": "q1", "tool_use_id": "t1", "name": MULTI, "parent_tool_use_id": "t0"}
     session.add(ToolCallStarted(**call, input={"tools": [*slugs]}))
     (first,) = batches(session)
@@ -180,11 +178,9 @@ def test_another_journal_is_read_from_its_beginning(session: Recorded, tmp_path:
     for number in range(9):
         other.add(QueryReceived(query_id=f"q{number}", text="x" * number))
     contents = {
-        "truncated": b"".join(lines),
-        "replaced": b"".join(lines) + last.replace(b'"seq":3', b'"seq":9'),
-        "longer": (other.folder / JOURNAL).read_bytes(),
-        "emptied": b"",
-    }
+        "truncated": b"".join(lines), "replaced": b"".join(lines) + last.replace(b'"seq":3', b'"seq":9'),
+        "longer": (other.folder / JOURNAL).read_bytes(), "emptied": b"",
+    }  # fmt: skip
     journal.write_bytes(contents[change])
     assert read_batch(session.folder, cursor, Redactor()) == Batch(after=Cursor(), restarted=True)
 

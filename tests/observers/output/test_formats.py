@@ -23,25 +23,13 @@ from tui.cli import main
 
 Make = Callable[..., ToolResult]
 ROW: ResultRow = {
-    "position": 1,
-    "title": "One",
-    "url": "https://one.example/",
-    "source": None,
-    "date": "2026-03-10",
-    "snippet": None,
-    "extra": {},
-}
+    "position": 1, "title": "One", "url": "https://one.example/", "source": None, "date": "2026-03-10",
+    "snippet": None, "extra": {},
+}  # fmt: skip
 FOUND: dict[str, Any] = {
-    "type": "web",
-    "tool": "search",
-    "query": None,
-    "timestamp": "2026-03-10T12:00:00.000000+01:00",
-    "tool_use_id": "toolu_1",
-    "results": [ROW],
-    "url_count": 1,
-    "duplicates": 0,
-    "rejected": 0,
-}
+    "type": "web", "tool": "search", "query": None, "timestamp": "2026-03-10T12:00:00.000000+01:00",
+    "tool_use_id": "toolu_1", "results": [ROW], "url_count": 1, "duplicates": 0, "rejected": 0,
+}  # fmt: skip
 PAGE = {"reader_result": {"url": "https://one.example/", "title": "One", "content": "A long text."}}
 
 
@@ -128,14 +116,10 @@ def test_the_page_about_artifacts_has_every_kind_of_results() -> None:
     [
         {"results": [{**ROW, "url": 7}]},
         {"results": [{key: value for key, value in ROW.items() if key != "extra"}]},
-        {"results": [{**ROW, "date": "12 hours ago"}]},
-        {"results": [{**ROW, "duplicate": False}]},
-        {"results": {}},
-        {"duplicates": -1},
-        {"truncated": "yes"},
-        {"tool_use_id": None},
+        {"results": [{**ROW, "date": "12 hours ago"}]}, {"results": [{**ROW, "duplicate": False}]},
+        {"results": {}}, {"duplicates": -1}, {"truncated": "yes"}, {"tool_use_id": None},
     ],
-)
+)  # fmt: skip
 def test_what_is_no_artifact_is_refused(change: dict[str, Any]) -> None:
     check = validator("search_results")
     assert check.is_valid(FOUND)

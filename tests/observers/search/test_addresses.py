@@ -37,16 +37,13 @@ def found(tool: str, body: Any, **arguments: Any) -> list[tuple[str | None, str 
         ("wikipedia__search", {"language": "pt-BR"}, "https://pt.wikipedia.org/?curid=7"),
         ("x__search_de_wikipedia", {}, "https://de.wikipedia.org/?curid=7"),
         ("wikipedia__search_by_id", {}, f"{WIKI}/?curid=7"),
-        ("x__wikipedia_search_in_it", {}, f"{WIKI}/?curid=7"),
-        ("wikipedia_it_fr__search", {}, None),
+        ("x__wikipedia_search_in_it", {}, f"{WIKI}/?curid=7"), ("wikipedia_it_fr__search", {}, None),
         ("wikipedia__search", {"language": "Klingon"}, None),
-        ("wikipedia__search", {"language": "all"}, None),
-        ("wikipedia__search", {"language": "eng"}, None),
-        ("wikipedia__search", {"language": "zh-yue"}, None),
-        ("wikipedia__search_wikidata", {}, None),
+        ("wikipedia__search", {"language": "all"}, None), ("wikipedia__search", {"language": "eng"}, None),
+        ("wikipedia__search", {"language": "zh-yue"}, None), ("wikipedia__search_wikidata", {}, None),
         ("mediawiki__search", {}, None),
     ],
-)
+)  # fmt: skip
 def test_a_wiki_is_not_guessed(tool: str, arguments: dict[str, str], url: str | None) -> None:
     page = {"query": {"search": [{"ns": 0, **RYE, "pageid": 7}]}}
     assert found(tool, page, **arguments) == [("Rye", url)]
@@ -76,17 +73,12 @@ def test_an_identifier_of_something_else_gives_no_address(
 @pytest.mark.parametrize(
     ("given", "url"),
     [
-        ("//one.example/a", A),
-        ("https://one.example/a b", f"{A}%20b"),
-        (f" {A}\n", A),
-        ("www.one.example", "https://www.one.example"),
-        ("one.example/a", None),
-        ("//local", None),
-        ("https://one example/a", None),
-        ("//one.example/a https://two.example/b", None),
+        ("//one.example/a", A), ("https://one.example/a b", f"{A}%20b"), (f" {A}\n", A),
+        ("www.one.example", "https://www.one.example"), ("one.example/a", None), ("//local", None),
+        ("https://one example/a", None), ("//one.example/a https://two.example/b", None),
         ("https://one.example/a https://two.example/b", None),
     ],
-)
+)  # fmt: skip
 def test_an_address_in_part_is_repaired(given: str, url: str | None) -> None:
     rows = [RYE | {"url": given}, RYE | {"title": "Oats", "url": B}]
     assert found("x__web_search", {"results": rows}) == [("Rye", url), ("Oats", B)]

@@ -89,15 +89,11 @@ def test_controls_and_marks_of_direction_do_not_stay(context: ObserverContext, r
 @pytest.mark.parametrize("rows", [1, 20])
 def test_encoded_data_is_replaced_by_its_size(rows: int, context: ObserverContext, result: Make) -> None:
     row = {
-        "title": "Rye",
-        "snippet": "s",
-        "encrypted_content": BLOB,
-        "thumbnail": f"data:image/png;base64,{BLOB}",
-        "images": [{"data": BLOB}],
-        "raw_content": "A grass. " * 500,
-        "redirect": f"https://one.example/?{BLOB[:1200]}",
+        "title": "Rye", "snippet": "s", "encrypted_content": BLOB,
+        "thumbnail": f"data:image/png;base64,{BLOB}", "images": [{"data": BLOB}],
+        "raw_content": "A grass. " * 500, "redirect": f"https://one.example/?{BLOB[:1200]}",
         "digits": "9" * 2000,
-    }
+    }  # fmt: skip
     items = [row | {"link": f"{A}{number}"} for number in range(rows)]
     extra = row_of(context, result("mcp__x__web_search", json.dumps(items)))["extra"]
     note = f"[{len(BLOB):,} characters of encoded data]"

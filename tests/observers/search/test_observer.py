@@ -17,11 +17,8 @@ Make = Callable[..., ToolResult]
 
 def row(number: int, name: str = "url", **more: Any) -> dict[str, Any]:
     return {
-        "title": f"Title {number}",
-        name: f"https://site{number}.example/page",
-        "snippet": "Said.",
-        **more,
-    }
+        "title": f"Title {number}", name: f"https://site{number}.example/page", "snippet": "Said.", **more,
+    }  # fmt: skip
 
 
 def link(number: int, **more: Any) -> dict[str, Any]:
@@ -35,25 +32,18 @@ LINKS = [link(1), link(2), link(3)]
 @pytest.mark.parametrize(
     ("tool", "inner", "interest"),
     [
-        ("mcp__composio__COMPOSIO_SEARCH_NEWS", None, Interest.SURE),
-        ("WebSearch", None, Interest.SURE),
+        ("mcp__composio__COMPOSIO_SEARCH_NEWS", None, Interest.SURE), ("WebSearch", None, Interest.SURE),
         ("mcp__composio__COMPOSIO_REMOTE_WORKBENCH", None, Interest.NONE),
-        ("mcp__unheard_of__do_it", None, Interest.CURIOUS),
-        (MULTI, None, Interest.CURIOUS),
-        (MULTI, [], Interest.CURIOUS),
-        (MULTI, "odd", Interest.CURIOUS),
+        ("mcp__unheard_of__do_it", None, Interest.CURIOUS), (MULTI, None, Interest.CURIOUS),
+        (MULTI, [], Interest.CURIOUS), (MULTI, "odd", Interest.CURIOUS),
         (MULTI, [None, {"tool_slug": 7}], Interest.CURIOUS),
         (MULTI, [{"tool_slug": "GMAIL_SEND_EMAIL"}], Interest.NONE),
         (MULTI, [{"tool_slug": "GMAIL_SEND_EMAIL"}, {}], Interest.CURIOUS),
         (MULTI, [{"tool_slug": "GMAIL_SEND_EMAIL"}, {"tool_slug": "NEW_THING"}], Interest.CURIOUS),
-        (
-            MULTI,
-            [{"tool_slug": "GMAIL_SEND_EMAIL"}, {"tool_slug": "COMPOSIO_SEARCH_WEB"}],
-            Interest.SURE,
-        ),
+        (MULTI, [{"tool_slug": "GMAIL_SEND_EMAIL"}, {"tool_slug": "COMPOSIO_SEARCH_WEB"}], Interest.SURE),
         (MULTI, [{"tool_slug": "GMAIL_SEND_EMAIL"}] * 10_000, Interest.CURIOUS),
     ],
-)
+)  # fmt: skip
 def test_a_call_is_judged_by_its_names(tool: str, inner: Any, interest: Interest) -> None:
     arguments = {} if inner is None else {"tools": inner}
     call = ToolCall(tool_use_id="t", name=tool, input=arguments)
@@ -63,10 +53,8 @@ def test_a_call_is_judged_by_its_names(tool: str, inner: Any, interest: Interest
 def test_each_search_inside_one_call_has_its_artifact(context: ObserverContext, result: Make) -> None:
     def answer(slug: str, index: int, data: Any) -> dict[str, Any]:
         return {
-            "tool_slug": slug,
-            "index": index,
-            "response": {"successful": True, "data": data, "error": None},
-        }
+            "tool_slug": slug, "index": index, "response": {"successful": True, "data": data, "error": None},
+        }  # fmt: skip
 
     body = {
         "successful": False,
@@ -89,11 +77,8 @@ def test_each_search_inside_one_call_has_its_artifact(context: ObserverContext, 
     artifacts = pages_found(context, result(MULTI, body, tools=tools))
     found = {artifact["tool"]: artifact for artifact in artifacts}
     assert found.keys() == {
-        "COMPOSIO_SEARCH_NEWS",
-        "COMPOSIO_SEARCH_WEB",
-        "COMPOSIO_SEARCH_SCHOLAR",
-        "TAVILY_SEARCH",
-    }
+        "COMPOSIO_SEARCH_NEWS", "COMPOSIO_SEARCH_WEB", "COMPOSIO_SEARCH_SCHOLAR", "TAVILY_SEARCH",
+    }  # fmt: skip
     assert found["COMPOSIO_SEARCH_NEWS"]["query"] == "news of it"
     assert found["COMPOSIO_SEARCH_WEB"]["answer"] == "So it is."
     assert found["COMPOSIO_SEARCH_WEB"]["results"][0]["title"] == "Title 3"
@@ -145,14 +130,10 @@ def test_clusters_of_news_keep_their_stories(context: ObserverContext, result: M
 def test_rows_are_clean_and_urls_exact(context: ObserverContext, result: Make) -> None:
     url = "https://Shop.example:443/a%20b/?q=x&amp=1&utm_source=z#Frag"
     item = {
-        "position": 0,
-        "title": "<b>Fish &amp; Chips</b> for List&lt;T&gt;  &quot;now&quot;",
-        "link": url,
-        "source": {"name": "The <i>Times</i>", "icon": "https://i.example"},
-        "date": "3 days ago",
-        "snippet": "One<br>two &nbsp; three",
-        "rating": 4.5,
-    }
+        "position": 0, "title": "<b>Fish &amp; Chips</b> for List&lt;T&gt;  &quot;now&quot;", "link": url,
+        "source": {"name": "The <i>Times</i>", "icon": "https://i.example"}, "date": "3 days ago",
+        "snippet": "One<br>two &nbsp; three", "rating": 4.5,
+    }  # fmt: skip
     (artifact,) = pages_found(context, result("mcp__x__web_search", {"organic_results": [item]}))
     (found,) = artifact["results"]
     assert found["title"] == 'Fish & Chips for List<T> "now"'
@@ -230,13 +211,11 @@ NO_JSON = "the result looks like JSON but cannot be read; saved as it is"
 @pytest.mark.parametrize(
     ("text", "note"),
     [
-        ("[1] See the footnote.", NONE_FOUND),
-        ('{"result": "Only words."}', NONE_FOUND),
-        ("{" * 100_000, NO_JSON),
-        ("[" * 20_000, "nested too deeply"),
+        ("[1] See the footnote.", NONE_FOUND), ('{"result": "Only words."}', NONE_FOUND),
+        ("{" * 100_000, NO_JSON), ("[" * 20_000, "nested too deeply"),
     ],
     ids=["words", "words in an object", "braces", "brackets"],
-)
+)  # fmt: skip
 def test_what_no_rule_reads_is_kept_raw(context: ObserverContext, result: Make, text: str, note: str) -> None:
     outcome = SearchResults().observe(result("mcp__x__web_search", text), context)
     (saved,) = outcome.artifacts

@@ -26,12 +26,8 @@ RECORDS = {
     "postgres": [PAGE | {"id": 1, "created_at": "2026-01-01", "description": "D"}],
     "sentry": [
         {
-            "title": "TypeError",
-            "permalink": APP,
-            "culprit": "f",
-            "metadata": {"value": "x"},
-            "message": "m",
-            "date": "x",
+            "title": "TypeError", "permalink": APP, "culprit": "f", "metadata": {"value": "x"},
+            "message": "m", "date": "x",
         }
     ],
     "a customer": {
@@ -47,7 +43,7 @@ RECORDS = {
         "products": [PAGE | {"id": 7, "body_html": "Rye", "vendor": "V", "created_at": "2026-01-01"}]
     },
     "a site's map": {"links": [PAGE | {"description": "About"}]},
-}
+}  # fmt: skip
 PAGES = {
     "a text": [PAGE | {"snippet": "Said."}],
     "news": {

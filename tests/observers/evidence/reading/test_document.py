@@ -69,33 +69,14 @@ def test_a_claim_is_found_in_the_source(words: list[str]) -> None:
 @pytest.mark.parametrize(
     ("piece", "path"),
     [
-        ("<div>", "a.html"),
-        ("<table><tr><td>", "a.html"),
-        ("<blockquote><ul><li>", "a.html"),
-        ("<b><p>", "a.html"),
-        ("<a href=x>", "a.html"),
-        ("</div>", "a.html"),
-        ("<!--", "a.html"),
-        ('<a "', "a.html"),
-        ("<", "a.html"),
-        ("&", "a.html"),
-        ("1. ", "a.html"),
-        ("<sup>1</sup>", "a.html"),
-        (">", "a.md"),
-        ("- ", "a.md"),
-        ("[", "a.md"),
-        ("![a](", "a.md"),
-        ("*a _b ", "a.md"),
-        ("`", "a.md"),
-        ("<a ", "a.md"),
-        ("[a]: /u\n", "a.md"),
-        ("[^1]: a\n", "a.md"),
-        ("a|b\n-|-\n", "a.md"),
-        ("a\n---\n", "a.txt"),
-        ("[1] ", "a.txt"),
-        ("AAAA\n", "a.txt"),
+        ("<div>", "a.html"), ("<table><tr><td>", "a.html"), ("<blockquote><ul><li>", "a.html"),
+        ("<b><p>", "a.html"), ("<a href=x>", "a.html"), ("</div>", "a.html"), ("<!--", "a.html"),
+        ('<a "', "a.html"), ("<", "a.html"), ("&", "a.html"), ("1. ", "a.html"), ("<sup>1</sup>", "a.html"),
+        (">", "a.md"), ("- ", "a.md"), ("[", "a.md"), ("![a](", "a.md"), ("*a _b ", "a.md"), ("`", "a.md"),
+        ("<a ", "a.md"), ("[a]: /u\n", "a.md"), ("[^1]: a\n", "a.md"), ("a|b\n-|-\n", "a.md"),
+        ("a\n---\n", "a.txt"), ("[1] ", "a.txt"), ("AAAA\n", "a.txt"),
     ],
-)
+)  # fmt: skip
 def test_deep_and_repeated_markup_is_read_in_linear_time(piece: str, path: str) -> None:
     count = 50_000 if piece == "<div>" else 4_000
     assert read_report((f"start {piece * count} end").encode(), path).blocks
