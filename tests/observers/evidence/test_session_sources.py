@@ -7,14 +7,7 @@ from pathlib import Path
 import pytest
 
 from core.concurrency.cancellation import Stop, Stopped
-from core.events.types import (
-    ArtifactChanged,
-    AttachedFile,
-    FilesAttached,
-    QuerySteered,
-    ToolCallFinished,
-    ToolCallStarted,
-)
+from core.events import types as ev
 from core.evidence.records import SourceKind, Verdict
 from core.knowledge.database import FILE
 from core.knowledge.store import KnowledgeStore
@@ -167,7 +160,7 @@ def test_a_page_that_was_deleted_was_read(session: ReadSession) -> None:
 def test_a_page_that_was_changed_afterwards_is_not_compared(session: ReadSession) -> None:
     (file,) = session.crawl((PAGE, "Otters smile."))
     file.write_text(json.dumps(crawled_page(PAGE, "Otters weigh 77 kilograms.")))
-    session.add(ArtifactChanged(path=f"extracted_articles/{file.name}", kind="article", size=1, sha256=""))
+    session.add(ev.ArtifactChanged(path=f"extracted_articles/{file.name}", kind="article", size=1, sha256=""))
     found = sources(session)
     assert "77" not in "".join(texts(found, "article"))
     assert found.verdict(PAGE)[1].record.gone  # type: ignore[union-attr]
@@ -321,15 +314,15 @@ def test_files_that_a_person_added_are_sources_or_noticed(session: ReadSession) 
     for name, data in (("facts.txt", b"otters 9"), ("facts.pdf", b"%PDF-1.7\0\0")):
         path = session.folder / "attachments" / name
         path.write_bytes(data)
-        files.append(AttachedFile(path=f"attachments/{name}", media_type="x/y", size=1, sha256=""))
-    session.add(FilesAttached(query_id="q1", files=files))
+        files.append(ev.AttachedFile(path=f"attachments/{name}", media_type="x/y", size=1, sha256=""))
+    session.add(ev.FilesAttached(query_id="q1", files=files))
     found = sources(session)
     assert texts(found, "file") == ["otters 9"]
     assert found.notices == ("Not compared, as no text can be read from them: attachments/facts.pdf.",)
 
 
 def test_queries_and_their_addresses_are_sources(session: ReadSession) -> None:
-    session.add(QuerySteered(query_id="q1", text=f"Look at {PAGE} as well"))
+    session.add(ev.QuerySteered(query_id="q1", text=f"Look at {PAGE} as well"))
     found = sources(session)
     assert found.verdict(PAGE)[::2] == (Verdict.SEEN, "Named in what you wrote.")
 
@@ -434,8 +427,8 @@ def test_reading_stops(session: ReadSession) -> None:
 
 
 def test_a_call_without_its_beginning_is_read(session: ReadSession) -> None:
-    session.add(ToolCallStarted(query_id="q1", tool_use_id="t", name="x", input={"a": [1, {"b": None}]}))
-    session.add(ToolCallFinished(tool_use_id="unknown", status="success"))
+    session.add(ev.ToolCallStarted(query_id="q1", tool_use_id="t", name="x", input={"a": [1, {"b": None}]}))
+    session.add(ev.ToolCallFinished(tool_use_id="unknown", status="success"))
     assert sources(session).notices == (NONE,)
 
 
