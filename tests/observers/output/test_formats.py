@@ -11,7 +11,7 @@ import pytest
 
 from core.observation import ToolResult
 from core.storage.workspace import Workspace
-from observers.base import ObserverContext
+from observers.base import Observer, ObserverContext
 from observers.corpus import Corpus
 from observers.output.formats import FORMATS, ResultRow, UploadedFile, artifact_schema
 from observers.search.keys import KINDS
@@ -140,27 +140,17 @@ def test_a_session_of_all_kinds_follows_the_schemas(context: ObserverContext, re
     many = [
         {"title": f"T{n}", "url": f"https://many.example/{n}", "snippet": "s" * 900} for n in range(1_400)
     ]
-    for observer, call in (
-        (
-            SearchResults(),
-            result("a_search", {"results": [{"title": "One", "url": "https://one.example"}]}, "1"),
-        ),
-        (SearchResults(), result("a_search", {"results": many}, "2")),
-        (
-            SearchResults(),
-            result("a_search", '{"results": [{"title": "A", "url": "https://a.example"}, {"ti', "3"),
-        ),
-        (SearchResults(), result("a_search", {"error": "quota exceeded", "successful": False}, "4")),
-        (
-            WorkbenchActivity(),
-            result("COMPOSIO_REMOTE_BASH_TOOL", {"data": {"stdout": "1"}}, "5", command="ls"),
-        ),
-        (
-            WorkbenchActivity(),
-            result("COMPOSIO_REMOTE_WORKBENCH", '{"data": {"stdout": "1', "6", thought=["x"]),
-        ),
+    one = {"results": [{"title": "One", "url": "https://one.example"}]}
+    cut = '{"results": [{"title": "A", "url": "https://a.example"}, {"ti'
+    bash, run = "COMPOSIO_REMOTE_BASH_TOOL", "COMPOSIO_REMOTE_WORKBENCH"
+    bodies = (one, {"results": many}, cut, {"error": "quota exceeded", "successful": False})
+    calls: list[tuple[Observer, ToolResult]] = [
+        *((SearchResults(), result("a_search", body, f"{number}")) for number, body in enumerate(bodies)),
+        (WorkbenchActivity(), result(bash, {"data": {"stdout": "1"}}, "5", command="ls")),
+        (WorkbenchActivity(), result(run, '{"data": {"stdout": "1', "6", thought=["x"])),
         (Corpus(), result("mcp__web_reader__webReader", PAGE, "7", url="https://one.example/")),
-    ):
+    ]
+    for observer, call in calls:
         assert observer.observe(call, context).artifacts
     assert problems_in(context.workspace) == []
     assert any(entry.name.endswith(".json.zst") for entry in context.workspace.list("search_results"))
