@@ -15,18 +15,16 @@ MULTI = "mcp__composio__COMPOSIO_MULTI_EXECUTE_TOOL"
 Make = Callable[..., ToolResult]
 
 
-def row(number: int, name: str = "url", **more: Any) -> dict[str, Any]:
+def row(number: int, **more: Any) -> dict[str, Any]:
     return {
-        "title": f"Title {number}", name: f"https://site{number}.example/page", "snippet": "Said.", **more,
-    }  # fmt: skip
-
-
-def link(number: int, **more: Any) -> dict[str, Any]:
-    return row(number, "link", **more)
+        "title": f"Title {number}",
+        "url": f"https://site{number}.example/page",
+        "snippet": "Said.",
+        **more,
+    }
 
 
 ITEMS = [row(1), row(2), row(3)]
-LINKS = [link(1), link(2), link(3)]
 
 
 @pytest.mark.parametrize(
@@ -102,7 +100,7 @@ def test_words_of_a_search_inside_a_call_of_several_are_kept_beside_the_results(
     context: ObserverContext, result: Make
 ) -> None:
     ran = [
-        {"tool_slug": "COMPOSIO_SEARCH_NEWS", "response": {"data": {"news_results": LINKS}}},
+        {"tool_slug": "COMPOSIO_SEARCH_NEWS", "response": {"data": {"news_results": ITEMS}}},
         {"tool_slug": "BRAVE_WEB_SEARCH", "response": {"data": "Nobody\ncould read this."}},
     ]
     outcome = SearchResults().observe(result(MULTI, {"data": {"results": ran}}), context)
