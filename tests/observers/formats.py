@@ -14,11 +14,9 @@ from observers.output.formats import artifact_schema
 __all__ = ["FOLDERS", "closed", "problems_in"]
 
 FOLDERS = {
-    "search_results": "search_results",
-    "extracted_articles": "article",
-    "workbench_activity": "workbench_activity",
-    "uploads": "upload",
-}
+    "search_results": "search_results", "extracted_articles": "article",
+    "workbench_activity": "workbench_activity", "uploads": "upload",
+}  # fmt: skip
 
 
 def problems_in(workspace: Workspace) -> list[str]:

@@ -23,6 +23,7 @@ from tests.observers.plugin_package import example, install, install_example
 from tests.waiting import PATIENCE
 
 Make = Callable[..., ToolResult]
+Plugged = Callable[..., tuple[list[Observer], list[PluginProblem]]]
 BUILT_IN = [observer.name for observer in default_observers(plugins=False)]
 HEAD = "from observers.api import Interest, Outcome, Saved, keep_json\n"
 QUIET = """
@@ -32,9 +33,7 @@ QUIET = """
 
 
 @pytest.fixture
-def plugged(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> Callable[..., tuple[list[Observer], list[PluginProblem]]]:
+def plugged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Plugged:
     """Install a package with this source and these entry points, and load what is installed."""
 
     def install_and_load(source: str, **points: str) -> tuple[list[Observer], list[PluginProblem]]:
@@ -118,9 +117,7 @@ def test_a_broken_plug_in_is_a_line_for_the_person_and_no_traceback(tmp_path: Pa
         (f"{QUIET}    @property\n    def name(self): raise KeyError('x')\n", "no name"),
     ],
 )
-def test_what_is_no_observer_is_skipped_and_reported(
-    plugged: Callable[..., tuple[list[Observer], list[PluginProblem]]], body: str, expected: str
-) -> None:
+def test_what_is_no_observer_is_skipped_and_reported(plugged: Plugged, body: str, expected: str) -> None:
     observers, (problem,) = plugged(f"class It:\n    {body}", odd="here:It")
     assert observers == []
     assert problem.plugin == "odd"
@@ -131,9 +128,7 @@ def test_what_is_no_observer_is_skipped_and_reported(
     assert (last.status, last.observer, last.error) == ("failed", "odd", problem.message)
 
 
-def test_of_two_plug_ins_with_one_name_the_first_has_it(
-    plugged: Callable[..., tuple[list[Observer], list[PluginProblem]]],
-) -> None:
+def test_of_two_plug_ins_with_one_name_the_first_has_it(plugged: Plugged) -> None:
     source = (
         f"class It:\n    name = 'same'{QUIET}\ndef give(): return It()\nready = It()\nready.name = 'ready'\n"
     )
@@ -172,12 +167,7 @@ def test_a_plug_in_that_never_finishes_loading_is_left_behind(
     ],
 )
 async def test_what_a_plug_in_does_wrong_is_a_failed_run(
-    plugged: Callable[..., tuple[list[Observer], list[PluginProblem]]],
-    context: ObserverContext,
-    result: Make,
-    wants: str,
-    observe: str,
-    expected: str,
+    plugged: Plugged, context: ObserverContext, result: Make, wants: str, observe: str, expected: str
 ) -> None:
     source = f"""
 class It:
@@ -200,7 +190,7 @@ class It:
 
 
 def test_what_was_saved_counts_although_another_claim_is_wrong(
-    plugged: Callable[..., tuple[list[Observer], list[PluginProblem]]], context: ObserverContext, result: Make
+    plugged: Plugged, context: ObserverContext, result: Make
 ) -> None:
     source = """
 class It:
@@ -219,7 +209,7 @@ class It:
 
 
 def test_a_name_that_changes_later_stays_what_it_was(
-    plugged: Callable[..., tuple[list[Observer], list[PluginProblem]]], context: ObserverContext, result: Make
+    plugged: Plugged, context: ObserverContext, result: Make
 ) -> None:
     source = f"""
 import itertools

@@ -53,9 +53,13 @@ def only(**changes: Any) -> Rule:
     return rule
 
 
+CHECKED = only(requires=None, checked="work_products/*.html")
+
+
 def test_a_definition_carries_its_rules_and_they_hold_in_order(context: ObserverContext) -> None:
     carried = read_subagent(DEFINITION, origin="chart-maker.md").rules
     assert [rule.agent for rule in carried] == ["chart-maker"] * 2
+    assert carried[1].message == "Write down\nwhat you did."
 
     def broken(request: str) -> list[str]:
         return [rule.name for rule in unmet_rules("chart-maker", request, context.workspace, carried)]
@@ -76,11 +80,6 @@ def test_a_sub_agent_that_was_stopped_broke_no_rule(context: ObserverContext, re
     assert ended.rejected == 1
     stopped = Compliance().observe(result("Agent", "Stopped.", error="Stopped.", **asked), context)
     assert (stopped.rejected, stopped.note) == (0, "the sub-agent did not finish")
-
-
-def test_a_message_is_kept_word_for_word() -> None:
-    (_, notes) = read_subagent(DEFINITION, origin="chart-maker.md").rules
-    assert notes.message == "Write down\nwhat you did."
 
 
 def test_only_a_regular_file_that_is_not_empty_keeps_a_rule(context: ObserverContext) -> None:
@@ -116,37 +115,23 @@ def test_a_condition_that_would_take_for_ever_elsewhere_answers_at_once(context:
 @pytest.mark.parametrize(
     ("value", "expected"),
     [
-        ("corpus", "not a list"),
-        (["corpus"], "not a mapping"),
-        (rules(requried="x"), "did you mean requires"),
-        (rules(agent="x"), "unknown key"),
-        (rules(name=None), "needs name"),
-        (rules(name=""), "needs name"),
-        (rules(message=3), "needs message"),
-        (rules(message="x" * 3_000), "needs message"),
-        (rules(requires=None), "needs requires"),
+        ("corpus", "not a list"), (["corpus"], "not a mapping"),
+        (rules(requried="x"), "did you mean requires"), (rules(agent="x"), "unknown key"),
+        (rules(name=None), "needs name"), (rules(name=""), "needs name"), (rules(message=3), "needs message"),
+        (rules(message="x" * 3_000), "needs message"), (rules(requires=None), "needs requires"),
         (rules(requires="/etc/passwd"), "not a path in the workspace"),
-        (rules(requires="../x"), "not a path in the workspace"),
-        (rules(requires="a/**/b"), r"\*\*"),
-        (rules(when="("), "regular expression"),
-        (rules(when="(?=x)"), "look-around"),
-        (rules(when="x{1000}{1000}"), "regular expression"),
-        (rules(when=["x"]), "needs when"),
-        (rules(when="x" * 2_000), "needs when"),
-        (rules() + rules(), "two compliance rules"),
+        (rules(requires="../x"), "not a path in the workspace"), (rules(requires="a/**/b"), r"\*\*"),
+        (rules(when="("), "regular expression"), (rules(when="(?=x)"), "look-around"),
+        (rules(when="x{1000}{1000}"), "regular expression"), (rules(when=["x"]), "needs when"),
+        (rules(when="x" * 2_000), "needs when"), (rules() + rules(), "two compliance rules"),
         (rules() * 60, "at most 50"),
     ],
-)
+)  # fmt: skip
 def test_a_wrong_rule_names_the_file_and_what_to_do(value: Any, expected: str) -> None:
     with pytest.raises(SettingsError, match=expected) as caught:
         read_rules(value, "expert", origin="expert.md")
     assert str(caught.value).startswith("expert.md: ")
-
-
-def test_no_rules_and_empty_rules_are_none() -> None:
-    assert (
-        read_rules(None, "expert", origin="expert.md") == read_rules([], "expert", origin="expert.md") == ()
-    )
+    assert read_rules(None, "expert", origin="expert.md") == read_rules([], "expert", origin="e.md") == ()
 
 
 def test_the_shipped_rules_come_from_the_shipped_definitions() -> None:
@@ -184,7 +169,6 @@ def _claim(text: str, verdict: Verdict = Verdict.UNTRACED, **more: Any) -> Claim
 
 def test_unsupported_claims_break_a_rule_that_asks_for_a_check(context: ObserverContext) -> None:
     workspace = context.workspace
-    rule = only(requires=None, checked="work_products/*.html")
     _saved_check(
         workspace,
         "work_products/a.html",
@@ -193,21 +177,18 @@ def test_unsupported_claims_break_a_rule_that_asks_for_a_check(context: Observer
         _claim("8 percent", Verdict.OTHER_SOURCE),
         _claim("7 percent", note="12.4 - 8.1 = 4.3"),
     )
-    (unmet,) = unmet_rules("expert", "", workspace, [rule])
+    (unmet,) = unmet_rules("expert", "", workspace, [CHECKED])
     assert unmet.message.splitlines() == [
-        "Do it.",
-        "",
-        "2 unsupported claims in work_products/a.html:",
+        "Do it.", "", "2 unsupported claims in work_products/a.html:",
         "- figure '12 percent' in 'Memory decides': No source has this figure.",
         "- figure '7 percent': No source has this figure.",
         "What the sources have instead is in report_checks/a.html.json.",
-    ]
+    ]  # fmt: skip
     assert unmet.reason == "work_products/a.html has unsupported claims"
 
 
 def test_what_was_not_checked_breaks_no_rule(context: ObserverContext) -> None:
     workspace = context.workspace
-    rule = only(requires=None, checked="work_products/*.html")
     workspace.write("work_products/unchecked.html", "x")
     _saved_check(workspace, "work_products/other.md", _claim("12"))
     _saved_check(workspace, "work_products/good.html", _claim("12", Verdict.DERIVED))
@@ -215,22 +196,20 @@ def test_what_was_not_checked_breaks_no_rule(context: ObserverContext) -> None:
     workspace.write("work_products/changed.html", "changed since")
     _saved_check(workspace, "work_products/broken.html", _claim("12"))
     workspace.write("report_checks/broken.html.json", "{")
-    assert unmet_rules("expert", "", workspace, [rule]) == []
+    assert unmet_rules("expert", "", workspace, [CHECKED]) == []
 
 
 def test_reports_of_an_earlier_task_do_not_count(context: ObserverContext) -> None:
-    rule = only(requires=None, checked="work_products/*.html")
     _saved_check(context.workspace, "work_products/a.html", _claim("12"))
     now = datetime.now(UTC)
-    assert unmet_rules("expert", "", context.workspace, [rule], now - timedelta(minutes=1))
-    assert unmet_rules("expert", "", context.workspace, [rule], now + timedelta(minutes=1)) == []
+    assert unmet_rules("expert", "", context.workspace, [CHECKED], now - timedelta(minutes=1))
+    assert unmet_rules("expert", "", context.workspace, [CHECKED], now + timedelta(minutes=1)) == []
 
 
 def test_at_most_twenty_claims_are_named(context: ObserverContext) -> None:
-    rule = only(requires=None, checked="work_products/*.html")
     many = [_claim("1" * 1_000) for _ in range(50)]
     _saved_check(context.workspace, "work_products/a.html", *many)
-    (unmet,) = unmet_rules("expert", "", context.workspace, [rule])
+    (unmet,) = unmet_rules("expert", "", context.workspace, [CHECKED])
     assert unmet.message.count("- figure") == 20
     assert "\n- and 30 more\n" in unmet.message
     assert len(unmet.message) < 10_000
@@ -254,7 +233,7 @@ def test_a_message_has_no_text_of_pages_and_tools(tmp_path: Path) -> None:
     assert all("obey me" in claim.note.lower() for claim in check.unsupported)
     with closing(Workspace.open(session.folder)) as workspace:
         save_check(workspace, check)
-        (unmet,) = unmet_rules("expert", "", workspace, [only(requires=None, checked="work_products/*.html")])
+        (unmet,) = unmet_rules("expert", "", workspace, [CHECKED])
     assert "all of the otters will come back" in unmet.message
     assert "obey me" not in unmet.message.lower()
 

@@ -81,15 +81,11 @@ def test_a_film_that_grows_meanwhile_is_left(
 @pytest.mark.parametrize(
     ("arguments", "wanted"),
     [
-        ({"output_path": "a"}, True),
-        ({"outputPath": "a.mp4"}, True),
-        ({"output_paths": ["a.mp4", "b.mp4"]}, True),
-        ({"output": "a.mp4"}, True),
-        ({"output": "json"}, False),
-        ({"destination": "Oslo"}, False),
-        ({"path": "a.mp4"}, False),
+        ({"output_path": "a"}, True), ({"outputPath": "a.mp4"}, True),
+        ({"output_paths": ["a.mp4", "b.mp4"]}, True), ({"output": "a.mp4"}, True),
+        ({"output": "json"}, False), ({"destination": "Oslo"}, False), ({"path": "a.mp4"}, False),
     ],
-)
+)  # fmt: skip
 def test_any_tool_with_an_output_path_is_observed(arguments: dict[str, Any], wanted: bool) -> None:
     assert bool(Media().wants(ToolCall(tool_use_id="t", name="mcp__x__run", input=arguments))) is wanted
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import re
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import UTC
@@ -20,7 +19,7 @@ from hypothesis import strategies as st
 from core.agent.definitions.rules import RequestPattern, Rule
 from core.concurrency.spawn import spawn_task
 from core.concurrency.worker import WorkerProcess
-from core.events.types import ArtifactSaved, Event, ObserverFinished
+from core.events.types import Event, ObserverFinished
 from core.observation import NativeObservation, TextContent, ToolCall, ToolResult
 from core.redaction.redactor import Redactor
 from core.storage.workspace import Workspace
@@ -35,7 +34,7 @@ from observers.execution.run import Run, perform
 from observers.execution.runner import ObserverRunner
 from observers.search_results import SearchResults
 from tests.observers.conftest import NOON, make_result
-from tests.waiting import PATIENCE, run_ready
+from tests.waiting import PATIENCE
 
 Make = Callable[..., ToolResult]
 ROOT = Path(__file__).parents[2]
@@ -91,6 +90,21 @@ def write_down(result: ToolResult, context: ObserverContext) -> Outcome:
     return Outcome((Saved(path, "probe", written.size, written.sha256),), items=1)
 
 
+def running(
+    observers: list[Any],
+    context: ObserverContext,
+    aside: WorkerProcess | None = None,
+    rules: Sequence[Rule] = (),
+) -> tuple[ObserverRunner, list[Event]]:
+    """A started runner, which gives large results to a child process where there is one; and what it reports."""
+    events: list[Event] = []
+    names = [observer.name for observer in observers if not isinstance(observer, Probe)]
+    offload = ResultOffload(aside, names, rules) if aside else None
+    runner = ObserverRunner(observers, context, events.append, offload=offload)
+    runner.start(spawn_task)
+    return runner, events
+
+
 def finished(events: list[Event]) -> list[ObserverFinished]:
     return [event for event in events if isinstance(event, ObserverFinished)]
 
@@ -123,12 +137,8 @@ def test_equal_beginnings_and_one_frozen_second_give_every_result_its_file(
 ) -> None:
     same = "https://long.example/" + "x" * 39
     odd = [
-        "https://..",
-        "http://CON",
-        "https://a.example/😀",
-        "https://a.example/nul",
-        "https://a.example/NUL",
-    ]
+        "https://..", "http://CON", "https://a.example/😀", "https://a.example/nul", "https://a.example/NUL",
+    ]  # fmt: skip
     urls = [f"{same}{number}" for number in range(20)] + odd
     for number, url in enumerate(urls):
         page = {"reader_result": {"title": "T", "url": url, "content": f"text {number}"}}
@@ -152,17 +162,11 @@ def aside(context: ObserverContext, monkeypatch: pytest.MonkeyPatch) -> Iterator
 async def test_what_cannot_be_read_is_reported_and_stops_nobody(
     context: ObserverContext, result: Make, aside: WorkerProcess
 ) -> None:
-    observers = [*default_observers(plugins=False), Probe(write_down)]
-    events: list[Event] = []
-    offload = ResultOffload(aside, [observer.name for observer in observers if observer.name != "probe"])
-    runner = ObserverRunner(observers, context, events.append, offload=offload)
-    runner.start(spawn_task)
+    runner, events = running([*default_observers(plugins=False), Probe(write_down)], context, aside)
     hostile = {
-        "lists": "[" * 100_000,
-        "objects": '{"a":' * 5_000,
-        "braces": "{" * 100_000,
+        "lists": "[" * 100_000, "objects": '{"a":' * 5_000, "braces": "{" * 100_000,
         "long": "[" + "1," * (MAX_TEXT // 2) + "1]",
-    }
+    }  # fmt: skip
     for name, text in hostile.items():
         runner.submit(result(SEARCH, text, name))
     del hostile, text
@@ -185,11 +189,7 @@ async def test_without_a_child_process_large_results_are_observed_all_the_same(
     context: ObserverContext, result: Make, aside: WorkerProcess, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("sys.executable", "/nowhere/python")
-    events: list[Event] = []
-    observers = default_observers(plugins=False)
-    offload = ResultOffload(aside, [observer.name for observer in observers])
-    runner = ObserverRunner(observers, context, events.append, offload=offload)
-    runner.start(spawn_task)
+    runner, events = running(default_observers(plugins=False), context, aside)
     rows = [{"title": "T" * 400, "url": f"https://a.example/{n}"} for n in range(2_000)]
     runner.submit(result(SEARCH, {"results": rows}))
     assert await runner.drain(PATIENCE) == []
@@ -203,20 +203,13 @@ async def test_a_large_result_of_a_custom_sub_agent_is_checked_against_the_rules
         Rule("a-chart", "chart-maker", "work_products/*.html", "Draw it.", RequestPattern(r"\bcharts?\b")),
         Rule("notes", "chart-maker", "work_products/notes.md", "Write notes."),
     ]
-    events: list[Event] = []
-    observers = default_observers(plugins=False, rules=rules)
-    offload = ResultOffload(aside, [observer.name for observer in observers], rules)
-    runner = ObserverRunner(observers, context, events.append, offload=offload)
-    runner.start(spawn_task)
+    runner, events = running(default_observers(plugins=False, rules=rules), context, aside, rules)
     text = (TextContent("words " * LARGE),)
     for tool_use_id, prompt in (("toolu_1", "A CHART of sales"), ("toolu_2", "Charting is not asked for")):
         arguments = {"subagent_type": "chart-maker", "prompt": prompt}
-        runner.submit(
-            ToolResult(
-                call=ToolCall(tool_use_id=tool_use_id, name="Agent", input=arguments),
-                observation=NativeObservation(tool_name="Agent", tool_use_id=tool_use_id, content=text),
-            )
-        )
+        call = ToolCall(tool_use_id=tool_use_id, name="Agent", input=arguments)
+        seen = NativeObservation(tool_name="Agent", tool_use_id=tool_use_id, content=text)
+        runner.submit(ToolResult(call=call, observation=seen))
     assert await runner.drain(PATIENCE) == []
     assert aside._process is not None
     notes = {event.tool_use_id: event.note or "" for event in finished(events)}
@@ -336,60 +329,12 @@ def test_two_sessions_of_one_second_keep_apart_and_share_the_blacklist(tmp_path:
     )
 
 
-async def test_the_work_of_twenty_slow_observers_is_waited_for(
-    context: ObserverContext, result: Make
-) -> None:
-    gate = threading.Event()
-
-    def wait_and_write(given_result: ToolResult, given_context: ObserverContext) -> Outcome:
-        gate.wait(PATIENCE)
-        return write_down(given_result, given_context)
-
-    events: list[Event] = []
-    runner = ObserverRunner([Probe(wait_and_write)], context, events.append)
-    runner.start(spawn_task)
-    for number in range(20):
-        runner.submit(result("mcp__a__b", "x", f"toolu_{number}"))
-    draining = asyncio.create_task(runner.drain(PATIENCE))
-    await run_ready()
-    assert not draining.done()
-    gate.set()
-    assert await draining == []
-    assert len([event for event in events if isinstance(event, ArtifactSaved)]) == 20
-    assert len(context.workspace.list("probe")) == 20
-
-
-async def test_a_second_request_to_end_names_what_is_lost(context: ObserverContext, result: Make) -> None:
-    gate = threading.Event()
-
-    def hang(_: ToolResult, __: ObserverContext) -> Outcome:
-        gate.wait(PATIENCE)
-        return Outcome()
-
-    events: list[Event] = []
-    runner = ObserverRunner([Probe(hang)], context, events.append)
-    runner.start(spawn_task)
-    for number in range(20):
-        runner.submit(result("mcp__a__b", "x", f"toolu_{number}"))
-    draining = asyncio.create_task(runner.drain(600))
-    await run_ready()
-    draining.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await draining
-    lost = runner.abandon()
-    gate.set()
-    assert sorted(lost) == sorted(f"probe of mcp__a__b (toolu_{number})" for number in range(20))
-    assert {event.error for event in finished(events)} == {"the session ended before it finished"}
-
-
 @pytest.mark.slow
 async def test_of_a_thousand_results_at_once_every_one_is_saved(
     context: ObserverContext, result: Make
 ) -> None:
     words = "words " * 480
-    events: list[Event] = []
-    runner = ObserverRunner(default_observers(plugins=False), context, events.append)
-    runner.start(spawn_task)
+    runner, events = running(default_observers(plugins=False), context)
     for number in range(1_000):
         rows = [{"title": "T", "url": f"https://a.example/{number}/{n}", "snippet": words} for n in range(10)]
         runner.submit(result(SEARCH, {"results": rows}, f"toolu_{number}"))

@@ -123,17 +123,14 @@ def test_code_has_uploaded_what_it_prints_a_key_of(
 @pytest.mark.parametrize(
     ("tool", "arguments"),
     [
-        ("mcp__notes__get_upload_url", {"path": "a"}),
-        ("mcp__notes__upload_text", {"file": "line\nline"}),
+        ("mcp__notes__get_upload_url", {"path": "a"}), ("mcp__notes__upload_text", {"file": "line\nline"}),
         ("mcp__notes__upload_notes", {"source": "cli"}),
-        ("mcp__notes__upload_text", {"file": "the words of a note"}),
-        ("mcp__notes__read", {"path": "a"}),
+        ("mcp__notes__upload_text", {"file": "the words of a note"}), ("mcp__notes__read", {"path": "a"}),
         (WORKBENCH, {"code_to_execute": "print(upload)"}),
-        (MAIL, {"body": "s3key", "attachment": {"s3key": None}}),
-        (SEVERAL, {"tools": "no list"}),
+        (MAIL, {"body": "s3key", "attachment": {"s3key": None}}), (SEVERAL, {"tools": "no list"}),
         ("Read", {"file_path": "a"}),
     ],
-)
+)  # fmt: skip
 def test_calls_without_an_upload_are_left_alone(result: Make, tool: str, arguments: dict[str, Any]) -> None:
     assert not Uploads().wants(result(tool, "", **arguments).call)
 

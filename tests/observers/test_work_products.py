@@ -71,13 +71,10 @@ def test_reports_of_one_name_and_second_are_all_kept(
 @pytest.mark.parametrize(
     "path",
     [
-        "/etc/passwd",
-        "work_products/../trace.json",
-        "notes/work_products/x",
-        "work_products",
+        "/etc/passwd", "work_products/../trace.json", "notes/work_products/x", "work_products",
         "work_products/media/a.mp4",
     ],
-)
+)  # fmt: skip
 def test_only_files_under_work_products_are_copied(
     context: ObserverContext, result: Make, tmp_path: Path, path: str
 ) -> None:
@@ -125,11 +122,8 @@ def test_a_torn_and_a_foreign_line_of_the_index_do_no_harm(
     folder.mkdir()
     odd = {"sha256": digest, "source": "work_products/r.md", "session": context.workspace.session_id}
     lines = [
-        f'{{"sha256": "{digest}',
-        json.dumps(odd | {"saved_as": "../../etc/passwd"}),
-        "x" * 200_000,
-        "[]",
-    ]
+        f'{{"sha256": "{digest}', json.dumps(odd | {"saved_as": "../../etc/passwd"}), "x" * 200_000, "[]",
+    ]  # fmt: skip
     (folder / "index.jsonl").write_text("\n".join(lines) + "\n{torn")
     assert observe(context, call).items == 1
     assert observe(context, call).duplicates == 1

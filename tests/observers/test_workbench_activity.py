@@ -22,12 +22,8 @@ def run(context: ObserverContext, call: ToolResult) -> tuple[Outcome, Any]:
 
 def test_a_run_wrapped_twice_is_read_and_its_failure_believed(context: ObserverContext, result: Make) -> None:
     inner = {
-        "stdout": "half",
-        "stderr": "",
-        "results": {"rows": 1},
-        "successful": False,
-        "error": "NameError: x",
-    }
+        "stdout": "half", "stderr": "", "results": {"rows": 1}, "successful": False, "error": "NameError: x",
+    }  # fmt: skip
     _, output = run(context, result(WORKBENCH, {"successful": True, "data": {"data": inner}, "error": None}))
     assert (output["stdout"], output["results"], output["error"]) == ("half", {"rows": 1}, "NameError: x")
     assert output["successful"] is False
@@ -36,16 +32,12 @@ def test_a_run_wrapped_twice_is_read_and_its_failure_believed(context: ObserverC
 @pytest.mark.parametrize(
     ("line", "flagged"),
     [
-        ("Upload error: no such file", True),
-        ("ValueError: bad", True),
-        ("pandas.errors.ParserError: bad", True),
-        ("Error: no access", True),
-        ("Mean squared error: 0.05", False),
-        ("Standard error: 12 %", False),
-        ("no errors: all is well", False),
-        ("errors were found and mended", False),
+        ("Upload error: no such file", True), ("ValueError: bad", True),
+        ("pandas.errors.ParserError: bad", True), ("Error: no access", True),
+        ("Mean squared error: 0.05", False), ("Standard error: 12 %", False),
+        ("no errors: all is well", False), ("errors were found and mended", False),
     ],
-)
+)  # fmt: skip
 def test_lines_that_are_errors_and_lines_that_are_figures(
     context: ObserverContext, result: Make, line: str, flagged: bool
 ) -> None:
@@ -70,11 +62,9 @@ def test_an_answer_of_another_shape_is_kept_as_it_came(context: ObserverContext,
 
 def test_other_fields_and_long_results_are_kept(context: ObserverContext, result: Make) -> None:
     data = {
-        "stdout": "x" * 70_000,
-        "results": [{"n": n} for n in range(20_000)],
-        "stdout_file_path": "/mnt/out.txt",
-        "session": {"id": "calm"},
-    }
+        "stdout": "x" * 70_000, "results": [{"n": n} for n in range(20_000)],
+        "stdout_file_path": "/mnt/out.txt", "session": {"id": "calm"},
+    }  # fmt: skip
     _, output = run(context, result(WORKBENCH, {"successful": True, "data": data}))
     assert output["extra"] == {"stdout_file_path": "/mnt/out.txt", "session": {"id": "calm"}}
     assert output["stdout"].endswith("[6,000 characters more]")
@@ -107,11 +97,9 @@ def test_the_code_and_output_of_a_run_are_saved_once(context: ObserverContext, r
         "error": None,
     }
     code = {
-        "code_to_execute": "print(5)\n" * 500,
-        "session_id": "calm",
-        "current_step": "COUNT",
+        "code_to_execute": "print(5)\n" * 500, "session_id": "calm", "current_step": "COUNT",
         "thought": "why",
-    }
+    }  # fmt: skip
     call = result(WORKBENCH, body, **code)
     outcome = WorkbenchActivity().observe(call, context)
     assert outcome.note is None

@@ -15,34 +15,19 @@ ROWS = {"results": [{"title": "A “quoted” title", "url": "https://a.example/
 @pytest.mark.parametrize(
     "text",
     [
-        json.dumps(ROWS),
-        json.dumps(json.dumps(ROWS)),
-        json.dumps({"result": json.dumps(ROWS)}),
+        json.dumps(ROWS), json.dumps(json.dumps(ROWS)), json.dumps({"result": json.dumps(ROWS)}),
         json.dumps({"result": json.dumps(json.dumps(ROWS))}),
         json.dumps([{"type": "text", "text": json.dumps(ROWS)}]),
         json.dumps({"content": [{"type": "text", "text": "shorter"}], "structuredContent": ROWS}),
-        "\ufeff" + json.dumps(ROWS),
-        "[local-toolkit-trace-id: 12ab]\n" + json.dumps(ROWS),
-        "Here is what I found: " + json.dumps(ROWS) + "\nand that was all.",
-        repr(ROWS),
-        repr([{"type": "text", "text": json.dumps(ROWS)}]),
-        "Answer:\n" + json.dumps(ROWS, indent=2),
+        "\ufeff" + json.dumps(ROWS), "[local-toolkit-trace-id: 12ab]\n" + json.dumps(ROWS),
+        "Here is what I found: " + json.dumps(ROWS) + "\nand that was all.", repr(ROWS),
+        repr([{"type": "text", "text": json.dumps(ROWS)}]), "Answer:\n" + json.dumps(ROWS, indent=2),
     ],
     ids=[
-        "plain",
-        "twice",
-        "wrapped",
-        "wrapped-twice",
-        "blocks",
-        "structured",
-        "bom",
-        "prefix",
-        "prose",
-        "repr",
-        "repr-blocks",
-        "pretty",
+        "plain", "twice", "wrapped", "wrapped-twice", "blocks", "structured", "bom", "prefix", "prose",
+        "repr", "repr-blocks", "pretty",
     ],
-)
+)  # fmt: skip
 def test_every_wrapping_gives_the_same_value(text: str) -> None:
     decoded = decode_text(text)
     assert decoded.values == (ROWS,)
@@ -65,19 +50,12 @@ def test_prose_stays_prose() -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "[1] See the first footnote.",
-        "[A title](https://a.example/) and [another](https://b.example/)",
-        "[[An article]] of an encyclopedia",
-        "[2026-03-10 12:00] started",
-        "[Note: this is prose] and goes on",
-        "[ ] a task",
-        "{name} is a placeholder",
-        "{{Infobox person | name = A}}",
-        "{https://a.example/}",
-        '["quoted"] in brackets',
-        "{} is empty",
+        "[1] See the first footnote.", "[A title](https://a.example/) and [another](https://b.example/)",
+        "[[An article]] of an encyclopedia", "[2026-03-10 12:00] started",
+        "[Note: this is prose] and goes on", "[ ] a task", "{name} is a placeholder",
+        "{{Infobox person | name = A}}", "{https://a.example/}", '["quoted"] in brackets', "{} is empty",
     ],
-)
+)  # fmt: skip
 def test_prose_that_begins_with_a_bracket_stays_prose(text: str) -> None:
     decoded = decode_text(text)
     assert (decoded.values, decoded.prose, decoded.problem) == ((), text, None)
@@ -86,16 +64,10 @@ def test_prose_that_begins_with_a_bracket_stays_prose(text: str) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "{" * 100_000,
-        "{" * 100_000 + "}" * 100_000,
-        "{[" * 5_000 + "1",
-        '{"resul',
-        '[{"titl',
-        '["https://a.examp',
-        '{title: "A", url: "https://a.example/"}',
-        "[{title: 1}]",
+        "{" * 100_000, "{" * 100_000 + "}" * 100_000, "{[" * 5_000 + "1", '{"resul', '[{"titl',
+        '["https://a.examp', '{title: "A", url: "https://a.example/"}', "[{title: 1}]",
     ],
-)
+)  # fmt: skip
 def test_a_document_that_cannot_be_read_is_reported_and_unchanged(text: str) -> None:
     decoded = decode_text(text)
     assert (decoded.values, decoded.prose) == ((), text)

@@ -31,19 +31,10 @@ TIME = "2026-03-10T12:00:30+00:00"
 def crawled_page(url: str, text: str, title: str = "A page", **more: Any) -> dict[str, Any]:
     """The content of an article's file."""
     return {
-        "type": "article",
-        "url": url,
-        "title": title,
-        "author": None,
-        "source": None,
-        "date": "2026-03-01",
-        "words": len(text.split()),
-        "timestamp": TIME,
-        "tool": "crawl_parallel",
-        "tool_use_id": "toolu_crawl",
-        "content": text,
-        **more,
-    }
+        "type": "article", "url": url, "title": title, "author": None, "source": None, "date": "2026-03-01",
+        "words": len(text.split()), "timestamp": TIME, "tool": "crawl_parallel", "tool_use_id": "toolu_crawl",
+        "content": text, **more,
+    }  # fmt: skip
 
 
 class ReadSession(Recorded):

@@ -74,10 +74,8 @@ CASES = json.loads(Path(__file__).with_name("disagreements.json").read_text(enco
 
 def found_in(case: list[Any]) -> list[Disagreement]:
     said, *texts = case
-    return find(
-        said,
-        *(source(at, **({"text": each} if isinstance(each, str) else each)) for at, each in enumerate(texts)),
-    )
+    given = ({"text": each} if isinstance(each, str) else each for each in texts)
+    return find(said, *(source(at, **each) for at, each in enumerate(given)))
 
 
 @pytest.mark.parametrize("name", CASES["found"])

@@ -70,16 +70,10 @@ def test_each_link_has_a_claim_with_its_place_and_evidence() -> None:
 @pytest.mark.parametrize(
     "url",
     [
-        "#part",
-        "",
-        " ",
-        "mailto:a@b.example",
-        "tel:1",
-        "javascript:alert(1)",
-        "data:text/plain,x",
+        "#part", "", " ", "mailto:a@b.example", "tel:1", "javascript:alert(1)", "data:text/plain,x",
         "about:blank",
     ],
-)
+)  # fmt: skip
 def test_links_that_lead_to_nothing_outside_are_left_out(url: str) -> None:
     assert claims(linked("Read §this§.", url)) == []
     assert list(report_addresses(report(linked("Read §this§.", url)))) == []

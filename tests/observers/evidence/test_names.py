@@ -37,6 +37,7 @@ def test_gives_names_that_no_source_has_once() -> None:
         "The Extraordinary Rise Of Quantrell Power",
         "IT WAS QUANTRELL THAT DID IT",
         "Revenue of Nordwind rose.",
+        "Der Bedarf ist mit den Netzen nicht so schnell gestiegen, wie es die Behörde für das Jahr sagte.",
     ],
 )
 def test_leaves_other_words_alone(text: str) -> None:
@@ -45,22 +46,9 @@ def test_leaves_other_words_alone(text: str) -> None:
 
 def test_leaves_titles_links_tables_and_lists_of_sources_alone() -> None:
     name = "about the lab of Quantrell"
-    assert (
-        names(
-            block(name, "heading"),
-            block(name, "cell"),
-            block(name, "code"),
-            block(name, is_hidden=True),
-            block(name, is_bibliography=True),
-        )
-        == []
-    )
+    parts = [block(name, kind) for kind in ("heading", "cell", "code")]
+    assert names(*parts, block(name, is_hidden=True), block(name, is_bibliography=True)) == []
     assert names("about the lab of Quantrell", title="Quantrell in numbers") == []
-
-
-def test_leaves_german_alone() -> None:
-    text = "Der Bedarf ist mit den Netzen nicht so schnell gestiegen, wie es die Behörde für das Jahr sagte."
-    assert names(text) == []
 
 
 def test_gives_nothing_without_sources() -> None:
@@ -71,14 +59,8 @@ def test_gives_nothing_without_sources() -> None:
 
 def test_hostile_names_are_bounded() -> None:
     words = " ".join(f"Quantrell{number:x}".replace("0", "q") for number in range(5_000))
-    assert (
-        len(
-            names(
-                *[f"it is of Zyxw{chr(97 + a)}{chr(97 + b)}vut" for a in range(26) for b in range(26)], words
-            )
-        )
-        == 200
-    )
+    many = [f"it is of Zyxw{chr(97 + a)}{chr(97 + b)}vut" for a in range(26) for b in range(26)]
+    assert len(names(*many, words)) == 200
 
 
 def test_a_page_of_capital_letters_is_read_at_once() -> None:

@@ -1,21 +1,21 @@
 from __future__ import annotations
 
+import json
+from pathlib import Path
+
 import pytest
 
 from core.concurrency.cancellation import Stop, Stopped
 from core.evidence.records import Claim, Verdict
 from observers.evidence.quotations import check_quotations
 from observers.evidence.reading.document import read_report
+from observers.evidence.report import Block
+from observers.evidence.sources import SourceText
 from tests.observers.evidence.quoting.reports import Known, block, page, report
 
-SOURCE = (
-    "The grid grew quickly. “We have never seen demand rise this fast,” said Ana Kovač, who runs the control room. "
-    "“Every new line that we open is full within a month, and we are building the next one gradually.”\n\n"
-    "The [ministry](https://m.example/a_(b)) expects **9.5 percent** more by 2030.[12] Prices fell by 1,250 euros; it "
-    "isn’t clear why.3 Nobody at the company wanted to comment on the state-of-the-art ﬁlter.\n\n"
-    "Storage followed later in the decade. A second plant opened in the north of the country in the spring."
-)
-OTHER = "Wind farms in the south were paid to stand still on forty days of the year, the regulator found."
+# Two sources, quotations that the first of them has, and others with what is altered in them.
+CASES = json.loads(Path(__file__).with_name("quotations.json").read_text(encoding="utf-8"))
+SOURCE, OTHER = CASES["source"], CASES["other"]
 
 
 def check(text: str, *, cites: tuple[int, ...] = (0,), kind: str = "paragraph") -> list[Claim]:
@@ -29,57 +29,14 @@ def one(text: str, **how: tuple[int, ...]) -> Claim:
     return claim
 
 
-@pytest.mark.parametrize(
-    "quotation",
-    [
-        '"We have never seen demand rise this fast," she said.',
-        "„we have never seen demand rise this fast“",
-        "« We have never seen demand rise this fast »",
-        "‘We have never seen demand rise this fast’",
-        "“We have never seen … rise this fast.”",
-        "“Every new line that we open […] we are building the next one gradually”",
-        "“Every new line that [the operator] open[s] is full within a month”",
-        "“[E]very new line that we open is full [sic] within a month”",
-        "“The ministry expects 9.5 percent more by 2030. Prices fell by 1,250 euros; it isn't clear why”",
-        "“expects 9.5 % more by 2030”",
-        "“Prices fell by 1 250 euros; it isn't clear why. Nobody at the company wanted to comment”",
-        "“state of the art filter”, “the state\u2011of\u2011the\u2011art filter”",
-        "“We have never seen demand rise this fast. Every new line that we open is full within a month”",
-        "“storage fol-lowed later in the dec\u00adade”",
-    ],
-)
+@pytest.mark.parametrize("quotation", CASES["found"])
 def test_finds_a_quotation_that_is_set_otherwise(quotation: str) -> None:
     claims = check(quotation)
     assert claims
     assert [claim.verdict for claim in claims] == [Verdict.VERBATIM] * len(claims), claims
 
 
-@pytest.mark.parametrize(
-    ("quotation", "note"),
-    [
-        (
-            "“we are building the next one rapidly”",
-            "The source has “gradually” where the report has “rapidly”.",
-        ),
-        ("“Every line that we open is full within a month”", "The report leaves out “new”."),
-        ("“Nobody at the company ever wanted to comment”", "The report adds “ever”."),
-        ("“Prices fell by 1,350 euros”", "The source has “1,250” where the report has “1,350”."),
-        (
-            "“The grid grew quickly. Storage followed later in the decade.”",
-            "The report joins two passages that are 68 words apart in the source.",
-        ),
-        (
-            "“Storage followed later in the decade. The grid grew quickly.”",
-            "The report joins two passages that are in another order in the source.",
-        ),
-        (
-            "“Storage followed later … The grid grew quickly.”",
-            "The parts around the ellipsis are in another order in the source.",
-        ),
-        ("“demand we have never seen rise this fast”", "The words are in another order in the source."),
-        ("“very new line that we open is full”", "The source has “Every” where the report has “very”."),
-    ],
-)
+@pytest.mark.parametrize(("quotation", "note"), CASES["altered"].items())
 def test_finds_an_altered_quotation_and_says_how(quotation: str, note: str) -> None:
     claim = one(quotation)
     assert (claim.verdict, claim.note) == (Verdict.ALTERED, note)
@@ -103,27 +60,38 @@ def test_marks_the_words_that_differ() -> None:
     assert [evidence.passage[start:end] for start, end in evidence.marks] == ["gradually"]
 
 
-def test_another_source_has_it() -> None:
-    claim = one("The regulator said that they were “paid to stand still on forty days”.")
-    assert claim.verdict is Verdict.MISATTRIBUTED
-    assert claim.evidence[0].source == 1
+STILL = "“paid to stand still on forty days”"
+UNKNOWN = "“nobody has ever said this here”"
+PAGES = (page(SOURCE, 0), page(OTHER, 1))
 
 
-def test_nothing_is_cited() -> None:
-    assert one("“paid to stand still on forty days”", cites=()).verdict is Verdict.VERBATIM
-
-
-def test_the_next_paragraph_cites_the_source() -> None:
-    sources = Known([page(SOURCE, 0), page(OTHER, 1)])
-    text = report(
-        block("“paid to stand still on forty days”", cites=(0,)), block("So they said.", cites=(1,))
-    )
-    (claim,) = check_quotations(text, sources)
-    assert claim.verdict is Verdict.VERBATIM
-
-
-def test_nobody_has_it() -> None:
-    assert one("“Nobody could have known that the bridge would fall”").verdict is Verdict.NOT_FOUND
+@pytest.mark.parametrize(
+    ("blocks", "sources", "verdict"),
+    [
+        ([block(f"The regulator said that they were {STILL}.", cites=(0,))], PAGES, Verdict.MISATTRIBUTED),
+        ([block(STILL)], PAGES, Verdict.VERBATIM),
+        ([block(STILL, cites=(0,)), block("So they said.", cites=(1,))], PAGES, Verdict.VERBATIM),
+        ([block(STILL, cites=(0,))], (page("A row.", 0, "search_row"), page(OTHER, 1)), Verdict.UNCHECKED),
+        ([block("“Nobody could have known that the bridge would fall”", cites=(0,))], PAGES, Verdict.NOT_FOUND),
+        ([block("“how fast does demand rise”", cites=(0,))],
+         (page(SOURCE, 0), page("how fast does demand rise in the north", 1, "query")), Verdict.VERBATIM),
+        ([block("See “Why wind farms stand still”.")],
+         (page(OTHER, 0, title="Why wind farms stand still | The Paper"),), Verdict.VERBATIM),
+        ([block(UNKNOWN, cites=(0,))], (), Verdict.UNCHECKED),
+        ([block(UNKNOWN, cites=(0,))], (page("", 0),), Verdict.UNCHECKED),
+        ([block(UNKNOWN, cites=(0,))], (page(OTHER, 0, "query"),), Verdict.UNCHECKED),
+        ([block(UNKNOWN, cites=(0,))], (page("", 0, gone=True), page(OTHER, 1)), Verdict.UNCHECKED),
+    ],
+    ids=["another source has it", "nothing is cited", "the next paragraph cites it", "only seen", "nobody has it",
+         "the person wrote it", "a title", "no source", "no text", "only the query", "the page is gone"],
+)  # fmt: skip
+def test_where_a_quotation_is_found(
+    blocks: list[Block], sources: tuple[SourceText, ...], verdict: Verdict
+) -> None:
+    (claim,) = check_quotations(report(*blocks), Known(sources))
+    assert claim.verdict is verdict
+    if verdict is Verdict.MISATTRIBUTED:
+        assert claim.evidence[0].source == 1
 
 
 def test_short_texts_titles_code_and_hidden_text_are_no_quotations() -> None:
@@ -154,38 +122,6 @@ def test_a_block_quotation() -> None:
 def test_a_block_quotation_ends_before_the_name_of_its_author(text: str, quoted: str) -> None:
     (claim,) = check_quotations(report(block(text, "quote")), Known([page(SOURCE)]))
     assert claim.text == quoted
-
-
-def test_the_title_of_a_source_is_found() -> None:
-    sources = Known([page(OTHER, 0, title="Why wind farms stand still | The Paper")])
-    (claim,) = check_quotations(report(block("See “Why wind farms stand still”.")), sources)
-    assert claim.verdict is Verdict.VERBATIM
-
-
-def test_what_the_person_wrote_is_found() -> None:
-    sources = Known([page(SOURCE, 0), page("how fast does demand rise in the north", 1, "query")])
-    (claim,) = check_quotations(report(block("“how fast does demand rise”", cites=(0,))), sources)
-    assert claim.verdict is Verdict.VERBATIM
-
-
-@pytest.mark.parametrize(
-    "sources",
-    [
-        Known(),
-        Known([page("", 0)]),
-        Known([page(OTHER, 0, "query")]),
-        Known([page("", 0, gone=True), page(OTHER, 1)]),
-    ],
-)
-def test_is_not_decided_without_the_text(sources: Known) -> None:
-    (claim,) = check_quotations(report(block("“nobody has ever said this here”", cites=(0,))), sources)
-    assert claim.verdict is Verdict.UNCHECKED
-
-
-def test_is_not_decided_if_the_cited_page_was_only_seen() -> None:
-    sources = Known([page("A row of a search.", 0, "search_row"), page(OTHER, 1)])
-    (claim,) = check_quotations(report(block("“paid to stand still on forty days”", cites=(0,))), sources)
-    assert claim.verdict is Verdict.UNCHECKED
 
 
 def test_a_translated_quotation_is_not_accused() -> None:

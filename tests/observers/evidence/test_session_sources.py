@@ -7,14 +7,7 @@ from pathlib import Path
 import pytest
 
 from core.concurrency.cancellation import Stop, Stopped
-from core.events.types import (
-    ArtifactChanged,
-    AttachedFile,
-    FilesAttached,
-    QuerySteered,
-    ToolCallFinished,
-    ToolCallStarted,
-)
+from core.events import types as ev
 from core.evidence.records import SourceKind, Verdict
 from core.knowledge.database import FILE
 from core.knowledge.store import KnowledgeStore
@@ -50,6 +43,11 @@ def sources(session: ReadSession, report: str = REPORT) -> Sources:
     return read_sources(session.folder, Redactor(["planted-secret-value"]), report)
 
 
+def native(session: ReadSession, tool: str, given: dict[str, str], text: str) -> None:
+    """Record a call of a tool of the agent's own."""
+    session.call(tool, given, text, kind=NativeObservation)
+
+
 def texts(found: Sources, kind: SourceKind) -> list[str]:
     return [each.text for each in found.texts if each.record.kind == kind]
 
@@ -64,10 +62,8 @@ def test_a_session_of_the_program_is_read(tmp_path: Path) -> None:
         verdict, source, _ = found.verdict(page.url)
         assert verdict is (Verdict.READ if page.read else Verdict.SEEN)
         assert source is not None
-        assert (source.record.kind, source.record.title) == (
-            "article" if page.read else "search_row",
-            page.title,
-        )
+        kind = "article" if page.read else "search_row"
+        assert (source.record.kind, source.record.title) == (kind, page.title)
         words = page.text if page.read else page.snippet
         assert " ".join(words.split()[:30]) in " ".join(source.text.split())
         assert source.record.published == f"{page.at:%Y-%m-%d}"
@@ -91,26 +87,15 @@ def test_what_the_agent_wrote_is_no_source(session: ReadSession) -> None:
     session.write("notes.md", "Otters weigh 77 kilograms.")
     session.write("search_results/fake.json", json.dumps({"results": [{"title": "77", "url": PAGE}]}))
     session.write("extracted_articles/fake.json", json.dumps(crawled_page(PAGE, "77 kilograms")))
-    for path in (
-        REPORT,
-        "./notes.md",
-        str(session.folder / "notes.md"),
-        "transcript.md",
-        "run.log",
-        "trace.json",
-    ):
+    logs = ("transcript.md", "run.log", "trace.json")
+    for path in (REPORT, "./notes.md", str(session.folder / "notes.md"), *logs):
         session.read(path, "Otters weigh 77 kilograms.")
     session.read("/home/somebody/SAVED_REPORTS/a.html", "Otters weigh 77 kilograms.")
     for path in ("report_checks/report.html.json", "expanded_corpus.json", "work_products/other.md"):
         (session.folder / path).parent.mkdir(exist_ok=True)
         (session.folder / path).write_text("Otters weigh 77 kilograms.")
         session.read(path, "Otters weigh 77 kilograms.")
-    session.call(
-        "Bash",
-        {"command": "cat work_products/report.html"},
-        "Otters weigh 77 kilograms.",
-        kind=NativeObservation,
-    )
+    native(session, "Bash", {"command": "cat work_products/report.html"}, "Otters weigh 77 kilograms.")
     session.call(
         "Grep", {"pattern": "Otter"}, "notes.md:1:Otters weigh 77 kilograms.\nfacts.csv:2:Otters eat fish"
     )
@@ -143,11 +128,8 @@ def test_pages_of_the_crawler_are_read_before_the_observer_has_saved_them(sessio
     found = sources(session)
     assert found.verdict(PAGE)[0] is Verdict.READ
     assert found.verdict(link.url)[0] is Verdict.SEEN
-    session.save(
-        "extracted_articles/a.json",
-        crawled_page(PAGE, "Otters [more].", markdown=article_path(PAGE)),
-        "article",
-    )
+    saved = crawled_page(PAGE, "Otters [more].", markdown=article_path(PAGE))
+    session.save("extracted_articles/a.json", saved, "article")
     assert len(texts(sources(session), "article")) == 1
 
 
@@ -167,7 +149,7 @@ def test_a_page_that_was_deleted_was_read(session: ReadSession) -> None:
 def test_a_page_that_was_changed_afterwards_is_not_compared(session: ReadSession) -> None:
     (file,) = session.crawl((PAGE, "Otters smile."))
     file.write_text(json.dumps(crawled_page(PAGE, "Otters weigh 77 kilograms.")))
-    session.add(ArtifactChanged(path=f"extracted_articles/{file.name}", kind="article", size=1, sha256=""))
+    session.add(ev.ArtifactChanged(path=f"extracted_articles/{file.name}", kind="article", size=1, sha256=""))
     found = sources(session)
     assert "77" not in "".join(texts(found, "article"))
     assert found.verdict(PAGE)[1].record.gone  # type: ignore[union-attr]
@@ -210,11 +192,9 @@ def test_a_session_whose_folder_was_moved_is_the_same(session: ReadSession, tmp_
 
 def test_a_name_that_a_report_has_as_well_hides_no_result(session: ReadSession) -> None:
     session.write("index.html", "<p>77")
-    session.call(
-        "WebFetch", {"url": "https://animals.example/index.html"}, "Otters eat 9 fish", kind=NativeObservation
-    )
-    session.call("Bash", {"command": "cat index.html"}, "77", kind=NativeObservation)
-    session.call("Bash", {"command": "cat old/index.html.txt"}, "Otters eat 12 fish", kind=NativeObservation)
+    native(session, "WebFetch", {"url": "https://animals.example/index.html"}, "Otters eat 9 fish")
+    native(session, "Bash", {"command": "cat index.html"}, "77")
+    native(session, "Bash", {"command": "cat old/index.html.txt"}, "Otters eat 12 fish")
     assert texts(sources(session), "result") == ["Otters eat 9 fish", "Otters eat 12 fish"]
 
 
@@ -222,17 +202,13 @@ def test_rows_panels_answers_and_their_addresses_are_seen(session: ReadSession) 
     extra = {"pdf": "https://animals.example/otters.pdf", "text": "It is a longer text of it."}
     session.search(
         {
-            "position": 1,
-            "title": "Otters",
-            "url": PAGE,
-            "date": "2026-02",
-            "snippet": "They smile.",
+            "position": 1, "title": "Otters", "url": PAGE, "date": "2026-02", "snippet": "They smile.",
             "extra": extra,
         },
         answer="Nine animals smile.",
         knowledge_panel={"title": "Otter", "url": "https://wiki.example/Otter", "snippet": "A mammal."},
         query="what of https://asked.example/x",
-    )
+    )  # fmt: skip
     found = sources(session)
     row = found.cited(PAGE)[0]
     assert row.text == "Otters\n\nThey smile.\n\nIt is a longer text of it."
@@ -307,15 +283,11 @@ def test_files_that_the_agent_read_are_sources(session: ReadSession) -> None:
     (session.folder / "downloads/page.html").write_text("<title>T</title><p>Nine &amp; more</p>")
     session.read("downloads/data.csv", "otters,9")
     session.read(str(session.folder / "downloads/page.html"), "x")
-    session.call(
-        "Read", {"file_path": "/data/facts.txt"}, "     1→otters 9\n     2→seals 12", kind=NativeObservation
-    )
+    native(session, "Read", {"file_path": "/data/facts.txt"}, "     1→otters 9\n     2→seals 12")
     found = sources(session)
     assert {each.record.title: each.text for each in found.texts if each.record.kind == "file"} == {
-        "data.csv": "otters,9\nseals,12",
-        "page.html": "T\n\nNine & more",
-        "facts.txt": "otters 9\nseals 12",
-    }
+        "data.csv": "otters,9\nseals,12", "page.html": "T\n\nNine & more", "facts.txt": "otters 9\nseals 12",
+    }  # fmt: skip
     assert found.verdict("../downloads/data.csv")[0] is Verdict.LOCAL
     assert found.cited("../downloads/data.csv")[0].text == "otters,9\nseals,12"
     assert found.verdict("file:///data/facts.txt")[0] is Verdict.READ
@@ -327,34 +299,27 @@ def test_files_that_a_person_added_are_sources_or_noticed(session: ReadSession) 
     for name, data in (("facts.txt", b"otters 9"), ("facts.pdf", b"%PDF-1.7\0\0")):
         path = session.folder / "attachments" / name
         path.write_bytes(data)
-        files.append(AttachedFile(path=f"attachments/{name}", media_type="x/y", size=1, sha256=""))
-    session.add(FilesAttached(query_id="q1", files=files))
+        files.append(ev.AttachedFile(path=f"attachments/{name}", media_type="x/y", size=1, sha256=""))
+    session.add(ev.FilesAttached(query_id="q1", files=files))
     found = sources(session)
     assert texts(found, "file") == ["otters 9"]
     assert found.notices == ("Not compared, as no text can be read from them: attachments/facts.pdf.",)
 
 
-def test_queries_and_their_addresses_are_sources(session: ReadSession) -> None:
-    session.add(QuerySteered(query_id="q1", text=f"Look at {PAGE} as well"))
-    found = sources(session)
-    assert found.verdict(PAGE)[::2] == (Verdict.SEEN, "Named in what you wrote.")
-
-
-def test_an_address_that_only_the_agent_named_is_invented(session: ReadSession) -> None:
-    session.call(
-        "mcp__local_toolkit__knowledge_sources",
-        {"url": PAGE},
-        json.dumps({"url": PAGE, "hits": []}),
-        kind=KnowledgeObservation,
-    )
+def test_addresses_of_queries_are_seen_and_those_that_only_the_agent_named_invented(
+    session: ReadSession,
+) -> None:
+    tool, answer = "mcp__local_toolkit__knowledge_sources", json.dumps({"url": PAGE, "hits": []})
+    session.call(tool, {"url": PAGE}, answer, kind=KnowledgeObservation)
     assert sources(session).verdict(PAGE)[0] is Verdict.INVENTED
+    session.add(ev.QuerySteered(query_id="q1", text=f"Look at {PAGE} as well"))
+    assert sources(session).verdict(PAGE)[::2] == (Verdict.SEEN, "Named in what you wrote.")
 
 
 def test_a_reader_that_was_redirected_has_read_both_addresses(session: ReadSession) -> None:
     use = session.call("mcp__reader__read_url", {"url": "https://short.example/o"}, "text")
-    session.save(
-        "extracted_articles/r.json", crawled_page(PAGE, "Otters smile.", tool_use_id=use), "article", use
-    )
+    saved = crawled_page(PAGE, "Otters smile.", tool_use_id=use)
+    session.save("extracted_articles/r.json", saved, "article", use)
     found = sources(session)
     assert found.cited("https://short.example/o") == found.cited(PAGE) != []
 
@@ -380,21 +345,15 @@ def test_compressed_artifacts_are_read(session: ReadSession) -> None:
     assert found.texts[0].record.path == "extracted_articles/a.json.zst"
 
 
-def test_a_session_without_a_journal_is_read_from_its_files(session: ReadSession) -> None:
+def test_a_session_is_read_as_far_as_its_journal_goes_and_else_from_its_files(session: ReadSession) -> None:
     session.crawl((PAGE, "Otters smile."))
+    with open(session.folder / JOURNAL, "ab") as file:
+        file.write(b'{"event":"query_received","seq":9,"a\n\xff\x00\n{"event":"tool_call_finished","tool_use')
+    assert sources(session).verdict(PAGE)[0] is Verdict.READ
     (session.folder / JOURNAL).unlink()
     found = sources(session)
     assert found.verdict(PAGE)[0] is Verdict.READ
     assert found.notices == ("The journal of the session could not be read: it holds no journal.",)
-
-
-def test_a_journal_that_is_being_written_is_read_as_far_as_it_is(session: ReadSession) -> None:
-    session.crawl((PAGE, "Otters smile."))
-    with open(session.folder / JOURNAL, "ab") as journal:
-        journal.write(
-            b'{"event":"query_received","seq":9,"a\n\xff\x00\n{"event":"tool_call_finished","tool_use'
-        )
-    assert sources(session).verdict(PAGE)[0] is Verdict.READ
 
 
 def test_damaged_and_hostile_files_are_notices(session: ReadSession, tmp_path: Path) -> None:
@@ -440,8 +399,8 @@ def test_reading_stops(session: ReadSession) -> None:
 
 
 def test_a_call_without_its_beginning_is_read(session: ReadSession) -> None:
-    session.add(ToolCallStarted(query_id="q1", tool_use_id="t", name="x", input={"a": [1, {"b": None}]}))
-    session.add(ToolCallFinished(tool_use_id="unknown", status="success"))
+    session.add(ev.ToolCallStarted(query_id="q1", tool_use_id="t", name="x", input={"a": [1, {"b": None}]}))
+    session.add(ev.ToolCallFinished(tool_use_id="unknown", status="success"))
     assert sources(session).notices == (NONE,)
 
 

@@ -31,18 +31,13 @@ def text(
 @pytest.mark.parametrize(
     "other",
     [
-        "http://chips.example/story/3",
-        "https://www.chips.example/story/3/",
-        "HTTPS://Chips.Example:443/story/3#part",
-        "https://chips.example/story/3?utm_source=mail&fbclid=4",
-        "https://chips.example/story/3?utm_source=a&amp;utm_medium=b",
-        "https://chips.example/%73tory/3",
-        "https://chips.example./story/3",
-        "//chips.example/story/3",
-        "www.chips.example/story/3",
+        "http://chips.example/story/3", "https://www.chips.example/story/3/",
+        "HTTPS://Chips.Example:443/story/3#part", "https://chips.example/story/3?utm_source=mail&fbclid=4",
+        "https://chips.example/story/3?utm_source=a&amp;utm_medium=b", "https://chips.example/%73tory/3",
+        "https://chips.example./story/3", "//chips.example/story/3", "www.chips.example/story/3",
         "  https://chips.example/story/3\n",
     ],
-)
+)  # fmt: skip
 def test_spellings_of_an_address_are_the_same_page(other: str) -> None:
     page = text("article", PAGE)
     sources = Sources([page])
@@ -53,19 +48,13 @@ def test_spellings_of_an_address_are_the_same_page(other: str) -> None:
 @pytest.mark.parametrize(
     "other",
     [
-        "https://chips.example/story/33",
-        "https://chips.example/story",
-        "https://chips.example/story/3?page=2",
-        "https://chips.example/story%2F3",
-        "https://chips-group.example/story/3",
-        "https://chips.example.evil.example/story/3",
-        "https://chips.example@evil.example/story/3",
-        "ftp://chips.example/story/3",
-        "https://chips.example/story/3" + "a" * 100_000,
-        "https://[chips.example/story/3",
-        "",
+        "https://chips.example/story/33", "https://chips.example/story",
+        "https://chips.example/story/3?page=2", "https://chips.example/story%2F3",
+        "https://chips-group.example/story/3", "https://chips.example.evil.example/story/3",
+        "https://chips.example@evil.example/story/3", "ftp://chips.example/story/3",
+        "https://chips.example/story/3" + "a" * 100_000, "https://[chips.example/story/3", "",
     ],
-)
+)  # fmt: skip
 def test_other_addresses_are_invented(other: str) -> None:
     sources = Sources([text("article", PAGE, f"Read on at {PAGE}, of course.")])
     assert sources.cited(other) == ()
@@ -99,14 +88,11 @@ def test_the_page_comes_before_rows_and_results() -> None:
 @pytest.mark.parametrize(
     "words",
     [
-        f"See {PAGE}.",
-        f"See [the story]({PAGE}) and others.",
-        f"(see <{PAGE}>)",
-        '{"link":"https:\\/\\/chips.example\\/story\\/3"}',
-        "See chips.example/story/3, please.",
+        f"See {PAGE}.", f"See [the story]({PAGE}) and others.", f"(see <{PAGE}>)",
+        '{"link":"https:\\/\\/chips.example\\/story\\/3"}', "See chips.example/story/3, please.",
         "WWW.CHIPS.EXAMPLE/story/3",
     ],
-)
+)  # fmt: skip
 def test_an_address_in_a_text_was_seen(words: str) -> None:
     page = text("article", "https://other.example/", words, title="Links")
     assert Sources([page]).verdict(PAGE) == (Verdict.SEEN, page, "Named in “Links”.")
@@ -207,23 +193,11 @@ def test_local_links_lead_to_files_of_the_session(files: LocalFiles, url: str, p
 @pytest.mark.parametrize(
     "url",
     [
-        "../../../outside.txt",
-        "%2e%2e/%2e%2e/%2e%2e/outside.txt",
-        "/etc/passwd",
-        "file:///etc/passwd",
-        "file://host.example/etc/passwd",
-        "link.txt",
-        "linked/outside.txt",
-        "downloads",
-        "downloads/\0",
-        "downloads\\data 1.csv",
-        "missing.csv",
-        "c:/x",
-        "a" * 100_000,
-        "..",
-        "",
+        "../../../outside.txt", "%2e%2e/%2e%2e/%2e%2e/outside.txt", "/etc/passwd", "file:///etc/passwd",
+        "file://host.example/etc/passwd", "link.txt", "linked/outside.txt", "downloads", "downloads/\0",
+        "downloads\\data 1.csv", "missing.csv", "c:/x", "a" * 100_000, "..", "",
     ],
-)
+)  # fmt: skip
 def test_nothing_outside_of_the_session_is_a_file_of_it(files: LocalFiles, url: str) -> None:
     assert files.find(url) is None
     assert files.source(url) is None
@@ -245,26 +219,17 @@ def test_addresses_end_where_a_reader_ends_them() -> None:
     )
     found = set(addresses_in(words))
     assert {
-        "https://a.example/x_(y)",
-        "https://b.example/1",
-        "https://c.example/ü",
-        "https://d.example/z",
-    } <= found
+        "https://a.example/x_(y)", "https://b.example/1", "https://c.example/ü", "https://d.example/z",
+    } <= found  # fmt: skip
 
 
 @pytest.mark.parametrize(
     ("words", "named"),
     [
-        ("at a.example/b.", True),
-        ("www.a.example/b", True),
-        ("a.example/b/", True),
-        ("https://a.example/b/c", False),
-        ("data.example/b", False),
-        ("x@a.example/b", False),
-        ("a.example/bc", False),
-        ("sub.a.example/b", False),
-        ("a.example/b?c=1", False),
+        ("at a.example/b.", True), ("www.a.example/b", True), ("a.example/b/", True),
+        ("https://a.example/b/c", False), ("data.example/b", False), ("x@a.example/b", False),
+        ("a.example/bc", False), ("sub.a.example/b", False), ("a.example/b?c=1", False),
     ],
-)
+)  # fmt: skip
 def test_an_address_without_a_scheme_is_found_whole(words: str, named: bool) -> None:
     assert key_is_in("a.example/b", words) is named

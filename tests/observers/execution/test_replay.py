@@ -46,12 +46,8 @@ def files(folder: Path) -> dict[str, bytes]:
 
 
 def test_a_stored_result_is_read_whole(context: ObserverContext, result: Make) -> None:
-    rows = {
-        "results": [
-            {"title": "T" * 100, "url": f"https://a.example/{n}", "snippet": "x" * 100} for n in range(1_000)
-        ]
-    }
-    live = result(SEARCH, rows)
+    row = {"title": "T" * 100, "snippet": "x" * 100}
+    live = result(SEARCH, {"results": [row | {"url": f"https://a.example/{n}"} for n in range(1_000)]})
     whole, shown = store_large_result(live.observation, context.workspace, context.workspace.redactor)
     assert shown.stored_at is not None
     assert "left out" in shown.output
@@ -87,9 +83,8 @@ def test_a_call_that_its_service_holds_is_not_observed(
 
 def test_a_result_just_in_is_read_from_its_content(context: ObserverContext, result: Make) -> None:
     text = "x" * 60_000 + "\n[… 5 characters left out …]\n"
-    whole, shown = store_large_result(
-        result(SEARCH, [text, "second"]).observation, context.workspace, context.workspace.redactor
-    )
+    large = result(SEARCH, [text, "second"]).observation
+    whole, shown = store_large_result(large, context.workspace, context.workspace.redactor)
     assert shown.stored_at is not None
     live = msgspec.structs.replace(result(SEARCH, ""), observation=whole)
     journaled = msgspec.structs.replace(live, observation=shown)
@@ -104,9 +99,8 @@ def test_a_result_just_in_is_read_from_its_content(context: ObserverContext, res
 def test_a_damaged_stored_result_is_not_taken_for_a_result(
     context: ObserverContext, result: Make, stored: bytes
 ) -> None:
-    _, shown = store_large_result(
-        result(SEARCH, "x" * 60_000).observation, context.workspace, context.workspace.redactor
-    )
+    large = result(SEARCH, "x" * 60_000).observation
+    _, shown = store_large_result(large, context.workspace, context.workspace.redactor)
     assert shown.stored_at is not None
     context.workspace.write(shown.stored_at, stored)
     with pytest.raises(ObserverError, match="damaged"):
@@ -127,27 +121,15 @@ def large_results() -> list[ToolResult]:
             for n in range(400)
         ]
 
-    page = {
-        "url": "https://web.example/3?page=3",
-        "title": "T",
-        "content": "word " * 1_998 + f"{SECRET} " * 3_000,
-    }
-    asked: dict[str, object] = {
-        "tools": [{"tool_slug": "COMPOSIO_SEARCH_NEWS", "arguments": {"query": "q"}}] * 2
-    }
-    answers = [
-        {
-            "tool_slug": "COMPOSIO_SEARCH_NEWS",
-            "index": n,
-            "response": {"successful": True, "data": {"news_results": rows(f"news{n}")}},
-        }
-        for n in range(2)
-    ]
+    words = "word " * 1_998 + f"{SECRET} " * 3_000
+    page = {"url": "https://web.example/3?page=3", "title": "T", "content": words}
+    news = {"tool_slug": "COMPOSIO_SEARCH_NEWS"}
+    asked: dict[str, object] = {"tools": [news | {"arguments": {"query": "q"}}] * 2}
+    found = ({"successful": True, "data": {"news_results": rows(f"news{n}")}} for n in range(2))
+    answers = [{**news, "index": n, "response": response} for n, response in enumerate(found)]
     code: dict[str, object] = {"code_to_execute": "#" * 980 + SECRET * 3}
-    output = {
-        "successful": True,
-        "data": {"stdout": f"{SECRET} out " * 10_000, "results": f"{SECRET}-" * 9_999},
-    }
+    printed = {"stdout": f"{SECRET} out " * 10_000, "results": f"{SECRET}-" * 9_999}
+    output = {"successful": True, "data": printed}
     halves = json.dumps({"results": rows("halves")})
     half = len(halves) // 2
     calls: list[tuple[str, dict[str, object], list[str], str | None]] = [
@@ -302,15 +284,13 @@ def test_it_reports_why_nothing_was_saved(tmp_path: Path, capsys: pytest.Capture
 @pytest.mark.parametrize(
     ("arguments", "code"),
     [
-        (["--tool", "x"], 2),
-        (["--session", "/nonexistent"], 2),
-        (["--session", "x", "--tool", "y"], 2),
+        (["--tool", "x"], 2), (["--session", "/nonexistent"], 2), (["--session", "x", "--tool", "y"], 2),
         (["--tool", "x", "--result", "/dev/null", "--workspace", "ws"], 2),
         (["--tool", "x", "--result", "FILE", "--input", "FILE", "--workspace", "ws"], 2),
         (["--tool", "x", "--result", "FILE", "--workspace", "FILE"], 1),
         (["--tool", "x", "--result", "FILE", "--workspace", "/proc/nowhere"], 1),
     ],
-)
+)  # fmt: skip
 def test_bad_input_is_one_clear_line(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,

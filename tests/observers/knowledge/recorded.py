@@ -9,16 +9,8 @@ from pathlib import Path
 
 import msgspec
 
+from core.events import types as ev
 from core.events.codec import encode_event
-from core.events.types import (
-    ArtifactSaved,
-    Event,
-    QueryFinished,
-    QueryReceived,
-    SessionStarted,
-    ToolCallFinished,
-    ToolCallStarted,
-)
 from core.knowledge.database import FILE, open_writer
 from core.storage.workspace import JOURNAL, WORKSPACES
 
@@ -33,11 +25,11 @@ class Recorded:
         (self.folder / "work_products").mkdir(parents=True)
         self.seq = 0
         self.add(
-            SessionStarted(session_id=name, workspace=str(self.folder), cwd=str(base), version="1"),
-            QueryReceived(query_id="q1", text="Which animals smile?"),
+            ev.SessionStarted(session_id=name, workspace=str(self.folder), cwd=str(base), version="1"),
+            ev.QueryReceived(query_id="q1", text="Which animals smile?"),
         )
 
-    def add(self, *events: Event) -> None:
+    def add(self, *events: ev.Event) -> None:
         """Append events to the journal."""
         lines = b""
         for event in events:
@@ -47,12 +39,12 @@ class Recorded:
         with open(self.folder / JOURNAL, "ab") as file:
             file.write(lines)
 
-    def write_file(self, name: str, text: str) -> ArtifactSaved:
+    def write_file(self, name: str, text: str) -> ev.ArtifactSaved:
         """Write the file of a report, and give the event by which the call of that name saved it."""
         data = text.encode()
         path = f"work_products/{name}.md"
         (self.folder / path).write_bytes(data)
-        return ArtifactSaved(
+        return ev.ArtifactSaved(
             path=path,
             kind="work_product",
             size=len(data),
@@ -66,14 +58,14 @@ class Recorded:
         saved = self.write_file(name, text)
         tool = "mcp__local_toolkit__write_local_file"
         self.add(
-            ToolCallStarted(query_id="q1", tool_use_id=name, name=tool, input={"path": saved.path}),
-            ToolCallFinished(tool_use_id=name, status="success"),
+            ev.ToolCallStarted(query_id="q1", tool_use_id=name, name=tool, input={"path": saved.path}),
+            ev.ToolCallFinished(tool_use_id=name, status="success"),
             saved,
         )
 
     def answer(self, text: str) -> None:
         """Answer the query."""
-        self.add(QueryFinished(query_id="q1", status="success", text=text))
+        self.add(ev.QueryFinished(query_id="q1", status="success", text=text))
 
 
 def database_of(base: Path) -> Path:

@@ -89,12 +89,9 @@ def test_the_sentences_in_the_further_fields_of_a_row_are_in_its_text(tmp_path: 
         "related_titles": ["Four words of others"],
     }
     row = {
-        "title": None,
-        "url": None,
-        "snippet": None,
-        "extra": extra,
+        "title": None, "url": None, "snippet": None, "extra": extra,
         "content": "The text of the page that was read.",
-    }
+    }  # fmt: skip
     (found,) = documents(tmp_path, "search_results", search(results=[row]))
     assert found.text == "They are in Dresden and Hsinchu.\n\nTwo are being built now."
     assert (found.title, found.url) == ("They are in Dresden and Hsinchu.", "")
@@ -117,10 +114,8 @@ def test_an_article_is_a_document_made_when_it_was_fetched(tmp_path: Path) -> No
     (found,) = documents(tmp_path, "article", page)
     assert (found.kind, found.title, found.text, found.author) == ("article", "X", "# X\n\nThe text.", "Ann")
     assert (found.made_at, found.date, found.url) == (
-        1_773_133_200.0,
-        "2026-01-02",
-        "https://a.example/x-ray",
-    )
+        1_773_133_200.0, "2026-01-02", "https://a.example/x-ray",
+    )  # fmt: skip
     assert (found.context, found.tool_use_id) == ("A\na example x ray", "toolu_file")
     # A page of the crawler is one, too.
     at = "2026-03-10T09:00:00+00:00"
@@ -291,10 +286,8 @@ def test_files_of_any_content_give_clean_documents(
 def test_json_that_parsers_fail_at_is_no_error(tmp_path: Path) -> None:
     rows = '{"results": [{"title": "'
     contents = [
-        "[" * 100_000,
-        '{"results": [' + '{"a":' * 50_000,
-        f'{rows}A", "url": 1e999}}, NaN, {{"title": "B"',
-    ]
+        "[" * 100_000, '{"results": [' + '{"a":' * 50_000, f'{rows}A", "url": 1e999}}, NaN, {{"title": "B"',
+    ]  # fmt: skip
     for content in [*contents, rows + "9" * 5_000 + '", "x": ' + "9" * 5_000 + "}]}", "\ufeff{}", "null", ""]:
         for kind in PATHS:
             documents(tmp_path, kind, content)

@@ -11,19 +11,7 @@ from typing import Any, TypeVar
 import pytest
 
 from core.bus import Bus
-from core.events.types import (
-    ErrorRaised,
-    Event,
-    McpStatus,
-    ObserverFinished,
-    ObserverStarted,
-    QueryFinished,
-    QueryReceived,
-    SessionFinished,
-    SessionStarted,
-    ToolCallFinished,
-    ToolCallStarted,
-)
+from core.events import types as ev
 from core.knowledge import database
 from core.knowledge.database import open_writer, transaction
 from core.knowledge.place import Origin
@@ -39,7 +27,7 @@ from tests.waiting import PATIENCE, until, until_in_thread
 
 PACE = Pace(wake=0.01, report=0.05, start=0.01, check=0.1, pause=0.001, retry=0.02)
 
-Kind = TypeVar("Kind", bound=Event)
+Kind = TypeVar("Kind", bound=ev.Event)
 
 
 class Live:
@@ -50,7 +38,7 @@ class Live:
     ) -> None:  # fmt: skip
         self.recorded = Recorded(base)
         self.database = database or database_of(base)
-        self.events: list[Event] = []
+        self.events: list[ev.Event] = []
         self.bus = Bus(self.recorded.seq)
         folder, redactor = self.recorded.folder, Redactor()
         self.journal = Journal(folder / JOURNAL, redactor)
@@ -62,13 +50,15 @@ class Live:
     def start(self) -> None:
         """Publish the beginning of a session whose agent is connected."""
         folder = self.recorded.folder
-        self.bus.publish(SessionStarted(session_id=folder.name, workspace=str(folder), cwd="/", version="1"))
-        self.bus.publish(McpStatus())
+        self.bus.publish(
+            ev.SessionStarted(session_id=folder.name, workspace=str(folder), cwd="/", version="1")
+        )
+        self.bus.publish(ev.McpStatus())
 
     def save_report(self, name: str, text: str) -> None:
         """Publish a call that writes a report."""
-        self.bus.publish(ToolCallStarted(query_id="q1", tool_use_id=name, name="write"))
-        self.bus.publish(ToolCallFinished(tool_use_id=name, status="success"))
+        self.bus.publish(ev.ToolCallStarted(query_id="q1", tool_use_id=name, name="write"))
+        self.bus.publish(ev.ToolCallFinished(tool_use_id=name, status="success"))
         self.bus.publish(self.recorded.write_file(name, text))
 
     def of(self, kind: type[Kind]) -> list[Kind]:
@@ -77,10 +67,10 @@ class Live:
 
     async def end(self) -> None:
         """End the session as the program does, unless it has ended."""
-        if self.of(SessionFinished):
+        if self.of(ev.SessionFinished):
             return
         await self.feed.drain(PATIENCE)
-        self.bus.publish(SessionFinished(reason="finished"))
+        self.bus.publish(ev.SessionFinished(reason="finished"))
         await self.feed.close(PATIENCE)
         self.journal.close()
 
@@ -114,11 +104,11 @@ def attempts_of_feeds(monkeypatch: pytest.MonkeyPatch) -> list[object]:
 
 async def test_a_saved_report_is_found_and_reported_once_for_its_call(live: Live) -> None:
     live.save_report("quokka", "A quokka smiles. " * 100)
-    live.bus.publish(QueryFinished(query_id="q1", status="success", text="The quokka smiles."))
+    live.bus.publish(ev.QueryFinished(query_id="q1", status="success", text="The quokka smiles."))
     await until_in_thread(lambda: set(live.found("quokka smiles")) == {"", "work_products/quokka.md"})
-    await until(lambda: live.of(ObserverFinished))
+    await until(lambda: live.of(ev.ObserverFinished))
     await live.end()
-    (started,), (finished,) = live.of(ObserverStarted), live.of(ObserverFinished)
+    (started,), (finished,) = live.of(ev.ObserverStarted), live.of(ev.ObserverFinished)
     assert started.run_id == finished.run_id
     assert (finished.observer, finished.tool_use_id, finished.status) == ("knowledge", "quokka", "saved")
     assert (finished.note, finished.items) == ("2 passages", 2)
@@ -128,13 +118,13 @@ async def test_what_is_left_at_the_end_is_indexed_and_reported_before_the_last_e
     # Earlier calls of a resumed session are indexed and not reported.
     for number in range(15):
         live.recorded.write_report(f"earlier{number}", f"Report {number} about numbats.")
-    live.bus.publish(QueryReceived(query_id="q2", text="And numbats?"))
+    live.bus.publish(ev.QueryReceived(query_id="q2", text="And numbats?"))
     for number in range(30):
         live.save_report(f"report{number}", f"Report {number} about quokkas.")
     await live.end()
     assert (len(live.found("quokkas")), len(live.found("numbats"))) == (30, 16)
-    assert {event.tool_use_id for event in live.of(ObserverFinished)} == {f"report{n}" for n in range(30)}
-    assert isinstance(live.events[-1], SessionFinished)
+    assert {event.tool_use_id for event in live.of(ev.ObserverFinished)} == {f"report{n}" for n in range(30)}
+    assert isinstance(live.events[-1], ev.SessionFinished)
     # Nothing is left for the next start.
     with closing(open_writer(live.database)) as db:
         (place,) = db.execute("SELECT place FROM session").fetchone()
@@ -150,8 +140,8 @@ async def test_other_sessions_are_indexed_while_this_one_runs(live: Live, tmp_pa
     await until_in_thread(lambda: live.found("numbat") == ["work_products/numbat.md"])
     shutil.rmtree(first.folder)
     await until_in_thread(lambda: first.folder.name not in sessions(live.database))
-    assert not live.of(ObserverFinished)
-    assert not live.of(ErrorRaised)
+    assert not live.of(ev.ObserverFinished)
+    assert not live.of(ev.ErrorRaised)
     await live.end()
     assert [file.name for file in live.database.parent.glob("knowledge.db*")] == ["knowledge.db"]
 
@@ -165,10 +155,10 @@ async def test_a_session_whose_folder_is_deleted_while_it_runs_leaves_nothing(li
     live.save_report("numbat", "A numbat eats termites.")
     await until_in_thread(lambda: len(live.found("quokka OR numbat")) == 2)
     shutil.rmtree(live.recorded.folder)
-    live.bus.publish(QueryReceived(query_id="q2", text="And numbats?"))
+    live.bus.publish(ev.QueryReceived(query_id="q2", text="And numbats?"))
     await live.end()
     assert not sessions(live.database)
-    assert not live.of(ErrorRaised)
+    assert not live.of(ev.ErrorRaised)
 
 
 async def test_a_failure_is_reported_once_and_indexing_resumes(
@@ -180,13 +170,13 @@ async def test_a_failure_is_reported_once_and_indexing_resumes(
     live.start()
     for number in range(3):
         live.save_report(f"report{number}", "About quokkas.")
-    await until(lambda: live.of(ErrorRaised))
+    await until(lambda: live.of(ev.ErrorRaised))
     reported = len(attempts)
     await until(lambda: len(attempts) > reported + 2)
     (tmp_path / "place").unlink()
     await until_in_thread(lambda: len(live.found("quokkas")) == 3)
     await live.end()
-    (error,) = live.of(ErrorRaised)
+    (error,) = live.of(ev.ErrorRaised)
     assert error.where == "knowledge"
     assert str(live.database) in error.message
     assert "indexing is tried again" in error.message
@@ -198,10 +188,10 @@ async def test_a_full_disk_is_reported_once_and_indexing_resumes(live: Live) -> 
     text = " ".join(f"word{number}" for number in range(60_000))
     live.save_report("long", text)
     with file_size_limit(200_000):
-        await until(lambda: live.of(ErrorRaised))
+        await until(lambda: live.of(ev.ErrorRaised))
     await until_in_thread(lambda: live.found("word7"))
     await live.end()
-    (error,) = live.of(ErrorRaised)
+    (error,) = live.of(ev.ErrorRaised)
     assert error.where == "knowledge"
 
 
@@ -217,7 +207,7 @@ async def test_a_file_that_is_locked_for_a_while_is_no_failure(
             # The end of a session does not wait for it.
             await live.feed.drain(0.01)
         await until_in_thread(lambda: live.found("quokka"))
-    assert not live.of(ErrorRaised)
+    assert not live.of(ev.ErrorRaised)
 
 
 async def test_a_session_without_a_query_leaves_no_file(live: Live) -> None:
@@ -232,7 +222,7 @@ async def test_a_damaged_file_is_reported_and_made_again_with_all_sessions(
     live.database.write_bytes(b"no database " * 1_000)
     live.start()
     live.save_report("numbat", "A numbat eats termites.")
-    await until(lambda: live.of(ErrorRaised))
+    await until(lambda: live.of(ev.ErrorRaised))
     await until_in_thread(lambda: len(live.found("quokka OR numbat")) == 2)
-    (error,) = live.of(ErrorRaised)
+    (error,) = live.of(ev.ErrorRaised)
     assert "set aside" in error.message

@@ -11,20 +11,16 @@ from observers.knowledge.html_reading import read_html
 
 def test_the_text_of_a_page() -> None:
     texts = {
-        "<p>One</p><p>two</p>": "One\n\ntwo",
-        "<h2 class='x'>Part</h2>text": "## Part\n\ntext",
+        "<p>One</p><p>two</p>": "One\n\ntwo", "<h2 class='x'>Part</h2>text": "## Part\n\ntext",
         "<ul><li>a<li>b</ul>": "a\nb",
         "<table><tr><th>Part<th>Price<tr><td>H7</td><td>24,900</td></tr></table>": "Part Price\nH7 24,900",
         "a <b>bo</b>ld&nbsp;word &lt;tag&gt; caf&eacute;": "a bold word <tag> café",
-        "1 < 2 and 3 <4 a<": "1 < 2 and 3 <4 a<",
-        "a<!-- hidden > --> b<!-- no end": "a b no end",
+        "1 < 2 and 3 <4 a<": "1 < 2 and 3 <4 a<", "a<!-- hidden > --> b<!-- no end": "a b no end",
         "<script>if (a</b) x</script>seen<SCRIPT src='x'/>too<style>p{}</style>": "seentoo",
-        "<script>never ends": "never ends",
-        "<a title='x>y' href=x>word": "y' href=x>word",
-        "line one\n   line two<br>three": "line one\nline two\nthree",
-        "<p": "",
+        "<script>never ends": "never ends", "<a title='x>y' href=x>word": "y' href=x>word",
+        "line one\n   line two<br>three": "line one\nline two\nthree", "<p": "",
         "<p><span>we have.</span><span>Dagny</span> wor<b>d</b>s": "we have. Dagny words",
-    }
+    }  # fmt: skip
     assert {source: read_html(source).text for source in texts} == texts
 
 

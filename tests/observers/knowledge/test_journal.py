@@ -10,17 +10,7 @@ from typing import Any
 import pytest
 
 from core.errors import JournalError
-from core.events.types import (
-    ArtifactChanged,
-    ArtifactSaved,
-    AttachedFile,
-    FilesAttached,
-    QueryReceived,
-    QuerySteered,
-    SessionFinished,
-    ToolCallFinished,
-    ToolCallStarted,
-)
+from core.events import types as ev
 from core.history.headline import TITLE
 from core.knowledge.records import Call, Cursor, Document, Facts
 from core.observation import FileWriteObservation, McpObservation
@@ -59,7 +49,7 @@ def test_the_first_batch_has_what_is_known_of_the_session(session: Recorded) -> 
     assert batch.facts == Facts(started=NOON.timestamp() + 1, title="Which animals smile?")
     assert batch.after == Cursor(2, (session.folder / JOURNAL).stat().st_size)
     assert not batch.more
-    session.add(SessionFinished(reason="finished"))
+    session.add(ev.SessionFinished(reason="finished"))
     (session.folder / TITLE).write_text(f"My animals {SECRET}")
     batch = read_batch(session.folder, batch.after, Redactor([SECRET]))
     assert batch.facts == Facts(started=NOON.timestamp() + 1, title="My animals [redacted]", state="finished")
@@ -67,7 +57,7 @@ def test_the_first_batch_has_what_is_known_of_the_session(session: Recorded) -> 
 
 def test_queries_and_answers_are_documents_with_the_number_of_their_event(session: Recorded) -> None:
     session.answer("# Cats\n\nSee <https://a.example/cats>.")
-    session.add(QuerySteered(query_id="q1", text="And dogs?"))
+    session.add(ev.QuerySteered(query_id="q1", text="And dogs?"))
     # An answer without a text is none.
     session.answer(" \n")
     query, answer, steered = documents(session)
@@ -80,18 +70,16 @@ def test_queries_and_answers_are_documents_with_the_number_of_their_event(sessio
 
 def test_a_call_is_given_when_it_begins_and_when_it_ends(session: Recorded) -> None:
     slugs = (
-        {"tool_slug": "X_SEARCH", "arguments": {}},
-        {"tool_slug": f"Y_{SECRET}"},
-        {"tool_slug": "X_SEARCH"},
+        {"tool_slug": "X_SEARCH", "arguments": {}}, {"tool_slug": f"Y_{SECRET}"}, {"tool_slug": "X_SEARCH"},
         7,
-    )
+    )  # fmt: skip
     call: dict[str, Any] = {"query_id": "q1", "tool_use_id": "t1", "name": MULTI, "parent_tool_use_id": "t0"}
-    session.add(ToolCallStarted(**call, input={"tools": [*slugs]}))
+    session.add(ev.ToolCallStarted(**call, input={"tools": [*slugs]}))
     (first,) = batches(session)
     began, slug = NOON.timestamp() + 3, "X_SEARCH, Y_[redacted]"
     assert first.calls == (Call(tool_use_id="t1", tool=MULTI, slug=slug, parent="t0", started=began),)
     observation = McpObservation(tool_name=MULTI, tool_use_id="t1", server="composio")
-    ended = ToolCallFinished(tool_use_id="t1", status="error", observation=observation, duration_ms=250.0)
+    ended = ev.ToolCallFinished(tool_use_id="t1", status="error", observation=observation, duration_ms=250.0)
     session.add(ended)
     (second,) = batches(session, first.after)
     assert second.calls == (
@@ -107,7 +95,7 @@ def test_a_saved_file_is_read_again_when_it_changed_and_keeps_its_call(session: 
     (first,) = batches(session)
     assert [document.text for document in first.documents][1:] == ["First text.", "Other text."]
     (session.folder / "work_products/cats.md").write_text("Second text.")
-    session.add(ArtifactChanged(path="work_products/cats.md", kind="work_product", size=1, sha256="x"))
+    session.add(ev.ArtifactChanged(path="work_products/cats.md", kind="work_product", size=1, sha256="x"))
     (second,) = batches(session, first.after)
     assert second.replaced == ("work_products/cats.md",)
     assert [(each.text, each.tool_use_id) for each in second.documents] == [("Second text.", "cats")]
@@ -122,17 +110,17 @@ def test_files_that_the_agent_wrote_or_a_person_attached_are_read(session: Recor
     (session.folder / "attachments").mkdir()
     (session.folder / "attachments/cat.png").write_bytes(b"\0")
 
-    def wrote(path: str, status: Any = "success") -> ToolCallFinished:
+    def wrote(path: str, status: Any = "success") -> ev.ToolCallFinished:
         seen = FileWriteObservation(
             tool_name="write_local_file", tool_use_id=path, server="local_toolkit", path=path
         )
-        return ToolCallFinished(tool_use_id=path, status=status, observation=seen)
+        return ev.ToolCallFinished(tool_use_id=path, status=status, observation=seen)
 
-    attached = AttachedFile(path="attachments/cat.png", media_type="image/png", size=1, sha256="x")
+    attached = ev.AttachedFile(path="attachments/cat.png", media_type="image/png", size=1, sha256="x")
     session.add(
         wrote("notes.md"), wrote("missing.md"), wrote("journal.jsonl"), wrote("attachments/cat.png", "error")
     )
-    session.add(FilesAttached(query_id="q1", files=[attached]))
+    session.add(ev.FilesAttached(query_id="q1", files=[attached]))
     found = [(each.kind, each.title) for each in documents(session)[1:]]
     assert found == [("note", "Plan"), ("file", "cat.png")]
 
@@ -178,13 +166,11 @@ def test_another_journal_is_read_from_its_beginning(session: Recorded, tmp_path:
     *lines, last = journal.read_bytes().splitlines(keepends=True)
     other = Recorded(tmp_path / "other")
     for number in range(9):
-        other.add(QueryReceived(query_id=f"q{number}", text="x" * number))
+        other.add(ev.QueryReceived(query_id=f"q{number}", text="x" * number))
     contents = {
-        "truncated": b"".join(lines),
-        "replaced": b"".join(lines) + last.replace(b'"seq":3', b'"seq":9'),
-        "longer": (other.folder / JOURNAL).read_bytes(),
-        "emptied": b"",
-    }
+        "truncated": b"".join(lines), "replaced": b"".join(lines) + last.replace(b'"seq":3', b'"seq":9'),
+        "longer": (other.folder / JOURNAL).read_bytes(), "emptied": b"",
+    }  # fmt: skip
     journal.write_bytes(contents[change])
     assert read_batch(session.folder, cursor, Redactor()) == Batch(after=Cursor(), restarted=True)
 
@@ -226,12 +212,12 @@ def test_planted_secrets_of_a_journal_reach_nothing(session: Recorded) -> None:
     session.answer(f"The password is {SECRET}, at https://a.example/?x={SECRET}.")
     call: dict[str, Any] = {"tool_use_id": SECRET, "name": f"mcp__{SECRET}__x", "parent_tool_use_id": SECRET}
     session.add(
-        ToolCallStarted(query_id="q1", **call), ToolCallFinished(tool_use_id=SECRET, status="success")
+        ev.ToolCallStarted(query_id="q1", **call), ev.ToolCallFinished(tool_use_id=SECRET, status="success")
     )
     for name in (f"{SECRET}.md", "a.md"):
         (session.folder / name).write_text("text")
         session.add(
-            ArtifactSaved(path=name, kind=SECRET, size=1, sha256="x", observer="x", tool_use_id=SECRET)
+            ev.ArtifactSaved(path=name, kind=SECRET, size=1, sha256="x", observer="x", tool_use_id=SECRET)
         )
     (batch,) = batches(session)
     assert SECRET not in repr([batch.facts, batch.calls, list(batch.documents)])

@@ -74,5 +74,7 @@ def test_the_folder_disappears_while_it_is_indexed(
         shutil.rmtree(folder)
     _, errors = program.communicate()
     assert not errors
-    found = {folder for folder, _, _ in passages(database_of(tmp_path))}
-    assert len(found) <= 1
+    found = passages(database_of(tmp_path))
+    # What was indexed before its folder was gone is whole; at most one was deleted while its last part was read.
+    in_part = {folder for folder, _, _ in found} & {folder for folder, _, _ in {*undisturbed} - {*found}}
+    assert len(in_part) <= 1

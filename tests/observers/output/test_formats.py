@@ -11,7 +11,7 @@ import pytest
 
 from core.observation import ToolResult
 from core.storage.workspace import Workspace
-from observers.base import ObserverContext
+from observers.base import Observer, ObserverContext
 from observers.corpus import Corpus
 from observers.output.formats import FORMATS, ResultRow, UploadedFile, artifact_schema
 from observers.search.keys import KINDS
@@ -23,25 +23,13 @@ from tui.cli import main
 
 Make = Callable[..., ToolResult]
 ROW: ResultRow = {
-    "position": 1,
-    "title": "One",
-    "url": "https://one.example/",
-    "source": None,
-    "date": "2026-03-10",
-    "snippet": None,
-    "extra": {},
-}
+    "position": 1, "title": "One", "url": "https://one.example/", "source": None, "date": "2026-03-10",
+    "snippet": None, "extra": {},
+}  # fmt: skip
 FOUND: dict[str, Any] = {
-    "type": "web",
-    "tool": "search",
-    "query": None,
-    "timestamp": "2026-03-10T12:00:00.000000+01:00",
-    "tool_use_id": "toolu_1",
-    "results": [ROW],
-    "url_count": 1,
-    "duplicates": 0,
-    "rejected": 0,
-}
+    "type": "web", "tool": "search", "query": None, "timestamp": "2026-03-10T12:00:00.000000+01:00",
+    "tool_use_id": "toolu_1", "results": [ROW], "url_count": 1, "duplicates": 0, "rejected": 0,
+}  # fmt: skip
 PAGE = {"reader_result": {"url": "https://one.example/", "title": "One", "content": "A long text."}}
 
 
@@ -128,14 +116,10 @@ def test_the_page_about_artifacts_has_every_kind_of_results() -> None:
     [
         {"results": [{**ROW, "url": 7}]},
         {"results": [{key: value for key, value in ROW.items() if key != "extra"}]},
-        {"results": [{**ROW, "date": "12 hours ago"}]},
-        {"results": [{**ROW, "duplicate": False}]},
-        {"results": {}},
-        {"duplicates": -1},
-        {"truncated": "yes"},
-        {"tool_use_id": None},
+        {"results": [{**ROW, "date": "12 hours ago"}]}, {"results": [{**ROW, "duplicate": False}]},
+        {"results": {}}, {"duplicates": -1}, {"truncated": "yes"}, {"tool_use_id": None},
     ],
-)
+)  # fmt: skip
 def test_what_is_no_artifact_is_refused(change: dict[str, Any]) -> None:
     check = validator("search_results")
     assert check.is_valid(FOUND)
@@ -156,27 +140,17 @@ def test_a_session_of_all_kinds_follows_the_schemas(context: ObserverContext, re
     many = [
         {"title": f"T{n}", "url": f"https://many.example/{n}", "snippet": "s" * 900} for n in range(1_400)
     ]
-    for observer, call in (
-        (
-            SearchResults(),
-            result("a_search", {"results": [{"title": "One", "url": "https://one.example"}]}, "1"),
-        ),
-        (SearchResults(), result("a_search", {"results": many}, "2")),
-        (
-            SearchResults(),
-            result("a_search", '{"results": [{"title": "A", "url": "https://a.example"}, {"ti', "3"),
-        ),
-        (SearchResults(), result("a_search", {"error": "quota exceeded", "successful": False}, "4")),
-        (
-            WorkbenchActivity(),
-            result("COMPOSIO_REMOTE_BASH_TOOL", {"data": {"stdout": "1"}}, "5", command="ls"),
-        ),
-        (
-            WorkbenchActivity(),
-            result("COMPOSIO_REMOTE_WORKBENCH", '{"data": {"stdout": "1', "6", thought=["x"]),
-        ),
+    one = {"results": [{"title": "One", "url": "https://one.example"}]}
+    cut = '{"results": [{"title": "A", "url": "https://a.example"}, {"ti'
+    bash, run = "COMPOSIO_REMOTE_BASH_TOOL", "COMPOSIO_REMOTE_WORKBENCH"
+    bodies = (one, {"results": many}, cut, {"error": "quota exceeded", "successful": False})
+    calls: list[tuple[Observer, ToolResult]] = [
+        *((SearchResults(), result("a_search", body, f"{number}")) for number, body in enumerate(bodies)),
+        (WorkbenchActivity(), result(bash, {"data": {"stdout": "1"}}, "5", command="ls")),
+        (WorkbenchActivity(), result(run, '{"data": {"stdout": "1', "6", thought=["x"])),
         (Corpus(), result("mcp__web_reader__webReader", PAGE, "7", url="https://one.example/")),
-    ):
+    ]
+    for observer, call in calls:
         assert observer.observe(call, context).artifacts
     assert problems_in(context.workspace) == []
     assert any(entry.name.endswith(".json.zst") for entry in context.workspace.list("search_results"))

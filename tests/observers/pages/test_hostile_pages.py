@@ -20,33 +20,13 @@ Make = Callable[..., ToolResult]
 ONE = "https://site1.example/story-1"
 SCRAPE = "mcp__firecrawl__firecrawl_scrape"
 NAMES = [
-    "url",
-    "data",
-    "results",
-    "markdown",
-    "content",
-    "metadata",
-    "title",
-    "author",
-    "date",
-    "error",
-    "failed",
+    "url", "data", "results", "markdown", "content", "metadata", "title", "author", "date", "error", "failed",
     "statusCode",
-]
+]  # fmt: skip
 WORDS = [
-    "Title: x",
-    "URL Source: ",
-    ONE,
-    "\n",
-    "\n\n",
-    "# T\nURL: ",
-    "Markdown Content:",
-    "---\n",
-    "content: ",
-    "x",
-    "{",
-    "\x00",
-]
+    "Title: x", "URL Source: ", ONE, "\n", "\n\n", "# T\nURL: ", "Markdown Content:", "---\n", "content: ",
+    "x", "{", "\x00",
+]  # fmt: skip
 VALUES = st.recursive(
     st.none()
     | st.booleans()

@@ -75,10 +75,12 @@ def test_readers_among_several_tools(context: ObserverContext, result: Make) -> 
         (TWO, "COMPOSIO_SEARCH_FETCH_URL_CONTENT"),
         (THREE, "FIRECRAWL_SCRAPE"),
     ]
-    assert (
-        outcome.note
-        == "1 page could not be read; only the beginning of pages; articles added to rows of search results: 3"
-    )
+    notes = [
+        "1 page could not be read",
+        "only the beginning of pages",
+        "articles added to rows of search results: 3",
+    ]
+    assert (outcome.note or "").split("; ") == notes
     rows = json.loads(context.workspace.read(search.path))["results"]
     assert [row["article"] for row in rows] == [saved.path for saved in outcome.artifacts]
     assert [row["snippet"] for row in rows] == ["Said."] * 3
@@ -121,10 +123,8 @@ def test_an_unknown_tool_may_read_a_page(context: ObserverContext, result: Make)
     assert Corpus().wants(result("mcp__acme__ingest", long).call) is Interest.NONE
     assert Corpus().wants(result("mcp__notion__ingest", long, url=ONE).call) is Interest.NONE
     assert [article["title"] for article in observe(context, call)[1]] == ["Story 1"]
-    assert (
-        SearchResults().observe(result("mcp__acme__ingest", {"results": [long["data"]]}), context).artifacts
-        == ()
-    )
+    listed = result("mcp__acme__ingest", {"results": [long["data"]]})
+    assert SearchResults().observe(listed, context).artifacts == ()
     words = "The words of another page. " * 40
     for said in (
         {"url": ONE, "text": "A short remark."},

@@ -1,7 +1,8 @@
 """Answers of search services and servers, in documented or recorded shapes with invented values.
 
 Each file of `answers` has the answers of one kind by name: the tool, what it answered, and the rows expected of it by
-the type of results; `columns` names the fields of these rows, and `artifact` has other fields of the artifact.
+the type of results; `columns` names the fields of these rows, `artifact` has other fields of the artifact, and `pages`
+the tool, query, answer and error of each.
 """
 
 from __future__ import annotations
@@ -30,7 +31,11 @@ SEARCH = "mcp__x__web_search"
 
 def expected(answer: dict[str, Any]) -> dict[str, Any]:
     """What an answer has to give."""
-    return {"results": answer["results"], "artifact": answer.get("artifact", {})}
+    return {
+        "results": answer["results"],
+        "artifact": answer.get("artifact", {}),
+        "pages": answer.get("pages", []),
+    }
 
 
 def found(folder: Path, answer: dict[str, Any]) -> dict[str, Any]:
@@ -42,9 +47,10 @@ def found(folder: Path, answer: dict[str, Any]) -> dict[str, Any]:
         answer["tool"], json.dumps(body) if body == [] else body, **answer.get("arguments", {})
     )
     if not SearchResults().wants(result.call):
-        return {"results": {}, "artifact": {}}
+        return {"results": {}, "artifact": {}, "pages": []}
     results: dict[str, list[list[Any]]] = {}
     fields: dict[str, Any] = {}
+    pages: list[list[Any]] = []
     for page in pages_found(context, result):
         # A page without rows counts where it is said that nothing was found, or an error.
         if page["results"] or answer["results"]:
@@ -52,13 +58,15 @@ def found(folder: Path, answer: dict[str, Any]) -> dict[str, Any]:
                 [row.get(name) for name in answer.get("columns", ("title", "url"))] for row in page["results"]
             ]
             results.setdefault(page["type"], []).extend(rows)
+        if "pages" in answer:
+            pages.append([page.get(name) for name in ("tool", "query", "answer", "error")])
         for name, value in answer.get("artifact", {}).items():
             saved: Any = page.get(name)
             fields.setdefault(
                 name, {key: saved[key] for key in value} if saved and isinstance(value, dict) else saved
             )
     assert problems_in(context.workspace) == []
-    return {"results": results, "artifact": fields}
+    return {"results": results, "artifact": fields, "pages": pages}
 
 
 @pytest.mark.parametrize("path", ANSWERS, ids=lambda path: path.stem)

@@ -23,21 +23,8 @@ PIECES = st.sampled_from(
 TEXTS = st.lists(PIECES, max_size=8).map("".join)
 SCHEMES = ("https://", "http://", "HTTPS://", "https://www.", "ftp://", "https:///", " https://")
 RESTS = (
-    "a.example",
-    "/x",
-    "/",
-    "?",
-    "utm_source=1",
-    "&",
-    "id=3",
-    "gclid=9",
-    "#f",
-    "é",
-    " ",
-    "\n",
-    ":80",
-    "B",
-)
+    "a.example", "/x", "/", "?", "utm_source=1", "&", "id=3", "gclid=9", "#f", "é", " ", "\n", ":80", "B",
+)  # fmt: skip
 ADDRESSES = st.tuples(
     st.sampled_from(SCHEMES), st.lists(st.sampled_from(RESTS), max_size=6).map("".join)
 ).map("".join)
@@ -54,13 +41,10 @@ ANYTHING = st.recursive(
 DATES = st.sampled_from(("3 hours ago", "2026-01-02", "Nov 3, 2025", "Nov 3", "03/04/2026", ""))
 FIELDS: dict[str, st.SearchStrategy[Any]] = {
     **dict.fromkeys(("title", "headline", "snippet", "description", "source"), TEXTS),
-    **dict.fromkeys(("link", "url", "id"), GOOD),
-    **dict.fromkeys(("date", "published_at"), DATES),
-    **dict.fromkeys(("rank", "rating"), NUMBERS),
-    "redirect_link": ADDRESSES,
-    "position": st.integers(1, 99),
+    **dict.fromkeys(("link", "url", "id"), GOOD), **dict.fromkeys(("date", "published_at"), DATES),
+    **dict.fromkeys(("rank", "rating"), NUMBERS), "redirect_link": ADDRESSES, "position": st.integers(1, 99),
     "sitelinks": ANYTHING,
-}
+}  # fmt: skip
 
 
 @st.composite
@@ -98,28 +82,19 @@ def test_a_list_of_plain_rows_is_read_in_columns_alone(monkeypatch: pytest.Monke
     )
     items = [
         {
-            "title": f"<b>Title</b> {number} &amp; more",
-            "link": f"https://paper.example/{number}",
-            "date": "3 hours ago",
-            "sitelinks": {"inline": [{"title": "é", "rating": 4.5}]},
+            "title": f"<b>Title</b> {number} &amp; more", "link": f"https://paper.example/{number}",
+            "date": "3 hours ago", "sitelinks": {"inline": [{"title": "é", "rating": 4.5}]},
         }
         for number in range(8)
-    ]
+    ]  # fmt: skip
     rows = normalise(items, "web", NOON).rows
     assert made == [rows]
     assert all(rows)
     assert rows[7] == {
-        "position": 8,
-        "title": "Title 7 & more",
-        "url": "https://paper.example/7",
-        "source": None,
-        "date": "2026-11-21T09:00:00+00:00",
-        "snippet": None,
-        "extra": {
-            "sitelinks": {"inline": [{"title": "é", "rating": 4.5}]},
-            "date_original": "3 hours ago",
-        },
-    }
+        "position": 8, "title": "Title 7 & more", "url": "https://paper.example/7", "source": None,
+        "date": "2026-11-21T09:00:00+00:00", "snippet": None,
+        "extra": {"sitelinks": {"inline": [{"title": "é", "rating": 4.5}]}, "date_original": "3 hours ago"},
+    }  # fmt: skip
 
 
 @given(st.lists(TEXTS, max_size=6))
@@ -130,18 +105,12 @@ def test_many_texts_are_made_plain_as_each_of_them_is(texts: list[str]) -> None:
 @pytest.mark.parametrize(
     ("text", "plain"),
     [
-        ("<b>a</b> <em>b</em>", "a b"),
-        ("a<br>b<p>c", "a\nb\nc"),
-        ("<i>x</i><<b>b>", "x<b>"),
-        ("<b>a</b> <i>b<i>c <<i>b>", "a bc <b>"),
-        ("<b>1 < 2</b>", "1 < 2"),
-        ("<b>a</b><a href='x'>c</a>", "ac"),
-        ("&amp;lt; &#39;q&#39; &lt;b&gt;", "&lt; 'q' <b>"),
-        ("é\u00a0\u3000é", "é é"),
-        ("\u00a0é\u2003", "é"),
-        ("é\ud800", "é\ufffd"),
+        ("<b>a</b> <em>b</em>", "a b"), ("a<br>b<p>c", "a\nb\nc"), ("<i>x</i><<b>b>", "x<b>"),
+        ("<b>a</b> <i>b<i>c <<i>b>", "a bc <b>"), ("<b>1 < 2</b>", "1 < 2"),
+        ("<b>a</b><a href='x'>c</a>", "ac"), ("&amp;lt; &#39;q&#39; &lt;b&gt;", "&lt; 'q' <b>"),
+        ("é\u00a0\u3000é", "é é"), ("\u00a0é\u2003", "é"), ("é\ud800", "é\ufffd"),
     ],
-)
+)  # fmt: skip
 def test_tags_and_entities_are_taken_out_once(text: str, plain: str) -> None:
     assert plain_text(text) == plain
 

@@ -55,10 +55,8 @@ def test_a_row_says_that_its_year_is_inferred_and_prefers_a_whole_date() -> None
     ]
     one, two = normalise(items, "web", NOW).rows
     assert (one["date"], one["date_inferred"], one["extra"]) == (
-        "2025-11-05",
-        True,
-        {"date_original": "Nov 5"},
-    )
+        "2025-11-05", True, {"date_original": "Nov 5"},
+    )  # fmt: skip
     assert two["date"] == "2024-11-05"
     assert "date_inferred" not in two
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,6 +16,8 @@ from observers.search_results import SearchResults
 
 Make = Callable[..., ToolResult]
 A = "https://www.one.example/a"
+# Fields of rows with their journal and date, and with the column that they become.
+CASES = json.loads(Path(__file__).with_name("fields.json").read_text(encoding="utf-8"))
 BLOB = base64.b64encode(bytes(range(256)) * 8).decode()
 
 
@@ -24,20 +27,7 @@ def row_of(context: ObserverContext, result: ToolResult) -> dict[str, Any]:
     return row
 
 
-@pytest.mark.parametrize(
-    ("fields", "source", "date"),
-    [
-        ({"publication_info": {"summary": "B Ash - Journal of Rye, 2019 - one.example"}}, "Journal of Rye", "2019"),
-        ({"publicationInfo": "B Ash - Journal of Rye…, 2019 - one.example"}, "Journal of Rye…", "2019"),
-        ({"publication": "C Elm - 2001 - Oven Press"}, "Oven Press", "2001"),
-        ({"publication_info": {"summary": "C Elm - oven.example"}}, "C Elm - oven.example", None),
-        ({"container-title": ["Rye"], "publisher": "Press", "issued": {"date-parts": [[2026, 1]]}}, "Rye", "2026-01"),
-        ({"source": "MED", "journalTitle": "Rye J", "pubYear": "2025"}, "Rye J", "2025"),
-        ({"source": "Rye J", "fulljournalname": "Rye Journal", "pubdate": "2025"}, "Rye Journal", "2025"),
-        ({}, "one.example", None),
-        ({"source": ""}, "one.example", None),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("fields", "source", "date"), CASES["journal"])
 def test_journal_year_and_host(
     fields: dict[str, Any], source: str, date: str | None, context: ObserverContext, result: Make
 ) -> None:
@@ -51,18 +41,7 @@ def test_journal_year_and_host(
     )
 
 
-@pytest.mark.parametrize(
-    ("tool", "fields", "column", "expected"),
-    [
-        ("web_search", {"title": "Q4"}, "title", "Q4"),
-        ("web_search", {"title": "Q12345"}, "title", "Q12345"),
-        ("web_search", {"__derived__": "https://other.example"}, "derived", None),
-        ("web_search", {"__derived__": "https://other.example", "link": "Rye"}, "url", None),
-        ("web_search", {"abstract": "<jats:p>A <jats:italic>grass</jats:italic>.</jats:p>"}, "snippet", "A grass."),
-        ("search_papers", {"link": None, "entry_id": "http://arxiv.example/abs/1"}, "url", "http://arxiv.example/abs/1"),
-        ("search_papers", {"abstractText": "A grass."}, "snippet", "A grass."),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("tool", "fields", "column", "expected"), CASES["columns"])
 @pytest.mark.parametrize("rows", [1, 20])
 def test_a_field_becomes_its_column(
     tool: str, fields: dict[str, Any], column: str, expected: Any, rows: int,
@@ -89,15 +68,11 @@ def test_controls_and_marks_of_direction_do_not_stay(context: ObserverContext, r
 @pytest.mark.parametrize("rows", [1, 20])
 def test_encoded_data_is_replaced_by_its_size(rows: int, context: ObserverContext, result: Make) -> None:
     row = {
-        "title": "Rye",
-        "snippet": "s",
-        "encrypted_content": BLOB,
-        "thumbnail": f"data:image/png;base64,{BLOB}",
-        "images": [{"data": BLOB}],
-        "raw_content": "A grass. " * 500,
-        "redirect": f"https://one.example/?{BLOB[:1200]}",
+        "title": "Rye", "snippet": "s", "encrypted_content": BLOB,
+        "thumbnail": f"data:image/png;base64,{BLOB}", "images": [{"data": BLOB}],
+        "raw_content": "A grass. " * 500, "redirect": f"https://one.example/?{BLOB[:1200]}",
         "digits": "9" * 2000,
-    }
+    }  # fmt: skip
     items = [row | {"link": f"{A}{number}"} for number in range(rows)]
     extra = row_of(context, result("mcp__x__web_search", json.dumps(items)))["extra"]
     note = f"[{len(BLOB):,} characters of encoded data]"

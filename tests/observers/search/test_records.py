@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,53 +13,10 @@ from observers.search.detect import recognise
 from observers.search.rows import url_of
 
 WEB = "https://site.example/page"
-APP = "https://app.acme.example/7"
 PAGE = {"title": "T", "url": WEB}
-RECORDS = {
-    "salesforce": {
-        "totalSize": 1,
-        "records": [
-            {"attributes": {"type": "Account"}, "Id": "001", "Name": "A", "Website": WEB, "Description": "D"}
-        ],
-    },
-    "bigquery": {"schema": {}, "rows": [PAGE | {"id": 1, "published_at": "2026-01-01", "body": "text"}]},
-    "snowflake": {"data": [{"TITLE": "T", "URL": WEB, "DESCRIPTION": "D"}]},
-    "postgres": [PAGE | {"id": 1, "created_at": "2026-01-01", "description": "D"}],
-    "sentry": [
-        {
-            "title": "TypeError",
-            "permalink": APP,
-            "culprit": "f",
-            "metadata": {"value": "x"},
-            "message": "m",
-            "date": "x",
-        }
-    ],
-    "a customer": {
-        "results": [{"id": "7", "name": "A", "url": APP, "description": "A customer", "owner_id": 7}]
-    },
-    "companies": {"data": [{"id": 7, "name": "A", "website": WEB, "description": "Makes things"}]},
-    "contacts": {"searchResults": [{"Id": "7", "Name": "Ada", "Website": WEB, "OwnerId": "5"}]},
-    "tickets": {"data": [PAGE | {"summary": "It fails", "assignee_id": 3}]},
-    "deployments": [PAGE | {"id": "d7", "description": "D", "date": "2026-01-01"}],
-    "events": {"events": [PAGE | {"message": "m"}]},
-    "courses": {"courses": [PAGE | {"id": 7, "description": "Rye"}]},
-    "products": {
-        "products": [PAGE | {"id": 7, "body_html": "Rye", "vendor": "V", "created_at": "2026-01-01"}]
-    },
-    "a site's map": {"links": [PAGE | {"description": "About"}]},
-}
-PAGES = {
-    "a text": [PAGE | {"snippet": "Said."}],
-    "news": {
-        "articles": [
-            PAGE | {"id": "a1", "publishedAt": "2026-01-01", "source": {"name": "N"}, "description": "D"}
-        ]
-    },
-    "a name": {"value": [{"id": f"{WEB}#1", "name": "T", "url": WEB, "snippet": "S"}]},
-    "a date": {"items": [PAGE | {"source": "N", "date": "2 days ago"}]},
-    "organic": {"organic_results": [PAGE]},
-}
+# What tools answered with records, and what looks like results of the web, by their names.
+ANSWERS = json.loads(Path(__file__).with_name("records.json").read_text(encoding="utf-8"))
+RECORDS, PAGES = ANSWERS["records"], ANSWERS["pages"]
 
 
 class Compared(str):

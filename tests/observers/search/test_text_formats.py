@@ -110,18 +110,7 @@ def test_what_announces_an_address_is_no_title() -> None:
     assert rows_of(text) == [(None, ROWS[0][1], None), (None, ROWS[1][1], None)]
 
 
-NO_ROWS = {
-    "prose": "I looked at https://bridges.example/survey and it says so. See also https://quay.example/ for more.",
-    "sentences with addresses": "Built in 1932 (https://bridges.example/a). It reopened (https://quay.example/b).",
-    "code": "```python\nurl = 'https://api.example/v1'\nrequests.get(url, title='x')\n```\n",
-    "a log": "2026-01-02 GET https://a.example/x 200\n2026-01-02 GET https://a.example/y 404\n",
-    "a numbered log": "[1] INFO fetching https://a.example/x\n[2] INFO fetching https://a.example/y\n",
-    "other values": "name,homepage,stars\nfoo,https://foo.example/,3\nbar,https://bar.example/,4\n",
-    "a page": "<html><body><ul><li><a href='https://a.example/'>Home</a></li></ul></body></html>",
-    "other TOON": "users[2]{id,name}:\n  1,Ada\n  2,Bob\n",
-    "other objects": "Config(url='https://a.example/', name='x')",
-    "labels in a sentence": "The snippet says title: one, and url: https://a.example/ is where it is.",
-}
+NO_ROWS = json.loads(Path(__file__).with_name("no_rows.json").read_text(encoding="utf-8"))
 
 
 def test_texts_that_have_addresses_and_no_results() -> None:

@@ -18,12 +18,10 @@ NAMES = {title: names.split() for title, _, names in (section.partition("\n") fo
 @pytest.mark.parametrize(
     ("section", "policy", "pages"),
     [
-        ("search", Policy.SEARCH, False),
-        ("pages", Policy.NEVER, True),
-        ("never", Policy.NEVER, False),
+        ("search", Policy.SEARCH, False), ("pages", Policy.NEVER, True), ("never", Policy.NEVER, False),
         ("by its result", Policy.UNKNOWN, False),
     ],
-)
+)  # fmt: skip
 def test_what_the_names_of_real_tools_say(section: str, policy: Policy, pages: bool) -> None:
     called = [f"mcp__{name.replace('/', '__')}" if "/" in name else name for name in NAMES[section]]
     judged = {name: (policy_of(name), reads_pages(name)) for name in called}

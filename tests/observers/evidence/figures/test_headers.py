@@ -4,30 +4,19 @@ from observers.evidence.figures.find import find_figures
 from observers.evidence.figures.headers import header_unit
 
 CELLS = [
-    ("Revenue ($m)", "1,234", 1_234_000_000, "USD"),
-    ("Revenue, $ million", "12", 12_000_000, "USD"),
+    ("Revenue ($m)", "1,234", 1_234_000_000, "USD"), ("Revenue, $ million", "12", 12_000_000, "USD"),
     ("Revenue ($ in millions)", "12", 12_000_000, "USD"),
-    ("Revenue (in thousands of dollars)", "12", 12_000, "USD"),
-    ("USD bn", "3", 3_000_000_000, "USD"),
-    ("Share (%)", "12.5", 12.5, "%"),
-    ("Growth (yoy, %)", "-3", -3, "%"),
-    ("% of total", "12", 12, "%"),
-    ("Percent", "12", 12, "%"),
-    ("in TB/s", "2.1", 2.1e12, "B/s"),
-    ("Bandwidth [GB/s]", "900", 9e11, "B/s"),
-    ("Power, W", "700", 700, "W"),
-    ("Population (millions)", "8.3", 8_300_000, ""),
-    ("Employees ('000)", "5", 5_000, ""),
-    ("Umsatz (Mio. €)", "1.234,5", 1_234_500_000, "EUR"),
-    ("Umsatz in Mio. €", "12", 12_000_000, "EUR"),
-    ("Anteil in Prozent", "12,5", 12.5, "%"),
+    ("Revenue (in thousands of dollars)", "12", 12_000, "USD"), ("USD bn", "3", 3_000_000_000, "USD"),
+    ("Share (%)", "12.5", 12.5, "%"), ("Growth (yoy, %)", "-3", -3, "%"), ("% of total", "12", 12, "%"),
+    ("Percent", "12", 12, "%"), ("in TB/s", "2.1", 2.1e12, "B/s"), ("Bandwidth [GB/s]", "900", 9e11, "B/s"),
+    ("Power, W", "700", 700, "W"), ("Population (millions)", "8.3", 8_300_000, ""),
+    ("Employees ('000)", "5", 5_000, ""), ("Umsatz (Mio. €)", "1.234,5", 1_234_500_000, "EUR"),
+    ("Umsatz in Mio. €", "12", 12_000_000, "EUR"), ("Anteil in Prozent", "12,5", 12.5, "%"),
     ("Chiffre d'affaires (M€)", "12", 12_000_000, "EUR"),
-    ("Ingresos (millones de euros)", "12", 12_000_000, "EUR"),
-    ("Output MW", "640", 640_000_000, "W"),
-    ("Weight kg", "12", 12_000, "g"),
-    ("Revenue EUR", "12", 12, "EUR"),
+    ("Ingresos (millones de euros)", "12", 12_000_000, "EUR"), ("Output MW", "640", 640_000_000, "W"),
+    ("Weight kg", "12", 12_000, "g"), ("Revenue EUR", "12", 12, "EUR"),
     ("Revenue (€bn)", "2024", 2_024_000_000_000, "EUR"),
-]
+]  # fmt: skip
 
 
 def test_cells_have_the_unit_of_their_header() -> None:
@@ -39,17 +28,9 @@ def test_cells_have_the_unit_of_their_header() -> None:
 
 def test_other_headers_have_no_unit() -> None:
     headers = [
-        "",
-        "Name",
-        "Year",
-        "Rank (of 5)",
-        "Revenue (2024)",
-        "Min",
-        "Notes",
-        "Team B",
-        "Snack bar",
+        "", "Name", "Year", "Rank (of 5)", "Revenue (2024)", "Min", "Notes", "Team B", "Snack bar",
         "(" * 5_000,
-    ]
+    ]  # fmt: skip
     assert [header for header in headers if header_unit(header)] == []
 
 

@@ -11,18 +11,13 @@ from observers.evidence.figures.look_alikes import HAS_INVISIBLE, HAS_LOOK_ALIKE
 @pytest.mark.parametrize(
     ("text", "value", "remark"),
     [
-        ("sold 1\u200b234 of them", 1234, HAS_INVISIBLE),
-        ("sold 1,\u2060234 of them", 1234, HAS_INVISIBLE),
-        ("sold 58\u00ad71 of them", 5871, HAS_INVISIBLE),
-        ("sold 12\u202e34 of them", 1234, HAS_INVISIBLE),
-        ("sold 12О5 of them", 1205, HAS_LOOK_ALIKE),
-        ("sold 1O5 of them", 105, HAS_LOOK_ALIKE),
-        ("sold 3l5 of them", 315, HAS_LOOK_ALIKE),
-        ("sold １２３ of them", 123, HAS_LOOK_ALIKE),
-        ("sold ٣٤ of them", 34, HAS_LOOK_ALIKE),
-        ("sold \U0001d7db\U0001d7dc of them", 34, HAS_LOOK_ALIKE),
+        ("sold 1\u200b234 of them", 1234, HAS_INVISIBLE), ("sold 1,\u2060234 of them", 1234, HAS_INVISIBLE),
+        ("sold 58\u00ad71 of them", 5871, HAS_INVISIBLE), ("sold 12\u202e34 of them", 1234, HAS_INVISIBLE),
+        ("sold 12О5 of them", 1205, HAS_LOOK_ALIKE), ("sold 1O5 of them", 105, HAS_LOOK_ALIKE),
+        ("sold 3l5 of them", 315, HAS_LOOK_ALIKE), ("sold １２３ of them", 123, HAS_LOOK_ALIKE),
+        ("sold ٣٤ of them", 34, HAS_LOOK_ALIKE), ("sold \U0001d7db\U0001d7dc of them", 34, HAS_LOOK_ALIKE),
     ],
-)
+)  # fmt: skip
 def test_reads_what_a_reader_sees(text: str, value: int, remark: str) -> None:
     (figure,) = find_figures(text)
     assert figure.value == value

@@ -12,10 +12,8 @@ from observers.evidence.figures.find import find_figures
 numbers = st.integers(0, 10**12)
 cents = st.integers(0, 10**11).map(lambda number: Decimal(number) / 100)
 ENGLISH, GERMAN, FRENCH = (
-    "the total of the firm was {}.",
-    "die Summe der Firma war {}.",
-    "le total de la ville est de {}.",
-)
+    "the total of the firm was {}.", "die Summe der Firma war {}.", "le total de la ville est de {}.",
+)  # fmt: skip
 
 
 @given(cents)

@@ -38,20 +38,12 @@ def test_made_up_reports_cite_what_they_were_made_with(number: int) -> None:
 @pytest.mark.parametrize(
     ("mark", "expected"),
     [
-        ("<sup><a href='#n1'>1</a></sup>", ("a.de",)),
-        ("<a href=#n2>[2]</a>", ("b.de",)),
-        ("[1]", ("a.de",)),
-        ("[1][2]", ("a.de", "b.de")),
-        ("[1, 2]", ("a.de", "b.de")),
-        ("[1-3]", ("a.de", "b.de")),
-        ("¹", ("a.de",)),
-        ("<sup>1,2</sup>", ("a.de", "b.de")),
-        ("[3]", ()),
-        ("[4]", ()),
-        ("<a href=#other>1</a>", ()),
-        (" (2)", ("b.de",)),
+        ("<sup><a href='#n1'>1</a></sup>", ("a.de",)), ("<a href=#n2>[2]</a>", ("b.de",)), ("[1]", ("a.de",)),
+        ("[1][2]", ("a.de", "b.de")), ("[1, 2]", ("a.de", "b.de")), ("[1-3]", ("a.de", "b.de")),
+        ("¹", ("a.de",)), ("<sup>1,2</sup>", ("a.de", "b.de")), ("[3]", ()), ("[4]", ()),
+        ("<a href=#other>1</a>", ()), (" (2)", ("b.de",)),
     ],
-)
+)  # fmt: skip
 def test_marks_of_notes(mark: str, expected: tuple[str, ...]) -> None:
     assert cites(f"<p>It rose fast{mark}.</p>{ENTRIES}")[0][1] == expected
 
@@ -68,11 +60,8 @@ def test_marks_in_markdown() -> None:
         f"## Sources\n\n1. [C]({C})\n"
     )
     assert cites(source, "a.md") == [
-        ("Up 5.[^1]", ("a.de",)),
-        ("Down 6.[^b]", ("b.de",)),
-        ("Same [1].", ("a.de",)),
-        ("Odd[^9].", ()),
-    ]
+        ("Up 5.[^1]", ("a.de",)), ("Down 6.[^b]", ("b.de",)), ("Same [1].", ("a.de",)), ("Odd[^9].", ()),
+    ]  # fmt: skip
     assert all(block.is_bibliography for block in page(source, "a.md").blocks[1:] if block.kind == "item")
 
 
@@ -114,10 +103,8 @@ def test_cells_cite_their_row_or_what_is_beside_the_table() -> None:
     assert [found for text, found in cites(table, "a.md") if text.isdigit()] == [("a.de",), (), ()]
     below = f"{table}\nSource: [y]({B})\n"
     assert [found for text, found in cites(below, "a.md") if text.isdigit()] == [
-        ("a.de",),
-        ("b.de",),
-        ("b.de",),
-    ]
+        ("a.de",), ("b.de",), ("b.de",),
+    ]  # fmt: skip
 
 
 def test_a_caption_after_a_table_may_name_its_source() -> None:
@@ -143,10 +130,8 @@ def test_items_cite_only_what_is_in_them() -> None:
 def test_a_list_of_sources_ends_at_the_next_heading() -> None:
     source = f"<h2>Sources</h2><p>[1] {A}</p><h3>More</h3><p>[2] {B}</p><h2>End</h2><p>x</p>"
     assert [block.is_bibliography for block in page(source).blocks if block.kind == "paragraph"] == [
-        True,
-        True,
-        False,
-    ]
+        True, True, False,
+    ]  # fmt: skip
     source = f"Up [1].\n\n**Sources:**\n\n[1] {A}\n\n[2] {B}\n"
     assert cites(source, "a.md")[0] == ("Up [1].", ("a.de",))
 

@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.concurrency.cancellation import Stop, Stopped
-from observers.evidence.reading.document import LONGEST, read_report
+from observers.evidence.reading import document
+from observers.evidence.reading.document import read_report
 from observers.evidence.report import Report
 
 PATHS = st.sampled_from(["a.html", "a.md", "a.txt"])
@@ -69,46 +70,28 @@ def test_a_claim_is_found_in_the_source(words: list[str]) -> None:
 @pytest.mark.parametrize(
     ("piece", "path"),
     [
-        ("<div>", "a.html"),
-        ("<table><tr><td>", "a.html"),
-        ("<blockquote><ul><li>", "a.html"),
-        ("<b><p>", "a.html"),
-        ("<a href=x>", "a.html"),
-        ("</div>", "a.html"),
-        ("<!--", "a.html"),
-        ('<a "', "a.html"),
-        ("<", "a.html"),
-        ("&", "a.html"),
-        ("1. ", "a.html"),
-        ("<sup>1</sup>", "a.html"),
-        (">", "a.md"),
-        ("- ", "a.md"),
-        ("[", "a.md"),
-        ("![a](", "a.md"),
-        ("*a _b ", "a.md"),
-        ("`", "a.md"),
-        ("<a ", "a.md"),
-        ("[a]: /u\n", "a.md"),
-        ("[^1]: a\n", "a.md"),
-        ("a|b\n-|-\n", "a.md"),
-        ("a\n---\n", "a.txt"),
-        ("[1] ", "a.txt"),
-        ("AAAA\n", "a.txt"),
+        ("<div>", "a.html"), ("<table><tr><td>", "a.html"), ("<blockquote><ul><li>", "a.html"),
+        ("<b><p>", "a.html"), ("<a href=x>", "a.html"), ("</div>", "a.html"), ("<!--", "a.html"),
+        ('<a "', "a.html"), ("<", "a.html"), ("&", "a.html"), ("1. ", "a.html"), ("<sup>1</sup>", "a.html"),
+        (">", "a.md"), ("- ", "a.md"), ("[", "a.md"), ("![a](", "a.md"), ("*a _b ", "a.md"), ("`", "a.md"),
+        ("<a ", "a.md"), ("[a]: /u\n", "a.md"), ("[^1]: a\n", "a.md"), ("a|b\n-|-\n", "a.md"),
+        ("a\n---\n", "a.txt"), ("[1] ", "a.txt"), ("AAAA\n", "a.txt"),
     ],
-)
+)  # fmt: skip
 def test_deep_and_repeated_markup_is_read_in_linear_time(piece: str, path: str) -> None:
     count = 50_000 if piece == "<div>" else 4_000
     assert read_report((f"start {piece * count} end").encode(), path).blocks
 
 
 @pytest.mark.parametrize("path", ["a.html", "a.md", "a.txt"])
-def test_only_the_beginning_of_a_long_report_is_read(path: str) -> None:
-    data = b"Abc def 12.\n\n" * (LONGEST // 13 + 1_000)
+def test_only_the_beginning_of_a_long_report_is_read(path: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(document, "LONGEST", 1 << 18)
+    data = b"Abc def 12.\n\n" * (document.LONGEST // 13 + 1_000)
     report = read_report(data, path)
     assert report.is_cut
     assert report.notices == ("Only the beginning of the report was checked, as it is very long.",)
     assert len(report.source) == len(data)
-    assert report.blocks[-1].offsets[-1] < LONGEST
+    assert report.blocks[-1].offsets[-1] < document.LONGEST
     assert len(report.sentences) > 10_000
 
 

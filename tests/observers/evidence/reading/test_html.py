@@ -13,15 +13,9 @@ def test_blocks_are_what_a_reader_sees() -> None:
     <details><summary>S</summary>D</details></body></html>"""
     assert page(report).title == "T & U"
     assert blocks(report) == [
-        ("heading", "One"),
-        ("paragraph", "A bold word and more"),
-        ("item", "x"),
-        ("item", "y"),
-        ("code", "code 1"),
-        ("caption", "Cap"),
-        ("paragraph", "S"),
-        ("paragraph", "D"),
-    ]
+        ("heading", "One"), ("paragraph", "A bold word and more"), ("item", "x"), ("item", "y"),
+        ("code", "code 1"), ("caption", "Cap"), ("paragraph", "S"), ("paragraph", "D"),
+    ]  # fmt: skip
 
 
 def test_sections_and_levels_come_from_headings() -> None:
@@ -36,27 +30,18 @@ def test_sections_and_levels_come_from_headings() -> None:
 @pytest.mark.parametrize(
     "style",
     [
-        "hidden",
-        'style="display:none"',
-        'style="color:red; DISPLAY : none"',
-        'style="visibility:hidden"',
-        'style="font-size:0"',
-        'style="font-size:0px"',
-        'style="opacity:0"',
-        'style="opacity: 0.0"',
+        "hidden", 'style="display:none"', 'style="color:red; DISPLAY : none"', 'style="visibility:hidden"',
+        'style="font-size:0"', 'style="font-size:0px"', 'style="opacity:0"', 'style="opacity: 0.0"',
         'style="position:absolute;left:-9999px"',
     ],
-)
+)  # fmt: skip
 def test_hidden_text_is_a_block_of_its_own(style: str) -> None:
     report = page(
         f"<p>It cost 5<span {style}>9 <b>9</b></span>0 euros.</p><div {style}><p>no</p></div><p>z</p>"
     )
     assert [(block.text, block.is_hidden) for block in report.blocks] == [
-        ("It cost 50 euros.", False),
-        ("9 9", True),
-        ("no", True),
-        ("z", False),
-    ]
+        ("It cost 50 euros.", False), ("9 9", True), ("no", True), ("z", False),
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -70,25 +55,15 @@ def test_other_text_is_not_hidden(style: str) -> None:
 @pytest.mark.parametrize(
     ("source", "expected"),
     [
-        ("<p>a<p>b", ["a", "b"]),
-        ("<p>a<div>b</div>c", ["a", "b", "c"]),
-        ("a</b></p></div>b", ["ab"]),
-        ("<li>a<li>b", ["a", "b"]),
-        ("<dl><dt>a<dd>b</dl>", ["a", "b"]),
-        ("a <b c", ["a <b c"]),
-        ("a < b > c", ["a < b > c"]),
-        ('<p title="a > b">c</p>', ["c"]),
-        ('<p title="a>b</p>', ["b"]),
-        ("<p>a<!-- b", ["a"]),
-        ("<p>a<!--> b", ["a b"]),
-        ("a<![CDATA[x]]>b", ["ab"]),
-        ("<p>a<script>b", ["a"]),
-        ("<h1>a<h2>b", ["a", "b"]),
-        ("<P>a</P><BR/><P CLASS=x>b", ["a", "b"]),
+        ("<p>a<p>b", ["a", "b"]), ("<p>a<div>b</div>c", ["a", "b", "c"]), ("a</b></p></div>b", ["ab"]),
+        ("<li>a<li>b", ["a", "b"]), ("<dl><dt>a<dd>b</dl>", ["a", "b"]), ("a <b c", ["a <b c"]),
+        ("a < b > c", ["a < b > c"]), ('<p title="a > b">c</p>', ["c"]), ('<p title="a>b</p>', ["b"]),
+        ("<p>a<!-- b", ["a"]), ("<p>a<!--> b", ["a b"]), ("a<![CDATA[x]]>b", ["ab"]),
+        ("<p>a<script>b", ["a"]), ("<h1>a<h2>b", ["a", "b"]), ("<P>a</P><BR/><P CLASS=x>b", ["a", "b"]),
         ("<p>&lt;b&gt; &#8364;5 &eacute;&nbsp;x &unknown; &amp;amp;", ["<b> €5 é\u00a0x &unknown; &amp;"]),
         ("", []),
     ],
-)
+)  # fmt: skip
 def test_damaged_markup_is_read_as_browsers_read_it(source: str, expected: list[str]) -> None:
     assert texts(source) == expected
 
@@ -143,11 +118,8 @@ def test_cells_have_their_headers() -> None:
 def test_a_first_row_of_words_is_a_header_without_being_marked() -> None:
     rows = "<tr><td>Year<td>Sales<tr><td>2020<td>5"
     assert [block.cell.is_header for block in page(f"<table>{rows}</table>").blocks if block.cell] == [
-        True,
-        True,
-        False,
-        False,
-    ]
+        True, True, False, False,
+    ]  # fmt: skip
     layout = page(f'<table role="presentation">{rows}</table>')
     assert all(block.cell is None for block in layout.blocks)
 

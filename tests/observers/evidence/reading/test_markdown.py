@@ -84,21 +84,11 @@ Two
 Source: there
 """
     assert blocks(source, "a.md") == [
-        ("heading", "One"),
-        ("paragraph", "A bold word on two lines"),
-        ("quote", "quoted words"),
-        ("item", "first"),
-        ("item", "second"),
-        ("item", "more of it"),
-        ("item", "x item"),
-        ("code", "code = 5"),
-        ("heading", "Two"),
-        ("cell", "a"),
-        ("cell", "b"),
-        ("cell", "1"),
-        ("cell", "2"),
+        ("heading", "One"), ("paragraph", "A bold word on two lines"), ("quote", "quoted words"),
+        ("item", "first"), ("item", "second"), ("item", "more of it"), ("item", "x item"),
+        ("code", "code = 5"), ("heading", "Two"), ("cell", "a"), ("cell", "b"), ("cell", "1"), ("cell", "2"),
         ("paragraph", "Source: there"),
-    ]
+    ]  # fmt: skip
 
 
 def test_links_of_all_forms() -> None:
@@ -110,17 +100,10 @@ def test_links_of_all_forms() -> None:
 [D]: ../d.json
 """
     assert links(source, "a.md") == [
-        ("a", "https://a.de/x_(y)"),
-        ("b", "https://r.de"),
-        ("c", "https://c.de"),
-        ("d", "../d.json"),
-        ("https://e.de", "https://e.de"),
-        ("https://f.de/g_h_i", "https://f.de/g_h_i"),
-        ("www.j.de/k", "https://www.j.de/k"),
-        ("l", "https://l.de"),
-        ("n", "o p.json"),
-        ("q", "q.html"),
-    ]
+        ("a", "https://a.de/x_(y)"), ("b", "https://r.de"), ("c", "https://c.de"), ("d", "../d.json"),
+        ("https://e.de", "https://e.de"), ("https://f.de/g_h_i", "https://f.de/g_h_i"),
+        ("www.j.de/k", "https://www.j.de/k"), ("l", "https://l.de"), ("n", "o p.json"), ("q", "q.html"),
+    ]  # fmt: skip
 
 
 def test_addresses_in_code_are_no_links() -> None:
@@ -145,13 +128,9 @@ nor **this**
 x <span hidden>n</span>y<!-- z -->"""
     report = page(source, "a.md")
     assert [(block.text, block.is_hidden, block.cell is not None) for block in report.blocks] == [
-        ("no 5", True, False),
-        ("nor this", True, False),
-        ("a", False, True),
-        ("1", False, True),
-        ("x y", False, False),
-        ("n", True, False),
-    ]
+        ("no 5", True, False), ("nor this", True, False), ("a", False, True), ("1", False, True),
+        ("x y", False, False), ("n", True, False),
+    ]  # fmt: skip
 
 
 def test_escaped_bars_are_in_a_cell() -> None:

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+import json
 from itertools import pairwise
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -9,72 +11,26 @@ from hypothesis import strategies as st
 from observers.evidence.reading.sentences import split_sentences
 from observers.evidence.report import Link
 
+# Single sentences, pairs of them, and texts with marks of their sources after the stop.
+CASES = json.loads(Path(__file__).with_name("sentences.json").read_text(encoding="utf-8"))
+
 
 def _split(text: str, *marks: str) -> list[str]:
     links = [Link(text.index(mark), text.index(mark) + len(mark), "https://a.de") for mark in marks]
     return [text[start:end] for start, end in split_sentences(text, links)]
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "Dr. J. R. Smith of Acme Inc. and Prof. Lee met at 3.5 p.m. in the U.S. capital.",
-        "It rose, e.g. in No. 5, by approx. 3.5 percent vs. 2.1 million (Fig. 2) in Jan. 2024.",
-        "See www.a.de/b.html and v1.2.3 ... or not.",
-        "“Is it so?” he asked.",
-        "Das Werk startete am 12. März 2023 im 3. Quartal, z. B. mit ca. 1.234,5 Tonnen bzw. Nr. 5.",
-        "Dies gilt u. a. für die 19. Auflage, d. h. für Hrn. Dr. Meier.",
-        "Selon M. Dupont et Mme. Martin, env. 5 millions p. ex. en 2024.",
-        "Según el Sr. López, aprox. 1.500 personas de EE.UU. viven allí, p. ej. en la pág. 5.",
-        "Yahoo! shares rose.",
-    ],
-)
+@pytest.mark.parametrize("text", CASES["one"])
 def test_one_sentence(text: str) -> None:
     assert _split(text) == [text]
 
 
-@pytest.mark.parametrize(
-    ("first", "second"),
-    [
-        ("It rose 5 percent.", "The rest fell."),
-        ("It costs $3.5.", "In 2024 it cost more."),
-        ("It was 2020.", "It was 12 percent."),
-        ("He works at Acme Inc.", "The company grew."),
-        ("It is made in the U.S.", "In Europe it is not."),
-        ("“It works.”", "She left."),
-        ("It works (mostly).", "(Nobody knows why.)"),
-        ("Does it work?", "Yes!"),
-        ("She waited…", "Then it rang."),
-        ("The answer is no.", "Nobody asked."),
-        ("Es stieg auf 12.", "Der Rest fiel."),
-        ("Er sagte: „Ja.“", "Dann ging er."),
-        ("Il a dit : « Oui. »", "Elle est partie."),
-        ("Costó 5 euros.", "¿Y ahora?"),
-        ("El precio subió.", "«Es caro», dijo."),
-        ("二〇二四年。", "次の文。"),
-        ("It sold 40,000.", "12 were returned."),
-    ],
-)
+@pytest.mark.parametrize(("first", "second"), CASES["two"])
 def test_two_sentences(first: str, second: str) -> None:
     assert _split(f"{first} {second}") == [first, second]
 
 
-@pytest.mark.parametrize(
-    ("text", "marks", "expected"),
-    [
-        ("Up 5.[1] Next it fell.", ["[1]"], ["Up 5.[1]", "Next it fell."]),
-        ("Up 5. [1] Next it fell.", ["[1]"], ["Up 5. [1]", "Next it fell."]),
-        ("Up 5.[1][2], [3] Next.", ["[1]", "[2]", "[3]"], ["Up 5.[1][2], [3]", "Next."]),
-        ("Up 5.¹ Next it fell.", ["¹"], ["Up 5.¹", "Next it fell."]),
-        ("Up 5. (The Times) Next.", ["The Times"], ["Up 5. (The Times)", "Next."]),
-        (
-            "Up 5. Source More. b.example.de",
-            ["Source", "b.example.de"],
-            ["Up 5. Source", "More. b.example.de"],
-        ),
-        ("Up 5. The Times says more.", ["The Times"], ["Up 5.", "The Times says more."]),
-    ],
-)
+@pytest.mark.parametrize(("text", "marks", "expected"), CASES["marks"])
 def test_marks_after_the_stop_belong_to_the_sentence(
     text: str, marks: list[str], expected: list[str]
 ) -> None:

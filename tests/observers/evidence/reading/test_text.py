@@ -33,23 +33,12 @@ Sources:
     https://b.de
 """
     assert blocks(source, "a.txt") == [
-        ("heading", "THE TITLE"),
-        ("heading", "1. Introduction"),
-        ("paragraph", "A paragraph on two lines & 5 < 6."),
-        ("heading", "Underlined"),
-        ("paragraph", "Text."),
-        ("item", "one more of it"),
-        ("item", "two"),
-        ("item", "three"),
-        ("quote", "quoted words"),
-        ("cell", "a"),
-        ("cell", "b"),
-        ("cell", "1"),
-        ("cell", "2"),
-        ("heading", "Sources:"),
-        ("item", "Title. https://a.de"),
-        ("item", "Other. https://b.de"),
-    ]
+        ("heading", "THE TITLE"), ("heading", "1. Introduction"),
+        ("paragraph", "A paragraph on two lines & 5 < 6."), ("heading", "Underlined"), ("paragraph", "Text."),
+        ("item", "one more of it"), ("item", "two"), ("item", "three"), ("quote", "quoted words"),
+        ("cell", "a"), ("cell", "b"), ("cell", "1"), ("cell", "2"), ("heading", "Sources:"),
+        ("item", "Title. https://a.de"), ("item", "Other. https://b.de"),
+    ]  # fmt: skip
 
 
 def test_markup_is_text_and_addresses_are_links() -> None:
