@@ -14,7 +14,7 @@ from core.concurrency.garbage_collection import deferred
 from tests.paths import PROJECT
 from tests.postgres_server import MISSING, Cluster, Database, ReusedDatabase, binaries, shared_cluster
 
-WORKERS_PER_CORE = 2
+WORKERS_PER_CORE = 3
 """Tests wait more than they compute."""
 BY_DEFAULT = "smoke or not e2e and not faults and not slow"
 """What `pyproject.toml` selects."""

@@ -268,7 +268,6 @@ def test_json_prints_the_journal_and_without_a_knowledge_base_none_is_offered_or
     assert not (tmp_path / "AGENT_RUN_WORKSPACES" / FILE).exists()
 
 
-@pytest.mark.smoke
 def test_mail_without_a_connected_account_leaves_a_link_and_sends_nothing(tmp_path: Path) -> None:
     done = run(tmp_path, "run", "--demo", "Email the report to the team")
     assert done.code == 0, done.stderr

@@ -167,6 +167,7 @@ def test_a_private_key_is_masked_in_text_and_in_json() -> None:
     assert "kqhkiG9w0BAQ" not in json.loads(redactor.redact(json.dumps({"key": key, "n": 1})))["key"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "word", ["-eyJ", "@", "://@", "://a:@", "bearer+", "password", "-----BEGIN ", "token\\"]
 )

@@ -130,6 +130,7 @@ def test_does_not_decide_without_the_text(text: str, sources: Known) -> None:
     assert claim.verdict is Verdict.UNCHECKED
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "text", ["9,9.9-", "In all 500 people and 20% of ", "12 March 2020, ", "a total of 7 "]
 )

@@ -110,6 +110,7 @@ async def test_a_key_in_the_filter_checks_few_rows_before_the_screen_is_updated(
         assert len(view.entries) == QUERIES * (CALLS + 1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("typed", ["7", "state:running"])
 async def test_what_comes_while_rows_are_sifted_is_sifted_too(typed: str) -> None:
     view, other = long_trace(), long_trace()

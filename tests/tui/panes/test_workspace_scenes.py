@@ -8,6 +8,7 @@ A scene begins with `# its name [width x height]`; then each line is one step in
     > Event field=value …             an event, as in `test_scenes.py`
     tree + name, tree - name          a row of this name is there, or is not
     names a|  b                       these are the rows, indented by depth
+    files a|  b                       these are the rows of files
     screen + text, - text, 2 text     the text is on the screen, is not, or is there that often
     asked text, answered              a dialog asks about it and takes keys at once, or there is none
     said text                         the last message has this text
@@ -124,6 +125,7 @@ class Desk:
 
 FACTS: dict[str, Callable[[Desk], str]] = {
     "names": lambda desk: "|".join(rows(desk.pane)),
+    "files": lambda desk: "|".join(each for each in rows(desk.pane) if "." in each),
     "cursor": lambda desk: str(cursor(desk.pane)),
     "new": lambda desk: desk.short(desk.pane.new_files),
     "opened": lambda desk: desk.short(desk.app.opened),

@@ -74,6 +74,7 @@ async def test_the_end_is_remembered_while_the_file_is_read(
         await until(partial(shows, app, last))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "others"),
     [("a.log", ()), ("a.jsonl", ()), ("a.md", ("home",)), ("a.jsonl", ("slash", "7", "enter"))],

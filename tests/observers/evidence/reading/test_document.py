@@ -67,6 +67,7 @@ def test_a_claim_is_found_in_the_source(words: list[str]) -> None:
         at += len(word) + 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("piece", "path"),
     [
