@@ -114,8 +114,7 @@ from tests.core import test_docs
 event = decode_event(encode_event(SessionRenamed(title="News")))
 assert event == SessionRenamed(title="News")
 assert describe(event).sentence == "The session is called News."
-test_docs.test_the_journal_page_has_every_event_and_no_other()
-test_docs.test_the_journal_page_has_every_field_and_no_other()
+test_docs.test_the_journal_page_has_every_event_field_and_limit_and_no_other()
 """,
     "A setting": """
 import contextlib, io, pathlib
