@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Generator, Iterator
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
@@ -73,7 +74,11 @@ def pytest_make_parametrize_id(val: object) -> str | None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark the tests of whole programs, each of which may take longer than other tests."""
+    """Mark the tests of whole programs, which may take longer than others, and mix the files of all tests.
+
+    Each process runs one part of the list; in the order of the folders, all of them would wait for screens at the end.
+    """
+    items.sort(key=lambda item: sha256(str(item.path.relative_to(PROJECT)).encode()).digest())
     for item in items:
         if (mark := _mark_of(item.path)) is not None:
             item.add_marker(mark)
