@@ -49,6 +49,7 @@ async def test_what_waits_at_the_end_stays_for_the_next_time_with_masked_secrets
     queue.add(f"use {SECRET}")
     assert SECRET not in str(await kept(queue, workspace))
     assert queue.pop_next() == f"use {SECRET}"
+    assert await kept(queue, workspace) == ()
     queue = QueryQueue(workspace)
     queue.add("never run")
     await queue.close()
