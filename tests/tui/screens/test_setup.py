@@ -197,6 +197,8 @@ async def test_what_does_not_work_is_reported_and_nothing_is_lost_or_stored(tmp_
                 server.answers["/v1/messages"] = answer
                 await pilot.press("enter")
                 await until(lambda: "That didn't work" in app.shown)
+                # The buttons are shown with the next layout.
+                await pilot.pause()
                 assert message in app.shown
                 assert ("Save anyway" in app.shown) == away
                 assert not app.file.exists()

@@ -19,7 +19,7 @@ __all__ = ["HeadingsScreen"]
 
 
 class HeadingsScreen(Dialog[int | None]):
-    """Lists headings; closes with the row of the chosen one, or with None.
+    """Lists headings; closes with the number of the chosen one, from 0, or with None.
 
     Args:
         headings: the headings of the document.
@@ -49,6 +49,6 @@ class HeadingsScreen(Dialog[int | None]):
         found.focus()
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
-        """Close with the row of the chosen heading."""
+        """Close with the number of the chosen heading."""
         event.stop()
-        self.dismiss(self.query_one(OutlineList).headings[event.option_index].row)
+        self.dismiss(event.option_index)

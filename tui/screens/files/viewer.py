@@ -356,11 +356,11 @@ class ViewerScreen(DocumentScreen[None]):
         """Go to the chosen heading."""
         event.stop()
         self.view.focus()
-        self._go_to_heading(self._outline.headings[event.option_index].row)
+        self._go_to_heading(event.option_index)
 
-    def _go_to_heading(self, row: int | None) -> None:
-        if row is not None:
-            self.view.go_to_row(row)
+    def _go_to_heading(self, number: int | None) -> None:
+        if number is not None:
+            self.view.go_to_landmark(number)
 
     def action_leave(self) -> None:
         """Leave the column of headings, then the evidence, then what else can be left, then the screen."""

@@ -177,6 +177,7 @@ class DocumentView(ScrollView, can_focus=True):
         self._work: BackgroundWork | None = None
         self._command: BodyCommand | None = None
         self._place: float | None = None
+        self._landmark: int | None = None
         self._line = 0
         self._to_end = False
         self._unfinished = False
@@ -222,6 +223,12 @@ class DocumentView(ScrollView, can_focus=True):
         self.release_anchor()
         self.scroll_to(y=max(0, row - below), animate=False, force=True, immediate=True)
 
+    def go_to_landmark(self, number: int) -> None:
+        """Scroll to one of the `landmarks`, and stay at it when rows are laid out anew, until the reader moves."""
+        if number < len(landmarks := self.landmarks):
+            self.go_to_row(landmarks[number].row)
+            self._landmark = number
+
     def mark_row(self, row: int) -> None:
         """Mark a row by its first cell, instead of any other."""
         self._marked_row = row
@@ -247,7 +254,7 @@ class DocumentView(ScrollView, can_focus=True):
         self.virtual_size = Size(0, 0)
         self.scroll_to(0, 0, animate=False)
         self._to_end, self._is_first = to_end, False
-        self._place, self._line = place or None, line
+        self._place, self._line, self._landmark = place or None, line, None
         self._start_layout()
         self.post_message(self.CursorMoved(self))
 
@@ -312,6 +319,8 @@ class DocumentView(ScrollView, can_focus=True):
         self._set_rows(rows)
         if to_end:
             self._go_to_end()
+        elif self._landmark is not None:
+            self.go_to_landmark(self._landmark)
         elif self._place is not None:
             self.scroll_to(0, round(self._place * len(rows)), animate=False)
         if self._line and isinstance(rows, TextRows):
@@ -593,7 +602,7 @@ class DocumentView(ScrollView, can_focus=True):
     def release_anchor(self) -> None:
         """Forget a waiting command, a request for the end, and the place to return to: the reader moves elsewhere."""
         super().release_anchor()
-        self._to_end, self._place, self._command = False, None, None
+        self._to_end, self._place, self._command, self._landmark = False, None, None, None
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
         """Report that the reader comes near the end."""
