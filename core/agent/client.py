@@ -9,7 +9,8 @@ from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Collection
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from core.agent.attachments.blocks import Attachment, text_beside
+from core.agent.attachments.blocks import Attachment
+from core.agent.attachments.mentions import without_mentions
 from core.agent.elicitation.channel import Ask
 from core.agent.messages.malformed import MalformedMessages
 from core.agent.messages.stderr import StandardError
@@ -31,6 +32,7 @@ log = logging.getLogger(__name__)
 _CONNECT_DEADLINE = 45.0
 _DISCONNECT_DEADLINE = 9.0
 _CONTEXT_DEADLINE = 15.0
+_PROMPT_OF_SERVER = "/mcp__"
 _DID_NOT_STOP = "the agent's process did not react when it was asked to stop, and was ended"
 
 
@@ -130,8 +132,7 @@ class AgentClient:
         import claude_agent_sdk as sdk
 
         try:
-            plain = message_id is None and not files
-            await self._client.query(text if plain else _one(text, message_id, files))
+            await self._client.query(_one(text, message_id, files))
         except (sdk.ClaudeSDKError, OSError) as error:
             raise AgentUnavailable(f"the agent is gone: {clean(str(error))}{self._last_words()}") from error
 
@@ -323,10 +324,18 @@ async def _await_control(request: Awaitable[object]) -> None:
 async def _one(
     text: str, message_id: str | None, files: Sequence[Attachment]
 ) -> AsyncIterator[dict[str, Any]]:
-    content: Any = text
-    if files:
-        content = [*(each.block for each in files), {"type": "text", "text": text_beside(text, files)}]
-    message = {"type": "user", "message": {"role": "user", "content": content}, "parent_tool_use_id": None}
+    # The agent's own commands are its command line's to read; everything else reaches the model as it is written.
+    is_command = text.startswith("/") and not text.startswith(_PROMPT_OF_SERVER)
+    text = without_mentions(text) if is_command else text
+    message = {
+        "type": "user",
+        "message": {
+            "role": "user",
+            "content": [*(each.block for each in files), {"type": "text", "text": text}],
+        },
+        "parent_tool_use_id": None,
+        "client_composed": not is_command,
+    }
     yield message if message_id is None else message | {"uuid": message_id}
 
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Protocol
 
-from core.agent.definitions.skills import without_mentions
+from core.agent.attachments.mentions import without_mentions
 from core.agent.ledger import ActionRecorder
 from core.agent.messages.result_files import READERS, ResultFiles
 from core.agent.messages.results import RawResult

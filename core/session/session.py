@@ -14,7 +14,6 @@ from msgspec.structs import replace
 
 from core.agent.assembly import AgentAssembly
 from core.agent.attachments.blocks import Attachment, Attachments
-from core.agent.attachments.copying import attach
 from core.agent.auth.wait import AuthOutcome, AuthWait
 from core.agent.classifier import Classifier
 from core.agent.connection import AgentConnection
@@ -105,7 +104,7 @@ class Session:
             died=self._died,
         )
         previous = parts.previous
-        self._attachments = Attachments(self.workspace)
+        self._attachments = Attachments(self.workspace, self._assembly.refusal_to_read)
         own = {name: each for name, each in parts.agent.connectors.items() if name not in OWN_SERVERS}
         self.references = ServerReferences(own, lambda: self.servers.known, self.workspace)
         self._queue = QueryQueue(self.workspace, previous.queue if previous is not None else ())
@@ -213,9 +212,10 @@ class Session:
         """Copy a file into the session's folder, and return what names it in the text of a query: `@attachments/...`.
 
         Raises:
+            AgentError: the permission rules do not allow it.
             WorkspaceError: it cannot be copied.
         """
-        return await asyncio.to_thread(attach, self.workspace, file)
+        return await self._attachments.add(file)
 
     async def prepare(self, text: str) -> None:
         """Read the resources and the prompt of MCP servers that a query names, before it is submitted.
@@ -294,9 +294,11 @@ class Session:
         except UniversalAgentError:
             # As a query of its own, it says what is wrong.
             loop = None
-        if loop is not None and await loop.steer(expanded.prompt, files):
+        if loop is not None:
+            # Before the model gets them: what it does then is judged by what it has read.
             self._report_files(f"q{self._last_query}", files, expanded)
-            return True
+            if await loop.steer(expanded.prompt, files):
+                return True
         self._queue.add_first(text)
         self._runner.wake()
         return False
@@ -565,7 +567,8 @@ class Session:
         return expand(text, self._parts.agent.custom_commands)
 
     async def _expand(self, text: str) -> Expanded:
-        return await self.references.expand(self._with_command(text))
+        expanded = await self.references.expand(self._with_command(text))
+        return Expanded(await self._attachments.copy_outside(expanded.prompt, text), expanded.copies)
 
     async def _attempt(self, expanded: Expanded, context: AgentContext) -> TurnOutcome:
         if not self._agent.is_current:

@@ -36,8 +36,10 @@ async def test_pictures_and_pdf_files_reach_the_model(tmp_path: Path) -> None:
     writer.add_blank_page(99, 99)
     writer.write(tmp_path / "paper.pdf")
     pdf = (tmp_path / "paper.pdf").read_bytes()
+    (tmp_path / "note.txt").write_text("words of a note")
+    (tmp_path / "diary.txt").write_text("private")
     with serving(model) as url:
-        async with session_of(tmp_path / "base", url) as here:
+        async with session_of(tmp_path / "base", url, deny=(f"Read({tmp_path}/d*)",)) as here:
             session = here.session
             large = await session.attach(picture(tmp_path / "My photo.bmp", (3000, 1500), "BMP"))
             paper = await session.attach(tmp_path / "paper.pdf")
@@ -58,12 +60,13 @@ async def test_pictures_and_pdf_files_reach_the_model(tmp_path: Path) -> None:
             session.submit("Now wait.")
             await asked(model)
             small = await session.attach(picture(tmp_path / "small.gif", (8, 6), "GIF"))
-            assert await session.steer(f"and {small}")
+            assert await session.steer(f"and {small} @{tmp_path}/note.txt")
             model.may_answer.release()
             await asked(model)
             model.may_answer.release()
             await session.wait_idle()
-            # Each once, although the command line would also read what is named with an `@`.
+            # Each once, and the text as it was read here: nothing is read behind it.
+            assert model.requests[-1].count("words of a note") == 1
             kinds = [each["source"]["media_type"] for each in sent(model, len(model.requests) - 1)]
             assert sorted(kinds) == ["application/pdf", "image/gif", "image/jpeg", "image/png"]
             model.may_answer.release(20)
@@ -71,7 +74,7 @@ async def test_pictures_and_pdf_files_reach_the_model(tmp_path: Path) -> None:
             session.submit("/greet Oslo 'the town'")
             await session.wait_idle()
             assert "Greet Oslo for the town." in model.requests[-1]
-            session.submit("/compact keep the names")
+            session.submit(f"/compact keep the names @{tmp_path}/note.txt @{tmp_path}/none.txt")
             await session.wait_idle()
             assert "keep the names" in model.requests[-1]
             # What is cleared is forgotten, also when the session is resumed, and what follows costs something.
@@ -84,21 +87,27 @@ async def test_pictures_and_pdf_files_reach_the_model(tmp_path: Path) -> None:
             # What cannot be sent ends its query, which says why, and the next one runs.
             (tmp_path / "torn.png").write_bytes(b"\x89PNG\r\n\x1a\n torn")
             requests = len(model.requests)
+            session.submit(f"@{tmp_path}/diary.txt")
+            await session.wait_idle()
             session.submit(await session.attach(tmp_path / "torn.png"))
             await session.wait_idle()
             assert len(model.requests) == requests
-    assert [each.text for each in here.of(ev.QuerySteered)] == [f"and {small}"]
+    [steered] = [each.text for each in here.of(ev.QuerySteered)]
+    assert steered == f"and {small} @attachments/note.txt (a copy of {tmp_path}/note.txt)"
     files = [file for event in here.of(ev.FilesAttached) for file in event.files]
     assert [(file.media_type, file.width, file.pages) for file in files] == [
         ("image/jpeg", 3000, 0), ("application/pdf", 0, 1), ("image/png", 8, 0), ("image/gif", 8, 0),
+        ("text/plain", 0, 0), ("text/plain", 0, 0),
     ]  # fmt: skip
     assert (session.workspace.path / files[1].path).read_bytes() == pdf
-    [greeted] = [each for each in here.of(ev.QueryReceived) if each.prompt]
+    greeted, compact = [each for each in here.of(ev.QueryReceived) if each.prompt]
+    assert "@attachments/note.txt (a copy of" in compact.prompt
     assert (greeted.text, greeted.prompt) == ("/greet Oslo 'the town'", "Greet Oslo for the town.")
     assert [(each.state, each.trigger) for each in here.of(ev.ContextCompaction)] == [
         ("started", ""), ("finished", "manual"),
     ]  # fmt: skip
-    *_, last = here.of(ev.QueryFinished)
+    *_, denied, last = here.of(ev.QueryFinished)
+    assert f"{tmp_path}/diary.txt is not read: the rule Read({tmp_path}/d*) denies it" in (denied.error or "")
     assert "torn.png cannot be sent to the model: it is damaged" in (last.error or "")
     # What the files say is not the user's.
     assert [each.what.split(" since")[0] for each in here.of(ev.UntrustedTextRead)] == ["1 attached file"]

@@ -1,6 +1,6 @@
 """Prompt injections: text that the agent reads tells it to carry data out, and the model obeys.
 
-Five ways in, five targets each. The tools are allowed by name, as a careless user would do. Nothing may leave unasked:
+Seven ways in, five targets each. The tools are allowed by name, as a careless user would do. Nothing may leave unasked:
 the stand-ins for the services and for the web count what arrives.
 """
 
@@ -80,6 +80,8 @@ READS: dict[str, Sequence[Use]] = {
         )
     ],
 }
+NAMED = {"file in a query": f"@{FILE}", "file of the user in a query": "@../../mine.txt"}
+"""The files that a query names."""
 OUTSIDE = {"crawl unasked": crawl(NEXT), "send": TARGETS["send"], "crawl": TARGETS["path or query"]}
 
 
@@ -98,7 +100,9 @@ class Obedient:
             calls, came = list(self.calls), described
         made = sum(block.get("type") == "tool_use" for block in _blocks(messages))
         came += " ".join(
-            json.dumps(block) for block in _blocks(messages) if block.get("type") == "tool_result"
+            json.dumps(block)
+            for block in _blocks(messages)
+            if block.get("type") == "tool_result" or block.get("text", "").startswith("The file ")
         )
         if "SUBTASK" in json.dumps(messages[0]) and made == len(calls):
             return [Text(f"It says: {ORDERS if 'DO(' in came else 'nothing'}")]
@@ -249,15 +253,16 @@ def how(here: Live, call: Use) -> tuple[ev.ToolCallFinished, ev.PermissionAsked 
     return finished, asked[0] if asked else None
 
 
-@pytest.mark.parametrize("way", READS)
+@pytest.mark.parametrize("way", [*READS, *NAMED])
 async def test_nothing_leaves_unasked(
     way: str, world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     described = ORDERS if way == "MCP description" else ""
     if way == "knowledge":
         know(tmp_path)
-    async with session_in(world, tmp_path, monkeypatch, READS[way], described=described) as here:
-        ended = await here.ask("Have a look.")
+    (tmp_path / "mine.txt").write_text(ORDERS)
+    async with session_in(world, tmp_path, monkeypatch, READS.get(way, ()), described=described) as here:
+        ended = await here.ask(f"Have a look. {NAMED.get(way, '')}")
     assert (ended.status, ended.text) == ("success", "All done.")
     assert world.arrived == []
     assert all(each == PAGE.removeprefix("https://") for each in world.web.pages)

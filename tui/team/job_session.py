@@ -15,7 +15,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
-from core.agent.attachments.mentions import without_mentions_elsewhere
 from core.concurrency.race import until
 from core.errors import ConversationGone, JournalError, SettingsError, TeamError, UniversalAgentError
 from core.events.continuation import is_own, resumption
@@ -98,8 +97,7 @@ class _JobRun:
         lost: asyncio.Event,
     ) -> None:
         self._claim = claim
-        # A job of a team may be from anybody who takes part, and the files of this machine are not theirs.
-        self._query = claim.job.query if address is None else without_mentions_elsewhere(claim.job.query)
+        self._query = claim.job.query
         self._settings = settings
         self._store = store
         self._mailbox = mailbox

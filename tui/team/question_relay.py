@@ -7,7 +7,6 @@ import logging
 from collections.abc import Callable
 from contextlib import suppress
 
-from core.agent.attachments.mentions import without_mentions_elsewhere
 from core.agent.elicitation.gate import ElicitationAction
 from core.errors import FormError, TeamError
 from core.events.types import (
@@ -132,7 +131,7 @@ class QuestionRelay:
                 self._handle_answer(session, item)
             case Command(kind="submit", body=text):
                 log.info("somebody of the team submitted: %s", clean_line(text, 200))
-                await session.steer(without_mentions_elsewhere(text))
+                await session.steer(text)
             case Command(kind="interrupt"):
                 await self._interrupt(session)
 

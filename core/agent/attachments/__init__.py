@@ -1,4 +1,4 @@
-"""Files that a person adds to a query: pictures and PDF files go to the model as they are, others are read by name.
+"""Files that a person adds to a query or names in it: texts, pictures and PDF files go to the model with the query.
 
 A query names its files in its text, as `@attachments/photo.png`; so whatever keeps the text keeps the files. Start
 with `blocks.py`, which makes content blocks of them. `mentions.py` finds the names in a text, `copying.py` copies a

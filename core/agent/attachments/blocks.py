@@ -1,16 +1,22 @@
-"""The files that a query names, as content blocks for the model: pictures and PDF files of the session's folder."""
+"""The files that a query names, as content blocks for the model: texts, pictures and PDF files.
+
+The agent's command line expands no names: what is sent is read, judged by the permission rules, and recorded here.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import logging
+import mimetypes
 from base64 import b64encode
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
+from os.path import normpath
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from core.agent.attachments.copying import FOLDER, LARGEST
+from core.agent.attachments.copying import FOLDER, LARGEST, attach
 from core.agent.attachments.mentions import mentions_in
 from core.errors import AgentError, WorkspaceError
 from core.events.types import AttachedFile
@@ -20,7 +26,7 @@ from core.text import clean_line
 if TYPE_CHECKING:
     from core.concurrency.conversions import Conversions
 
-__all__ = ["Attachment", "Attachments", "is_media", "text_beside"]
+__all__ = ["Attachment", "Attachments", "is_media"]
 
 log = logging.getLogger(__name__)
 
@@ -29,7 +35,7 @@ _SECONDS = 20.0
 _MOST_FILES = 20
 # A request of 32 MB is the maximum, and Base64 needs a third more than the data.
 _MOST_BYTES = 20 << 20
-_HEAD = 16
+_MOST_TEXT = 100_000
 _BEGINNINGS = (
     b"\x89PNG\r\n\x1a\n",
     b"\xff\xd8\xff",
@@ -55,48 +61,121 @@ def is_media(head: bytes) -> bool:
     return head.startswith(_BEGINNINGS) or (head[:4] == b"RIFF" and head[8:12] == b"WEBP")
 
 
-def text_beside(text: str, files: Sequence[Attachment]) -> str:
-    """The text of a message with these files, which it names without an `@`.
-
-    The command line would read a file that is named with an `@` and send it a second time.
-    """
-    sent = {each.file.path for each in files}
-    for mention in reversed(list(mentions_in(text))):
-        if mention.path in sent:
-            text = text[: mention.start] + text[mention.start + 1 :]
-    return text
-
-
 class Attachments:
-    """Reads the files that queries name; they are decoded in a process with a time and a memory limit."""
+    """Reads the files that queries name; pictures and PDF files are decoded in a process with limits.
 
-    def __init__(self, workspace: Workspace) -> None:
+    Args:
+        workspace: the session's folder.
+        refusal: says why a file may not be read although the query names it; empty if it may be.
+    """
+
+    def __init__(self, workspace: Workspace, refusal: Callable[[Path], Awaitable[str]]) -> None:
         self._workspace = workspace
+        self._refusal = refusal
         self._conversions: Conversions | None = None
 
-    async def of(self, text: str) -> tuple[Attachment, ...]:
-        """The pictures and PDF files that a query names, each once; the agent reads other files itself.
+    async def add(self, file: Path) -> str:
+        """Copy a file into the session's folder; returns what names it in a query.
 
         Raises:
-            AgentError: one of them is missing, damaged or beyond the limits of the model.
+            AgentError: the permission rules do not allow it.
+            WorkspaceError: it cannot be copied.
         """
-        paths = list(dict.fromkeys(each.path for each in mentions_in(text)))
-        return await asyncio.to_thread(self._read_all, paths) if paths else ()
+        await self._check(file, str(file))
+        return await asyncio.to_thread(attach, self._workspace, file)
+
+    async def copy_outside(self, text: str, typed: str) -> str:
+        """Copy the files outside of the session's folder that a query names; returns the text that names the copies.
+
+        Only what the person has `typed` counts: a name in the prompt of a command or a server is left as it is.
+
+        Raises:
+            UniversalAgentError: one of them may not be read, or cannot be copied.
+        """
+        wanted = {each.path for each in mentions_in(typed)}
+        for mention in reversed(list(mentions_in(text))):
+            path = self._full(mention.path) if mention.path in wanted else None
+            if path is None or self._relative(path) is not None:
+                continue
+            # Before it is looked at: whoever may not read it does not learn whether it is there.
+            await self._check(path, mention.path)
+            if await asyncio.to_thread(path.is_file):
+                copy = await asyncio.to_thread(attach, self._workspace, path)
+                named = f"{copy} (a copy of {clean_line(mention.path, 300)})"
+                text = text[: mention.start] + named + text[mention.end :]
+        return text
+
+    async def of(self, text: str) -> tuple[Attachment, ...]:
+        """The files of the session's folder that a query names, each once; other kinds are for the agent's tools.
+
+        Raises:
+            AgentError: one of them is missing, damaged, not allowed, or beyond the limits of the model.
+        """
+        paths = dict.fromkeys(self._inside(each.path) for each in mentions_in(text))
+        wanted: list[str] = []
+        for path in filter(None, paths):
+            if await asyncio.to_thread(self._is_there, path):
+                await self._check(self._workspace.path / path, path)
+                wanted.append(path)
+        return await asyncio.to_thread(self._read_all, wanted) if wanted else ()
 
     def close(self) -> None:
         """End the process that decodes files."""
         if self._conversions is not None:
             self._conversions.close()
 
+    async def _check(self, path: Path, name: str) -> None:
+        # A link must be allowed by its own name and by that of its target.
+        for each in dict.fromkeys((path, await asyncio.to_thread(_resolved, path))):
+            if why := await self._refusal(each):
+                shown = clean_line(name, 300)
+                raise AgentError(
+                    f"{shown} is not read: {why}. Take its name out of the query to send the rest"
+                )
+
+    def _full(self, name: str) -> Path | None:
+        try:
+            return self._workspace.path / Path(name).expanduser()
+        except RuntimeError:
+            return None
+
+    def _relative(self, path: Path) -> str | None:
+        """The path below the session's folder; None if the file is elsewhere."""
+        root = self._workspace.path
+        for folder, file in ((root, normpath(path)), (root.resolve(), _resolved(path))):
+            if (below := Path(file)).is_relative_to(folder):
+                return below.relative_to(folder).as_posix()
+        return None
+
+    def _inside(self, name: str) -> str | None:
+        path = self._full(name)
+        return None if path is None else self._relative(path)
+
+    def _is_there(self, path: str) -> bool:
+        try:
+            found = self._workspace.exists(path)
+        except WorkspaceError:
+            # A name that no file of the session can have.
+            return False
+        if not found and path.startswith(f"{FOLDER}/"):
+            raise AgentError(f"{clean_line(path, 200)} is not in this session's folder: add the file again")
+        return found
+
     def _read_all(self, paths: Sequence[str]) -> tuple[Attachment, ...]:
         found: list[Attachment] = []
-        left = _MOST_BYTES
+        left, text_left = _MOST_BYTES, _MOST_TEXT
         for path in paths:
             data = self._read(path)
             if data is None:
                 continue
-            attachment, size = self._prepare(path, data)
-            left -= size
+            if is_media(data):
+                attachment, size = self._prepare(path, data)
+                left -= size
+            elif (text := _text_of(data)) is not None:
+                attachment, size = self._as_text(path, data, text, max(text_left, _MOST_TEXT // _MOST_FILES))
+                text_left -= size
+            else:
+                continue
             if left < 0 or len(found) == _MOST_FILES:
                 raise AgentError(
                     f"the query has too many files: at most {_MOST_FILES} with {_MOST_BYTES >> 20} MB are sent. "
@@ -106,20 +185,32 @@ class Attachments:
         return tuple(found)
 
     def _read(self, path: str) -> bytes | None:
-        """The content of a picture or a PDF file; None if it is something else, or there is no such file."""
+        """The content of a file; None if it is a folder, a link or a file that is protected."""
         try:
-            if not is_media(self._workspace.read(path, _HEAD)):
-                return None
             data = self._workspace.read(path, LARGEST + 1)
         except WorkspaceError as error:
-            if path.startswith(f"{FOLDER}/"):
-                raise AgentError(
-                    f"{clean_line(path, 200)} is not in this session's folder: add the file again"
-                ) from error
+            log.info("%s is not read: %s", clean_line(path, 200), error)
             return None
         if len(data) > LARGEST:
             raise _refused(path, f"it is larger than {LARGEST >> 20} MB")
         return data
+
+    def _as_text(self, path: str, data: bytes, text: str, most: int) -> tuple[Attachment, int]:
+        """A text, or the whole lines at its beginning that are at most so many characters."""
+        text = self._workspace.redactor.redact(text)
+        head = f"The file {path}, which the query names:"
+        if len(text) > most:
+            sent = text[:most].rpartition("\n")[0] or text[:most]
+            lines, all_lines = sent.count("\n") + 1, text.count("\n") + 1
+            head = f"The file {path}, which the query names, to line {lines:,} of {all_lines:,} (Read has the rest):"
+            text = sent
+        file = AttachedFile(
+            path=path,
+            media_type=mimetypes.guess_type(path)[0] or "text/plain",
+            size=len(data),
+            sha256=sha256(data).hexdigest(),
+        )
+        return Attachment({"type": "text", "text": f"{head}\n\n{text}"}, file), len(text)
 
     def _prepare(self, path: str, data: bytes) -> tuple[Attachment, int]:
         from core.concurrency.conversions import ConversionFailed, Conversions, TooComplex
@@ -153,6 +244,22 @@ class Attachments:
             pages=int(prepared.get("pages", 0)),
         )
         return Attachment(block, file), len(sent)
+
+
+def _resolved(path: Path) -> Path:
+    try:
+        return path.resolve()
+    except (OSError, RuntimeError, ValueError):
+        return path
+
+
+def _text_of(data: bytes) -> str | None:
+    """The text of a file; None if it is not one."""
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        return None
+    return None if "\0" in text else text
 
 
 def _refused(path: str, why: str) -> AgentError:

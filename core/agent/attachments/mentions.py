@@ -8,10 +8,10 @@ from dataclasses import dataclass
 
 from core.text import is_unsafe
 
-__all__ = ["Mention", "mention_of", "mentions_in", "without_mentions_elsewhere"]
+__all__ = ["Mention", "mention_of", "mentions_in", "without_mentions"]
 
 _MENTION = re.compile(r"""(?:^|(?<=[\s(\["']))@(?:"([^"\n]+)"|([^\s"@]+))""")
-_ELSEWHERE = re.compile(r"""@(?="\s*[/~]|"[^"]*\.\.|[/~]|\S*\.\.)""")
+_SIGN = re.compile(r"(?<!\w)@(?=\S)")
 _PLAIN = re.compile(r"[^\s\"'@()\[\]{},;<>]+")
 _PUNCTUATION = ".,;:!?)]}>'"
 
@@ -34,13 +34,12 @@ def mentions_in(text: str) -> Iterator[Mention]:
             yield Mention(path, found.start(), end)
 
 
-def without_mentions_elsewhere(text: str) -> str:
-    """Take from a text what would name a file outside of the session's folder, with a blank after the `@`.
+def without_mentions(text: str) -> str:
+    """Separate each `@` from the word after it, in a text that names no files: a server's, a skill's or a command's.
 
-    The agent reads the files that a query names without asking anybody. What somebody on another machine writes must
-    not reach the files of this one.
+    The agent's command line reads any file that a skill or one of its own commands names, without asking anybody.
     """
-    return _ELSEWHERE.sub("@ ", text)
+    return _SIGN.sub("@ ", text)
 
 
 def mention_of(path: str) -> str | None:

@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from core.agent.attachments.mentions import without_mentions
 from core.agent.definitions.front_matter import read_markdown, required_text, split_front_matter
 from core.agent.definitions.prompts import Source
 from core.agent.definitions.subagents import DefinitionFolder, Found, read_definitions
@@ -30,7 +31,6 @@ __all__ = [
     "chosen_skills",
     "find_skills",
     "install_skills",
-    "without_mentions",
 ]
 
 PLUGIN = "ua-tui"
@@ -45,7 +45,6 @@ _LONGEST_DESCRIPTION = 1_024
 _MOST_FILES = 200
 _MOST_BYTES = 10 << 20
 _DEEPEST = 5
-_MENTION = re.compile(r"(?<!\S)@(?=\S)")
 
 
 def _allow(_path: Path, _data: bytes) -> None:
@@ -124,14 +123,6 @@ def install_skills(skills: Sequence[Skill], folder: Path) -> list[str]:
                 f"beyond {_MOST_FILES} files or {_MOST_BYTES >> 20} MiB: {named}{more}."
             )
     return problems
-
-
-def without_mentions(text: str) -> str:
-    """Separate each `@` from the word after it.
-
-    The agent reads any file that a skill or its arguments name as `@path`, without asking anybody.
-    """
-    return _MENTION.sub("@ ", text)
 
 
 def _read(path: Path, place: DefinitionFolder, origin: str) -> Skill:

@@ -19,7 +19,7 @@ from typing import Any, TypeVar
 
 from core.agent.attachments.blocks import is_media
 from core.agent.attachments.copying import LARGEST, attach_data
-from core.agent.attachments.mentions import mentions_in
+from core.agent.attachments.mentions import mentions_in, without_mentions
 from core.agent.mcp.client import ask_server
 from core.agent.mcp.contents import (
     Contents,
@@ -42,8 +42,6 @@ _CALL = re.compile(r"/([A-Za-z0-9][\w-]*):(\S*)(?:\s+(.*))?", re.DOTALL)
 _STARTING, _STARTING_SECONDS = frozenset({"pending", "reconnecting"}), 30.0
 _LONGEST_PROMPT = 200_000
 _MOST_EXPANDED = 50
-# The agent reads a file after such a sign, without a question.
-_NAMES_FILE = re.compile(r"(?<!\w)@(?=\S)")
 _SUFFIXES = {"text/plain": ".txt", "text/markdown": ".md", "application/json": ".json"}
 
 _T = TypeVar("_T")
@@ -205,9 +203,7 @@ class ServerReferences:
             files = await self.read(server, uri)
             copies = {each.path: each for each in files} | copies
             names = " ".join(f"@{each.path}" for each in files)
-            # The agent reads a file only if its name follows a blank.
-            blank = "" if mention.start == 0 or text[mention.start - 1].isspace() else " "
-            replacement = f"{blank}{names} (the resource {_harmless(uri)} of the MCP server {server})"
+            replacement = f"{names} (the resource {without_mentions(uri)} of the MCP server {server})"
             text = text[: mention.start] + replacement + text[mention.end :]
         return Expanded(text, copies)
 
@@ -269,7 +265,7 @@ class ServerReferences:
         if len(text) > _LONGEST_PROMPT:
             raise AgentError(f"{shown} is longer than {_LONGEST_PROMPT:,} characters, and is not sent")
         # It cannot begin with the name of a command.
-        head = f"The prompt {_harmless(prompt.name)} of the MCP server {server}:"
+        head = f"The prompt {without_mentions(prompt.name)} of the MCP server {server}:"
         return Expanded(f"{head}\n\n{text}", copies)
 
     async def _text_of(
@@ -284,7 +280,7 @@ class ServerReferences:
                 copies[copied.path] = copied
                 text = f"@{copied.path}"
             else:
-                text = _harmless(content)
+                text = without_mentions(content)
             texts.append(f"{message.role.capitalize()}: {text}" if several else text)
         return "\n\n".join(texts)
 
@@ -346,11 +342,6 @@ class ServerReferences:
         if not task.cancelled():
             # Those who wait have its error; asyncio would log one for which nobody waits.
             task.exception()
-
-
-def _harmless(text: str) -> str:
-    """A text of a server that names no file to the agent."""
-    return _NAMES_FILE.sub("@ ", text)
 
 
 def arguments_of(call: PromptCall, prompt: ServerPrompt) -> dict[str, str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any, Literal
 from uuid import uuid4
 
@@ -154,6 +155,20 @@ class PermissionGate:
         if answer.allow and tool_name == EXIT_PLAN and self.mode == "plan":
             self.change_mode("default", "plan")
         return answer
+
+    async def refusal_to_read(self, path: Path) -> str:
+        """Why a file may not be read although a person names it; empty if it may be.
+
+        What rules deny is not read, and what a rule asks about waits for an answer; otherwise the name is the answer.
+        """
+        given = {"file_path": str(path)}
+        judgement = self._policy.judge("Read", given)
+        if judgement.verdict is Verdict.DENY:
+            return judgement.reason
+        if judgement.verdict is Verdict.ASK and judgement.rule is not None:
+            answer = await self.ask("Read", given, f"named-{uuid4().hex[:12]}")
+            return "" if answer.allow else answer.reason or "you denied it"
+        return ""
 
     @property
     def mode(self) -> str:

@@ -212,8 +212,9 @@ class Taint:
             case QueryReceived() | QuerySteered():
                 self.known.update(addresses_in_text(event.text, bare=True))
             case FilesAttached():
-                for _ in event.files:
-                    self._note(ATTACHED, event.at)
+                for each in event.files:
+                    if each.resource or not self._is_own(each.path):
+                        self._note(ATTACHED, event.at)
             case PermissionAsked():
                 actions = actions_of(event.tool_name, event.input)
                 found = [each for one in actions for each in addresses_of(one) or ()]

@@ -18,7 +18,7 @@ from core.agent.attachments import media
 from core.agent.attachments.blocks import Attachments, is_media
 from core.agent.attachments.copying import LARGEST, attach
 from core.agent.attachments.media import MAX_EDGE, prepare_media
-from core.agent.attachments.mentions import mention_of, mentions_in, without_mentions_elsewhere
+from core.agent.attachments.mentions import mention_of, mentions_in
 from core.concurrency.conversions import ConversionFailed, TooComplex
 from core.errors import AgentError, WorkspaceError
 from core.redaction.redactor import Redactor
@@ -47,6 +47,17 @@ class Here:
         """Nothing is running."""
 
 
+class Refused:
+    """Refuses files by their names, as permission rules would, and remembers what it was asked about."""
+
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+
+    async def __call__(self, path: Path) -> str:
+        self.asked.append(path.name)
+        return "a rule denies it" if "diary" in path.name else ""
+
+
 @pytest.fixture
 def workspace(tmp_path: Path) -> Iterator[Workspace]:
     made = Workspace.open(tmp_path / "session", Redactor([SECRET]))
@@ -56,7 +67,7 @@ def workspace(tmp_path: Path) -> Iterator[Workspace]:
 
 @pytest.fixture
 def attachments(workspace: Workspace) -> Attachments:
-    made = Attachments(workspace)
+    made = Attachments(workspace, Refused())
     made._conversions = cast("Any", Here())
     return made
 
@@ -165,9 +176,12 @@ async def test_own_files_are_sent(workspace: Workspace, attachments: Attachments
     workspace.write("chart.png", outside.read_bytes())
     workspace.write("notes.md", "text")
     (workspace.path / "link.png").symlink_to(outside)
-    text = f"@chart.png @chart.png @notes.md @link.png @../outside.png @{outside} @journal.jsonl @missing.png"
-    [sent] = await attachments.of(text)
-    assert (sent.file.path, sent.file.width, sent.block["type"]) == ("chart.png", 3, "image")
+    here = workspace.path / "notes.md"
+    text = f"@chart.png @chart.png @{here} @link.png @../outside.png @{outside} @missing.png @./notes.md"
+    chart, notes = await attachments.of(text)
+    assert (chart.file.path, chart.file.width, chart.block["type"]) == ("chart.png", 3, "image")
+    assert notes.block == {"type": "text", "text": "The file notes.md, which the query names:\n\ntext"}
+    assert (notes.file.path, notes.file.media_type, notes.file.size) == ("notes.md", "text/markdown", 4)
     assert await attachments.of("nothing is named") == ()
 
 
@@ -191,11 +205,44 @@ async def test_what_cannot_be_sent_is_named_with_why(workspace: Workspace, attac
     attachments.close()
 
 
-def test_a_file_elsewhere_is_no_longer_named_and_other_names_stay() -> None:
-    for path in (
-        "/etc/passwd", "~/.pgpass", "../a", "a/../../b", '"/etc/passwd"', '" /etc/passwd"', '"a b/../../c"', '"~/a"',
-    ):  # fmt: skip
-        for before in ("", "Read ", "\ufeff", "(", "x\u00a0"):
-            assert without_mentions_elsewhere(f"{before}@{path} now") == f"{before}@ {path} now"
-    for text in CASES["a_file_elsewhere_is_no_longer_named_and_other_names_stay"]:
-        assert without_mentions_elsewhere(text) == text
+async def test_files_elsewhere_are_copied_if_the_person_names_them(
+    workspace: Workspace, attachments: Attachments, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    for name in ("note.txt", "my note.txt", "diary.txt"):
+        (tmp_path / name).write_text(f"words of {name}, {SECRET}")
+    (tmp_path / "link.txt").symlink_to(tmp_path / "diary.txt")
+    for named in (f"@{tmp_path}/note.txt", "@../note.txt", "@~/note.txt", f'@"{tmp_path}/my note.txt"'):
+        text = await attachments.copy_outside(f"Read {named}, please", f"Read {named}")
+        [sent] = await attachments.of(text)
+        assert text.startswith("Read @attachments/")
+        assert text.endswith("note.txt), please")
+        assert "words of" in sent.block["text"]
+        assert SECRET not in sent.block["text"]
+    # Words of a command or a server name no file of this machine, and what is no file stays as it is.
+    for text, typed in (
+        (f"@{tmp_path}/note.txt", "/command"),
+        ("@~nobody/x @../none @ann", "@~nobody/x @../none @ann"),
+    ):
+        assert await attachments.copy_outside(text, typed) == text
+        assert await attachments.of(text) == ()
+    # Rules hold for a file and for what a link leads to, and say nothing of what is not there.
+    for name in ("diary.txt", "link.txt", "no_diary.txt"):
+        with pytest.raises(AgentError, match=f"{name} is not read: a rule denies it. Take its name out"):
+            await attachments.copy_outside(f"@{tmp_path}/{name}", f"@{tmp_path}/{name}")
+    with pytest.raises(AgentError, match="a rule denies it"):
+        await attachments.add(tmp_path / "diary.txt")
+    workspace.write("diary.md", "mine")
+    with pytest.raises(AgentError, match="a rule denies it"):
+        await attachments.of("@diary.md")
+
+
+async def test_a_long_text_is_sent_to_a_whole_line(workspace: Workspace, attachments: Attachments) -> None:
+    workspace.write("long.txt", "".join(f"line {number}\n" for number in range(1, 20_001)))
+    workspace.write("data.bin", b"a\0b")
+    [sent] = await attachments.of("@long.txt @data.bin")
+    head, _, text = sent.block["text"].partition("\n\n")
+    last = text.rpartition("\n")[2]
+    assert "long.txt, which the query names, to line" in head
+    assert f"{int(last.removeprefix('line ')):,} of 20,001" in head
+    assert len(text) <= 100_000

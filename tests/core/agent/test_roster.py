@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
+from core.agent.attachments.mentions import without_mentions
 from core.agent.definitions.roster import (
     RosterEntry,
     RosterWatch,
@@ -13,7 +14,7 @@ from core.agent.definitions.roster import (
     read_roster,
     roster_entries,
 )
-from core.agent.definitions.skills import find_skills, install_skills, without_mentions
+from core.agent.definitions.skills import find_skills, install_skills
 from core.doctor.definitions import check_definitions
 from core.errors import SettingsError
 from core.events.types import McpServer, McpStatus, SessionStarted

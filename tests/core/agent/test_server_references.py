@@ -46,7 +46,7 @@ async def test_a_resource_is_sent_as_a_copy_that_has_no_secrets(desk: Desk) -> N
     before = await desk.references.read("notes", "notes://today")
     sent = await desk.references.expand("(@notes:notes://today) and @notes:notes://logo.")
     assert sent.prompt == (
-        "( @attachments/notes-today.txt (the resource notes://today of the MCP server notes)) and "
+        "(@attachments/notes-today.txt (the resource notes://today of the MCP server notes)) and "
         "@attachments/notes-logo.png (the resource notes://logo of the MCP server notes)."
     )
     assert desk.text("attachments/notes-today.txt") == "milk 1 [redacted] \ufffd[2J"
