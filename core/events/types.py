@@ -182,7 +182,7 @@ class QuerySteered(Event, frozen=True, kw_only=True):
 
 
 class AttachedFile(msgspec.Struct, frozen=True, kw_only=True):
-    """A text, a picture, a PDF file or the copy of a resource that went to the model; `path` is relative to the workspace.
+    """A file or the copy of a resource that went to the model with a query; `path` is relative to the workspace.
 
     `size` in bytes and `sha256` are those of the file, `width` and `height` those of the picture in pixels; a large one
     is scaled before it is sent. Of a PDF file there are its `pages`. Of a copy there is the `resource`: the MCP server
