@@ -135,6 +135,22 @@ def test_a_limit_of_the_machine(
     report(case, seen[:70], f"{len(failed)} copies of reports")
 
 
+def test_a_disk_that_stays_full(tmp_path: Path, report: Report) -> None:
+    model = Held(CALLS // 4)
+    with scripted_model(model) as url, running(tmp_path, url) as process:
+        wait_until(lambda: model.reached)
+        folder = session_of(tmp_path)
+        allowed = more_bytes(process.pid, folder)
+        resource.prlimit(process.pid, resource.RLIMIT_FSIZE, (allowed, allowed))
+        model.at, model.may_answer = CALLS, True
+        _, messages = process.communicate(timeout=PATIENCE)
+    assert process.returncode == 1
+    assert "Traceback" not in messages
+    said = messages.strip().splitlines()[-1]
+    assert f"the journal in {folder} lacks its end" in said
+    report("no byte more fits until the end of the session", said[:70], "the events that did not fit")
+
+
 def results_in(folder: Path) -> list[ToolCallFinished]:
     return [event for event in Left(folder).events if isinstance(event, ToolCallFinished)]
 

@@ -114,7 +114,24 @@ async def run_headless(
         if REFUSED_SCHEMA in why:
             return EXIT_USAGE
         return EXIT_NOT_FITTING if why.startswith(NOT_FITTING) else EXIT_FAILED
-    return 0
+    return EXIT_FAILED if await asyncio.to_thread(_ends_early, session.workspace.path) else 0
+
+
+def _ends_early(folder: Path) -> bool:
+    """Whether the journal of a closed session lacks its end, as on a full disk; says so."""
+    from core.history.headline import ends_in_order
+
+    try:
+        if ends_in_order(folder):
+            return False
+        why = "the disk took no more events"
+    except OSError as error:
+        why = error.strerror or str(error)
+    sys.stderr.write(
+        f"ua-tui: the query was answered, but the journal in {clean_line(str(folder), 300)} lacks its end: {why}; "
+        "free space and run it again if you need its records\n"
+    )
+    return True
 
 
 async def _with_files(session: Session, query: str, files: Sequence[Path]) -> str:
