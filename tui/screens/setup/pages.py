@@ -36,7 +36,7 @@ __all__ = [
 
 METHODS = (
     ("anthropic", "Anthropic API key", "pay as you go"),
-    ("login", "Claude login", "with a Pro, Max or Team plan"),
+    ("login", "Claude login", "of a plan; not approved by Anthropic"),
     ("zai", "Z.AI", "GLM models, with a Z.AI key"),
     ("server", "Local or other server", "Ollama, LM Studio, llama.cpp, gateways"),
     ("demo", "Demo", "a scripted session, no key needed"),
@@ -45,6 +45,10 @@ METHODS = (
 _TITLE_WIDTH = max(len(title) for _, title, _ in METHODS)
 
 
+LOGIN_TERMS = (
+    "Anthropic's terms do not allow other programs to offer claude.ai logins without its approval, "
+    "and ua-tui has none. An API key has no such limit."
+)
 LOGIN_HELP = "Claude's command line logs you in: it opens a browser, or shows a link and asks for a code."
 
 
@@ -192,7 +196,7 @@ class LoginPage(MessagePage):
             advice = f"{LOGIN_HELP} You can also run this in another terminal:\n{self._command}"
         except NoProgram as error:
             advice = str(error)
-        self.show("Claude login", login.message, advice)
+        self.show("Claude login", login.message, LOGIN_TERMS, advice)
         return login.usable
 
     def log_in(self) -> bool:
