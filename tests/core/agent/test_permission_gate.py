@@ -140,6 +140,31 @@ async def test_a_headless_denial_names_the_narrowest_rule(tmp_path: Path) -> Non
     assert (question.proposed, question.once_only) == ([], True)
 
 
+async def test_a_file_that_a_person_names_is_read_unless_a_rule_says_otherwise(tmp_path: Path) -> None:
+    events: list[ev.Event] = []
+    rules = RuleSet([Rule("deny", f"Read({tmp_path}/p*)", "option"), Rule("ask", "Read(/etc/**)", "option")])
+    gate = gate_of(tmp_path, events, rules)
+    for path, reason in (
+        (tmp_path.parent / "a.txt", ""),
+        (tmp_path / "b.txt", ""),
+        (tmp_path / "pin", "denies it"),
+    ):
+        assert (await gate.refusal_to_read(path)).endswith(reason)
+        assert not events
+    for allow in (True, False):
+        waiting = asyncio.ensure_future(gate.refusal_to_read(Path("/etc/hosts")))
+        await run_ready()
+        question = next(event for event in reversed(events) if isinstance(event, ev.PermissionAsked))
+        assert question.input == {"file_path": "/etc/hosts"}
+        gate.answer(question.request_id, PermissionReply(allow, reason="" if allow else "not today"))
+        assert await waiting == ("" if allow else "not today")
+    alone = gate_of(tmp_path, events, rules, interactive=False)
+    assert "No one is available to answer" in await alone.refusal_to_read(Path("/etc/hosts"))
+    foreign = PermissionPolicy(tmp_path, rules, elsewhere=())
+    others = PermissionGate(foreign, lambda event: event, interactive=False, redactor=Redactor())
+    assert "outside of the session's folder" in await others.refusal_to_read(Path("/etc/motd"))
+
+
 async def test_a_rule_that_decides_is_recorded_with_its_origin_and_its_last_use(tmp_path: Path) -> None:
     events: list[ev.Event] = []
     allow, deny = Rule("allow", "NOTION_*", "option"), Rule("deny", "Bash(rm:*)", "config.toml")
