@@ -8,8 +8,9 @@ from observers.decoding.urls import is_web_url
 from observers.search.flatten import is_described, is_full_row, is_group, is_row, is_titled, kind_of_word
 from observers.search.keys import KINDS, PANELS, SURE, fold, word_set
 from observers.search.metadata import has_own_query
+from observers.search.privacy import is_public_search
 from observers.search.scope import Scope
-from observers.search.tool_names import Policy, is_public, kind_of_name
+from observers.search.tool_names import Policy, kind_of_name
 
 __all__ = ["PLAIN_NAMES", "WORDLESS", "is_named", "kind_of_list", "kind_of_row", "named_kind", "refined_kind"]
 
@@ -126,7 +127,7 @@ def _is_of_search(listed: _Listed, scope: Scope, *, named: bool) -> bool:
     if rows * 2 < len(sample):
         if named and (rows + sum(map(is_titled, sample))) * 2 > len(sample):
             return True
-        is_plain = is_public(scope.name) and key in PLAIN_NAMES and PANELS.isdisjoint(listed.path)
+        is_plain = is_public_search(scope.name) and key in PLAIN_NAMES and PANELS.isdisjoint(listed.path)
         if is_plain and sum(map(is_described, sample)) * 2 > len(sample):
             return True
     return _has_rows(listed, rows)
