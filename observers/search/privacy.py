@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 
 from observers.search.keys import fold
 
-__all__ = ["is_engine", "is_private_name", "is_public_search", "rows_are_public"]
+__all__ = ["has_private_fields", "is_engine", "is_private_name", "is_public_search", "rows_are_public"]
 
 _BOUNDARY = re.compile(r"[^A-Za-z0-9]+|(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _VERB = re.compile(r"(?:search|find|list|get|lookup|query)(?=[a-z]{2})")
@@ -92,7 +92,7 @@ def _singular(word: str) -> Iterator[str]:
 def rows_are_public(items: Sequence[Any], urls: Sequence[str | None]) -> bool:
     """Whether rows show that anybody may read them: all are on public hosts, of two sites, without private fields."""
     sites = {_public_site(url) for url in urls}
-    return len(sites) > 1 and "" not in sites and not _has_private_fields(items)
+    return len(sites) > 1 and "" not in sites and not has_private_fields(items)
 
 
 @lru_cache(maxsize=4096)
@@ -114,7 +114,7 @@ def _public_site(url: str | None) -> str:
     return ".".join(labels[-3 if is_country else -2 :])
 
 
-def _has_private_fields(items: Sequence[Any]) -> bool:
+def has_private_fields(items: Sequence[Any]) -> bool:
     """Whether the items have, at any depth, a field of private data, or a mail address as a value."""
     listed, waiting = _listed("private_data", "fields"), list(items)
     for _ in range(_MOST_VALUES):
