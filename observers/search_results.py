@@ -44,9 +44,10 @@ _WORD = re.compile(r"[a-z0-9]")
 class SearchResults:
     """Observer of every tool whose result is, or has the shape of, a page of search results.
 
-    The name of a tool decides: searches are always observed; the local toolkit, connections, tool discovery,
-    sandboxes, mail, files and whatever else is never a search are not. Other tools are observed out of curiosity:
-    their results are saved if they have the shape of search results, and are not reported otherwise.
+    Results of known public searches are always saved, those of other tools if their rows show that anybody may read
+    them. The local toolkit, connections, tool discovery, sandboxes and tools with the name of private data are not
+    observed. A tool that is not named for a search is observed out of curiosity: it is not reported if nothing is
+    saved.
     """
 
     name = "search_results"
