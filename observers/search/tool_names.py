@@ -153,9 +153,10 @@ def policy_of(name: str) -> Policy:
         return Policy.NEVER
     if own & _MANAGES:
         return Policy.UNKNOWN
-    asks = server & _SEARCHES or (own & _ASKS and (own | server) & (_WEB | _COMPANIES | _KINDS.keys()))
-    asks = asks or (own & _COMPANIES and own <= _COMPANIES | _KINDS.keys())
-    return Policy.SEARCH if asks or is_engine(name) else Policy.UNKNOWN
+    is_asked = bool(own & _ASKS and (own | server) & (_WEB | _COMPANIES | _KINDS.keys()))
+    is_company = bool(own & _COMPANIES) and own <= _COMPANIES | _KINDS.keys()
+    is_search = is_asked or is_company or bool(server & _SEARCHES) or is_engine(name)
+    return Policy.SEARCH if is_search else Policy.UNKNOWN
 
 
 @lru_cache(maxsize=1024)
