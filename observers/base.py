@@ -93,12 +93,14 @@ def local_now() -> datetime:
 class ObserverContext:
     """What observers share: the session's folder, its clock (local, aware) and its memory.
 
-    `knowledge` is where the knowledge base is; None if the settings turn it off.
+    `knowledge` is where the knowledge base is; None if the settings turn it off. `public_searches` are the tools that
+    the person says search what anybody may read.
     """
 
     workspace: Workspace
     now: Callable[[], datetime] = local_now
     knowledge: KnowledgePlace | None = None
+    public_searches: Sequence[str] = ()
     ledger: Ledger = field(init=False)
 
     def __post_init__(self) -> None:

@@ -18,10 +18,18 @@ from observers.decoding.urls import normal_forms, public_addresses
 from observers.output.saving import laid_out, save_once, unique_id, write_json, write_laid_out
 from observers.search.detect import UNREAD, ResultPage, recognise
 from observers.search.panels import panel_of
+from observers.search.privacy import is_public_search, rows_are_public
 from observers.search.rows import Rows, normalise, remove_controls, set_missing_sources
 from observers.search.sanitise import plain_text
 from observers.search.scope import Scope
-from observers.search.tool_names import Policy, is_multi_execute, policy_of, policy_of_call, short_name
+from observers.search.tool_names import (
+    Policy,
+    inner_tools,
+    is_multi_execute,
+    policy_of,
+    policy_of_call,
+    short_name,
+)
 
 __all__ = ["FOLDER", "OBSERVER", "SearchResults"]
 
@@ -36,9 +44,10 @@ _WORD = re.compile(r"[a-z0-9]")
 class SearchResults:
     """Observer of every tool whose result is, or has the shape of, a page of search results.
 
-    The name of a tool decides: searches are always observed; the local toolkit, connections, tool discovery,
-    sandboxes, mail, files and whatever else is never a search are not. Other tools are observed out of curiosity:
-    their results are saved if they have the shape of search results, and are not reported otherwise.
+    Results of known public searches are always saved, those of other tools if their rows show that anybody may read
+    them. The local toolkit, connections, tool discovery, sandboxes and tools with the name of private data are not
+    observed. A tool that is not named for a search is observed out of curiosity: it is not reported if nothing is
+    saved.
     """
 
     name = "search_results"
@@ -95,7 +104,10 @@ class SearchResults:
     ) -> Outcome:
         """Save the raw result of a search that cannot be parsed, with the reason."""
         call = result.call
-        if policy_of(call.name) is not Policy.SEARCH and not is_multi_execute(call.name):
+        names = [slug for slug, _ in inner_tools(call)] if is_multi_execute(call.name) else [call.name]
+        if not names or not all(
+            policy_of(name) is Policy.SEARCH and _is_public(name, context) for name in names
+        ):
             return Outcome(note=reason)
         # Masked before it is cut: half a secret would not be known for one.
         first: list[str] = []
@@ -145,6 +157,9 @@ def _save(
     scope = page.scope
     found = Rows() if page.empty else normalise(page.items, page.kind, moment, named=page.named)
     rows = found.rows
+    if not _is_public(scope.name, context) and not rows_are_public(page.items, [row["url"] for row in rows]):
+        note = "no search results" if page.empty else _not_public(scope.name, context.public_searches)
+        return Outcome(note=note)
     if not rows and not page.empty and found.rejected == 0:
         return Outcome(note="the result is cut off before its first complete row")
     addressed = [row for row in rows if row["url"] is not None]
@@ -243,6 +258,20 @@ def _artifact(
     if scope.preview:
         artifact["preview"] = True
     return artifact
+
+
+def _is_public(name: str, context: ObserverContext) -> bool:
+    """Whether a tool is known to search what anybody may read, or the person says so."""
+    return is_public_search(name) or name in context.public_searches
+
+
+def _not_public(name: str, known: Sequence[str]) -> str:
+    """Why the results of a search are not saved, and what the person can do about it."""
+    names = ",".join([*known, plain_text(name)[:100]])
+    return (
+        "not saved: the tool is not known to search the public web, and its rows do not show that anybody may read "
+        f"them; if it does, use: ua-tui config set public_searches {names}"
+    )
 
 
 def _encodable(text: str | None) -> str | None:

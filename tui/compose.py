@@ -157,7 +157,9 @@ async def compose_session(  # noqa: PLR0913 -- each is optional, and given by na
         roster = await _load_roster(settings, bus, redactor)
         observers, pipelines = await _load_handlers(settings, workspace, roster, bus)
         worker = _start_worker(workspace, stack)
-        context = ObserverContext(workspace, knowledge=place_of(settings))
+        context = ObserverContext(
+            workspace, knowledge=place_of(settings), public_searches=settings.public_searches
+        )
         runner = _start_observers(observers, roster.rules, context, bus, worker, stack)
         runner.start(spawn)
         artifacts = ArtifactWatch(workspace, bus.publish)
@@ -372,7 +374,7 @@ def _start_observers(
     stack: AsyncExitStack,
 ) -> ObserverRunner:
     names = [observer.name for observer in observers]
-    offload = ResultOffload(worker, names, rules, context.knowledge)
+    offload = ResultOffload(worker, names, rules, context.knowledge, context.public_searches)
     runner = ObserverRunner(observers, context, bus.publish, offload=offload)
     stack.callback(runner.abandon)
     return runner

@@ -6,8 +6,10 @@ from collections.abc import Mapping
 
 from core.evidence.records import Claim, Kind, ReportCheck, Verdict
 
-__all__ = ["NAMES", "finding", "meaning", "summary"]
+__all__ = ["NAMES", "NOT_READ", "finding", "meaning", "summary"]
 
+NOT_READ = "Not read: "
+"""How the notice begins that names the parts of a report in which nothing was checked."""
 NAMES: Mapping[Verdict, str] = {
     Verdict.READ: "read",
     Verdict.SEEN: "seen, not read",
@@ -46,6 +48,7 @@ _MEANINGS: Mapping[Verdict, str] = {
     Verdict.LOOK: "No source has this name as it is written here.",
     Verdict.UNCHECKED: "This could not be checked.",
 }
+_NOTHING = "nothing to check: no figures, quotations or links"
 _ORDER = tuple(Verdict)
 _NOUNS: Mapping[Kind, tuple[str, str]] = {
     "figure": ("figure", "figures"),
@@ -60,7 +63,9 @@ def summary(check: ReportCheck) -> str:
     Names are left out, as nothing is ever wrong with them.
     """
     parts = [part for kind in _NOUNS if (part := _part(check, kind))]
-    return " · ".join(parts) or "nothing to check: no figures, quotations or links"
+    unread = next((each.rstrip(".") for each in check.notices if each.startswith(NOT_READ)), "")
+    nothing = f"no figures, quotations or links in what was read. {unread}" if unread else _NOTHING
+    return " · ".join(parts) or nothing
 
 
 def finding(claim: Claim) -> str:

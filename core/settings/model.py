@@ -161,6 +161,10 @@ class Settings:
         tuple[str, ...], Spec(values.subset(*EXTRA_TOOLS), user_only=True, affects="tools")
     ] = ()
     """Built-in tools to offer although they are off by default."""
+    public_searches: Annotated[tuple[str, ...], Spec(values.patterns, user_only=True, affects="data")] = ()
+    """Tools that search what anybody may read, such as mcp__library__find, separated by commas.
+
+    Their results are saved without a look at the rows. Most public searches are known."""
     composio_api_key: Annotated[
         str | None, Spec(values.text, ("COMPOSIO_API_KEY",), secret=True, affects="data")
     ] = None

@@ -33,7 +33,8 @@ class ResultOffload:
 
     An observer whose work may be large although the result is small says so by a method `is_heavy`, which is
     given the workspace. `rules` are the compliance rules of the session's sub-agents, None for the shipped ones.
-    `knowledge` is where the knowledge base is, if there is one. For threads, never for the event loop.
+    `knowledge` is where the knowledge base is, if there is one, `public_searches` are the tools of the context. For
+    threads, never for the event loop.
     """
 
     def __init__(
@@ -42,10 +43,12 @@ class ResultOffload:
         names: Collection[str],
         rules: Sequence[Rule] | None = None,
         knowledge: KnowledgePlace | None = None,
+        public_searches: Sequence[str] = (),
     ) -> None:
         self._aside = aside
         self._names = frozenset(names)
         self._knowledge = None if knowledge is None else written_place(knowledge)
+        self._public_searches = list(public_searches)
         self._rules = None if rules is None else msgspec.msgpack.encode(rules, enc_hook=_pattern_text)
 
     def accepts(self, observer: Observer, result: ToolResult) -> bool:
@@ -76,6 +79,7 @@ class ResultOffload:
             "whole": whole,
             "rules": self._rules,
             "knowledge": self._knowledge,
+            "public_searches": self._public_searches,
         }
         done = self._aside.call(_TASK, argument, lambda _name: texts)
         if done is None:
@@ -104,7 +108,8 @@ def observe_in_child(desk: TaskContext, argument: dict[str, Any]) -> dict[str, A
     observation = msgspec.structs.replace(result.observation, content=content)
     run = Run(argument["observer"], result.call.name, tool_use_id, argument["curious"])
     whole = ToolResult(call=result.call, observation=observation)
-    perform(run, observer, whole, _context(desk, argument["knowledge"]))
+    context = _context(desk, argument["knowledge"], tuple(argument["public_searches"]))
+    perform(run, observer, whole, context)
     outcome = msgspec.to_builtins(run.outcome)
     return {"outcome": outcome, "error": run.error, "duration_ms": run.duration_ms}
 
@@ -132,8 +137,9 @@ def _pattern_of(_kind: type, text: str) -> RequestPattern:
 
 
 @lru_cache(maxsize=1)
-def _context(desk: TaskContext, knowledge: str | None) -> ObserverContext:
-    return ObserverContext(desk.workspace, knowledge=None if knowledge is None else read_place(knowledge))
+def _context(desk: TaskContext, knowledge: str | None, public_searches: tuple[str, ...]) -> ObserverContext:
+    place = None if knowledge is None else read_place(knowledge)
+    return ObserverContext(desk.workspace, knowledge=place, public_searches=public_searches)
 
 
 def _size(result: ToolResult) -> int:

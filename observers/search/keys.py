@@ -233,39 +233,9 @@ NO_WRAPPER = word_set(
 )
 """Objects inside an item that describe something else than the result itself."""
 
-NO_ADDRESS = (
-    "image",
-    "img",
-    "thumb",
-    "icon",
-    "logo",
-    "photo",
-    "picture",
-    "avatar",
-    "serpapi",
-    "api",
-    "json",
-    "cache",
-    "next",
-    "prev",
-    "embed",
-    "check",
-    "review",
-    "posts",
-    "feed",
-    "rss",
-    "parent",
-    "author",
-    "channel",
-    "download",
-    "favicon",
-    "related",
-    "search",
-    "media",
-    "base",
-    "self",
-    "license",
-    "tracking",
+NO_ADDRESS = word_set(
+    "image img thumb icon logo photo picture avatar serpapi api json cache next prev embed check review posts "
+    "feed rss parent author channel download favicon related search media base self license tracking"
 )
 """Parts of a name that make an address in a field one of something else than the result."""
 

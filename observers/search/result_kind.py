@@ -8,8 +8,9 @@ from observers.decoding.urls import is_web_url
 from observers.search.flatten import is_described, is_full_row, is_group, is_row, is_titled, kind_of_word
 from observers.search.keys import KINDS, PANELS, SURE, fold, word_set
 from observers.search.metadata import has_own_query
+from observers.search.privacy import has_private_fields, is_private_name, is_public_search
 from observers.search.scope import Scope
-from observers.search.tool_names import Policy, is_public, kind_of_name
+from observers.search.tool_names import Policy, kind_of_name
 
 __all__ = ["PLAIN_NAMES", "WORDLESS", "is_named", "kind_of_list", "kind_of_row", "named_kind", "refined_kind"]
 
@@ -17,23 +18,9 @@ WORDLESS = ("images", "videos")
 """The kinds whose rows need no text."""
 
 _ANSWERED = ("citations", "references", "sources", "annotations", "groundingchunks")
-PLAIN_NAMES = (
-    "",
-    "results",
-    "items",
-    "data",
-    "docs",
-    "hits",
-    "entries",
-    "records",
-    "value",
-    "documents",
-    "response",
-    "result",
-    "search",
-    "pages",
-    "ads",
-)
+PLAIN_NAMES = word_set(
+    "results items data docs hits entries records value documents response result search pages ads"
+) | {""}
 """The names of lists, folded, that only say that there is a list."""
 _OWN_VERTICAL = ("web", "webresults", "webpages")
 _FILMED = ({"duration", "viewcount"}, {"duration", "thumbnailurl"}, {"mutatedbygoggles", "thumbnailurl"})
@@ -52,15 +39,6 @@ _SCHOLARLY = frozenset(
 )
 
 _VAGUE = ("searchresults", "searchresult")
-_LISTS_OF_RECORDS = word_set(
-    "rows records recordset recordsets tuples links accounts contacts customers companies deals leads tickets issues "
-    "tasks users people projects orders"
-)
-_OF_RECORDS = word_set(
-    "ownerid accountid userid assigneeid customerid contactid companyid tenantid organizationid orgid createdby "
-    "createdbyid updatedby lasteditedby lastmodifiedby lastmodifiedbyid lastmodifieddate systemmodstamp isdeleted "
-    "deleted archived rowid culprit shortid reporter"
-)
 _IDS = ("id", "uuid")
 _OF_PAGES = word_set("snippet source")
 _LONGEST_TEXT = 5_000
@@ -109,7 +87,7 @@ def _is_of_any_tool(listed: _Listed) -> bool:
     """Whether a list is one of results although its tool may be none that searches."""
     pages = 0 if listed.kind == "images" else sum(map(_looks_like_page, listed.sample))
     if listed.key not in SURE:
-        is_of_records = not _LISTS_OF_RECORDS.isdisjoint((listed.key, *listed.path))
+        is_of_records = listed.key == "links" or any(map(is_private_name, (listed.key, *listed.path)))
         return not is_of_records and 0 < len(listed.sample) <= 2 * pages
     if listed.key in _VAGUE and pages == 0:
         return False
@@ -126,7 +104,7 @@ def _is_of_search(listed: _Listed, scope: Scope, *, named: bool) -> bool:
     if rows * 2 < len(sample):
         if named and (rows + sum(map(is_titled, sample))) * 2 > len(sample):
             return True
-        is_plain = is_public(scope.name) and key in PLAIN_NAMES and PANELS.isdisjoint(listed.path)
+        is_plain = is_public_search(scope.name) and key in PLAIN_NAMES and PANELS.isdisjoint(listed.path)
         if is_plain and sum(map(is_described, sample)) * 2 > len(sample):
             return True
     return _has_rows(listed, rows)
@@ -208,7 +186,7 @@ def _looks_like_page(item: Any) -> bool:
     if not isinstance(item, dict) or not is_full_row(item):
         return False
     fields = {fold(key): value for key, value in item.items()}
-    if not _OF_RECORDS.isdisjoint(fields) or all(str(key).isupper() for key in item):
+    if has_private_fields([item]) or all(str(key).isupper() for key in item):
         return False
     has_number = any(key in fields and not is_web_url(fields[key]) for key in _IDS)
     if has_number and (not _STAMPS.isdisjoint(fields) or _OF_PAGES.isdisjoint(fields)):

@@ -11,13 +11,13 @@ from typing import Any
 
 from core.observation import ToolCall
 from observers.search.keys import word_set
+from observers.search.privacy import is_engine, is_private_name, is_public_search
 
 __all__ = [
     "Policy",
     "inner_policy_of",
     "inner_tools",
     "is_multi_execute",
-    "is_public",
     "is_sandbox",
     "kind_of_name",
     "kind_of_server",
@@ -39,51 +39,14 @@ class Policy(Enum):
 
 
 _BOUNDARY = re.compile(r"[^A-Za-z0-9]+|(?<=[a-z0-9])(?=[A-Z])")
-_ENGINES = word_set(
-    "serp serpapi serper tavily exa brave duckduckgo ddg searxng searx perplexity kagi linkup websearch newsapi "
-    "gnews serply zenserp searchapi dataforseo bocha metaso sogou valueserp scaleserp serpstack search1api valyu "
-    "newsdata mediastack newscatcher gdelt"
-)
 _COMPANIES = word_set("google bing baidu yandex naver yahoo")
 """Search engines that are as well the names of companies with many other tools."""
 _SEARCHES = word_set("search searches searching serp websearch aisearch")
 _ASKS = word_set("query find lookup results")
 _WEB = word_set("web internet online websearch www")
-_DOCUMENTATION = word_set("documentation")
-_LIBRARIES = word_set(
-    "wiki mediawiki wikipedia wikidata docs doc site blog stackoverflow twitter hackernews books"
-)
 _SANDBOX_TOOLS = ("REMOTE_WORKBENCH", "REMOTE_BASH")
 _NATIVE_SEARCH = frozenset({"WebSearch"})
-_MAIL_AND_FILES = word_set(
-    "gmail mail mails email emails outlook imap inbox message messages imessage thread threads chats conversation "
-    "conversations slack slackbot discord discordbot telegram teams whatsapp ms365 m365 office365 meeting "
-    "meetings granola fireflies gong calendar event contact contacts gcal gcalendar googlecalendar note notes "
-    "file files folder folders filesystem directory desktop drive dropbox box sharepoint gdrive onedrive sheets "
-    "slides spreadsheet spreadsheets googledocs googledrive googlesheets googleslides googletasks googlephotos "
-    "workspace notion confluence coda evernote obsidian memory memories mem0 openmemory graphiti nodes entities "
-    "remember"
-)
-_CODE_AND_TASKS = word_set(
-    "code git repo repos repository repositories github gitlab bitbucket sourcegraph grep ripgrep pattern symbol "
-    "symbols commit commits issue issues pull branch jira linear asana trello todo todoist task tasks monday "
-    "clickup wrike basecamp smartsheet ticket tickets figma miro"
-)
-_DATABASES = word_set(
-    "database databases db sql soql postgres postgresql pg mysql mariadb sqlite mssql bigquery googlebigquery "
-    "snowflake redshift athena databricks clickhouse duckdb dynamodb mongo mongodb redis firestore neo4j cypher "
-    "airtable baserow nocodb elastic elasticsearch opensearch algolia meilisearch typesense solr qdrant pinecone "
-    "chroma weaviate milvus table tables row rows column columns record records"
-)
-_BUSINESS = word_set(
-    "crm hubspot salesforce dynamics365 pipedrive zoho attio apollo intercom freshdesk freshservice zendesk "
-    "gorgias helpscout servicenow workday stripe quickbooks xero netsuite mailchimp klaviyo brevo activecampaign "
-    "customer customers account accounts invoice invoices leads ads analytics sentry datadog grafana pagerduty posthog "
-    "amplitude mixpanel newrelic splunk logs errors incident incidents alerts metrics"
-)
-_PRIVATE = _MAIL_AND_FILES | _CODE_AND_TASKS | _DATABASES | _BUSINESS
-"""Words in the name of a tool or server whose results are private."""
-_SETUP = word_set("connection connections schema schemas tool tools toolkit toolkits")
+_SETUP = word_set("connection connections schema schemas tools toolkit toolkits")
 _MACHINES = word_set(
     "workbench bash sandbox shell terminal python playwright puppeteer stagehand browserbase devtools snapshot "
     "screenshot"
@@ -168,61 +131,32 @@ def is_sandbox(name: str) -> bool:
 def policy_of(name: str) -> Policy:
     """Judge a tool by its name: a search, something that is never one, or to be judged by its result.
 
-    The tool's own name comes before its server's: a server may be called after anything.
+    A tool that is named for a search of the web is one on whatever server.
     """
     if is_multi_execute(name):
         return Policy.UNKNOWN
     server = _server_words(name)
-    if server >= _OWN_TOOLKIT:
+    if server >= _OWN_TOOLKIT or reads_pages(name):
         return Policy.NEVER
-    if name in _NATIVE_SEARCH:
-        return Policy.SEARCH
-    if reads_pages(name):
-        return Policy.NEVER
-    if _COMPOSIO_SEARCH.match(short_name(name)):
-        return Policy.SEARCH
     own = words_of(short_name(name))
-    found = _search_by_name(own, server) if own & _SEARCHES else _other_by_name(own, server)
-    return found if _is_remote(name) or found is Policy.SEARCH else Policy.NEVER
-
-
-def _search_by_name(own: frozenset[str], server: frozenset[str]) -> Policy:
-    """Judge a tool whose own name has a word for searching: for the web or a documentation, whatever else it has."""
-    if own & (_WEB | _DOCUMENTATION):
-        return Policy.SEARCH
-    private = _private(own, server)
-    if own & private:
+    is_private = is_private_name(short_name(name) if own & _SEARCHES and own & _WEB else name)
+    is_known = is_public_search(name)
+    if is_private or (own & (_SETUP if is_known else _SETUP | {"tool"}) and not own & _KINDS.keys()):
         return Policy.NEVER
-    if own & (_ENGINES | _COMPANIES):
+    if own & _SEARCHES or name in _NATIVE_SEARCH:
         return Policy.SEARCH
-    if server & private or (own & _SETUP and not own & _KINDS.keys()):
-        return Policy.NEVER
-    return Policy.SEARCH
-
-
-def _other_by_name(own: frozenset[str], server: frozenset[str]) -> Policy:
-    """Judge a tool whose own name has no word for searching, though it may have the name of a search engine."""
-    private = _private(own, server)
-    if own & (private | _SETUP | _MACHINES | _MOVES | _MAPS_A_SITE):
+    if not _is_remote(name) or own & (_MACHINES | _MOVES | _MAPS_A_SITE):
         return Policy.NEVER
     if own & _READS and not own & (_KINDS.keys() | _LISTED):
         return Policy.NEVER
-    if server & (private | _MACHINES) and not own & _ENGINES:
+    if server & _MACHINES and not is_known:
         return Policy.NEVER
     if own & _MANAGES:
         return Policy.UNKNOWN
-    if (own | server) & _ENGINES or (own & _COMPANIES and own <= _COMPANIES | _KINDS.keys()):
-        return Policy.SEARCH
-    if server & _SEARCHES or (own & _ASKS and (own | server) & (_WEB | _COMPANIES | _KINDS.keys())):
-        return Policy.SEARCH
-    return Policy.UNKNOWN
-
-
-def _private(own: frozenset[str], server: frozenset[str]) -> frozenset[str]:
-    """The words for private things in a name: a search engine has events, and Google has documents of its users."""
-    either = own | server
-    private = _PRIVATE - {"event"} if either & (_ENGINES | _COMPANIES) else _PRIVATE
-    return private | {"docs"} if "google" in either else private
+    is_asked = bool(own & _ASKS and (own | server) & (_WEB | _COMPANIES | _KINDS.keys()))
+    is_company = bool(own & _COMPANIES) and own <= _COMPANIES | _KINDS.keys()
+    is_search = is_asked or is_company or bool(server & _SEARCHES) or is_engine(name)
+    return Policy.SEARCH if is_search else Policy.UNKNOWN
 
 
 @lru_cache(maxsize=1024)
@@ -233,7 +167,7 @@ def reads_pages(name: str) -> bool:
     own, server = words_of(_COMPOSIO_SEARCH.sub("", short_name(name), count=1)), _server_words(name)
     if server >= _OWN_TOOLKIT and not own & _CRAWLS:
         return False
-    if own & (_SEARCHES | _PRIVATE | _SETUP | _MACHINES) or server & (_PRIVATE | _MACHINES):
+    if own & (_SEARCHES | _SETUP | _MACHINES) or server & _MACHINES or is_private_name(name):
         return False
     return (
         own >= {"rag", "browser"}
@@ -265,12 +199,6 @@ def policy_of_call(call: ToolCall) -> Policy:
     if Policy.SEARCH in inner:
         return Policy.SEARCH
     return Policy.NEVER if inner == {Policy.NEVER} and len(slugs) <= _MOST_INNER else Policy.UNKNOWN
-
-
-@lru_cache(maxsize=1024)
-def is_public(name: str) -> bool:
-    """Whether the name of a search shows that it is one of what anybody may read, and not of somebody's data."""
-    return bool(words_of(name) & (_WEB | _ENGINES | _COMPANIES | _DOCUMENTATION | _LIBRARIES | _KINDS.keys()))
 
 
 @lru_cache(maxsize=1024)

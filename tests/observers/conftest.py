@@ -11,6 +11,7 @@ import pytest
 from core.observation import McpObservation, TextContent, ToolCall, ToolResult
 from core.storage.workspace import Workspace
 from observers.base import ObserverContext
+from observers.search.tool_names import inner_tools, short_name
 from observers.search_results import SearchResults
 from tests.observers.formats import problems_in
 
@@ -46,7 +47,9 @@ def make_result(
 
 
 def pages_found(context: ObserverContext, result: ToolResult) -> list[dict[str, Any]]:
-    """The artifacts that the observer of searches saves of a result."""
+    """The artifacts that the observer of searches saves of a result, whose tools count as public searches."""
+    name = result.call.name
+    context.public_searches = (name, short_name(name), *(slug for slug, _ in inner_tools(result.call)))
     outcome = SearchResults().observe(result, context)
     return [json.loads(context.workspace.read_artifact(saved.path)) for saved in outcome.artifacts]
 

@@ -118,7 +118,7 @@ def test_a_name_of_an_inner_tool_leads_nowhere_else(
     context: ObserverContext, result: Make, tmp_path: Path, slug: str
 ) -> None:
     before = files_in(tmp_path)
-    rows = [{"title": f"T{n}", "url": f"https://a.example/{n}", "snippet": "s"} for n in range(3)]
+    rows = [{"title": f"T{n}", "url": f"https://{'aba'[n]}.example/{n}", "snippet": "s"} for n in range(3)]
     body = {"data": {"results": [{"tool_slug": slug, "response": {"data": {"organic_results": rows}}}]}}
     runs = observe(context, result(MULTI, body, tools=[{"tool_slug": slug, "arguments": {"query": "q"}}]))
     assert [run.error for run in runs if run.error] == []

@@ -93,9 +93,7 @@ def _check_usage(args: argparse.Namespace) -> None:
 
 
 def _observe_file(args: argparse.Namespace) -> int:
-    from core.knowledge.place import place_of
     from core.storage.workspace import Workspace
-    from observers.base import ObserverContext
     from observers.execution.replay import saved_result
 
     data = _read(args.result, "the result")
@@ -105,9 +103,16 @@ def _observe_file(args: argparse.Namespace) -> int:
     try:
         result = saved_result(args.tool, arguments, data, tool_use_id=_id_of(args.tool, arguments, data))
         report = _Report(as_json=args.json, plugins=settings.plugins)
-        return report.over([(result, ObserverContext(workspace, knowledge=place_of(settings)))])
+        return report.over([(result, _context(workspace, settings))])
     finally:
         workspace.close()
+
+
+def _context(workspace: Workspace, settings: Settings) -> ObserverContext:
+    from core.knowledge.place import place_of
+    from observers.base import ObserverContext
+
+    return ObserverContext(workspace, knowledge=place_of(settings), public_searches=settings.public_searches)
 
 
 def _id_of(tool: str, arguments: dict[str, Any], data: bytes) -> str:
@@ -117,10 +122,8 @@ def _id_of(tool: str, arguments: dict[str, Any], data: bytes) -> str:
 
 
 def _observe_session(args: argparse.Namespace) -> int:
-    from core.knowledge.place import place_of
     from core.records.journal import read_journal
     from core.storage.workspace import Workspace
-    from observers.base import ObserverContext
     from observers.execution.replay import results_of
 
     folder = Path(args.session)
@@ -131,7 +134,7 @@ def _observe_session(args: argparse.Namespace) -> int:
     settings = _settings(args)
     workspace: Workspace = Workspace.open(folder, _redactor(settings))
     try:
-        context = ObserverContext(workspace, knowledge=place_of(settings))
+        context = _context(workspace, settings)
         report = _Report(as_json=args.json, plugins=settings.plugins)
         code = report.over([(result, context) for result in results_of(reading.events)])
         if reading.skipped:

@@ -45,6 +45,11 @@ _DROPPED = frozenset(
 )
 _STYLE = re.compile(r"<style[^>]*>.*?</style>", re.IGNORECASE | re.DOTALL)
 _FETCHES = re.compile(r"url\s*\(|@import|image-set|src\s*\(|\\", re.IGNORECASE)
+# The property as a word of its own: its value can be in a variable, or in capitals, or behind a comment.
+_POSITION = re.compile(r"(?<![\w-])position(?![\w-])", re.IGNORECASE)
+# A user name in an address, as browsers read it: they take a backslash for a slash, and remove line breaks and tabs.
+_USER = re.compile(r"[\x00-\x20]*(https?):[/\\]*[^/\\?#]*@", re.IGNORECASE)
+_REMOVED_IN_ADDRESSES = re.compile(r"[\t\r\n]")
 _SECTIONS = frozenset(
     {"address", "button", "dialog", "fieldset", "label", "legend", "main", "search", "section"}
 )
@@ -101,7 +106,8 @@ def to_markdown(source: str) -> str:
 def browser_copy(source: str) -> str:
     """Return an HTML page with text, tables, links and inline styles that loads and runs nothing.
 
-    It may take any time and memory: use `write_browser_copy`.
+    Nothing in it covers another part of the page, and no link has a user name that looks like a host. It may take any
+    time and memory: use `write_browser_copy`.
     """
     import nh3
 
@@ -122,7 +128,7 @@ def browser_copy(source: str) -> str:
         link_rel="noopener noreferrer nofollow",
         attribute_filter=_harmless_attribute,
     )
-    safe = _STYLE.sub(_harmless_style, safe)
+    safe = _STYLE.sub(lambda match: _harmless_style(match[0]), safe)
     title = html.escape(title_of(source) or "Report")
     return (
         '<!doctype html>\n<html><head><meta charset="utf-8">\n'
@@ -133,12 +139,15 @@ def browser_copy(source: str) -> str:
 
 
 def _harmless_attribute(tag: str, name: str, value: str) -> str | None:
-    return None if name == "style" and _FETCHES.search(value) else value
+    if name == "href":
+        return _USER.sub(r"\1://", _REMOVED_IN_ADDRESSES.sub("", value))
+    return _harmless_style(value) or None if name == "style" else value
 
 
-def _harmless_style(match: re.Match[str]) -> str:
+def _harmless_style(style: str) -> str:
+    """Remove from a style what would fetch something, and what could put a part of the page above others."""
     # The policy of the page forbids fetching in any case; a style that tries to, or is obfuscated, is removed.
-    return "" if _FETCHES.search(match[0]) else match[0]
+    return "" if _FETCHES.search(style) else _POSITION.sub("no-position", style)
 
 
 def write_browser_copy(source: str, origin: Path, folder: Path, stop: Stop = NEVER) -> Path:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 
 from core.concurrency.cancellation import NEVER, Stop
 from core.evidence.files import report_format
+from core.evidence.wording import NOT_READ
 from core.net.bodies import declared_encoding
 from core.text import clean_line
 from observers.evidence.reading.citations import cites_of_sentences, resolve_links, set_block_cites
@@ -32,6 +35,7 @@ _WHOLE = frozenset({"heading", "caption", "code", "cell"})
 _LONGEST_WHOLE = 600
 """Characters of a cell or caption from which on it is split into sentences."""
 _CHECKED = 256
+_DIGIT = re.compile(r"\d")
 _CUT = "Only the beginning of the report was checked, as it is very long."
 
 
@@ -48,10 +52,11 @@ def read_report(data: bytes, path: str, stop: Stop = NEVER) -> Report:
     end = min(len(source), LONGEST)
     flow = Flow(source)
     title = ""
+    unread: Counter[str] = Counter()
     if form == "html":
         reader = HtmlReader(source, flow, stop)
         reader.read(0, end)
-        title = reader.title
+        title, unread = reader.title, reader.unread
     elif form == "markdown":
         MarkdownReader(source, end, flow, stop).read()
     else:
@@ -59,6 +64,9 @@ def read_report(data: bytes, path: str, stop: Stop = NEVER) -> Report:
     drafts = flow.finish()
     _cite(drafts, flow, stop)
     blocks = _blocks(drafts, flow)
+    unread["code block"] = sum(
+        block.kind == "code" and _DIGIT.search(block.text) is not None for block in blocks
+    )
     is_cut = end < len(source) or flow.is_full
     return Report(
         source=source,
@@ -66,8 +74,14 @@ def read_report(data: bytes, path: str, stop: Stop = NEVER) -> Report:
         blocks=blocks,
         sentences=_sentences(drafts, blocks, stop),
         is_cut=is_cut,
-        notices=(_CUT,) if is_cut else (),
+        notices=(*((_CUT,) if is_cut else ()), *_notice_of(unread)),
     )
+
+
+def _notice_of(unread: Mapping[str, int]) -> Iterator[str]:
+    """The notice that names the parts that are not read; none if there are no such parts."""
+    if parts := [f"{count} {part}{'s' * (count > 1)}" for part, count in unread.items() if count]:
+        yield f"{NOT_READ}{', '.join(parts)}."
 
 
 def _decoded(data: bytes, *, is_html: bool) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Mapping
 from html import unescape
 from typing import NamedTuple
@@ -26,6 +27,14 @@ _MOST_ATTRIBUTES = 40
 _RAW = frozenset({"script", "style", "title", "textarea"})
 _UNREAD_NAMES = "template noscript svg math iframe object canvas audio video select noembed noframes datalist"
 _UNREAD = _RAW | frozenset(_UNREAD_NAMES.split())
+_PARTS: Mapping[str, str] = {
+    "svg": "SVG picture", "math": "formula", "rt": "annotation", "style": "style text",
+    "noscript": "noscript part", **dict.fromkeys(("textarea", "select", "datalist", "input"), "form field"),
+    **dict.fromkeys(("iframe", "object", "frame"), "frame"), "canvas": "canvas",
+}  # fmt: skip
+_TEXT_WITHIN = re.compile(r"[^\s<]")
+_TEXT_AFTER_TAG = re.compile(r">\s{0,1000}[^\s<]")
+_TEXT_OF_STYLE = re.compile(r"(?<![\w-])content\s{0,9}:[^;}]{0,99}?[\"'][^\"']{0,99}?\w", re.IGNORECASE)
 _NO_ATTRIBUTES: Mapping[str, str] = {}
 _CHECKED = 1_024
 
@@ -93,6 +102,8 @@ class HtmlReader:
         self._unended: set[str] = set()
         self._steps = 0
         self.title = ""
+        self.unread: Counter[str] = Counter()
+        """How many parts of each kind have text that a browser shows and that is not read."""
 
     def read(self, start: int, end: int) -> None:
         """Read a range.
@@ -128,12 +139,34 @@ class HtmlReader:
             self._flow.end(tag.name, at)
         elif tag.name in _UNREAD:
             after = self._end_of(tag.name, tag.end, end)
+            self._note_unread(tag, after)
             if tag.name == "title" and not self.title:
                 self.title = unescape(self._source[tag.end : min(after, tag.end + 1_000)])
             return after
         else:
+            self._note_unread(tag, tag.end)
             self._flow.start(tag.name, tag.attributes, at)
         return tag.end
+
+    def _note_unread(self, tag: Tag, after: int) -> None:
+        """Count an element whose text is not read, if it has any."""
+        kind, attributes = _PARTS.get(tag.name), tag.attributes
+        match tag.name:
+            case "input":
+                has_text = attributes.get("type") != "hidden" and bool(attributes.get("value"))
+            case "rt":
+                has_text = True
+            case "style":
+                has_text = _TEXT_OF_STYLE.search(self._source, tag.end, after) is not None
+            case "svg" | "math":
+                has_text = _TEXT_AFTER_TAG.search(self._source, tag.end - 1, after) is not None
+            case _:
+                found = _TEXT_WITHIN.search(self._source, tag.end, after)
+                has_text = found is not None or any(
+                    attributes.get(each) for each in ("srcdoc", "src", "data")
+                )
+        if kind is not None and has_text:
+            self.unread[kind] += 1
 
     def _end_of(self, name: str, start: int, end: int) -> int:
         """The place of the end of an element whose content is not read."""

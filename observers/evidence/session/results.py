@@ -33,6 +33,7 @@ from observers.evidence.session.journal import SessionJournal, plain_path
 from observers.evidence.session.texts import file_text, source_of
 from observers.knowledge.cleaning import Cleaner, clean_text, clean_title
 from observers.knowledge.contents import read_content
+from observers.search.privacy import is_public_search
 from observers.search.tool_names import (
     Policy,
     inner_policy_of,
@@ -297,7 +298,9 @@ def _is_all_in_artifacts(call: ToolCall) -> bool:
     if not is_multi_execute(call.name):
         return True
     return all(
-        inner_policy_of(slug) is Policy.SEARCH or reads_pages(slug) or is_sandbox(slug)
+        (inner_policy_of(slug) is Policy.SEARCH and is_public_search(slug))
+        or reads_pages(slug)
+        or is_sandbox(slug)
         for slug, _ in inner_tools(call)
     )
 

@@ -1,3 +1,5 @@
+import msgspec
+
 from core.evidence.records import Claim, Kind, ReportCheck, Verdict
 from core.evidence.wording import summary
 
@@ -13,3 +15,5 @@ def test_the_summary_counts_each_kind_by_verdict() -> None:
     found = check(*figures, ("quotation", Verdict.VERBATIM), ("link", Verdict.READ), ("name", Verdict.LOOK))
     assert summary(found) == "3 figures: 2 traced, 1 untraced · 1 quotation verbatim · 1 of 1 link read"
     assert summary(check()) == "nothing to check: no figures, quotations or links"
+    unread = msgspec.structs.replace(check(), notices=("A file is gone.", "Not read: 1 SVG picture."))
+    assert summary(unread) == "no figures, quotations or links in what was read. Not read: 1 SVG picture"

@@ -150,6 +150,7 @@ def test_a_session_of_all_kinds_follows_the_schemas(context: ObserverContext, re
         (WorkbenchActivity(), result(run, '{"data": {"stdout": "1', "6", thought=["x"])),
         (Corpus(), result("mcp__web_reader__webReader", PAGE, "7", url="https://one.example/")),
     ]
+    context.public_searches = ("a_search",)
     for observer, call in calls:
         assert observer.observe(call, context).artifacts
     assert problems_in(context.workspace) == []

@@ -103,7 +103,8 @@ def test_words_of_a_search_inside_a_call_of_several_are_kept_beside_the_results(
         {"tool_slug": "COMPOSIO_SEARCH_NEWS", "response": {"data": {"news_results": ITEMS}}},
         {"tool_slug": "BRAVE_WEB_SEARCH", "response": {"data": "Nobody\ncould read this."}},
     ]
-    outcome = SearchResults().observe(result(MULTI, {"data": {"results": ran}}), context)
+    asked = [{"tool_slug": each["tool_slug"], "arguments": {}} for each in ran]
+    outcome = SearchResults().observe(result(MULTI, {"data": {"results": ran}}, tools=asked), context)
     assert [saved.kind for saved in outcome.artifacts] == ["search_results", "unparsed"]
     assert "no results were recognised in the answer of BRAVE_WEB_SEARCH" in (outcome.note or "")
 

@@ -615,6 +615,23 @@ class TestMarkdownAndHtml:
         )  # fmt: skip
         assert [each for each in kept if each not in page] == []
 
+    @pytest.mark.parametrize(
+        ("written", "copied"),
+        [
+            ('<p style="color:red;position:fixed;top:0">', "color:red;no-position:fixed;top:0"),
+            ('<p style="POSITION/**/ : sticky">', "no-position/**/ : sticky"),
+            ("<style>p{position:var(--p);x-position:0}</style>", "{no-position:var(--p);x-position:0}"),
+            ('<p style="pos\\69tion:fixed">', "<p></p>"),
+            ('<a href="https://bank.invalid@evil.example/@x">', 'href="https://evil.example/@x"'),
+            ('<a href="https:bank.invalid:x@y@evil.example">', 'href="https://evil.example"'),
+            ('<a href="\x01ht\ntps:\\\\bank.invalid@evil.example">', 'href="https://evil.example"'),
+            ('<a href="https://a.example/@user">', 'href="https://a.example/@user"'),
+            ('<a href="mailto:ada@a.example">', 'href="mailto:ada@a.example"'),
+        ],
+    )  # fmt: skip
+    def test_the_copy_covers_nothing_and_its_links_have_no_users(self, written: str, copied: str) -> None:
+        assert copied in browser_copy(written)
+
     def test_the_copy_is_private_and_replaces_the_one_before(self, tmp_path: Path) -> None:
         report = write(tmp_path, "r.html", "<h1>One</h1>")
         copies = tmp_path / "copies"

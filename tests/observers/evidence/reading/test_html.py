@@ -18,6 +18,26 @@ def test_blocks_are_what_a_reader_sees() -> None:
     ]  # fmt: skip
 
 
+@pytest.mark.parametrize(
+    ("part", "named"),
+    [
+        ("<svg><path d='M1 2'/><text>8 %</text></svg>", "1 SVG picture"),
+        ("<svg><text>8</text></svg><svg><text>9</text></svg>", "2 SVG pictures"),
+        ("<pre>8 %</pre>", "1 code block"),
+        ("<input value='8 %'><textarea>8</textarea><select><option>8</select>", "3 form fields"),
+        ("<style>p::before { content: 'up ' '8 %' }</style>", "1 style text"),
+        ("<math><mn>8</mn></math>", "1 formula"),
+        ("<ruby>x<rt>8</rt></ruby>", "1 annotation"),
+        ("<noscript>8</noscript>", "1 noscript part"),
+        ("<iframe srcdoc='8'></iframe>", "1 frame"),
+        ("<svg><path d='M1 2'/></svg><style>p { color: red; content: '' }</style><input type=hidden value=8>", None),
+        ("<script>8</script><template>8</template><pre>x</pre><noscript> </noscript><iframe></iframe>", None),
+    ],
+)  # fmt: skip
+def test_parts_that_are_not_read_are_named(part: str, named: str | None) -> None:
+    assert page(f"<h1>Loss</h1>{part}<p>x</p>").notices == ((f"Not read: {named}.",) if named else ())
+
+
 def test_sections_and_levels_come_from_headings() -> None:
     first, second = (
         block for block in page("<h1>A</h1><h3>B</h3><p>x</p>").blocks if block.kind == "heading"
