@@ -6,6 +6,7 @@ with options that are listed there. Whatever is not known asks.
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
 import tomllib
@@ -15,6 +16,8 @@ from functools import cache
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+from core.storage.regular_file import open_regular
+
 __all__ = ["can_become_option", "may_pass"]
 
 _QUOTED = re.compile(r"'[^']*'|\"[^\"]*\"")
@@ -23,8 +26,8 @@ _CAN_BECOME_OPTION = re.compile(r"[-*?\[]|.*\{.*(?:,|\.\.)")
 _JOINED = re.compile(r"-(?P<letters>[A-Za-z]*)[\d.,]*[bcwkMG]?")
 # With formats such as `%G?` git starts the program that checks signatures.
 _CHECKS_SIGNATURE = re.compile(r"%.?G|signature")
-# What a shell may expand to `..`.
-_CLIMBS = re.compile(r"(?:^|/)\.[*?\[]")
+# What a shell may expand to a home folder or to `..`.
+_LEADS_AWAY = re.compile(r"^~|(?:^|/)\.[*?\[]")
 _SECTION = re.compile(r"[ \t\r]*\[([\w-]+)(?: \"[^\"\\]*\")?\][ \t\r]*", re.ASCII)
 _SETTING = re.compile(r"[ \t\r]*([\w-]+)[ \t\r]*(?:=.*)?", re.ASCII)
 _COMMENT = re.compile(r"[ \t\r]*(?:[#;].*)?")
@@ -39,17 +42,18 @@ def may_pass(command: str, folder: Path, *, is_open: bool) -> bool:
     # What is quoted is no pattern for the shell.
     words = shlex.split(_QUOTED.sub(lambda found: _PATTERN.sub("_", found[0]).replace("~", "_"), command))
     program = PurePosixPath(words[0]).name.lower()
-    known = _data()["programs"].get(program)
-    if known is None:
-        return not (
-            is_open and (program in _data()["starters"] or _PATTERN.search(words[0]) or "=" in words[0])
-        )
+    if program in _data()["programs"]:
+        return all(_is_harmless(word, _data()["programs"][program]) for word in words[1:])
     if program != "git":
-        return all(_is_harmless(word, known) for word in words[1:])
-    for name, options in known["commands"].items():
-        at = 1 + len(name.split())
-        if words[1:at] == name.split():
-            return _reads_only(words[at:], options, folder)
+        starts = program in _data()["starters"] or re.search(r"[*?\[{=]", words[0])
+        return not (is_open and starts)
+    for known in _data()["git"]:
+        for name in known["commands"]:
+            end = 1 + len(name.split())
+            if words[1:end] == name.split():
+                return all(_is_harmless(word, known) for word in words[end:]) and _reads_only(
+                    words[end:], folder
+                )
     return False
 
 
@@ -68,27 +72,22 @@ def _is_harmless(word: str, options: Mapping[str, Any]) -> bool:
     )
 
 
-def _reads_only(words: Sequence[str], options: Mapping[str, Any], folder: Path) -> bool:
-    """Whether a sub-command of git has harmless options only, and names no file outside of the repository."""
+def _reads_only(words: Sequence[str], folder: Path) -> bool:
+    """Whether git starts no program with these words, and they name no file outside of the repository."""
     folder = folder.resolve()
     above = (folder, *folder.parents)
-    # Git takes the nearest folder that has a usable repository.
-    found = [each for each in above if (each / ".git").exists()]
-    if not found or any((each / "objects").exists() and (each / "refs").exists() for each in above):
-        return False
     try:
+        # Git takes the nearest folder that has a usable repository.
+        found = [each for each in above if (each / ".git").exists()]
         return (
-            all(_is_harmless(word, options) and not _CHECKS_SIGNATURE.search(word) for word in words)
-            and all(_is_below(word, found[0], folder) for word in words if not word.startswith("-"))
+            found != []
+            and not any((each / "objects").exists() and (each / "refs").exists() for each in above)
+            and not any(_CHECKS_SIGNATURE.search(word) or _LEADS_AWAY.search(word) for word in words)
+            and all((folder / word).resolve().is_relative_to(found[0]) for word in words if word[:1] != "-")
             and all(_starts_nothing(each / ".git") for each in found)
         )
     except (OSError, ValueError):
         return False
-
-
-def _is_below(word: str, top: Path, folder: Path) -> bool:
-    climbs = word.startswith("~") or _CLIMBS.search(word)
-    return not climbs and (folder / word).resolve().is_relative_to(top)
 
 
 def _starts_nothing(repository: Path) -> bool:
@@ -96,7 +95,7 @@ def _starts_nothing(repository: Path) -> bool:
     if any((repository / name).exists() for name in _OF_REPOSITORY):
         return False
     section = ""
-    for line in (repository / "config").read_bytes().decode("latin-1").split("\n"):
+    for line in _read(repository / "config").decode("latin-1").split("\n"):
         if (begins := _SECTION.fullmatch(line)) is not None:
             section = begins[1].lower()
         elif (setting := _SETTING.fullmatch(line)) is not None:
@@ -106,18 +105,14 @@ def _starts_nothing(repository: Path) -> bool:
         elif _COMMENT.fullmatch(line) is None:
             return False
     indexes = [*repository.glob("index"), *repository.glob("sharedindex.*")]
-    return not any(_SUBMODULE in index.read_bytes() for index in indexes)
+    return not any(_SUBMODULE in _read(index) for index in indexes)
+
+
+def _read(path: Path) -> bytes:
+    with os.fdopen(open_regular(path, follow=True), "rb") as file:
+        return file.read()
 
 
 @cache
 def _data() -> Any:
-    found = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
-    commands = found["programs"]["git"]["commands"]
-    found["programs"]["git"]["commands"] = {name: _with_inherited(name, commands) for name in commands}
-    return found
-
-
-def _with_inherited(name: str, commands: Mapping[str, Any]) -> dict[str, Any]:
-    own = commands[name]
-    like = _with_inherited(own["like"], commands) if "like" in own else {"letters": "", "options": []}
-    return {key: [*like[key], *own.get(key, ())] for key in like}
+    return tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))

@@ -140,7 +140,8 @@ def test_tables_of_commands(sandbox: Sandbox, kind: str) -> None:
         assert passes(rule, command, sandbox.session) is (kind == "innocent"), (rule, command)
 
 
-_LISTED = programs._data()["programs"]
+_FIND = programs._data()["programs"]["find"]
+_GIT = {name: each for each in programs._data()["git"] for name in each["commands"]}
 _OUT = "{base}/outside/x"
 _OPERANDS = (
     "HEAD", "HEAD~1", "main..HEAD", "HEAD:a.txt", "a", "p", "../../a.txt", "hello", "'*.txt'", "*", "?exec",
@@ -183,9 +184,9 @@ def _quoted(word: str) -> st.SearchStrategy[str]:
 @st.composite
 def _commands(draw: st.DrawFn) -> tuple[str, str]:
     """A rule and a command that is to be judged by it."""
-    name = draw(st.sampled_from(sorted(_LISTED["git"]["commands"])))
+    name = draw(st.sampled_from(sorted(_GIT)))
     head = draw(st.sampled_from(["git {}"] * 9 + ["find ."] * 3) | st.sampled_from(_HEADS)).format(name)
-    listed = _LISTED["find"] if head.startswith("find") else _LISTED["git"]["commands"][name]
+    listed = _FIND if head.startswith("find") else _GIT[name]
     option = st.sampled_from([*listed["options"], *(f"-{letter}" for letter in listed["letters"])])
     value = st.sampled_from(_OPERANDS)
     hostile = st.sampled_from(_OPTIONS).flatmap(_quoted) | value
