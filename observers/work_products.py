@@ -1,4 +1,4 @@
-"""Copies finished work products to `SAVED_REPORTS`."""
+"""Copies finished work products that are documents to `SAVED_REPORTS`."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ import msgspec
 
 from core.errors import PathRefused, WorkspaceError
 from core.observation import ToolCall, ToolResult
+from core.storage.kinds import is_document
+from core.storage.media_types import HEAD_SIZE
 from core.storage.names import safe_name
 from core.storage.workspace import REPORT_INDEX, Workspace
 from core.text import clean_line
@@ -60,6 +62,8 @@ class WorkProducts:
             return Outcome(note=f"larger than {_MAX_SIZE >> 20} MiB, which is not copied")
         if not data:
             return Outcome(note="the file is empty")
+        if not is_document(path, data[:HEAD_SIZE]):
+            return Outcome(note="no document, picture or table, which is not copied")
         digest = hashlib.sha256(data).hexdigest()
         with context.ledger.editing():
             copy = _earlier_copy(workspace, path, digest)
@@ -76,7 +80,7 @@ class WorkProducts:
         try:
             written = workspace.saved_reports.write_new(name, data)
         except WorkspaceError as error:
-            folder = clean_line(str(workspace.saved_reports.path))
+            folder = clean_line(str(workspace.reports_path))
             raise WorkspaceError(f"cannot copy {path} to {folder}: {error}") from error
         entry = {
             "saved_as": written.path,

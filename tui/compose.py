@@ -305,7 +305,8 @@ async def _open_workspace(
         now = datetime.now().astimezone()
         workspace = await asyncio.to_thread(Workspace.create, settings.workspace_base, now, redactor)
     else:
-        workspace = await asyncio.to_thread(Workspace.resume, resume.folder, redactor)
+        base = settings.workspace_base
+        workspace = await asyncio.to_thread(Workspace.resume, resume.folder, redactor, base)
     stack.callback(workspace.close)
     return workspace
 

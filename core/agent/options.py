@@ -219,6 +219,8 @@ def own_environment(settings: Settings, config_dir: Path | None, private: Path) 
         # The Task tools replace TodoWrite unless they are switched off.
         "CLAUDE_CODE_ENABLE_TASKS": "0",
         "DISABLE_AUTOUPDATER": "1",
+        # A rule on a command is about one that runs in the session's folder.
+        "CLAUDE_BASH_MAINTAIN_PROJECT_WORKING_DIR": "1",
         # Above this, a result with a picture is cut, and another is saved to a file. What is too large for the model is
         # replaced long before (`core.agent.messages.result_files`).
         "MAX_MCP_OUTPUT_TOKENS": "250000",

@@ -12,6 +12,8 @@ from core.settings.keymap import key_choices
 from core.settings.model import ENVIRONMENT, SPECS, Settings
 from core.settings.places import Places
 from core.settings.sources import Layer, Place, SourcedValue, winner, without_secrets
+from core.storage.workspace import SAVED_REPORTS, WORKSPACES
+from core.text import clean_line
 from core.trust.state import Answer
 
 __all__ = ["load_from", "load_settings", "reload_folder", "set_elsewhere"]
@@ -75,6 +77,7 @@ def load_from(
             else:
                 found[name] = places.checked(name, given)
     _refuse_redirected_secrets(layers)
+    _refuse_links(found["workspace_base"], winner(layers, "workspace_base"))
     settings = Settings(
         **found,
         folder=sources.trust,
@@ -124,6 +127,18 @@ def set_elsewhere(
 
 # Only the user may name servers of tools, as some of their tools run without asking.
 _SENT_TO = {"base_url": ("api_key", "auth_token", "custom_headers")}
+
+
+def _refuse_links(base: Path, given: SourcedValue | None) -> None:
+    """Refuse to store sessions and reports where a link of a folder leads, unless the user named the folder."""
+    if given is not None and not given.in_folder:
+        return
+    for name in (WORKSPACES, SAVED_REPORTS):
+        if (base / name).is_symlink():
+            raise SettingsError(
+                f"{clean_line(str(base / name), 300)} is a link, which whoever made this folder can have put there: "
+                "remove it, or confirm the folder with --workspace DIR."
+            )
 
 
 def _refuse_redirected_secrets(layers: Sequence[Layer]) -> None:

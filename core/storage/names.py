@@ -16,27 +16,18 @@ _HASH = 8
 _RESERVED = re.compile(r"(?:con|prn|aux|nul|com[0-9]|lpt[0-9])(?:\..*)?")
 _OUTSIDE = re.compile(r"(?:[^a-z0-9_.-]|\.{2,}|_)+")
 _SUFFIX = re.compile(r"\.[a-z0-9]{1,8}$")
-# Files that other programs run or obey without asking.
-_PROTECTED = frozenset(
-    {
-        ".claude", ".claude.json", ".mcp.json", "claude.md", "claude.local.md", ".git",
-        ".gitmodules", ".gitconfig", ".gitattributes", "git~1", ".hg", ".svn", ".husky", ".env",
-        ".envrc", ".direnv", ".netrc", ".npmrc", ".yarnrc", ".yarnrc.yml", ".pypirc", ".ssh",
-        ".gnupg", ".aws", ".kube", ".docker", ".vscode", ".idea", ".cursor", ".zed",
-        ".devcontainer", ".devcontainer.json", ".vimrc", ".exrc", ".nvimrc", ".nvim.lua", ".emacs",
-        ".dir-locals.el", ".editorconfig", ".profile", ".bashrc", ".bash_profile", ".bash_login",
-        ".bash_logout", ".bash_aliases", ".zshrc", ".zshenv", ".zprofile", ".zlogin", ".zlogout",
-        ".kshrc", ".cshrc", ".tcshrc", ".login", ".logout", ".inputrc", ".pam_environment",
-        ".xprofile", ".xinitrc", ".xsession", ".pythonrc", ".pythonstartup", ".lldbinit",
-        ".gdbinit",
-    }
-)  # fmt: skip
+# Windows knows `.git` as `GIT~1`, too.
+_PROTECTED = re.compile(r"[.-]|.*~\d|(?:agents|claude|gemini)(?:\.\w+)*\.md$", re.DOTALL)
+_OWN = frozenset({".conversation", ".lock"})
 
 
 def is_protected(part: str) -> bool:
-    """Whether a component of a path names a file that other programs obey, in upper or lower case."""
-    folded = unicodedata.normalize("NFKC", part).casefold().split(":", 1)[0].rstrip(". ")
-    return folded in _PROTECTED or folded.startswith(".env.")
+    """Whether a component of a path is hidden, looks like an option, or has instructions for agents.
+
+    Programs obey such files, or take their names for options. Those that a session itself keeps are no such files.
+    """
+    folded = unicodedata.normalize("NFKC", part).casefold()
+    return part not in _OWN and _PROTECTED.match(folded) is not None
 
 
 def safe_name(text: str, limit: int = 60) -> str:

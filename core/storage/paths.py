@@ -45,8 +45,10 @@ def split_path(relative: str) -> tuple[str, ...]:
         if len(part.encode()) > _LONGEST_PART:
             raise refused(relative, f"a name is longer than {_LONGEST_PART} bytes", "shorten it")
         if is_protected(part):
-            rule = f"'{clean_line(part, 60)}' is a protected name"
-            raise refused(relative, rule, "choose another name")
+            rule = (
+                f"'{clean_line(part, 60)}' is a protected name: hidden, an option, or instructions for agents"
+            )
+            raise refused(relative, rule, "choose another name, which begins with a letter")
         if part.endswith(TEMPORARY):
             raise refused(relative, f"names ending in {TEMPORARY} are temporary files", "choose another")
     return parts

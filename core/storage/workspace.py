@@ -19,7 +19,7 @@ from core.redaction.redactor import Redactor
 from core.storage.compression import LARGEST, LIMIT, SUFFIX, Unpacked, pack, pack_pieces
 from core.storage.files import FolderEntry, Root, Written
 from core.storage.names import numbered
-from core.storage.paths import shown
+from core.storage.paths import refused, shown
 from core.text import escape_unsafe, holds_unsafe, without_surrogates
 
 __all__ = [
@@ -88,6 +88,12 @@ def saved_reports_of(folder: Path) -> Path | None:
     return folder.parent.parent / SAVED_REPORTS if folder.parent.name == WORKSPACES else None
 
 
+def _reports(parent: Path, base: Path | None) -> Path:
+    """The saved reports in a folder; a link is followed only in `base`, where the settings were checked."""
+    reports = parent / SAVED_REPORTS
+    return reports.resolve() if base is not None and parent == base.resolve() else reports
+
+
 class Workspace:
     """A session's folder and its one writer, which masks secrets in every text it writes.
 
@@ -118,7 +124,7 @@ class Workspace:
         """
         sessions = Root(base / WORKSPACES, create=True)
         path = _make_session(sessions.path, f"session_{now:%Y%m%d_%H%M%S}")
-        workspace = cls(path, sessions.path.parent / SAVED_REPORTS, redactor)
+        workspace = cls(path, _reports(sessions.path.parent, base), redactor)
         workspace._acquire_lock(make=True)
         for folder in FOLDERS:
             workspace.root.make_folder(folder)
@@ -142,14 +148,17 @@ class Workspace:
         return workspace
 
     @classmethod
-    def claim(cls, path: Path, redactor: Redactor | None = None) -> Workspace:
+    def claim(cls, path: Path, redactor: Redactor | None = None, base: Path | None = None) -> Workspace:
         """Open the existing folder of a session, lock it, and remove what a killed program left half-written.
+
+        `base` is the folder of the sessions that the user set, where a link to the saved reports is followed.
 
         Raises:
             WorkspaceError: it cannot be opened, or another program works in it.
         """
         found = Root(path).path
-        workspace = cls(found, saved_reports_of(found) or found / SAVED_REPORTS, redactor)
+        reports = saved_reports_of(found) or found / SAVED_REPORTS
+        workspace = cls(found, _reports(reports.parent, base), redactor)
         for wait in _LOCK_WAITS:
             time.sleep(wait)
             workspace._acquire_lock(make=True)
@@ -168,13 +177,13 @@ class Workspace:
         return workspace
 
     @classmethod
-    def resume(cls, path: Path, redactor: Redactor | None = None) -> Workspace:
-        """Open the folder of a session to resume, and lock it.
+    def resume(cls, path: Path, redactor: Redactor | None = None, base: Path | None = None) -> Workspace:
+        """Open the folder of a session to resume, and lock it; `base` as for `claim`.
 
         Raises:
             WorkspaceError: it cannot be opened, or another program works in it.
         """
-        workspace = cls.claim(path, redactor)
+        workspace = cls.claim(path, redactor, base)
         try:
             for folder in FOLDERS:
                 workspace.root.make_folder(folder)
@@ -190,7 +199,14 @@ class Workspace:
 
     @cached_property
     def saved_reports(self) -> Root:
-        """The folder for reports that outlive their session, created when it is first used."""
+        """The folder for reports that outlive their session, created when it is first used.
+
+        Raises:
+            PathRefused: it is a link that was not there when the session began.
+            WorkspaceError: it cannot be made or opened.
+        """
+        if self._saved_reports.is_symlink():
+            raise refused(SAVED_REPORTS, "it is a link", "remove the link")
         return Root(self._saved_reports, create=True)
 
     @property

@@ -11,7 +11,7 @@ from pydantic import Field
 
 from core.errors import PathRefused, WorkspaceError
 from core.events.units import quantity
-from core.storage.workspace import is_record
+from core.storage.kinds import check_writable
 from core.text import clean_line
 from core.toolkit.articles import text_end
 from core.toolkit.context import ToolContext
@@ -58,15 +58,11 @@ async def write_local_file(
     """Write a text file in the workspace, replacing an earlier one. Returns JSON: path, size, sha256.
 
     Raises:
-        PathRefused: the path leaves the workspace, names something protected or a record of the session, or holds a
-            secret.
+        PathRefused: the path leaves the workspace, is of a kind that other programs obey, names a record of the
+            session, or holds a secret.
     """
     relative = inside(context, path)
-    # An agent that could change a record could change what it has done.
-    if is_record(relative):
-        raise PathRefused(
-            f"{_shown(relative)} is a record that the session itself keeps; choose another name"
-        )
+    check_writable(relative, content[:64].encode("utf-8", "replace"))
     if context.workspace.redactor.redact(relative) != relative:
         raise PathRefused("the path holds a secret, which would be visible in the name; choose another name")
     digest = hashlib.sha256(content.encode("utf-8", "replace")).hexdigest()

@@ -17,6 +17,8 @@ from pydantic import Field
 from core.errors import ConnectionFailed, PathRefused, WorkspaceError
 from core.redaction.files import masked_file
 from core.storage.files import AlreadyThere, Written
+from core.storage.kinds import check_writable
+from core.storage.media_types import HEAD_SIZE
 from core.storage.names import numbered, safe_name
 from core.storage.paths import split_path
 from core.text import clean_line
@@ -52,7 +54,7 @@ async def workbench_download(
     Returns JSON: status saved with path, size, sha256; or status left_remote for one above 5 MB.
 
     Raises:
-        PathRefused: the path is not one of a file below the sandbox's mount.
+        PathRefused: the path is not one of a file below the sandbox's mount, or other programs obey files of this kind.
         ConnectionFailed: there is no such file, it has more than 100 MB, or the service fails.
         FetchRefused: its address is not allowed.
         WorkspaceError: it cannot be written.
@@ -145,6 +147,8 @@ def _remote(path: str) -> str:
 
 def _write(context: ToolContext, name: str, file: IO[bytes]) -> Written:
     file = masked_file(file, context.workspace.redactor)
+    file.seek(0)
+    check_writable(f"{FOLDER}/{name}", file.read(HEAD_SIZE))
     for path in numbered(f"{FOLDER}/{name}"):
         if not context.workspace.exists(path):
             file.seek(0)

@@ -221,3 +221,22 @@ FINISHED = """
 @pytest.mark.parametrize(("names", "draft"), [(DRAFTS, True), (FINISHED, False)], ids=["drafts", "finished"])
 def test_which_names_are_drafts(names: str, draft: bool) -> None:
     assert [name for name in names.split() if is_draft(f"work_products/{name}") is not draft] == []
+
+
+@pytest.mark.parametrize("name", ["x.sh", "x.desktop", "market_data.json", "sales_analysis.py"])
+def test_only_documents_are_copied(context: ObserverContext, result: Make, tmp_path: Path, name: str) -> None:
+    outcome = observe(context, write(context, result, f"work_products/{name}", "text"))
+    assert (outcome.artifacts, "not copied" in (outcome.note or "")) == ((), True)
+    program = observe(context, write(context, result, "work_products/report.html", "#!/bin/sh"))
+    assert program.artifacts == ()
+    assert not (tmp_path / "SAVED_REPORTS").exists()
+
+
+def test_a_link_that_was_made_meanwhile_is_not_followed(
+    context: ObserverContext, result: Make, tmp_path: Path
+) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "SAVED_REPORTS").symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(WorkspaceError, match="is a link"):
+        observe(context, write(context, result, "work_products/report.html", "text"))
+    assert list((tmp_path / "elsewhere").iterdir()) == []

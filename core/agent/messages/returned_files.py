@@ -13,10 +13,11 @@ from pathlib import Path, PurePosixPath
 from typing import IO
 from urllib.parse import unquote, urlsplit
 
-from core.errors import WorkspaceError
+from core.errors import PathRefused, WorkspaceError
 from core.observation import ReturnedFile
 from core.redaction.files import masked_file
 from core.storage.files import AlreadyThere
+from core.storage.kinds import check_writable
 from core.storage.media_types import HEAD_SIZE, media_suffix, media_type
 from core.storage.names import numbered, safe_name
 from core.storage.regular_file import open_regular
@@ -50,7 +51,7 @@ def move_to_workspace(workspace: Workspace, path: Path, name: str) -> ReturnedFi
         folder = _MEDIA if is_media else _OTHERS
         suffix = media_suffix(head) if is_media else _suffix(head, path)
         kept_file = file if is_media else masked_file(file, workspace.redactor)
-        kept = _kept(workspace, folder, _stem(workspace, name) + suffix, kept_file)
+        kept = _kept(workspace, folder, _allowed(_stem(workspace, name), suffix, head), kept_file)
     path.unlink(missing_ok=True)
     return kept
 
@@ -95,10 +96,15 @@ def _stem(workspace: Workspace, name: str) -> str:
     return safe_name(workspace.redactor.redact(stem) or "file", _LONGEST_STEM)
 
 
+def _allowed(stem: str, suffix: str, head: bytes) -> str:
+    """A name of a kind that no other program obeys; a file of another kind is opaque data."""
+    for name in (f"{stem}{suffix}", f"{stem}_data{suffix}"):
+        with suppress(PathRefused):
+            check_writable(name, head)
+            return name
+    return f"{stem}.bin"
+
+
 def _suffix(head: bytes, path: Path) -> str:
     """The suffix of a file that is no media file: by its bytes, or the one that the command line chose by its type."""
-    if head.startswith(b"%PDF-"):
-        return ".pdf"
-    if head.startswith((b"\x7fELF", b"MZ", b"#!", b"\xca\xfe\xba\xbe", b"\xcf\xfa\xed\xfe")):
-        return ".bin"
-    return path.suffix.lower() if len(path.suffix) <= 8 else ".bin"
+    return ".pdf" if head.startswith(b"%PDF-") else path.suffix.lower()

@@ -26,6 +26,7 @@ from core.agent.permissions.arguments import (
     paths_of,
     runs_code,
 )
+from core.agent.permissions.programs import may_pass
 from core.agent.permissions.shell import command_words, is_anywhere_in, words_match, words_of_pattern
 
 __all__ = ["Condition", "condition", "conditions_in", "escape", "leaves_destination_open"]
@@ -102,7 +103,11 @@ class Condition:
                 return self._is_file(text, folder)
             case "command":
                 words = command_words(text)
-                return words is not None and words_match(words_of_pattern(self.pattern), words)
+                return (
+                    words is not None
+                    and words_match(words_of_pattern(self.pattern), words)
+                    and may_pass(text, folder, is_open="*" in self.pattern)
+                )
             case _:
                 return self.pattern == "*" or self._is(text)
 

@@ -17,8 +17,7 @@ from core.agent.permissions.actions import Action, actions_of, is_outbound, is_w
 from core.agent.permissions.rules import Effect, Rule, rule_for
 from core.errors import PathRefused
 from core.events.types import ASK_USER, EXIT_PLAN, LIST_RESOURCES, READ_RESOURCE
-from core.storage.paths import split_path
-from core.storage.workspace import is_record
+from core.storage.kinds import check_writable
 
 __all__ = [
     "HOUSEKEEPING",
@@ -312,10 +311,10 @@ class PermissionPolicy:
         root = self.workspace.resolve()
         path = (root / asked).resolve().relative_to(root).as_posix()
         try:
-            split_path(path)
+            check_writable(path)
         except PathRefused:
             return False
-        return not is_record(path)
+        return True
 
     def _is_inside(self, asked: object, folder: Path | None = None) -> bool:
         # The agent trims blanks and expands `~` before it opens a path.

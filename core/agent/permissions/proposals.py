@@ -65,7 +65,9 @@ def option_for(action: Action, folder: Path) -> str | None:
         and not is_wrapper(action.name)
     ):
         text = exact_pattern(action.name)
-    return None if text is None or check(text) is not None else f"--allow {shlex.quote(text)}"
+    if text is None or check(text) is not None or not Rule("allow", text).matches(action, folder):
+        return None
+    return f"--allow {shlex.quote(text)}"
 
 
 def rules_problem(
@@ -95,6 +97,9 @@ def rules_problem(
         named = [rule for rule in rules if fnmatchcase(action.name, rule.tool)]
         if named and not can_be_remembered(action.name) and not any(rule.names_destination for rule in named):
             return f"{action.name} needs an argument that says where it may go, such as {_example(action)}."
+        widest = Rule("allow", "Bash(*)")
+        if action.name == "Bash" and not widest.matches(action, folder) and not proposal([action], folder):
+            return "No rule covers this command: it could run something else, or write a file."
         return f"It does not cover {action.name}, which this call runs."
     return None
 

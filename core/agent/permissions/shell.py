@@ -13,21 +13,13 @@ from fnmatch import fnmatchcase
 from functools import lru_cache
 
 from core.agent.permissions.arguments import fold, is_plain
+from core.agent.permissions.programs import can_become_option
 
 __all__ = ["command_words", "is_anywhere_in", "words_match", "words_of_pattern"]
 
 _OPERATORS = frozenset(";&|<>()$`\\")
 _INSIDE_DOUBLE = frozenset("$`\\")
 _BREAKS = re.compile(r"[\s;&|<>(){}$`=]+")
-# Options with which git writes a file or starts a program; it accepts their beginnings, too.
-_GIT_ESCAPES = (
-    "--exec", "--ext-diff", "--open-files-in-pager", "--output", "--receive-pack", "--upload-pack",
-)  # fmt: skip
-_SHORTEST_BEGINNING = 5
-# The same for find.
-_FIND_ESCAPES = frozenset(
-    {"-exec", "-execdir", "-ok", "-okdir", "-delete", "-fprint", "-fprint0", "-fprintf", "-fls"}
-)
 # What a shell may expand to `..`, or to several words.
 _CLIMBS = re.compile(r"\.\.|\{|(?:^|/)\.[*?\[]")
 
@@ -74,27 +66,17 @@ def words_of_pattern(pattern: str) -> tuple[str, ...]:
 def words_match(pattern: Sequence[str], words: Sequence[str]) -> bool:
     """Whether the words of a command match those of a pattern.
 
-    `*` at the end stands for any further words, apart from options with which git or find write a file or start a
-    program. `*` within a word stands for no way up.
+    `*` at the end stands for any further words. `*` within a word stands for no way up, and at its beginning for no
+    option.
     """
     if pattern[-1] == "*":
-        pattern = pattern[:-1]
-        words, rest = words[: len(pattern)], words[len(pattern) :]
-        if pattern and any(map(_escapes, rest)):
-            return False
+        pattern, words = pattern[:-1], words[: len(pattern) - 1]
     return len(words) == len(pattern) and all(
-        _word_matches(wanted, word) and not ("*" in wanted and _CLIMBS.search(word))
+        _word_matches(wanted, word)
+        and not ("*" in wanted and _CLIMBS.search(word))
+        and not (wanted.startswith("*") and can_become_option(word))
         for wanted, word in zip(pattern, words, strict=True)
     )
-
-
-def _escapes(word: str) -> bool:
-    if "{" in word and "-" in word:
-        # A shell makes words of `{--output=x,}`.
-        return True
-    option = word.partition("=")[0]
-    begins = len(option) >= _SHORTEST_BEGINNING and any(each.startswith(option) for each in _GIT_ESCAPES)
-    return begins or option in _FIND_ESCAPES
 
 
 def is_anywhere_in(pattern: Sequence[str], command: str) -> bool:

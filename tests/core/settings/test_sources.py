@@ -55,6 +55,22 @@ def test_defaults_ask_for_everything_and_stay_in_the_current_folder(folders: Fol
     assert not settings.has_credentials()
 
 
+@pytest.mark.parametrize("name", ["SAVED_REPORTS", "AGENT_RUN_WORKSPACES"])
+def test_a_link_of_the_folder_leads_nowhere_unless_the_user_names_the_folder(
+    folders: Folders, name: str
+) -> None:
+    (folders.cwd / name).symlink_to(folders.home)
+    (folders.cwd / PROJECT_FILE).write_text(f'workspace_base = "{folders.cwd}"')
+    message = folders.refuse(f"{name} is a link")
+    assert "--workspace DIR" in message
+    # The advice works; so do a variable and the user's own file.
+    assert folders.load({"workspace_base": folders.cwd}).workspace_base == folders.cwd
+    assert folders.load(UA_WORKSPACE_BASE=str(folders.cwd)).workspace_base == folders.cwd
+    (folders.cwd / PROJECT_FILE).unlink()
+    (folders.config_dir / USER_FILE).write_text(f'workspace_base = "{folders.cwd}"')
+    assert folders.load().workspace_base == folders.cwd
+
+
 def test_each_source_beats_the_ones_after_it(folders: Folders) -> None:
     (folders.config_dir / USER_FILE).write_text('model = "user"')
     assert folders.load().model == "user"

@@ -62,6 +62,21 @@ def test_the_lock_lasts_until_close(workspace: Workspace, tmp_path: Path) -> Non
     third.close()
 
 
+def test_links_are_followed_only_where_the_user_named_the_folder(tmp_path: Path) -> None:
+    named, elsewhere = tmp_path / "named", tmp_path / "elsewhere"
+    named.mkdir()
+    elsewhere.mkdir()
+    (named / "SAVED_REPORTS").symlink_to(elsewhere)
+    first = Workspace.create(named, NOW)
+    assert first.saved_reports.path == elsewhere
+    first.close()
+    resumed = Workspace.resume(first.path, base=named)
+    assert resumed.saved_reports.path == elsewhere
+    resumed.close()
+    with pytest.raises(PathRefused, match="is a link"):
+        _ = Workspace.resume(first.path, base=tmp_path).saved_reports
+
+
 def test_the_lock_of_a_process_that_died_is_free(tmp_path: Path) -> None:
     code = (
         "import sys; from datetime import datetime, UTC; from pathlib import Path;"

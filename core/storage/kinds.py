@@ -1,0 +1,80 @@
+"""Kinds of files: what the agent may write, so that it configures and starts no other program, and what is a document.
+
+`kinds.toml` lists what is allowed. A name that is not understood is refused.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+import tomllib
+import unicodedata
+from functools import cache
+from pathlib import Path
+
+from core.storage.paths import refused, split_path
+from core.storage.workspace import is_record
+
+__all__ = ["check_writable", "is_document"]
+
+_WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[0-9]+|[^\W\d_]+")
+_PROGRAM = re.compile(rb"#!|\x7fELF|MZ|\xca\xfe\xba\xbe|[\xce\xcf]\xfa\xed\xfe")
+_ENDINGS = ("documents", "others", "data", "code")
+
+
+def check_writable(relative: str, head: bytes = b"") -> None:
+    """Check that the agent may write a file that begins with `head` in the session's folder.
+
+    Raises:
+        PathRefused: the path is not plainly inside, is a record of the session, or is of a kind that other programs
+            obey or start; the message says what works.
+    """
+    split_path(relative)
+    # An agent that could change a record could change what it has done.
+    if is_record(relative):
+        raise refused(relative, "it is a record that the session itself keeps", "choose another name")
+    name, kinds = unicodedata.normalize("NFKC", relative.rpartition("/")[2]), _kinds()
+    stem, _, ending = name.rpartition(".")
+    ending = ending.lower()
+    if not stem and ending in kinds["plain"]:
+        return
+    kind = next((each for each in _ENDINGS if ending in kinds[each]), "")
+    if not stem or not kind:
+        rule = "it is no document, data or text of a known kind"
+        raise refused(relative, rule, "choose an ending such as .md, .html, .csv, .json or .txt")
+    if re.sub(r"[\W_]", "", stem.split(".")[0].lower()) in kinds["reserved"]:
+        raise refused(relative, "programs obey files of this name", "add a word for what is in it")
+    if _PROGRAM.match(head) and not (kind == "code" and head.startswith(b"#!")):
+        raise refused(relative, "it begins like a program", "write text or data")
+    if kind in {"data", "code"} and not _says_what_it_holds(stem, kind):
+        rule = "it could be the settings, a test or a part of a program"
+        raise refused(relative, rule, f"name its content in several words, such as market_data.{ending}")
+
+
+def is_document(name: str, head: bytes) -> bool:
+    """Whether a file is for people to read: a text, a table, a picture or an office file, by its name and beginning."""
+    return name.rpartition(".")[2].lower() in _kinds()["documents"] and not _PROGRAM.match(head)
+
+
+def _says_what_it_holds(stem: str, kind: str) -> bool:
+    kinds = _kinds()
+    first, *more = stem.split(".")
+    words = [word.lower() for word in _WORD.findall(first)]
+    named = words[-1:] if kind == "data" else words
+    return (
+        (len(words) > 1 or not kinds["topics"].isdisjoint(_singular("".join(words))))
+        and kinds["settings"].isdisjoint(named)
+        # A version or a date may follow, as in `data.v2.json`.
+        and all(re.search(r"\d", part) for part in more)
+        and (kind == "data" or not (stem in sys.stdlib_module_names or stem.startswith("_")))
+    )
+
+
+def _singular(word: str) -> tuple[str, ...]:
+    return (word, re.sub(r"s$", "", word), re.sub(r"es$", "", word), re.sub(r"ies$", "y", word))
+
+
+@cache
+def _kinds() -> dict[str, frozenset[str]]:
+    text = Path(__file__).with_suffix(".toml").read_text(encoding="utf-8")
+    return {name: frozenset(listed) for name, listed in tomllib.loads(text).items()}
