@@ -12,6 +12,8 @@ import msgspec
 from core.events import types as ev
 from core.events.codec import encode_event
 from core.knowledge.database import FILE, open_writer
+from core.storage.files import Root
+from core.storage.ownership import seal_session
 from core.storage.workspace import JOURNAL, WORKSPACES
 
 NOON = datetime(2026, 3, 10, 12, tzinfo=UTC)
@@ -28,6 +30,7 @@ class Recorded:
             ev.SessionStarted(session_id=name, workspace=str(self.folder), cwd=str(base), version="1"),
             ev.QueryReceived(query_id="q1", text="Which animals smile?"),
         )
+        seal_session(Root(self.folder))
 
     def add(self, *events: ev.Event) -> None:
         """Append events to the journal."""
