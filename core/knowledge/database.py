@@ -6,7 +6,7 @@ import os
 import sqlite3
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
 from core.errors import KnowledgeError
@@ -32,6 +32,7 @@ __all__ = [
     "FILE",
     "KIND",
     "PAUSE_SECONDS",
+    "adopt_knowledge",
     "begin",
     "close_writer",
     "connect",
@@ -86,6 +87,20 @@ def open_writer(path: Path) -> sqlite3.Connection:
                 connection.close()
                 raise
     return connection
+
+
+def adopt_knowledge(path: Path) -> None:
+    """Make a file the user's own, as it is.
+
+    Raises:
+        KnowledgeError: it is no knowledge base, of a later version, or cannot be written.
+    """
+    with reporting(path, "adopted"), opening(path):
+        make_private(path)
+        with closing(connect(path, "rw")) as connection:
+            _check_version(connection, path, VERSION)
+            with transaction(connection):
+                mark_own(connection, KIND, path)
 
 
 def close_writer(path: Path, connection: sqlite3.Connection, opened: tuple[int, int] | None) -> None:

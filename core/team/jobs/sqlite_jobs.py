@@ -227,7 +227,7 @@ class SqliteJobs:
         """Refuse a row that is not as this user's program stored it."""
         if not row["is_sealed"]:
             raise TeamError(
-                not_own(self._path, f"another program changed a job ({clean_line(row['query'], 60)})")
+                not_own(self._path, f"another program changed a job ({clean_line(str(row['query']), 60)})")
             )
 
     def _reopen(self, db: sqlite3.Connection, batch: Batch, jobs: Sequence[Job], retry: bool) -> int:

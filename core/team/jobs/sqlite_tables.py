@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 
 from core.errors import Advice, TeamError
@@ -122,16 +123,7 @@ def check_own(path: Path) -> None:
         TeamError: it is such a file, or one of a later version.
         sqlite3.Error: it cannot be read.
     """
-
-    def check(db: sqlite3.Connection) -> None:
-        _is_ready(db, path)
-        if found := foreign_objects(db, *_STATEMENTS):
-            raise TeamError(
-                f"{_shown(path)} has triggers, views or tables that ua-tui did not make "
-                f"({clean_line(', '.join(found), 100)}), so its jobs are not run: move it away"
-            )
-
-    if not is_own_file(path, _KIND, check):
+    if not is_own_file(path, _KIND, partial(_check_objects, path)):
         raise TeamError(not_own(path, "its jobs are not run"))
 
 
@@ -139,14 +131,24 @@ def adopt_jobs(path: Path) -> None:
     """Make a file the user's own, as it is: every query, rule and answer in it counts.
 
     Raises:
-        TeamError: it is of a later version.
+        TeamError: it is of a later version, or has more in it than the program's own tables.
         sqlite3.Error: it cannot be written.
     """
+    is_own_file(path, _KIND, partial(_check_objects, path))
     with closing(sqlite3.connect(path, isolation_level=None)) as db, transaction(db):
-        keep_seals(db, path)
         _make_tables(db, path)
+        keep_seals(db, path)
         db.execute("DELETE FROM seal")
         db.execute(_STORE)
+
+
+def _check_objects(path: Path, db: sqlite3.Connection) -> None:
+    _is_ready(db, path)
+    if found := foreign_objects(db, *_STATEMENTS):
+        raise TeamError(
+            f"{_shown(path)} has triggers, views or tables that ua-tui did not make "
+            f"({clean_line(', '.join(found), 100)}), so its jobs are not run: move it away"
+        )
 
 
 def update_tables(db: sqlite3.Connection, path: Path) -> None:
