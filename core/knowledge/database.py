@@ -21,7 +21,7 @@ from core.knowledge.database_file import (
     set_aside,
     sidecars,
 )
-from core.knowledge.problems import DAMAGED, KnowledgeDamaged, primary_code, reporting
+from core.knowledge.problems import DAMAGED, KnowledgeDamaged, KnowledgeForeign, primary_code, reporting
 from core.knowledge.schema import APPLICATION, MIGRATIONS, STATEMENTS, VERSION
 from core.knowledge.segments import indexed
 from core.storage.own_database import foreign_objects, is_own_file, mark_own
@@ -303,7 +303,7 @@ def _check_own(path: Path) -> None:
         # It is set aside when it is opened.
         return
     if not own:
-        raise KnowledgeError(not_own(path, "it can be searched, but nothing is added to it"))
+        raise KnowledgeForeign(not_own(path, "it can be searched, but nothing is added to it"))
 
 
 def _version(connection: sqlite3.Connection) -> int:

@@ -19,7 +19,6 @@ from uuid import uuid4
 from core.errors import TeamError
 from core.knowledge.database import transaction
 from core.knowledge.database_file import is_on_network, make_private, opening
-from core.storage.ownership import not_own
 from core.storage.workspace import WORKSPACES
 from core.team.jobs.batch_file import NOT_IN_ID
 from core.team.jobs.sqlite_tables import SEALED, check_own, explain, keep_seals, update_tables
@@ -218,17 +217,17 @@ class SqliteJobs:
             self._check(row)
             same = row["query"] == without_surrogates(job.query)
             if not same or _identifying(json.loads(row["settings"])) != _identifying(job.settings):
-                raise TeamError(
-                    f"{clean_line(str(self._path), 700)} has another query or other settings for a job of this batch: "
-                    "move it away"
-                )
+                raise self._changed("another query or other settings for a job of this batch")
 
     def _check(self, row: sqlite3.Row) -> None:
         """Refuse a row that is not as this user's program stored it."""
         if not row["is_sealed"]:
-            raise TeamError(
-                not_own(self._path, f"another program changed a job ({clean_line(str(row['query']), 60)})")
-            )
+            raise self._changed(f"a job that another program changed ({clean_line(str(row['query']), 60)})")
+
+    def _changed(self, what: str) -> TeamError:
+        return TeamError(
+            f"{clean_line(str(self._path), 700)} has {what}: move it away; the sessions stay as they are"
+        )
 
     def _reopen(self, db: sqlite3.Connection, batch: Batch, jobs: Sequence[Job], retry: bool) -> int:
         charged = self._charged(db, batch.id)

@@ -190,8 +190,8 @@ def _check_folders(file: Path) -> None:
     from core.text import clean_line
     from core.trust_question.question import read_folder
 
-    home = Path.home().resolve()
-    for folder in {*file.resolve().parents, *file.absolute().parents} - {home, *home.parents}:
+    # The home has files of the user's own, such as sub-agents.
+    for folder in {*file.resolve().parents, *file.absolute().parents} - {Path.home().resolve()}:
         if read_folder(replace(Places.of(), cwd=folder)).state not in ("harmless", "trusted", "partly"):
             shown = clean_line(shlex.quote(str(folder)), 700)
             raise SettingsError(
