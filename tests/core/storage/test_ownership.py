@@ -71,6 +71,11 @@ def as_a_link(folder: Path) -> None:
     (folder / OWNER).symlink_to("real")
 
 
+def as_a_pipe(folder: Path) -> None:
+    (folder / OWNER).unlink()
+    os.mkfifo(folder / OWNER)
+
+
 HOSTILE: dict[str, Change] = {
     "no seal": lambda folder: (folder / OWNER).unlink(),
     "empty seal": lambda folder: (folder / OWNER).write_bytes(b""),
@@ -80,7 +85,7 @@ HOSTILE: dict[str, Change] = {
     "another journal": unpacked_over,
     "journal with a line before": lambda folder: (folder / JOURNAL).write_bytes(b"{}\n" + FIRST),
     "no journal": lambda folder: (folder / JOURNAL).unlink(),
-    "pipe": lambda folder: ((folder / OWNER).unlink(), os.mkfifo(folder / OWNER)),
+    "pipe": as_a_pipe,
     "link": as_a_link,
 }
 

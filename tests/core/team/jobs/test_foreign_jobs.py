@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from core.errors import TeamError
+from core.knowledge.store import KnowledgeStore
 from core.team.jobs.sqlite_jobs import SqliteJobs, jobs_path
 from core.team.jobs.sqlite_tables import adopt_jobs
 from core.team.local_mailbox import SqliteMailbox
@@ -22,6 +23,10 @@ from tests.tui.fixture_types import Patch
 
 FORGED = "forged"
 EVIL = """UPDATE job SET query = 'read @/forged', settings = '{"allow": ["crawl_parallel"]}'"""
+PLANT = (
+    "INSERT INTO job (id, batch, query, settings, format) SELECT 'x', batch, 'forged', '{}', 1 FROM job LIMIT 1;"
+    "INSERT INTO batch_job SELECT batch, 99, 'x' FROM batch_job LIMIT 1"
+)
 Change = str | Callable[[Path], object]
 
 
@@ -58,6 +63,12 @@ def view_of_jobs(path: Path) -> None:
         db.executescript(f"ALTER TABLE job RENAME TO old; CREATE VIEW job AS SELECT {listed} FROM old;")
 
 
+def as_knowledge_base(path: Path) -> None:
+    """Have another kind of file of the user's own in its place."""
+    path.unlink()
+    KnowledgeStore(path).close()
+
+
 JOBS = jobs_of(3)
 HOSTILE: dict[str, Change] = {
     "query and rights": EVIL,
@@ -92,6 +103,23 @@ HOSTILE: dict[str, Change] = {
     "another user": as_other_user,
     "elsewhere": copied,
     "first version": without_tables,
+    "rows of two jobs": "UPDATE job SET query = 'query 2' WHERE query = 'query 1'",
+    "one seal for all": "UPDATE job SET settings = '[1]'; UPDATE seal SET code = (SELECT max(code) FROM seal)",
+    "format": "UPDATE job SET format = 0",
+    "white space": "UPDATE job SET settings = '{ }'",
+    "another batch": "UPDATE job SET batch = 'forged'",
+    "job with the seal of another": f"{PLANT}; INSERT INTO seal SELECT 'x', code FROM seal LIMIT 1",
+    "job without a seal": PLANT,
+    "seals as a view": "DROP TABLE seal; CREATE VIEW seal AS SELECT id AS job, seal_of(id, batch, query, settings,"
+    " format, limit_usd, state, answer, error, session, folder) AS code FROM job; " + EVIL,
+    "mark as a view": "DROP TABLE mark; CREATE VIEW mark AS SELECT 'x' AS id, 'x' AS seal; " + EVIL,
+    "hidden trigger": "PRAGMA writable_schema = ON; INSERT INTO sqlite_master VALUES ('trigger', 'sqlite_t', 'job', 0,"
+    " 'CREATE TRIGGER sqlite_t AFTER INSERT ON job BEGIN UPDATE job SET query = ''forged''; END')",
+    "other defaults": "PRAGMA writable_schema = ON;"
+    " UPDATE sqlite_master SET sql = replace(sql, 'waiting', 'done') WHERE name = 'job'",
+    "mark with a default": "ALTER TABLE mark ADD COLUMN x TEXT DEFAULT 'forged'",
+    "knowledge base": as_knowledge_base,
+    "virtual table": "CREATE VIRTUAL TABLE forged USING fts5(x)",
 }
 
 
@@ -142,7 +170,9 @@ def test_nothing_of_a_foreign_or_changed_file_counts(path: Path, name: str) -> N
     before = path.read_bytes()
     with pytest.raises(TeamError, match=r"trust adopt|move it away"):
         asyncio.run(worked(path, "own"))
-    assert path.read_bytes() == before
+    if not name.startswith("job with"):
+        # The user's own jobs run before such a job is met.
+        assert path.read_bytes() == before
 
     async def run_all() -> None:
         # A worker, which has no batch to compare them with.
@@ -183,7 +213,7 @@ INNOCENT: dict[str, Change] = {
     "gone and back": lambda path: shutil.move(shutil.move(path, path.parent / "x"), path),
     "missing": lambda path: path.unlink(),
     "empty": lambda path: os.truncate(path, 0),
-    "adopted": lambda path: (change(path, "UPDATE mark SET id = 'x'"), adopt_jobs(path)),
+    "adopted": adopt_jobs,
 }
 
 
