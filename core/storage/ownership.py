@@ -17,6 +17,8 @@ from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
+from platformdirs import user_state_path
+
 from core.errors import WorkspaceError
 from core.storage.files import AlreadyThere, Root
 from core.storage.workspace import JOURNAL, OWNER
@@ -36,7 +38,7 @@ _log = logging.getLogger(__name__)
 def seal(kind: str, folder: Path, *content: object) -> str:
     """Return the code by which a content in a folder is recognised later; a copy elsewhere has another one."""
     text = json.dumps([kind, str(folder.resolve()), *content], default=repr)
-    return hmac.new(_own_key()[0], text.encode(), "sha256").hexdigest()
+    return hmac.new(_key(user_state_path("ua-tui"))[0], text.encode(), "sha256").hexdigest()
 
 
 def is_sealed(code: object, kind: str, folder: Path, *content: object) -> bool:
@@ -46,7 +48,7 @@ def is_sealed(code: object, kind: str, folder: Path, *content: object) -> bool:
 
 def not_own(path: Path, effect: str) -> str:
     """The sentence for a person about a file that is not the user's own; `effect` says what it therefore lacks."""
-    problem = _own_key()[1]
+    problem = _key(user_state_path("ua-tui"))[1]
     return (
         f"'{clean_line(str(path), 700)}' was not made by this program for this user{problem and f' ({problem})'}: "
         f"{effect}. `ua-tui trust adopt {clean_line(shlex.quote(str(path)), 700)}` makes it yours: its queries, rules "
@@ -87,12 +89,6 @@ def _beginning(root: Root) -> str:
     """The hash of the first line of the journal, which never changes."""
     with root.opened(JOURNAL) as journal:
         return hashlib.sha256(journal.readline(_LONGEST_LINE)).hexdigest()
-
-
-def _own_key() -> tuple[bytes, str]:
-    from platformdirs import user_state_path
-
-    return _key(user_state_path("ua-tui"))
 
 
 @cache

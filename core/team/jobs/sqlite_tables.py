@@ -77,19 +77,9 @@ CREATE INDEX IF NOT EXISTS command_session ON command (session, id);
 _STATEMENTS = tuple(filter(str.strip, _SCHEMA.split(";\n")))
 _KIND = "jobs"
 # What a job runs, with which rights and at which price, how it ended, and where its session is.
-_COLUMNS = [
-    "id",
-    "batch",
-    "query",
-    "settings",
-    "format",
-    "limit_usd",
-    "state",
-    "answer",
-    "error",
-    "session",
-    "folder",
-]
+_COLUMNS = (
+    "id", "batch", "query", "settings", "format", "limit_usd", "state", "answer", "error", "session", "folder",
+)  # fmt: skip
 
 
 def _code(row: str) -> str:
@@ -109,9 +99,7 @@ _KEEP = (
 
 def keep_seals(db: sqlite3.Connection, path: Path) -> None:
     """Have a connection seal each job that it stores or changes."""
-    db.create_function(
-        "seal_of", len(_COLUMNS), lambda *row: seal("job", path.parent, *row), deterministic=True
-    )
+    db.create_function("seal_of", len(_COLUMNS), partial(seal, "job", path.parent), deterministic=True)
     for statement in _KEEP:
         db.execute(statement)
 
