@@ -20,6 +20,7 @@ from core.records.trace import TraceInfo
 from core.records.writer import SUMMARY, TRACE, TRANSCRIPT, write_derived
 from core.redaction.redactor import Redactor
 from core.storage.files import Root
+from core.storage.ownership import is_own_session
 from core.storage.workspace import JOURNAL, SAVED_REPORTS, WORKSPACES, Workspace
 
 __all__ = ["DERIVED", "Rebuilt", "clean_up_after_kills", "rebuild"]
@@ -96,7 +97,7 @@ def clean_up_after_kills(
             return
         folder = base / WORKSPACES / name
         with _logged(folder):
-            if _is_behind(folder) and not runs_elsewhere(folder):
+            if _is_behind(folder) and is_own_session(folder) and not runs_elsewhere(folder):
                 rebuilt = rebuild(folder, redactor)
                 log.info(
                     "%s was cut off: %s are written again from %d events",

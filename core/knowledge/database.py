@@ -6,7 +6,7 @@ import os
 import sqlite3
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
 from core.errors import KnowledgeError
@@ -21,14 +21,18 @@ from core.knowledge.database_file import (
     set_aside,
     sidecars,
 )
-from core.knowledge.problems import DAMAGED, KnowledgeDamaged, primary_code, reporting
-from core.knowledge.schema import APPLICATION, MIGRATIONS, PASSAGE, SCHEMA, VERSION
+from core.knowledge.problems import DAMAGED, KnowledgeDamaged, KnowledgeForeign, primary_code, reporting
+from core.knowledge.schema import APPLICATION, MIGRATIONS, STATEMENTS, VERSION
 from core.knowledge.segments import indexed
+from core.storage.own_database import foreign_objects, is_own_file, mark_own
+from core.storage.ownership import not_own
 from core.text import clean_line
 
 __all__ = [
     "FILE",
+    "KIND",
     "PAUSE_SECONDS",
+    "adopt_knowledge",
     "begin",
     "close_writer",
     "connect",
@@ -40,6 +44,8 @@ __all__ = [
     "update_tables",
 ]
 
+KIND = "knowledge"
+"""The kind of file, for its seal."""
 BUSY_SECONDS = 5.0
 """How long a statement waits for another program."""
 PAUSE_SECONDS = 0.01
@@ -66,6 +72,7 @@ def open_writer(path: Path) -> sqlite3.Connection:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         with opening(path):
             make_private(path)
+            _check_own(path)
             connection = connect(path, "rw")
             try:
                 _check_version(connection, path, VERSION)
@@ -80,6 +87,20 @@ def open_writer(path: Path) -> sqlite3.Connection:
                 connection.close()
                 raise
     return connection
+
+
+def adopt_knowledge(path: Path) -> None:
+    """Make a file the user's own, as it is.
+
+    Raises:
+        KnowledgeError: it is no knowledge base, of a later version, or cannot be written.
+    """
+    with reporting(path, "adopted"), opening(path):
+        make_private(path)
+        with closing(connect(path, "rw")) as connection:
+            _check_version(connection, path, VERSION)
+            with transaction(connection):
+                mark_own(connection, KIND, path)
 
 
 def close_writer(path: Path, connection: sqlite3.Connection, opened: tuple[int, int] | None) -> None:
@@ -200,9 +221,10 @@ def update_tables(
         found = _version(connection)
         _check_version(connection, path, version)
         if not found:
-            for statement in filter(str.strip, SCHEMA.split(";\n")):
+            for statement in STATEMENTS:
                 connection.execute(statement)
             connection.execute(f"PRAGMA application_id = {APPLICATION}")
+            mark_own(connection, KIND, path)
             found = version
         while found < version:
             if found not in migrations:
@@ -257,10 +279,10 @@ def _check_version(connection: sqlite3.Connection, path: Path, newest: int | Non
         raise KnowledgeError(
             f"{_shown(path)} is a database of another program: set `knowledge` to another path"
         )
-    if version <= VERSION and not is_empty and _has_others_code(connection):
+    if version <= VERSION and foreign_objects(connection, *STATEMENTS):
         raise KnowledgeError(
-            f"the knowledge base {_shown(path)} has triggers or views that ua-tui did not make: remove it, and run "
-            "`ua-tui knowledge rebuild`"
+            f"the knowledge base {_shown(path)} has triggers, views or tables that ua-tui did not make: remove it, "
+            "and run `ua-tui knowledge rebuild`"
         )
     if newest is not None and version > newest:
         raise KnowledgeError(
@@ -269,12 +291,19 @@ def _check_version(connection: sqlite3.Connection, path: Path, newest: int | Non
         )
 
 
-def _has_others_code(connection: sqlite3.Connection) -> bool:
-    """Whether somebody else's statements would run: they could keep what is forgotten, or never end."""
-    made = connection.execute(
-        "SELECT name, sql FROM sqlite_master WHERE type IN ('trigger', 'view')"
-    ).fetchall()
-    return any(name != "passage" or sql != PASSAGE for name, sql in made)
+def _check_own(path: Path) -> None:
+    def check(connection: sqlite3.Connection) -> None:
+        _check_version(connection, path, VERSION)
+
+    try:
+        own = is_own_file(path, KIND, check)
+    except sqlite3.DatabaseError as error:
+        if primary_code(error) not in DAMAGED:
+            raise
+        # It is set aside when it is opened.
+        return
+    if not own:
+        raise KnowledgeForeign(not_own(path, "it can be searched, but nothing is added to it"))
 
 
 def _version(connection: sqlite3.Connection) -> int:

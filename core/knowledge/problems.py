@@ -11,7 +11,7 @@ from pathlib import Path
 from core.errors import Advice, KnowledgeError
 from core.text import clean_line
 
-__all__ = ["DAMAGED", "KnowledgeDamaged", "explain", "reporting"]
+__all__ = ["DAMAGED", "KnowledgeDamaged", "KnowledgeForeign", "explain", "reporting"]
 
 DAMAGED = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB})
 """Codes of SQLite for a file that is damaged."""
@@ -56,6 +56,10 @@ class KnowledgeDamaged(KnowledgeError):
     def __init__(self, message: str, aside: Path) -> None:
         super().__init__(message)
         self.aside = aside
+
+
+class KnowledgeForeign(KnowledgeError):
+    """The file is not the user's own: it can be searched, but not written."""
 
 
 def explain(path: Path, action: str, error: OSError | sqlite3.Error) -> KnowledgeError:

@@ -24,8 +24,11 @@ __all__ = [
 
 Kind = Literal["report", "article", "search_row", "answer", "query", "note", "workbench", "file"]
 """What a document is. A `file` has a name and no text that can be read."""
-Trust = Literal["own", "tool", "web"]
-"""Who wrote a text: the person or the agent (own), a tool, or somebody on the web."""
+Trust = Literal["own", "tool", "web", "unknown"]
+"""Who wrote a text: the person or the agent (own), a tool, or somebody on the web.
+
+It is unknown if a file says so that the user's own program did not make: a session, or the knowledge base itself.
+"""
 
 NO_WORDS = "There is no word to search for: only letters and digits are searched."
 """The notice about a query of other characters."""

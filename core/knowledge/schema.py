@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from core.knowledge.segments import UNSPACED
 
-__all__ = ["APPLICATION", "MIGRATIONS", "PASSAGE", "SCHEMA", "VERSION"]
+__all__ = ["APPLICATION", "MIGRATIONS", "STATEMENTS", "VERSION"]
 
 APPLICATION = 0x75614B42
 """The `application_id` of the file, which tells it from databases of other programs: "uaKB"."""
@@ -23,18 +23,17 @@ def _indexed(column: str) -> str:
     return f"iif({is_ascii}, {column}, iif({has_unspaced}, indexed({column}), {column}))"
 
 
-PASSAGE = f"""CREATE VIEW passage AS
+_PASSAGE = f"""CREATE VIEW passage AS
     SELECT chunk.id AS id, {_indexed("document.title")} AS title, {_indexed("chunk.text")} AS text,
         {_indexed("document.context")} AS context
     FROM chunk JOIN document ON document.id = chunk.document"""  # noqa: S608 -- made of constants
-"""The only view: there are no triggers."""
 
 # The full-text index reads its texts through a view, so that the title of a document is stored once. It has no index of
 # prefixes, which would double its size and save little: most of such a query's time goes to ranking its many hits.
 # The id of a document is not used a second time: a program that still adds chunks to a document that another program
 # replaced gets an error.
 # Only texts with characters that are words call the function: the others are indexed without Python.
-SCHEMA = f"""
+_SCHEMA = f"""
 CREATE TABLE session(
     id INTEGER PRIMARY KEY,
     folder TEXT NOT NULL UNIQUE,
@@ -116,7 +115,7 @@ CREATE TABLE citation(
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX citation_of_source ON citation(source);
 
-{PASSAGE};
+{_PASSAGE};
 
 CREATE VIRTUAL TABLE chunk_fts USING fts5(
     title, text, context, content='passage', content_rowid='id',
@@ -124,3 +123,5 @@ CREATE VIRTUAL TABLE chunk_fts USING fts5(
 );
 CREATE VIRTUAL TABLE chunk_terms USING fts5vocab(chunk_fts, row);
 """
+STATEMENTS = tuple(filter(str.strip, _SCHEMA.split(";\n")))
+"""The statements that make the tables; there are no triggers, and only one view."""

@@ -14,10 +14,11 @@ from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
+from typing import TypeVar
 
 from core.errors import KnowledgeError
 from core.knowledge.conditions import Scope, conditions_of
-from core.knowledge.database import open_reader
+from core.knowledge.database import KIND, open_reader
 from core.knowledge.database_file import identity
 from core.knowledge.embeddings import Embedder
 from core.knowledge.matching import HIT, Matching, Meaning, named
@@ -28,6 +29,8 @@ from core.knowledge.records import FoundDocument, FoundPage, Hit, Results
 from core.knowledge.schema import VERSION
 from core.knowledge.tokens import Tokenizer
 from core.net.urls import canonical_url
+from core.storage.own_database import is_own
+from core.storage.ownership import not_own
 from core.text import without_surrogates
 
 __all__ = ["BUDGET", "PATIENT", "KnowledgeSearch"]
@@ -47,7 +50,10 @@ WHERE d.id IN (
 ) ORDER BY d.made_at DESC, d.id DESC LIMIT 200
 """
 _MISSING = "There is no knowledge base yet: it is made when a session runs."
+_OTHERS = "its texts are shown, but no address in them counts as known, and nothing is added to it"
 _LATER = "The knowledge base is of a later version of ua-tui: some of it may not be found."
+
+H = TypeVar("H", bound=Hit)
 
 
 class KnowledgeSearch:
@@ -79,6 +85,7 @@ class KnowledgeSearch:
         self._db: sqlite3.Connection | None = None
         self._identity: tuple[int, int] | None = None
         self._version: int | None = None
+        self._is_own = False
         self._tokenizer: Tokenizer | None = None
 
     def search(  # noqa: PLR0913 -- all but one are optional filters
@@ -141,7 +148,10 @@ class KnowledgeSearch:
             )
             results = matching.run(max(limit, 0))
             notices = (*query.notices, *problems, *results.notices, *([_LATER] if _is_later(db) else []))
-        return replace(results, notices=notices, ms=(time.perf_counter() - began) * 1_000)
+            if not self._is_own:
+                notices += (f"{not_own(self.path, _OTHERS)}.",)
+            hits = tuple(map(self._judged, results.hits))
+        return replace(results, hits=hits, notices=notices, ms=(time.perf_counter() - began) * 1_000)
 
     def _meaning(self, query: Query) -> tuple[Meaning | None, list[str]]:
         """The vector of the words of a query, and notices about why there is none."""
@@ -156,7 +166,8 @@ class KnowledgeSearch:
     def document(self, number: int) -> FoundDocument | None:
         """Find a document by its number; None if there is none."""
         with self._reading() as db:
-            return _document(db, number) if db is not None and number <= _LARGEST else None
+            found = _document(db, number) if db is not None and number <= _LARGEST else None
+            return None if found is None else self._judged(found)
 
     def text(self, number: int, around: int | None = None, limit: int = 8_000) -> str:
         """Read at most `limit` characters of a document's text, from its beginning or around a place in it."""
@@ -189,7 +200,7 @@ class KnowledgeSearch:
                 HIT + _CITING,
                 (canonical_url(without_surrogates(url)),),
             )
-            return [Hit(**row) for row in named(rows)]
+            return [self._judged(Hit(**row)) for row in named(rows)]
 
     def changed(self) -> bool:
         """Whether the file was changed or replaced since the last call; the first call returns False."""
@@ -240,9 +251,14 @@ class KnowledgeSearch:
         if self._db is None and found is not None:
             self._db = open_reader(self.path)
             self._identity = found
+            self._is_own = is_own(self._db, KIND, self.path)
             self._db.execute(f"PRAGMA cache_size = -{_CACHE_KIB}")
             self._db.execute(f"PRAGMA mmap_size = {_MAPPED}")
         return self._db
+
+    def _judged(self, found: H) -> H:
+        """A document as it is, but what somebody else's file says about who wrote it does not count."""
+        return found if self._is_own else replace(found, trust="unknown")
 
     def _close(self) -> None:
         if self._db is not None:

@@ -42,6 +42,7 @@ from core.records.counters import Tally
 from core.records.digest import DigestRecorder
 from core.session.overrides import Overrides
 from core.settings.model import Settings
+from core.storage.ownership import check_session
 from core.storage.queue_file import read_queue
 from core.storage.workspace import JOURNAL, Workspace
 
@@ -274,10 +275,14 @@ def prepare_resume(
     The settings `named` have precedence over those chosen in the session.
 
     Raises:
-        SettingsError: its journal lacks its start, it is not a demo session, or another program runs it.
+        SettingsError: its journal lacks its start, it is not a demo session, another program runs it, or somebody
+            else's program made it.
     """
     try:
         demo = beginning_of(folder).demo
+        check_session(folder)
+    except WorkspaceError as error:
+        raise SettingsError(str(error)) from error
     except JournalError as error:
         advice = "`ua-tui open` shows what there is, `ua-tui sessions` lists the sessions that can be resumed"
         raise SettingsError(

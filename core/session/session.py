@@ -29,7 +29,7 @@ from core.agent.permissions.rule_set import RuleSet
 from core.agent.query import QueryPath
 from core.bus import Bus
 from core.concurrency.spawn import Handle, Spawn, spawn_task
-from core.errors import AgentError, AgentUnavailable, SettingsError, UniversalAgentError
+from core.errors import AgentError, AgentUnavailable, SettingsError, UniversalAgentError, WorkspaceError
 from core.events.continuation import AUTH_COMPLETE
 from core.events.types import (
     AuthRequired,
@@ -51,6 +51,7 @@ from core.session.budget import Budget
 from core.session.parts import SessionParts, SessionState
 from core.session.runner import QueryRunner
 from core.settings.model import PermissionMode, Settings, refuse_skip_as_root
+from core.storage.ownership import seal_session
 from core.storage.queue_file import QueryQueue
 from core.telemetry.tracer import Trace
 from core.text import clean
@@ -202,6 +203,8 @@ class Session:
                 folder_servers=servers.in_folder if servers is not None else {},
             )
         )
+        if previous is None:
+            await self._seal()
         self._budget.check()
         await self._connect_or_fail()
         if servers is not None:
@@ -495,6 +498,12 @@ class Session:
         if not self._finished:
             self._queue.add_first(AUTH_COMPLETE)
             self._runner.wake()
+
+    async def _seal(self) -> None:
+        try:
+            await asyncio.to_thread(seal_session, self.workspace.root)
+        except WorkspaceError as error:
+            log.warning("the session cannot be recognised as this user's later: %s", error)
 
     async def _connect_or_fail(self) -> None:
         try:

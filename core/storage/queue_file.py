@@ -10,12 +10,16 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from core.errors import WorkspaceError
+from core.redaction.redactor import seal_json
+from core.storage.ownership import is_sealed, not_own, seal
+from core.text import escape_unsafe, without_surrogates
 
 if TYPE_CHECKING:
+    from core.redaction.redactor import Redactor
     from core.storage.files import Root
     from core.storage.workspace import Workspace
 
-__all__ = ["QUEUE_FILE", "QueryQueue", "StoredQueue", "read_queue"]
+__all__ = ["QUEUE_FILE", "QueryQueue", "StoredQueue", "read_queue", "write_queue"]
 
 QUEUE_FILE = "queue.json"
 _LARGEST = 16 << 20
@@ -24,17 +28,23 @@ log = logging.getLogger(__name__)
 
 
 class StoredQueue(msgspec.Struct, frozen=True, kw_only=True):
-    """The content of the file: the queries that have not run, oldest first, with secrets masked."""
+    """The content of the file: the queries that have not run, oldest first, with secrets masked.
+
+    By the `seal` they are recognised as the user's own.
+    """
 
     version: int = 1
     queries: tuple[str, ...] = ()
+    seal: str = ""
 
 
-def read_queue(folder: Root) -> tuple[str, ...]:
+def read_queue(folder: Root, *, foreign: bool = False) -> tuple[str, ...]:
     """The queries that the session of a folder left in its queue, oldest first; none if there is no such file.
 
+    With `foreign` also those of a file that is not the user's own.
+
     Raises:
-        WorkspaceError: the file cannot be read or has another format.
+        WorkspaceError: the file cannot be read, has another format, or is not the user's own without `foreign`.
     """
     if not folder.exists(QUEUE_FILE):
         return ()
@@ -44,7 +54,24 @@ def read_queue(folder: Root) -> tuple[str, ...]:
         raise WorkspaceError(
             f"'{QUEUE_FILE}' cannot be read: {error}; what waited is in the prompt's history"
         ) from error
+    if not foreign and not is_sealed(kept.seal, "queue", folder.path, *kept.queries):
+        raise WorkspaceError(not_own(folder.path / QUEUE_FILE, "its queries are not used"))
     return kept.queries
+
+
+def write_queue(folder: Root, queries: Sequence[str], redactor: Redactor) -> None:
+    """Store the queries of a session, or remove the file if there are none.
+
+    Raises:
+        WorkspaceError: the file cannot be written.
+    """
+    if not queries:
+        folder.remove(QUEUE_FILE)
+        return
+    given = msgspec.json.encode([without_surrogates(text) for text in queries]).decode()
+    masked = msgspec.json.decode(seal_json(given, redactor), type=tuple[str, ...])
+    stored = StoredQueue(queries=masked, seal=seal("queue", folder.path, *masked))
+    folder.write(QUEUE_FILE, escape_unsafe(msgspec.json.encode(stored).decode()).encode())
 
 
 class QueryQueue:
@@ -165,14 +192,8 @@ class QueryQueue:
         await asyncio.sleep(0)
         while self._kept != (waiting := tuple(self._waiting)):
             try:
-                await asyncio.to_thread(self._write, waiting)
+                await asyncio.to_thread(write_queue, self._workspace.root, waiting, self._workspace.redactor)
             except (WorkspaceError, OSError) as error:
                 log.warning("the queued queries are not kept: %s", error)
                 return
             self._kept = waiting
-
-    def _write(self, waiting: tuple[str, ...]) -> None:
-        if waiting:
-            self._workspace.write_json(QUEUE_FILE, StoredQueue(queries=waiting))
-        else:
-            self._workspace.root.remove(QUEUE_FILE)

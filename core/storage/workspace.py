@@ -26,6 +26,7 @@ __all__ = [
     "CONVERSATION",
     "FOLDERS",
     "JOURNAL",
+    "OWNER",
     "RECORDS",
     "REPORT_INDEX",
     "SAVED_REPORTS",
@@ -53,6 +54,8 @@ CONVERSATION = ".conversation"
 """The folder with the agent's transcripts, by which a session is resumed wherever its folder is."""
 TEAM = "team.json"
 """The record of which session of a team this is."""
+OWNER = ".owner"
+"""The seal by which the session is recognised as the user's own, see `core.storage.ownership`."""
 _LOCK = ".lock"
 RECORDS = frozenset(
     {
@@ -66,6 +69,7 @@ RECORDS = frozenset(
         "report_checks",
         CONVERSATION,
         TEAM,
+        OWNER,
         _LOCK,
     }
 )

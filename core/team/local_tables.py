@@ -9,27 +9,11 @@ from pathlib import Path
 
 from core.errors import TeamError
 from core.knowledge.database import BUSY_SECONDS, transaction
+from core.team.jobs.sqlite_tables import check_own, update_tables
 from core.team.records import SessionId
 from core.text import clean_line
 
 __all__ = ["is_current", "local_tables"]
-
-# The same columns as in PostgreSQL; times in seconds since the epoch.
-_TABLES = (
-    """CREATE TABLE IF NOT EXISTS action (
-        session TEXT NOT NULL, key TEXT NOT NULL, attempt INTEGER NOT NULL, tool TEXT NOT NULL,
-        state TEXT NOT NULL DEFAULT 'running', result TEXT,
-        started_at REAL NOT NULL, finished_at REAL,
-        PRIMARY KEY (session, key, attempt)) WITHOUT ROWID""",
-    """CREATE TABLE IF NOT EXISTS question (
-        session TEXT NOT NULL, request TEXT NOT NULL, attempt INTEGER NOT NULL, event TEXT NOT NULL,
-        asked_at REAL NOT NULL, answer TEXT, answered_by TEXT, answered_at REAL,
-        PRIMARY KEY (session, request))""",
-    """CREATE TABLE IF NOT EXISTS command (
-        id INTEGER PRIMARY KEY AUTOINCREMENT, session TEXT NOT NULL, kind TEXT NOT NULL,
-        body TEXT NOT NULL DEFAULT '', sent_by TEXT NOT NULL, sent_at REAL NOT NULL, taken_at REAL)""",
-    "CREATE INDEX IF NOT EXISTS command_session ON command (session, id)",
-)
 
 
 @contextmanager
@@ -37,9 +21,10 @@ def local_tables(path: Path, *, writes: bool = True) -> Iterator[sqlite3.Connect
     """Open the file for one transaction, which makes the tables if it `writes`; call it in a thread.
 
     Raises:
-        TeamError: the file cannot be opened, read or written.
+        TeamError: the file is not the user's own, or cannot be opened, read or written.
     """
     try:
+        check_own(path)
         connection = sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None)
         try:
             # An answer may have a secret for the form of a server.
@@ -47,9 +32,8 @@ def local_tables(path: Path, *, writes: bool = True) -> Iterator[sqlite3.Connect
             if not writes:
                 yield connection
                 return
+            update_tables(connection, path)
             with transaction(connection):
-                for statement in _TABLES:
-                    connection.execute(statement)
                 yield connection
         finally:
             connection.close()

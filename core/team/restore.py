@@ -18,6 +18,7 @@ from core.postgres.address import Address
 from core.postgres.connection import connect_async, shut_down
 from core.postgres.problems import is_temporary, reporting
 from core.storage.names import numbered, safe_name
+from core.storage.ownership import seal_session
 from core.storage.workspace import JOURNAL, Workspace
 from core.team.records import CHANNEL, SessionId
 from core.team.replication import pulling
@@ -80,6 +81,7 @@ async def _fill(db: Connection, session: SessionRow, workspace: Workspace, place
     # Resumed by a person, it continues as the same session of the team.
     identity = SessionId(id=session.id, attempt=session.attempt)
     await asyncio.to_thread(store_identity, workspace, identity)
+    await asyncio.to_thread(seal_session, workspace.root)
 
 
 class SessionMirror:

@@ -35,7 +35,7 @@ from core.events.units import quantity
 from core.knowledge.access import AnyStore, open_store
 from core.knowledge.folders import folder_key
 from core.knowledge.place import KnowledgePlace, Origin, shown_place, version_of
-from core.knowledge.problems import KnowledgeDamaged
+from core.knowledge.problems import KnowledgeDamaged, KnowledgeForeign
 from core.redaction.redactor import Redactor, error_raised
 from core.storage.names import short_id
 from core.text import clean_line
@@ -286,7 +286,8 @@ class KnowledgeFeed:
             )
         _log.info("not indexed: %s", error)
         # What another program does to the file may fail once.
-        if not self._failure_is_known and (self._failures > 1 or isinstance(error, KnowledgeDamaged)):
+        is_lasting = isinstance(error, KnowledgeDamaged | KnowledgeForeign)
+        if not self._failure_is_known and (self._failures > 1 or is_lasting):
             self._failure_is_known = True
             self._publish([error_raised(KNOWLEDGE, KnowledgeError(f"{error}; {_LATER}"), self._redactor)])
 

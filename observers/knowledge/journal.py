@@ -30,6 +30,7 @@ from core.knowledge.records import Call, Cursor, Document, Facts
 from core.observation import FileWriteObservation, ToolCall
 from core.redaction.redactor import Redactor
 from core.storage.files import Root
+from core.storage.ownership import is_own_session
 from core.storage.regular_file import open_regular
 from core.storage.workspace import JOURNAL, is_record
 from core.text import clean_line
@@ -131,6 +132,12 @@ class _Documents:
     cleaner: Cleaner
 
     def __iter__(self) -> Iterator[Document]:
+        # What somebody else's journal says about who wrote a text does not count.
+        is_own = is_own_session(self.folder)
+        for document in self._read():
+            yield document if is_own else replace(document, trust="unknown")
+
+    def _read(self) -> Iterator[Document]:
         yield from self.texts
         try:
             root = Root(self.folder)

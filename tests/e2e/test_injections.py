@@ -305,3 +305,21 @@ async def test_what_a_person_allows_goes_out_and_links_are_followed_unasked(
             assert asked is not None
             assert finished.status == ("success" if name in allowed else "denied"), name
     assert len(here.of(ev.PermissionAnswered)) == 4
+
+
+@pytest.mark.parametrize("planted", [False, True])
+async def test_only_a_knowledge_base_of_the_user_makes_addresses_known(
+    planted: bool, world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        if planted:
+            patch.setenv("XDG_STATE_HOME", str(tmp_path / "of somebody else"))
+        know(tmp_path)
+    calls = [*READS["knowledge"], crawl(PAGE)]
+    world.web.orders = "Nothing special."
+    async with session_in(world, tmp_path, monkeypatch, calls) as here:
+        await here.ask("Have a look.")
+        assert how(here, calls[1])[0].status == "success"
+        finished, asked = how(here, calls[2])
+    assert (finished.status, asked is not None) == (("denied", True) if planted else ("success", False))
+    assert bool(world.web.pages) != planted

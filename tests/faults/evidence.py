@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from core.errors import KnowledgeError
 from core.events.codec import decode_event
 from core.events.types import Event, TextDelta, ThinkingDelta, ToolCallStarted
@@ -144,9 +146,12 @@ def index_rest(base: Path) -> None:
 
     A session ends without it if indexing takes long, or if it failed and was to be tried again later.
     """
-    with KnowledgeStore(base / WORKSPACES / FILE) as store:
-        for _ in catch_up(store, base, Redactor()):
-            pass
+    with pytest.MonkeyPatch.context() as patch:
+        # The key of the programs, whose file it is.
+        patch.setenv("HOME", str(base))
+        with KnowledgeStore(base / WORKSPACES / FILE) as store:
+            for _ in catch_up(store, base, Redactor()):
+                pass
 
 
 def indexed_differently(base: Path) -> set[tuple[str, str, str]]:

@@ -38,11 +38,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "action",
         nargs="?",
         default="show",
-        choices=["show", *_ANSWERS, "revoke", "list"],
+        choices=["show", *_ANSWERS, "revoke", "list", "adopt"],
         help="show what the files of the folder change (default); yes trusts them, partly all but what decides where "
-        "data goes, ignore gives them no effect; revoke forgets the answer; list shows every answer",
+        "data goes, ignore gives them no effect; revoke forgets the answer; list shows every answer; adopt makes files "
+        "and sessions yours that others, or an earlier version of ua-tui, made",
     )
-    parser.add_argument("folder", nargs="?", metavar="FOLDER", help="the folder (default: this one)")
+    parser.add_argument(
+        "folder", nargs="?", metavar="FOLDER", help="the folder (default: this one); with adopt also a file"
+    )
+    parser.add_argument("--yes", action="store_true", help="with adopt: do not ask")
     parser.add_argument("--json", action="store_true", help="with show and list: print JSON")
 
 
@@ -61,6 +65,10 @@ def run(args: argparse.Namespace) -> int:
     if args.action == "list":
         return _list(as_json=args.json)
     folder = Path(args.folder).expanduser() if args.folder else Path.cwd()
+    if args.action == "adopt":
+        from tui.cli.adopt import adopt
+
+        return adopt(folder, yes=args.yes)
     places = replace(Places.of(), cwd=folder.resolve())
     if args.action == "revoke":
         found = revoke(places)

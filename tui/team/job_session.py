@@ -26,6 +26,7 @@ from core.session.resume import Resume, prepare_resume
 from core.session.session import Session, SessionState
 from core.settings.model import Settings
 from core.settings.secrets import secrets
+from core.storage.ownership import check_session
 from core.team.actions import PostgresActions, SessionActions, SqliteActions
 from core.team.jobs.sqlite_jobs import jobs_path
 from core.team.progress import JobProgress, read_progress
@@ -236,6 +237,8 @@ class _JobRun:
         folder = await self._restored(settings.workspace_base)
         if folder is None:
             return None
+        # Its answer is that of the job.
+        await asyncio.to_thread(check_session, folder)
         try:
             progress = await asyncio.to_thread(read_progress, folder)
         except JournalError as error:

@@ -10,13 +10,14 @@ from pathlib import Path
 
 import msgspec
 
-from core.errors import UniversalAgentError
+from core.errors import TeamError, UniversalAgentError
 from core.events.codec import decode_event
 from core.events.types import ElicitationAsked, PermissionAsked
 from core.history.headline import Summary
 from core.history.index import SessionIndex
 from core.team.fleet.activity import JournalActivity, described_question
 from core.team.fleet.rows import FleetRow, FleetState
+from core.team.jobs.sqlite_tables import check_own
 from core.text import clean_line
 
 __all__ = ["JOBS", "LocalSessions", "question_line"]
@@ -143,8 +144,12 @@ class LocalSessions:
             self._seen, self._of_jobs, self.waiting = stamp, {}, 0
             return True
         try:
+            check_own(self._jobs)
             with closing(sqlite3.connect(f"{self._jobs.as_uri()}?mode=ro", uri=True, timeout=1.0)) as db:
                 self._of_jobs = {row.id: row for row in self._jobs_of(db)}
+        except TeamError as error:
+            self._seen, self._of_jobs, self.waiting, self.problem = stamp, {}, 0, str(error)
+            return True
         except sqlite3.Error as error:
             self.problem = f"the jobs of this machine cannot be read: {clean_line(str(error), 200)}"
             return True

@@ -25,6 +25,8 @@ ROW_SETTINGS = (
     "max_cost_usd", "max_turns", "demo", "demo_pace",
 )  # fmt: skip
 """The settings that a row may have: those that decide neither where data goes nor what else runs on a worker."""
+RIGHTS = ("allow", "permission_mode")
+"""Those of them that let a session do more."""
 LARGEST_QUERY = 256 << 10
 """The most bytes of a query, in UTF-8."""
 _LARGEST_LINE = LARGEST_QUERY + (64 << 10)
@@ -57,7 +59,12 @@ class _Wrong(Exception):
 
 
 def read_jobs(
-    file: BinaryIO, name: str, defaults: Mapping[str, Any] | None = None, *, owner: str | None = None
+    file: BinaryIO,
+    name: str,
+    defaults: Mapping[str, Any] | None = None,
+    *,
+    owner: str | None = None,
+    rows_may_allow: bool = False,
 ) -> list[Job]:
     """Read the jobs of a batch, in the order of the file; equal rows have the same id and different numbers.
 
@@ -66,6 +73,7 @@ def read_jobs(
         name: its name; the extension says how to read it: .txt, .jsonl, .ndjson or .csv. Otherwise its beginning does.
         defaults: settings of every job; a row's own ones win, and rules add up.
         owner: the role that alone may see the jobs; another one's are other jobs then.
+        rows_may_allow: whether rows may set `RIGHTS`, because the person wrote the file.
 
     Raises:
         BatchProblems: rows cannot be used; all of them are named.
@@ -80,6 +88,11 @@ def read_jobs(
     def add(number: int, query: str, given: Mapping[str, Any]) -> None:
         try:
             query = _checked_query(query)
+            if not rows_may_allow and (rights := [each for each in RIGHTS if given.get(each)]):
+                raise _Wrong(
+                    f"a row may not set {rights[0]}, which gives rights: use --{rights[0].replace('_', '-')} for all "
+                    "rows, or --rows-may-allow if you wrote the file"
+                )
             settings = _settings_of(given, base, seen)
         except _Wrong as wrong:
             problems.append(f"line {number}: {wrong}")

@@ -8,7 +8,7 @@ import json
 import os
 import sqlite3
 import time
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from functools import partial
@@ -16,12 +16,14 @@ from pathlib import Path
 from typing import Any, Literal, TypeVar
 from uuid import uuid4
 
+from core.errors import TeamError
 from core.knowledge.database import transaction
 from core.knowledge.database_file import is_on_network, make_private, opening
 from core.storage.workspace import WORKSPACES
-from core.team.jobs.sqlite_tables import explain, update_tables
+from core.team.jobs.batch_file import NOT_IN_ID
+from core.team.jobs.sqlite_tables import SEALED, check_own, explain, keep_seals, update_tables
 from core.team.records import FORMAT, Batch, Claim, Counts, Job, JobResult, Outcome, SessionId, Submitted
-from core.text import without_surrogates
+from core.text import clean_line, without_surrogates
 
 __all__ = ["FILE", "SqliteJobs", "jobs_path"]
 
@@ -141,6 +143,7 @@ class SqliteJobs:
         self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         with opening(self._path):
             make_private(self._path)
+            check_own(self._path)
             db = sqlite3.connect(self._path, isolation_level=None, check_same_thread=False, timeout=10.0)
             db.row_factory = sqlite3.Row
             try:
@@ -151,6 +154,7 @@ class SqliteJobs:
                 db.execute(f"PRAGMA cache_size = -{_CACHE_KIB}")
                 db.create_function("now", 0, time.time)
                 update_tables(db, self._path)
+                keep_seals(db, self._path)
             except BaseException:
                 db.close()
                 raise
@@ -181,8 +185,8 @@ class SqliteJobs:
                 " ON CONFLICT DO UPDATE SET max_cost_usd = excluded.max_cost_usd",
                 (batch.id, batch.title, batch.max_cost_usd),
             )
-            before = db.total_changes
-            db.executemany(
+            self._check_known(db, unique)
+            new = db.executemany(
                 "INSERT INTO job (id, batch, query, settings, limit_usd, format) VALUES (?, ?, ?, ?, ?, ?)"
                 " ON CONFLICT DO NOTHING",
                 (
@@ -196,8 +200,7 @@ class SqliteJobs:
                     )
                     for job in unique
                 ),
-            )
-            new = db.total_changes - before
+            ).rowcount
             db.executemany(
                 "INSERT INTO batch_job (batch, number, job) VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
                 ((batch.id, job.number, job.id) for job in jobs),
@@ -205,13 +208,33 @@ class SqliteJobs:
             reopened = self._reopen(db, batch, unique, retry) if new < len(unique) else 0
         return Submitted(new=new, known=len(unique) - new, reopened=reopened)
 
+    def _check_known(self, db: sqlite3.Connection, jobs: Sequence[Job]) -> None:
+        """Refuse jobs whose rows have another query or other settings than were submitted."""
+        statement = f"SELECT query, settings, {SEALED} AS is_sealed FROM job WHERE id = ?"  # noqa: S608
+        for job in jobs:
+            if (row := db.execute(statement, (job.id,)).fetchone()) is None:
+                continue
+            self._check(row)
+            same = row["query"] == without_surrogates(job.query)
+            if not same or _identifying(json.loads(row["settings"])) != _identifying(job.settings):
+                raise self._changed("another query or other settings for a job of this batch")
+
+    def _check(self, row: sqlite3.Row) -> None:
+        """Refuse a row that is not as this user's program stored it."""
+        if not row["is_sealed"]:
+            raise self._changed(f"a job that another program changed ({clean_line(str(row['query']), 60)})")
+
+    def _changed(self, what: str) -> TeamError:
+        return TeamError(
+            f"{clean_line(str(self._path), 700)} has {what}: move it away; the sessions stay as they are"
+        )
+
     def _reopen(self, db: sqlite3.Connection, batch: Batch, jobs: Sequence[Job], retry: bool) -> int:
         charged = self._charged(db, batch.id)
         funds = batch.max_cost_usd is None or charged + _LEAST_USD <= batch.max_cost_usd
         if not funds and not retry:
             return 0
-        before = db.total_changes
-        db.executemany(
+        reopened = db.executemany(
             "UPDATE job SET state = 'waiting', error = NULL, finished_at = NULL, settings = :settings,"
             " limit_usd = :limit_usd,"
             # Another batch pays also for what it has cost, so that this counts once.
@@ -229,7 +252,7 @@ class SqliteJobs:
                 for job in jobs
             ),
         )
-        return db.total_changes - before
+        return reopened.rowcount
 
     def _charged(self, db: sqlite3.Connection, batch_id: str) -> float:
         query = "SELECT total(charged_usd) FROM job WHERE batch = ? AND charged_usd > 0"
@@ -274,9 +297,11 @@ class SqliteJobs:
         self._hold_lock()
         db = self._open_db
         with transaction(db):
-            job = db.execute("SELECT * FROM job WHERE id = ?", (job_id,)).fetchone()
+            statement = f"SELECT *, {SEALED} AS is_sealed FROM job WHERE id = ?"  # noqa: S608
+            job = db.execute(statement, (job_id,)).fetchone()
             if job is None or job["state"] not in ("waiting", "running", "needs_you"):
                 return "over", None
+            self._check(job)
             if job["state"] != "waiting" and self._lives(job["worker"]):
                 return "taken", None
             query = "SELECT max_cost_usd FROM batch WHERE id = ?"
@@ -359,11 +384,14 @@ class SqliteJobs:
         return Counts(**{state: count for state, count, _ in rows}, cost_usd=sum(cost for *_, cost in rows))
 
     def _rows(self, order: str, parameters: tuple[Any, ...]) -> list[sqlite3.Row]:
-        return self._open_db.execute(
-            "SELECT number, job.* FROM batch_job JOIN job ON job.id = batch_job.job"  # noqa: S608
+        rows = self._open_db.execute(
+            f"SELECT number, job.*, {SEALED} AS is_sealed FROM batch_job JOIN job ON job.id = batch_job.job"  # noqa: S608
             f" WHERE batch_job.batch = ? {order}",
             parameters,
         ).fetchall()
+        for row in rows:
+            self._check(row)
+        return rows
 
     def _lock_path(self, worker: str) -> Path:
         return self._path.parent / WORKERS / Path(worker).name
@@ -395,6 +423,11 @@ class SqliteJobs:
             return False
         finally:
             os.close(lock)
+
+
+def _identifying(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings without those with which a job stays the same."""
+    return {name: value for name, value in settings.items() if name not in NOT_IN_ID}
 
 
 def _result(row: sqlite3.Row) -> JobResult:

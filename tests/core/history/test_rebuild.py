@@ -21,7 +21,8 @@ from core.records.digest import DigestRecorder
 from core.records.trace import TraceInfo
 from core.records.writer import write_derived
 from core.redaction.redactor import Redactor
-from core.storage.workspace import SAVED_REPORTS, WORKSPACES, Workspace
+from core.storage.ownership import seal_session
+from core.storage.workspace import OWNER, SAVED_REPORTS, WORKSPACES, Workspace
 
 START = datetime(2026, 11, 21, 14, 2, tzinfo=UTC)
 BEGUN: tuple[ev.Event, ...] = (
@@ -48,6 +49,7 @@ def session(base: Path, events: Sequence[ev.Event], number: int = 0, more: bytes
         for seq, event in enumerate(events, 1)
     ]
     (folder / "journal.jsonl").write_bytes(b"".join(encode_event(event) + b"\n" for event in stamped) + more)
+    seal_session(workspace.root)
     recorder = DigestRecorder(Redactor())
     for event in stamped:
         recorder(event)
@@ -153,6 +155,9 @@ def test_a_start_rebuilds_the_sessions_that_were_killed_and_no_other(tmp_path: P
     for folder in (complete, ended):
         age(folder / "transcript.md", hours=5)
     untouched = {folder: (folder / "transcript.md").stat().st_mtime for folder in (complete, ended)}
+    of_others = session(tmp_path, [*BEGUN, *CUT_OFF], 6)
+    (of_others / OWNER).unlink()
+    before = written(of_others)
     (killed / "search_results").mkdir()
     torn = killed / "search_results" / f".{dead()}-{'ab' * 8}.ua-tmp"
     torn.write_text("half")
@@ -162,6 +167,7 @@ def test_a_start_rebuilds_the_sessions_that_were_killed_and_no_other(tmp_path: P
     assert (in_between / "summary.txt").stat().st_mtime > (in_between / "journal.jsonl").stat().st_mtime
     assert {folder: (folder / "transcript.md").stat().st_mtime for folder in untouched} == untouched
     assert written(unreadable) == {}
+    assert written(of_others) == before
 
 
 def test_a_start_removes_only_our_own_stale_temporary_files_of_the_saved_reports(tmp_path: Path) -> None:

@@ -238,7 +238,7 @@ def test_statements_of_somebody_else_never_run(path: Path, statement: str) -> No
         db.execute("CREATE TABLE kept(text)")
         db.execute(statement)
     for use in (open_reader, open_writer):
-        with pytest.raises(KnowledgeError, match="triggers or views"):
+        with pytest.raises(KnowledgeError, match="triggers, views or tables"):
             use(path)
 
 

@@ -17,6 +17,7 @@ from core.events.codec import encode_event
 from core.history.headline import read_summary, stamp_of
 from core.session.resume import PreviousState, conversation_to_resume, prepare_resume, read_previous_state
 from core.settings.model import Settings
+from core.storage.ownership import seal_session
 from core.storage.queue_file import QUEUE_FILE, QueryQueue
 from core.storage.workspace import Workspace
 from tests.core.cases import cases_of
@@ -153,6 +154,7 @@ def test_whether_it_was_the_demo_is_known_from_its_first_line(workspace: Workspa
     for demo in (True, False):
         first = ev.SessionStarted(session_id="s", workspace="/", cwd="/", version="1", demo=demo)
         (workspace.path / "journal.jsonl").write_bytes(encode_event(first) + b"\n")
+        seal_session(workspace.root)
         settings, resume = prepare_resume(Settings(), workspace.path)
         assert (settings.demo, resume.folder) == (demo, workspace.path)
         if not demo:

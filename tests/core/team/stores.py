@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 from pathlib import Path
 
+from core.team.jobs.sqlite_tables import update_tables
 from core.team.records import SessionId
 from tests.postgres_server import Database
 
@@ -39,8 +40,12 @@ def take_over(database: Database, session: SessionId = SESSION) -> SessionId:
 def add_local_session(path: Path, session: SessionId = SESSION) -> None:
     """Add the job that a session works on to a file of jobs."""
     with sqlite3.connect(path) as db:
-        db.execute("CREATE TABLE IF NOT EXISTS job (id TEXT PRIMARY KEY, attempt INTEGER NOT NULL)")
-        db.execute("INSERT INTO job (id, attempt) VALUES (?, ?)", (session.job, session.attempt))
+        db.isolation_level = None
+        update_tables(db, path)
+        db.execute(
+            "INSERT INTO job (id, attempt, batch, query, settings, format) VALUES (?, ?, 'b1', 'Do it.', '{}', 1)",
+            (session.job, session.attempt),
+        )
     db.close()
 
 

@@ -305,6 +305,6 @@ async def test_a_file_of_jobs_that_cannot_be_read_says_so(tmp_path: Path) -> Non
     db.close()
     fleet = await make_source(tmp_path).read()
     assert len(fleet.rows) == 1
-    assert "the jobs of this machine cannot be read" in fleet.notice
+    assert "views or tables that ua-tui did not make (job), so its jobs are not run" in fleet.notice
     jobs.write_bytes(b"no database at all, but long enough to be read as one" * 20)
     assert "cannot be read" in (await make_source(tmp_path).read()).notice

@@ -61,7 +61,7 @@ def files_of(folder: Path) -> dict[str, bytes]:
     return {
         path.relative_to(folder).as_posix(): path.read_bytes()
         for path in folder.rglob("*")
-        if path.is_file() and path.name not in {".lock", "team.json"}
+        if path.is_file() and path.name not in {".lock", ".owner", "team.json"}
     }
 
 

@@ -11,7 +11,9 @@ import msgspec
 
 from core.events import types as ev
 from core.events.codec import encode_event
-from core.knowledge.database import FILE, open_writer
+from core.knowledge.database import FILE, connect, open_writer
+from core.storage.files import Root
+from core.storage.ownership import seal_session
 from core.storage.workspace import JOURNAL, WORKSPACES
 
 NOON = datetime(2026, 3, 10, 12, tzinfo=UTC)
@@ -28,6 +30,7 @@ class Recorded:
             ev.SessionStarted(session_id=name, workspace=str(self.folder), cwd=str(base), version="1"),
             ev.QueryReceived(query_id="q1", text="Which animals smile?"),
         )
+        seal_session(Root(self.folder))
 
     def add(self, *events: ev.Event) -> None:
         """Append events to the journal."""
@@ -78,7 +81,7 @@ def passages(database: Path, words: str = "") -> list[tuple[str, str, str]]:
 
     The index is checked against them, too.
     """
-    with closing(open_writer(database)) as db:
+    with closing(connect(database, "rw")) as db:
         db.execute("INSERT INTO chunk_fts(chunk_fts, rank) VALUES ('integrity-check', 1)")
         where = "WHERE chunk.id IN (SELECT rowid FROM chunk_fts WHERE chunk_fts MATCH ?)" if words else ""
         return db.execute(

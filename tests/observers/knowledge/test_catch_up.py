@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from core.errors import KnowledgeError
+from core.knowledge.database import adopt_knowledge
 from core.knowledge.store import KnowledgeStore
 from core.redaction.redactor import Redactor
 from core.storage.workspace import JOURNAL, WORKSPACES
@@ -88,6 +90,9 @@ def test_a_copy_and_a_move_of_everything_need_no_second_reading(tmp_path: Path) 
     shutil.copytree(tmp_path / "one", tmp_path / "two")
     (tmp_path / "one").rename(tmp_path / "three")
     for name in ("two", "three"):
+        with pytest.raises(KnowledgeError, match="`ua-tui trust adopt"):
+            KnowledgeStore(database_of(tmp_path / name))
+        adopt_knowledge(database_of(tmp_path / name))
         with KnowledgeStore(database_of(tmp_path / name)) as store:
             assert list(catch_up(store, tmp_path / name, Redactor())) == []
         assert passages(database_of(tmp_path / name)) == before

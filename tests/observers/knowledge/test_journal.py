@@ -15,7 +15,9 @@ from core.history.headline import TITLE
 from core.knowledge.records import Call, Cursor, Document, Facts
 from core.observation import FileWriteObservation, McpObservation
 from core.redaction.redactor import Redactor
-from core.storage.workspace import JOURNAL
+from core.storage.files import Root
+from core.storage.ownership import seal_session
+from core.storage.workspace import JOURNAL, OWNER
 from observers.knowledge.journal import MOST_FILES, Batch, read_batch
 from tests.observers.knowledge.recorded import NOON, Recorded
 
@@ -230,3 +232,18 @@ def test_times_before_the_epoch_are_no_error(tmp_path: Path) -> None:
     assert [document.made_at for document in documents(session)] == [
         datetime(1, 3, 10, 12, 0, 2, tzinfo=UTC).timestamp()
     ]
+
+
+@pytest.mark.parametrize("name", ["by an earlier version", "unpacked over one of the user's"])
+def test_a_session_of_somebody_else_says_nothing_about_who_wrote_a_text(session: Recorded, name: str) -> None:
+    session.write_report("quokka", "A quokka smiles.")
+    session.answer("Quokkas.")
+    assert {each.trust for each in documents(session)} == {"own"}
+    if name == "by an earlier version":
+        (session.folder / OWNER).unlink()
+    else:
+        journal = (session.folder / JOURNAL).read_bytes()
+        (session.folder / JOURNAL).write_bytes(journal.replace(b'"version":"1"', b'"version":"2"', 1))
+    assert {each.trust for each in documents(session)} == {"unknown"}
+    seal_session(Root(session.folder))
+    assert {each.trust for each in documents(session)} == {"own"}

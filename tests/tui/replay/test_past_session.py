@@ -14,7 +14,10 @@ from core.events.codec import encode_event
 from core.history import journal_reader as past_journal
 from core.history.session import PastSession
 from core.history.stats import SessionStats
+from core.redaction.redactor import Redactor
 from core.settings.model import Settings
+from core.storage.files import Root
+from core.storage.queue_file import write_queue
 from core.storage.workspace import WORKSPACES
 from tests.tui.fakes import make_app, make_session
 from tests.tui.fixture_types import Patch
@@ -432,7 +435,7 @@ async def test_escapes_in_the_journal_reach_no_row(tmp_path: Path) -> None:
         ev.QueryFinished(query_id="q", status="error", error=evil),
     ]  # fmt: skip
     folder = write(tmp_path, events)
-    (folder / "queue.json").write_bytes(b'{"version":1,"queries":["\\u001b[2Jlater"]}')
+    write_queue(Root(folder), ["\x1b[2Jlater"], Redactor())
     async with past(folder) as (app, _):
         for kind in (ConversationPane, TracePane, ObserversPane):
             assert not set("\x1b\x07\u202e") & set(text(app, kind))

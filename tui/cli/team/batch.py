@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import argparse
+import shlex
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,7 +25,8 @@ __all__ = ["add_arguments", "run"]
 _ABOUT = """\
 FILE has a query on each line (lines that begin with # are skipped), or an object such as
 {"query": "...", "model": "..."} on each (.jsonl), or is a CSV with a column query (.csv). What else a row may set:
-model, simple_model, fallback_model, effort, classifier, allow, deny, permission_mode, max_cost_usd, max_turns.
+model, simple_model, fallback_model, effort, classifier, deny, max_cost_usd, max_turns; and allow and permission_mode
+with --rows-may-allow.
 The same batch given again runs nothing twice: it prints the answers that are there, and runs what is left.
 
 examples:
@@ -59,6 +62,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="have a person of the team decide what no rule allows (`ua-tui fleet`), instead of denying it",
     )  # fmt: skip
     parser.add_argument("--private", action="store_true", help="hide the jobs from the others of the team")
+    parser.add_argument(
+        "--rows-may-allow", action="store_true",
+        help="let rows set allow and permission_mode; not if the file is in a folder that is not trusted",
+    )  # fmt: skip
     parser.add_argument("--no-wait", action="store_true", help="submit the jobs, and do not wait for them")
     parser.add_argument("--retry-failed", action="store_true", help="run jobs again that have failed")
     parser.add_argument("--json", action="store_true", help="print a JSON object for each job")
@@ -160,10 +167,34 @@ def _read(args: argparse.Namespace, owner: str | None) -> list[Job]:
     defaults["max_cost_usd"] = args.max_cost_each
     if args.ask:
         defaults["ask"] = True
+    more = {"owner": owner, "rows_may_allow": args.rows_may_allow}
     if args.file == "-":
-        return read_jobs(sys.stdin.buffer, "standard input", defaults, owner=owner)
+        return read_jobs(sys.stdin.buffer, "standard input", defaults, **more)
+    if args.rows_may_allow:
+        _check_folders(Path(args.file))
     try:
         with Path(args.file).open("rb") as file:
-            return read_jobs(file, args.file, defaults, owner=owner)
+            return read_jobs(file, args.file, defaults, **more)
     except OSError as error:
         raise SettingsError(f"{args.file} cannot be read: {error.strerror}") from error
+
+
+def _check_folders(file: Path) -> None:
+    """Refuse a file whose rows set rights in a folder that is not trusted, or below one.
+
+    Raises:
+        SettingsError: it is in such a folder.
+    """
+    from core.errors import SettingsError
+    from core.settings.places import Places
+    from core.text import clean_line
+    from core.trust_question.question import read_folder
+
+    # The home has files of the user's own, such as sub-agents.
+    for folder in {*file.resolve().parents, *file.absolute().parents} - {Path.home().resolve()}:
+        if read_folder(replace(Places.of(), cwd=folder)).state not in ("harmless", "trusted", "partly"):
+            shown = clean_line(shlex.quote(str(folder)), 700)
+            raise SettingsError(
+                f"--rows-may-allow: {clean_line(str(file), 300)} is in the folder {shown}, which is not trusted: see "
+                f"`ua-tui trust show {shown}`, and then `ua-tui trust yes {shown}`; or give the rules with --allow"
+            )

@@ -27,7 +27,8 @@ def problems(text: str | bytes, name: str = "-", **more: Any) -> list[str]:
 def test_lines_json_and_csv_have_queries_and_settings() -> None:
     jobs = read("\ufeffWhat is 1?\r\n\n  # a comment\n  What is 2?  \n", "queries.txt")
     assert [(job.number, job.query) for job in jobs] == [(1, "What is 1?"), (4, "What is 2?")]
-    (job,) = read('{"query": "q", "model": "m", "allow": "WebFetch, Bash(ls *)", "max_cost_usd": 2}\n')
+    row = '{"query": "q", "model": "m", "allow": "WebFetch, Bash(ls *)", "max_cost_usd": 2}\n'
+    (job,) = read(row, rows_may_allow=True)
     assert job.settings == {"model": "m", "allow": ["WebFetch", "Bash(ls *)"], "max_cost_usd": 2.0}
     jobs = read('effort,query\nhigh,"one\ntwo"\n,three\n', "a.CSV")
     assert [(job.number, job.query, dict(job.settings)) for job in jobs] == [
@@ -56,6 +57,7 @@ def test_defaults_hold_where_a_row_says_nothing_and_rules_add_up() -> None:
     jobs = read(
         '{"query": "a", "allow": ["B"]}\n{"query": "b", "model": "y"}\n',
         defaults={"allow": ["A"], "model": "x"},
+        rows_may_allow=True,
     )
     assert [dict(job.settings) for job in jobs] == [
         {"allow": ["A", "B"], "model": "x"},
@@ -106,3 +108,28 @@ def test_many_lines_are_read_in_little_memory() -> None:
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert peak < 20 << 20
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"query": "a", "allow": ["WebFetch"]}',
+        '{"query": "a", "allow": "WebFetch"}',
+        '{"allow": {"x": 1}, "query": "a"}',
+        '{"query": "a", "permission_mode": "acceptEdits"}',
+        '{"query": "a", "model": "m", "permission_mode": "plan"}',
+        "query,allow\na,WebFetch",
+        "permission_mode,query\nacceptEdits,a",
+    ],
+)
+def test_rows_give_no_rights_unless_the_person_says_so(text: str) -> None:
+    (line,) = problems(text)
+    assert "which gives rights: use --" in line
+    assert "or --rows-may-allow if you wrote the file" in line
+
+
+@pytest.mark.parametrize(
+    "text", ['{"query": "a", "allow": []}', '{"query": "a", "deny": "Bash"}', "query,allow\na,"]
+)
+def test_rows_without_rights_need_nothing(text: str) -> None:
+    assert [job.query for job in read(text)] == ["a"]

@@ -1,0 +1,110 @@
+"""Recognises the files that this user's program made: a file that is not the user's own gives no rights and no answers.
+
+A folder that was unpacked or cloned can bring any file with it. Each file that gives queries, rules or answers has a
+seal: a code over its kind, its folder and its content, made with a key that only this user can read. A file without a
+valid seal is somebody else's, until the user adopts it with `ua-tui trust adopt`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import json
+import logging
+import secrets
+import shlex
+from contextlib import suppress
+from functools import cache
+from pathlib import Path
+
+from platformdirs import user_state_path
+
+from core.errors import WorkspaceError
+from core.storage.files import AlreadyThere, Root
+from core.storage.workspace import JOURNAL, OWNER
+from core.text import clean_line
+
+__all__ = ["check_session", "is_own_session", "is_sealed", "not_own", "seal", "seal_session"]
+
+KEY = "ownership.key"
+"""The file with the key, in the user's state folder."""
+_BYTES = 32
+_LONGEST_LINE = 1 << 20
+_SESSION = "session"
+
+_log = logging.getLogger(__name__)
+
+
+def seal(kind: str, folder: Path, *content: object) -> str:
+    """Return the code by which a content in a folder is recognised later; a copy elsewhere has another one."""
+    text = json.dumps([kind, str(folder.resolve()), *content], default=repr)
+    return hmac.new(_key(user_state_path("ua-tui"))[0], text.encode(), "sha256").hexdigest()
+
+
+def is_sealed(code: object, kind: str, folder: Path, *content: object) -> bool:
+    """Whether a code was made by `seal`, with the key of this user, for the same content in the same folder."""
+    return isinstance(code, str) and hmac.compare_digest(code.encode(), seal(kind, folder, *content).encode())
+
+
+def not_own(path: Path, effect: str) -> str:
+    """The sentence for a person about a file that is not the user's own; `effect` says what it therefore lacks."""
+    problem = _key(user_state_path("ua-tui"))[1]
+    return (
+        f"'{clean_line(str(path), 700)}' was not made by this program for this user{problem and f' ({problem})'}: "
+        f"{effect}. `ua-tui trust adopt {clean_line(shlex.quote(str(path)), 700)}` makes it yours: its queries, rules "
+        "and answers then count"
+    )
+
+
+def seal_session(root: Root) -> None:
+    """Make the session in a folder the user's own; its journal must have its first line.
+
+    Raises:
+        WorkspaceError: the seal cannot be written.
+    """
+    root.write(OWNER, seal(_SESSION, root.path, _beginning(root)).encode())
+
+
+def is_own_session(folder: Path) -> bool:
+    """Whether this user's program made, or adopted, the session in a folder."""
+    try:
+        root = Root(folder)
+        code = root.read(OWNER, 2 * _BYTES).decode("ascii", "replace")
+        return is_sealed(code, _SESSION, root.path, _beginning(root))
+    except WorkspaceError:
+        return False
+
+
+def check_session(folder: Path) -> None:
+    """Refuse to resume a session that is not the user's own.
+
+    Raises:
+        WorkspaceError: it is not.
+    """
+    if not is_own_session(folder):
+        raise WorkspaceError(not_own(folder, "the session can be read, but not resumed"))
+
+
+def _beginning(root: Root) -> str:
+    """The hash of the first line of the journal, which never changes."""
+    with root.opened(JOURNAL) as journal:
+        return hashlib.sha256(journal.readline(_LONGEST_LINE)).hexdigest()
+
+
+@cache
+def _key(state: Path) -> tuple[bytes, str]:
+    """The key, and what is wrong with its file: then this program has a key that no other one has."""
+    try:
+        root = Root(state, create=True)
+        if not root.exists(KEY):
+            # Another program may be faster.
+            with suppress(AlreadyThere):
+                root.write(KEY, secrets.token_bytes(_BYTES), replace=False)
+        key = root.read(KEY, _BYTES + 1)
+        if len(key) == _BYTES:
+            return key, ""
+        problem = f"{state / KEY} is damaged: remove it"
+    except WorkspaceError as error:
+        problem = f"the key in {state} cannot be used: {error}"
+    _log.warning("files of this user cannot be recognised: %s", problem)
+    return secrets.token_bytes(_BYTES), clean_line(problem, 700)
