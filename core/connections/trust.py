@@ -35,6 +35,7 @@ _FILE = "trusted-servers.json"
 _LARGEST = 4 << 20
 
 Decision = Literal["trusted", "refused"]
+Acts = Literal["here", "outside"]
 
 
 class _Entry(msgspec.Struct):
@@ -45,6 +46,7 @@ class _Entry(msgspec.Struct):
     target: str
     decision: Decision
     at: str
+    acts: Acts | None = None
 
 
 class ServerTrust:
@@ -76,7 +78,29 @@ class ServerTrust:
             entries.pop(key, None)
         else:
             at = datetime.now(UTC).isoformat(timespec="seconds")
-            entries[key] = _Entry(str(folder), server.name, server.target, decision, at)
+            said = entries[key].acts if key in entries else None
+            entries[key] = _Entry(str(folder), server.name, server.target, decision, at, said)
+        self._write(entries)
+
+    def acts(self, server: UserServer, folder: Path) -> Acts | None:
+        """Where the tools of a server act: as its file says, else as the user said; None if neither does."""
+        entry = self._read().get(_key(server, folder)) if server.acts is None else None
+        return server.acts or (entry.acts if entry is not None else None)
+
+    def describe(self, server: UserServer, folder: Path, acts: Acts) -> None:
+        """Store where the tools of a trusted server act, as the user says.
+
+        Raises:
+            WorkspaceError: it cannot be stored.
+        """
+        if server.in_folder and self.decision(server, folder) != "trusted":
+            raise WorkspaceError(
+                f"{server.name} is not trusted: run ua-tui servers trust {server.name} first"
+            )
+        self.decide(server, folder, "trusted")
+        entries = self._read()
+        key = _key(server, folder)
+        entries[key] = msgspec.structs.replace(entries[key], acts=acts)
         self._write(entries)
 
     def _write(self, entries: dict[str, _Entry]) -> None:
@@ -137,6 +161,7 @@ class UserConnections:
         self._interactive = interactive
         self._login_command = login_command
         self._all_trusted = all_trusted
+        self._acts: dict[str, Acts | None] = {}
         self._waiting: dict[str, UserServer] = {}
         self._begun = False
 
@@ -173,10 +198,25 @@ class UserConnections:
         self._publish(ServerTrustAnswered(server=name, decision=decision))
         return decision == "trusted"
 
+    def acts(self, name: str) -> Acts | None:
+        """Where the tools of a server act; None if it is one of the user's, and nobody has said."""
+        return self._acts.get(name, "outside")
+
+    def describe(self, name: str, acts: Acts) -> None:
+        """Store what the user said of a server that is open: for this session, if it cannot be stored."""
+        self._acts[name] = acts
+        server = self._found[name]
+        try:
+            if isinstance(server, UserServer):
+                self._trust.describe(server, self._folder, acts)
+        except WorkspaceError as error:
+            _log.warning("where %s acts is known for this session only: %s", name, error)
+
     async def _open(self, name: str) -> Connection:
         server = self._found[name]
         if isinstance(server, UnusableServer):
             return Connection(note=server.problem, status="failed")
+        self._acts[name] = self._acts.get(name) or self._trust.acts(server, self._folder)
         match self._decision(server):
             case "trusted":
                 try:
@@ -238,4 +278,5 @@ def _without_secrets(entry: _Entry) -> _Entry:
 
 
 def _key(server: UserServer, folder: Path) -> str:
-    return json.dumps([str(folder.resolve()), server.fingerprint])
+    # What is said of a server of the user's own settings holds in every folder.
+    return json.dumps([str(folder.resolve()) if server.in_folder else "", server.fingerprint])

@@ -17,7 +17,7 @@ import shutil
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 from core.connections.base import BLANKED, PLAIN_VARIABLES, Connection
 from core.connections.launcher import launched
@@ -45,9 +45,9 @@ _LARGEST = 1 << 20
 _MOST = 50
 _LONGEST = 8_000
 _FIELDS: Mapping[Transport, frozenset[str]] = {
-    "stdio": frozenset({"type", "command", "args", "env"}),
-    "http": frozenset({"type", "url", "headers", "oauth"}),
-    "sse": frozenset({"type", "url", "headers", "oauth"}),
+    "stdio": frozenset({"type", "command", "args", "env", "acts"}),
+    "http": frozenset({"type", "url", "headers", "oauth", "acts"}),
+    "sse": frozenset({"type", "url", "headers", "oauth", "acts"}),
 }
 
 _PLAIN = frozenset({"USER", "LOGNAME", "HOSTNAME", "PATH", "LANG", "TERM"})
@@ -83,6 +83,10 @@ _ADVICE: Mapping[str, Advice] = {
     "bad_character": Advice("{server} has a character that no program accepts", "remove it"),
     "too_long": Advice(
         "{server} has more than {limit:,} characters", "put long values into a file that the server reads"
+    ),
+    "bad_acts": Advice("{server} has an unknown value of acts: {value!r}", 'write "here" or "outside"'),
+    "acts_elsewhere": Advice(
+        "{server} cannot act here, as its address is not of this machine", 'write acts = "outside"'
     ),
     "unknown_field": Advice("{server} has the unknown field {value!r}", "remove it; the type is {kind}"),
     "no_variable": Advice(
@@ -134,9 +138,17 @@ class UserServer:
 
     @property
     def shown(self) -> list[str]:
-        """The same as `NAME=value`, and what is set for its login; of a secret in the file only its length."""
+        """The same as `NAME=value`, what is set for its login, and where it acts; of a secret only its length."""
         oauth = {f"oauth.{name}": str(value) for name, value in self._oauth.items()}
-        return [masked_variable(name, value).shown for name, value in {**self.given, **oauth}.items()]
+        given = [masked_variable(name, value).shown for name, value in {**self.given, **oauth}.items()]
+        return given + ([f"acts={self.acts}"] if "acts" in self.how else [])
+
+    @property
+    def acts(self) -> Literal["here", "outside"] | None:
+        """Where its tools act, as its file says: on this machine only, or also outside; a remote one acts outside."""
+        if "acts" in self.how:
+            return cast("Literal['here', 'outside']", self.how["acts"])
+        return "outside" if self.transport != "stdio" and not _is_local(self.how["url"]) else None
 
     @property
     def secrets(self) -> tuple[str, ...]:
@@ -154,6 +166,7 @@ class UserServer:
         # With the secrets: another secret may mean another account.
         target = shlex.join(self._command) if self.transport == "stdio" else str(self.how["url"])
         about = [self.name, self.transport, target, dict(self.given), *filter(None, [self._oauth])]
+        about += [f"acts={self.how['acts']}"] if "acts" in self.how else []
         content = json.dumps(about, sort_keys=True)
         return hashlib.sha256(content.encode()).hexdigest()
 
@@ -327,6 +340,14 @@ def _is_plain(name: str, value: str) -> bool:
     return name in _PLAIN or (os.path.isabs(value) and os.path.exists(value))
 
 
+def _is_local(url: str) -> bool:
+    """Whether an address is of this machine, whatever the variables in it are."""
+    return (
+        re.match(r"https?://(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])(?::[\d${}\w-]*)?(?:/|$)", url)
+        is not None
+    )
+
+
 def _transport(how: Mapping[str, Any]) -> Transport:
     kind = how.get("type") or how.get("transport")
     if kind in ("http", "streamable-http", "streamable_http"):
@@ -372,6 +393,10 @@ def _check_fields(how: Any) -> _Problem | None:
         table = how.get(field) or {}
         if not isinstance(table, Mapping) or not all(isinstance(each, str) for each in table.values()):
             return "bad_table", field
+    if (acts := how.get("acts", "outside")) not in ("here", "outside"):
+        return "bad_acts", str(acts)
+    if acts == "here" and needed == "url" and not _is_local(how["url"]):
+        return "acts_elsewhere", ""
     problem = oauth_problem(how.get("oauth") or {})
     return ("bad_oauth", problem or "value") if problem is not None else None
 
