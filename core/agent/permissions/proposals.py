@@ -108,7 +108,7 @@ def _candidates(action: Action, folder: Path) -> Iterator[str]:
 
 
 def _with_all_arguments(action: Action) -> Iterator[str]:
-    """Rules that name each argument: with the words of the call where it says which one, or of all of them."""
+    """Rules that name each argument: with the short values of the call, or with all of them."""
     values: dict[str, list[str]] = {}
     for path, value in leaves(action.arguments):
         if len(path) > 1 or not is_plain_option(value):
@@ -122,10 +122,8 @@ def _with_all_arguments(action: Action) -> Iterator[str]:
 
 
 def _identifies(name: str, values: Sequence[str]) -> bool:
-    """Whether an argument says which one is meant, or is code, and is not a text about something."""
-    if name in CODE_ARGUMENTS:
-        return True
-    return len(values) == 1 and len(values[0]) <= _LONGEST_NAME and not re.search(r"\s", values[0])
+    """Whether an argument is code, or says which one is meant and is not a text about something."""
+    return name in CODE_ARGUMENTS or (len(values) == 1 and len(values[0]) <= _LONGEST_NAME)
 
 
 def rules_problem(

@@ -73,7 +73,7 @@ def test_all_are_listed_with_what_they_start_or_open(capsys: Output, folder: Pat
     assert listed["tickets"] == {
         "name": "tickets", "state": "not trusted yet", "transport": "sse",
         "target": "https://tickets.example/sse", "source": str(folder / ".mcp.json"), "problem": "",
-        "login": "no login",
+        "login": "no login", "acts": "outside",
     }  # fmt: skip
     assert listed["notes"]["login"] == ""
     assert "has no command" in listed["broken"]["problem"]
