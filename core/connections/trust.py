@@ -27,7 +27,7 @@ from core.redaction.arguments import masked_address, masked_command
 from core.storage.files import Root
 from core.text import clean
 
-__all__ = ["Decision", "ServerTrust", "UserConnections"]
+__all__ = ["Acts", "Decision", "ServerTrust", "UserConnections"]
 
 _log = logging.getLogger(__name__)
 
@@ -66,8 +66,10 @@ class ServerTrust:
         entry = self._read().get(_key(server, folder))
         return entry.decision if entry is not None else None
 
-    def decide(self, server: UserServer, folder: Path, decision: Decision | None) -> None:
-        """Store the decision about a server; None makes the program ask again.
+    def decide(
+        self, server: UserServer, folder: Path, decision: Decision | None, acts: Acts | None = None
+    ) -> None:
+        """Store the decision about a server, and where it acts if that is given; None makes the program ask again.
 
         Raises:
             WorkspaceError: it cannot be stored.
@@ -78,30 +80,14 @@ class ServerTrust:
             entries.pop(key, None)
         else:
             at = datetime.now(UTC).isoformat(timespec="seconds")
-            said = entries[key].acts if key in entries else None
-            entries[key] = _Entry(str(folder), server.name, server.target, decision, at, said)
+            acts = acts or (entries[key].acts if key in entries else None)
+            entries[key] = _Entry(str(folder), server.name, server.target, decision, at, acts)
         self._write(entries)
 
     def acts(self, server: UserServer, folder: Path) -> Acts | None:
         """Where the tools of a server act: as its file says, else as the user said; None if neither does."""
         entry = self._read().get(_key(server, folder)) if server.acts is None else None
         return server.acts or (entry.acts if entry is not None else None)
-
-    def describe(self, server: UserServer, folder: Path, acts: Acts) -> None:
-        """Store where the tools of a trusted server act, as the user says.
-
-        Raises:
-            WorkspaceError: it cannot be stored.
-        """
-        if server.in_folder and self.decision(server, folder) != "trusted":
-            raise WorkspaceError(
-                f"{server.name} is not trusted: run ua-tui servers trust {server.name} first"
-            )
-        self.decide(server, folder, "trusted")
-        entries = self._read()
-        key = _key(server, folder)
-        entries[key] = msgspec.structs.replace(entries[key], acts=acts)
-        self._write(entries)
 
     def _write(self, entries: dict[str, _Entry]) -> None:
         Root(self._state, create=True).write(_FILE, msgspec.json.encode(entries))
@@ -207,8 +193,9 @@ class UserConnections:
         self._acts[name] = acts
         server = self._found[name]
         try:
-            if isinstance(server, UserServer):
-                self._trust.describe(server, self._folder, acts)
+            # A server that is trusted for this run alone is not trusted by an answer about it.
+            if isinstance(server, UserServer) and self._trust.decision(server, self._folder) == "trusted":
+                self._trust.decide(server, self._folder, "trusted", acts)
         except WorkspaceError as error:
             _log.warning("where %s acts is known for this session only: %s", name, error)
 

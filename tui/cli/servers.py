@@ -7,12 +7,11 @@ import json
 import os
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
 
 from core.connections.oauth.store import LoginStore
-from core.connections.trust import ServerTrust
+from core.connections.trust import Acts, ServerTrust
 from core.connections.user_servers import UnusableServer, UserServer, connection_to, find_user_servers
-from core.errors import ConnectionFailed, WorkspaceError
+from core.errors import ConnectionFailed
 from core.settings.loading import load_settings
 from core.text import clean_line
 from tui.cli.arguments import WrongUsage
@@ -42,8 +41,8 @@ class _Row:
     @property
     def standing(self) -> str:
         """The state, with where it acts, if that is known, and that of a login."""
-        acts = f"acts {self.acts}" if self.acts else ""
-        return ", ".join(filter(None, (self.state, acts, _LOGINS.get(self.login))))
+        acts = "acts here" if self.acts == "here" else ""
+        return ", ".join(filter(None, (self.state, _LOGINS.get(self.login), acts)))
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -96,19 +95,13 @@ def run(args: argparse.Namespace) -> int:
     return code
 
 
-def _describe(server: UserServer, folder: Path, trust: ServerTrust, acts: Literal["here", "outside"]) -> int:
+def _describe(server: UserServer, folder: Path, trust: ServerTrust, acts: Acts) -> int:
     """Store where the tools of a server act; returns the exit code."""
     if server.acts not in (None, acts):
-        why = (
-            f"{server.source} says acts = {server.acts!r}"
-            if "acts" in server.how
-            else "its address is not of this machine"
-        )
-        return complain(f"{server.shown_name} acts {server.acts}: {why}")
-    try:
-        trust.describe(server, folder, acts)
-    except WorkspaceError as error:
-        return complain(str(error))
+        return complain(f"{server.shown_name} acts {server.acts}, as its field acts or its address says")
+    if trust.decision(server, folder) != "trusted":
+        return complain(f"{server.name} is not trusted: run ua-tui servers trust {server.name} first")
+    trust.decide(server, folder, "trusted", acts)
     print_line(f"{server.name} acts {_PLACES[acts]}")
     return 0
 

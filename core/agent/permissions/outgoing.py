@@ -24,6 +24,7 @@ _READER_ARGUMENTS = frozenset(
     {"url", "timeout", "no_cache", "return_format", "retain_images", "no_gfm", "keep_img_data_url",
      "with_images_summary", "with_links_summary"}
 )  # fmt: skip
+_OF_FILES = re.compile(r"file|path", re.IGNORECASE)
 # What is searched for, and the hosts of the results.
 _OF_SEARCHES = re.compile(r"^q$|quer|domain|site", re.IGNORECASE)
 
@@ -91,7 +92,7 @@ def _places_in(action: Action, field: str, text: str) -> Iterator[str]:
         for name, each in nested:
             yield from _places_in(action, name or field, each)
     elif action.is_own:
-        yield from [text] if is_local_file(text) else places_in(text)
+        yield from [text] if is_local_file(text) else places_in(text, files=bool(_OF_FILES.search(field)))
     else:
         searches = not action.server or (action.server == "composio" and is_search(action.name))
         found = places_in(text, hosts="nowhere" if searches and _OF_SEARCHES.search(field) else "alone")

@@ -69,18 +69,18 @@ _USUAL = frozenset(
 Hosts = Literal["anywhere", "alone", "nowhere"]
 
 
-def places_in(text: str, *, whole: bool = True, hosts: Hosts = "anywhere") -> list[str]:
+def places_in(text: str, *, whole: bool = True, hosts: Hosts = "anywhere", files: bool = True) -> list[str]:
     """The places in a text: addresses as they are, hosts as `https://host/path`, mailboxes as `mailto:name@host`.
 
     With `whole` a text that begins with an address is that address, with whatever follows it. `hosts` says which hosts
-    and mailboxes count.
+    and mailboxes count, and `files` whether a text such as `main.rs` can be the name of a file.
     """
     head = text.lstrip()
     if whole and (_FIRST.match(head) or ((found := _ADDRESS.match(head)) and _leads_outside(found))):
         return [text]
-    if places := list(_places(text, hosts)):
+    if places := list(_places(text, hosts, files)):
         return places
-    return [text] if any(any(_places(each, hosts)) for each in _readings(text)) else []
+    return [text] if any(any(_places(each, hosts, files)) for each in _readings(text)) else []
 
 
 def starts_with_address(text: str) -> bool:
@@ -100,7 +100,7 @@ def is_local_file(text: str) -> bool:
     return True
 
 
-def _places(text: str, hosts: Hosts) -> Iterator[str]:
+def _places(text: str, hosts: Hosts, files: bool) -> Iterator[str]:
     text = text.replace("\\/", "/")
     yield from (found[0].rstrip(_ENDS) for found in _ADDRESS.finditer(text) if _leads_outside(found))
     rest = _ADDRESS.sub(" ", text)
@@ -112,7 +112,7 @@ def _places(text: str, hosts: Hosts) -> Iterator[str]:
             yield f"{MAILBOX}{found[0].lower()}"
     yield from (f"https://{found[0].rstrip(_ENDS)}" for found in _NUMERIC.finditer(rest))
     for found in _HOST.finditer(rest):
-        if _is_top_level(found[1]) and not _is_name(found, alone=found[0] == text.strip()):
+        if _is_top_level(found[1]) and not _is_name(found, files, alone=found[0] == text.strip()):
             yield f"https://{found[0].rstrip(_ENDS)}"
 
 
@@ -121,7 +121,7 @@ def _leads_outside(found: re.Match[str]) -> bool:
     return bool(_IS_NETWORK.fullmatch(found[1]) or re.search(r"[.:@]", found[2]))
 
 
-def _is_name(found: re.Match[str], *, alone: bool) -> bool:
+def _is_name(found: re.Match[str], files: bool, *, alone: bool) -> bool:
     """Whether the name of a host is more likely that of a file, or of a value in a program."""
     name = found[0].rstrip(_ENDS)
     if not name.endswith(found[1]):
@@ -130,7 +130,7 @@ def _is_name(found: re.Match[str], *, alone: bool) -> bool:
     if label in _FILES and found.string[: found.start()].endswith("/"):
         return True
     if name.count(".") > 1 or alone:
-        return name.count(".") == 1 and label in _FILES
+        return files and name.count(".") == 1 and label in _FILES
     # `customers.city` is a column.
     return label in _NAMES or (label.isascii() and len(label) > 2 and label not in _USUAL)
 
