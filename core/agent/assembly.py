@@ -149,7 +149,7 @@ class AgentAssembly:
             parts.described,
             self._states.is_read_only,
             self._states.is_closed,
-            asks=parts.files_elsewhere is None,
+            asks=parts.ledger is None,
         )
         self._policy = PermissionPolicy(
             workspace=parts.workspace.path,

@@ -20,14 +20,14 @@ import msgspec
 
 from core.connections.base import Connection, Expiry
 from core.connections.oauth.target import LoginTarget
-from core.connections.user_servers import UnusableServer, UserServer, connection_to
+from core.connections.user_servers import Acts, UnusableServer, UserServer, connection_to
 from core.errors import ConnectionFailed, WorkspaceError
 from core.events.types import Event, ServerTrustAnswered, ServerTrustAsked
 from core.redaction.arguments import masked_address, masked_command
 from core.storage.files import Root
 from core.text import clean
 
-__all__ = ["Acts", "Decision", "ServerTrust", "UserConnections"]
+__all__ = ["Decision", "ServerTrust", "UserConnections"]
 
 _log = logging.getLogger(__name__)
 
@@ -35,7 +35,6 @@ _FILE = "trusted-servers.json"
 _LARGEST = 4 << 20
 
 Decision = Literal["trusted", "refused"]
-Acts = Literal["here", "outside"]
 
 
 class _Entry(msgspec.Struct):

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from core.connections.oauth.store import LoginStore
-from core.connections.trust import Acts, ServerTrust
-from core.connections.user_servers import UnusableServer, UserServer, connection_to, find_user_servers
+from core.connections.trust import ServerTrust
+from core.connections.user_servers import Acts, UnusableServer, UserServer, connection_to, find_user_servers
 from core.errors import ConnectionFailed
 from core.settings.loading import load_settings
 from core.text import clean_line

@@ -81,11 +81,6 @@ class Action:
         """Whether it is a tool or resource of an MCP server of the user."""
         return bool(self.server) and self.server not in BUILT_IN_SERVERS
 
-    @property
-    def is_resource(self) -> bool:
-        """Whether it reads a resource of an MCP server."""
-        return bool(self.server) and self.name == READ_RESOURCE
-
 
 def short_name(tool_name: str) -> str:
     """The tool's own name without its MCP server: `mcp__composio__X` is `X`."""

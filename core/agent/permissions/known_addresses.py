@@ -27,6 +27,8 @@ LONGEST = 4_096
 MOST_PARTS = 24
 PIECE = 64 << 10
 _PORTS = {"http": 80, "https": 443}
+# Begins the spelling of a place that is no web address.
+_AS_IT_IS = "\n"
 _SPELLS_WEB = re.compile(r"\s*https?:|\s*$", re.IGNORECASE)
 _FORBIDDEN = re.compile(r"[\x00-\x20\x7f-\xa0\\]")
 _IN_TEXT = re.compile(r"(?:https?://|(?<![\w.@/-])www\.)[^\s<>\"'`\\{}|^\x00-\x20\x7f-\xa0]+", re.IGNORECASE)
@@ -68,7 +70,7 @@ class KnownAddresses:
         """Whether an address, or one that begins with it, appeared; `fragment` says whether that part is sent, too."""
         parts = _split(address)
         if parts is None:
-            return _hash(_as_it_is(address)) in self._known
+            return _hash(_AS_IT_IS + address) in self._known
         host, path, query, anchor = parts
         return _hash(_join(host, path, query, anchor if fragment else "")) in self._known
 
@@ -152,11 +154,6 @@ def _split(address: str) -> tuple[str, str, str, str] | None:
     return host, parts.path.removesuffix("/"), parts.query, parts.fragment
 
 
-def _as_it_is(place: str) -> str:
-    """The spelling of a place that is no web address; no other spelling is like it."""
-    return f"\n{place}"
-
-
 def _join(host: str, path: str, query: str, fragment: str) -> str:
     return f"{host}{path}{f'?{query}' if query else ''}{f'#{fragment}' if fragment else ''}"
 
@@ -168,7 +165,7 @@ def _hash(spelling: str) -> int:
 def _spellings(address: str) -> set[int]:
     parts = _split(address)
     if parts is None:
-        return set() if _SPELLS_WEB.match(address) else {_hash(_as_it_is(address))}
+        return set() if _SPELLS_WEB.match(address) else {_hash(_AS_IT_IS + address)}
     host, path, query, fragment = parts
     hosts = {host, *_encodings_of_host(host.lower().removeprefix("www."))}
     tails = {_join("", path, query, fragment), _join("", path, query, "")}

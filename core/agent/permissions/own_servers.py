@@ -7,13 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, Protocol
+from typing import Any, Protocol
 
 from core.agent.permissions.actions import Action
+from core.connections.user_servers import Acts
+from core.events.types import READ_RESOURCE
 
-__all__ = ["Acts", "Described", "OwnServers"]
+__all__ = ["Described", "OwnServers"]
 
-Acts = Literal["here", "outside"]
 _ANSWERS: Mapping[str, Acts] = {"No, only on this machine": "here", "Yes, or I do not know": "outside"}
 _MEANINGS = {
     "here": "Rules by name hold for all its tools, whatever the agent has read.",
@@ -41,7 +42,7 @@ class OwnServers:
         described: what was said of the servers; None if the user has none.
         reads: whether a server declares that a tool only reads: (server, tool) -> bool.
         stays: whether a server declares of all its tools that they reach nothing outside.
-        asks: whether whoever answers may say it: not where the queries are of other people.
+        asks: whether who answers may say it: not in a job, whose questions other people may answer.
     """
 
     described: Described | None = None
@@ -59,17 +60,17 @@ class OwnServers:
         if not action.is_own:
             return action
         # Reading a resource changes nothing.
-        reads = action.is_resource or self.reads(action.server, action.name)
+        reads = action.name == READ_RESOURCE or self.reads(action.server, action.name)
         return replace(action, here=self.acts(action.server) == "here", reads=reads)
 
     def undecided(self, actions: Iterable[Action]) -> list[str]:
         """The servers of actions of which nobody has said where they act."""
         own = (action.server for action in actions if action.is_own)
-        return [name for name in dict.fromkeys(own) if self.asks and self.acts(name) is None]
+        return [name for name in dict.fromkeys(own) if self.acts(name) is None]
 
     def questions(self, actions: Iterable[Action]) -> dict[str, dict[str, Any]]:
         """The question about each server that is undecided and was not asked about in this session, by its name."""
-        names = [name for name in self.undecided(actions) if name not in self._asked]
+        names = [name for name in self.undecided(actions) if self.asks and name not in self._asked]
         self._asked.update(names)
         return {name: self._question(name) for name in names}
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import base64
 import re
+import tomllib
 from collections.abc import Iterator
 from contextlib import suppress
-from functools import cache
 from pathlib import Path
 from typing import Literal
 from urllib.parse import unquote
@@ -20,52 +20,24 @@ from core.agent.permissions.arguments import fold
 __all__ = ["MAILBOX", "is_local_file", "places_in", "starts_with_address"]
 
 MAILBOX = "mailto:"
-_NETWORK = (
-    r"https?|wss?|ftps?|sftp|ssh|scp|git|svn|gopher|ldaps?|smb|nfs|rsync|telnet|imaps?|smtps?|ircs?|rediss?|mongodb|"
-    r"postgres(?:ql)?|mysql|amqps?|mqtts?|tcp|udp|rtmps?|rtsp|dns"
-)
+_WORDS = {
+    name: frozenset(words.split())
+    for name, words in tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8")).items()
+}
 _REST = r"[^\s<>\"'`]*"
-_ADDRESS = re.compile(rf"(?<![\w+.-])([a-z][a-z0-9+.-]{{1,20}}):[/\\]{{1,3}}([^\s/\\?#<>\"'`]*){_REST}", re.I)
-_WITHOUT_SLASHES = re.compile(
-    rf"(?<![\w+.-])(?:mailto|tel|sms|xmpp|sips?|{_NETWORK}):(?=[^\s/\\]){_REST}", re.I
-)
-_IS_NETWORK = re.compile(_NETWORK, re.I)
-_FIRST = re.compile(r"[/\\]{2}[^\s/\\]|https?:", re.I)
-_MAILBOX = re.compile(
-    r"(?<![^\s@<>()\[\],;:\"'|=])[^\s@<>()\[\],;:\"'|=]{1,64}@([\w-]{1,63}(?:\.[\w-]{1,63})+)"
-)
 _BEHIND = rf"(?::\d{{1,5}})?(?:[/?#\\:]{_REST})?"
-_HOST = re.compile(
-    rf"(?<![\w@-])(?:[\w-]{{1,63}}\.){{1,40}}(xn--[\w-]{{1,59}}|[^\W\d_]{{2,24}})(?![\w-]){_BEHIND}"
-)
-_NUMERIC = re.compile(
-    rf"(?<![\w.])(?:(?:\d{{1,3}}\.){{3}}\d{{1,3}}(?![\w.])|\[[0-9a-f:.]*:[0-9a-f:.]*\]|[a-z][\w-]{{0,62}}:\d{{2,5}}(?=/))"
-    rf"{_BEHIND}",
-    re.I,
-)
+_ADDRESS = re.compile(rf"(?<![\w+.-])([a-z][a-z0-9+.-]{{1,20}}):[/\\]{{1,3}}([^\s/\\?#<>\"'`]*){_REST}", re.I)
+_SCHEMES = "|".join(_WORDS["schemes"] | _WORDS["without_slashes"])
+_WITHOUT_SLASHES = re.compile(rf"(?<![\w+.-])(?:{_SCHEMES}):(?=[^\s/\\]){_REST}", re.I)
+_FIRST = re.compile(r"[/\\]{2}[^\s/\\]|https?:", re.I)
+_LOCAL_PART = r"[^\s@<>()\[\],;:\"'|=]"
+_MAILBOX = re.compile(rf"(?<!{_LOCAL_PART}){_LOCAL_PART}{{1,64}}@([\w-]{{1,63}}(?:\.[\w-]{{1,63}})+)")
+_LABELS = r"(?:[\w-]{1,63}\.){1,40}(xn--[\w-]{1,59}|[^\W\d_]{2,24})(?![\w-])"
+_HOST = re.compile(rf"(?<![\w@-]){_LABELS}{_BEHIND}")
+_NUMBERS = r"(?:\d{1,3}\.){3}\d{1,3}(?![\w.])|\[[0-9a-f:.]*:[0-9a-f:.]*\]|[a-z][\w-]{0,62}:\d{2,5}(?=/)"
+_NUMERIC = re.compile(rf"(?<![\w.])(?:{_NUMBERS}){_BEHIND}", re.I)
 _CODED = re.compile(r"[\w+/-]{16,}={0,2}")
 _ENDS = ".,;:!?)]}"
-# Endings of files, and of names in programs and sentences, that are top-level domains, too.
-_FILES = frozenset(["md", "py", "sh", "rs", "pl", "zip", "mov", "cc", "ps", "so", "app"])
-_NAMES = _FILES | {"id", "me", "do", "in", "is", "it", "to", "at", "be", "my", "no"}
-_USUAL = frozenset(
-    {
-        "com",
-        "net",
-        "org",
-        "edu",
-        "gov",
-        "mil",
-        "int",
-        "biz",
-        "xyz",
-        "dev",
-        "example",
-        "invalid",
-        "local",
-        "onion",
-    }
-)
 Hosts = Literal["anywhere", "alone", "nowhere"]
 
 
@@ -118,7 +90,7 @@ def _places(text: str, hosts: Hosts, files: bool) -> Iterator[str]:
 
 def _leads_outside(found: re.Match[str]) -> bool:
     """Whether an address is of a host: in schemes that are not of the network a plain word is a name on a server."""
-    return bool(_IS_NETWORK.fullmatch(found[1]) or re.search(r"[.:@]", found[2]))
+    return found[1].lower() in _WORDS["schemes"] or re.search(r"[.:@]", found[2]) is not None
 
 
 def _is_name(found: re.Match[str], files: bool, *, alone: bool) -> bool:
@@ -127,12 +99,13 @@ def _is_name(found: re.Match[str], files: bool, *, alone: bool) -> bool:
     if not name.endswith(found[1]):
         return False
     label = found[1].lower()
-    if label in _FILES and found.string[: found.start()].endswith("/"):
+    is_file = label in _WORDS["files"]
+    if is_file and found.string[: found.start()].endswith("/"):
         return True
-    if name.count(".") > 1 or alone:
-        return files and name.count(".") == 1 and label in _FILES
-    # `customers.city` is a column.
-    return label in _NAMES or (label.isascii() and len(label) > 2 and label not in _USUAL)
+    if alone or name.count(".") > 1:
+        return is_file and files and name.count(".") == 1
+    is_country = len(label) == 2 and label not in _WORDS["words"]
+    return is_file or not (is_country or label in _WORDS["usual"] or not label.isascii())
 
 
 def _readings(text: str) -> Iterator[str]:
@@ -151,10 +124,4 @@ def _readings(text: str) -> Iterator[str]:
 
 
 def _is_top_level(label: str) -> bool:
-    return label.lower().startswith("xn--") or label.lower() in _top_level_domains()
-
-
-@cache
-def _top_level_domains() -> frozenset[str]:
-    """The top-level domains of the internet, and those that are reserved for private networks and examples."""
-    return frozenset(Path(__file__).with_name("top_level_domains.txt").read_text("utf-8").split())
+    return label.lower().startswith("xn--") or label.lower() in _WORDS["top_level"]

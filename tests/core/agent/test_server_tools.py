@@ -14,12 +14,13 @@ import pytest
 
 from core.agent.permissions.actions import is_outbound, is_wrapper
 from core.agent.permissions.gate import PermissionGate, PermissionReply
-from core.agent.permissions.own_servers import Acts, OwnServers
+from core.agent.permissions.own_servers import OwnServers
 from core.agent.permissions.places import places_in
 from core.agent.permissions.policy import PermissionPolicy, Verdict
 from core.agent.permissions.rule_set import RuleSet
 from core.agent.permissions.rules import Rule
 from core.agent.permissions.taint import Taint
+from core.connections.user_servers import Acts
 from core.events import types as ev
 from core.redaction.redactor import Redactor
 from core.storage.workspace import Workspace
