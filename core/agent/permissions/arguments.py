@@ -105,8 +105,11 @@ def is_plain(text: str) -> bool:
     )
 
 
-def is_plain_option(value: Any) -> bool:
-    """Whether a value is a switch, a small number or one of a few words, with which nothing can be told."""
+def is_plain_option(path: tuple[str, ...], value: Any) -> bool:
+    """Whether an argument is a switch, a small number or one of a few words, with which nothing can be told."""
+    if len(path) > 1:
+        # The server may accept any name there.
+        return False
     if isinstance(value, str):
         return value in _OPTIONS
     return value is None or (isinstance(value, int | float) and abs(value) < _LARGEST_NUMBER)

@@ -10,8 +10,8 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from core.agent.permissions.actions import Action, is_open_ended, is_outbound, is_wrapper
-from core.agent.permissions.arguments import is_plain_option
+from core.agent.permissions.actions import Action, is_open_ended, is_outbound
+from core.agent.permissions.arguments import is_plain_option, leaves
 from core.agent.permissions.foreign_text import CRAWLER, LOCAL_TOOLKIT, texts_in
 from core.agent.permissions.places import MAILBOX, is_local_file, places_in, starts_with_address
 from core.agent.permissions.policy import PAGE_READERS, is_search
@@ -33,17 +33,11 @@ def carries_out(action: Action) -> bool:
     """Whether an action sends, posts, uploads, creates or changes something outside, or can do anything."""
     if not action.server:
         return action.name == "Bash"
-    if (
-        action.server != LOCAL_TOOLKIT
-        and not action.is_own
-        and (is_wrapper(action.name) or is_open_ended(action.name))
-    ):
-        return True
-    if action.named:
-        return False
+    if action.is_own:
+        return not (action.reads or action.named)
     if action.server == LOCAL_TOOLKIT:
-        return action.name == "workbench_upload"
-    return not action.reads if action.is_own else is_outbound(action.name)
+        return action.name == "workbench_upload" and not action.named
+    return is_open_ended(action.name) or (is_outbound(action.name) and not action.named)
 
 
 def places_of(action: Action) -> list[str] | None:
@@ -65,16 +59,25 @@ def has_text_beside_address(action: Action) -> bool:
     is_page_reader = action.tool in PAGE_READERS
     if is_page_reader and not _READER_ARGUMENTS.issuperset(given):
         return True
-    parts = [part for value in given.values() for part in _parts_of(value)]
-    others = [part for part in parts if not (isinstance(part, str) and starts_with_address(part))]
-    has_address = len(others) < len(parts) and action.is_own
-    return (is_page_reader or has_address) and not all(map(is_plain_option, others))
+    values = list(_values_in(given))
+    others = [
+        (path, each) for path, each in values if not (isinstance(each, str) and starts_with_address(each))
+    ]
+    has_address = len(others) < len(values) and action.is_own
+    return (is_page_reader or has_address) and not all(is_plain_option(path, each) for path, each in others)
 
 
-def _parts_of(value: Any) -> Iterator[Any]:
-    """The elements of a list, also of one that is written as JSON, else the value."""
-    decoded = from_json(value) if isinstance(value, str) and value.lstrip().startswith("[") else value
-    yield from decoded if isinstance(decoded, list) else [value]
+def _values_in(value: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
+    """The values in arguments with the names that lead to them, also those in texts that are JSON."""
+    for names, each in leaves(value, path):
+        decoded = _decoded(each) if isinstance(each, str) else None
+        yield from [(names, each)] if decoded is None else _values_in(decoded, names)
+
+
+def _decoded(text: str) -> dict[str, Any] | list[Any] | None:
+    """The object or list in a text that is JSON: servers decode such an argument."""
+    decoded = from_json(text) if text.lstrip()[:1] in {"[", "{"} else None
+    return decoded if isinstance(decoded, dict | list) else None
 
 
 def _makes_requests(action: Action) -> bool:
@@ -84,8 +87,7 @@ def _makes_requests(action: Action) -> bool:
 
 
 def _places_in(action: Action, field: str, text: str) -> Iterator[str]:
-    if text.lstrip()[:1] in {"[", "{"} and isinstance(decoded := from_json(text), dict | list):
-        # Servers decode such an argument.
+    if (decoded := _decoded(text)) is not None:
         nested, complete = texts_in(decoded)
         if not complete:
             yield text

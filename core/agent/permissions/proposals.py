@@ -111,7 +111,7 @@ def _with_all_arguments(action: Action) -> Iterator[str]:
     """Rules that name each argument: with the short values of the call, or with all of them."""
     values: dict[str, list[str]] = {}
     for path, value in leaves(action.arguments):
-        if len(path) > 1 or not is_plain_option(value):
+        if not is_plain_option(path, value):
             values.setdefault(".".join(path), []).append(str(value))
     for exact in (False, True):
         conditions = (

@@ -77,7 +77,7 @@ class Rule:
             return False
         covered = {each.name for each in self.conditions}
         return all(
-            ".".join(path) in covered or (len(path) == 1 and is_plain_option(value))
+            ".".join(path) in covered or is_plain_option(path, value)
             for path, value in leaves(action.arguments)
         )
 

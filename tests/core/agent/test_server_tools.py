@@ -35,8 +35,8 @@ READER = "mcp__web_reader__webReader"
 class Said:
     """What a person said of the servers."""
 
-    def __init__(self, **said: Acts) -> None:
-        self.said = said
+    def __init__(self, here: Sequence[str] = (), outside: Sequence[str] = ()) -> None:
+        self.said: dict[str, Acts] = {**dict.fromkeys(here, "here"), **dict.fromkeys(outside, "outside")}
 
     def acts(self, name: str) -> Acts | None:
         return self.said.get(name)
@@ -72,7 +72,7 @@ def policy(
 
 
 def test_everyday_calls_run_under_rules_by_name(taint: Taint) -> None:
-    said = Said(**dict.fromkeys(CASES["here"], "here"))
+    said = Said(here=CASES["here"])
     for tool, reads, given, asks in CASES["everyday"]:
         judged = policy(taint, CASES["rules"], said, reads=reads).judge(tool, given)
         assert (judged.verdict is Verdict.ASK) is asks, (tool, given, judged.reason)
@@ -157,7 +157,7 @@ async def test_each_advice_of_a_denial_lifts_it_when_it_is_followed(taint: Taint
         for each in alternatives(reason):
             said = Said()
             if (command := re.search(r"`ua-tui servers here (.+?)`", each)) is not None:
-                said = Said(**dict.fromkeys(command[1].split(), "here"))
+                said = Said(here=command[1].split())
             words = shlex.split(each[each.index("--allow") :].removesuffix("."))
             assert words[::2] == ["--allow"] * (len(words) // 2), each
             lifted = policy(taint, [*rules, *words[1::2]], said)
@@ -174,7 +174,7 @@ async def test_a_denial_has_its_reason_and_names_the_server(taint: Taint) -> Non
         "Denied: it can carry data out; the agent has read 1 page of docs.example since "
     )
     assert "`ua-tui servers here calculator` once and start with --allow 'mcp__calculator__*'" in reason
-    said = Said(calculator="outside")
+    said = Said(outside=["calculator"])
     reason = await denial(policy(taint, []), "mcp__calculator__add_numbers", given, said)
     assert "servers here" not in (reason or "servers here")
 
@@ -225,7 +225,7 @@ async def test_a_person_is_asked_once_where_a_server_acts(
 async def test_in_a_dialog_a_name_is_enough_for_a_server_that_acts_here(taint: Taint) -> None:
     rules = RuleSet()
     judge = PermissionPolicy(
-        Path("/work"), rules, taint=taint.reason_to_ask, describe=OwnServers(Said(memory="here")).describe
+        Path("/work"), rules, taint=taint.reason_to_ask, describe=OwnServers(Said(here=["memory"])).describe
     )
     actions = judge.actions_of("mcp__memory__create_entities", {"entities": []})
     assert rules.remember(actions, "session", ["create_*"], Path("/work")) is None
