@@ -216,6 +216,7 @@ async def compose_session(  # noqa: PLR0913 -- each is optional, and given by na
                 login_made_at=logins.made_at,
                 ledger=ledger,
                 files_elsewhere=files_elsewhere,
+                described=user_servers,
             ),
             previous=start.previous,
             overruled=start.overruled,

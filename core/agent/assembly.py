@@ -34,8 +34,10 @@ from core.agent.messages.results import ResultAdapter
 from core.agent.messages.translate import Translator
 from core.agent.messages.usage import Prices, Spending
 from core.agent.options import Briefing, McpConfig, build_options, write_briefing
-from core.agent.permissions.foreign_text import LOCAL_TOOLKIT, OWN_SERVERS
+from core.agent.permissions.actions import BUILT_IN_SERVERS
+from core.agent.permissions.foreign_text import LOCAL_TOOLKIT
 from core.agent.permissions.gate import PermissionGate, PermissionReply
+from core.agent.permissions.own_servers import Described, OwnServers
 from core.agent.permissions.policy import PermissionPolicy
 from core.agent.permissions.rule_set import RuleSet, rules_of
 from core.agent.permissions.rules import Rule
@@ -83,7 +85,8 @@ class AgentParts:
     everywhere; None for none. `login_made_at` says when the login to a server of the user was made, and is empty
     if there is none. `ledger` records the calls that act outside, where a session may be resumed elsewhere; None for no
     record. `files_elsewhere` are the rules that alone allow the built-in tools files outside of the session's folder,
-    where the queries come from other people; None where they are the user's own.
+    where the queries come from other people; None where they are the user's own. `described` has where the tools of the
+    user's own MCP servers act.
     """
 
     workspace: Workspace
@@ -109,6 +112,7 @@ class AgentParts:
     login_made_at: Callable[[str], str] = lambda _name: ""
     ledger: ActionLedger | None = None
     files_elsewhere: tuple[str, ...] | None = None
+    described: Described | None = None
 
 
 class AgentAssembly:
@@ -139,12 +143,21 @@ class AgentAssembly:
         self.taint.own_tools = parts.extra_allow
         self.taint.on_start = lambda what: publish(UntrustedTextRead(what=what))
         self.rules = RuleSet(rules_of(settings, parts.extra_allow), parts.rule_store, Path.cwd())
+        logs = ServerLogs(self._private.path / CACHE)
+        self._states = ServerStates(parts.redactor, logs.cause_of)
+        self._own_servers = OwnServers(
+            parts.described,
+            self._states.is_read_only,
+            self._states.is_closed,
+            asks=parts.ledger is None,
+        )
         self._policy = PermissionPolicy(
             workspace=parts.workspace.path,
             rules=self.rules,
             mode=settings.effective_permission_mode,
             readable=(self._skills_folder,),
             taint=self.taint.reason_to_ask,
+            describe=self._own_servers.describe,
             elsewhere=None
             if parts.files_elsewhere is None
             else tuple(Rule("allow", text, "config.toml") for text in parts.files_elsewhere),
@@ -155,6 +168,7 @@ class AgentAssembly:
             interactive=parts.interactive,
             redactor=parts.redactor,
             rules=self.rules,
+            servers=self._own_servers,
         )
         self._elicitation = ElicitationGate(publish, interactive=parts.interactive, redactor=parts.redactor)
         self.prices = Prices(read_prices(settings.prices), settings.context_window)
@@ -167,8 +181,6 @@ class AgentAssembly:
         self._begun = parts.conversation is not None
         self._opened: dict[str, Connection] = {}
         self._requested: set[str] = set()
-        logs = ServerLogs(self._private.path / CACHE)
-        self._states = ServerStates(parts.redactor, logs.cause_of)
         self.servers = Servers(
             self._states,
             publish,
@@ -248,7 +260,7 @@ class AgentAssembly:
             self._briefing = replace(
                 briefing,
                 output_schema=parts.output_schema,
-                resources=not OWN_SERVERS.issuperset(parts.connectors),
+                resources=not BUILT_IN_SERVERS.issuperset(parts.connectors),
             )
         translator = Translator(
             redactor=parts.redactor,
@@ -470,7 +482,9 @@ class AgentAssembly:
     def _add_connection(self, name: str, connection: Connection) -> None:
         self._opened[name] = connection
         for server in connection.servers:
-            self.taint.note_server(server)
+            # The descriptions of a program that acts here are part of what the user starts.
+            if self._own_servers.acts(server) != "here":
+                self.taint.note_server(server)
         self._servers = {**(self._servers or {}), **connection.servers}
         self.is_connected = connection.is_connected or self.is_connected
         for secret in connection.secrets:

@@ -20,7 +20,7 @@ import msgspec
 
 from core.connections.base import Connection, Expiry
 from core.connections.oauth.target import LoginTarget
-from core.connections.user_servers import UnusableServer, UserServer, connection_to
+from core.connections.user_servers import Acts, UnusableServer, UserServer, connection_to
 from core.errors import ConnectionFailed, WorkspaceError
 from core.events.types import Event, ServerTrustAnswered, ServerTrustAsked
 from core.redaction.arguments import masked_address, masked_command
@@ -45,6 +45,7 @@ class _Entry(msgspec.Struct):
     target: str
     decision: Decision
     at: str
+    acts: Acts | None = None
 
 
 class ServerTrust:
@@ -64,8 +65,10 @@ class ServerTrust:
         entry = self._read().get(_key(server, folder))
         return entry.decision if entry is not None else None
 
-    def decide(self, server: UserServer, folder: Path, decision: Decision | None) -> None:
-        """Store the decision about a server; None makes the program ask again.
+    def decide(
+        self, server: UserServer, folder: Path, decision: Decision | None, acts: Acts | None = None
+    ) -> None:
+        """Store the decision about a server, and where it acts if that is given; None makes the program ask again.
 
         Raises:
             WorkspaceError: it cannot be stored.
@@ -76,8 +79,14 @@ class ServerTrust:
             entries.pop(key, None)
         else:
             at = datetime.now(UTC).isoformat(timespec="seconds")
-            entries[key] = _Entry(str(folder), server.name, server.target, decision, at)
+            acts = acts or (entries[key].acts if key in entries else None)
+            entries[key] = _Entry(str(folder), server.name, server.target, decision, at, acts)
         self._write(entries)
+
+    def acts(self, server: UserServer, folder: Path) -> Acts | None:
+        """Where the tools of a server act: as its file says, else as the user said; None if neither does."""
+        entry = self._read().get(_key(server, folder)) if server.acts is None else None
+        return server.acts or (entry.acts if entry is not None else None)
 
     def _write(self, entries: dict[str, _Entry]) -> None:
         Root(self._state, create=True).write(_FILE, msgspec.json.encode(entries))
@@ -137,6 +146,7 @@ class UserConnections:
         self._interactive = interactive
         self._login_command = login_command
         self._all_trusted = all_trusted
+        self._acts: dict[str, Acts | None] = {}
         self._waiting: dict[str, UserServer] = {}
         self._begun = False
 
@@ -173,10 +183,26 @@ class UserConnections:
         self._publish(ServerTrustAnswered(server=name, decision=decision))
         return decision == "trusted"
 
+    def acts(self, name: str) -> Acts | None:
+        """Where the tools of a server act; None if it is one of the user's, and nobody has said."""
+        return self._acts.get(name, "outside")
+
+    def describe(self, name: str, acts: Acts) -> None:
+        """Store what the user said of a server that is open: for this session, if it cannot be stored."""
+        self._acts[name] = acts
+        server = self._found[name]
+        try:
+            # A server that is trusted for this run alone is not trusted by an answer about it.
+            if isinstance(server, UserServer) and self._trust.decision(server, self._folder) == "trusted":
+                self._trust.decide(server, self._folder, "trusted", acts)
+        except WorkspaceError as error:
+            _log.warning("where %s acts is known for this session only: %s", name, error)
+
     async def _open(self, name: str) -> Connection:
         server = self._found[name]
         if isinstance(server, UnusableServer):
             return Connection(note=server.problem, status="failed")
+        self._acts[name] = self._acts.get(name) or self._trust.acts(server, self._folder)
         match self._decision(server):
             case "trusted":
                 try:
@@ -238,4 +264,5 @@ def _without_secrets(entry: _Entry) -> _Entry:
 
 
 def _key(server: UserServer, folder: Path) -> str:
-    return json.dumps([str(folder.resolve()), server.fingerprint])
+    # What is said of a server of the user's own settings holds in every folder.
+    return json.dumps([str(folder.resolve()) if server.in_folder else "", server.fingerprint])

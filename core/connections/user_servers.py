@@ -29,13 +29,20 @@ from core.settings.sources import SourcedValue
 from core.text import clean_line, without_surrogates
 
 __all__ = [
-    "PROJECT_SERVERS", "UnusableServer", "UserServer", "connection_to", "find_user_servers", "project_servers",
+    "PROJECT_SERVERS",
+    "Acts",
+    "UnusableServer",
+    "UserServer",
+    "connection_to",
+    "find_user_servers",
+    "project_servers",
     "settings_servers",
 ]  # fmt: skip
 
 PROJECT_SERVERS = ".mcp.json"
 
 Transport = Literal["stdio", "http", "sse"]
+Acts = Literal["here", "outside"]
 
 # Tools are named mcp__SERVER__TOOL: no name may make its tools look like those of another server.
 _NAME = re.compile(r"(?!.*__)[A-Za-z0-9](?:[A-Za-z0-9_-]{0,62}[A-Za-z0-9-])?")
@@ -83,6 +90,9 @@ _ADVICE: Mapping[str, Advice] = {
     "bad_character": Advice("{server} has a character that no program accepts", "remove it"),
     "too_long": Advice(
         "{server} has more than {limit:,} characters", "put long values into a file that the server reads"
+    ),
+    "bad_acts": Advice(
+        "{server} cannot act {value!r}", 'write "here" or "outside"; a server of another machine acts outside'
     ),
     "unknown_field": Advice("{server} has the unknown field {value!r}", "remove it; the type is {kind}"),
     "no_variable": Advice(
@@ -134,9 +144,16 @@ class UserServer:
 
     @property
     def shown(self) -> list[str]:
-        """The same as `NAME=value`, and what is set for its login; of a secret in the file only its length."""
+        """The same as `NAME=value`, what is set for its login, and where it acts; of a secret only its length."""
         oauth = {f"oauth.{name}": str(value) for name, value in self._oauth.items()}
-        return [masked_variable(name, value).shown for name, value in {**self.given, **oauth}.items()]
+        given = {**self.given, **oauth, **self._acts}
+        return [masked_variable(name, value).shown for name, value in given.items()]
+
+    @property
+    def acts(self) -> Acts | None:
+        """Where its tools act, as its file says: on this machine only, or also outside; a remote one acts outside."""
+        is_remote = self.transport != "stdio" and not _is_local(self.how["url"])
+        return self._acts.get("acts", "outside" if is_remote else None)
 
     @property
     def secrets(self) -> tuple[str, ...]:
@@ -153,7 +170,13 @@ class UserServer:
         """Identifies this configuration when the user is asked to trust it: 64 hexadecimal digits."""
         # With the secrets: another secret may mean another account.
         target = shlex.join(self._command) if self.transport == "stdio" else str(self.how["url"])
-        about = [self.name, self.transport, target, dict(self.given), *filter(None, [self._oauth])]
+        about = [
+            self.name,
+            self.transport,
+            target,
+            dict(self.given),
+            *filter(None, [self._oauth, self._acts]),
+        ]
         content = json.dumps(about, sort_keys=True)
         return hashlib.sha256(content.encode()).hexdigest()
 
@@ -165,6 +188,10 @@ class UserServer:
     @property
     def _oauth(self) -> Mapping[str, Any]:
         return dict(self.how.get("oauth") or {})
+
+    @property
+    def _acts(self) -> Mapping[str, Acts]:
+        return {"acts": self.how["acts"]} if "acts" in self.how else {}
 
     @property
     def _command(self) -> list[str]:
@@ -327,6 +354,11 @@ def _is_plain(name: str, value: str) -> bool:
     return name in _PLAIN or (os.path.isabs(value) and os.path.exists(value))
 
 
+def _is_local(url: str) -> bool:
+    """Whether an address is of this machine, whatever the variables in it are."""
+    return bool(re.match(r"https?://(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])(?::[\d${}\w-]*)?(?:/|$)", url))
+
+
 def _transport(how: Mapping[str, Any]) -> Transport:
     kind = how.get("type") or how.get("transport")
     if kind in ("http", "streamable-http", "streamable_http"):
@@ -372,6 +404,9 @@ def _check_fields(how: Any) -> _Problem | None:
         table = how.get(field) or {}
         if not isinstance(table, Mapping) or not all(isinstance(each, str) for each in table.values()):
             return "bad_table", field
+    possible = ("here", "outside") if needed == "command" or _is_local(how["url"]) else ("outside",)
+    if (acts := how.get("acts", "outside")) not in possible:
+        return "bad_acts", str(acts)
     problem = oauth_problem(how.get("oauth") or {})
     return ("bad_oauth", problem or "value") if problem is not None else None
 
@@ -386,7 +421,7 @@ def _check_values(how: Mapping[str, Any]) -> _Problem | None:
         return "bad_character", ""
     if sum(map(len, texts)) > _LONGEST or len(texts) > _LONGEST // 10:
         return "too_long", ""
-    unknown = sorted(set(how) - _FIELDS[transport] - _IGNORED)
+    unknown = sorted(set(how) - _FIELDS[transport] - _IGNORED - {"acts"})
     return ("unknown_field", str(unknown[0])) if unknown else None
 
 

@@ -439,7 +439,10 @@ class PermissionApplied(Event, frozen=True, kw_only=True):
 
 
 class PermissionAsked(Event, frozen=True, kw_only=True):
-    """A tool call waits for a person's decision. `subjects` are the tools it would actually run."""
+    """A tool call waits for a person's decision. `subjects` are the tools it would actually run.
+
+    With `acts_here` all of them are tools of own MCP servers that, as the person said, act on this machine only.
+    """
 
     request_id: str
     tool_name: str
@@ -450,6 +453,7 @@ class PermissionAsked(Event, frozen=True, kw_only=True):
     once_only: bool = False
     proposed: list[str] = []
     scopes: list[str] = msgspec.field(default_factory=lambda: ["session"])
+    acts_here: bool = False
 
     @property
     def is_plan(self) -> bool:

@@ -23,7 +23,7 @@ from core.agent.mcp.references import Expanded, ServerReferences
 from core.agent.mcp.servers import Servers
 from core.agent.messages.context_usage import ContextUsage
 from core.agent.messages.translate import TurnOutcome
-from core.agent.permissions.foreign_text import OWN_SERVERS
+from core.agent.permissions.actions import BUILT_IN_SERVERS
 from core.agent.permissions.gate import PermissionReply
 from core.agent.permissions.rule_set import RuleSet
 from core.agent.query import QueryPath
@@ -106,7 +106,7 @@ class Session:
         )
         previous = parts.previous
         self._attachments = Attachments(self.workspace, self._assembly.refusal_to_read)
-        own = {name: each for name, each in parts.agent.connectors.items() if name not in OWN_SERVERS}
+        own = {name: each for name, each in parts.agent.connectors.items() if name not in BUILT_IN_SERVERS}
         self.references = ServerReferences(own, lambda: self.servers.known, self.workspace)
         self._queue = QueryQueue(self.workspace, previous.queue if previous is not None else ())
         self._runner = QueryRunner(self._queue, self._budget, self._run_query)

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from core.connections.base import Connection
+from core.connections.trust import UserConnections
 from core.events.types import Event
 from tests.e2e.live import live
 from tests.e2e.running import model_settings
@@ -29,6 +30,7 @@ def add_server(monkeypatch: pytest.MonkeyPatch, name: str, script: str) -> None:
         return {"local_toolkit": connectors(*args)["local_toolkit"], name: connect}
 
     monkeypatch.setattr(compose, "_connectors", with_server)
+    monkeypatch.setattr(UserConnections, "acts", lambda _self, _name: "here")
 
 
 def own_home(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -54,7 +54,7 @@ async def test_a_server_asks_for_a_form_and_a_page_and_gets_what_the_person_answ
     monkeypatch.chdir(home / "project")
     config = home / ".config" / "ua-tui" / "config.toml"
     config.parent.mkdir(parents=True)
-    command = f"command = {json.dumps(sys.executable)}\nargs = {json.dumps([str(SERVER)])}\n"
+    command = f"command = {json.dumps(sys.executable)}\nargs = {json.dumps([str(SERVER)])}\nacts = 'here'\n"
     config.write_text(f"[mcp_servers.desk]\n{command}")
     with scripted_model(calls_a_tool) as url:
         settings = model_settings(home, url, allow=("mcp__*",))

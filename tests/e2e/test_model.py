@@ -49,7 +49,7 @@ async def test_with_a_claude_login_alone_queries_are_classified_and_many_tools_a
     home.mkdir()
     (home / ".credentials.json").write_text(json.dumps({"claudeAiOauth": login}), encoding="utf-8")
     (tmp_path / "many.py").write_text(MANY_TOOLS, encoding="utf-8")
-    many = {"command": sys.executable, "args": [str(tmp_path / "many.py")]}
+    many = {"command": sys.executable, "args": [str(tmp_path / "many.py")], "acts": "here"}
     (tmp_path / ".mcp.json").write_text(json.dumps({"mcpServers": {"many": many}}), encoding="utf-8")
     asked: list[dict[str, Any]] = []
     authorized: list[str] = []

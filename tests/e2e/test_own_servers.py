@@ -43,6 +43,12 @@ from tests.waiting import PATIENCE, until
 
 SERVER = Path(__file__).with_name("own_server.py")
 KEY = "canary-0123456789abcdef"
+# Most of these servers could act outside, so a name alone is not enough.
+ALLOWED = (
+    "mcp__*",
+    "take_note(text=*)",
+    *(f"{name}()" for name in ("folder", "crash", "flood", "grow", "hang", "more")),
+)
 HEADERS = {"Authorization": f"Bearer {KEY}", "X-Team": "blue"}
 FUTURE = """
 import json, sys
@@ -129,7 +135,7 @@ async def started(base: Path, *, interactive: bool = False) -> AsyncIterator[Des
     """A session in the current folder, its agent connected."""
     model = Model()
     with scripted_model(model) as url:
-        settings = model_settings(base, url, allow=("mcp__*",))
+        settings = model_settings(base, url, allow=ALLOWED)
         opened = live(settings, "local_toolkit", interactive=interactive, asks_about_servers=interactive)
         async with opened as here:
             yield Desk(here, model)

@@ -200,6 +200,7 @@ def test_planted_secrets_are_found_nowhere(tmp_path: Path) -> None:
         "[mcp_servers.leaky]",
         f"command = {json.dumps(sys.executable)}",
         f"args = {json.dumps([str(SERVER), str(given / 'texts.json')])}",
+        'acts = "here"',
         "[mcp_servers.leaky.env]",
         *(f"{name} = {json.dumps(value)}" for name, value in known["settings"].items()),
         "[mcp_servers.remote]",

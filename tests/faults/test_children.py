@@ -115,7 +115,7 @@ def desk(base: Path) -> Iterator[Desk]:
     settings = base / ".config" / "ua-tui" / "config.toml"
     settings.parent.mkdir(parents=True)
     settings.write_text(
-        f"[mcp_servers.notes]\ncommand = {sys.executable!r}\nargs = [{own_server.__file__!r}, 'stdio']\n"
+        f"[mcp_servers.notes]\ncommand = {sys.executable!r}\nargs = [{own_server.__file__!r}, 'stdio']\nacts = 'here'\n"
     )
     model = Model()
     with scripted_model(model) as url:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from core.connections.oauth.store import LoginStore
 from core.connections.trust import ServerTrust
-from core.connections.user_servers import UnusableServer, UserServer, connection_to, find_user_servers
+from core.connections.user_servers import Acts, UnusableServer, UserServer, connection_to, find_user_servers
 from core.errors import ConnectionFailed
 from core.settings.loading import load_settings
 from core.text import clean_line
@@ -21,6 +21,7 @@ __all__ = ["add_arguments", "run"]
 
 _HEADER = ("SERVER", "STATE", "TRANSPORT", "STARTS OR OPENS", "FROM")
 _STATES = {"trusted": "trusted", "refused": "refused", None: "not trusted yet"}
+_PLACES = {"here": "on this machine only", "outside": "outside"}
 _LOGINS = {"logged in": "logged in", "expired": "login expired"}
 _LONGEST_TARGET = 60
 _LONGEST = 10_000
@@ -35,11 +36,13 @@ class _Row:
     source: str
     problem: str = ""
     login: str = ""
+    acts: str = ""
 
     @property
     def standing(self) -> str:
-        """The state, with that of a login."""
-        return f"{self.state}, {_LOGINS[self.login]}" if self.login in _LOGINS else self.state
+        """The state, with where it acts, if that is known, and that of a login."""
+        acts = "acts here" if self.acts == "here" else ""
+        return ", ".join(filter(None, (self.state, _LOGINS.get(self.login), acts)))
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -47,10 +50,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "action",
         nargs="?",
-        choices=["trust", "refuse", "forget"],
-        help="trust or refuse servers of this folder; forget them, so that the next session asks; default: list them",
+        choices=["trust", "refuse", "forget", "here", "outside"],
+        help="trust or refuse servers of this folder; forget them, so that the next session asks; say that tools of "
+        "servers act on this machine only (here), or also outside; default: list them",
     )
-    parser.add_argument("names", nargs="*", metavar="NAME", help="the servers to trust, refuse or forget")
+    parser.add_argument("names", nargs="*", metavar="NAME", help="the servers")
     parser.add_argument("--json", action="store_true", help="print the list as JSON")
 
 
@@ -75,6 +79,8 @@ def run(args: argparse.Namespace) -> int:
             code = complain(f"there is no server {name} here: ua-tui servers lists them")
         elif isinstance(server, UnusableServer):
             code = complain(server.problem)
+        elif args.action in ("here", "outside"):
+            code = _describe(server, folder, trust, args.action) or code
         elif not server.in_folder:
             code = complain(f"{name} is in your own settings, which need no decision")
         else:
@@ -87,6 +93,17 @@ def run(args: argparse.Namespace) -> int:
                 for each in server.shown:
                     print_line(f"  with {clean_line(each, _LONGEST)}")
     return code
+
+
+def _describe(server: UserServer, folder: Path, trust: ServerTrust, acts: Acts) -> int:
+    """Store where the tools of a server act; returns the exit code."""
+    if server.acts not in (None, acts):
+        return complain(f"{server.shown_name} acts {server.acts}, as its field acts or its address says")
+    if trust.decision(server, folder) != "trusted":
+        return complain(f"{server.name} is not trusted: run ua-tui servers trust {server.name} first")
+    trust.decide(server, folder, "trusted", acts)
+    print_line(f"{server.name} acts {_PLACES[acts]}")
+    return 0
 
 
 def _list(
@@ -123,6 +140,7 @@ def _row(each: UserServer | UnusableServer, folder: Path, trust: ServerTrust) ->
         clean_line(each.target, 1000),
         clean_line(each.source, 1000),
         login=_login(each, folder),
+        acts=trust.acts(each, folder) or "",
     )
 
 

@@ -49,7 +49,7 @@ class ServerStates:
         # Servers that failed to start, while the cause is to come: each with the number of updates since then.
         self._held: dict[str, tuple[McpServer, int]] = {}
         self._remote: set[str] = set()
-        self._read_only: dict[str, frozenset[str]] = {}
+        self._declared: dict[str, dict[str, Mapping[str, Any]]] = {}
         self._shown: list[McpServer] = []
 
     @property
@@ -126,7 +126,7 @@ class ServerStates:
             if server.status == "connected":
                 self._worked.add(server.name)
             if isinstance(tools := raw.get("tools"), list):
-                self._read_only[server.name] = _read_only_tools(tools)
+                self._declared[server.name] = _declared(tools)
             if raw.get("transport") in ("http", "sse"):
                 self._remote.add(server.name)
         self._known = servers or self._known
@@ -176,7 +176,12 @@ class ServerStates:
 
     def is_read_only(self, server: str, tool: str) -> bool:
         """Whether a server declares that a tool of it only reads."""
-        return tool in self._read_only.get(server, ())
+        return self._declared.get(server, {}).get(tool, {}).get("readOnly") is True
+
+    def is_closed(self, server: str) -> bool:
+        """Whether a server declares of all its tools that they reach nothing outside."""
+        tools = self._declared.get(server, {}).values()
+        return bool(tools) and all(each.get("openWorld") is False for each in tools)
 
     def operation_of(self, name: str) -> ServerOperation | None:
         """What is being done with a server."""
@@ -261,13 +266,10 @@ class ServerStates:
         return clean(describe_server_error(self._redactor.redact(error)))[:_LONGEST_ERROR]
 
 
-def _read_only_tools(tools: Sequence[Any]) -> frozenset[str]:
-    """The names of the tools that, as their server declares, only read."""
-    return frozenset(
-        tool["name"]
+def _declared(tools: Sequence[Any]) -> dict[str, Mapping[str, Any]]:
+    """What a server declares of its tools, by their names."""
+    return {
+        tool["name"]: found if isinstance(found := tool.get("annotations"), Mapping) else {}
         for tool in tools
-        if isinstance(tool, Mapping)
-        and isinstance(tool.get("name"), str)
-        and isinstance(tool.get("annotations"), Mapping)
-        and tool["annotations"].get("readOnly") is True
-    )
+        if isinstance(tool, Mapping) and isinstance(tool.get("name"), str)
+    }

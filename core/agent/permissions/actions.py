@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from core.agent.permissions.arguments import words_of
 from core.events.types import READ_RESOURCE
 
 __all__ = [
+    "BUILT_IN_SERVERS",
     "WRAPPERS",
     "Action",
     "actions_of",
     "can_be_remembered",
+    "is_open_ended",
     "is_outbound",
     "is_wrapper",
     "server_of",
@@ -22,18 +24,19 @@ __all__ = [
 ]
 
 WRAPPERS = ("MULTI_EXECUTE",)
+BUILT_IN_SERVERS = frozenset({"local_toolkit", "composio", "web_reader"})
+"""The servers that are part of the program, or of a service that the user chose for it."""
+# Whatever they are asked for.
+_ANYTHING = ("BASH", "REMOTE_", "PROXY_EXECUTE", *WRAPPERS)
 # Allowing any of these by name would allow everything.
 OPEN_ENDED = (
-    "BASH",
     "WRITE",
     "EDIT",
     "WEBFETCH",
     "READ",
     "GLOB",
     "GREP",
-    "REMOTE_",
-    "PROXY_EXECUTE",
-    *WRAPPERS,
+    *_ANYTHING,
 )
 OUTBOUND_WORDS = frozenset(
     {
@@ -51,11 +54,17 @@ class Action:
         tool: the full name: `Bash`, or `mcp__composio__GMAIL_SEND_EMAIL` also for a tool inside a wrapper.
         arguments: those of this tool; None if they cannot be read.
         wrapped: whether another tool runs it.
+        here: whether it is a tool of an own MCP server that, as a person said, reaches nothing outside this machine.
+        reads: whether the own server of the tool declares that it only reads.
+        named: whether a rule that allows it names each of its arguments.
     """
 
     tool: str
     arguments: Mapping[str, Any] | None
     wrapped: bool = False
+    here: bool = False
+    reads: bool = False
+    named: bool = False
 
     @property
     def name(self) -> str:
@@ -66,6 +75,11 @@ class Action:
     def server(self) -> str:
         """The MCP server of the tool, empty for the built-in ones."""
         return server_of(self.tool)
+
+    @property
+    def is_own(self) -> bool:
+        """Whether it is a tool or resource of an MCP server of the user."""
+        return bool(self.server) and self.server not in BUILT_IN_SERVERS
 
 
 def short_name(tool_name: str) -> str:
@@ -117,14 +131,24 @@ def subjects_of(tool_name: str, tool_input: Mapping[str, Any]) -> tuple[str, ...
 
 def is_wrapper(name: str) -> bool:
     """Whether a tool runs other tools that its arguments name."""
-    return any(word in name.upper() for word in WRAPPERS)
+    return any(word in _upper(name) for word in WRAPPERS)
 
 
 def is_outbound(name: str) -> bool:
     """Whether a tool changes something outside the workspace or sends something to somebody."""
-    return not set(re.split(r"[^A-Z0-9]+", name.upper())).isdisjoint(OUTBOUND_WORDS)
+    return not OUTBOUND_WORDS.isdisjoint(word.upper() for word in words_of(name))
+
+
+def is_open_ended(name: str) -> bool:
+    """Whether a tool can do anything."""
+    return any(word in _upper(name) for word in _ANYTHING)
 
 
 def can_be_remembered(name: str) -> bool:
     """Whether a rule from a dialog may name only the tool: not for tools that act outside, or can do anything."""
-    return not is_outbound(name) and not any(word in name.upper() for word in OPEN_ENDED)
+    return not is_outbound(name) and not any(word in _upper(name) for word in OPEN_ENDED)
+
+
+def _upper(name: str) -> str:
+    """A name in capitals: as it is, and with `_` between its words, however they are joined."""
+    return f"{name} {'_'.join(words_of(name))}".upper()

@@ -19,6 +19,7 @@ __all__ = [
     "host_of",
     "hosts_mentioned_in",
     "is_plain",
+    "is_plain_option",
     "leaves",
     "leaves_at",
     "leaves_named",
@@ -42,6 +43,8 @@ DESTINATION_WORDS = ADDRESS_WORDS | {
     "attendees", "invitee", "invitees", "participant", "participants", "member", "members", "channel", "channels",
     "chat", "phone", "destination", "target", "repo", "repository",
 }  # fmt: skip
+_OPTIONS = frozenset({"true", "false", "markdown", "text", "html", "json", "png", "jpeg", ""})
+_LARGEST_NUMBER = 1_000_000
 CODE_ARGUMENTS = frozenset({"command", "cmd", "code", "code_to_execute", "script"})
 
 
@@ -102,14 +105,24 @@ def is_plain(text: str) -> bool:
     )
 
 
-def words_of(name: str) -> set[str]:
-    """The words of the name of an argument, in lower case."""
-    return {word.lower() for word in _WORD.findall(name)}
+def is_plain_option(path: tuple[str, ...], value: Any) -> bool:
+    """Whether an argument is a switch, a small number or one of a few words, with which nothing can be told."""
+    if len(path) > 1:
+        # The server may accept any name there.
+        return False
+    if isinstance(value, str):
+        return value in _OPTIONS
+    return value is None or (isinstance(value, int | float) and abs(value) < _LARGEST_NUMBER)
+
+
+def words_of(name: str) -> list[str]:
+    """The words of the name of a tool or argument, in lower case: parts of camelCase, snake_case and kebab-case."""
+    return [word.lower() for word in _WORD.findall(name)]
 
 
 def names_destination(name: str) -> bool:
     """Whether an argument says where something goes: to whom, or to which address."""
-    return not words_of(name.rsplit(".", maxsplit=1)[-1]).isdisjoint(DESTINATION_WORDS)
+    return not DESTINATION_WORDS.isdisjoint(words_of(name.rsplit(".", maxsplit=1)[-1]))
 
 
 def runs_code(arguments: Mapping[str, Any]) -> bool:
@@ -144,7 +157,7 @@ def hosts_mentioned_in(arguments: Mapping[str, Any]) -> list[str]:
 
 
 def _is_address(path: tuple[str, ...]) -> bool:
-    return not words_of(path[-1]).isdisjoint(ADDRESS_WORDS)
+    return not ADDRESS_WORDS.isdisjoint(words_of(path[-1]))
 
 
 def host_of(address: str) -> str | None:

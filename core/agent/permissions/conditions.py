@@ -26,6 +26,7 @@ from core.agent.permissions.arguments import (
     paths_of,
     runs_code,
 )
+from core.agent.permissions.places import places_in, starts_with_address
 from core.agent.permissions.programs import may_pass
 from core.agent.permissions.shell import command_words, is_anywhere_in, words_match, words_of_pattern
 
@@ -72,7 +73,7 @@ class Condition:
         exact = all(not wild for choice in self.choices for wild, _ in choice)
         named = (
             self.kind not in {"text", "path"} or names_destination(self.name) or self.name in CODE_ARGUMENTS
-        )
+        ) or (exact and all(places_in(text) for choice in self.choices for _, text in choice))
         return named and (exact or bool(self.literal))
 
     @property
@@ -231,7 +232,8 @@ def leaves_destination_open(
     for path, value in leaves(arguments):
         if isinstance(value, bool) or value == "":
             continue
-        if not any(names_destination(name) or name in CODE_ARGUMENTS for name in path):
+        named_so = any(names_destination(name) or name in CODE_ARGUMENTS for name in path)
+        if not named_so and not (isinstance(value, str) and starts_with_address(value)):
             continue
         if ".".join(path) not in covered and not any(each.allows(value, folder) for each in named):
             return True

@@ -25,7 +25,6 @@ __all__ = [
     "FILE",
     "LARGEST_READ",
     "LOCAL_TOOLKIT",
-    "OWN_SERVERS",
     "REPORT",
     "Source",
     "article_paths",
@@ -39,8 +38,6 @@ __all__ = [
 ]
 
 LOCAL_TOOLKIT = "local_toolkit"
-OWN_SERVERS = frozenset({LOCAL_TOOLKIT, "composio", "web_reader"})
-"""The servers whose descriptions of tools are part of the program or of a service that the user chose for it."""
 CRAWLER = f"mcp__{LOCAL_TOOLKIT}__crawl_parallel"
 _FILE_READERS = {"mcp__local_toolkit__read_local_file": "path", "Read": "file_path", "Grep": "path"}
 _FILE_WRITERS = {"mcp__local_toolkit__write_local_file": "path", "Write": "file_path", "Edit": "file_path"}
@@ -228,7 +225,7 @@ def _addresses_of_rows(value: Any) -> list[str]:
 
 
 def texts_in(value: Any) -> tuple[list[tuple[str, str]], bool]:
-    """Every text in a JSON value with the name of its field, and whether these are all: there are limits."""
+    """Every text in a JSON value with the name of its field, and each of these names; and whether there are more."""
     found: list[tuple[str, str]] = []
     waiting: list[tuple[str, Any, int]] = [("", value, 0)]
     for _ in range(_MOST_NODES):
@@ -241,6 +238,7 @@ def texts_in(value: Any) -> tuple[list[tuple[str, str]], bool]:
             case str():
                 found.append((field, item))
             case dict():
+                found += [("", str(name)) for name in item]
                 waiting += [(str(name), each, depth + 1) for name, each in reversed(item.items())]
             case list() | tuple():
                 waiting += [(field, each, depth + 1) for each in reversed(item)]

@@ -9,10 +9,11 @@ from pathlib import Path
 from typing import Any, Literal
 from uuid import uuid4
 
-from core.agent.permissions.actions import Action, actions_of
+from core.agent.permissions.actions import Action
 from core.agent.permissions.changed_input import changes_in, unmasked
+from core.agent.permissions.own_servers import OwnServers
 from core.agent.permissions.policy import Judgement, PermissionPolicy, Verdict, is_free
-from core.agent.permissions.proposals import exact_pattern, option_for, proposal
+from core.agent.permissions.proposals import advice, exact_pattern, proposal
 from core.agent.permissions.rule_set import RuleSet
 from core.events.types import (
     ASK_USER,
@@ -59,7 +60,8 @@ class _Waiting:
 class PermissionGate:
     """Asks a person, waits without a time limit, and answers exactly once.
 
-    If nobody can be asked (`interactive=False`), every call is denied with a reason that names the option to allow it.
+    If nobody can be asked (`interactive=False`), every call is denied with the reason, and what would have allowed it.
+    Before the first question about a tool of an own MCP server, a person is asked where that server acts.
     """
 
     def __init__(
@@ -70,12 +72,15 @@ class PermissionGate:
         interactive: bool,
         redactor: Redactor,
         rules: RuleSet | None = None,
+        servers: OwnServers | None = None,
     ) -> None:
         self._policy = policy
         self._rules = RuleSet() if rules is None else rules
         self._publish = publish
         self._interactive = interactive
         self._redactor = redactor
+        self._servers = servers or OwnServers()
+        self._asking_about_servers = asyncio.Lock()
         self._waiting: dict[str, _Waiting] = {}
         self._denied: dict[str, str] = {}
 
@@ -118,12 +123,15 @@ class PermissionGate:
     async def ask(self, tool_name: str, tool_input: dict[str, Any], tool_use_id: str) -> PermissionReply:
         """Allow or deny a call; the policy is consulted again first, as it may have changed since."""
         judgement = self._policy.judge(tool_name, tool_input)
+        if judgement.verdict is Verdict.ASK and judgement.rule is None and self._interactive:
+            await self._ask_about_servers(self._in_question(tool_name, tool_input))
+            judgement = self._policy.judge(tool_name, tool_input)
         if judgement.verdict is not Verdict.ASK:
             if judgement.verdict is Verdict.DENY:
                 await self.apply(judgement, tool_name, tool_use_id)
             return PermissionReply(judgement.verdict is Verdict.ALLOW, "policy", judgement.reason)
-        actions = _in_question(tool_name, tool_input)
-        proposed = self._unmasked(proposal(actions, self._policy.workspace))
+        actions = self._in_question(tool_name, tool_input)
+        proposed = self._unmasked(proposal(actions, self._policy))
         event = PermissionAsked(
             request_id=uuid4().hex[:12],
             tool_name=tool_name,
@@ -134,21 +142,13 @@ class PermissionGate:
             once_only=not proposed or judgement.rule is not None,
             proposed=list(proposed),
             scopes=list(self._rules.scopes),
+            acts_here=bool(actions) and all(action.here for action in actions),
         )
         self._publish(event)
         if not self._interactive:
             answer = PermissionReply(False, "headless", self._headless_reason(judgement, actions))
         else:
-            waiting = _Waiting(event, tool_input, asyncio.get_running_loop().create_future())
-            self._waiting[event.request_id] = waiting
-            try:
-                answer = await waiting.future
-            except asyncio.CancelledError:
-                self._answered(event, PermissionReply(False, "interrupted"))
-                raise
-            finally:
-                self._waiting.pop(event.request_id, None)
-            answer = await self._apply_answer(event, waiting.input, answer)
+            answer = await self._apply_answer(event, tool_input, await self._wait(event, tool_input))
         if not answer.allow:
             self._denied[tool_use_id] = answer.reason or "The person denied this."
         self._answered(event, answer)
@@ -169,6 +169,36 @@ class PermissionGate:
             answer = await self.ask("Read", given, f"named-{uuid4().hex[:12]}")
             return "" if answer.allow else answer.reason or "you denied it"
         return ""
+
+    async def _wait(self, event: PermissionAsked, tool_input: dict[str, Any]) -> PermissionReply:
+        """Wait for the answer to a question that was published."""
+        waiting = _Waiting(event, tool_input, asyncio.get_running_loop().create_future())
+        self._waiting[event.request_id] = waiting
+        try:
+            return await waiting.future
+        except asyncio.CancelledError:
+            self._answered(event, PermissionReply(False, "interrupted"))
+            raise
+        finally:
+            self._waiting.pop(event.request_id, None)
+
+    async def _ask_about_servers(self, actions: tuple[Action, ...]) -> None:
+        """Ask where the servers of these actions act, if nobody has said; at most once in a session."""
+        async with self._asking_about_servers:
+            for name, question in self._servers.questions(actions).items():
+                event = PermissionAsked(
+                    request_id=uuid4().hex[:12], tool_name=ASK_USER, input=question, once_only=True
+                )
+                self._publish(event)
+                answer = await self._wait(event, question)
+                await asyncio.to_thread(self._servers.note_answer, name, answer.input)
+                self._answered(event, answer)
+
+    def _in_question(self, tool_name: str, tool_input: dict[str, Any]) -> tuple[Action, ...]:
+        """The actions of a call that need a rule to run without a question."""
+        if tool_name in (EXIT_PLAN, ASK_USER):
+            return ()
+        return tuple(each for each in self._policy.actions_of(tool_name, tool_input) if not is_free(each))
 
     @property
     def mode(self) -> str:
@@ -208,7 +238,7 @@ class PermissionGate:
             answer = replace(answer, scope="once", input=changed)
         if answer.scope in ("once", "mode"):
             return answer
-        actions = _in_question(event.tool_name, tool_input)
+        actions = self._in_question(event.tool_name, tool_input)
         texts = answer.patterns or tuple(dict.fromkeys(exact_pattern(action.name) for action in actions))
         problem = await asyncio.to_thread(
             self._rules.remember,
@@ -226,13 +256,13 @@ class PermissionGate:
             return _DECIDE_ALONE
         if judgement.rule is not None:
             return f"No one is available to answer, and {judgement.reason}."
-        found = [option_for(action, self._policy.workspace) for action in actions]
-        options = " ".join(dict.fromkeys(each for each in found if each is not None))
-        if None in found or not options:
-            return "No one is available to answer, and no rule is narrow enough to allow it in advance."
-        masked = self._redactor.redact(clean(options))
-        hint = "" if masked == options else " (with the masked values)"
-        return f"No one is available to answer. To allow it, start with {masked}{hint}."
+        denied = f"Denied: {self._redactor.redact(clean(judgement.reason))}. No one is available to answer"
+        found = "; or ".join(advice(actions, self._policy, self._servers.undecided(actions)))
+        if not found:
+            return f"{denied}, and no rule is narrow enough to allow it in advance."
+        masked = self._redactor.redact(clean(found))
+        hint = "" if masked == found else " (with the masked values)"
+        return f"{denied}. {masked[0].upper()}{masked[1:]}{hint}."
 
     def _unmasked(self, rules: tuple[str, ...]) -> tuple[str, ...]:
         """These rules, unless one of them has a secret or an invisible character: then none."""
@@ -268,10 +298,3 @@ class PermissionGate:
                 tool_use_id=event.tool_use_id,
             )
         )
-
-
-def _in_question(tool_name: str, tool_input: dict[str, Any]) -> tuple[Action, ...]:
-    """The actions of a call that need a rule to run without a question."""
-    if tool_name in (EXIT_PLAN, ASK_USER):
-        return ()
-    return tuple(action for action in actions_of(tool_name, tool_input) if not is_free(action))

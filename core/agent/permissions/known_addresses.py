@@ -4,7 +4,7 @@ An address appeared if it was in the user's own words, in a search result or in 
 and its beginnings: fewer parts of the path, fewer parameters of the query, nothing added. These differences do not
 matter, as they carry nothing: http or https, the usual port, `www.`, a slash at the end, and the encoding of characters
 outside of ASCII. Every other difference does: the capitals and the percent-encoding of an address could spell a secret.
-An address with a user name never counts as known.
+An address with a user name never counts as known. Mailboxes and addresses of other schemes count as they are.
 """
 
 from __future__ import annotations
@@ -16,6 +16,8 @@ from hashlib import blake2b
 from itertools import accumulate
 from urllib.parse import quote, unquote, urljoin, urlsplit
 
+from core.agent.permissions.places import places_in
+
 __all__ = ["KnownAddresses", "addresses_in_text", "shown_host"]
 
 MOST_SPELLINGS = 100_000
@@ -25,6 +27,9 @@ LONGEST = 4_096
 MOST_PARTS = 24
 PIECE = 64 << 10
 _PORTS = {"http": 80, "https": 443}
+# Begins the spelling of a place that is no web address.
+_AS_IT_IS = "\n"
+_SPELLS_WEB = re.compile(r"\s*https?:|\s*$", re.IGNORECASE)
 _FORBIDDEN = re.compile(r"[\x00-\x20\x7f-\xa0\\]")
 _IN_TEXT = re.compile(r"(?:https?://|(?<![\w.@/-])www\.)[^\s<>\"'`\\{}|^\x00-\x20\x7f-\xa0]+", re.IGNORECASE)
 _BARE = re.compile(r"(?<![\w.@/:-])(?:[\w-]{1,63}\.)+[^\W\d_]{2,24}(?::\d{1,5})?(?:/[^\s<>\"'`\\]*)?")
@@ -49,7 +54,7 @@ class KnownAddresses:
         return len(self._known)
 
     def add(self, address: str) -> None:
-        """Note that an address appeared; what is no web address is ignored."""
+        """Note that an address or another place appeared."""
         for spelling in _spellings(address.strip()):
             self._known.pop(spelling, None)
             self._known[spelling] = None
@@ -65,7 +70,7 @@ class KnownAddresses:
         """Whether an address, or one that begins with it, appeared; `fragment` says whether that part is sent, too."""
         parts = _split(address)
         if parts is None:
-            return False
+            return _hash(_AS_IT_IS + address) in self._known
         host, path, query, anchor = parts
         return _hash(_join(host, path, query, anchor if fragment else "")) in self._known
 
@@ -73,14 +78,15 @@ class KnownAddresses:
 def addresses_in_text(text: str, *, base: str = "", bare: bool = False) -> list[str]:
     """The web addresses in a text, in the spellings that its punctuation permits.
 
-    With `base`, the address of a page, its links may be relative; with `bare` an address needs no scheme, as in what a
-    person writes. Reads long texts in pieces, so that other threads can run.
+    With `base`, the address of a page, its links may be relative. With `bare`, for what a person writes, an address
+    needs no scheme, and other places count, too. Reads long texts in pieces, so that other threads can run.
     """
     found: dict[str, None] = {}
     for piece in _pieces(text):
         candidates = [match[0] for match in _IN_TEXT.finditer(piece)]
         if bare:
             candidates += [match[0] for match in _BARE.finditer(piece)]
+            found.update(dict.fromkeys(places_in(piece, whole=False)))
         if base:
             candidates += [_joined(base, match[1] or match[2]) for match in _LINK.finditer(piece)]
         for candidate in candidates:
@@ -159,7 +165,7 @@ def _hash(spelling: str) -> int:
 def _spellings(address: str) -> set[int]:
     parts = _split(address)
     if parts is None:
-        return set()
+        return set() if _SPELLS_WEB.match(address) else {_hash(_AS_IT_IS + address)}
     host, path, query, fragment = parts
     hosts = {host, *_encodings_of_host(host.lower().removeprefix("www."))}
     tails = {_join("", path, query, fragment), _join("", path, query, "")}

@@ -7,7 +7,7 @@ it, so that a rule on the wrapper's name never allows anything.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
 from typing import Any
@@ -57,8 +57,7 @@ class _Call:
     subjects: tuple[str, ...]
 
     @classmethod
-    def of(cls, tool_name: str, tool_input: Mapping[str, Any]) -> _Call:
-        actions = actions_of(tool_name, tool_input)
+    def of(cls, tool_name: str, tool_input: Mapping[str, Any], actions: tuple[Action, ...]) -> _Call:
         return cls(tool_name, tool_input, actions, tuple(dict.fromkeys(each.name for each in actions)))
 
     @property
@@ -154,7 +153,8 @@ class PermissionPolicy:
     Rules that deny come first and hold in every mode, then rules that ask. `mode` may change at any time: in `plan`
     only what reads or searches runs, until a plan is approved; in `acceptEdits` files of the workspace may be edited,
     and in `bypassPermissions` everything else runs. The built-in readers may see only `workspace` and the folders
-    `readable`. `taint` gives reasons to ask that lie in what the agent has read.
+    `readable`. `taint` gives reasons to ask that lie in what the agent has read. `describe` adds to an action what is
+    known of the MCP server of its tool.
 
     `elsewhere` are the rules that alone allow the built-in tools to open files outside of these folders: whoever wrote
     the query, and answers, has no right to them. With None any rule and any answer does.
@@ -166,10 +166,21 @@ class PermissionPolicy:
     readable: tuple[Path, ...] = ()
     taint: Callable[[Action], str | None] = lambda _action: None
     elsewhere: tuple[Rule, ...] | None = None
+    describe: Callable[[Action], Action] = lambda action: action
+
+    def actions_of(self, tool_name: str, tool_input: Mapping[str, Any]) -> tuple[Action, ...]:
+        """What a call would really run, with what is known of the servers."""
+        return tuple(map(self.describe, actions_of(tool_name, tool_input)))
+
+    def would_allow(self, action: Action, text: str, *, here: bool = False) -> bool:
+        """Whether an action would run unasked if this rule allowed it; with `here` if its server acted here."""
+        describe = self.describe if not here else lambda action: replace(action, here=True)
+        changed = replace(self, rules=(*self.rules, Rule("allow", text)), describe=describe)
+        return changed.judge(action.tool, action.arguments or {}).verdict is Verdict.ALLOW
 
     def judge(self, tool_name: str, tool_input: Mapping[str, Any]) -> Judgement:
         """Decide what happens to a call."""
-        call = _Call.of(tool_name, tool_input)
+        call = _Call.of(tool_name, tool_input, self.actions_of(tool_name, tool_input))
         for step in (
             self.denied_by_rule,
             self.denied_elsewhere,
@@ -241,9 +252,18 @@ class PermissionPolicy:
         return None
 
     def asked_for_taint(self, call: _Call) -> Judgement | None:
-        """Ask if what the agent has read is a reason to, except where a rule names the destination of the action."""
+        """Ask if what the agent has read is a reason to, except where a rule names the destination of the action.
+
+        One that names all its arguments allows what it does with them, but no new address.
+        """
         for action in call.actions:
-            if not self._is_named_destination(action) and (reason := self.taint(action)) is not None:
+            allowing = [
+                each for each in self.rules if each.effect == "allow" and each.matches(action, self.workspace)
+            ]
+            if any(rule.names_destination for rule in allowing):
+                continue
+            named = any(rule.names_arguments(action) for rule in allowing)
+            if (reason := self.taint(replace(action, named=named))) is not None:
                 return call.judged(Verdict.ASK, reason)
         return None
 
@@ -267,18 +287,12 @@ class PermissionPolicy:
             return call.judged(Verdict.ASK, "what it would run cannot be determined")
         if call.tool in READERS:
             return call.judged(Verdict.ASK, "it reads outside the workspace")
-        if any(is_outbound(action.name) and not is_free(action) for action in call.actions):
+        if any(is_outbound(action.name) and not (is_free(action) or action.here) for action in call.actions):
             return call.judged(Verdict.ASK, "it can change something outside the workspace")
         return call.judged(Verdict.ASK, "it is not among the contained tools")
 
     def _rule_for(self, effect: Effect, action: Action) -> Rule | None:
         return rule_for(self.rules, effect, action, self.workspace)
-
-    def _is_named_destination(self, action: Action) -> bool:
-        return any(
-            rule.effect == "allow" and rule.names_destination and rule.matches(action, self.workspace)
-            for rule in self.rules
-        )
 
     def _harmless(self, call: _Call) -> str:
         """Why a call needs no rule; empty if it does."""

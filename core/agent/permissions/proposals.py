@@ -4,21 +4,31 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
 
 from core.agent.permissions.actions import Action, can_be_remembered, is_wrapper
-from core.agent.permissions.arguments import ADDRESS_WORDS, host_of, leaves, names_destination, words_of
+from core.agent.permissions.arguments import (
+    ADDRESS_WORDS,
+    CODE_ARGUMENTS,
+    host_of,
+    is_plain_option,
+    leaves,
+    names_destination,
+    words_of,
+)
 from core.agent.permissions.conditions import escape
+from core.agent.permissions.policy import PermissionPolicy
 from core.agent.permissions.rules import MAIN_ARGUMENTS, Origin, Rule, check
 from core.agent.permissions.shell import command_words
 from core.events.types import READ_RESOURCE
 
-__all__ = ["exact_pattern", "first_word", "option_for", "proposal", "rules_problem", "split_rules"]
+__all__ = ["advice", "exact_pattern", "first_word", "proposal", "rules_problem", "split_rules"]
 
 MOST_RULES = 50
 _MOST_CHOICES = 10
+_LONGEST_NAME = 40
 _WILD = re.compile(r"[*?\[]")
 _FIRST_WORD = re.compile(r"[^_\-.(]+[_\-.]?")
 _RULES = re.compile(r"[^\s,()]+(?:\(.*?\)(?=[\s,]|$))?", re.DOTALL)
@@ -41,33 +51,84 @@ def split_rules(text: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys([*_RULES.findall(text), *rest]))
 
 
-def proposal(actions: Iterable[Action], folder: Path) -> tuple[str, ...]:
+def proposal(actions: Iterable[Action], policy: PermissionPolicy) -> tuple[str, ...]:
     """The narrowest rules that would allow these actions from now on; none if there are no suitable ones."""
-    found: list[str] = []
+    found: list[str | None] = []
     for action in actions:
-        text = _narrowest(action, folder)
-        if (
-            text is None
-            or check(text) is not None
-            or not Rule("allow", text, "session").matches(action, folder)
-        ):
-            return ()
-        found.append(text)
-    return tuple(dict.fromkeys(found))
+        suitable = (
+            text
+            for text in _lifting(action, policy)
+            if Rule("allow", text, "session").matches(action, policy.workspace)
+        )
+        found.append(next(suitable, None))
+    return () if None in found else tuple(dict.fromkeys(filter(None, found)))
 
 
-def option_for(action: Action, folder: Path) -> str | None:
-    """The narrowest `--allow` option for an action, quoted for a shell; None if no rule is narrow enough."""
+def advice(actions: Sequence[Action], policy: PermissionPolicy, undecided: Collection[str] = ()) -> list[str]:
+    """What can be done in advance so that actions run: alternatives, in words with options quoted for a shell.
+
+    Each was tried on the policy. `undecided` are the servers of which nobody said where they act.
+    """
+    found: list[str] = []
+    rules = [next(_lifting(action, policy), None) for action in actions]
+    if None not in rules and rules:
+        found.append(f"to allow it, start with {_options(filter(None, rules))}")
+    servers = sorted({action.server for action in actions} & set(undecided))
+    if servers and {action.server for action in actions} == set(servers):
+        wide = [f"mcp__{name}__*" for name in servers]
+        if all(policy.would_allow(action, f"mcp__{action.server}__*", here=True) for action in actions):
+            command = f"ua-tui servers here {' '.join(servers)}"
+            found.append(
+                f"if no tool of {' or '.join(servers)} reaches anything outside this machine, "
+                f"run `{command}` once and start with {_options(wide)}"
+            )
+    return found
+
+
+def _has_rule(action: Action, folder: Path) -> bool:
     text = _narrowest(action, folder)
-    if (
-        text is None
-        and not (action.server == "" and action.name in MAIN_ARGUMENTS)
-        and not is_wrapper(action.name)
-    ):
-        text = exact_pattern(action.name)
-    if text is None or check(text) is not None or not Rule("allow", text).matches(action, folder):
-        return None
-    return f"--allow {shlex.quote(text)}"
+    return text is not None and Rule("allow", text).matches(action, folder)
+
+
+def _options(rules: Iterable[str]) -> str:
+    return " ".join(f"--allow {shlex.quote(text)}" for text in dict.fromkeys(rules))
+
+
+def _lifting(action: Action, policy: PermissionPolicy) -> Iterator[str]:
+    """The rules for an action after which it would run unasked, the narrowest ones first."""
+    for text in _candidates(action, policy.workspace):
+        if check(text) is None and policy.would_allow(action, text):
+            yield text
+
+
+def _candidates(action: Action, folder: Path) -> Iterator[str]:
+    if is_wrapper(action.name):
+        return
+    if (text := _narrowest(action, folder)) is not None:
+        yield text
+    names = [exact_pattern(action.name)] if action.server or action.name not in MAIN_ARGUMENTS else []
+    more = list(_with_all_arguments(action)) if action.server else []
+    # A name alone does not hold for long if the tool may send something to somebody.
+    yield from (*more, *names) if action.is_own and not (action.here or action.reads) else (*names, *more)
+
+
+def _with_all_arguments(action: Action) -> Iterator[str]:
+    """Rules that name each argument: with the short values of the call, or with all of them."""
+    values: dict[str, list[str]] = {}
+    for path, value in leaves(action.arguments):
+        if not is_plain_option(path, value):
+            values.setdefault(".".join(path), []).append(str(value))
+    for exact in (False, True):
+        conditions = (
+            f"{name}={'|'.join(escape(each) for each in found) if exact or _identifies(name, found) else '*'}"
+            for name, found in values.items()
+        )
+        yield f"{exact_pattern(action.name)}({', '.join(conditions)})"
+
+
+def _identifies(name: str, values: Sequence[str]) -> bool:
+    """Whether an argument is code, or says which one is meant and is not a text about something."""
+    return name in CODE_ARGUMENTS or (len(values) == 1 and len(values[0]) <= _LONGEST_NAME)
 
 
 def rules_problem(
@@ -95,10 +156,14 @@ def rules_problem(
         if any(rule.matches(action, folder) for rule in rules):
             continue
         named = [rule for rule in rules if fnmatchcase(action.name, rule.tool)]
-        if named and not can_be_remembered(action.name) and not any(rule.names_destination for rule in named):
+        if (
+            named
+            and not (action.here or can_be_remembered(action.name))
+            and not any(rule.names_destination for rule in named)
+        ):
             return f"{action.name} needs an argument that says where it may go, such as {_example(action)}."
         widest = Rule("allow", "Bash(*)")
-        if action.name == "Bash" and not widest.matches(action, folder) and not proposal([action], folder):
+        if action.name == "Bash" and not (widest.matches(action, folder) or _has_rule(action, folder)):
             return "No rule covers this command: it could run something else, or write a file."
         return f"It does not cover {action.name}, which this call runs."
     return None
@@ -127,7 +192,7 @@ def _narrowest(action: Action, folder: Path) -> str | None:
     conditions: dict[str, None] = {}
     for argument, values in _destinations(action).items():
         hosts = [host_of(value) for value in values]
-        is_address = not words_of(argument.split(".")[-1]).isdisjoint(ADDRESS_WORDS)
+        is_address = not ADDRESS_WORDS.isdisjoint(words_of(argument.split(".")[-1]))
         choices = (
             dict.fromkeys(host for host in hosts if host)
             if is_address and all(hosts)
@@ -139,7 +204,7 @@ def _narrowest(action: Action, folder: Path) -> str | None:
         conditions[f"{key}={'|'.join(escape(choice) for choice in choices)}"] = None
     if conditions:
         return f"{name}({', '.join(conditions)})"
-    return name if can_be_remembered(action.name) else None
+    return None
 
 
 def _destinations(action: Action) -> dict[str, list[str]]:

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Literal
 
 from core.agent.permissions.actions import Action, can_be_remembered, is_wrapper
-from core.agent.permissions.arguments import fold
+from core.agent.permissions.arguments import fold, is_plain_option, leaves
 from core.agent.permissions.conditions import Condition, condition, conditions_in, leaves_destination_open
 
 __all__ = ["EFFECTS", "MAIN_ARGUMENTS", "Effect", "Origin", "Rule", "check", "rule_for"]
@@ -71,6 +71,16 @@ class Rule:
         """Whether the rule says where something may go, which files it is about, or which command is run."""
         return any(each.is_destination for each in self.conditions)
 
+    def names_arguments(self, action: Action) -> bool:
+        """Whether the rule names each argument of an action that can hold a text; `T()` is about a call without any."""
+        if action.arguments is None or not (self.conditions or self._is_bare_call):
+            return False
+        covered = {each.name for each in self.conditions}
+        return all(
+            ".".join(path) in covered or is_plain_option(path, value)
+            for path, value in leaves(action.arguments)
+        )
+
     def matches(self, action: Action, folder: Path) -> bool:
         """Whether the rule is about this action; relative paths begin at `folder`."""
         if self.server is not None and self.server != action.server:
@@ -82,7 +92,7 @@ class Rule:
         if not self._names(action) or not (self.names_destination or self._may_name_only(action)):
             return False
         if not self.conditions:
-            return True
+            return not self._is_bare_call or self.names_arguments(action)
         given = action.arguments
         return (
             given is not None
@@ -91,7 +101,13 @@ class Rule:
         )
 
     def _may_name_only(self, action: Action) -> bool:
-        return self.origin not in _FROM_DIALOG or can_be_remembered(action.name)
+        if self.origin not in _FROM_DIALOG or action.here or can_be_remembered(action.name):
+            return True
+        return action.is_own and self.names_arguments(action)
+
+    @property
+    def _is_bare_call(self) -> bool:
+        return self.text.rstrip().endswith("()")
 
     @property
     def _parts(self) -> tuple[str, tuple[Condition, ...]]:
@@ -136,7 +152,7 @@ def _parse(text: str) -> tuple[str, tuple[Condition, ...]]:
             "Write TOOL or TOOL(argument=pattern), such as GMAIL_SEND_EMAIL(to=*@ourfirm.example)."
         )
     tool, given = found["tool"], found["given"]
-    if given is None:
+    if given is None or (given == "" and tool not in MAIN_ARGUMENTS):
         return tool, ()
     positional = MAIN_ARGUMENTS.get(tool)
     if positional is not None and not given.startswith(f"{positional}="):

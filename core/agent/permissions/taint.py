@@ -2,7 +2,8 @@
 
 Such text may hold instructions that the agent obeys. What can carry data out is a tool that sends, posts, uploads,
 creates or changes something outside, one that can do anything, and a request to an address that did not appear in the
-user's own words, in a search result or in a page that was read (`known_addresses.py`).
+user's own words, in a search result or in a page that was read (`known_addresses.py`). Tools of an own MCP server that
+acts on this machine alone, as the user said, carry nothing out.
 """
 
 from __future__ import annotations
@@ -16,12 +17,11 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
-from core.agent.permissions.actions import Action, actions_of
+from core.agent.permissions.actions import BUILT_IN_SERVERS, Action, actions_of
 from core.agent.permissions.foreign_text import (
     ATTACHED,
     CRAWLER,
     FILE,
-    OWN_SERVERS,
     REPORT,
     Source,
     article_paths,
@@ -34,7 +34,8 @@ from core.agent.permissions.foreign_text import (
     texts_in,
 )
 from core.agent.permissions.known_addresses import KnownAddresses, addresses_in_text
-from core.agent.permissions.outgoing import addresses_of, carries_out
+from core.agent.permissions.outgoing import carries_out, has_text_beside_address, places_of
+from core.agent.permissions.places import MAILBOX
 from core.errors import WorkspaceError
 from core.events.codec import from_json
 from core.events.types import (
@@ -136,8 +137,8 @@ class Taint:
         self.known.update(opened_by(tool_name, tool_input))
 
     def note_server(self, name: str) -> None:
-        """Note that the agent sees the tools of an MCP server, whose descriptions may be anything."""
-        if name not in OWN_SERVERS and name not in self._servers:
+        """Note that the agent sees the tools of an MCP server, whose descriptions somebody else wrote."""
+        if name not in BUILT_IN_SERVERS and name not in self._servers:
             self._servers[name] = None
             self._start(None)
 
@@ -217,7 +218,7 @@ class Taint:
                         self._note(ATTACHED, event.at)
             case PermissionAsked():
                 actions = actions_of(event.tool_name, event.input)
-                found = [each for one in actions for each in addresses_of(one) or ()]
+                found = [each for one in actions for each in places_of(one) or ()]
                 self._asked[event.request_id] = [] if event.is_question else found
             case PermissionAnswered():
                 self._on_answer(event)
@@ -275,22 +276,25 @@ class Taint:
 
     def reason_to_ask(self, action: Action) -> str | None:
         """Why a person must be asked about an action, because of what the agent has read; None if nobody must."""
-        if not self.is_set or any(fnmatchcase(action.name, each) for each in self.own_tools):
+        if not self.is_set or action.here or any(fnmatchcase(action.name, each) for each in self.own_tools):
             return None
         if carries_out(action):
             why = "it can carry data out"
-        elif (addresses := addresses_of(action)) is None:
+        elif (places := places_of(action)) is None:
             why = "its arguments have more parts than can be checked"
-        elif (new := self._first_new(action, addresses)) is not None:
-            why = f"the address {clean_line(new, 200)} is new: it is not in your words, a search result or a page"
+        elif (new := self._first_new(action, places)) is not None:
+            shown = clean_line(new.removeprefix(MAILBOX), 200)
+            why = f"the address {shown} is new: it is not in your words, a search result or a page"
+        elif has_text_beside_address(action):
+            why = "it sends text along with an address"
         else:
             return None
         return f"{why}; the agent has read {self.describe()}"
 
-    def _first_new(self, action: Action, addresses: list[str]) -> str | None:
+    def _first_new(self, action: Action, places: list[str]) -> str | None:
         # The crawler does not send the fragment.
         sent = action.tool != CRAWLER
-        return next((each for each in addresses if not self.known.covers(each, fragment=sent)), None)
+        return next((each for each in places if not self.known.covers(each, fragment=sent)), None)
 
 
 def _listed(words: list[str]) -> str:
@@ -301,7 +305,7 @@ def _addresses_of_person(event: PermissionAnswered) -> list[str]:
     """The addresses that the person wrote into a call, or as an answer that the agent did not propose."""
     given = event.input or {}
     if event.tool_name != ASK_USER:
-        return [each for one in actions_of(event.tool_name, given) for each in addresses_of(one) or ()]
+        return [each for one in actions_of(event.tool_name, given) for each in places_of(one) or ()]
     questions, answers = given.get("questions"), given.get("answers")
     labels = {
         option.get("label")

@@ -55,7 +55,7 @@ def test_a_wrapper_is_judged_by_what_it_runs(tmp_path: Path) -> None:
 
 def test_the_rule_that_is_proposed_for_a_resource_names_it(tmp_path: Path) -> None:
     actions = actions_of("ReadMcpResourceTool", {"server": "notes", "uri": "notes://day/1"})
-    assert proposal(actions, tmp_path) == ("ReadMcpResourceTool(uri=notes://day/1)",)
+    assert proposal(actions, policy(tmp_path)) == ("ReadMcpResourceTool(uri=notes://day/1)",)
     assert rules_problem(("ReadMcpResourceTool(uri=notes://day/*)",), actions, tmp_path) is None
 
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from core.agent.permissions.actions import Action
 from core.agent.permissions.policy import PermissionPolicy, Verdict
-from core.agent.permissions.proposals import option_for, proposal, rules_problem
+from core.agent.permissions.proposals import advice, proposal, rules_problem
 from core.agent.permissions.rules import Effect, Rule, check
 from core.agent.permissions.shell import command_words
 from tests.core.cases import cases_of
@@ -142,14 +142,14 @@ def test_no_allow_rule_and_no_mode_weakens_what_is_denied_or_asked(
 @given(_CALLS)
 def test_what_is_proposed_allows_the_call_and_no_bare_outbound_name(call: tuple[str, dict[str, Any]]) -> None:
     action = Action(*call)
-    for text in proposal([action], HERE):
+    for text in proposal([action], PermissionPolicy(HERE)):
         assert Rule("allow", text, "everywhere").matches(action, HERE)
         assert rules_problem([text], [action], HERE) is None
 
 
 def test_proposals_are_narrow() -> None:
     def proposed(tool: str, **arguments: Any) -> tuple[str, ...]:
-        return proposal([Action(tool, arguments)], HERE)
+        return proposal([Action(tool, arguments)], PermissionPolicy(HERE))
 
     assert proposed("Bash", command="ls -l") == ("Bash(ls -l)",)
     for command in ("ls; id", "rm *", "git push"):
@@ -167,16 +167,15 @@ def test_proposals_are_narrow() -> None:
     assert proposed(CRAWL, urls=["https://a.gov/1", "https://b.gov/2"]) == (
         "crawl_parallel(host=a.gov|b.gov)",
     )
-    assert proposed("mcp__notes__list", limit=3) == ("list",)
+    assert proposed("mcp__notes__list", limit=3) == ("list()",)
     assert proposed("mcp__composio__X_CREATE", channel="#a, b") == ('X_CREATE(channel="#a, b")',)
 
 
 def test_the_option_that_a_denial_names() -> None:
     for tool, arguments, option in CASES["the_option_that_a_denial_names"]:
-        found = option_for(Action(tool, arguments), HERE)
-        assert (None if found is None else shlex.split(found)) == (
-            None if option is None else ["--allow", option]
-        )
+        found = advice([Action(tool, arguments)], PermissionPolicy(HERE))
+        wanted = [] if option is None else [f"to allow it, start with --allow {shlex.quote(option)}"]
+        assert found == wanted
 
 
 def test_what_a_dialog_accepts_for_a_tool_that_acts_outside() -> None:

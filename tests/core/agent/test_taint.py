@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from core.agent.permissions.actions import actions_of
+from core.agent.permissions.own_servers import OwnServers
 from core.agent.permissions.policy import PermissionPolicy, Verdict
 from core.agent.permissions.rules import Rule
 from core.agent.permissions.taint import Taint
@@ -61,7 +62,8 @@ def read(taint: Taint, tool: str, given: dict[str, Any], output: str = "") -> No
 
 
 def reason(taint: Taint, tool: str, **given: Any) -> str | None:
-    found = [why for action in actions_of(tool, given) if (why := taint.reason_to_ask(action)) is not None]
+    actions = map(OwnServers().describe, actions_of(tool, given))
+    found = [why for action in actions if (why := taint.reason_to_ask(action)) is not None]
     return found[0] if found else None
 
 

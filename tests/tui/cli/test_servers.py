@@ -73,7 +73,7 @@ def test_all_are_listed_with_what_they_start_or_open(capsys: Output, folder: Pat
     assert listed["tickets"] == {
         "name": "tickets", "state": "not trusted yet", "transport": "sse",
         "target": "https://tickets.example/sse", "source": str(folder / ".mcp.json"), "problem": "",
-        "login": "no login",
+        "login": "no login", "acts": "outside",
     }  # fmt: skip
     assert listed["notes"]["login"] == ""
     assert "has no command" in listed["broken"]["problem"]
@@ -114,6 +114,57 @@ def test_servers_are_trusted_refused_and_forgotten(capsys: Output, folder: Path)
     changed = {"mcpServers": SERVERS | {"notes": {"command": "npx", "args": ["-y", "another"]}}}
     (folder / ".mcp.json").write_text(json.dumps(changed))
     assert states(capsys)["notes"] == "not trusted yet"
+
+
+def test_a_person_says_where_a_server_acts(
+    capsys: Output, folder: Path, tmp_path: Path, monkeypatch: Patch
+) -> None:
+    config = tmp_path / "home" / "ua-tui" / "config.toml"
+    config.write_text(
+        config.read_text()
+        + '[mcp_servers.memory]\ncommand = "memory"\n'
+        + '[mcp_servers.time]\ncommand = "clock"\nacts = "outside"\n'
+        + '[mcp_servers.near]\nurl = "http://127.0.0.1:8000/mcp"\nacts = "here"\n'
+    )
+
+    def acts() -> dict[str, str]:
+        listed = json.loads(servers(capsys, "--json")[1])
+        return {row["name"]: row["acts"] for row in listed if row["acts"]}
+
+    known = {"mine": "outside", "tickets": "outside", "time": "outside", "near": "here"}
+    assert acts() == known
+    assert servers(capsys, "here", "memory")[:2] == (0, "memory acts on this machine only\n")
+    for name, why in (
+        ("notes", "run ua-tui servers trust notes first"),
+        ("mine", "acts outside"),
+        ("time", "acts outside"),
+    ):
+        code, _, problem = servers(capsys, "here", name)
+        assert (code, why in problem) == (1, True), problem
+    servers(capsys, "trust", "notes")
+    assert servers(capsys, "here", "notes")[0] == 0
+    assert acts() == known | {"memory": "here", "notes": "here"}
+    assert "acts here" in servers(capsys)[1]
+    # What is said of a server of the settings holds in every folder, of that configuration.
+    monkeypatch.chdir(tmp_path)
+    assert acts() == {"mine": "outside", "time": "outside", "near": "here", "memory": "here"}
+    config.write_text(config.read_text().replace('"memory"', '"another"'))
+    assert "memory" not in acts()
+    monkeypatch.chdir(folder)
+    assert servers(capsys, "outside", "notes")[0] == 0
+    assert acts()["notes"] == "outside"
+    servers(capsys, "refuse", "notes")
+    servers(capsys, "forget", "notes")
+    servers(capsys, "trust", "notes")
+    assert "notes" not in acts()
+
+
+def test_where_a_server_acts_is_a_part_of_what_is_trusted(capsys: Output, folder: Path) -> None:
+    how = {"command": "npx", "args": ["notes"]}
+    for given, shown in ((how, ""), (how | {"acts": "here"}, "  with acts=here\n")):
+        (folder / ".mcp.json").write_text(json.dumps({"mcpServers": {"notes": given}}))
+        assert states(capsys)["notes"] == "not trusted yet"
+        assert servers(capsys, "trust", "notes")[1].partition("\n")[2] == shown
 
 
 def test_a_trusted_server_is_reported_with_its_full_command(capsys: Output, folder: Path) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -261,7 +261,7 @@ def _in_question(event: PermissionAsked, subjects: Collection[str]) -> list[Acti
         actions = tuple(
             Action(f"mcp__{server}__{subject}" if server else subject, event.input) for subject in subjects
         )
-    return [action for action in actions if not is_free(action)]
+    return [replace(action, here=event.acts_here) for action in actions if not is_free(action)]
 
 
 def _wider(subject: str) -> str:
