@@ -326,7 +326,7 @@ def runs_elsewhere(folder: Path) -> bool:
 
 
 def _read_queue(folder: Path) -> tuple[str, ...]:
-    """The queries that were never sent; none if the file is missing or has another format."""
+    """The queries that were never sent, for a screen; none if the file is missing or has another format."""
     with suppress(WorkspaceError):
-        return read_queue(Root(folder))
+        return read_queue(Root(folder), foreign=True)
     return ()

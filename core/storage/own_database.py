@@ -11,7 +11,7 @@ from secrets import token_hex
 
 from core.storage.ownership import is_sealed, seal
 
-__all__ = ["MARK", "foreign_objects", "is_empty", "is_own", "is_own_file", "mark_own"]
+__all__ = ["MARK", "foreign_objects", "is_own", "is_own_file", "mark_own"]
 
 MARK = "CREATE TABLE IF NOT EXISTS mark(id TEXT NOT NULL, seal TEXT NOT NULL)"
 """The table by which the file is recognised; it is a part of the schema of each such file."""
@@ -32,11 +32,6 @@ def is_own(db: sqlite3.Connection, kind: str, path: Path) -> bool:
     return any(
         is_sealed(code, kind, path.parent, number) for number, code in db.execute("SELECT id, seal FROM mark")
     )
-
-
-def is_empty(db: sqlite3.Connection) -> bool:
-    """Whether a file has nothing in it yet, so that it is nobody's."""
-    return db.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchone() is None
 
 
 def foreign_objects(db: sqlite3.Connection, *statements: str) -> list[str]:
@@ -66,7 +61,8 @@ def is_own_file(path: Path, kind: str, check: Callable[[sqlite3.Connection], obj
     with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as db:
         try:
             check(db)
-            return is_empty(db) or is_own(db, kind, path)
+            is_empty = db.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchone() is None
+            return is_empty or is_own(db, kind, path)
         except sqlite3.OperationalError as error:
             # To finish what a killed program began would be to write.
             if error.sqlite_errorcode & 0xFF == sqlite3.SQLITE_READONLY:
