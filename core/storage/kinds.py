@@ -17,8 +17,10 @@ from core.storage.workspace import is_record
 
 __all__ = ["check_writable", "is_document"]
 
-_WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[0-9]+|[^\W\d_]+")
+_WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[^\W\d_]+")
 _PROGRAM = re.compile(rb"#!|\x7fELF|MZ|\xca\xfe\xba\xbe|[\xce\xcf]\xfa\xed\xfe")
+# Short names such as `log4j` are of programs.
+_SHORTEST = 5
 _ENDINGS = ("documents", "others", "data", "code")
 
 
@@ -62,11 +64,15 @@ def _says_what_it_holds(stem: str, kind: str) -> bool:
     words = [word.lower() for word in _WORD.findall(first)]
     named = words[-1:] if kind == "data" else words
     return (
-        (len(words) > 1 or not kinds["topics"].isdisjoint(_singular("".join(words))))
+        (
+            any(not kinds["topics"].isdisjoint(_singular(word)) for word in words)
+            or (len(words) > 1 and sum(map(len, words)) > _SHORTEST)
+            or re.search(r"\d{4}", first) is not None
+        )
         and kinds["settings"].isdisjoint(named)
         # A version or a date may follow, as in `data.v2.json`.
         and all(re.search(r"\d", part) for part in more)
-        and (kind == "data" or not (stem in sys.stdlib_module_names or stem.startswith("_")))
+        and (kind == "data" or not (stem.lower() in sys.stdlib_module_names or stem.startswith("_")))
     )
 
 
