@@ -17,8 +17,10 @@ from core.storage.workspace import is_record
 
 __all__ = ["check_writable", "is_document"]
 
-_WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[0-9]+|[^\W\d_]+")
+_WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[^\W\d_]+")
 _PROGRAM = re.compile(rb"#!|\x7fELF|MZ|\xca\xfe\xba\xbe|[\xce\xcf]\xfa\xed\xfe")
+# Short names such as `log4j` are of programs.
+_SHORTEST = 5
 _ENDINGS = ("documents", "others", "data", "code")
 
 
@@ -57,21 +59,20 @@ def is_document(name: str, head: bytes) -> bool:
 
 
 def _says_what_it_holds(stem: str, kind: str) -> bool:
+    """Whether a name has several words, a topic or a year, and no word for settings where those have it."""
     kinds = _kinds()
     first, *more = stem.split(".")
     words = [word.lower() for word in _WORD.findall(first)]
-    named = words[-1:] if kind == "data" else words
+    singular = {form for word in words for form in (word, word.removesuffix("s"), re.sub(r"ies$", "y", word))}
+    several = len(words) > 1 and sum(map(len, words)) > _SHORTEST
+    if kind == "code" and (stem.lower() in sys.stdlib_module_names or stem.startswith("_")):
+        return False
     return (
-        (len(words) > 1 or not kinds["topics"].isdisjoint(_singular("".join(words))))
-        and kinds["settings"].isdisjoint(named)
+        (several or not kinds["topics"].isdisjoint(singular) or re.search(r"\d{4}", first) is not None)
+        and kinds["settings"].isdisjoint(words[-1:] if kind == "data" else words)
         # A version or a date may follow, as in `data.v2.json`.
         and all(re.search(r"\d", part) for part in more)
-        and (kind == "data" or not (stem in sys.stdlib_module_names or stem.startswith("_")))
     )
-
-
-def _singular(word: str) -> tuple[str, ...]:
-    return (word, re.sub(r"s$", "", word), re.sub(r"es$", "", word), re.sub(r"ies$", "y", word))
 
 
 @cache

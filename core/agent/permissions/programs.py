@@ -28,9 +28,10 @@ _JOINED = re.compile(r"-(?P<letters>[A-Za-z]*)[\d.,]*[bcwkMG]?")
 _CHECKS_SIGNATURE = re.compile(r"%.?G|signature")
 # What a shell may expand to a home folder or to `..`.
 _LEADS_AWAY = re.compile(r"^~|(?:^|/)\.[*?\[]")
-_SECTION = re.compile(r"[ \t\r]*\[([\w-]+)(?: \"[^\"\\]*\")?\][ \t\r]*", re.ASCII)
-_SETTING = re.compile(r"[ \t\r]*([\w-]+)[ \t\r]*(?:=.*)?", re.ASCII)
-_COMMENT = re.compile(r"[ \t\r]*(?:[#;].*)?")
+_LINE = re.compile(
+    r"[ \t\r]*(?:\[(?P<section>[\w-]+)(?: \"[^\"\\]*\")?\][ \t\r]*|(?P<name>[\w-]+)[ \t\r]*(?:=.*)?|[#;].*)?",
+    re.ASCII,
+)
 # Git reads a configuration elsewhere, or starts a program after it has looked at files.
 _OF_REPOSITORY = ("commondir", "hooks/post-index-change")
 # How a repository within the repository is written in its index. Git starts itself in it, and obeys its settings.
@@ -96,13 +97,12 @@ def _starts_nothing(repository: Path) -> bool:
         return False
     section = ""
     for line in _read(repository / "config").decode("latin-1").split("\n"):
-        if (begins := _SECTION.fullmatch(line)) is not None:
-            section = begins[1].lower()
-        elif (setting := _SETTING.fullmatch(line)) is not None:
-            name = f"{section}.{setting[1].lower()}"
-            if not any(fnmatchcase(name, each) for each in _data()["repository"]["harmless"]):
-                return False
-        elif _COMMENT.fullmatch(line) is None:
+        found = _LINE.fullmatch(line)
+        if found is None:
+            return False
+        section = found["section"] or section
+        name = f"{section}.{found['name']}".lower()
+        if found["name"] and not any(fnmatchcase(name, each) for each in _data()["repository"]["harmless"]):
             return False
     indexes = [*repository.glob("index"), *repository.glob("sharedindex.*")]
     return not any(_SUBMODULE in _read(index) for index in indexes)

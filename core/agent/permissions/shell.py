@@ -17,8 +17,8 @@ from core.agent.permissions.programs import can_become_option
 
 __all__ = ["command_words", "is_anywhere_in", "words_match", "words_of_pattern"]
 
-_OPERATORS = frozenset(";&|<>()$`\\")
-_INSIDE_DOUBLE = frozenset("$`\\")
+# Plain words; in quotation marks, too, what the shell takes as it is.
+_PLAIN = re.compile(r"""(?:[^;&|<>()$`\\'"]|'[^']*'|"[^"$`\\]*")+""")
 _BREAKS = re.compile(r"[\s;&|<>(){}$`=]+")
 # What a shell may expand to `..`, or to several words.
 _CLIMBS = re.compile(r"\.\.|\{|(?:^|/)\.[*?\[]")
@@ -28,25 +28,9 @@ _CLIMBS = re.compile(r"\.\.|\{|(?:^|/)\.[*?\[]")
 @lru_cache(8)
 def command_words(command: str) -> tuple[str, ...] | None:
     """The words of a command; None if it is more than one plain command, or runs or redirects something within it."""
-    if not is_plain(command):
+    if not is_plain(command) or _PLAIN.fullmatch(command) is None:
         return None
-    quote = ""
-    for char in command:
-        if quote:
-            if char == quote:
-                quote = ""
-            elif quote == '"' and char in _INSIDE_DOUBLE:
-                return None
-        elif char in "'\"":
-            quote = char
-        elif char in _OPERATORS:
-            return None
-    if quote:
-        return None
-    try:
-        return tuple(shlex.split(command)) or None
-    except ValueError:
-        return None
+    return tuple(shlex.split(command)) or None
 
 
 @lru_cache(4_096)
