@@ -526,7 +526,7 @@ def _permission_asked(event: ev.PermissionAsked, _hints: Hints) -> Description:
         return Description("permission", "The plan waits for your approval.", Severity.QUESTION)
     if event.is_question:
         asked = " ".join(_line(each) for each in questions_of(event.input)) or "(no question)"
-        return Description("permission", f"The agent asks: {asked}", Severity.QUESTION)
+        return Description("permission", f"Question: {asked}", Severity.QUESTION)
     sentence = f"May {_subjects(event)} run? {_line(event.reason)}".rstrip()
     return Description("permission", sentence, Severity.QUESTION)
 

@@ -116,7 +116,7 @@ def questions_of_agent(event: PermissionAsked) -> dict[str, Question]:
     return {
         each.text: Question(
             [
-                f"The agent asks: {each.text}",
+                f"Question: {each.text}",
                 *(["Several numbers are possible, such as 2 3."] if each.several else []),
                 "A text is an answer, too.",
             ],

@@ -7,6 +7,7 @@ characters. What may be a place and may be something else counts as one, except 
 from __future__ import annotations
 
 import base64
+import os
 import re
 import tomllib
 from collections.abc import Iterator
@@ -36,7 +37,7 @@ _LABELS = r"(?:[\w-]{1,63}\.){1,40}(xn--[\w-]{1,59}|[^\W\d_]{2,24})(?![\w-])"
 _HOST = re.compile(rf"(?<![\w@-]){_LABELS}{_BEHIND}")
 _NUMBERS = r"(?:\d{1,3}\.){3}\d{1,3}(?![\w.])|\[[0-9a-f:.]*:[0-9a-f:.]*\]|[a-z][\w-]{0,62}:\d{2,5}(?=/)"
 _NUMERIC = re.compile(rf"(?<![\w.])(?:{_NUMBERS}){_BEHIND}", re.I)
-_CODED = re.compile(r"[\w+/-]{16,}={0,2}")
+_CODED = re.compile(r"[\w+/-]{12,}={0,2}")
 _ENDS = ".,;:!?)]}"
 Hosts = Literal["anywhere", "alone", "nowhere"]
 
@@ -62,7 +63,7 @@ def starts_with_address(text: str) -> bool:
 
 def is_local_file(text: str) -> bool:
     """Whether a text is the path of a file of this machine, or leads out of a folder."""
-    path = text.strip().removeprefix("file://")
+    path = os.path.expandvars(unquote(text.strip().removeprefix("file:")))
     if ".." in re.split(r"[/\\]", path):
         return True
     if not path.startswith(("/", "~")) or len(path) > 4_096:
@@ -95,7 +96,7 @@ def _leads_outside(found: re.Match[str]) -> bool:
 
 def _is_name(found: re.Match[str], files: bool, *, alone: bool) -> bool:
     """Whether the name of a host is more likely that of a file, or of a value in a program."""
-    name = found[0].rstrip(_ENDS)
+    name = found[0].rstrip(_ENDS).partition("#")[0]
     if not name.endswith(found[1]):
         return False
     label = found[1].lower()

@@ -172,11 +172,12 @@ class PermissionPolicy:
         """What a call would really run, with what is known of the servers."""
         return tuple(map(self.describe, actions_of(tool_name, tool_input)))
 
-    def would_allow(self, action: Action, text: str, *, here: bool = False) -> bool:
-        """Whether an action would run unasked if this rule allowed it; with `here` if its server acted here."""
+    def would_allow(self, action: Action, rule: Rule, *, here: bool = False) -> bool:
+        """Whether an action would run unasked by this rule, if there were one; with `here` if its server acted here."""
         describe = self.describe if not here else lambda action: replace(action, here=True)
-        changed = replace(self, rules=(*self.rules, Rule("allow", text)), describe=describe)
-        return changed.judge(action.tool, action.arguments or {}).verdict is Verdict.ALLOW
+        changed = replace(self, rules=(*self.rules, rule), describe=describe)
+        judged = changed.judge(action.tool, action.arguments or {})
+        return judged.verdict is Verdict.ALLOW and rule.matches(describe(action), self.workspace)
 
     def judge(self, tool_name: str, tool_input: Mapping[str, Any]) -> Judgement:
         """Decide what happens to a call."""

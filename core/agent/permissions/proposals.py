@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
 
@@ -20,7 +20,7 @@ from core.agent.permissions.arguments import (
 )
 from core.agent.permissions.conditions import escape
 from core.agent.permissions.policy import PermissionPolicy
-from core.agent.permissions.rules import MAIN_ARGUMENTS, Origin, Rule, check
+from core.agent.permissions.rules import LONGEST_RULE, MAIN_ARGUMENTS, Origin, Rule, check
 from core.agent.permissions.shell import command_words
 from core.events.types import READ_RESOURCE
 
@@ -53,34 +53,28 @@ def split_rules(text: str) -> tuple[str, ...]:
 
 def proposal(actions: Iterable[Action], policy: PermissionPolicy) -> tuple[str, ...]:
     """The narrowest rules that would allow these actions from now on; none if there are no suitable ones."""
-    found: list[str | None] = []
-    for action in actions:
-        suitable = (
-            text
-            for text in _lifting(action, policy)
-            if Rule("allow", text, "session").matches(action, policy.workspace)
-        )
-        found.append(next(suitable, None))
-    return () if None in found else tuple(dict.fromkeys(filter(None, found)))
+    found = [_narrowest_of(action, policy, "session") for action in actions]
+    return tuple(dict.fromkeys(text for text in found if text is not None)) if None not in found else ()
 
 
-def advice(actions: Sequence[Action], policy: PermissionPolicy, undecided: Collection[str] = ()) -> list[str]:
+def advice(actions: Sequence[Action], policy: PermissionPolicy, undecided: Iterable[str] = ()) -> list[str]:
     """What can be done in advance so that actions run: alternatives, in words with options quoted for a shell.
 
     Each was tried on the policy. `undecided` are the servers of which nobody said where they act.
     """
     found: list[str] = []
-    rules = [next(_lifting(action, policy), None) for action in actions]
+    rules = [_narrowest_of(action, policy, "option") for action in actions]
     if None not in rules and rules:
-        found.append(f"to allow it, start with {_options(filter(None, rules))}")
-    servers = sorted({action.server for action in actions} & set(undecided))
-    if servers and {action.server for action in actions} == set(servers):
-        wide = [f"mcp__{name}__*" for name in servers]
-        if all(policy.would_allow(action, f"mcp__{action.server}__*", here=True) for action in actions):
-            command = f"ua-tui servers here {' '.join(servers)}"
+        options = " ".join(
+            dict.fromkeys(f"--allow {shlex.quote(text)}" for text in rules if text is not None)
+        )
+        found.append(f"to allow it, start with {options}")
+    for name in undecided:
+        rule = Rule("allow", f"mcp__{name}__*")
+        if all(policy.would_allow(action, rule, here=True) for action in actions):
             found.append(
-                f"if no tool of {' or '.join(servers)} reaches anything outside this machine, "
-                f"run `{command}` once and start with {_options(wide)}"
+                f"if no tool of {name} reaches anything outside this machine, run `ua-tui servers here {name}` once "
+                f"and start with --allow '{rule.text}'"
             )
     return found
 
@@ -90,15 +84,10 @@ def _has_rule(action: Action, folder: Path) -> bool:
     return text is not None and Rule("allow", text).matches(action, folder)
 
 
-def _options(rules: Iterable[str]) -> str:
-    return " ".join(f"--allow {shlex.quote(text)}" for text in dict.fromkeys(rules))
-
-
-def _lifting(action: Action, policy: PermissionPolicy) -> Iterator[str]:
-    """The rules for an action after which it would run unasked, the narrowest ones first."""
-    for text in _candidates(action, policy.workspace):
-        if check(text) is None and policy.would_allow(action, text):
-            yield text
+def _narrowest_of(action: Action, policy: PermissionPolicy, origin: Origin) -> str | None:
+    """The narrowest rule after which an action would run unasked."""
+    texts = (text for text in _candidates(action, policy.workspace) if check(text) is None)
+    return next((text for text in texts if policy.would_allow(action, Rule("allow", text, origin))), None)
 
 
 def _candidates(action: Action, folder: Path) -> Iterator[str]:
@@ -113,22 +102,17 @@ def _candidates(action: Action, folder: Path) -> Iterator[str]:
 
 
 def _with_all_arguments(action: Action) -> Iterator[str]:
-    """Rules that name each argument: with the short values of the call, or with all of them."""
+    """Rules that name each argument: with the code and short values of the call, or with all of them."""
     values: dict[str, list[str]] = {}
     for path, value in leaves(action.arguments):
         if not is_plain_option(path, value):
             values.setdefault(".".join(path), []).append(str(value))
-    for exact in (False, True):
-        conditions = (
-            f"{name}={'|'.join(escape(each) for each in found) if exact or _identifies(name, found) else '*'}"
-            for name, found in values.items()
-        )
+    for longest in (_LONGEST_NAME, LONGEST_RULE):
+        conditions = []
+        for name, found in values.items():
+            text = "|".join(map(escape, found))
+            conditions.append(f"{name}={text if len(text) <= longest or name in CODE_ARGUMENTS else '*'}")
         yield f"{exact_pattern(action.name)}({', '.join(conditions)})"
-
-
-def _identifies(name: str, values: Sequence[str]) -> bool:
-    """Whether an argument is code, or says which one is meant and is not a text about something."""
-    return name in CODE_ARGUMENTS or (len(values) == 1 and len(values[0]) <= _LONGEST_NAME)
 
 
 def rules_problem(
