@@ -13,8 +13,9 @@ import json
 import logging
 import secrets
 import shlex
+from collections.abc import Callable
 from contextlib import suppress
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 
 from platformdirs import user_state_path
@@ -24,7 +25,7 @@ from core.storage.files import AlreadyThere, Root
 from core.storage.workspace import JOURNAL, OWNER
 from core.text import clean_line
 
-__all__ = ["check_session", "is_own_session", "is_sealed", "not_own", "seal", "seal_session"]
+__all__ = ["check_session", "is_own_session", "is_sealed", "not_own", "seal", "seal_session", "sealer"]
 
 KEY = "ownership.key"
 """The file with the key, in the user's state folder."""
@@ -37,8 +38,13 @@ _log = logging.getLogger(__name__)
 
 def seal(kind: str, folder: Path, *content: object) -> str:
     """Return the code by which a content in a folder is recognised later; a copy elsewhere has another one."""
-    text = json.dumps([kind, str(folder.resolve()), *content], default=repr)
-    return hmac.new(_key(user_state_path("ua-tui"))[0], text.encode(), "sha256").hexdigest()
+    return sealer(kind, folder)(*content)
+
+
+def sealer(kind: str, folder: Path) -> Callable[..., str]:
+    """Return a function that seals many contents of a kind in a folder."""
+    key = _code(_key(user_state_path("ua-tui"))[0], kind, str(folder.resolve())).encode()
+    return partial(_code, key)
 
 
 def is_sealed(code: object, kind: str, folder: Path, *content: object) -> bool:
@@ -83,6 +89,10 @@ def check_session(folder: Path) -> None:
     """
     if not is_own_session(folder):
         raise WorkspaceError(not_own(folder, "the session can be read, but not resumed"))
+
+
+def _code(key: bytes, *content: object) -> str:
+    return hmac.digest(key, json.dumps(content, default=repr).encode(), "sha256").hex()
 
 
 def _beginning(root: Root) -> str:

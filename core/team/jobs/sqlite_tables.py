@@ -10,7 +10,7 @@ from pathlib import Path
 from core.errors import Advice, TeamError
 from core.knowledge.database import transaction
 from core.storage.own_database import foreign_objects, is_own_file, mark_own
-from core.storage.ownership import not_own, seal
+from core.storage.ownership import not_own, sealer
 from core.text import clean_line
 
 __all__ = ["SEALED", "VERSION", "adopt_jobs", "check_own", "explain", "keep_seals", "update_tables"]
@@ -99,7 +99,7 @@ _KEEP = (
 
 def keep_seals(db: sqlite3.Connection, path: Path) -> None:
     """Have a connection seal each job that it stores or changes."""
-    db.create_function("seal_of", len(_COLUMNS), partial(seal, "job", path.parent), deterministic=True)
+    db.create_function("seal_of", len(_COLUMNS), sealer("job", path.parent), deterministic=True)
     for statement in _KEEP:
         db.execute(statement)
 
