@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import shutil
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -70,8 +71,11 @@ def test_the_folder_disappears_while_it_is_indexed(
     program = start(tmp_path)
     assert program.stdout is not None
     program.stdout.readline()
+    # All at once: otherwise each could be read while it is deleted.
+    program.send_signal(signal.SIGSTOP)
     for folder in database_of(tmp_path).parent.glob("session_*"):
         shutil.rmtree(folder)
+    program.send_signal(signal.SIGCONT)
     _, errors = program.communicate()
     assert not errors
     found = passages(database_of(tmp_path))
