@@ -17,8 +17,8 @@ from core.agent.permissions.programs import can_become_option
 
 __all__ = ["command_words", "is_anywhere_in", "words_match", "words_of_pattern"]
 
-# Plain words; in quotation marks, too, what the shell takes as it is.
-_PLAIN = re.compile(r"""(?:[^;&|<>()$`\\'"]|'[^']*'|"[^"$`\\]*")+""")
+# Plain words; in quotation marks, too, what the shell takes as it is. Shells differ about blanks other than the space.
+_PLAIN = re.compile(r"""(?:[^\s;&|<>()$`\\'"]| |'[^']*'|"[^"$`\\]*")+""")
 _BREAKS = re.compile(r"[\s;&|<>(){}$`=]+")
 # What a shell may expand to `..`, or to several words.
 _CLIMBS = re.compile(r"\.\.|\{|(?:^|/)\.[*?\[]")
