@@ -218,6 +218,7 @@ def test_planted_secrets_are_found_nowhere(tmp_path: Path) -> None:
     found: Counter[str] = Counter()
     with scripted_model(script()) as model, collector() as received, watched_processes(found):
         settings = {"TMPDIR": str(base / "tmp"), "OTEL_EXPORTER_OTLP_ENDPOINT": received.url}
+        settings["UA_PUBLIC_SEARCHES"] = "mcp__leaky__find"
         env = model_environment(base, model, **settings, **known["environment"])
         done = run(base, "--plain", "--allow", "*", "--allow", "mcp__leaky__*", env=env, stdin=query() + "\n")
     assert done.code == 0, done.stderr
