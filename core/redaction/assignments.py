@@ -16,7 +16,7 @@ from core.redaction.values import Strength, is_strong_enough, strength, without_
 __all__ = ["command_pattern", "find_value", "undecided"]
 
 _LINE = r"(?:\r?\n|(?:\\+r)?\\+n)"
-_SIGN = r"(?::=|=>|[:：=](?![=~:]))"
+_SIGN = r"(?::{1,3}=|\?=|=>|[:：=](?![=~:]))"
 _DECORATED = r"[*_`]{0,3}"
 # A bare value ends where a sentence, an address or a program goes on; on a line of its own it may contain more.
 _BARE = r"[^\s\"'`\\,;:&#<>(){}\[\]|*!][^\s\"'`\\,;&#<>(){}\[\]|]*+"
@@ -28,7 +28,7 @@ _GAP = r"""(?:[ \t]|\\t){1,20}+(?:(?:is|was|ist|lautet)[: ]{1,2})?\\*['"`]?"""
 # In order; the first that fits decides. Each group is a value, and its name says how it was written.
 _SYNTAX = re.compile(
     rf"""(?ix)(?P<rest>[a-z0-9_-]{{0,40}}+)
-    (?=["'`\\:=>|*,：] | \s{{1,20}}["'`\\:=|,v：] | {_GAP}[^\s"'`\\]{{0,99}}[0-9!#%^*+?~@$&-])(?:
+    (?=["'`\\:=>|*,：!?.(\[] | \s{{1,20}}["'`\\:=|,v：!?] | {_GAP}[^\s"'`\\]{{0,99}}[0-9!#%^*+?~@$&-])(?:
       (?s:"\s*\]?\s*{_SIGN}\s*"(?P<json>(?:[^"\\]|\\.)++))
     | \\"\s*\]?\s*{_SIGN}\s*\\"(?P<nested>(?:[^"\\]|\\\\(?:\\\\|\\"|[^"\\]))++)
     | (?:\\{{2,}}"|\\*')\s*\]?\s*{_SIGN}\s*(?:\\{{2,}}"|\\*')(?P<single>[^"'\\\r\n]++)
@@ -37,7 +37,8 @@ _SYNTAX = re.compile(
     | \\*["']?\s{{0,4}},?(?:\s|\\+[nrt]){{0,40}}\\*["']?value\\*["']?\s{{0,4}}[:=]\s{{0,4}}\\*["']?
         (?P<pair>[^\s"'\\,;<>\]}}][^\s"'\\<>]*+)
     | \\*["']?>(?P<xml>[^<>\s"'\\&][^<>"'\\\r\n]{{0,500}}+)(?=</)
-    | {_DECORATED}(?:\s?:\s?[a-z][\w.\[\]|?]{{0,30}}[ ]?(?==))?\s{{0,20}}{_SIGN}{_DECORATED}\s{{0,20}}[fbru@]{{0,2}}(?:
+    | (?:\s{{0,4}}[!=]==?\s{{0,4}}|(?:\.[a-z]{{1,20}})?\(\s{{0,4}})\\*["'`](?P<compared>[^"'`\\\r\n\s]{{6,200}}+)(?=\\*["'`])
+    | (?:\[[0-9]*\])?{_DECORATED}(?:\s?:\s?[a-z][\w.\[\]|?]{{0,30}}[ ]?(?==))?\s{{0,20}}{_SIGN}{_DECORATED}\s{{0,20}}[fbru@]{{0,2}}(?:
         "(?P<double>[^"\\\r\n\s,:}}\]][^"\\\r\n]*+) | \\+"(?P<escaped>[^"\\\r\n\s,:}}\]][^"\\\r\n]*+)
       | \\*['`](?P<quoted>[^"'`\\\r\n\s,:}}\]][^"'`\\\r\n]*+))
     | ={_DECORATED}(?P<scheme>(?:bearer|basic|token|digest)[ ]+)?+(?P<tight>{_BARE})
@@ -82,8 +83,8 @@ def find_value(text: str, start: int, end: int) -> tuple[int, int] | None:
             # `?auth=` signs the pictures of newspapers.
             found = Grade.CERTAIN if name.lower() != "auth" else Grade.NONE
         elif before.endswith(" ") and not left and (word := _name_before(before[:-1])):
-            # Two words, such as `API key: …`.
-            found = max(found, grade(f"{word} {name}"))
+            # Two words, such as `API key: …` or `first pass: …`.
+            found = grade(f"{word} {name}")
     if not found:
         return None
     kind = match.lastgroup or ""
@@ -114,9 +115,9 @@ def command_pattern(programs: str, options: str, shape: str) -> str:
     value = r"""(?:"([^"\\\r\n]+)"|'([^'"\\\r\n]+)'|([^\s"'\\|;&<>]+))"""
     chosen = "|".join(map(re.escape, sorted(options.split(), key=len, reverse=True)))
     gap = r"(?:\s|\\+[nt])+"
-    reach = r"[^\r\n|;&]{0,400}?"
+    reach = r"(?:[^\r\n|;&\\]|\\+(?:\r?\n|n)?){0,400}?"
     shapes = {
-        "pair": rf"\s(?:{chosen})[ =]{{0,2}}(?:'[^\s:'\"\\$]{{1,100}}:([^'\"\\\r\n]+)|\"[^\s:'\"\\$]{{1,100}}:([^\"\\\r\n]+)|[^\s:'\"\\$]{{1,100}}:([^\s\"'\\|;&<>]+))",
+        "pair": rf"\s(?:{chosen})[ =]{{0,2}}(?:'[^\s:'\"\\$]{{1,100}}:([^'\"\\\r\n]+)|\"[^\s:'\"\\$]{{1,100}}:([^\"\\\r\n]+)|[^\s:'\"\\$]{{1,100}}:['\"]?([^\s\"'\\|;&<>]+))",
         "cookie": rf"\s(?:{chosen})[ =]['\"]?([^\s\"'\\=]{{1,80}}=[^\"'\\\r\n]+)",
         "attached": rf"\s(?:{chosen}){value}",
         "either": rf"\s(?:{chosen})[ =]?{value}",
@@ -125,10 +126,11 @@ def command_pattern(programs: str, options: str, shape: str) -> str:
         "percent": rf"\s(?:{chosen})[ ]?[^\s%\"'\\]{{1,100}}%{value}",
         "pass": rf"\s(?:{chosen}) pass:{value}",
         "netrc": rf"(?:{gap}\S+)?(?:{gap}(?:login|account){gap}[^\s\\]+){{1,2}}{gap}password{gap}([^\s\\\"']+)",
+        "quoted": rf"\s+(?:{chosen})\s+\\*['\"]([^'\"\\\r\n]+)",
         "last": rf"\s(?:{chosen})\s+\S+\s+\S+\s+{value}",
     }
-    between = "" if shape == "netrc" else reach
-    return rf"(?:{'|'.join(map(re.escape, programs.split()))})\b{between}{shapes[shape]}"
+    between = "" if shape in {"netrc", "quoted"} else reach
+    return rf"(?i)(?:{'|'.join(map(re.escape, programs.split()))})\b{between}{shapes[shape]}"
 
 
 def _name_before(before: str) -> str:

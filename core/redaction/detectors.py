@@ -43,6 +43,8 @@ _LOGIN_PARAMETERS = tuple(
     for sign in ("=", "%3d")
 )
 _MOST_IN_ADDRESS = 6
+_LAST_CHARACTERS = 12
+_FEWEST_CHARACTERS = 4
 _USERINFO = re.compile(r"://[^\s/@:\"'\\?#]*:([^\s/@\"'\\?#]+)@")
 _LONGEST_USERINFO = 8_192
 # If a long run of characters does not match, no later part of it does.
@@ -121,6 +123,7 @@ def _noun_texts() -> Iterator[tuple[str, str]]:
         # `key = …` alone says nothing.
         yield from ((noun + after, noun) for after in _AFTER_NOUN if noun != "key" or after[0] != " ")
         yield from ((f"{before}{noun} ", noun) for before in "_-")
+    yield from ((f"key = {quote}", "key") for quote in "\"'")
     for noun in word_set(TABLE["given"]) - {"key", "keys", *word_set(TABLE["url"])}:
         yield from ((f"_{noun}{after}", noun) for after in (("",) if len(noun) > 3 else ("=", ":", '"', "'", " ")))
     for noun in word_set(TABLE["url"]):
@@ -237,6 +240,9 @@ def _matched(text: str, start: int, needle: _Needle, addresses: _Addresses) -> t
     if match is None:
         return None
     first, last = match.span(match.lastindex or 0)
+    if len(set(text[max(last - _LAST_CHARACTERS, first) : last])) < _FEWEST_CHARACTERS < last - first:
+        # It only shows the form: `ghp_xxxxxxxx`.
+        return None
     if needle.login and not addresses.has_login(start, needle.login, match[1]):
         return None
     if needle.is_command and strength(text[first:last]) == Strength.PLAIN:
@@ -349,8 +355,9 @@ def _passwords_in_addresses(text: str) -> list[tuple[int, int]]:
     while at >= 0:
         start = text.rfind("://", max(done, at - _LONGEST_USERINFO), at)
         if start >= 0 and (match := _USERINFO.match(text, start)) and match.end() == at + 1:
-            found.append(match.span(1))
             done = at
+            if strength(match[1]) > Strength.PLAIN:
+                found.append(match.span(1))
         # A name ends at the first @ behind its scheme: the next one needs a scheme of its own.
         following = text.find("://", at)
         at = text.find("@", following) if following >= 0 else -1

@@ -81,8 +81,11 @@ def grade(name: str, *, given: bool = False) -> Grade:
     after = words[at + 1 :]
     if not found or not _HARMLESS_AFTER.isdisjoint(after):
         return Grade.NONE
-    if after and not (given and found > Grade.GIVEN) and not all(w.isdigit() or w in _TAIL for w in after):
-        return Grade.NONE
+    if after and not all(w.isdigit() or w in _TAIL for w in after):
+        # An unknown word follows the noun, as in `API_KEY_OPENAI` and `secret_do_not_commit`.
+        if found is Grade.GIVEN:
+            return Grade.NONE
+        found = found if given else Grade.GIVEN
     harmless = (given and _COUNTED.get(words[at])) or _HARMLESS_BEFORE.get(words[at], ())
     return Grade.NONE if at and words[at - 1].endswith(harmless) and _is_harmless(words[at - 1], harmless) else found
 

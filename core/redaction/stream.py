@@ -13,6 +13,7 @@ _SIGN = re.compile("[:=：|]")
 _OPEN_END = re.compile(r"[!-~]+\Z")
 _LONGEST_WAIT = 512
 _CONTEXT = 4_096
+_LONGEST_NAME = 100
 
 
 class StreamRedactor:
@@ -46,7 +47,10 @@ class StreamRedactor:
         """How many of the waiting characters belong to complete words."""
         word = _OPEN_END.search(self._waiting[-_LONGEST_WAIT:])
         end = len(self._waiting) - (len(word[0]) if word and len(word[0]) < _LONGEST_WAIT else 0)
-        name = undecided(self._waiting) if self._is_undecided else len(self._waiting)
+        name = len(self._waiting)
+        if self._is_undecided:
+            before = self._passed[-_LONGEST_NAME:]
+            name = max(undecided(before + self._waiting) - len(before), 0)
         self._is_undecided = name < len(self._waiting)
         return self._redactor.before_unfinished(self._waiting, min(name, end))
 

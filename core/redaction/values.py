@@ -29,11 +29,11 @@ _PLAIN = word_set(TABLE["plain_values"])
 _PROSE = word_set(TABLE["prose"])
 _SCHEME = re.compile(r"(?:bearer|basic|token|digest|negotiate|apikey)(?:\s+|$)", re.IGNORECASE)
 _PLACEHOLDER = re.compile(
-    r"[<\[(].*|[$%@#!]?\{.*|\$[A-Za-z_(]\w*\)?|%\w+%|%\(?\w*\)?[sdr]|:[a-z_]+|![a-z]+|\?|[\W_]*|[xX*]{3,}|.{0,40}(?:\.\.\.|…|\*{3,}).*"
+    r"[<\[(].*|[$%@#!]?\{.*|\$+\(.*|\$+[A-Za-z_]\w*\)?|%\w+%|%\(?\w*\)?[sdr]|:[a-z_]+|![a-z]+|\?|[\W_]*|[xX*]{3,}|.{0,40}(?:\.\.\.|…|\*{3,}).*"
     r"|(?i:your[-_ ].*|.*[-_]here|change[-_]?(?:me|it)|replace[-_].*)",
     re.DOTALL,
 )
-_NUMBER = re.compile(r"0[xX][0-9a-fA-F]+|[-+]?[$€]?\d+(?:[-.:,/_T+]\d+)*(?:[A-Za-z]{1,3}|%)?")
+_NUMBER = re.compile(r"[~^<>=v]{0,2}(?:0[xX][0-9a-fA-F]+|[-+]?[$€]?\d+(?:[-.:,/_T+]\d+)*(?:[A-Za-z]{1,3}|%)?)")
 _PLACE = re.compile(r"(?:/|~/|\.\.?/)[\w./~+-]*|[A-Za-z]:\\.*|[A-Za-z][A-Za-z0-9+.-]*://.*", re.DOTALL)
 _WORDS = re.compile(r"[^\W\d_]+\d{0,2}(?:[-_./:'’&][^\W\d_]*\d{0,4})*")
 _CODE = re.compile(r"(?:self|this|os|env|process|settings|config|request|req|args|ctx|context|props|data)\.[\w.$]+")
