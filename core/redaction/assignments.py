@@ -13,7 +13,7 @@ from typing import NamedTuple
 from core.redaction.names import TABLE, Grade, grade, word_set
 from core.redaction.values import Strength, is_strong_enough, strength, without_scheme
 
-__all__ = ["command_pattern", "find_value", "undecided"]
+__all__ = ["COMMAND", "command_pattern", "find_value", "undecided"]
 
 _LINE = r"(?:\r?\n|(?:\\+r)?\\+n)"
 _SIGN = r"(?::{1,3}=|\?=|=>|[:：=](?![=~:]))"
@@ -52,6 +52,8 @@ _SYNTAX = re.compile(
     )"""
 )
 _SIGNED = re.compile(r"(?<![A-Za-z0-9_.-])([A-Za-z0-9_.-]{2,60}+|[^\x00-\xff]{2,8})[*_`\"']{0,3}[ \t]{0,20}[:=：|]")
+COMMAND = r"(?:[^\r\n|;&]|(?<=\\)\r?\n){0,400}"
+"""A command and its options, or the beginning of it."""
 _WRITTEN_OUT = frozenset({"json", "nested", "single", "block", "pair", "xml", "double", "escaped", "quoted"})
 _LONGEST_NAME = 100
 _REACH = 512
@@ -64,7 +66,8 @@ _LONGEST_INDENT = 40
 _LINE_END = re.compile(rf"[ \t]*(?:\Z|{_LINE}|[\"']|[ \t]\#)")
 _DOCKERFILE = re.compile(r"(?:ENV|ARG|setx|setenv|-e)\s+\Z", re.IGNORECASE)
 _URL_NAMES = word_set(TABLE["url"])
-_COOKIE = re.compile(r"[^\s\"'\\=;,<>{}()]{1,80}=[^\s\"'\\;<>{}()]{4}[^\r\n\"'\\]*")
+_COOKIE = re.compile(r"[^\s\"'\\=;,<>{}()]{1,80}=([^\s\"'\\;<>{}()]{4,512}+)")
+_HEADER = re.compile(r"[^\r\n\"'\\]*+")
 _REFERENCE = re.compile(r"[A-Za-z_$][\w$.]*")
 
 
@@ -115,21 +118,21 @@ def command_pattern(programs: str, options: str, shape: str) -> str:
     value = r"""(?:"([^"\\\r\n]+)"|'([^'"\\\r\n]+)'|([^\s"'\\|;&<>]+))"""
     chosen = "|".join(map(re.escape, sorted(options.split(), key=len, reverse=True)))
     gap = r"(?:\s|\\+[nt])+"
-    reach = r"(?:[^\r\n|;&\\]|\\+(?:\r?\n|n)?){0,400}?"
+    reach = f"{COMMAND}?"
     shapes = {
         "pair": rf"\s(?:{chosen})[ =]{{0,2}}(?:'[^\s:'\"\\$]{{1,100}}:([^'\"\\\r\n]+)|\"[^\s:'\"\\$]{{1,100}}:([^\"\\\r\n]+)|[^\s:'\"\\$]{{1,100}}:['\"]?([^\s\"'\\|;&<>]+))",
         "cookie": rf"\s(?:{chosen})[ =]['\"]?([^\s\"'\\=]{{1,80}}=[^\"'\\\r\n]+)",
         "attached": rf"\s(?:{chosen}){value}",
         "either": rf"\s(?:{chosen})[ =]?{value}",
         "apart": rf"\s(?:{chosen})[ =]{value}",
-        "login": rf"\slogin\b{reach}\s(?:{chosen})[ =]{value}",
+        "login": rf" login\b{reach}\s(?:{chosen})[ =]{value}",
         "percent": rf"\s(?:{chosen})[ ]?[^\s%\"'\\]{{1,100}}%{value}",
         "pass": rf"\s(?:{chosen}) pass:{value}",
         "netrc": rf"(?:{gap}\S+)?(?:{gap}(?:login|account){gap}[^\s\\]+){{1,2}}{gap}password{gap}([^\s\\\"']+)",
         "quoted": rf"\s+(?:{chosen})\s+\\*['\"]([^'\"\\\r\n]+)",
         "last": rf"\s(?:{chosen})\s+\S+\s+\S+\s+{value}",
     }
-    between = "" if shape in {"netrc", "quoted"} else reach
+    between = "" if shape in {"netrc", "quoted", "login"} else reach
     return rf"(?i)(?:{'|'.join(map(re.escape, programs.split()))})\b{between}{shapes[shape]}"
 
 
@@ -173,8 +176,10 @@ class _Value(NamedTuple):
         found = _COOKIE.match(self.text, self.first)
         if found is None:
             return None if kind in {"loose", "space"} else self.written_out()
-        value = found[0].partition("=")[2].partition(";")[0]
-        return found.span() if strength(value) >= Strength.OPAQUE else None
+        if strength(found[1]) < Strength.OPAQUE:
+            return None
+        rest = _HEADER.match(self.text, found.end())
+        return self.first, rest.end() if rest else found.end()
 
     def tight(self) -> tuple[int, int] | None:
         """Bare, right behind `=`."""

@@ -13,7 +13,7 @@ from functools import cache, cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from core.redaction.assignments import command_pattern, find_value
+from core.redaction.assignments import COMMAND, command_pattern, find_value
 from core.redaction.names import PAIRS, RARE_NOUNS, TABLE, word_set
 from core.redaction.oauth import EDGE, is_login_parameter
 from core.redaction.values import Strength, strength
@@ -47,8 +47,8 @@ _LAST_CHARACTERS = 12
 _FEWEST_CHARACTERS = 4
 _USERINFO = re.compile(r"://[^\s/@:\"'\\?#]*:([^\s/@\"'\\?#]+)@")
 _LONGEST_USERINFO = 8_192
-# If a long run of characters does not match, no later part of it does.
-_RUN = re.compile(r"(?i:eyJ)[A-Za-z0-9_-]*+")
+# If a long run of characters does not match, no later part of it is tried.
+_RUN = "(?i:eyJ)[A-Za-z0-9_-]*+"
 # Beyond so many places, one search of everything costs less than checking each.
 _MOST_PLACES = 16
 _BYTES_A_PLACE = 1_024
@@ -59,7 +59,7 @@ class _Needle(NamedTuple):
     """A string in lower case that is searched for, and what decides about a place where it is found.
 
     `noun` is where a noun of names is in it; otherwise a pattern that begins with the needle has the secret as its
-    one group, and `before` is a pattern for what precedes it and belongs to it.
+    one group, `run` is what to skip if it does not match, and `before` is a pattern for what precedes it and belongs to it.
     """
 
     text: str
@@ -68,7 +68,7 @@ class _Needle(NamedTuple):
     before: str = ""
     login: str = ""
     is_command: bool = False
-    has_runs: bool = False
+    run: str = ""
 
 
 def _format_needles(form: dict[str, Any]) -> Iterator[_Needle]:
@@ -83,7 +83,7 @@ def _format_needles(form: dict[str, Any]) -> Iterator[_Needle]:
     rest = (_HAS_DIGIT if form.get("digit") else "") + form["rest"] + (_ENDS if form.get("end") else "")
     for prefix in form["prefix"].split():
         start = re.escape(form.get("case", prefix)) if "before" not in form else f"(?i:{re.escape(prefix)})"
-        has_runs = prefix == "eyJ"
+        run = _RUN if prefix == "eyJ" else ""
         if form.get("group"):
             pattern = f"(?i:{start}){rest}"
         elif "before" in form:
@@ -97,7 +97,7 @@ def _format_needles(form: dict[str, Any]) -> Iterator[_Needle]:
             boundary = _AFTER_BOUNDARY.format(start)
             pattern = f"({start}(?:{boundary}(?:{rest}|{_CUT})|{inside}))"
         for more in form.get("expand", "").split() or [""]:
-            yield _Needle(prefix.lower() + more, pattern, before=form.get("before", ""), has_runs=has_runs)
+            yield _Needle(prefix.lower() + more, pattern, before=form.get("before", ""), run=run)
 
 
 def _all_needles() -> Iterator[_Needle]:
@@ -108,7 +108,7 @@ def _all_needles() -> Iterator[_Needle]:
         pattern = command_pattern(**each)
         for program in each["programs"].split():
             after = "login" if each["shape"] == "login" or program == "default" else ""
-            yield _Needle(f"{program} {after}", pattern, is_command=True)
+            yield _Needle(f"{program} {after}", pattern, is_command=True, run=COMMAND)
     for text, pattern, name in _LOGIN_PARAMETERS:
         yield _Needle(text, pattern, login=name)
 
@@ -230,7 +230,7 @@ def _match_needles(
         if span is not None:
             found.spans.append(span)
             done[number] = span[1]
-        elif needle.has_runs and (run := _RUN.match(text, start)):
+        elif needle.run and (run := _compiled(needle.run).match(text, start)):
             done[number] = run.end()
 
 

@@ -48,7 +48,7 @@ class StreamRedactor:
         word = _OPEN_END.search(self._waiting[-_LONGEST_WAIT:])
         end = len(self._waiting) - (len(word[0]) if word and len(word[0]) < _LONGEST_WAIT else 0)
         name = len(self._waiting)
-        if self._is_undecided:
+        if self._is_undecided and name < _LONGEST_WAIT:
             before = self._passed[-_LONGEST_NAME:]
             name = max(undecided(before + self._waiting) - len(before), 0)
         self._is_undecided = name < len(self._waiting)
