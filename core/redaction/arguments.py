@@ -88,7 +88,9 @@ def masked_words(words: Sequence[str]) -> list[Masked]:
             found.append(_named_value(option[1], word))
         else:
             found.append(_word(word))
-    return [_with_spans(each, word, spans) for each, word, spans in zip(found, words, _spans(words), strict=True)]
+    return [
+        _with_spans(each, word, spans) for each, word, spans in zip(found, words, _spans(words), strict=True)
+    ]
 
 
 def masked_address(address: str) -> Masked:

@@ -1,7 +1,7 @@
-"""Finds the value behind the name of a secret, in every syntax that gives a value to a name.
+r"""Finds the value behind the name of a secret, in every syntax that gives a value to a name.
 
 Such as `name: value`, `"name": "value"`, `--name value`, `<name>value</name>`, blocks of YAML, netrc, and the options
-of programs. What a text looks like inside a JSON string, with `\\n` and `\\"`, is found as well.
+of programs. What a text looks like inside a JSON string, with `\n` and `\"`, is found as well.
 """
 
 from __future__ import annotations
@@ -37,8 +37,10 @@ _SYNTAX = re.compile(
     | \\*["']?\s{{0,4}},?(?:\s|\\+[nrt]){{0,40}}\\*["']?value\\*["']?\s{{0,4}}[:=]\s{{0,4}}\\*["']?
         (?P<pair>[^\s"'\\,;<>\]}}][^\s"'\\<>]*+)
     | \\*["']?>(?P<xml>[^<>\s"'\\&][^<>"'\\\r\n]{{0,500}}+)(?=</)
-    | (?:\s{{0,4}}[!=]==?\s{{0,4}}|(?:\.[a-z]{{1,20}})?\(\s{{0,4}})\\*["'`](?P<compared>[^"'`\\\r\n\s]{{6,200}}+)(?=\\*["'`])
-    | (?:\[[0-9]*\])?{_DECORATED}(?:\s?:\s?[a-z][\w.\[\]|?]{{0,30}}[ ]?(?==))?\s{{0,20}}{_SIGN}{_DECORATED}\s{{0,20}}[fbru@]{{0,2}}(?:
+    | (?:\s{{0,4}}[!=]==?\s{{0,4}}|(?:\.[a-z]{{1,20}})?\(\s{{0,4}})\\*["'`]
+        (?P<compared>[^"'`\\\r\n\s]{{6,200}}+)(?=\\*["'`])
+    | (?:\[[0-9]*\])?{_DECORATED}(?:\s?:\s?[a-z][\w.\[\]|?]{{0,30}}[ ]?(?==))?\s{{0,20}}{_SIGN}{_DECORATED}\s{{0,20}}
+      [fbru@]{{0,2}}(?:
         "(?P<double>[^"\\\r\n\s,:}}\]][^"\\\r\n]*+) | \\+"(?P<escaped>[^"\\\r\n\s,:}}\]][^"\\\r\n]*+)
       | \\*['`](?P<quoted>[^"'`\\\r\n\s,:}}\]][^"'`\\\r\n]*+))
     | ={_DECORATED}(?P<scheme>(?:bearer|basic|token|digest)[ ]+)?+(?P<tight>{_BARE})
@@ -51,7 +53,9 @@ _SYNTAX = re.compile(
         (?P<space>[^\s"'`\\,;<>(){{}}\[\]|=][^\s"'`\\,;<>(){{}}\[\]|=]*+={{0,2}})
     )"""
 )
-_SIGNED = re.compile(r"(?<![A-Za-z0-9_.-])([A-Za-z0-9_.-]{2,60}+|[^\x00-\xff]{2,8})[*_`\"']{0,3}[ \t]{0,20}[:=：|]")
+_SIGNED = re.compile(
+    r"(?<![A-Za-z0-9_.-])([A-Za-z0-9_.-]{2,60}+|[^\x00-\xff]{2,8})[*_`\"']{0,3}[ \t]{0,20}[:=：|]"
+)
 COMMAND = r"(?:[^\r\n|;&]|(?<=\\)\r?\n){0,400}"
 """A command and its options, or the beginning of it."""
 _WRITTEN_OUT = frozenset({"json", "nested", "single", "block", "pair", "xml", "double", "escaped", "quoted"})
@@ -116,11 +120,12 @@ def undecided(text: str) -> int:
 def command_pattern(programs: str, options: str, shape: str) -> str:
     """The pattern of a program's option that takes a secret, from `commands` of `names.json`."""
     value = r"""(?:"([^"\\\r\n]+)"|'([^'"\\\r\n]+)'|([^\s"'\\|;&<>]+))"""
+    user, word = r"[^\s:'\"\\$]{1,100}:", r"([^\s\"'\\|;&<>]+)"
     chosen = "|".join(map(re.escape, sorted(options.split(), key=len, reverse=True)))
     gap = r"(?:\s|\\+[nt])+"
     reach = f"{COMMAND}?"
     shapes = {
-        "pair": rf"\s(?:{chosen})[ =]{{0,2}}(?:'[^\s:'\"\\$]{{1,100}}:([^'\"\\\r\n]+)|\"[^\s:'\"\\$]{{1,100}}:([^\"\\\r\n]+)|[^\s:'\"\\$]{{1,100}}:['\"]?([^\s\"'\\|;&<>]+))",
+        "pair": rf"\s(?:{chosen})[ =]{{0,2}}(?:'{user}([^'\"\\\r\n]+)|\"{user}([^\"\\\r\n]+)|{user}['\"]?{word})",
         "cookie": rf"\s(?:{chosen})[ =]['\"]?([^\s\"'\\=]{{1,80}}=[^\"'\\\r\n]+)",
         "attached": rf"\s(?:{chosen}){value}",
         "either": rf"\s(?:{chosen})[ =]?{value}",
@@ -186,7 +191,11 @@ class _Value(NamedTuple):
         text, first, last = self.text, self.first, self.last
         if _is_code(text, first, last):
             return None
-        if _starts_line(self.context) and text[last : last + 1] != "," and (rest := _LINE_REST.match(text, first)):
+        if (
+            _starts_line(self.context)
+            and text[last : last + 1] != ","
+            and (rest := _LINE_REST.match(text, first))
+        ):
             last = max(last, rest.end())
         value = text[first:last]
         given = strength(value)

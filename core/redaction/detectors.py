@@ -58,8 +58,8 @@ _PIECE = 1 << 20
 class _Needle(NamedTuple):
     """A string in lower case that is searched for, and what decides about a place where it is found.
 
-    `noun` is where a noun of names is in it; otherwise a pattern that begins with the needle has the secret as its
-    one group, `run` is what to skip if it does not match, and `before` is a pattern for what precedes it and belongs to it.
+    `noun` is where a noun of names is in it; otherwise a pattern that begins with the needle has the secret as its one
+    group, `run` is what to skip if it does not match, and `before` what precedes it and belongs to it.
     """
 
     text: str
@@ -125,7 +125,9 @@ def _noun_texts() -> Iterator[tuple[str, str]]:
         yield from ((f"{before}{noun} ", noun) for before in "_-")
     yield from ((f"key = {quote}", "key") for quote in "\"'")
     for noun in word_set(TABLE["given"]) - {"key", "keys", *word_set(TABLE["url"])}:
-        yield from ((f"_{noun}{after}", noun) for after in (("",) if len(noun) > 3 else ("=", ":", '"', "'", " ")))
+        yield from (
+            (f"_{noun}{after}", noun) for after in (("",) if len(noun) > 3 else ("=", ":", '"', "'", " "))
+        )
     for noun in word_set(TABLE["url"]):
         yield f"{noun}=", noun
 
@@ -228,27 +230,33 @@ def _match_needles(
         else:
             span = _matched(text, start, needle, addresses)
         if span is not None:
-            found.spans.append(span)
+            found.spans += [span] if span[0] < span[1] else []
             done[number] = span[1]
         elif needle.run and (run := _compiled(needle.run).match(text, start)):
             done[number] = run.end()
 
 
 def _matched(text: str, start: int, needle: _Needle, addresses: _Addresses) -> tuple[int, int] | None:
-    """The secret at a place where the needle of a pattern was found."""
+    """The secret at a place where the needle of a pattern was found; empty if it is none as far as it goes."""
     match = _compiled(needle.pattern).match(text, start)
     if match is None:
         return None
     first, last = match.span(match.lastindex or 0)
-    if len(set(text[max(last - _LAST_CHARACTERS, first) : last])) < _FEWEST_CHARACTERS < last - first:
-        # It only shows the form: `ghp_xxxxxxxx`.
-        return None
+    is_key = not needle.login and not needle.is_command
+    if (
+        is_key
+        and len(set(text[max(last - _LAST_CHARACTERS, first) : last])) < _FEWEST_CHARACTERS < last - first
+    ):
+        # It only shows the form: `ghp_xxxxxxxx`. No part of it is tried.
+        return last, last
     if needle.login and not addresses.has_login(start, needle.login, match[1]):
         return None
     if needle.is_command and strength(text[first:last]) == Strength.PLAIN:
         return None
     if needle.before:
-        before = _compiled(rf"(?<![A-Za-z0-9_])(?:{needle.before})\Z").search(text, max(start - _LONGEST_BEFORE, 0), start)
+        before = _compiled(rf"(?<![A-Za-z0-9_])(?:{needle.before})\Z").search(
+            text, max(start - _LONGEST_BEFORE, 0), start
+        )
         return (before.start(), last) if before else None
     return first, last
 

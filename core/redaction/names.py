@@ -87,7 +87,11 @@ def grade(name: str, *, given: bool = False) -> Grade:
             return Grade.NONE
         found = found if given else Grade.GIVEN
     harmless = (given and _COUNTED.get(words[at])) or _HARMLESS_BEFORE.get(words[at], ())
-    return Grade.NONE if at and words[at - 1].endswith(harmless) and _is_harmless(words[at - 1], harmless) else found
+    return (
+        Grade.NONE
+        if at and words[at - 1].endswith(harmless) and _is_harmless(words[at - 1], harmless)
+        else found
+    )
 
 
 def _grade_at(words: list[str], at: int) -> Grade:
@@ -102,8 +106,7 @@ def _is_harmless(before: str, harmless: tuple[str, ...]) -> bool:
 
 def _words(name: str) -> list[str]:
     found: list[str] = []
-    for word in _WORD.findall(name):
-        word = word.lower()
+    for word in map(str.lower, _WORD.findall(name)):
         joined = None if word in _GRADES else _JOINED.fullmatch(word)
         found += [each for each in joined.groups() if each] if joined else [word]
     return found

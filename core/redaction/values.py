@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from enum import IntEnum
+from itertools import pairwise
 
 from core.redaction.names import TABLE, Grade, grade, word_set
 
@@ -33,10 +34,14 @@ _PLACEHOLDER = re.compile(
     r"|(?i:your[-_ ].*|.*[-_]here|change[-_]?(?:me|it)|replace[-_].*)",
     re.DOTALL,
 )
-_NUMBER = re.compile(r"[~^<>=v]{0,2}(?:0[xX][0-9a-fA-F]+|[-+]?[$€]?\d+(?:[-.:,/_T+]\d+)*(?:[A-Za-z]{1,3}|%)?)")
+_NUMBER = re.compile(
+    r"[~^<>=v]{0,2}(?:0[xX][0-9a-fA-F]+|[-+]?[$€]?\d+(?:[-.:,/_T+]\d+)*(?:[A-Za-z]{1,3}|%)?)"
+)
 _PLACE = re.compile(r"(?:/|~/|\.\.?/)[\w./~+-]*|[A-Za-z]:\\.*|[A-Za-z][A-Za-z0-9+.-]*://.*", re.DOTALL)
 _WORDS = re.compile(r"[^\W\d_]+\d{0,2}(?:[-_./:'’&][^\W\d_]*\d{0,4})*")
-_CODE = re.compile(r"(?:self|this|os|env|process|settings|config|request|req|args|ctx|context|props|data)\.[\w.$]+")
+_CODE = re.compile(
+    r"(?:self|this|os|env|process|settings|config|request|req|args|ctx|context|props|data)\.[\w.$]+"
+)
 _JOINTS = re.compile(r"[-_./:'’&]")
 _SIGNS = re.compile(r"[!#%^+=?~@$&].")
 _RANDOM = re.compile(r"[A-Za-z0-9+/=_.-]{16,}")
@@ -126,5 +131,5 @@ def _of_words(text: str, digits: int) -> Strength:
         return Strength.LONG if len(parts) > 2 and "-" in text and "." not in text else Strength.WORD
     if digits:
         return Strength.OPAQUE if len(text) >= _SHORTEST else Strength.WORD
-    turns = sum(a.isupper() != b.isupper() for a, b in zip(text, text[1:], strict=False))
+    turns = sum(a.isupper() != b.isupper() for a, b in pairwise(text))
     return Strength.OPAQUE if len(text) >= 12 and turns * 3 >= len(text) else Strength.WORD

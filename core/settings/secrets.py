@@ -11,6 +11,7 @@ from core.settings.model import Settings, secret_values
 
 __all__ = ["secrets"]
 
+
 def secrets(settings: Settings, environ: Mapping[str, str]) -> frozenset[str]:
     """Collect every value that must never be shown or stored: secret settings, and all secrets of the environment.
 
