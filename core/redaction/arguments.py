@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import re
 import shlex
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from urllib.parse import unquote
 
@@ -47,7 +47,6 @@ _STARTERS = frozenset(
         "docker podman ssh tsx ts-node java make mkdir",
     )
 )
-_ATTACHED = {"mysql": "-p", "mysqldump": "-p", "mysqladmin": "-p", "mariadb": "-p", "sshpass": "-p"}
 _ALONE = frozenset({"-y", "--yes", "-q", "--quiet", "-i", "--rm", "-it", "-t", "--", "-m", "-jar"})
 _SHORT = re.compile(r"(?!.*[\s/\\(){}'\"$;|&<>`])(?=.*[A-Za-z])(?=.*[\d!#%^*+=?~.,-])(?!@)\S{6,}")
 _VERSION = re.compile(
@@ -79,7 +78,6 @@ def masked_command(words: Sequence[str]) -> Masked:
 def masked_words(words: Sequence[str]) -> list[Masked]:
     """Mask each word of a command; the first word is the program."""
     found = [_inside(each) for each in words[:1]]
-    attached = _ATTACHED.get(os.path.basename(words[0]), "\0") if words else ""
     for at, word in enumerate(words[1:], start=1):
         option = _OPTION.fullmatch(words[at - 1]) if at > 1 else None
         if (
@@ -88,11 +86,11 @@ def masked_words(words: Sequence[str]) -> list[Masked]:
             and _takes_secret(option[1], word, words[: at - 1])
         ):
             found.append(_named_value(option[1], word))
-        elif word.startswith(attached) and word != attached:
-            found.append(Masked(attached + REDACTED, (word.removeprefix(attached),)))
         else:
             found.append(_word(word))
-    return found
+    return [
+        _with_spans(each, word, spans) for each, word, spans in zip(found, words, _spans(words), strict=True)
+    ]
 
 
 def masked_address(address: str) -> Masked:
@@ -114,6 +112,19 @@ def masked_variable(name: str, value: str) -> Masked:
         ]
         return Masked(f"{name}=(not shown: {len(value)} characters)", tuple(dict.fromkeys(secrets)))
     return Masked(f"{name}={inner.shown}", inner.secrets)
+
+
+def _spans(words: Sequence[str]) -> Iterator[list[tuple[int, int]]]:
+    """What looks like a secret in each word because of the words before it, such as in `curl -u me:password`."""
+    found, start = _search.scan(" ".join(words)).spans, 0
+    for word in words:
+        end = start + len(word)
+        yield [(first - start, last - start) for first, last in found if start <= first and last <= end]
+        start = end + 1
+
+
+def _with_spans(masked: Masked, word: str, spans: list[tuple[int, int]]) -> Masked:
+    return masked if masked.secrets or not spans else _hidden(word, spans)
 
 
 def _takes_secret(option: str, value: str, before: Sequence[str]) -> bool:
@@ -212,6 +223,10 @@ def _inside(text: str) -> Masked:
         for each in _PARAMETER.finditer(text):
             if names_given_secret(each[2]) or each[2].lower() in _PARAMETERS:
                 spans.append(each.span(3))
+    return _hidden(text, spans)
+
+
+def _hidden(text: str, spans: list[tuple[int, int]]) -> Masked:
     secrets: list[str] = []
     shown, done = "", 0
     for start, end in _joined(spans):

@@ -1,70 +1,35 @@
-"""Finds texts that look like secrets: keys by their form, and values by the names before them."""
+"""Finds texts that look like secrets: keys by their form, and values by the names before them.
+
+The forms of services' keys are in `formats.json`, each with where it is documented.
+"""
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property
-from typing import NamedTuple
+from pathlib import Path
+from typing import Any, NamedTuple
 
-from core.redaction.names import KEY_WORDS, is_secret
+from core.redaction.assignments import COMMAND, command_pattern, find_value
+from core.redaction.names import PAIRS, RARE_NOUNS, TABLE, word_set
 from core.redaction.oauth import EDGE, is_login_parameter
+from core.redaction.values import Strength, strength
 
 __all__ = ["Scan", "SecretSearch"]
 
-# What follows the name of a secret, up to its value. In order: "name": "value" in JSON, the same inside a
-# JSON string, the same in single quotes or escaped more than once. A value ends at its own quote, and one
-# that is no string (a number, null, an object) is not touched, so that JSON stays JSON.
-_QUOTED_VALUE = (
-    r'(?s:"\s*[:=]\s*"((?:[^"\\]|\\.)++))'
-    r'|\\"\s*[:=]\s*\\"((?:[^"\\]|\\\\(?:\\\\|\\"|[^"\\]))++)'
-    r"""|(?:\\{2,}"|\\*')\s*[:=]\s*(?:\\{2,}"|\\*')([^"'\\\r\n]++)"""
-)
-# `name: value` as in a header or a settings file; `name=value` as in a URL or an environment.
-_HEADER_VALUE = (
-    r"""\s*[:=]\s*\\*["']([^"'\\\r\n\s,:}\]][^"'\\\r\n]*+)"""
-    r"""|\s*[:=]\s*(?:(?:bearer|basic|token|digest)\s+)?+([^\s"'\\,;:&#<>(){}\[\]][^\s"'\\,;&#<>]*+)"""
-)
-_ASSIGNED_VALUE = r"""=([^\s"'\\,;:&#<>(){}\[\]][^\s"'\\,;&#<>]*+)"""
-_SUFFIX = r"(?:[_-]?(?:access[_-]?)?key|[_-]?token|[_-]?value)?"
 # The beginning of a token, where the text was cut: with a digit, unlike a word that begins like a token.
-_CUT = r"(?=[A-Za-z_-]*[0-9])[A-Za-z0-9._-]{6,}+(?=(?:\s|\\+n)?\[?(?:…|\\+u2026))"
+_CUT = r"(?=[A-Za-z_-]{0,255}[0-9])[A-Za-z0-9._-]{6,512}+(?=(?:\s|\\+n)?\[?(?:…|\\+u2026))"
 _AFTER_BOUNDARY = r"(?:(?<![A-Za-z0-9_]{0})|(?<=\\[nrtbf]{0})|(?<=\\u[0-9a-fA-F]{{4}}{0}))"
-
-
-def _pair(name: str, *, header: bool = False) -> tuple[str, str]:
-    tail = f"{_QUOTED_VALUE}|{_HEADER_VALUE if header else _ASSIGNED_VALUE}"
-    return name, f"(?i:{re.escape(name)}{_SUFFIX})(?i:{tail})"
-
-
-def _named(name: str, *endings: str) -> Iterator[tuple[str, str]]:
-    """A pair whose whole name decides; with the endings only where one of them follows, as the word is frequent."""
-    for needle in [name + each for each in endings] or [name]:
-        yield needle, f"(?i:{re.escape(name)})(?i:{_QUOTED_VALUE}|{_ASSIGNED_VALUE})"
-
-
-def _token(prefix: str, pattern: str, *, inside: str = r"(?!)") -> tuple[str, str]:
-    """A token by its prefix at the beginning of a word; `inside` is what follows the prefix in the middle of one."""
-    boundary = _AFTER_BOUNDARY.format(re.escape(prefix))
-    return prefix.lower(), f"({re.escape(prefix)}(?:{boundary}(?:{pattern}|{_CUT})|{inside}))"
-
-
-def _distinct(prefix: str, pattern: str) -> tuple[str, str]:
-    """A token whose prefix appears in no word and no encoded data, so that it may follow any character."""
-    return prefix.lower(), f"({re.escape(prefix)}(?:{pattern}|{_CUT}))"
-
-
-def _inside(alphabet: str, least: int) -> str:
-    """A token in the middle of a word: it has a digit, and ends where the word ends, unlike encoded data."""
-    return rf"(?=[A-Za-z_-]*[0-9])[{alphabet}]{{{least},255}}+(?![A-Za-z0-9_-])"
-
-
-_WHOLE_NAMES = (
-    *_named("token"),
-    *_named("pwd"),
-    *(pair for name in ("pass", "auth", "bearer") for pair in _named(name, '"', "'", "\\", "=")),
-)
+_HAS_DIGIT = "(?=[A-Za-z_-]{0,255}[0-9])"
+_ENDS = "(?![A-Za-z0-9_-])"
+_LONGEST_BEFORE = 64
+# What follows a noun that is frequent in texts where it may be the end of a name.
+_AFTER_NOUN = ("=", ":", '"', "'", "\\", " =", " :", ">", "：")
+_LONGEST_REST = 43
+_FIELD = re.compile(r'[A-Za-z0-9_-]{0,40}+":\s?(?!["ntf])')
 # Codes and states of OAuth, as they are in an address, or in an address in another one.
 _AFTER_SEPARATOR = r"(?:(?<![\w=.-]{0})|(?<=%3[fF]{0})|(?<=%2[36]{0})|(?<=\\u0026{0}))"
 _LOGIN_PARAMETERS = tuple(
@@ -72,97 +37,117 @@ _LOGIN_PARAMETERS = tuple(
         f"{name}{sign}",
         rf"(?i:{name}{sign}){_AFTER_SEPARATOR.format(f'(?i:{name}{sign})')}"
         r"([^\s\"'\\,;&#<>(){}%]{1,2048}+(?:%(?!26|23|3b)[^\s\"'\\,;&#<>(){}%]{0,512}+){0,64}+)",
+        name,
     )
     for name in ("code", "state")
     for sign in ("=", "%3d")
 )
 _MOST_IN_ADDRESS = 6
-_LONGEST_NAME = 100
-_NAME_CHARACTERS = "-_0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-_WHOLE_NAME = re.compile("[A-Za-z]+")
-_ESCAPED = re.compile(r"[nrtbf]|u[0-9a-fA-F]{4}")
-
-# Each pattern begins with its lower-case needle, and its one matching group is the secret. Compiled when its needle is
-# first found: compiling all of them takes longer than most of what the program does before its first frame.
-_DETECTORS: tuple[tuple[str, str], ...] = (
-    _distinct("sk-ant-", r"[A-Za-z0-9_-]{6,}"),
-    _distinct("sk-proj-", r"(?=[A-Za-z_-]*[0-9])[A-Za-z0-9_-]{20,}"),
-    _token("sk-", r"[A-Za-z0-9_-]{20,}", inside=_inside("A-Za-z0-9", 32)),
-    _token("ak_", r"[A-Za-z0-9_-]{8,}", inside=rf"(?<=_ak_){_inside('A-Za-z0-9', 8)}"),
-    _token("lk_", r"[A-Za-z0-9_-]{8,}", inside=rf"(?<=_lk_){_inside('A-Za-z0-9', 8)}"),
-    *(_token(f"gh{kind}_", r"[A-Za-z0-9]{20,}", inside=_inside("A-Za-z0-9", 20)) for kind in "pousr"),
-    _distinct("github_pat_", r"[A-Za-z0-9_]{20,}"),
-    _distinct("glpat-", r"[A-Za-z0-9_-]{20,}"),
-    _token("npm_", r"[A-Za-z0-9]{36}", inside=_inside("A-Za-z0-9", 36)),
-    _token("hf_", r"[A-Za-z0-9]{30,}", inside=_inside("A-Za-z0-9", 30)),
-    *(_distinct(f"{kind}_live_", r"[A-Za-z0-9]{16,}") for kind in ("sk", "rk")),
-    _token("ya29.", r"[A-Za-z0-9_-]{20,}"),
-    _token("GOCSPX-", r"[A-Za-z0-9_-]{20,}", inside=_inside("A-Za-z0-9_-", 20)),
-    _token("AKIA", r"[A-Z0-9]{16}", inside=r"(?<![A-Z]AKIA)[A-Z0-9]{16}(?![A-Za-z0-9_-])"),
-    _token("AIza", r"[A-Za-z0-9_-]{30,}", inside=_inside("A-Za-z0-9_-", 30)),
-    _token("pylf_v", r"[A-Za-z0-9_]{12,}", inside=_inside("A-Za-z0-9_", 12)),
-    _token("xox", r"[abeoprs]-[A-Za-z0-9-]{10,}", inside=r"[abeoprs]-(?=[0-9])[A-Za-z0-9-]{10,}"),
-    _token(
-        "eyJ",
-        r"[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]*",
-        inside=r"(?=[A-Za-z_-]*[0-9])[A-Za-z0-9_-]{10,}+\.eyJ[A-Za-z0-9_-]{10,}+\.[A-Za-z0-9_-]{10,}",
-    ),
-    (
-        "-----begin",
-        r"-----BEGIN [A-Z ]*PRIVATE KEY-----((?:[A-Za-z0-9+/=\s:,.-]|\\+[nr])++)",
-    ),
-    (
-        "bearer",
-        r"(?i:bearer)(?:\s+|%20|\+)"
-        r"((?=[A-Za-z0-9.~+/]*[0-9_=-]|[A-Za-z0-9.~+/]{20})[A-Za-z0-9._~+/=-]{8,})",
-    ),
-    (
-        "connect.composio.dev",
-        r"(?i:connect\.composio\.dev)(?::\d+)?\\?/link\\?/([^\s\"'\\<>()\[\]]+)",
-    ),
-    _pair("authorization", header=True),
-    _pair("api-key", header=True),
-    _pair("api_key", header=True),
-    _pair("apikey", header=True),
-    *(
-        _pair(name)
-        for name in (
-            "secret", "password", "passwd", "passphrase", "cookie", "credential", "credentials", "auth_link",
-            "access_key", "access-key", "accesskey", "private_key", "private-key", "privatekey", "auth_token",
-            "access_token", "accesstoken", "access-token", "refresh_token", "refreshtoken", "id_token",
-            "session_token", "sessiontoken", "authtoken", "bearer_token", "link_token", "bot_token",
-            *(f"{word}{mark}key" for word in KEY_WORDS[3:] for mark in ("_", "-", "")),
-        )
-    ),
-    *_WHOLE_NAMES,
-    *(
-        (
-            f"{name}=",
-            rf"(?i:{name}(?:(?<=[?&;]{name})|(?<=\\u0026{name}))){_ASSIGNED_VALUE}",
-        )
-        for name in ("key", "sig", "signature", "x-amz-signature", "x-amz-credential", "x-amz-security-token")
-    ),
-    *_LOGIN_PARAMETERS,
-)  # fmt: skip
+_LAST_CHARACTERS = 12
+_FEWEST_CHARACTERS = 4
 _USERINFO = re.compile(r"://[^\s/@:\"'\\?#]*:([^\s/@\"'\\?#]+)@")
 _LONGEST_USERINFO = 8_192
-_NEEDLES = tuple(needle for needle, _ in _DETECTORS)
-_BY_WHOLE_NAME = frozenset(number for number, each in enumerate(_DETECTORS) if each in _WHOLE_NAMES)
-_BY_LOGIN = {
-    number: needle[: 5 if needle[0] == "s" else 4]
-    for number, (needle, pattern) in enumerate(_DETECTORS)
-    if (needle, pattern) in _LOGIN_PARAMETERS
-}
-# If a long run of characters does not match, no later part of it does.
-_RUNS = {_NEEDLES.index("eyj"): _distinct("eyJ", r"[A-Za-z0-9_-]*+")[1]}
-_compiled = cache(re.compile)
+# If a long run of characters does not match, no later part of it is tried.
+_RUN = "(?i:eyJ)[A-Za-z0-9_-]*+"
 # Beyond so many places, one search of everything costs less than checking each.
 _MOST_PLACES = 16
 _BYTES_A_PLACE = 1_024
 _PIECE = 1 << 20
-# What else ends the name of a field that holds a secret.
-_FIELD_NAMES = ("auth-link", "authlink")
-_FIELD = re.compile(r'(?:[_-]?key)?":(?!["ntf])', re.IGNORECASE)
+
+
+class _Needle(NamedTuple):
+    """A string in lower case that is searched for, and what decides about a place where it is found.
+
+    `noun` is where a noun of names is in it; otherwise a pattern that begins with the needle has the secret as its one
+    group, `run` is what to skip if it does not match, and `before` what precedes it and belongs to it.
+    """
+
+    text: str
+    pattern: str = ""
+    noun: tuple[int, int] | None = None
+    before: str = ""
+    login: str = ""
+    is_command: bool = False
+    run: str = ""
+
+
+def _format_needles(form: dict[str, Any]) -> Iterator[_Needle]:
+    """The needles of an entry of `formats.json`.
+
+    `prefix` has the beginnings of a key and `rest` what follows them. `distinct`: the prefix is in no word and no
+    encoded data, so that it may follow any character; otherwise a key in the middle of a word must look like
+    `inside`. `digit`: there is a digit in it; `end`: it is a whole word; `group`: the secret is the group of `rest`;
+    `before`: what precedes the prefix is a part of the key; `expand`: what may follow the prefix, where it is
+    too short to be searched for.
+    """
+    rest = (_HAS_DIGIT if form.get("digit") else "") + form["rest"] + (_ENDS if form.get("end") else "")
+    for prefix in form["prefix"].split():
+        start = re.escape(form.get("case", prefix)) if "before" not in form else f"(?i:{re.escape(prefix)})"
+        run = _RUN if prefix == "eyJ" else ""
+        if form.get("group"):
+            pattern = f"(?i:{start}){rest}"
+        elif "before" in form:
+            pattern = f"{start}({rest})"
+        elif form.get("distinct"):
+            pattern = f"({start}(?:{rest}|{_CUT}))"
+        else:
+            inside = form.get("inside") or (
+                f"{_HAS_DIGIT}{rest}{_ENDS}" if len(prefix) > 2 and not prefix[-1].isalpha() else "(?!)"
+            )
+            boundary = _AFTER_BOUNDARY.format(start)
+            pattern = f"({start}(?:{boundary}(?:{rest}|{_CUT})|{inside}))"
+        for more in form.get("expand", "").split() or [""]:
+            yield _Needle(prefix.lower() + more, pattern, before=form.get("before", ""), run=run)
+
+
+def _all_needles() -> Iterator[_Needle]:
+    for form in json.loads(Path(__file__).with_name("formats.json").read_bytes()):
+        yield from _format_needles(form)
+    yield from map(_noun_needle, _noun_texts())
+    for each in TABLE["commands"]:
+        pattern = command_pattern(**each)
+        for program in each["programs"].split():
+            after = "login" if each["shape"] == "login" or program == "default" else ""
+            yield _Needle(f"{program} {after}", pattern, is_command=True, run=COMMAND)
+    for text, pattern, name in _LOGIN_PARAMETERS:
+        yield _Needle(text, pattern, login=name)
+
+
+def _noun_texts() -> Iterator[tuple[str, str]]:
+    """What is searched for to find the names of secrets, with the noun in it."""
+    for noun in RARE_NOUNS:
+        yield noun, noun
+    for noun, words in PAIRS.items():
+        yield from ((f"{word}{joint}{noun}", noun) for word in words for joint in ("_", "-", "", " "))
+    for noun in (word_set(TABLE["likely"]) - RARE_NOUNS) | {"key"}:
+        # `key = …` alone says nothing.
+        yield from ((noun + after, noun) for after in _AFTER_NOUN if noun != "key" or after[0] != " ")
+        yield from ((f"{before}{noun} ", noun) for before in "_-")
+    yield from ((f"key = {quote}", "key") for quote in "\"'")
+    for noun in word_set(TABLE["given"]) - {"key", "keys", *word_set(TABLE["url"])}:
+        yield from (
+            (f"_{noun}{after}", noun) for after in (("",) if len(noun) > 3 else ("=", ":", '"', "'", " "))
+        )
+    for noun in word_set(TABLE["url"]):
+        yield f"{noun}=", noun
+
+
+def _noun_needle(found: tuple[str, str]) -> _Needle:
+    text, noun = found
+    at = text.rindex(noun)
+    return _Needle(text, noun=(at, at + len(noun)))
+
+
+class _Table:
+    """All needles, with one search for them."""
+
+    def __init__(self) -> None:
+        self.needles = tuple({each.text + each.pattern: each for each in _all_needles()}.values())
+        self.search = _Needles(tuple(each.text.encode() for each in self.needles))
+
+
+_table = cache(_Table)
+_compiled = cache(re.compile)
 
 
 @dataclass(slots=True)
@@ -191,9 +176,9 @@ class SecretSearch:
         found = Scan()
         whole = text if isinstance(text, str) else None
         addresses: _Addresses | None = None
-        done = [0] * (len(_NEEDLES) + len(_FIELD_NAMES))
+        done: dict[int, int] = {}
         for piece in self._pieces(text):
-            hits = _needles().all_in(piece.data.lower())
+            hits = _table().search.all_in(piece.data.lower())
             words = self._search.all_in(piece.data) if self._words else []
             if not hits and not words:
                 continue
@@ -213,7 +198,7 @@ class SecretSearch:
         if len(text) <= _PIECE:
             data = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
             return (_Piece(data, 0, _PIECE),)
-        return _pieces(text, max(_needles().longest, self._search.longest if self._words else 0))
+        return _pieces(text, max(_table().search.longest, self._search.longest if self._words else 0))
 
     @cached_property
     def _search(self) -> _Needles:
@@ -224,24 +209,56 @@ def _match_needles(
     text: str,
     hits: Iterator[tuple[int, int, int]],
     addresses: _Addresses,
-    done: list[int],
+    done: dict[int, int],
     found: Scan,
 ) -> None:
     """Add the secrets at the places where needles were found; `done` has the end of the last one of each needle."""
-    for number, start, end in hits:
-        if _FIELD.match(text, end):
-            found.fields = True
-        if number >= len(_NEEDLES) or start < done[number]:
+    needles = _table().needles
+    last_noun = -1
+    for number, start, _ in hits:
+        needle = needles[number]
+        if needle.noun:
+            noun, end = start + needle.noun[0], start + needle.noun[1]
+            if '":' in text[end : end + _LONGEST_REST] and _FIELD.match(text, end):
+                found.fields = True
+            if noun == last_noun or start < done.get(number, 0):
+                continue
+            last_noun = noun
+            span = find_value(text, noun, end)
+        elif start < done.get(number, 0):
             continue
-        if match := _compiled(_DETECTORS[number][1]).match(text, start):
-            if number in _BY_WHOLE_NAME and not _is_named(text, match):
-                continue
-            if (name := _BY_LOGIN.get(number)) and not addresses.has_login(start, name, match[1]):
-                continue
-            found.spans.append(match.span(match.lastindex or 0))
-            done[number] = match.end()
-        elif (run := _RUNS.get(number)) and (checked := _compiled(run).match(text, start)):
-            done[number] = checked.end()
+        else:
+            span = _matched(text, start, needle, addresses)
+        if span is not None:
+            found.spans += [span] if span[0] < span[1] else []
+            done[number] = span[1]
+        elif needle.run and (run := _compiled(needle.run).match(text, start)):
+            done[number] = run.end()
+
+
+def _matched(text: str, start: int, needle: _Needle, addresses: _Addresses) -> tuple[int, int] | None:
+    """The secret at a place where the needle of a pattern was found; empty if it is none as far as it goes."""
+    match = _compiled(needle.pattern).match(text, start)
+    if match is None:
+        return None
+    first, last = match.span(match.lastindex or 0)
+    is_key = not needle.login and not needle.is_command
+    if (
+        is_key
+        and len(set(text[max(last - _LAST_CHARACTERS, first) : last])) < _FEWEST_CHARACTERS < last - first
+    ):
+        # It only shows the form: `ghp_xxxxxxxx`. No part of it is tried.
+        return last, last
+    if needle.login and not addresses.has_login(start, needle.login, match[1]):
+        return None
+    if needle.is_command and strength(text[first:last]) == Strength.PLAIN:
+        return None
+    if needle.before:
+        before = _compiled(rf"(?<![A-Za-z0-9_])(?:{needle.before})\Z").search(
+            text, max(start - _LONGEST_BEFORE, 0), start
+        )
+        return (before.start(), last) if before else None
+    return first, last
 
 
 class _Piece(NamedTuple):
@@ -338,28 +355,6 @@ class _Needles:
         return [(number, start, end) for end, start, number in sorted(found)]
 
 
-def _is_named(text: str, match: re.Match[str]) -> bool:
-    """Whether the whole name that a match is the end of, and the value it found, make a secret."""
-    at = match.start()
-    near = text[max(at - _LONGEST_NAME, 0) : at]
-    before = near[len(near.rstrip(_NAME_CHARACTERS)) :]
-    if text[at - len(before) - 1 : at - len(before)] == "\\":
-        escape = _ESCAPED.match(before)
-        before = before[escape.end() :] if escape else before
-    group = match.lastindex or 0
-    name = before + _WHOLE_NAME.match(match[0])[0]  # type: ignore[index]  # it begins with a letter
-    # Bare in an address or in code it is most often something else: `?auth=` signs the pictures of newspapers.
-    assigned = text[match.start(group) - 1 : match.start(group)] == "="
-    if assigned and name.lower() in ("auth", "pass", "pwd", "bearer"):
-        return False
-    return is_secret(name, match[group])
-
-
-@cache
-def _needles() -> _Needles:
-    return _Needles(tuple(needle.encode() for needle in (*_NEEDLES, *_FIELD_NAMES)))
-
-
 def _passwords_in_addresses(text: str) -> list[tuple[int, int]]:
     """The passwords of `scheme://user:password@host`; most texts have many addresses and few @."""
     found: list[tuple[int, int]] = []
@@ -368,8 +363,9 @@ def _passwords_in_addresses(text: str) -> list[tuple[int, int]]:
     while at >= 0:
         start = text.rfind("://", max(done, at - _LONGEST_USERINFO), at)
         if start >= 0 and (match := _USERINFO.match(text, start)) and match.end() == at + 1:
-            found.append(match.span(1))
             done = at
+            if strength(match[1]) > Strength.PLAIN:
+                found.append(match.span(1))
         # A name ends at the first @ behind its scheme: the next one needs a scheme of its own.
         following = text.find("://", at)
         at = text.find("@", following) if following >= 0 else -1

@@ -17,7 +17,7 @@ __all__ = ["KnownValues"]
 _PIECE = 6
 _CUT_AFTER = re.compile(r"(?:\s|\\+n)?\[?(?:…|\\+u2026)")
 _CUT_BEFORE = re.compile(r"(?:…|\\+u2026)\]?(?:\s|\\+n)?\Z")
-_END = re.compile(r"\Z|\0|\\*\"")
+_END = re.compile(r"\Z|\n?\0|\\*\"")
 _LONGEST_MARK = 20
 # The name of a field, or a word at the end of a sentence, is no piece of a password that begins with it.
 _WORDLIKE = re.compile(r"[a-z_-]+|[A-Z_-]+|[A-Z][a-z]+")

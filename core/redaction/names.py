@@ -1,106 +1,112 @@
-"""Recognises the names of secrets: of fields in JSON, and of variables, headers and options.
+"""Recognises the names of secrets: of fields, variables, headers and options, however their words are joined.
 
-The last word of a name counts, however its words are joined. Some names are certain, such as `api_key` and
-`password`; others, such as `notes_token` and `db_pass`, are also used for harmless values, so that in data the value
-counts as well.
+The nouns, and the words that make a name harmless, are in `names.json`. `notesToken`, `X-Api-Key`, `CLIENTSECRET` and
+`DB_PASSWORD_PROD` are names of secrets; `max_tokens`, `password_policy`, `primary_key` and `monkey` are not.
 """
 
 from __future__ import annotations
 
+import json
 import re
+from enum import IntEnum
 from functools import lru_cache
+from pathlib import Path
+from typing import Any
 
-__all__ = ["KEY_WORDS", "is_secret", "names_given_secret", "names_secret"]
+__all__ = ["PAIRS", "RARE_NOUNS", "TABLE", "Grade", "grade", "names_given_secret", "names_secret", "word_set"]
 
-KEY_WORDS = (
-    "access", "private", "secret", "signing", "encryption", "decryption", "master", "auth", "admin", "ssh", "jwt",
-    "hmac", "webhook", "subscription",
-)  # fmt: skip
-"""The words before `key` in the name of a secret, besides `api`."""
-
-_CERTAIN = re.compile(
-    r"(?:api_?key|secret|secret_?key|password|passwd|passphrase|authorization|cookie|credentials?|auth_?link"
-    rf"|(?:{'|'.join(KEY_WORDS)})_?key"
-    r"|(?:access|refresh|auth|id|session|bearer|link|bot|secret|security)_?token"
-    r")$|^token$"
-)
-_LIKELY = frozenset({"token", "pwd", "pass", "auth", "bearer"})
-_GIVEN = _LIKELY | {"key", "keys", "secrets", "passwords", "pat", "dsn"}
-_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
+TABLE: dict[str, Any] = json.loads(Path(__file__).with_name("names.json").read_bytes())
 _LONGEST = 200
 _PLACES = frozenset({"PWD", "OLDPWD"})
+_WORD = re.compile(r"[A-Z]+(?![a-zà-ÿ])|[A-Z]?[a-zà-ÿ]+|[0-9]+|[^\W0-9A-Za-zà-ÿ_]+")
 
 
-def _words(text: str) -> frozenset[str]:
-    return frozenset(re.findall(r"\S+", text))
+class Grade(IntEnum):
+    """How much a name says about its value."""
+
+    NONE = 0
+    GIVEN = 1
+    """Secret if it is a variable, a header or an option, such as `MAPS_KEY`; in other data only if it is random."""
+    LIKELY = 2
+    """Also used for harmless values, such as `notes_token`: the value counts as well."""
+    CERTAIN = 3
 
 
-_BEFORE_HARMLESS = {
-    # Positions in lists, stories and offers, as search services name them; terms of language models.
-    "token": _words(
-        "page pages pagination next previous prev continuation continue cursor scroll offset sync resume start end "
-        "story topic section publication news image video product property departure booking search place "
-        "first last current per max min total count prompt completion input output cached reasoning stop special "
-        "bos eos pad unk mask sep cls base quote native"
-    ),
-    "key": _words(
-        "public primary foreign sort order partition row group cache hot arrow unique index join shortcut object "
-        "project issue site range hash lookup composite natural surrogate idempotency"
-    ),
-    "pass": _words("first second third single multi one two boarding season day ski high low band render"),
-    "auth": _words("no requires require needs use uses skip disable enable with without is has"),
-    "pwd": frozenset[str](),
-    "bearer": frozenset[str](),
+def word_set(words: str) -> frozenset[str]:
+    """The words of an entry of `names.json`."""
+    return frozenset(words.split())
+
+
+_GRADES = {
+    **dict.fromkeys(word_set(TABLE["given"]), Grade.GIVEN),
+    **dict.fromkeys(word_set(TABLE["likely"]), Grade.LIKELY),
+    **dict.fromkeys(word_set(TABLE["certain"]), Grade.CERTAIN),
 }
-_COUNTED = _words("max min per total count first last next page start end stop")
-_SCHEME = re.compile(r"(?:bearer|basic|token|digest|apikey)\s+", re.IGNORECASE)
-_PLAIN_VALUES = _words(
-    "none null true false basic bearer digest oauth oauth2 apikey api_key api-key required optional public private "
-    "passed failed success default unknown string redacted [redacted]"
+PAIRS = {noun: word_set(words) for noun, words in TABLE["pairs"].items()}
+RARE_NOUNS = word_set(TABLE["certain"]) | word_set(TABLE["rare"])
+"""Nouns that are rare in most texts."""
+_HARMLESS_BEFORE = {noun: tuple(words.split()) for noun, words in TABLE["harmless_before"].items()}
+_COUNTED = {noun: tuple(words.split()) for noun, words in TABLE["given_harmless_before"].items()}
+_HARMLESS_AFTER = word_set(TABLE["harmless_after"])
+_TAIL = word_set(TABLE["tail"])
+_JOINED = re.compile(
+    "|".join(
+        f"(.*?)({words.replace(' ', '|')})({noun})" if noun else f"(.+?)()({words.replace(' ', '|')})"
+        for noun, words in TABLE["joined"].items()
+    )
 )
-_SHORTEST = 6
-_LOOKS_PLAIN = re.compile(r"\s|^(?:/|~/|\.\.?/|[a-z][a-z0-9+.-]*://)", re.IGNORECASE)
 
 
 def names_secret(key: object) -> bool:
     """Whether a mapping's key names a secret, such as `api_key`, `x-api-key`, `accessToken` or `GITHUB_TOKEN`."""
-    return isinstance(key, str) and (_is_certain(key) or _likely(key, given=False))
+    return isinstance(key, str) and grade(key) >= Grade.LIKELY
 
 
 def names_given_secret(name: str) -> bool:
     """Whether the name of a variable, a header or an option is that of a secret; plain `KEY` is one, too."""
-    return _is_certain(name) or _likely(name, given=True)
+    return grade(name, given=True) > Grade.NONE
 
 
-def is_secret(key: object, value: object) -> bool:
-    """Whether a field of data holds a secret, by its name and, if that is not certain, by its value."""
-    if not isinstance(key, str) or value in (None, "", [], {}, ()) or isinstance(value, bool):
-        return False
-    return _is_certain(key) or (_likely(key, given=False) and _may_be_secret(value))
-
-
-@lru_cache(maxsize=4096)
-def _is_certain(name: str) -> bool:
-    return len(name) <= _LONGEST and _CERTAIN.search(name.lower().replace("-", "_")) is not None
-
-
-@lru_cache(maxsize=4096)
-def _likely(name: str, *, given: bool) -> bool:
+@lru_cache(maxsize=8192)
+def grade(name: str, *, given: bool = False) -> Grade:
+    """What the name of a value says about it; `given` for variables, headers and options."""
     if len(name) > _LONGEST or name in _PLACES:
-        return False
-    found = [each.lower() for each in _WORD.findall(name)]
-    if not found or found[-1] not in (_GIVEN if given else _LIKELY):
-        return False
-    if len(found) == 1:
-        return True
-    # Under such a name, a value that a person gives or an environment variable is usually a secret.
-    is_given = given or name.isupper()
-    harmless = _COUNTED if is_given and found[-1] == "token" else _BEFORE_HARMLESS.get(found[-1], ())
-    return found[-2] not in harmless
+        return Grade.NONE
+    given = given or name.isupper()
+    words = _words(name)
+    at, found = len(words), Grade.NONE
+    while at and not found:
+        at -= 1
+        found = _grade_at(words, at)
+    after = words[at + 1 :]
+    if not found or not _HARMLESS_AFTER.isdisjoint(after):
+        return Grade.NONE
+    if after and not all(w.isdigit() or w in _TAIL for w in after):
+        # An unknown word follows the noun, as in `API_KEY_OPENAI` and `secret_do_not_commit`.
+        if found is Grade.GIVEN:
+            return Grade.NONE
+        found = found if given else Grade.GIVEN
+    harmless = (given and _COUNTED.get(words[at])) or _HARMLESS_BEFORE.get(words[at], ())
+    return (
+        Grade.NONE
+        if at and words[at - 1].endswith(harmless) and _is_harmless(words[at - 1], harmless)
+        else found
+    )
 
 
-def _may_be_secret(value: object) -> bool:
-    if not isinstance(value, str):
-        return False
-    bare = _SCHEME.sub("", value.strip(), count=1)
-    return len(bare) >= _SHORTEST and bare.lower() not in _PLAIN_VALUES and not _LOOKS_PLAIN.search(bare)
+def _grade_at(words: list[str], at: int) -> Grade:
+    is_pair = at > 0 and words[at - 1] in PAIRS.get(words[at], ())
+    return Grade.CERTAIN if is_pair else _GRADES.get(words[at], Grade.NONE)
+
+
+def _is_harmless(before: str, harmless: tuple[str, ...]) -> bool:
+    """Whether a word is one of the harmless, or joined from others and one of them, as in `nextpagetoken`."""
+    return before in harmless or len(before) > 6
+
+
+def _words(name: str) -> list[str]:
+    found: list[str] = []
+    for word in map(str.lower, _WORD.findall(name)):
+        joined = None if word in _GRADES else _JOINED.fullmatch(word)
+        found += [each for each in joined.groups() if each] if joined else [word]
+    return found

@@ -15,7 +15,7 @@ import msgspec
 from core.errors import causes_of
 from core.events.types import ErrorRaised
 from core.redaction.known_values import KnownValues
-from core.redaction.names import is_secret
+from core.redaction.values import is_secret
 from core.text import clean, escape_unsafe, is_encodable, middle_truncate
 
 __all__ = ["REDACTED", "Redactor", "error_raised", "mask_link", "preview", "seal_json"]
@@ -28,6 +28,8 @@ _DEEPEST = 64
 _TOO_DEEP = f"[left out: nested deeper than {_DEEPEST} levels]"
 _STRING = re.compile(r'"(?:[^"\\]|\\.)*+"')
 _BARE_JSON = re.compile(r"[\s{}\[\],:0-9+\-.eEtrufalsn]+")
+# Each text begins and ends a line, as it does alone.
+_BETWEEN = "\n\0\n"
 _NOTHING_KNOWN = KnownValues()
 
 
@@ -153,9 +155,9 @@ class Redactor:
         # One search through all texts at once, then a closer check of the few with matches. Long ones are not copied.
         long = {text for text in texts if len(text) > _LONG}
         ordered = list(texts - long)
-        starts = list(accumulate((len(text) + 1 for text in ordered), initial=0))
+        starts = list(accumulate((len(text) + len(_BETWEEN) for text in ordered), initial=0))
         touched: set[int] = set()
-        for start, end in self._spans("\0".join(ordered)):
+        for start, end in self._spans(_BETWEEN.join(ordered)):
             touched.update(range(bisect_right(starts, start) - 1, bisect_left(starts, end)))
         touched_texts = {ordered[at] for at in touched if at < len(ordered)}
         return {text: self.redact(text) for text in touched_texts | long}

@@ -6,35 +6,24 @@ import re
 from collections.abc import Iterator, Mapping
 from urllib.parse import unquote, urlsplit
 
+from core.redaction.names import names_given_secret
 from core.settings.model import Settings, secret_values
 
 __all__ = ["secrets"]
-
-_SECRET_PARTS = frozenset(
-    re.findall(
-        r"\w+",
-        "KEY KEYS APIKEY TOKEN TOKENS SECRET SECRETS PASSWORD PGPASSWORD PASSWD PASS PWD PASSPHRASE "
-        "CREDENTIAL CREDENTIALS AUTH AUTHORIZATION COOKIE PAT DSN",
-    )
-)
-_PLAIN_NAMES = frozenset(["PWD", "OLDPWD"])
-_PLACE_PARTS = frozenset(["FILE", "PATH", "DIR", "SOCK", "HOME"])
 
 
 def secrets(settings: Settings, environ: Mapping[str, str]) -> frozenset[str]:
     """Collect every value that must never be shown or stored: secret settings, and all secrets of the environment.
 
-    A variable is secret if its name says so (`..._KEY`, `..._TOKEN`, ...) or if it is a list of headers; of an address
-    only the password is.
+    A variable is secret if its name says so or if it is a list of headers; of an address only the password is.
     """
     found: set[str | None] = {*secret_values(settings)}
     addresses: list[str | None] = [settings.base_url, settings.composio_base_url]
     found.update(_header_values(settings.custom_headers or ""))
     for name, value in environ.items():
-        parts = set(re.split(r"[_\W]+", name.upper()))
-        if parts & _SECRET_PARTS and not parts & _PLACE_PARTS and name.upper() not in _PLAIN_NAMES:
+        if names_given_secret(name):
             found.add(value.strip())
-        elif "HEADERS" in parts:
+        elif "headers" in name.lower():
             found.update(_header_values(value))
         addresses.append(value)
     for address in addresses:

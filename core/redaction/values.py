@@ -1,0 +1,135 @@
+"""Tells secrets from the harmless values that stand under the same names: placeholders, types, code and prose."""
+
+from __future__ import annotations
+
+import re
+from enum import IntEnum
+from itertools import pairwise
+
+from core.redaction.names import TABLE, Grade, grade, word_set
+
+__all__ = ["Strength", "is_secret", "strength", "without_scheme"]
+
+
+class Strength(IntEnum):
+    """How much a value looks like a secret."""
+
+    PLAIN = 0
+    """It is none: a placeholder, a type, a path, a small number, code, prose."""
+    WORD = 1
+    """It can be a bad password, and anything else."""
+    LONG = 2
+    """Words or digits that are rarely anything else at the end of a line `password: …`."""
+    OPAQUE = 3
+    """No word of a language and no name in a program."""
+    RANDOM = 4
+    """Long, and made of letters and digits without an order."""
+
+
+_PLAIN = word_set(TABLE["plain_values"])
+_PROSE = word_set(TABLE["prose"])
+_SCHEME = re.compile(r"(?:bearer|basic|token|digest|negotiate|apikey)(?:\s+|$)", re.IGNORECASE)
+_PLACEHOLDER = re.compile(
+    r"[<\[(].*|[$%@#!]?\{.*|\$+\(.*|\$+[A-Za-z_]\w*\)?|%\w+%|%\(?\w*\)?[sdr]|:[a-z_]+|![a-z]+|\?|[\W_]*|[xX*]{3,}|.{0,40}(?:\.\.\.|…|\*{3,}).*"
+    r"|(?i:your[-_ ].*|.*[-_]here|change[-_]?(?:me|it)|replace[-_].*)",
+    re.DOTALL,
+)
+_NUMBER = re.compile(
+    r"[~^<>=v]{0,2}(?:0[xX][0-9a-fA-F]+|[-+]?[$€]?\d+(?:[-.:,/_T+]\d+)*(?:[A-Za-z]{1,3}|%)?)"
+)
+_PLACE = re.compile(r"(?:/|~/|\.\.?/)[\w./~+-]*|[A-Za-z]:\\.*|[A-Za-z][A-Za-z0-9+.-]*://.*", re.DOTALL)
+_WORDS = re.compile(r"[^\W\d_]+\d{0,2}(?:[-_./:'’&][^\W\d_]*\d{0,4})*")
+_CODE = re.compile(
+    r"(?:self|this|os|env|process|settings|config|request|req|args|ctx|context|props|data)\.[\w.$]+"
+)
+_JOINTS = re.compile(r"[-_./:'’&]")
+_SIGNS = re.compile(r"[!#%^+=?~@$&].")
+_RANDOM = re.compile(r"[A-Za-z0-9+/=_.-]{16,}")
+_CJK = re.compile("[\u2e80-\u9fff\uac00-\ud7af\uff00-\uffef]")
+_SHORTEST = 6
+_LONG_NUMBER = 6
+_MOST = 512
+
+
+def without_scheme(value: str) -> str:
+    """A value without a scheme of authorization before it, such as `Bearer`."""
+    found = _SCHEME.match(value)
+    return value[found.end() :] if found else value
+
+
+def strength(value: str) -> Strength:
+    """How much a value looks like a secret, whatever its name."""
+    bare = without_scheme(value[:_MOST].strip()).rstrip(".,;:!?*`")
+    if value.endswith("!") and len(bare) >= _SHORTEST and any(map(str.isdigit, bare)) and " " not in bare:
+        return Strength.OPAQUE
+    if not bare or bare.lower() in _PLAIN or _PLACEHOLDER.fullmatch(bare) or _CJK.search(bare):
+        return Strength.PLAIN
+    if _NUMBER.fullmatch(bare):
+        return Strength.LONG if bare.isdigit() and len(bare) >= _LONG_NUMBER else Strength.PLAIN
+    if _PLACE.fullmatch(bare) or _CODE.fullmatch(bare):
+        return Strength.PLAIN
+    if " " in bare:
+        return _of_sentence(bare)
+    digits = sum(map(str.isdigit, bare))
+    if digits < 2 and bare.replace("_", "").replace(".", "").isalnum() and grade(bare):
+        # It names another value: `password=new_password`.
+        return Strength.PLAIN
+    if _WORDS.fullmatch(bare):
+        return _of_words(bare, digits)
+    if len(bare) < _SHORTEST:
+        return Strength.WORD
+    letters = sum(map(str.isalpha, bare))
+    if digits >= 3 and letters >= 3 and _RANDOM.fullmatch(bare) and len(set(bare)) >= 8:
+        return Strength.RANDOM
+    return Strength.OPAQUE if (digits and letters) or _SIGNS.search(bare) else Strength.WORD
+
+
+def is_secret(key: object, value: object) -> bool:
+    """Whether a field of data holds a secret, by its name and its value."""
+    if not isinstance(key, str) or value in (None, "", [], {}, ()) or isinstance(value, bool):
+        return False
+    found = grade(key)
+    if not isinstance(value, str):
+        return found is Grade.CERTAIN and not _is_harmless_data(value)
+    return is_strong_enough(found, strength(value), key, value)
+
+
+def is_strong_enough(found: Grade, value: Strength, name: str, text: str) -> bool:
+    """Whether a value is a secret that is written out as one, in quotes or behind `=`, under a name of this grade."""
+    if found is Grade.CERTAIN:
+        return value > Strength.PLAIN or _is_link(name, text)
+    if found is Grade.LIKELY:
+        least = Strength.WORD if name.isupper() else Strength.OPAQUE
+        return (value >= least and len(text) >= _SHORTEST) or _is_link(name, text)
+    least = Strength.OPAQUE if name.isupper() else Strength.RANDOM
+    return bool(found) and value >= least
+
+
+def _is_link(name: str, text: str) -> bool:
+    """Whether an address is a secret itself: whoever has the link to a webhook can post to it."""
+    return text.startswith("https://") and "webhook" in name.lower() and text.count("/") > 3
+
+
+def _is_harmless_data(value: object) -> bool:
+    if isinstance(value, dict):
+        return not {"type", "$ref", "anyOf", "properties"}.isdisjoint(value)
+    return isinstance(value, int | float) and abs(value) < 10**_LONG_NUMBER
+
+
+def _of_sentence(text: str) -> Strength:
+    words = text.split()
+    if '"' in text or "\\" in text:
+        return Strength.WORD
+    if not _PROSE.isdisjoint(each.lower().strip(".,;:!?()'\"") for each in words):
+        return Strength.PLAIN
+    return Strength.PLAIN if text[0].isupper() and not any(map(str.isdigit, text)) else Strength.WORD
+
+
+def _of_words(text: str, digits: int) -> Strength:
+    parts = _JOINTS.split(text)
+    if len(parts) > 1:
+        return Strength.LONG if len(parts) > 2 and "-" in text and "." not in text else Strength.WORD
+    if digits:
+        return Strength.OPAQUE if len(text) >= _SHORTEST else Strength.WORD
+    turns = sum(a.isupper() != b.isupper() for a, b in pairwise(text))
+    return Strength.OPAQUE if len(text) >= 12 and turns * 3 >= len(text) else Strength.WORD
