@@ -60,8 +60,8 @@ def columns_of(item: Mapping[str, Any]) -> set[str]:
         for key, value in item.items()
         if value
         and (found := field_of(key))
-        and not (found[0] is Field.SNIPPET and isinstance(value, dict))
-        and not (found[0] is Field.TITLE and is_resource_name(value))
+        and not (found[0] == Field.SNIPPET and isinstance(value, dict))
+        and not (found[0] == Field.TITLE and is_resource_name(value))
     }
 
 
@@ -173,7 +173,7 @@ def _named(item: Mapping[str, Any]) -> dict[str, Any] | None:
     for key, value in item.items():
         if isinstance(value, str) and is_web_url(value) and not any(part in value for part in _FOR_PROGRAMS):
             found, folded = field_of(key), fold(key)
-            if (found and found[0] is Field.SNIPPET) or (
+            if (found and found[0] == Field.SNIPPET) or (
                 folded.endswith(_ADDRESS_ENDS) and not _is_other(folded)
             ):
                 rest = {other: content for other, content in item.items() if other != key}
