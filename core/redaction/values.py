@@ -48,7 +48,7 @@ _RANDOM = re.compile(r"[A-Za-z0-9+/=_.-]{16,}")
 _CJK = re.compile("[\u2e80-\u9fff\uac00-\ud7af\uff00-\uffef]")
 _SHORTEST = 6
 _LONG_NUMBER = 6
-_MOST = 512
+_MOST = 256
 
 
 def without_scheme(value: str) -> str:
