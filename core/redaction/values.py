@@ -35,7 +35,7 @@ _PLACEHOLDER = re.compile(
     re.DOTALL,
 )
 _NUMBER = re.compile(
-    r"[~^<>=v]{0,2}(?:0[xX][0-9a-fA-F]+|[-+]?[$€]?\d+(?:[-.:,/_T+]\d+)*(?:[A-Za-z]{1,3}|%)?)"
+    r"[~^<>=v]{0,2}(?:0[xX][0-9a-fA-F]+|[-+]?[$€]?\d+(?:[-.:,/_T+]\d+)*[Z%]?|\d{1,6}(?:[.,]\d+)?[A-Za-z]{1,3})"
 )
 _PLACE = re.compile(r"(?:/|~/|\.\.?/)[\w./~+-]*|[A-Za-z]:\\.*|[A-Za-z][A-Za-z0-9+.-]*://.*", re.DOTALL)
 _WORDS = re.compile(r"[^\W\d_]+\d{0,2}(?:[-_./:'’&][^\W\d_]*\d{0,4})*")
