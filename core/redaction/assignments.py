@@ -19,8 +19,8 @@ _LINE = r"(?:\r?\n|(?:\\+r)?\\+n)"
 _SIGN = r"(?::{1,3}=|\?=|=>|[:：=](?![=~:]))"
 _DECORATED = r"[*_`]{0,3}"
 # A bare value ends where a sentence, an address or a program goes on; on a line of its own it may contain more.
-_BARE = r"[^\s\"'`\\,;:&#<>(){}\[\]|*!][^\s\"'`\\,;&#<>(){}\[\]|]*+"
-_BARE_LOOSE = r"[^\s\"'`\\,;:&<>(){}\[\]|*=][^\s\"'`\\,;&#<>(){}\[\]|]*+"
+_BARE = r"[^\s\"'`\\,;:&#<>(){}\[\]|*!?][^\s\"'`\\,;&#<>(){}\[\]|]{0,200}+"
+_BARE_LOOSE = r"[^\s\"'`\\,;:&<>(){}\[\]|*=?][^\s\"'`\\,;&#<>(){}\[\]|]{0,200}+"
 _LINE_REST = re.compile(
     r"(?:[^\s\"'`\\,;&<>()\[\]{}|]|[,;&<>()\[\]{}|](?=[^\s\"'`\\)\]}>,;])(?![\w.-]{1,40}[=:]))++"
 )
@@ -33,15 +33,15 @@ _SYNTAX = re.compile(
     | \\"\s*\]?\s*{_SIGN}\s*\\"(?P<nested>(?:[^"\\]|\\\\(?:\\\\|\\"|[^"\\]))++)
     | (?:\\{{2,}}"|\\*')\s*\]?\s*{_SIGN}\s*(?:\\{{2,}}"|\\*')(?P<single>[^"'\\\r\n]++)
     | :[ \t]*[|>][+-]?[0-9]?[ \t]*{_LINE}(?P<indent>[ \t]+)(?P<block>[^\s\\"][^\r\n\\"]*+
-        (?:{_LINE}(?P=indent)[^\r\n\\"]*+)*+)
+        (?:{_LINE}(?P=indent)[^\r\n\\"]*+){{0,60}}+)
     | \\*["']?\s{{0,4}},?(?:\s|\\+[nrt]){{0,40}}\\*["']?value\\*["']?\s{{0,4}}[:=]\s{{0,4}}\\*["']?
-        (?P<pair>[^\s"'\\,;<>\]}}][^\s"'\\<>]*+)
-    | \\*["']?>(?P<xml>[^<>\s"'\\&][^<>"'\\\r\n]{{0,500}}+)(?=</)
-    | (?:\s{{0,4}}[!=]==?\s{{0,4}}|(?:\.[a-z]{{1,20}})?\(\s{{0,4}})\\*["'`]
+        (?P<pair>[^\s"'\\,;<>\]}}][^\s"'\\<>]{{0,200}}+)
+    | \\*["']?>(?P<xml>[^<>\s"'\\&][^<>"'\\\r\n]{{0,200}}+)(?=</)
+    | (?:\s{{0,4}}[!=]==?\s{{0,4}}|(?:\.assign)?\(\s{{0,4}})\\*["'`]
         (?P<compared>[^"'`\\\r\n\s]{{6,200}}+)(?=\\*["'`])
     | (?:\[[0-9]*\])?{_DECORATED}(?:\s?:\s?[a-z][\w.\[\]|?]{{0,30}}[ ]?(?==))?\s{{0,20}}{_SIGN}{_DECORATED}\s{{0,20}}
       [fbru@]{{0,2}}(?:
-        "(?P<double>[^"\\\r\n\s,:}}\]][^"\\\r\n]*+) | \\+"(?P<escaped>[^"\\\r\n\s,:}}\]][^"\\\r\n]*+)
+        "(?P<double>[^"\\\r\n\s,:}}\]](?:[^"\\\r\n]|\\[^\r\n])*+) | \\+"(?P<escaped>[^"\\\r\n\s,:}}\]][^"\\\r\n]*+)
       | \\*['`](?P<quoted>[^"'`\\\r\n\s,:}}\]][^"'`\\\r\n]*+))
     | ={_DECORATED}(?P<scheme>(?:bearer|basic|token|digest)[ ]+)?+(?P<tight>{_BARE})
     | {_DECORATED}[ \t]{{0,20}}{_SIGN}{_DECORATED}[ \t]{{0,20}}(?P<scheme2>(?:bearer|basic|token|digest)[ ]+)?+
@@ -50,7 +50,7 @@ _SYNTAX = re.compile(
     | \\*["']\s{{0,4}},\s{{0,4}}\\*["'](?P<comma>[^"'\\\r\n]{{1,200}}+)(?=\\*["'])
     | {_DECORATED}[ \t]{{0,40}}\|[ \t]{{0,40}}`?(?P<cell>[^\s|`"'\\]{{4,200}}+)`?[ \t]{{0,40}}\|
     | (?:[ \t]|\\t|{_LINE}[ \t]+){{1,20}}(?:(?:is|was|ist|lautet)[: ]{{1,2}})?\\*["'`]?
-        (?P<space>[^\s"'`\\,;<>(){{}}\[\]|=][^\s"'`\\,;<>(){{}}\[\]|=]*+={{0,2}})
+        (?P<space>[^\s"'`\\,;<>(){{}}\[\]|=][^\s"'`\\,;<>(){{}}\[\]|=]{{0,200}}+={{0,2}})
     )"""
 )
 _SIGNED = re.compile(
@@ -58,6 +58,9 @@ _SIGNED = re.compile(
 )
 COMMAND = r"(?:[^\r\n|;&]|(?<=\\)\r?\n){0,400}"
 """A command and its options, or the beginning of it."""
+# Of a bare value so much decides; a longer one is masked to its end.
+_LONGEST_BARE = 200
+_BARE_END = re.compile(r"[^\s\"'`\\,;&#<>(){}\[\]|]*+")
 _WRITTEN_OUT = frozenset({"json", "nested", "single", "block", "pair", "xml", "double", "escaped", "quoted"})
 _LONGEST_NAME = 100
 _REACH = 512
@@ -101,10 +104,14 @@ def find_value(text: str, start: int, end: int) -> tuple[int, int] | None:
     if text[start:end].lower() == "authorization" and (match["scheme"] or match["scheme2"]):
         return value.span if strength(match[kind]) > Strength.PLAIN else None
     if is_option and kind in {"space", "comma", "tight"}:
-        return value.of_option(kind)
-    if kind in _WRITTEN_OUT:
-        return value.written_out()
-    return value.tight() if kind == "tight" else value.loose(kind)
+        span = value.of_option(kind)
+    elif kind in _WRITTEN_OUT:
+        span = value.written_out()
+    else:
+        span = value.tight() if kind == "tight" else value.loose(kind)
+    if span and span[1] - span[0] > _LONGEST_BARE and (rest := _BARE_END.match(text, span[1])):
+        return span[0], rest.end()
+    return span
 
 
 def undecided(text: str) -> int:

@@ -44,7 +44,7 @@ _LOGIN_PARAMETERS = tuple(
 )
 _MOST_IN_ADDRESS = 6
 _LAST_CHARACTERS = 12
-_FEWEST_CHARACTERS = 4
+_FEWEST_CHARACTERS = 3
 _USERINFO = re.compile(r"://[^\s/@:\"'\\?#]*:([^\s/@\"'\\?#]+)@")
 _LONGEST_USERINFO = 8_192
 # If a long run of characters does not match, no later part of it is tried.

@@ -35,7 +35,7 @@ _PLACEHOLDER = re.compile(
     re.DOTALL,
 )
 _NUMBER = re.compile(
-    r"[~^<>=v]{0,2}(?:0[xX][0-9a-fA-F]+|[-+]?[$€]?\d+(?:[-.:,/_T+]\d+)*(?:[A-Za-z]{1,3}|%)?)"
+    r"[~^<>=v]{0,2}(?:0[xX][0-9a-fA-F]+|[-+]?[$€]?\d+(?:[-.:,/_T+]\d+)*[Z%]?|\d{1,6}(?:[.,]\d+)?[A-Za-z]{1,3})"
 )
 _PLACE = re.compile(r"(?:/|~/|\.\.?/)[\w./~+-]*|[A-Za-z]:\\.*|[A-Za-z][A-Za-z0-9+.-]*://.*", re.DOTALL)
 _WORDS = re.compile(r"[^\W\d_]+\d{0,2}(?:[-_./:'’&][^\W\d_]*\d{0,4})*")
@@ -47,8 +47,10 @@ _SIGNS = re.compile(r"[!#%^+=?~@$&].")
 _RANDOM = re.compile(r"[A-Za-z0-9+/=_.-]{16,}")
 _CJK = re.compile("[\u2e80-\u9fff\uac00-\ud7af\uff00-\uffef]")
 _SHORTEST = 6
+_PUNCTUATION = re.compile(r"[!#$%^&*+=?~@<>{}\[\]|;]")
+_MANY_SIGNS = 6
 _LONG_NUMBER = 6
-_MOST = 512
+_MOST = 256
 
 
 def without_scheme(value: str) -> str:
@@ -118,6 +120,8 @@ def _is_harmless_data(value: object) -> bool:
 
 def _of_sentence(text: str) -> Strength:
     words = text.split()
+    if len(_PUNCTUATION.findall(text)) >= _MANY_SIGNS:
+        return Strength.OPAQUE
     if '"' in text or "\\" in text:
         return Strength.WORD
     if not _PROSE.isdisjoint(each.lower().strip(".,;:!?()'\"") for each in words):

@@ -27,7 +27,17 @@ from tests.e2e.scripted_model import Block, Text, Thinking, Use, scripted_model
 SERVER = Path(__file__).with_name("leaky_server.py")
 PLACES = ("query", "end of the title", "thinking", "answer", "argument", "written file", "result",
           "search result", "large result", "page", "error", "standard error")  # fmt: skip
-ORIGINS = ("environment", "settings", "token", "header", "address")
+ORIGINS = ("environment", "settings", "token", "header", "address", "name", "option", "service")
+SYNTAXES = {
+    "name": ("password: {}", "AppPassword = {}", "api_token: '{}'", "SOMEAPIKEY={}", "aws_secret_access_key = {}",
+             "PrivateKey = {}", "machine a.example login bob password {}", "Cookie: sessionid={}", "pwd={}",
+             "Set-Cookie: auth={}", "AccountKey={}==", "password: |\n  {}\n"),
+    "option": ("--password {}", "curl -u bob:{}", "mysql -p{} db", "sshpass -p {} ssh h", "redis-cli -a {} ping",
+               "--client-secret={}", "CREATE USER bob IDENTIFIED BY '{}'", "ldapsearch -w {} -b x",
+               "--api-token {}", "-H 'X-Vault-Token: {}'", "ENV DB_PASSWORD {}", "docker login -p {} r.example"),
+    "service": ("whsec_{}", "hvs.{}", "tvly-{}", "dckr_pat_{}", "xapp-1-{}", "https://hooks.slack.com/services/{}",
+                "npm_{}abcd", "lin_api_{}", "gldt-{}", "pcsk_abc12_{}12345678", "tskey-auth-{}", "pscale_pw_{}"),
+}  # fmt: skip
 CHUNK = 8
 """So many characters of a secret are a leak."""
 LETTERS = string.ascii_letters + string.digits
@@ -48,6 +58,8 @@ class Planted:
             case "token":
                 shapes = ("x_ghp_{}", "see sk-ant-api03-{}", '"xsk-ant-{}"', "id9github_pat_{}", "glpat-{}")
                 return shapes[PLACES.index(self.place) % len(shapes)].format(self.core)
+            case "name" | "option" | "service":
+                return SYNTAXES[self.origin][PLACES.index(self.place)].format(self.core)
             case "header":
                 return f"Authorization: Bearer {self.core}"
             case "password in Base64":
@@ -77,9 +89,9 @@ SECRETS = [
     Planted(place, origin, core(number))
     for number, (place, origin) in enumerate((place, origin) for place in PLACES for origin in ORIGINS)
 ]
-OF_FOLDER = Planted("result", ".env of the folder", core(60))
-OF_SERVER = Planted("result", "server", core(61))
-PASSWORD = Planted("result", "password in Base64", base64.b64encode(core(62).encode()).decode())
+OF_FOLDER = Planted("result", ".env of the folder", core(160))
+OF_SERVER = Planted("result", "server", core(161))
+PASSWORD = Planted("result", "password in Base64", base64.b64encode(core(162).encode()).decode())
 SECRETS += [OF_FOLDER, OF_SERVER, PASSWORD]
 
 
@@ -185,7 +197,7 @@ def exported(received: Collector) -> str:
 
 
 def test_planted_secrets_are_found_nowhere(tmp_path: Path) -> None:
-    assert len(SECRETS) == len({each.core for each in SECRETS}) == 63
+    assert len(SECRETS) == len({each.core for each in SECRETS}) == 99
     base, given = tmp_path / "base", tmp_path / "base" / "given"
     given.mkdir(parents=True)
     (given / "texts.json").write_text(json.dumps(texts()))
