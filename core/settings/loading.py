@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -135,9 +136,10 @@ def _refuse_links(base: Path, given: SourcedValue | None) -> None:
         return
     for name in (WORKSPACES, SAVED_REPORTS):
         if (base / name).is_symlink():
+            folder = clean_line(str(base), 300)
             raise SettingsError(
-                f"{clean_line(str(base / name), 300)} is a link, which whoever made this folder can have put there: "
-                "remove it, or confirm the folder with --workspace DIR."
+                f"{name} in {folder} is a link, which whoever made the folder can have put there: remove it, or "
+                f"confirm the folder with --workspace {shlex.quote(folder)}."
             )
 
 

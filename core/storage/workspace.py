@@ -209,9 +209,10 @@ class Workspace:
             PathRefused: it is a link that was not there when the session began.
             WorkspaceError: it cannot be made or opened.
         """
-        if self._saved_reports.is_symlink():
+        root = Root(self._saved_reports, create=True)
+        if root.path != self._saved_reports:
             raise refused(SAVED_REPORTS, "it is a link", "remove the link")
-        return Root(self._saved_reports, create=True)
+        return root
 
     @property
     def locked(self) -> bool:

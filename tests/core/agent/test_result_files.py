@@ -206,6 +206,17 @@ def test_secrets_in_texts_of_any_encoding_are_masked(desk: Desk, tmp_path: Path)
         assert KEY not in found
 
 
+def test_a_file_of_a_server_configures_and_starts_nothing(desk: Desk, tmp_path: Path) -> None:
+    for name, suffix, head, kept in (
+        ("prices", ".json", b"{}", "prices.json"), ("package", ".json", b"{}", "package_data.json"),
+        ("conftest", ".py", b"x", "conftest.bin"), ("x", ".desktop", b"x", "x.bin"),
+        ("notes", ".txt", b"#!/bin/sh", "notes.bin"),
+    ):  # fmt: skip
+        path = tmp_path / f"a{suffix}"
+        path.write_bytes(head + name.encode())
+        assert move_to_workspace(desk.workspace, path, name).path == f"downloads/{kept}"
+
+
 def test_a_large_file_stays_put(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(returned_files, "LARGEST", 10)
     path = blob(desk.folder, ".png", picture())

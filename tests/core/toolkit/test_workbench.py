@@ -164,6 +164,9 @@ async def test_paths_that_lead_elsewhere_are_refused(here: Here) -> None:
 async def test_names_are_made_safe_and_nothing_outside_is_read_or_written(here: Here, tmp_path: Path) -> None:
     with pytest.raises(PathRefused):
         await here.download("CLAUDE.md")
+    for name in ("conftest.py", "table.sh", "package.json", "table"):
+        with pytest.raises(PathRefused, match="is refused"):
+            await here.download("out/table.csv", name=name)
     reported = await here.download("out/table.csv", name="../../CLAUDE.md")
     assert str(reported["path"]).startswith("downloads/")
     assert "/" not in str(reported["path"]).removeprefix("downloads/")
