@@ -65,7 +65,7 @@ def can_become_option(word: str) -> bool:
 
 def _is_harmless(word: str, options: Mapping[str, Any]) -> bool:
     if not word.startswith("-"):
-        return not can_become_option(word)
+        return bool(options.get("names", True)) and not can_become_option(word)
     joined = _JOINED.fullmatch(word)
     return _PATTERN.search(word) is None and (
         word.partition("=")[0] in options["options"]

@@ -154,6 +154,8 @@ def test_proposals_are_narrow() -> None:
     assert proposed("Bash", command="ls -l") == ("Bash(ls -l)",)
     for command in ("ls; id", "rm *", "git push"):
         assert proposed("Bash", command=command) == ()
+    push = [Action("Bash", {"command": "git push"})]
+    assert "No rule covers this command" in (rules_problem(["Bash(git push:*)"], push, HERE) or "")
     assert proposed("Read", file_path="/etc/hosts") == ("Read(/etc/hosts)",)
     assert proposed("Read", file_path="../x") == ("Read(/work/x)",)
     assert proposed("Grep", pattern="x", path="/etc") == ("Grep(/etc)",)
