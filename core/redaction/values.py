@@ -120,7 +120,7 @@ def _is_harmless_data(value: object) -> bool:
 
 def _of_sentence(text: str) -> Strength:
     words = text.split()
-    if len(_PUNCTUATION.findall(text)) >= _MANY_SIGNS:
+    if len(_PUNCTUATION.findall(text)) * _MANY_SIGNS > len(text):
         return Strength.OPAQUE
     if '"' in text or "\\" in text:
         return Strength.WORD
