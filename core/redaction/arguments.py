@@ -15,6 +15,7 @@ from urllib.parse import unquote
 from core.redaction.detectors import SecretSearch
 from core.redaction.names import names_given_secret, names_secret
 from core.redaction.redactor import REDACTED
+from core.redaction.values import PLAIN_VALUES
 
 __all__ = ["Masked", "masked_address", "masked_command", "masked_variable", "masked_words"]
 
@@ -29,13 +30,6 @@ _SWITCHES = frozenset(
     re.findall(
         r"\S+",
         "no use enable disable skip allow deny require requires with without show hide print ask include exclude",
-    )
-)
-_PLAIN = frozenset(
-    re.findall(
-        r"\S+",
-        "none basic bearer digest oauth oauth2 true false yes no on off auto env stdin prompt ask keychain token "
-        "apikey api_key api-key",
     )
 )
 _FILE = re.compile(r"@?(?:\.{1,2}|~)/|[^/\s]+\.(?:pem|key|crt|cer|p12|pfx|json|toml|ya?ml|env|txt|ini)$")
@@ -251,7 +245,7 @@ def _joined(spans: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
 def _is_plain(value: str) -> bool:
     """Whether a value in place of a secret only says where the secret is, or of what kind."""
     is_place = _FILE.match(value) is not None or (os.path.isabs(value) and os.path.exists(value))
-    return is_place or value.lower() in _PLAIN
+    return is_place or value.lower() in PLAIN_VALUES
 
 
 def _quoted(word: str) -> str:

@@ -42,7 +42,7 @@ _SYNTAX = re.compile(
     | (?:\[[0-9]*\])?{_DECORATED}(?:\s?:\s?[a-z][\w.\[\]|?]{{0,30}}[ ]?(?==))?\s{{0,20}}{_SIGN}{_DECORATED}\s{{0,20}}
       [fbru@]{{0,2}}(?:
         "(?P<double>[^"\\\r\n\s,:}}\]](?:[^"\\\r\n]|\\[^\r\n])*+) | \\+"(?P<escaped>[^"\\\r\n\s,:}}\]][^"\\\r\n]*+)
-      | \\*['`](?P<quoted>[^"'`\\\r\n\s,:}}\]][^"'`\\\r\n]*+))
+      | \\*['`](?P<quoted>[^"'`\\\r\n\s,:}}\])][^"'`\\\r\n]*+))
     | ={_DECORATED}(?P<scheme>(?:bearer|basic|token|digest)[ ]+)?+(?P<tight>{_BARE})
     | {_DECORATED}[ \t]{{0,20}}{_SIGN}{_DECORATED}[ \t]{{0,20}}(?P<scheme2>(?:bearer|basic|token|digest)[ ]+)?+
         (?P<loose>{_BARE_LOOSE})

@@ -8,7 +8,7 @@ from itertools import pairwise
 
 from core.redaction.names import TABLE, Grade, grade, word_set
 
-__all__ = ["Strength", "is_secret", "strength", "without_scheme"]
+__all__ = ["PLAIN_VALUES", "Strength", "is_secret", "strength", "without_scheme"]
 
 
 class Strength(IntEnum):
@@ -26,7 +26,8 @@ class Strength(IntEnum):
     """Long, and made of letters and digits without an order."""
 
 
-_PLAIN = word_set(TABLE["plain_values"])
+PLAIN_VALUES = word_set(TABLE["plain_values"])
+"""Types, states and the like, which stand under names of secrets and are none."""
 _PROSE = word_set(TABLE["prose"])
 _SCHEME = re.compile(r"(?:bearer|basic|token|digest|negotiate|apikey)(?:\s+|$)", re.IGNORECASE)
 _PLACEHOLDER = re.compile(
@@ -64,7 +65,7 @@ def strength(value: str) -> Strength:
     bare = without_scheme(value[:_MOST].strip()).rstrip(".,;:!?*`")
     if value.endswith("!") and len(bare) >= _SHORTEST and any(map(str.isdigit, bare)) and " " not in bare:
         return Strength.OPAQUE
-    if not bare or bare.lower() in _PLAIN or _PLACEHOLDER.fullmatch(bare) or _CJK.search(bare):
+    if not bare or bare.lower() in PLAIN_VALUES or _PLACEHOLDER.fullmatch(bare) or _CJK.search(bare):
         return Strength.PLAIN
     if _NUMBER.fullmatch(bare):
         return Strength.LONG if bare.isdigit() and len(bare) >= _LONG_NUMBER else Strength.PLAIN
@@ -120,7 +121,7 @@ def _is_harmless_data(value: object) -> bool:
 
 def _of_sentence(text: str) -> Strength:
     words = text.split()
-    if len(_PUNCTUATION.findall(text)) >= _MANY_SIGNS:
+    if len(_PUNCTUATION.findall(text)) * _MANY_SIGNS > len(text):
         return Strength.OPAQUE
     if '"' in text or "\\" in text:
         return Strength.WORD

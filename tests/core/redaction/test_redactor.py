@@ -179,6 +179,16 @@ def test_a_text_made_to_be_searched_for_ever_is_searched(word: str) -> None:
     assert "hidden-word" not in masked
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "word",
+    ["pass:pass:", "cookie: a=", "curl -x ", "docker login ", "sk-", "| token | ", "secret: |\n  the is\n  "],
+)
+def test_a_text_made_of_names_is_searched(word: str) -> None:
+    # What decides about a value, or looks for the option of a program, at each of them must be bounded.
+    assert Redactor().redact(f"{word * 30_000}\npassword=hidden7word").endswith(f"password={REDACTED}")
+
+
 def test_data_whose_names_are_like_those_of_secrets_stays_readable() -> None:
     data = {
         "input_tokens": 12, "max_tokens": 100, "token_count": 3, "tokens": ["a"], "price_per_token": 0.5,
