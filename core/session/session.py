@@ -178,6 +178,8 @@ class Session:
     async def start(self) -> None:
         """Begin the session and connect the agent; a failure becomes an event and the state `failed`."""
         settings, previous, servers = self.settings, self._parts.previous, self._parts.user_servers
+        if previous is None:
+            await self._seal()
         for end in previous.closing_events() if previous is not None else ():
             self.bus.publish(end)
         self.bus.publish(

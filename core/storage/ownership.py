@@ -32,6 +32,7 @@ KEY = "ownership.key"
 _BYTES = 32
 _LONGEST_LINE = 1 << 20
 _SESSION = "session"
+_EMPTY = hashlib.sha256().hexdigest()
 
 _log = logging.getLogger(__name__)
 
@@ -63,7 +64,7 @@ def not_own(path: Path, effect: str) -> str:
 
 
 def seal_session(root: Root) -> None:
-    """Make the session in a folder the user's own; its journal must have its first line.
+    """Make the session in a folder the user's own; if its journal is empty, do it again after the first line.
 
     Raises:
         WorkspaceError: the seal cannot be written.
@@ -76,7 +77,8 @@ def is_own_session(folder: Path) -> bool:
     try:
         root = Root(folder)
         code = root.read(OWNER, 2 * _BYTES).decode("ascii", "replace")
-        return is_sealed(code, _SESSION, root.path, _beginning(root))
+        # A program that was killed when it had just begun has sealed the empty journal.
+        return any(is_sealed(code, _SESSION, root.path, each) for each in (_beginning(root), _EMPTY))
     except WorkspaceError:
         return False
 

@@ -59,11 +59,11 @@ def test_the_model_is_sent_the_earlier_turns_as_long_as_there_is_its_conversatio
         # A copy of it, for another user: each continues by itself.
         elsewhere = tmp_path / "elsewhere"
         shutil.copytree(tmp_path / "AGENT_RUN_WORKSPACES", elsewhere / "AGENT_RUN_WORKSPACES")
-        env = model_environment(elsewhere, url)
-        refused = run(elsewhere, "run", "--resume", "latest", SECOND, env=env)
+        theirs = model_environment(elsewhere, url)
+        refused = run(elsewhere, "run", "--resume", "latest", SECOND, env=theirs)
         assert (refused.code, "not made by this program for this user" in refused.stderr) == (2, True)
-        assert run(elsewhere, "trust", "adopt", "--yes", env=env).code == 0
-        second = run(elsewhere, "run", "--resume", "latest", SECOND, env=env)
+        assert run(elsewhere, "trust", "adopt", "--yes", env=theirs).code == 0
+        second = run(elsewhere, "run", "--resume", "latest", SECOND, env=theirs)
         assert (second.code, second.stdout) == (0, "Answer 3.\n"), second.stderr
         asked = model.sent[-1]
         assert FIRST in text_of(asked, "user")

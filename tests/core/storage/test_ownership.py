@@ -161,3 +161,14 @@ def test_a_damaged_key_recognises_nothing_and_says_so(state: Path, tmp_path: Pat
         assert not is_sealed(code, *other)
     with pytest.raises(WorkspaceError, match=r"ownership\.key is damaged: remove it"):
         check_session(tmp_path)
+
+
+def test_a_session_whose_program_was_killed_at_its_beginning_is_the_user_s_own(tmp_path: Path) -> None:
+    (tmp_path / JOURNAL).touch()
+    seal_session(Root(tmp_path))
+    assert is_own_session(tmp_path)
+    (tmp_path / JOURNAL).write_bytes(FIRST)
+    assert is_own_session(tmp_path)
+    seal_session(Root(tmp_path))
+    (tmp_path / JOURNAL).write_bytes(b"")
+    assert not is_own_session(tmp_path)
