@@ -291,18 +291,18 @@ class Session:
             self.submit(text)
             return False
         loop = self._agent.loop
-        expanded = Expanded(text)
+        expanded, prompt = Expanded(text), text
         files: Sequence[Attachment] = ()
         try:
             expanded = await self._expand(text)
-            files = await self._attachments.of(expanded.prompt)
+            prompt, files = await self._read_files(text, expanded.prompt)
         except UniversalAgentError:
             # As a query of its own, it says what is wrong.
             loop = None
         if loop is not None:
             # Before the model gets them: what it does then is judged by what it has read.
             self._report_files(f"q{self._last_query}", files, expanded)
-            if await loop.steer(expanded.prompt, files):
+            if await loop.steer(prompt, files):
                 return True
         self._queue.add_first(text)
         self._runner.wake()
@@ -542,7 +542,7 @@ class Session:
         try:
             if failed is not None:
                 raise failed
-            outcome = await self._attempt(expanded, context)
+            outcome = await self._attempt(text, expanded, context)
         except Exception as error:
             outcome = await self._path.recover(text, context, self._assembly.system_prompt, error)
             if isinstance(error, AgentUnavailable):
@@ -578,10 +578,14 @@ class Session:
         return expand(text, self._parts.agent.custom_commands)
 
     async def _expand(self, text: str) -> Expanded:
-        expanded = await self.references.expand(self._with_command(text))
-        return Expanded(await self._attachments.copy_outside(expanded.prompt, text), expanded.copies)
+        return await self.references.expand(self._with_command(text))
 
-    async def _attempt(self, expanded: Expanded, context: AgentContext) -> TurnOutcome:
+    async def _read_files(self, text: str, prompt: str) -> tuple[str, Sequence[Attachment]]:
+        """The text that is sent for a prompt, which names copies of files elsewhere, and the files that go with it."""
+        prompt = await self._attachments.copy_outside(prompt, text)
+        return prompt, await self._attachments.of(prompt)
+
+    async def _attempt(self, text: str, expanded: Expanded, context: AgentContext) -> TurnOutcome:
         if not self._agent.is_current:
             self.state = SessionState.STARTING
             await self._connect()
@@ -590,10 +594,10 @@ class Session:
         # What the agent does not know of its model it may have reported only at the end of a query.
         self._assembly.refuse_unpriced()
         self.state = SessionState.RUNNING
-        files = await self._attachments.of(expanded.prompt)
+        prompt, files = await self._read_files(text, expanded.prompt)
         self._report_files(context.query_id, files, expanded)
         return await self._path.follow(
-            expanded.prompt,
+            prompt,
             context,
             loop=loop,
             system_prompt=self._assembly.system_prompt or "",
