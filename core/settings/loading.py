@@ -13,7 +13,7 @@ from core.settings.keymap import key_choices
 from core.settings.model import ENVIRONMENT, SPECS, Settings
 from core.settings.places import Places
 from core.settings.sources import Layer, Place, SourcedValue, winner, without_secrets
-from core.storage.workspace import SAVED_REPORTS, WORKSPACES
+from core.storage.folders import SAVED_REPORTS, WORKSPACES
 from core.text import clean_line
 from core.trust.state import Answer
 

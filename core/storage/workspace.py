@@ -18,6 +18,7 @@ from core.errors import WorkspaceError
 from core.redaction.redactor import Redactor
 from core.storage.compression import LARGEST, LIMIT, SUFFIX, Unpacked, pack, pack_pieces
 from core.storage.files import FolderEntry, Root, Written
+from core.storage.folders import SAVED_REPORTS, WORKSPACES
 from core.storage.names import numbered
 from core.storage.paths import refused, shown
 from core.text import escape_unsafe, holds_unsafe, without_surrogates
@@ -37,8 +38,6 @@ __all__ = [
     "saved_reports_of",
 ]
 
-WORKSPACES = "AGENT_RUN_WORKSPACES"
-SAVED_REPORTS = "SAVED_REPORTS"
 REPORT_INDEX = "index.jsonl"
 """The file among the saved reports that has a line for each: its source, its session, and when it was saved."""
 FOLDERS = (

@@ -1,0 +1,8 @@
+"""The names of the folders that sessions and copies of reports are stored in, apart from what reads them."""
+
+from __future__ import annotations
+
+__all__ = ["SAVED_REPORTS", "WORKSPACES"]
+
+WORKSPACES = "AGENT_RUN_WORKSPACES"
+SAVED_REPORTS = "SAVED_REPORTS"
