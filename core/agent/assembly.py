@@ -215,9 +215,9 @@ class AgentAssembly:
         """Answer the request of an MCP server; returns False if it no longer waits. Raises a `FormError`."""
         return self._elicitation.answer(request_id, action, values, unattended=unattended)
 
-    async def refusal_to_read(self, path: Path) -> str:
-        """Why a file may not be sent to the model although a query names it; empty if it may be."""
-        return await self._gate.refusal_to_read(path)
+    async def may_read(self, path: Path) -> bool:
+        """Whether a file that a query names is read; raises an `AgentError` if a rule or a person denies it."""
+        return await self._gate.may_read(path)
 
     @property
     def permission_mode(self) -> str:

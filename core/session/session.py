@@ -105,7 +105,7 @@ class Session:
             died=self._died,
         )
         previous = parts.previous
-        self._attachments = Attachments(self.workspace, self._assembly.refusal_to_read)
+        self._attachments = Attachments(self.workspace, self._assembly.may_read)
         own = {name: each for name, each in parts.agent.connectors.items() if name not in BUILT_IN_SERVERS}
         self.references = ServerReferences(own, lambda: self.servers.known, self.workspace)
         self._queue = QueryQueue(self.workspace, previous.queue if previous is not None else ())

@@ -38,7 +38,8 @@ def test_only_public_results_are_saved_and_found_again(tmp_path: Path) -> None:
     own.parent.mkdir(parents=True)
     sites = {"hr": MANY, "acme": OWN, "exa": OWN}
     lines = [
-        f"[mcp_servers.{name}]\ncommand = {json.dumps(sys.executable)}\nargs = {json.dumps([str(SERVER), *hosts])}"
+        f'[mcp_servers.{name}]\nacts = "here"\n'
+        f"command = {json.dumps(sys.executable)}\nargs = {json.dumps([str(SERVER), *hosts])}"
         for name, hosts in sites.items()
     ]
     own.write_text("\n".join(lines))

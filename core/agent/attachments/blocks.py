@@ -66,12 +66,12 @@ class Attachments:
 
     Args:
         workspace: the session's folder.
-        refusal: says why a file may not be read although the query names it; empty if it may be.
+        may_read: whether a file that a query names is read; raises an `AgentError` with the reason if it is denied.
     """
 
-    def __init__(self, workspace: Workspace, refusal: Callable[[Path], Awaitable[str]]) -> None:
+    def __init__(self, workspace: Workspace, may_read: Callable[[Path], Awaitable[bool]]) -> None:
         self._workspace = workspace
-        self._refusal = refusal
+        self._may_read = may_read
         self._conversions: Conversions | None = None
 
     async def add(self, file: Path) -> str:
@@ -81,7 +81,7 @@ class Attachments:
             AgentError: the permission rules do not allow it.
             WorkspaceError: it cannot be copied.
         """
-        await self._check(file, str(file))
+        await self._is_readable(file, str(file))
         return await asyncio.to_thread(attach, self._workspace, file)
 
     async def copy_outside(self, text: str, typed: str) -> str:
@@ -97,9 +97,8 @@ class Attachments:
             path = self._full(mention.path) if mention.path in wanted else None
             if path is None or self._relative(path) is not None:
                 continue
-            # Before it is looked at: whoever may not read it does not learn whether it is there.
-            await self._check(path, mention.path)
-            if await asyncio.to_thread(path.is_file):
+            # Judged before it is looked at: whoever may not read it does not learn whether it is there.
+            if await self._is_readable(path, mention.path) and await asyncio.to_thread(path.is_file):
                 copy = await asyncio.to_thread(attach, self._workspace, path)
                 named = f"{copy} (a copy of {clean_line(mention.path, 300)})"
                 text = text[: mention.start] + named + text[mention.end :]
@@ -114,8 +113,8 @@ class Attachments:
         paths = dict.fromkeys(self._inside(each.path) for each in mentions_in(text))
         wanted: list[str] = []
         for path in filter(None, paths):
-            if await asyncio.to_thread(self._is_there, path):
-                await self._check(self._workspace.path / path, path)
+            full = self._workspace.path / path
+            if await asyncio.to_thread(self._is_there, path) and await self._is_readable(full, path):
                 wanted.append(path)
         return await asyncio.to_thread(self._read_all, wanted) if wanted else ()
 
@@ -124,14 +123,18 @@ class Attachments:
         if self._conversions is not None:
             self._conversions.close()
 
-    async def _check(self, path: Path, name: str) -> None:
-        # A link must be allowed by its own name and by that of its target.
-        for each in dict.fromkeys((path, await asyncio.to_thread(_resolved, path))):
-            if why := await self._refusal(each):
-                shown = clean_line(name, 300)
-                raise AgentError(
-                    f"{shown} is not read: {why}. Take its name out of the query to send the rest"
-                )
+    async def _is_readable(self, path: Path, name: str) -> bool:
+        try:
+            # A link must be allowed by its own name and by that of its target.
+            for each in dict.fromkeys((path, await asyncio.to_thread(_resolved, path))):
+                if not await self._may_read(each):
+                    return False
+        except AgentError as error:
+            shown = clean_line(name, 300)
+            raise AgentError(
+                f"{shown} is not read: {error}. Take its name out of the query to send the rest"
+            ) from error
+        return True
 
     def _full(self, name: str) -> Path | None:
         try:

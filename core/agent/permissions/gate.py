@@ -15,6 +15,7 @@ from core.agent.permissions.own_servers import OwnServers
 from core.agent.permissions.policy import Judgement, PermissionPolicy, Verdict, is_free
 from core.agent.permissions.proposals import advice, exact_pattern, proposal
 from core.agent.permissions.rule_set import RuleSet
+from core.errors import AgentError
 from core.events.types import (
     ASK_USER,
     EXIT_PLAN,
@@ -156,19 +157,25 @@ class PermissionGate:
             self.change_mode("default", "plan")
         return answer
 
-    async def refusal_to_read(self, path: Path) -> str:
-        """Why a file may not be read although a person names it; empty if it may be.
+    async def may_read(self, path: Path) -> bool:
+        """Whether a file that a query names is read: not if only the user of this machine could allow it.
 
-        What rules deny is not read, and what a rule asks about waits for an answer; otherwise the name is the answer.
+        What a rule asks about waits for an answer; otherwise the name is the answer.
+
+        Raises:
+            AgentError: a rule or a person denies it; the message is the reason.
         """
         given = {"file_path": str(path)}
         judgement = self._policy.judge("Read", given)
         if judgement.verdict is Verdict.DENY:
-            return judgement.reason
+            if judgement.rule is None:
+                return False
+            raise AgentError(judgement.reason)
         if judgement.verdict is Verdict.ASK and judgement.rule is not None:
             answer = await self.ask("Read", given, f"named-{uuid4().hex[:12]}")
-            return "" if answer.allow else answer.reason or "you denied it"
-        return ""
+            if not answer.allow:
+                raise AgentError(answer.reason or "you denied it")
+        return True
 
     async def _wait(self, event: PermissionAsked, tool_input: dict[str, Any]) -> PermissionReply:
         """Wait for the answer to a question that was published."""

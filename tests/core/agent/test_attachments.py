@@ -48,14 +48,12 @@ class Here:
 
 
 class Refused:
-    """Refuses files by their names, as permission rules would, and remembers what it was asked about."""
+    """Refuses files by their names, as permission rules would."""
 
-    def __init__(self) -> None:
-        self.asked: list[str] = []
-
-    async def __call__(self, path: Path) -> str:
-        self.asked.append(path.name)
-        return "a rule denies it" if "diary" in path.name else ""
+    async def __call__(self, path: Path) -> bool:
+        if "diary" in path.name:
+            raise AgentError("a rule denies it")
+        return "others" not in path.name
 
 
 @pytest.fixture
@@ -219,6 +217,7 @@ async def test_files_elsewhere_are_copied_if_the_person_names_them(
         assert text.endswith("note.txt), please")
         assert "words of" in sent.block["text"]
         assert SECRET not in sent.block["text"]
+    (tmp_path / "others.txt").write_text("others")
     # Words of a command or a server name no file of this machine, and what is no file stays as it is.
     for text, typed in (
         (f"@{tmp_path}/note.txt", "/command"),

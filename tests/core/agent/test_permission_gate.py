@@ -4,11 +4,14 @@ import asyncio
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from core.agent.permissions.gate import REASON_LIMIT, PermissionGate, PermissionReply
 from core.agent.permissions.policy import PermissionPolicy
 from core.agent.permissions.rule_set import RuleSet
 from core.agent.permissions.rules import Rule
 from core.agent.permissions.store import RuleStore
+from core.errors import AgentError
 from core.events import types as ev
 from core.redaction.redactor import Redactor
 from tests.waiting import run_ready
@@ -144,25 +147,28 @@ async def test_a_file_that_a_person_names_is_read_unless_a_rule_says_otherwise(t
     events: list[ev.Event] = []
     rules = RuleSet([Rule("deny", f"Read({tmp_path}/p*)", "option"), Rule("ask", "Read(/etc/**)", "option")])
     gate = gate_of(tmp_path, events, rules)
-    for path, reason in (
-        (tmp_path.parent / "a.txt", ""),
-        (tmp_path / "b.txt", ""),
-        (tmp_path / "pin", "denies it"),
-    ):
-        assert (await gate.refusal_to_read(path)).endswith(reason)
-        assert not events
+    for path in (tmp_path.parent / "a.txt", tmp_path / "b.txt"):
+        assert await gate.may_read(path)
+    with pytest.raises(AgentError, match="denies it"):
+        await gate.may_read(tmp_path / "pin")
+    assert not events
     for allow in (True, False):
-        waiting = asyncio.ensure_future(gate.refusal_to_read(Path("/etc/hosts")))
+        waiting = asyncio.ensure_future(gate.may_read(Path("/etc/hosts")))
         await run_ready()
         question = next(event for event in reversed(events) if isinstance(event, ev.PermissionAsked))
         assert question.input == {"file_path": "/etc/hosts"}
         gate.answer(question.request_id, PermissionReply(allow, reason="" if allow else "not today"))
-        assert await waiting == ("" if allow else "not today")
+        if allow:
+            assert await waiting
+        else:
+            with pytest.raises(AgentError, match="not today"):
+                await waiting
     alone = gate_of(tmp_path, events, rules, interactive=False)
-    assert "No one is available to answer" in await alone.refusal_to_read(Path("/etc/hosts"))
+    with pytest.raises(AgentError, match="No one is available to answer"):
+        await alone.may_read(Path("/etc/hosts"))
     foreign = PermissionPolicy(tmp_path, rules, elsewhere=())
     others = PermissionGate(foreign, lambda event: event, interactive=False, redactor=Redactor())
-    assert "outside of the session's folder" in await others.refusal_to_read(Path("/etc/motd"))
+    assert not await others.may_read(Path("/etc/motd"))
 
 
 async def test_a_rule_that_decides_is_recorded_with_its_origin_and_its_last_use(tmp_path: Path) -> None:

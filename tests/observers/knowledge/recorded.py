@@ -11,7 +11,7 @@ import msgspec
 
 from core.events import types as ev
 from core.events.codec import encode_event
-from core.knowledge.database import FILE, open_writer
+from core.knowledge.database import FILE, connect, open_writer
 from core.storage.files import Root
 from core.storage.ownership import seal_session
 from core.storage.workspace import JOURNAL, WORKSPACES
@@ -81,7 +81,12 @@ def passages(database: Path, words: str = "") -> list[tuple[str, str, str]]:
 
     The index is checked against them, too.
     """
-    with closing(open_writer(database)) as db:
+    if not database.exists():
+        return []
+    # Also of a file that other programs made, with a key of theirs.
+    with closing(connect(database, "rw")) as db:
+        if not db.execute("SELECT 1 FROM sqlite_master WHERE name = 'chunk_fts'").fetchone():
+            return []
         db.execute("INSERT INTO chunk_fts(chunk_fts, rank) VALUES ('integrity-check', 1)")
         where = "WHERE chunk.id IN (SELECT rowid FROM chunk_fts WHERE chunk_fts MATCH ?)" if words else ""
         return db.execute(
