@@ -41,13 +41,14 @@ def expected(answer: dict[str, Any]) -> dict[str, Any]:
 def found(folder: Path, answer: dict[str, Any]) -> dict[str, Any]:
     """The rows, and the fields that are expected, of what is saved of an answer."""
     folder.mkdir()
-    context = ObserverContext(Workspace.create(folder, NOON), now=lambda: NOON)
     body = answer["answer"]
     result = make_result(
         answer["tool"], json.dumps(body) if body == [] else body, **answer.get("arguments", {})
     )
     if not SearchResults().wants(result.call):
         return {"results": {}, "artifact": {}, "pages": []}
+    workspace = Workspace.create(folder, NOON)
+    context = ObserverContext(workspace, now=lambda: NOON)
     results: dict[str, list[list[Any]]] = {}
     fields: dict[str, Any] = {}
     pages: list[list[Any]] = []
@@ -65,7 +66,8 @@ def found(folder: Path, answer: dict[str, Any]) -> dict[str, Any]:
             fields.setdefault(
                 name, {key: saved[key] for key in value} if saved and isinstance(value, dict) else saved
             )
-    assert problems_in(context.workspace) == []
+    assert problems_in(workspace) == []
+    workspace.close()
     return {"results": results, "artifact": fields, "pages": pages}
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -41,13 +42,14 @@ def saved_names(tmp_path: Path, names: list[str], body: object) -> list[str]:
     """The tools whose result is saved, each called by itself or, with a name of capitals, also among several."""
     found = []
     for number, name in enumerate(names):
-        context = ObserverContext(Workspace.create(tmp_path / f"{number}", NOON), now=lambda: NOON)
         ran = {"data": {"results": [{"tool_slug": name, "response": {"data": body}}]}}
         results = [make_result(f"mcp__{name.replace('/', '__')}" if "/" in name else name, body)]
         if name.isupper():
             results.append(make_result(MULTI, ran, tools=[{"tool_slug": name, "arguments": {}}]))
-        if any(observe(context, result).artifacts for result in results):
-            found.append(name)
+        with closing(Workspace.create(tmp_path / f"{number}", NOON)) as workspace:
+            context = ObserverContext(workspace, now=lambda: NOON)
+            if any(observe(context, result).artifacts for result in results):
+                found.append(name)
         files = [path for path in context.workspace.path.glob("search_results/**/*") if path.is_file()]
         assert bool(files) == (found[-1:] == [name])
     return found
