@@ -81,7 +81,7 @@ class SearchResults:
         unread = [page.scope.tool for page in found if page.kind == UNREAD]
         error = result.observation.error
         if not pages and error is not None and policy_of(call.name) is Policy.SEARCH:
-            scope = Scope(short_name(call.name), Policy.SEARCH, error=error)
+            scope = Scope(short_name(call.name), Policy.SEARCH, name=call.name, error=error)
             pages = [ResultPage(scope, "error", empty=True)]
         outcomes = [_save(page, decoded, result, moment, context) for page in pages]
         if not pages and (decoded.problem is not None or decoded.truncated):

@@ -139,7 +139,7 @@ def large_results() -> list[ToolResult]:
         ("mcp__composio__COMPOSIO_MULTI_EXECUTE_TOOL", asked, [json.dumps({"data": {"results": answers}})], None),
         ("mcp__web_reader__webReader", {"url": page["url"]}, [json.dumps(page)], None),
         ("mcp__composio__COMPOSIO_REMOTE_WORKBENCH", code, [json.dumps(output)], None),
-        ("mcp__any__image_search", {"q": "x"}, ["no " * 30_000], f"it failed with {SECRET} " * 4_000),
+        ("mcp__brave__image_search", {"q": "x"}, ["no " * 30_000], f"it failed with {SECRET} " * 4_000),
         ("mcp__any__paper_search", {"q": "x"}, ["[" * 100_000], None),
     ]  # fmt: skip
     ended = datetime(2026, 3, 10, 11, 0, tzinfo=UTC)
