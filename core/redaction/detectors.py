@@ -194,6 +194,18 @@ class SecretSearch:
             )
         return found
 
+    def near(self, text: str) -> Iterator[tuple[int, int]]:
+        """The places that decide whether there is a secret in a text, in any order: a text without one has none."""
+        for piece in self._pieces(text):
+            hits = _table().search.all_in(piece.data.lower())
+            words = self._search.all_in(piece.data) if self._words else []
+            for _, start, end in piece.in_characters([*hits, *words]):
+                yield start, end
+        at = text.find("@")
+        while at >= 0:
+            yield at, at + 1
+            at = text.find("@", at + 1)
+
     def _pieces(self, text: str | bytes) -> Iterable[_Piece]:
         if len(text) <= _PIECE:
             data = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text

@@ -41,6 +41,10 @@ class KnownValues:
         """Search for all secrets; `words` are places to pass to `spans`."""
         return self._search.scan(text)
 
+    def near(self, text: str) -> Iterator[tuple[int, int]]:
+        """The places that decide whether there is a secret in a text, in any order: a text without one has none."""
+        return self._search.near(text)
+
     def spans(self, text: str, word: str, start: int) -> Iterator[tuple[str, int, int]]:
         """The secrets at a place that `scan` found: the spelling of each, whole or cut, with its start and end."""
         for form in self._heads.get(word, ()):

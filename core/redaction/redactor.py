@@ -28,8 +28,7 @@ _DEEPEST = 64
 _TOO_DEEP = f"[left out: nested deeper than {_DEEPEST} levels]"
 _STRING = re.compile(r'"(?:[^"\\]|\\.)*+"')
 _BARE_JSON = re.compile(r"[\s{}\[\],:0-9+\-.eEtrufalsn]+")
-# Each text begins and ends a line, as it does alone.
-_BETWEEN = "\n\0\n"
+_BETWEEN = "\0"
 _NOTHING_KNOWN = KnownValues()
 
 
@@ -152,15 +151,21 @@ class Redactor:
         return spans, found.fields or bool(raw)
 
     def _masked(self, texts: set[str]) -> dict[str, str]:
-        # One search through all texts at once, then a closer check of the few with matches. Long ones are not copied.
+        # One search through all texts at once, then each that may have a secret by itself: what is beside a value
+        # decides about it. Long ones are not copied.
         long = {text for text in texts if len(text) > _LONG}
         ordered = list(texts - long)
         starts = list(accumulate((len(text) + len(_BETWEEN) for text in ordered), initial=0))
         touched: set[int] = set()
-        for start, end in self._spans(_BETWEEN.join(ordered)):
+        for start, end in self._near(_BETWEEN.join(ordered)):
             touched.update(range(bisect_right(starts, start) - 1, bisect_left(starts, end)))
         touched_texts = {ordered[at] for at in touched if at < len(ordered)}
         return {text: self.redact(text) for text in touched_texts | long}
+
+    def _near(self, text: str) -> Iterator[tuple[int, int]]:
+        yield from self._search.near(text)
+        for form in self._raw_forms:
+            yield from (found.span() for found in re.finditer(re.escape(form), text))
 
     def _copy(self, value: Any, masked: dict[str, str], depth: int) -> Any:
         if isinstance(value, str):
