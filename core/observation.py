@@ -15,6 +15,7 @@ __all__ = [
     "ContentBlock",
     "CrawlObservation",
     "FileWriteObservation",
+    "FinishedCall",
     "ImageContent",
     "KnowledgeObservation",
     "McpObservation",
@@ -214,6 +215,12 @@ class ToolCall(msgspec.Struct, frozen=True, kw_only=True):
     query_id: str = ""
     query: str = ""
     parent_tool_use_id: str | None = None
+
+
+class FinishedCall(ToolCall, frozen=True, kw_only=True):
+    """A tool call of a query that ended; `result` is None if the call got none."""
+
+    result: AnyObservation | None = None
 
 
 class ToolResult(msgspec.Struct, frozen=True, kw_only=True):
