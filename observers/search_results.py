@@ -172,11 +172,14 @@ def _save(
         "duplicates": 0,
         "rejected": found.rejected,
     }
+    if page.kind == "news":
+        artifact["articles"] = [_in_short(row) for row in rows]
     encoded = laid_out(artifact)
     safe = encoded is not None and not holds_unsafe(encoded)
     # A single byte is found many times faster than an escape, and most pages have none.
     if encoded is None or not safe or (b"\\" in encoded and b"\\u00" in encoded):
-        remove_controls([*rows, *([artifact["knowledge_panel"]] if "knowledge_panel" in artifact else [])])
+        panel = [artifact["knowledge_panel"]] if "knowledge_panel" in artifact else []
+        remove_controls([*rows, *artifact.get("articles", ()), *panel])
         encoded = laid_out(artifact)
     clean = encoded is not None and context.workspace.redactor.finds_nothing(encoded)
     unique = unique_id(
@@ -258,6 +261,11 @@ def _artifact(
     if scope.preview:
         artifact["preview"] = True
     return artifact
+
+
+def _in_short(row: dict[str, Any]) -> dict[str, Any]:
+    short = {key: row[key] for key in ("position", "title", "url", "source", "date", "snippet")}
+    return short | {"date": row["date"] and row["date"][:10]}
 
 
 def _is_public(name: str, context: ObserverContext) -> bool:
