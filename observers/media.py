@@ -29,52 +29,25 @@ FOLDER = "work_products/media"
 MAX_SIZE = 512 << 20
 _CHUNK = 1 << 20
 # Names of fields, in small letters and without underscores; the second kind may also hold something else.
-_OUTPUT_KEYS = frozenset(
-    {
-        "outputvideopath",
-        "outputaudiopath",
-        "outputimagepath",
-        "outputpath",
-        "outputfile",
-        "outputfilepath",
-        "outputfilename",
-        "outpath",
-        "outfile",
-        "videopathout",
-        "savepath",
-        "savedto",
-        "savedpath",
-        "destpath",
-        "destinationpath",
-        "targetpath",
-    }
-)
+_OUTPUT_KEYS = frozenset({
+    "outputvideopath", "outputaudiopath", "outputimagepath", "outputpath", "outputfile", "outputfilepath",
+    "outputfilename", "outpath", "outfile", "videopathout", "savepath", "savedto", "savedpath", "destpath",
+    "destinationpath", "targetpath",
+})  # fmt: skip
 _VAGUE_KEYS = frozenset({"output", "outputs", "out", "destination", "dest", "target", "saveto"})
 # In a result only: in the input they are what is read.
-_RESULT_KEYS = frozenset(
-    {"file", "path", "filepath", "filename", "fullpath", "localpath", "video", "videopath", "videofile"}
-    | {"audio", "audiopath", "audiofile", "image", "imagepath", "imagefile", "clip", "result", "location"}
-)
-_ONLY_READS = frozenset(
-    {"list", "info", "get", "probe", "inspect", "analyze", "describe", "metadata", "details"}
-)
+_RESULT_KEYS = _VAGUE_KEYS | frozenset({
+    "file", "path", "filepath", "filename", "fullpath", "localpath", "location", "result", "clip",
+    "video", "videopath", "videofile", "audio", "audiopath", "audiofile", "image", "imagepath", "imagefile",
+})  # fmt: skip
+_ONLY_READS = frozenset({
+    "list", "info", "probe", "inspect", "analyze", "describe", "metadata", "details",
+})  # fmt: skip
 _DEEPEST = 6
-_MEDIA_WORDS = frozenset(
-    {
-        "video",
-        "videos",
-        "audio",
-        "media",
-        "movie",
-        "clip",
-        "image",
-        "images",
-        "overlay",
-        "overlays",
-        "subtitles",
-        "music",
-    }
-)
+_MEDIA_WORDS = frozenset({
+    "video", "videos", "audio", "media", "movie", "clip", "image", "images", "overlay", "overlays",
+    "subtitles", "music",
+})  # fmt: skip
 _MAKES_MEDIA = frozenset({"trim", "concatenate", "transcode", "watermark", "ffmpeg"})
 _SUFFIX = r"mp4|m4v|mov|mkv|webm|avi|mp3|m4a|wav|flac|ogg|oga|opus|aac|gif|png|jpe?g|webp"
 _PATH_IN_TEXT = re.compile(
@@ -142,13 +115,13 @@ def _claimed(result: ToolResult, context: ObserverContext) -> Iterator[str]:
     yield from _paths_in(result.call.input)
     decoded = decode_texts(texts_of(result, context.workspace))
     values = [*decoded.values, getattr(result.observation, "structured", None)]
-    vague = (
-        _VAGUE_KEYS if words_of(short_name(result.call.name)) & _ONLY_READS else _VAGUE_KEYS | _RESULT_KEYS
-    )
+    only_reads = words_of(short_name(result.call.name)) & _ONLY_READS
     # A result may repeat the names of the files that were read.
     read = {each for each in result.call.input.values() if isinstance(each, str)}
     for inner in _objects_in(values):
-        yield from (path for path in _paths_in(inner, vague) if path not in read)
+        yield from (
+            path for path in _paths_in(inner, _VAGUE_KEYS if only_reads else _RESULT_KEYS) if path not in read
+        )
         for text in inner.values():
             if isinstance(text, str):
                 yield from (match[1] for match in _PATH_IN_TEXT.finditer(text[:20_000]))

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from core.api import open_session
-from core.errors import AgentError, CredentialsError, Denied, SettingsError
+from core.errors import AgentError, AgentUnavailable, CredentialsError, Denied, SettingsError
 from core.events.types import QueryFinished
 from core.pipelines import AfterExecute, AgentErrored, BeforeExecute
 from tests.e2e.running import DEADLINE, environment
@@ -122,8 +122,8 @@ async def test_handlers_see_the_schema_the_results_and_the_cause_of_each_query(
 
     with scripted_model(reply) as url:
         key = "sk-ant-test-0123456789"
-        settings = {"base_url": url, "api_key": key, "classifier": "off", "workspace_base": tmp_path}
-        async with open_session(**settings) as session:
+        opened = open_session(base_url=url, api_key=key, classifier="off", workspace_base=tmp_path)
+        async with opened as session:
             ended: dict[str, QueryFinished] = {}
             errors: dict[str, Exception | None] = {}
             for text in texts:
@@ -147,3 +147,18 @@ async def test_handlers_see_the_schema_the_results_and_the_cause_of_each_query(
     assert failed["Not this"].exception is errors["Nothing"]
     assert failed["No schema"].schema == {"type": "array"}
     assert {each.schema is None for each in seen if isinstance(each, BeforeExecute)} == {True}
+
+
+async def test_why_the_agent_could_not_be_started_is_the_cause(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    opened = open_session(
+        api_key="sk-ant-test-0123456789", cli_path=tmp_path / "none", workspace_base=tmp_path
+    )
+    with pytest.raises(AgentUnavailable, match="not found") as caught:
+        async with opened:
+            pass
+    original = caught.value.__cause__
+    assert isinstance(original, AgentUnavailable)
+    assert type(original.__cause__).__name__ == "CLINotFoundError"

@@ -99,7 +99,7 @@ def test_an_error_keeps_the_output_that_came_before_it() -> None:
 
 
 def test_every_observation_has_its_text_in_one_field_that_is_written_once() -> None:
-    common = {"tool_name": "t", "tool_use_id": "t1"}
+    common: dict[str, Any] = {"tool_name": "t", "tool_use_id": "t1"}
     blocks = (TextContent("one"), ImageContent("data"), TextContent("two"))
     for given, output, content in (
         ({"output": "one"}, "one", (TextContent("one"),)),
