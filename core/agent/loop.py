@@ -195,9 +195,11 @@ class AgentLoop:
         finally:
             watching.cancel()
             await asyncio.gather(watching, return_exceptions=True)
+            for opened in self._translator.calls.values():
+                self._note_finished(opened.call)
+            self._turn = None
             self.undelivered = list(turn.steering.waiting.values())
             self._close_open()
-            self._turn = None
             self._report_malformed()
         return self._outcome(turn, result)
 

@@ -31,7 +31,10 @@ class Model:
 
     def __call__(self, body: dict[str, Any], results: int) -> Sequence[Block]:
         if results:
-            self.reported.append(json.dumps(body["messages"][-1]))
+            # What handlers add comes behind the result, and after a while a note of the agent, too.
+            roles = [each["role"] for each in body["messages"]]
+            last_call = len(roles) - 1 - roles[::-1].index("assistant")
+            self.reported.append(json.dumps(body["messages"][last_call:]))
         # The observers run beside the agent: what follows counts on what they wrote.
         refused = any("/refused" in str(call.input) for call in self._calls[:results])
         wait_until(lambda: bool(self._blacklist.entries()) or not refused)
