@@ -107,7 +107,7 @@ class NewsArticle(TypedDict):
     url: str | None
     source: str | None
     date: Annotated[str | None, Meta(description="The date of the row without its time.")]
-    snippet: str | None
+    snippet: Annotated[str | None, Meta(description="At most 500 characters.")]
 
 
 class KnowledgePanel(TypedDict):
