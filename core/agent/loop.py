@@ -49,7 +49,7 @@ from core.events.types import (
     ToolCallFinished,
     ToolCallStarted,
 )
-from core.observation import AnyObservation, ToolCall, ToolResult
+from core.observation import AnyObservation, FinishedCall, ToolCall, ToolResult
 from core.provider.error_messages import AT_LIMIT, REFUSALS
 from core.provider.models import Models
 from core.text import clean
@@ -195,6 +195,8 @@ class AgentLoop:
         finally:
             watching.cancel()
             await asyncio.gather(watching, return_exceptions=True)
+            for opened in self._translator.calls.values():
+                self._note_finished(opened.call)
             self._turn = None
             self.undelivered = list(turn.steering.waiting.values())
             self._close_open()
@@ -435,8 +437,7 @@ class AgentLoop:
         )
         if call.name.startswith("mcp__composio__"):
             self._note_link(observation.output[:200_000], call.tool_use_id)
-        if self._turn is not None:
-            self._turn.calls.append(call)
+        self._note_finished(call, shown)
         if not denied and observation.held is None:
             self._hand_over(call, observation)
 
@@ -449,7 +450,12 @@ class AgentLoop:
             self._unmatched.note_cancelled(key)
             self._publish_cancelled(calls.pop(key))
 
+    def _note_finished(self, call: ToolCall, result: AnyObservation | None = None) -> None:
+        if self._turn is not None:
+            self._turn.calls.append(FinishedCall(**msgspec.structs.asdict(call), result=result))
+
     def _publish_cancelled(self, opened: OpenCall) -> None:
+        self._note_finished(opened.call)
         duration_ms = (time.monotonic() - opened.started) * 1000
         self._publish(
             ToolCallFinished(tool_use_id=opened.call.tool_use_id, status="cancelled", duration_ms=duration_ms)
