@@ -10,8 +10,8 @@ import asyncio
 import errno
 import time
 import weakref
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import AsyncExitStack, contextmanager
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager, AsyncExitStack, contextmanager
 from dataclasses import dataclass
 from functools import partial
 
@@ -103,6 +103,14 @@ class _Deadline:
             self._end += time.monotonic() - started
 
 
+Report = Callable[[str, str], AbstractContextManager[Callable[[int], None]]]
+
+
+@contextmanager
+def _unreported(_method: str, _address: str) -> Iterator[Callable[[int], None]]:
+    yield lambda _status: None
+
+
 class Fetcher:
     """Fetches public pages within limits; an async context manager.
 
@@ -111,6 +119,10 @@ class Fetcher:
     `max_bytes` counts what comes over the wire, four times as much of a PDF, `max_decoded` what it decompresses to,
     `timeout` is the time in seconds for one page with its redirects and retries, not counting the wait for a turn.
     `resolve` finds the addresses of a host.
+
+    Attributes:
+        report: gives, for the method and the address of a request, a context in which it is made, with a function for
+            the status of its answer.
     """
 
     def __init__(
@@ -137,6 +149,7 @@ class Fetcher:
         self._robots = RobotsCache(user_agent) if robots else None
         self._user_agent = user_agent
         self._resolve = resolve
+        self.report: Report = _unreported
         self._transport: httpx.AsyncHTTPTransport | None = None
         self._everywhere = asyncio.Semaphore(concurrency)
         self._hosts: weakref.WeakValueDictionary[str, asyncio.Semaphore] = weakref.WeakValueDictionary()
@@ -228,9 +241,20 @@ class Fetcher:
             },
             extensions={"timeout": httpx.Timeout(self._timeout / 2, pool=self._timeout).as_dict()},
         )
-        response = await self._transport.handle_async_request(request)
+        with self.report("GET", str(target.url)) as set_status:
+            return await self._exchange(self._transport, request, size, set_status)
+
+    async def _exchange(
+        self,
+        transport: httpx.AsyncHTTPTransport,
+        request: httpx.Request,
+        size: int | None,
+        set_status: Callable[[int], None],
+    ) -> _Answer:
+        response = await transport.handle_async_request(request)
         try:
             status = response.status_code
+            set_status(status)
             if status in _RETRIED:
                 wait = retry_after(response.headers)
                 wait = None if wait is None else min(wait, RETRY_AFTER_CAP)

@@ -1,4 +1,4 @@
-"""Where spans are exported, and the environment with which the spans of child processes join the trace.
+"""Where spans are exported, and the environment with which the spans of the agent's command line join the trace.
 
 Read from the standard `OTEL_*` variables and from the token for Logfire. Quick to import.
 """
@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 
 from core.text import clean_line
 
-__all__ = ["Exports", "agent_environment", "toolkit_environment", "traceparent"]
+__all__ = ["Exports", "agent_environment", "traceparent"]
 
 _HTTP = "http/protobuf"
 _LOOPBACK = "127.0.0.1"
@@ -28,15 +28,17 @@ class Exports:
         collector: the host and port of an OTLP collector; None without one.
         metrics: the host and port that metrics are sent to; None if they are not.
         protocol: the protocol that the environment asks for, when that is not `http/protobuf`.
+        agent: whether the spans of the agent's command line are sent, too.
     """
 
     logfire: bool = False
     collector: str | None = None
     metrics: str | None = None
     protocol: str = ""
+    agent: bool = False
 
     @classmethod
-    def of(cls, *, token: str | None, environ: Mapping[str, str]) -> Self:
+    def of(cls, *, token: str | None, environ: Mapping[str, str], agent: bool = False) -> Self:
         """Read them from the environment; with `OTEL_SDK_DISABLED=true` nothing is exported."""
         if environ.get("OTEL_SDK_DISABLED", "").strip().lower() == "true":
             return cls()
@@ -46,12 +48,18 @@ class Exports:
             endpoint = None
         metrics = _metrics_endpoint(environ, shared, is_exporting=endpoint is not None)
         if not endpoint:
-            return cls(logfire=bool(token), metrics=metrics)
+            return cls(logfire=bool(token), metrics=metrics, agent=agent)
         protocol = environ.get("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL") or environ.get(
             "OTEL_EXPORTER_OTLP_PROTOCOL", ""
         )
         other = clean_line(protocol, 20) if protocol not in {"", _HTTP} else ""
-        return cls(logfire=bool(token), collector=_host_of(endpoint), metrics=metrics, protocol=other)
+        return cls(
+            logfire=bool(token),
+            collector=_host_of(endpoint),
+            metrics=metrics,
+            protocol=other,
+            agent=agent,
+        )
 
     @property
     def any(self) -> bool:
@@ -92,11 +100,6 @@ def agent_environment(relay: str, parent: str, environ: Mapping[str, str]) -> di
         "TRACEPARENT": parent,
         **_to_relay(relay, environ),
     }
-
-
-def toolkit_environment(relay: str, environ: Mapping[str, str]) -> dict[str, str]:
-    """The same for the local toolkit; it gets its parent span from the command line, but no other variable."""
-    return {"OTEL_BSP_SCHEDULE_DELAY": _EXPORT_EVERY_MS, **_to_relay(relay, environ)}
 
 
 def _to_relay(relay: str, environ: Mapping[str, str]) -> dict[str, str]:
