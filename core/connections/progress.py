@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import socket
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
@@ -15,19 +15,12 @@ from core.events.types import Event, ToolCallProgress
 from core.redaction.sharing import short_path
 from core.telemetry.http import OnRequest, ServiceRequest
 
-__all__ = ["MOST_REQUESTS", "ProgressReceiver", "send_progress", "send_requests"]
+__all__ = ["ProgressReceiver", "send_progress", "send_request"]
 
-MOST_REQUESTS = 100
-"""How many requests of one call are sent."""
-
-_MOST_BYTES = 64 << 10
-_SEND_SECONDS = 0.2
+_MOST_BYTES = 4 << 10
+_SEND_SECONDS = 0.1
 
 _log = logging.getLogger(__name__)
-
-
-class _Requests(msgspec.Struct):
-    requests: list[ServiceRequest]
 
 
 class ProgressReceiver:
@@ -75,13 +68,12 @@ class ProgressReceiver:
         with suppress(BlockingIOError):
             message = self._socket.recv(_MOST_BYTES)
             try:
-                found = msgspec.msgpack.decode(message, type=tuple[str, int, int, str] | _Requests)
+                found = msgspec.msgpack.decode(message, type=tuple[str, int, int, str] | ServiceRequest)
             except (msgspec.MsgspecError, UnicodeDecodeError) as error:
                 _log.warning("the progress of a call could not be read: %s", error)
                 return
-            if isinstance(found, _Requests):
-                for request in found.requests:
-                    self._on_request(request)
+            if isinstance(found, ServiceRequest):
+                self._on_request(found)
                 return
             call, done, total, unit = found
             if not 0 <= done <= total:
@@ -95,9 +87,9 @@ def send_progress(path: Path, tool_use_id: str, done: int, total: int, unit: str
     _send(path, (tool_use_id, done, total, unit), seconds=0.0)
 
 
-def send_requests(path: Path, requests: Sequence[ServiceRequest]) -> None:
-    """Send to the socket at `path` the requests of a call that is about to end; hardly waits."""
-    _send(path, _Requests(list(requests[:MOST_REQUESTS])), seconds=_SEND_SECONDS)
+def send_request(path: Path, request: ServiceRequest) -> None:
+    """Send to the socket at `path` a request that a call has made; hardly waits, and what cannot be sent is lost."""
+    _send(path, request, seconds=_SEND_SECONDS)
 
 
 def _send(path: Path, message: object, *, seconds: float) -> None:

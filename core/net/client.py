@@ -11,7 +11,7 @@ import errno
 import time
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import AbstractContextManager, AsyncExitStack, contextmanager
+from contextlib import AbstractContextManager, AsyncExitStack, contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import partial
 
@@ -106,9 +106,8 @@ class _Deadline:
 Report = Callable[[str, str], AbstractContextManager[Callable[[int], None]]]
 
 
-@contextmanager
-def _unreported(_method: str, _address: str) -> Iterator[Callable[[int], None]]:
-    yield lambda _status: None
+def _unreported(_method: str, _address: str) -> AbstractContextManager[Callable[[int], None]]:
+    return nullcontext(lambda _status: None)
 
 
 class Fetcher:
@@ -208,7 +207,8 @@ class Fetcher:
                     await turns.enter_async_context(host)
                     await turns.enter_async_context(self._everywhere)
                 async with asyncio.timeout(deadline.left):
-                    return await self._send(target, size)
+                    with self.report("GET", str(target.url)) as set_status:
+                        return await self._send(target, size, set_status)
         except TimeoutError as error:
             raise ConnectionFailed(
                 f"it took longer than {deadline.seconds:g} seconds; try again later", code="timeout"
@@ -225,7 +225,7 @@ class Fetcher:
                 f"{reason}; check the address or try again later", code="unreachable"
             ) from error
 
-    async def _send(self, target: _Target, size: int | None) -> _Answer:
+    async def _send(self, target: _Target, size: int | None, set_status: Callable[[int], None]) -> _Answer:
         if self._transport is None:
             raise RuntimeError("a Fetcher is used inside 'async with'")
         request = httpx.Request(
@@ -241,17 +241,7 @@ class Fetcher:
             },
             extensions={"timeout": httpx.Timeout(self._timeout / 2, pool=self._timeout).as_dict()},
         )
-        with self.report("GET", str(target.url)) as set_status:
-            return await self._exchange(self._transport, request, size, set_status)
-
-    async def _exchange(
-        self,
-        transport: httpx.AsyncHTTPTransport,
-        request: httpx.Request,
-        size: int | None,
-        set_status: Callable[[int], None],
-    ) -> _Answer:
-        response = await transport.handle_async_request(request)
+        response = await self._transport.handle_async_request(request)
         try:
             status = response.status_code
             set_status(status)

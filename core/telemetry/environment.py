@@ -91,19 +91,13 @@ def agent_environment(relay: str, parent: str, environ: Mapping[str, str]) -> di
 
     It learns neither the collector's address nor any header or token, and sends no metrics and no logs.
     """
-    return {
+    variables = {
         "CLAUDE_CODE_ENABLE_TELEMETRY": "1",
         "CLAUDE_CODE_ENHANCED_TELEMETRY_BETA": "1",
         "OTEL_METRICS_EXPORTER": "none",
         "OTEL_LOGS_EXPORTER": "none",
         "OTEL_TRACES_EXPORT_INTERVAL": _EXPORT_EVERY_MS,
         "TRACEPARENT": parent,
-        **_to_relay(relay, environ),
-    }
-
-
-def _to_relay(relay: str, environ: Mapping[str, str]) -> dict[str, str]:
-    variables = {
         "OTEL_TRACES_EXPORTER": "otlp",
         "OTEL_EXPORTER_OTLP_PROTOCOL": _HTTP,
         "OTEL_EXPORTER_OTLP_ENDPOINT": relay,

@@ -132,22 +132,16 @@ class Tracer:
 
     async def agent_environment(self, environ: Mapping[str, str]) -> dict[str, str]:
         """The variables with which the agent's spans join the trace; none when they are not exported."""
-        relay = await self._relay_address()
-        parent = traceparent(self.trace_id, self._root_id)
-        return agent_environment(relay, parent, environ) if relay else {}
-
-    async def _relay_address(self) -> str | None:
-        """Where the agent sends its spans; None when they are not wanted, or when nobody would see them."""
         if not (self.exports.agent and self.exports.any) or self._closed:
-            return None
+            return {}
         async with self._opening:
             if self._relay is None:
                 try:
                     self._relay = await asyncio.to_thread(self._open_relay)
                 except OSError as error:
                     _log.warning("the spans of the agent's command line are lost: %s", error)
-                    return None
-            return self._relay.url
+                    return {}
+        return agent_environment(self._relay.url, traceparent(self.trace_id, self._root_id), environ)
 
     def _open_relay(self) -> SpanRelay:
         # Imports a web server.

@@ -125,7 +125,7 @@ async def _serve(options: argparse.Namespace, redactor: Redactor) -> None:
     # Before the slow imports, as it may fail.
     workspace = Workspace.open(options.workspace, redactor)
     with deferred():
-        from core.connections.progress import send_progress, send_requests
+        from core.connections.progress import send_progress, send_request
         from core.telemetry.http import reporting_request
         from core.toolkit.context import ToolContext
         from core.toolkit.knowledge.knowledge_base import KnowledgeBase
@@ -169,7 +169,7 @@ async def _serve(options: argparse.Namespace, redactor: Redactor) -> None:
         open_remote=open_remote if session_file else None,
         learn_secrets=learn if secrets_socket else None,
         send_progress=partial(send_progress, Path(progress_socket)) if progress_socket else None,
-        send_requests=partial(send_requests, Path(progress_socket)) if progress_socket else None,
+        on_request=partial(send_request, Path(progress_socket)) if progress_socket else None,
         knowledge=knowledge,
     )
     try:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import AsyncExitStack
 from datetime import UTC, datetime
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from core.errors import ConnectionFailed
-from core.telemetry.http import CURRENT_CALL, CallScope, ServiceRequest
+from core.telemetry.http import CURRENT_CALL, CallScope, OnRequest
 
 if TYPE_CHECKING:
     from core.concurrency.conversions import Conversions
@@ -46,8 +46,8 @@ class ToolContext:
     The client is made on the first fetch, because its libraries are slow to import. All calls share it, so that its
     limits and its cache of robots.txt apply to the whole session. `learn_secrets` tells the redactor of the workspace
     the session's secrets. `send_progress` gets the id of a call, how many pieces of it are done and how many there
-    are, and what they are called; `send_requests` the requests of a call at its end. `knowledge` is None if the
-    settings turn it off.
+    are, and what they are called; `on_request` gets the HTTP requests of calls. `knowledge` is None if the settings
+    turn it off.
     """
 
     def __init__(
@@ -59,14 +59,13 @@ class ToolContext:
         open_remote: Callable[[], RemoteFiles] | None = None,
         learn_secrets: Callable[[], None] | None = None,
         send_progress: Callable[[str, int, int, str], None] | None = None,
-        send_requests: Callable[[Sequence[ServiceRequest]], None] | None = None,
+        on_request: OnRequest | None = None,
         knowledge: KnowledgeBase | None = None,
     ) -> None:
         self.workspace = workspace
         self._learn_secrets = learn_secrets
         self._send_progress = send_progress
-        self._send_requests = send_requests
-        self._requests: dict[str, list[ServiceRequest]] = {}
+        self._on_request = on_request
         self.blacklist = blacklist
         self.open_remote = open_remote
         self.knowledge = knowledge
@@ -78,16 +77,9 @@ class ToolContext:
 
     async def begin_call(self, tool_use_id: str = "") -> None:
         """Begin a call in this task: learn the secrets that the session knows by now, before a tool writes anything."""
-        requests = self._requests[tool_use_id] = []
-        CURRENT_CALL.set(CallScope(tool_use_id, requests.append if tool_use_id else None))
+        CURRENT_CALL.set(CallScope(tool_use_id, self._on_request if tool_use_id else None))
         if self._learn_secrets is not None:
             await asyncio.to_thread(self._learn_secrets)
-
-    def end_call(self) -> None:
-        """End the call of this task: report its requests."""
-        made = self._requests.pop(CURRENT_CALL.get().tool_use_id, None)
-        if made and self._send_requests is not None:
-            self._send_requests(made)
 
     def report_progress(self, done: int, total: int, unit: str) -> None:
         """Report how many pieces of the call of this task are done; `unit` is the plural of their name.

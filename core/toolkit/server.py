@@ -72,8 +72,6 @@ def _with_context(tool: _Tool, context: ToolContext) -> _Tool:
             return await tool(context, **arguments)
         except UniversalAgentError as error:
             raise ToolError(clean(str(error))) from error
-        finally:
-            context.end_call()
 
     _, *parameters = inspect.signature(tool, eval_str=True).parameters.values()
     vars(call).update(__signature__=inspect.Signature(parameters))

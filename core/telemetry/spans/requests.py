@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from opentelemetry.trace import Span, SpanContext, SpanKind
+from opentelemetry.trace import Span, SpanKind
 
 from core.telemetry.http import ServiceRequest
 from core.telemetry.spans.content import Content
@@ -16,17 +16,10 @@ __all__ = ["Call", "RequestSpans"]
 
 @dataclass
 class Call:
-    """A tool call that has not ended.
+    """A tool call that has not ended: its span, its tool, when it began, and the call of the sub-agent that made it.
 
-    Attributes:
-        span: its span.
-        name: the name of the tool.
-        began: nanoseconds since the epoch, when the model asked for it.
-        parent: the call of the sub-agent that made it.
-        sent: when it was sent to its server: at once, or when a person had allowed it.
-        waits: whether it waits for a person.
-        prompt: the prompt of the sub-agent that it starts.
-        request: the span of the request to its server, once it is known that there is one.
+    It was `sent` to its server at once, or when a person had allowed it, unless it still `waits` for that. `request` is
+    the span of that, once it is known to be one, and `prompt` that of the sub-agent that it starts.
     """
 
     span: Span
@@ -38,11 +31,6 @@ class Call:
     prompt: str = ""
     request: Span | None = None
 
-    @property
-    def context(self) -> SpanContext:
-        """The span that the requests of the call belong to."""
-        return (self.request or self.span).get_span_context()
-
 
 class RequestSpans:
     """Makes the spans of requests with `spans`; without `content` they do not say which page a call reads."""
@@ -51,24 +39,19 @@ class RequestSpans:
         self._spans = spans
         self._content = content
 
-    def begin(self, call: Call) -> None:
-        """Begin the span of a call's request to its MCP server, unless it is a tool of the agent itself."""
+    def of_call(self, call: Call) -> Span:
+        """The span of a call's request to its MCP server, or of the call if its tool is one of the agent itself."""
         prefix, _, rest = call.name.partition("__")
-        if call.request is not None or prefix != "mcp":
-            return
-        server, _, tool = rest.partition("__")
-        call.request = self._spans.start(
-            "mcp.request",
-            call.span,
-            call.sent,
-            SpanKind.CLIENT,
-            **{"mcp.method.name": "tools/call", "server": server, "tool": tool},
-        )
+        if call.request is None and prefix == "mcp":
+            server, _, tool = rest.partition("__")
+            named = {"mcp.method.name": "tools/call", "server": server, "tool": tool}
+            call.request = self._spans.start("mcp.request", call.span, call.sent, SpanKind.CLIENT, **named)
+        return call.request or call.span
 
     def end(self, call: Call, status: str, ended: int, *, ran: bool) -> None:
         """End it with the call; a call that never ran made none."""
         if ran:
-            self.begin(call)
+            self.of_call(call)
         if call.request is not None:
             if status != "success":
                 self._spans.fail(call.request, status, status)

@@ -120,34 +120,23 @@ class SpanTree:
             parent = self._call_or_current(getattr(event, "tool_use_id", None))
         self._spans.log(line.name, parent, now, line.level, **line.attributes(event))
 
-    def on_request(self, request: ServiceRequest) -> None:
+    def on_request(self, request: ServiceRequest, *, is_last: bool = False) -> None:
         """Handle a request: it belongs to the call that made it, or to the span that is open now."""
-        parent = self._parent_of(request)
-        if parent is None:
+        if call := self._calls.get(request.tool_use_id):
+            self._requests.add(request, self._requests.of_call(call))
+        elif ended := self._ended.get(request.tool_use_id):
+            self._requests.add(request, NonRecordingSpan(ended[1]))
+        elif self._root is None or (request.tool_use_id and not is_last):
             self._early.append(request)
         else:
-            self._requests.add(request, parent)
-
-    def _parent_of(self, request: ServiceRequest, *, is_last: bool = False) -> Span | None:
-        """The span that a request belongs to; None if there may be one later."""
-        if call := self._calls.get(request.tool_use_id):
-            self._requests.begin(call)
-            return NonRecordingSpan(call.context)
-        if ended := self._ended.get(request.tool_use_id):
-            return NonRecordingSpan(ended[1])
-        if self._root is None or (request.tool_use_id and not is_last):
-            return None
-        return self._call_or_current(None) or NonRecordingSpan(self._root)
+            self._requests.add(request, self._call_or_current(None) or NonRecordingSpan(self._root))
 
     def _add_early(self, *, is_last: bool = False) -> None:
         """Add the requests whose span is there now."""
         early = list(self._early)
         self._early.clear()
         for request in early:
-            if (parent := self._parent_of(request, is_last=is_last)) is not None:
-                self._requests.add(request, parent)
-            else:
-                self._early.append(request)
+            self.on_request(request, is_last=is_last)
 
     def close(self) -> None:
         """End the open spans."""
@@ -402,7 +391,10 @@ class SpanTree:
             self._spans.fail(span, event.status, reason)
         self._requests.end(call, event.status, ended, ran=event.ran and not call.waits)
         span.end(ended)
-        self._ended[event.tool_use_id] = (span.get_span_context(), call.context)
+        self._ended[event.tool_use_id] = (
+            span.get_span_context(),
+            (call.request or span).get_span_context(),
+        )
         if len(self._ended) > _KEPT_CALLS:
             self._ended.popitem(last=False)
 
