@@ -29,8 +29,6 @@ __all__ = [
 CALL_ID = "claudecode/toolUseId"
 """Where the agent's command line puts the id of a tool call, in the `_meta` of its request to a server."""
 
-_LONGEST_ROUTE = 200
-
 # Parts of a path that name something of the service, and not one of its accounts, sessions or files.
 _WORD = re.compile(r"[a-z][a-z_-]{0,30}|v\d+(?:\.\d+)?")
 
@@ -136,4 +134,4 @@ def _parts_of(address: str) -> tuple[str, int | None, str]:
     except ValueError:
         return "", None, "/"
     route = "/".join(part if not part or _WORD.fullmatch(part) else "*" for part in parts.path.split("/"))
-    return parts.hostname or "", port, route[:_LONGEST_ROUTE] or "/"
+    return parts.hostname or "", port, route[:200] or "/"

@@ -184,14 +184,14 @@ async def test_a_request_belongs_to_the_call_that_made_it(tmp_path: Path) -> Non
         tracer(event)
     asked("/two", "c2")
     asked("/one", "c1")
-    allowed = {"request_id": "p", "tool_name": "n", "tool_use_id": "c3"}
+    allowed: dict[str, Any] = {"request_id": "p", "tool_name": "n", "tool_use_id": "c3"}
     tracer(ev.PermissionAsked(at=START, **allowed))
     tracer(ev.PermissionAnswered(at=START + timedelta(seconds=4), decision="allow", **allowed))
     for event in (ended(2), ended(3), ended(1), ended(4, status="error", ran=False), call(5, "open")):
         tracer(event)
     asked("/late", "c2")
     asked("/of-none", "c9")
-    waits = {"request_id": "q", "tool_name": "n", "tool_use_id": "c5"}
+    waits: dict[str, Any] = {"request_id": "q", "tool_name": "n", "tool_use_id": "c5"}
     tracer(ev.PermissionAsked(at=START, **waits))
     assert await tracer.close(PATIENCE)
     found = spans(tmp_path)
