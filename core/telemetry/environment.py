@@ -6,13 +6,13 @@ Read from the standard `OTEL_*` variables and from the token for Logfire. Quick 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Self
 from urllib.parse import urlsplit
 
 from core.text import clean_line
 
-__all__ = ["Exports", "agent_environment", "traceparent"]
+__all__ = ["Exports", "agent_environment"]
 
 _HTTP = "http/protobuf"
 _LOOPBACK = "127.0.0.1"
@@ -47,19 +47,14 @@ class Exports:
         if environ.get("OTEL_TRACES_EXPORTER", "").lower() not in {"", "otlp"}:
             endpoint = None
         metrics = _metrics_endpoint(environ, shared, is_exporting=endpoint is not None)
+        found = cls(logfire=bool(token), metrics=metrics, agent=agent)
         if not endpoint:
-            return cls(logfire=bool(token), metrics=metrics, agent=agent)
+            return found
         protocol = environ.get("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL") or environ.get(
             "OTEL_EXPORTER_OTLP_PROTOCOL", ""
         )
         other = clean_line(protocol, 20) if protocol not in {"", _HTTP} else ""
-        return cls(
-            logfire=bool(token),
-            collector=_host_of(endpoint),
-            metrics=metrics,
-            protocol=other,
-            agent=agent,
-        )
+        return replace(found, collector=_host_of(endpoint), protocol=other)
 
     @property
     def any(self) -> bool:
@@ -81,13 +76,8 @@ class Exports:
         return f"OTLP at {self.collector}{note}"
 
 
-def traceparent(trace_id: str, span_id: str) -> str:
-    """The W3C header that makes a span of another process a child of this one."""
-    return f"00-{trace_id}-{span_id}-01"
-
-
 def agent_environment(relay: str, parent: str, environ: Mapping[str, str]) -> dict[str, str]:
-    """The variables with which the agent's command line sends its spans to `relay` as children of `parent`.
+    """The variables with which the agent sends its spans to `relay` as children of `parent`, a `traceparent`.
 
     It learns neither the collector's address nor any header or token, and sends no metrics and no logs.
     """

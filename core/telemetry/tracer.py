@@ -17,7 +17,7 @@ from core.concurrency.threads import in_context, in_loop
 from core.errors import Advice
 from core.events import types as ev
 from core.redaction.redactor import Redactor
-from core.telemetry.environment import Exports, agent_environment, traceparent
+from core.telemetry.environment import Exports, agent_environment
 from core.telemetry.export_errors import Destination
 from core.telemetry.http import ServiceRequest
 from core.telemetry.spans.conventions import NO_LABELS, Labels
@@ -141,7 +141,7 @@ class Tracer:
                 except OSError as error:
                     _log.warning("the spans of the agent's command line are lost: %s", error)
                     return {}
-        return agent_environment(self._relay.url, traceparent(self.trace_id, self._root_id), environ)
+        return agent_environment(self._relay.url, f"00-{self.trace_id}-{self._root_id}-01", environ)
 
     def _open_relay(self) -> SpanRelay:
         # Imports a web server.

@@ -391,10 +391,8 @@ class SpanTree:
             self._spans.fail(span, event.status, reason)
         self._requests.end(call, event.status, ended, ran=event.ran and not call.waits)
         span.end(ended)
-        self._ended[event.tool_use_id] = (
-            span.get_span_context(),
-            (call.request or span).get_span_context(),
-        )
+        contexts = [each.get_span_context() for each in (span, call.request or span)]
+        self._ended[event.tool_use_id] = contexts[0], contexts[1]
         if len(self._ended) > _KEPT_CALLS:
             self._ended.popitem(last=False)
 
