@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Protocol
 
+from core.agent import local_first
 from core.agent.attachments.mentions import without_mentions
 from core.agent.ledger import ActionRecorder
 from core.agent.messages.result_files import READERS, ResultFiles
@@ -232,7 +233,9 @@ class AgentHooks:
             effective["run_in_background"] = False
         if name == "Skill" and isinstance(effective.get("args"), str):
             effective["args"] = without_mentions(effective["args"])
-        self._copies[tool_use_id] = HookCopies(effective_input=effective, transcript=transcript)
+        direct = local_first.returned_directly(name, effective)
+        effective, note = (effective, "") if direct is None else (direct, local_first.NOTE)
+        self._copies[tool_use_id] = HookCopies(effective_input=effective, transcript=transcript, note=note)
         self._taint.note_call(name, effective)
         if payload.denied is not None:
             self._gate.note_denied(tool_use_id, payload.denied)

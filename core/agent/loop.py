@@ -32,7 +32,7 @@ from core.agent.messages.translate import (
     is_ping,
 )
 from core.agent.messages.unmatched import UnmatchedResults
-from core.agent.messages.usage import Spending
+from core.agent.messages.usage import Spending, usage_between
 from core.agent.turn import Stopping, Turn
 from core.errors import AgentUnavailable, ConnectionFailed
 from core.events.types import (
@@ -432,7 +432,11 @@ class AgentLoop:
             self._cancel_below(call.tool_use_id)
         self._publish(
             ToolCallFinished(
-                tool_use_id=call.tool_use_id, status=status, observation=shown, duration_ms=duration_ms
+                tool_use_id=call.tool_use_id,
+                status=status,
+                observation=shown,
+                duration_ms=duration_ms,
+                ran=not denied and copies.effective_input is not None,
             )
         )
         if call.name.startswith("mcp__composio__"):
@@ -483,8 +487,10 @@ class AgentLoop:
         # The agent counts the cost of the whole conversation, and adds to it at the end of each turn.
         if (spending := result.spending) is not None:
             cost, unpriced = self._translator.prices.cost_between(self._spent, spending)
-            self._spent = max(self._spent, spending, key=lambda each: each.total_usd)
-            result = replace(result, cost_usd=cost, unpriced=tuple(unpriced))
+            # The agent's own figure for the query leaves out its sub-agents.
+            usage = usage_between(self._spent, spending) or result.usage
+            self._spent = max(spending, self._spent, key=lambda each: each.total_usd)
+            result = replace(result, cost_usd=cost, unpriced=tuple(unpriced), usage=usage)
         if self._hooks.final_plan and result.status == "success":
             result = replace(result, text=self._hooks.final_plan)
         return turn.outcome(result)

@@ -15,7 +15,7 @@ from core.agent.messages.translate import TurnOutcome
 from core.agent.output_schema import checked_schema
 from core.agent.turn import TurnFailed
 from core.errors import AgentError, Denied, UniversalAgentError
-from core.events.types import Event, QueryClassified
+from core.events.types import Event, QueryClassified, Usage
 from core.pipelines import (
     AfterExecute,
     AgentContext,
@@ -86,7 +86,7 @@ class QueryPath:
         loop = await loop_for(schema)
         decided = await self._classify(context.query_id, before.input)
         if interrupted():
-            return TurnOutcome("interrupted", cost_usd=decided.cost_usd)
+            return TurnOutcome("interrupted", cost_usd=decided.cost_usd, usage=decided.usage)
         simple = decided.decision == "SIMPLE"
         outcome = await loop.run(
             context.query_id,
@@ -97,6 +97,8 @@ class QueryPath:
         )
         if decided.cost_usd is not None and not outcome.unpriced:
             outcome = replace(outcome, cost_usd=(outcome.cost_usd or 0.0) + decided.cost_usd)
+        if decided.usage is not None:
+            outcome = replace(outcome, usage=(outcome.usage or Usage()) + decided.usage)
         if outcome.status == "error":
             raise TurnFailed(outcome)
         if outcome.status == "interrupted":
