@@ -206,6 +206,9 @@ class Frame(PaneRequests):
             self._restyle()
         if self.shows("preview") and not had_preview and not self.query(Placeholder):
             self._preview(self._workspace.selected)
+        focused = self._of(self.screen.focused)
+        if focused is not None and not self.shows(focused):
+            self.show(_tab_of(focused))
         self.post_message(self.LaidOut())
 
     def _restyle(self) -> None:
