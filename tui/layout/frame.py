@@ -207,8 +207,8 @@ class Frame(PaneRequests):
         if self.shows("preview") and not had_preview and not self.query(Placeholder):
             self._preview(self._workspace.selected)
         focused = self._of(self.screen.focused)
-        if focused is not None and not self.shows(focused):
-            self.show(_tab_of(focused))
+        if focused is not None and focused != self.active == _tab_of(focused) and not self.shows(focused):
+            self.show(self.active)
         self.post_message(self.LaidOut())
 
     def _restyle(self) -> None:

@@ -338,7 +338,9 @@ class VirtualList(ScrollView, Generic[EntryT], can_focus=True):
         area = self._area()
         if area.width != self._seen_size.width:
             index, offset = self._top
-            lines = self.heights[index] if offset and self._seen_size.width else 0
+            lines = (
+                self.heights[index] if offset and index < len(self.entries) and self._seen_size.width else 0
+            )
             self._seen_size = area
             self._measured.clear()
             self._cache.clear()
