@@ -102,7 +102,8 @@ def _description(
     """Divide the room: the whole name if possible, then a problem or else the argument, then the outcome."""
     note = _note(node, now, columns, with_error=with_error)
     if node.kind == "query":
-        note_room = min(width_of(note), max(0, room // 2 - 2))
+        note_room = max(0, room // 2 - 2)
+        note_room = min(width_of(_whole_parts(note, note_room)), note_room)
         label = tail_cut(node.label, room - (note_room + 2 if note_room >= LEAST_CELLS else 0))
         line = [Segment(label, theme.query)]
         return line + _part(note, note_room, theme.warning if node.flag else theme.note)
@@ -141,9 +142,14 @@ def _short_path(text: str, room: int) -> str:
     return middle_cut(text.rstrip("/").rsplit("/", 1)[-1], room)
 
 
-def _part(text: str, room: int, style: Style) -> Line:
+def _whole_parts(text: str, room: int) -> str:
     while SEPARATOR in text and width_of(text) > room:
         text = text.rpartition(SEPARATOR)[0]
+    return text
+
+
+def _part(text: str, room: int, style: Style) -> Line:
+    text = _whole_parts(text, room)
     if not text or room < min(width_of(text), LEAST_CELLS):
         return []
     return [Segment("  "), Segment(tail_cut(text, room), style)]
