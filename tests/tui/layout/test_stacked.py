@@ -6,6 +6,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from textual.geometry import Size
 
 from core.events.types import QueryReceived
 from tests.tui.app_host import opened, settled, shown
@@ -13,7 +14,6 @@ from tests.tui.fakes import make_app, make_session
 from tests.tui.files_host import screen_text
 from tests.tui.layout.test_sizes import drag, press, region
 from tests.tui.layout.test_workspace_frame import playing
-from tests.waiting import until
 from tui.app.app import UaTuiApp
 from tui.layout.frame import shape_of
 from tui.layout.proportions import LEAST_LINES, LEAST_SIDE, LEAST_TALK, Proportions
@@ -50,8 +50,6 @@ def text_in(app: UaTuiApp, name: str) -> str:
     ],
 )  # fmt: skip
 def test_a_size_has_a_shape(size: tuple[int, int], shape: str) -> None:
-    from textual.geometry import Size
-
     assert shape_of(Size(*size)) == shape
 
 
@@ -222,7 +220,8 @@ async def test_the_focus_of_a_preview_that_has_no_place_goes_to_its_workspace(tm
             app.frame.show("preview")
             assert focused(app) == "preview"
             await pilot.resize_terminal(*size)
-            await until(lambda app=app: focused(app) == "workspace")
+            await pilot.pause()
+            assert focused(app) == "workspace"
             assert "workspace" in visible(app)
 
 
