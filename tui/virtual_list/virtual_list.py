@@ -347,10 +347,17 @@ class VirtualList(ScrollView, Generic[EntryT], can_focus=True):
         self._fill_head()
         area = self._area()
         if area.width != self._seen_size.width:
+            index, offset = self._top
+            lines = (
+                self.heights[index] if offset and index < len(self.entries) and self._seen_size.width else 0
+            )
             self._seen_size = area
             self._measured.clear()
             self._cache.clear()
             self._estimate_heights()
+            if lines and not self._following:
+                # A long entry wraps into more lines, or fewer: its reader stays at the same part of it.
+                self._top = (index, round(offset * self._measure(index) / lines))
         self._seen_size = area
         self._stale = False
         if not self.entries:
