@@ -133,6 +133,7 @@ class Prompt(TextArea):
         self._send_later: bool | None = None
         self._refused = ""
         self.of_agent: Callable[[], Collection[str]] = tuple
+        self._completer.of_agent = self._commands_of_agent
         self.attach_file: Callable[[Path], Awaitable[str]] | None = None
         self.prepare: Callable[[str], Awaitable[None]] | None = None
         self._references: ServerReferences | None = None
@@ -142,6 +143,9 @@ class Prompt(TextArea):
     def value(self) -> str:
         """What would be sent: the text with its pastes written out."""
         return _STUB.sub(lambda mark: self._pastes.get(int(mark[1]), mark[0]), self.text)
+
+    def _commands_of_agent(self) -> Collection[str]:
+        return self.of_agent()
 
     def use_history(self, history: PromptHistory) -> None:
         """Use `history` from now on."""
