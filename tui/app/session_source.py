@@ -20,6 +20,8 @@ __all__ = ["LiveSource", "SessionSource", "show_settings"]
 class SessionSource(ABC):
     """Opens a session behind the first frame, and brings its events to the panes."""
 
+    is_new: bool = False
+    """Whether it is a new session, in which queries to try are offered."""
     placeholder: str = ASK
     """The text of the empty prompt."""
     is_read_only: bool = False
@@ -66,6 +68,8 @@ class LiveSource(SessionSource):
     Args:
         build: makes the session; called behind the first frame, may import what is slow to import.
     """
+
+    is_new = True
 
     def __init__(self, build: Build) -> None:
         self.build = build
