@@ -32,6 +32,7 @@ __all__ = [
     "REPORT_INDEX",
     "SAVED_REPORTS",
     "TEAM",
+    "TRANSCRIPT",
     "WORKSPACES",
     "Workspace",
     "is_record",
@@ -51,6 +52,8 @@ FOLDERS = (
 JOURNAL = "journal.jsonl"
 CONVERSATION = ".conversation"
 """The folder with the agent's transcripts, by which a session is resumed wherever its folder is."""
+TRANSCRIPT = "transcript.md"
+"""The session as a text for people, written whenever a query ends."""
 TEAM = "team.json"
 """The record of which session of a team this is."""
 OWNER = ".owner"
@@ -61,7 +64,7 @@ RECORDS = frozenset(
         JOURNAL,
         "run.log",
         "trace.json",
-        "transcript.md",
+        TRANSCRIPT,
         "summary.txt",
         "spans.jsonl",
         "queue.json",

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from fnmatch import translate
 from typing import NamedTuple
 
-from core.storage.compression import SUFFIX, inner_name
+from core.storage.compression import SUFFIX
+from core.storage.workspace import RECORDS, TRANSCRIPT
+from tui.panes.workspace.pattern import Match, matcher
 from tui.panes.workspace.scan import FileEntry, Listing, Order, Request
 from tui.panes.workspace.titles import title_of
 from tui.virtual_list.source import EntryList
 
-__all__ = ["FOLDER_CAP", "Folder", "FolderTree", "Row", "is_ignored", "matcher"]
+__all__ = ["FOLDER_CAP", "Folder", "FolderTree", "Row", "is_ignored"]
 
 FOLDER_CAP = 10_000
 _EAGER_FOLDERS = 32
@@ -22,9 +22,6 @@ _EAGER_DEPTH = 2
 _SEARCHED_FOLDERS = 300
 _DEEPEST = 200
 _IGNORED = frozenset({"node_modules", "__pycache__", "venv", "site-packages"})
-
-Match = Callable[[str], bool]
-_WILD = re.compile(r"[*?]|\[.+\]")
 
 
 class Row(NamedTuple):
@@ -97,6 +94,7 @@ class FolderTree:
         self.doubted: set[str] = set()
         self.wanted: str | None = None
         self._only = only
+        self._shows_records = True
         self._pattern = ""
         self._match: Match | None = None
 
@@ -243,6 +241,7 @@ class FolderTree:
         before, line = self.rows.items, self.place(self.cursor)
         rows: list[Row] = []
         self.matches = {}
+        self._shows_records = self.hidden or not self.waits or TRANSCRIPT in self.folders[self.base].by_name
         self._walk(self.folders[self.base], rows, kept=self._match is None)
         self.rows = EntryList(rows, [1] * len(rows))
         if self.cursor is not None and self.place(self.cursor) < 0:
@@ -256,6 +255,8 @@ class FolderTree:
         match, start = self._match, len(self.base) + 1
         for entry in listing.entries:
             path = f"{folder.path}{os.sep}{entry.name}"
+            if self._leaves_out(folder, path, entry):
+                continue
             place = len(rows)
             rows.append(Row(path, entry, depth))
             matched = match is not None and (match(path[start:]) or bool(entry.title and match(entry.title)))
@@ -274,6 +275,27 @@ class FolderTree:
             rows.append(Row(folder.path, None, depth, f"cannot be read: {listing.error}"))
         elif kept and listing.more:
             rows.append(Row(folder.path, None, depth, f"… {listing.more:,} more", listing.more))
+
+    @property
+    def waits(self) -> bool:
+        """Whether there is no file yet but those that every session writes."""
+        base = self.folders[self.base]
+        return not any(
+            not entry.is_folder and not (folder is base and entry.name in RECORDS)
+            for folder in self.folders.values()
+            for entry in folder.by_name.values()
+        )
+
+    def _leaves_out(self, folder: Folder, path: str, entry: FileEntry) -> bool:
+        """Whether an entry is not shown yet: an empty folder, or a record before the first query has finished."""
+        if self.hidden:
+            return False
+        if not entry.is_folder:
+            return not self._shows_records and folder.path == self.base and entry.name in RECORDS
+        inner = self.folders.get(path)
+        return (
+            inner is not None and not inner.touched and (inner.listing is None or self.file_count(path) == 0)
+        )
 
     def is_unfolded(self, row: Row) -> bool:
         """Whether the entries of a folder are shown below it."""
@@ -365,30 +387,3 @@ def _siblings(rows: Sequence[Row], line: int, depth: int) -> Iterator[Row]:
             if rows[place].depth == depth:
                 yield rows[place]
             place += step
-
-
-def matcher(pattern: str) -> Match | None:
-    """Read what was typed; None when it is blank. The result is called with a path relative to the tree's root.
-
-    Case does not matter. A pattern with a slash is compared with the whole path or with the end of it that begins
-    below some folder, any other with the name. A compressed file also matches by its name without `.zst` or `.gz`.
-    """
-    wanted = pattern.strip().casefold()
-    if not wanted:
-        return None
-    whole = "/" in wanted
-    wild: Match | None = None
-    if _WILD.search(wanted):
-        above = r"(?s:.*/)?" if whole else ""
-        wild = re.compile(above + translate(wanted)).match  # type: ignore[assignment]  # a match is true enough
-
-    def match_name(text: str) -> bool:
-        return bool(wild(text)) if wild is not None else wanted in text
-
-    def matches(path: str) -> bool:
-        text = (path if whole else path.rpartition("/")[2]).casefold()
-        return match_name(text) or (
-            wild is not None and (inner := inner_name(text)) != text and match_name(inner)
-        )
-
-    return matches

@@ -55,7 +55,7 @@ class WorkspacePane(FileActions, Vertical):
         key_binding("find.previous", "N", "match(-1)", "previous match", MATCHES),
         key_binding("workspace.next_place", "t", "place(1)", "next folder", _FOLDERS),
         key_binding("workspace.previous_place", "T", "place(-1)", "previous folder", _FOLDERS),
-        key_binding("workspace.hidden", "full_stop", "toggle_hidden", "hidden files"),
+        key_binding("workspace.hidden", "full_stop", "toggle_hidden", "hidden files, empty folders"),
         key_binding("workspace.leave_filter", "escape", "leave_filter", "clear filter"),
     ]
 
@@ -268,10 +268,10 @@ class WorkspacePane(FileActions, Vertical):
             self._show_counts()
 
     def action_toggle_hidden(self) -> None:
-        """Show or hide names that begin with a dot."""
+        """Show or hide names that begin with a dot, empty folders, and the logs of a session without an answer."""
         if self.place is not None:
             self.place.model.hidden = not self.place.model.hidden
-            self._show_counts()
+            self.tree_view.changed()
             self.rescan()
 
     def action_filter(self) -> None:
