@@ -17,11 +17,11 @@ from core.history.lookup import session_names
 from core.history.session import runs_elsewhere
 from core.records.digest import DigestRecorder, SessionRecord
 from core.records.trace import TraceInfo
-from core.records.writer import SUMMARY, TRACE, write_derived
+from core.records.writer import SUMMARY, TRACE, TRANSCRIPT, write_derived
 from core.redaction.redactor import Redactor
 from core.storage.files import Root
 from core.storage.ownership import is_own_session
-from core.storage.workspace import JOURNAL, SAVED_REPORTS, TRANSCRIPT, WORKSPACES, Workspace
+from core.storage.workspace import JOURNAL, SAVED_REPORTS, WORKSPACES, Workspace
 
 __all__ = ["DERIVED", "Rebuilt", "clean_up_after_kills", "rebuild"]
 

@@ -14,11 +14,12 @@ from core.records.digest import DigestRecorder, SessionRecord
 from core.records.summary import build_summary
 from core.records.trace import TraceInfo, build_trace
 from core.records.transcript import build_transcript
-from core.storage.workspace import TRANSCRIPT, Workspace
+from core.storage.workspace import Workspace
 
-__all__ = ["SUMMARY", "TRACE", "DerivedFiles", "write_derived"]
+__all__ = ["SUMMARY", "TRACE", "TRANSCRIPT", "DerivedFiles", "write_derived"]
 
 TRACE = "trace.json"
+TRANSCRIPT = "transcript.md"
 SUMMARY = "summary.txt"
 
 _log = logging.getLogger(__name__)

@@ -32,7 +32,6 @@ __all__ = [
     "REPORT_INDEX",
     "SAVED_REPORTS",
     "TEAM",
-    "TRANSCRIPT",
     "WORKSPACES",
     "Workspace",
     "is_record",
@@ -52,8 +51,6 @@ FOLDERS = (
 JOURNAL = "journal.jsonl"
 CONVERSATION = ".conversation"
 """The folder with the agent's transcripts, by which a session is resumed wherever its folder is."""
-TRANSCRIPT = "transcript.md"
-"""The session as a text for people, written whenever a query ends."""
 TEAM = "team.json"
 """The record of which session of a team this is."""
 OWNER = ".owner"
@@ -64,7 +61,7 @@ RECORDS = frozenset(
         JOURNAL,
         "run.log",
         "trace.json",
-        TRANSCRIPT,
+        "transcript.md",
         "summary.txt",
         "spans.jsonl",
         "queue.json",

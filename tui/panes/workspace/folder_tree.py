@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from core.storage.compression import SUFFIX
-from core.storage.workspace import RECORDS, TRANSCRIPT
+from core.storage.workspace import RECORDS
 from tui.panes.workspace.pattern import Match, matcher
 from tui.panes.workspace.scan import FileEntry, Listing, Order, Request
 from tui.panes.workspace.titles import title_of
@@ -84,6 +84,7 @@ class FolderTree:
         self.eager = eager
         self.order = Order.NAME
         self.hidden = False
+        self.with_records = True
         self.cursor: str | None = None
         self.top = 0
         self.rows: EntryList[Row] = EntryList()
@@ -94,7 +95,6 @@ class FolderTree:
         self.doubted: set[str] = set()
         self.wanted: str | None = None
         self._only = only
-        self._shows_records = True
         self._pattern = ""
         self._match: Match | None = None
 
@@ -241,7 +241,6 @@ class FolderTree:
         before, line = self.rows.items, self.place(self.cursor)
         rows: list[Row] = []
         self.matches = {}
-        self._shows_records = self.hidden or not self.waits or TRANSCRIPT in self.folders[self.base].by_name
         self._walk(self.folders[self.base], rows, kept=self._match is None)
         self.rows = EntryList(rows, [1] * len(rows))
         if self.cursor is not None and self.place(self.cursor) < 0:
@@ -276,22 +275,12 @@ class FolderTree:
         elif kept and listing.more:
             rows.append(Row(folder.path, None, depth, f"… {listing.more:,} more", listing.more))
 
-    @property
-    def waits(self) -> bool:
-        """Whether there is no file yet but those that every session writes."""
-        base = self.folders[self.base]
-        return not any(
-            not entry.is_folder and not (folder is base and entry.name in RECORDS)
-            for folder in self.folders.values()
-            for entry in folder.by_name.values()
-        )
-
     def _leaves_out(self, folder: Folder, path: str, entry: FileEntry) -> bool:
-        """Whether an entry is not shown yet: an empty folder, or a record before the first query has finished."""
+        """Whether an entry is not shown: an empty folder, or what the session itself writes while it is new."""
         if self.hidden:
             return False
         if not entry.is_folder:
-            return not self._shows_records and folder.path == self.base and entry.name in RECORDS
+            return not self.with_records and folder.path == self.base and entry.name in RECORDS
         inner = self.folders.get(path)
         return (
             inner is not None and not inner.touched and (inner.listing is None or self.file_count(path) == 0)
@@ -364,6 +353,8 @@ class FolderTree:
             self._list_later(folder)
             return None
         self.wanted = None
+        if folder.by_name[found].is_folder:
+            self._know(folder, found).touched = True
         return os.path.join(folder.path, found)
 
     def _list_later(self, folder: Folder) -> None:

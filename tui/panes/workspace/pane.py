@@ -179,16 +179,24 @@ class WorkspacePane(FileActions, Vertical):
         self.origins.handle_events(events)
         for event in events:
             match event:
-                case SessionStarted(workspace=workspace) if not self._places and workspace:
-                    self.set_root(Path(workspace), saved_reports_of(Path(workspace)))
+                case SessionStarted(workspace=workspace):
+                    if not self._places and workspace:
+                        self.set_root(Path(workspace), saved_reports_of(Path(workspace)))
+                    self._show_records(shown=event.resumed_from is not None or self.is_only_read)
                 case ArtifactSaved() if self._places:
                     self._note_saved(event)
                 case QueryReceived():
                     self.tree_view.set_agent_running(True)
                 case QueryFinished() | SessionFinished():
                     self.tree_view.set_agent_running(False)
+                    self._show_records(shown=True)
                 case _:
                     pass
+
+    def _show_records(self, *, shown: bool) -> None:
+        if self._places and self._places[0].model.with_records is not shown:
+            self._places[0].model.with_records = shown
+            self.tree_view.changed()
 
     def reveal(self, path: Path) -> None:
         """Move the cursor to a file, opening the folders above it; a file that does not exist yet is waited for."""
@@ -268,7 +276,7 @@ class WorkspacePane(FileActions, Vertical):
             self._show_counts()
 
     def action_toggle_hidden(self) -> None:
-        """Show or hide names that begin with a dot, empty folders, and the logs of a session without an answer."""
+        """Show or hide names that begin with a dot, and what is left out: empty folders, the logs of a new session."""
         if self.place is not None:
             self.place.model.hidden = not self.place.model.hidden
             self.tree_view.changed()

@@ -13,6 +13,7 @@ from rich.segment import Segment
 from rich.style import Style
 
 from core.events.units import size
+from core.storage.workspace import RECORDS
 from core.text import clean_line
 from tui.panes.workspace.folder_tree import FolderTree, Row
 from tui.panes.workspace.scan import FileEntry, Order
@@ -115,7 +116,12 @@ class FileRows(RowSource[Row]):
         base = model.folders[model.base]
         if base.listing is None or base.listing.error:
             return ""
-        return place.hint if model.waits and (place.marks or not model.rows.items) else ""
+        waits = not any(
+            not entry.is_folder and not (folder is base and entry.name in RECORDS)
+            for folder in model.folders.values()
+            for entry in folder.by_name.values()
+        )
+        return place.hint if waits and (place.marks or not model.rows.items) else ""
 
 
 def _when(at_ns: int, now_ns: int) -> str:
