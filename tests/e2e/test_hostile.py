@@ -347,7 +347,7 @@ def test_more_than_a_screen_can_hold_leaves_its_keys_alive(tmp_path: Path) -> No
         scripted_model(huge) as url,
         terminal(tmp_path, columns=160, rows=50, env=real_server(tmp_path, url)) as screen,
     ):
-        screen.wait_for("mcp 1/1", "run.log")
+        screen.wait_for("mcp 1/1", "ready")
         screen.type("Research this\r")
         screen.wait_for("ready", "end of it")
         # In seconds of a processor, which a busy machine does not change.

@@ -37,22 +37,22 @@ def session_of(base: Path) -> Path:
 
 @pytest.mark.slow
 def test_a_narrow_terminal_has_tabs_the_same_keys_and_questions(tmp_path: Path) -> None:
-    """Also: a question notifies a person who is elsewhere, and nobody else, and Escape means no."""
+    """Also: one key starts a report; a question notifies only a person who is elsewhere, and Escape means no."""
     env = environment(tmp_path, UA_NOTIFY="osc777")
     with terminal(tmp_path, "--demo", "--demo-pace", "0", columns=80, rows=24, env=env) as screen:
-        # Typed before the session is ready: nothing of it may be lost.
-        screen.wait_for("DEMO")
-        screen.type("Who is the CEO of Northwind Silicon?\r")
-        screen.wait_for("direct answer")
-        screen.wait_for("Maretta", "ready")
+        # Pressed before the session is ready: it may not be lost.
+        screen.wait_for("DEMO", "› Research the latest AI chip news")
+        screen.type("\r")
+        screen.wait_for("Research the latest AI chip news", "full agent")
+        screen.wait_for("AI chips", "Ctrl+O", "ready")
         screen.type(TRACE)
         screen.wait_for("SEARCH_WEB", "DEMO")
         screen.type(OBSERVERS)
-        screen.wait_for("search_results", "2 items")
+        screen.wait_for("search_results", "10 items")
         screen.type(WORKSPACE)
-        screen.wait_for("run.log")
+        screen.wait_for("work_products")
         screen.type(CONVERSATION)
-        screen.wait_for("Maretta")
+        screen.wait_for("Ctrl+O")
         screen.type("\x1b")
         screen.wait_for("Ask anything")
         screen.type("Email the report to the team\r" + BLUR)

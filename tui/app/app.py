@@ -205,6 +205,8 @@ class UaTuiApp(BaseApp):
         self.read_other_styles()
         await asyncio.to_thread(_import_panes)
         await self.frame.fill()
+        if self.source.is_new and not self.queries.waiting:
+            self.frame.prompt.suggestions.offer(self.settings)
         self._pump.handlers = self._event_handlers()
         self.watch(self.screen_stack[0], "focused", self._key_hints.update)
         await self.key_queue.resume()
@@ -348,11 +350,11 @@ class UaTuiApp(BaseApp):
         """Move the newest queued query back into the prompt."""
         self.queries.edit_last()
 
-    def on_conversation_pane_suggested(self, event: ConversationPane.Suggested) -> None:
-        """Write the clicked suggestion into the prompt, unless there is text in it."""
-        if not self.frame.prompt.value:
-            self.frame.prompt.put(event.query)
+    def on_conversation_pane_suggested(self) -> None:
+        """Send the chosen query to try, as Enter does in the empty prompt."""
         self.frame.show("prompt")
+        if not self.frame.prompt.text:
+            self.frame.prompt.action_send()
 
     def on_conversation_pane_stop_requested(self, event: ConversationPane.StopRequested) -> None:
         """Stop a sub-agent."""

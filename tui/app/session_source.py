@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from abc import ABC, abstractmethod
+from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from tui.widgets.placeholder import ASK
@@ -16,10 +19,14 @@ if TYPE_CHECKING:
 
 __all__ = ["LiveSource", "SessionSource", "show_settings"]
 
+_COMPILING = "first start: compiling the program…"
+
 
 class SessionSource(ABC):
     """Opens a session behind the first frame, and brings its events to the panes."""
 
+    is_new: bool = False
+    """Whether it is a new session, in which queries to try are offered."""
     placeholder: str = ASK
     """The text of the empty prompt."""
     is_read_only: bool = False
@@ -48,6 +55,14 @@ class SessionSource(ABC):
         """Close what the source itself has opened."""
 
 
+def _is_first_start() -> bool:
+    """Whether Python has to compile what a session imports, which takes several seconds, and can store the result."""
+    spec = find_spec("claude_agent_sdk")
+    if spec is None or spec.origin is None or spec.cached is None or sys.dont_write_bytecode:
+        return False
+    return not os.path.exists(spec.cached) and os.access(os.path.dirname(spec.origin), os.W_OK)
+
+
 def show_settings(settings: Settings, facts: StatusFacts) -> None:
     """Have the status line show what is known before there is a session."""
     from tui.panes.status.bar import traces
@@ -67,6 +82,8 @@ class LiveSource(SessionSource):
         build: makes the session; called behind the first frame, may import what is slow to import.
     """
 
+    is_new = True
+
     def __init__(self, build: Build) -> None:
         self.build = build
 
@@ -77,6 +94,14 @@ class LiveSource(SessionSource):
             return
         host.set_state("starting")
         host.status.follow(lambda: host.state)
+        host.status.hint = _COMPILING if _is_first_start() else ""
+        try:
+            await self._start(host)
+        finally:
+            if host.status.hint == _COMPILING:
+                host.status.hint = ""
+
+    async def _start(self, host: SessionHost) -> None:
         session = await self.build(host.spawn)
         session.bus.subscribe(host.pump.receive)
         host.attach(session)

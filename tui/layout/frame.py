@@ -142,6 +142,7 @@ class Frame(PaneRequests):
                 await slot.remove()
                 await column.mount(pane, before=place if place < len(column.children) else None)
             self.prompt.placeholder = Content(self.placeholder)
+            self.prompt.suggestions = self._conversation.suggestions
             if self.screen.focused is None:
                 self.show("prompt")
         self.lay_out()

@@ -138,18 +138,24 @@ class Command:
 def commands_for(typed: str, commands: Iterable[Command]) -> list[Command]:
     """Return the commands that match `typed`, which has no slash: those with a word that starts with it.
 
-    Matches at the start of a name come before matches in a title.
+    The exact name comes first, then an exact alias, then matches at the start of a name, then those in a title.
     """
     wanted = typed.casefold()
     found = [
-        (not command.name.startswith(wanted), place, command)
+        (
+            command.name != wanted,
+            wanted not in command.names,
+            not command.name.startswith(wanted),
+            place,
+            command,
+        )
         for place, command in enumerate(commands)
         if any(
             word.startswith(wanted)
             for word in (*command.names, *re.split("[-:]", command.name), *command.title.casefold().split())
         )
     ]
-    return [command for _, _, command in sorted(found, key=lambda each: each[:2])]
+    return [command for *_, command in sorted(found, key=lambda each: each[:-1])]
 
 
 def typed_command(text: str, commands: Sequence[Command]) -> Command | None:

@@ -13,7 +13,6 @@ from tests.tui.fakes import make_app, make_session
 from tests.tui.files_host import screen_text
 from tests.waiting import until
 from tui.app.app import UaTuiApp
-from tui.panes.conversation.pane import ConversationPane
 from tui.screens.application.help import HelpScreen
 from tui.terminal.output_filter import ControlFilter
 
@@ -149,13 +148,8 @@ async def test_a_narrow_screen_has_tabs_to_click_and_no_room_to_maximise(tmp_pat
         assert "100 columns" in reported
 
 
-async def test_clicks_try_an_example_focus_the_prompt_and_press_keys(tmp_path: Path) -> None:
+async def test_clicks_focus_the_prompt_and_press_keys(tmp_path: Path) -> None:
     async with opened(tmp_path, MEDIUM) as (session, app, pilot):
-        for row in (8, 9):
-            await pilot.click("#conversation", offset=(8, row))
-            assert app.frame.prompt.text == "What is the capital of France?", "only into an empty prompt"
-            assert focused(app) == "prompt"
-        app.frame.prompt.put("")
         await pilot.press("f3")
         await pilot.click("#conversation", offset=(30, 25))
         assert focused(app) == "prompt"
@@ -175,32 +169,6 @@ async def test_clicks_try_an_example_focus_the_prompt_and_press_keys(tmp_path: P
         await pilot.click(app.status, offset=(1 + line.index("^Q quit"), 0))
     assert session.closed == ["quit"]
     assert app.return_code == 0
-
-
-def lit(app: UaTuiApp) -> str:
-    """What of the conversation is under its cursor."""
-    pane = app.frame.query_one("#conversation", ConversationPane)
-    color = pane.palette["lines--cursor"].bgcolor
-    assert color is not None
-    parts = (part for y in range(pane.size.height) for part in pane.render_line(y))
-    return " ".join(part.text.strip() for part in parts if part.style and part.style.bgcolor == color)
-
-
-async def test_keys_choose_something_to_try_in_an_empty_conversation(tmp_path: Path) -> None:
-    async with opened(tmp_path, MEDIUM) as (session, app, pilot):
-        assert "Press Esc to choose one." in screen_text(app)
-        await pilot.press("escape")
-        assert lit(app) == "Research the latest AI chip news and write a comprehensive report"
-        await pilot.press("up", "down", "down", "down", "k")
-        assert lit(app) == "What is the capital of France?"
-        await pilot.press("enter")
-        assert app.frame.prompt.text == "What is the capital of France?"
-        assert focused(app) == "prompt"
-        assert session.submitted == []
-        await pilot.press("enter")
-        assert session.submitted == ["What is the capital of France?"]
-        await pilot.press("escape", "f2", "enter")
-        assert app.frame.prompt.text == ""
 
 
 async def test_enter_on_a_file_opens_it_and_enter_on_a_run_goes_to_its_file(tmp_path: Path) -> None:

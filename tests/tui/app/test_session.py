@@ -1,8 +1,10 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 from collections.abc import Sequence
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from msgspec.structs import replace
@@ -16,6 +18,7 @@ from tests.tui.app_host import ASKED, ask, at_work, failed, listen, opened, sett
 from tests.tui.fakes import FakeSession, make_app, make_session
 from tests.tui.fixture_types import Patch
 from tests.waiting import PATIENCE, run_ready, until
+from tui.app import session_source
 from tui.app.app import UaTuiApp
 from tui.app.event_pump import EventHandler, EventPump
 from tui.app.results import DEMO
@@ -202,12 +205,20 @@ async def test_a_failure_says_why_what_to_do_and_that_restarting_did_not_help(tm
         assert not app.notice.display
 
 
-async def test_a_session_that_cannot_be_built_is_built_again_on_restart(tmp_path: Path) -> None:
+async def test_a_session_that_cannot_be_built_is_built_again_on_restart(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also: a start for which Python has yet to compile the program says so, until it ends in whatever way."""
     session = make_session(tmp_path)
-    tries: list[int] = []
+    compiled = tmp_path / "module.pyc"
+    spec = SimpleNamespace(origin=str(tmp_path / "module.py"), cached=str(compiled))
+    monkeypatch.setattr(session_source, "find_spec", lambda _name: spec)
+    monkeypatch.setattr(sys, "dont_write_bytecode", False)
+    tries: list[str] = []
 
     async def build(spawn: Spawn) -> FakeSession:
-        tries.append(1)
+        tries.append(app.status.hint)
+        compiled.touch()
         if len(tries) == 1:
             again = OSError("gone")
             again.__cause__ = OSError("gone")
@@ -220,11 +231,11 @@ async def test_a_session_that_cannot_be_built_is_built_again_on_restart(tmp_path
         assert isinstance(app.screen, ErrorScreen)
         words = [str(each.render()) for each in app.screen.query(".text").results(Static)]
         assert words == ["OSError: gone", "Restart tries to start the agent again."]
-        assert app.status.state == "failed"
+        assert (app.status.state, app.status.hint) == ("failed", "")
         listen(app)
         await pilot.press("r")
         await settled(app, pilot)
-        assert len(tries) == 2
+        assert (tries, app.status.hint) == (["first start: compiling the program…", ""], "")
         assert session.state == "idle"
         assert app.status.state == "idle"
 

@@ -20,6 +20,7 @@ from tui.panes.prompt.completion import CompletionList, sought_at
 from tui.panes.prompt.file_index import FileIndex, FoundFile, search
 from tui.screens.application.help import HelpScreen
 from tui.screens.services.connections import ConnectionsScreen
+from tui.screens.session.mode import ModeScreen
 from tui.widgets.command import Command, command_problem, commands_for, typed_command
 
 TABLES = json.loads(Path(__file__).with_name("tables.json").read_text(encoding="utf-8"))
@@ -230,6 +231,33 @@ async def test_a_command_is_found_run_and_never_sent(tmp_path: Path) -> None:
         assert app.focused.id == "trace"
         assert app.frame.prompt.text == ""
         assert session.submitted == []
+
+
+async def test_the_exact_name_of_a_command_runs_it(tmp_path: Path) -> None:
+    session = make_session(tmp_path)
+    session.custom_commands = tuple(
+        CustomCommand(name, "", "", "x", "user", "x.md") for name in ("mod", "models", "git:fix", "fixed")
+    )
+    session.commands = ("mo", "compact", "clear")
+    app = make_app(tmp_path, session)
+    async with app.run_test() as pilot:
+        await settled(app, pilot)
+        prompt, commands = app.frame.prompt, commands_of(app)
+        await until(lambda: len(prompt._completer.commands) == len(commands))
+        for command in commands:
+            for name in command.names:
+                prompt.put("")
+                prompt.insert(f"/{name}")
+                offer = prompt._completer.offer
+                assert offer is not None
+                assert (offer.command is not None and offer.command.name) == command.name, name
+        # What was pointed at while less was typed does not count, and a command of the agent is sent.
+        prompt.put("")
+        await pilot.press(*"/mod", "down", "e", "enter")
+        await until(lambda: isinstance(app.screen, ModeScreen))
+        await pilot.press("escape")
+        await pilot.press(*"/mo", "enter")
+        assert session.submitted == ["/mo"]
 
 
 async def test_a_command_that_is_a_query_is_sent_with_its_arguments(tmp_path: Path) -> None:

@@ -32,6 +32,7 @@ from core import observation
 from core.events import types
 from core.events.types import Event
 from core.observation import TextContent
+from core.settings.model import Settings
 from tests.tui.pane_host import PaneHost, at, finished, rows, started
 from tests.waiting import until
 from tui.panes.conversation.pane import ConversationPane
@@ -257,7 +258,9 @@ def scenes_of(path: Path) -> Iterator[Any]:
 def pane_of(kind: str, clock: list[float]) -> Any:
     match kind:
         case "conversation":
-            return ConversationPane(zone=UTC, clock=lambda: at(clock[0]).timestamp())
+            pane = ConversationPane(zone=UTC, clock=lambda: at(clock[0]).timestamp())
+            pane.suggestions.offer(Settings())
+            return pane
         case "trace":
             return TracePane(monotonic=lambda: clock[0])
         case _:

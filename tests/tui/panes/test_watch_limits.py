@@ -67,6 +67,7 @@ def test_a_limit_is_reported_once_and_the_tree_is_still_updated(
     tmp_path: Path, limit: str, most: int, what: str
 ) -> None:
     (tmp_path / "first").mkdir()
+    (tmp_path / "first" / "file").touch()
     script = f'echo {most} > /proc/sys/user/{limit}; exec "$0" -c "$@"'
     done = subprocess.run(
         [*IN_NAMESPACE, script, sys.executable, textwrap.dedent(PROGRAM), str(tmp_path), str(most)],

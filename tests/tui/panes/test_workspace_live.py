@@ -4,9 +4,10 @@ import os
 import threading
 from pathlib import Path
 
+import msgspec
 import pytest
 
-from core.events.types import QueryReceived
+from core.events.types import QueryFinished, QueryReceived, SessionStarted
 from tests.tui.files_host import hosted, screen_text
 from tests.tui.tree_host import cursor, laid_session, on_screen, rows
 from tests.waiting import until
@@ -48,7 +49,7 @@ async def test_thousands_of_files_at_once_are_picked_up_in_few_rounds(
             (session / "search_results" / f"a{number:04}.json").touch()
         await until(lambda: len(pane.new_files) == 5_000)
         assert len(builds) < 100, "a burst is not taken up file by file"
-        assert len(rows(pane)) == 5_035
+        assert len(rows(pane)) == 5_033
         assert (cursor(pane), on_screen(pane)) == ("first.json", line)
         await until(lambda: "5,000 new" in screen_text(app))
 
@@ -109,6 +110,30 @@ async def test_a_place_that_is_polled_says_so_only_while_it_is_in_sight(session:
         await pilot.press("t")
         await until(lambda: rows(pane) == ["session_20261101_050000"])
         assert "polling" not in screen_text(app)
+
+
+async def test_a_new_session_shows_its_records_once_a_query_has_finished(session: Path) -> None:
+    pane = WorkspacePane(session)
+    started = SessionStarted(session_id="s", workspace=str(session), cwd="/", version="0")
+    everything = ["extracted_articles", "search_results", "work_products", "run.log"]
+    async with hosted(pane, size=(60, 20)) as (app, pilot):
+        pane.focus()
+        pane.handle_events([started])
+        await until(lambda: rows(pane) == [] and "appears here" in screen_text(app))
+        await pilot.press("full_stop")
+        await until(lambda: rows(pane) == everything)
+        await pilot.press("full_stop")
+        await until(lambda: rows(pane) == [])
+        (session / "search_results" / "found.json").write_text("{}")
+        await until(lambda: rows(pane) == ["search_results", "  found.json"])
+        pane.handle_events([QueryFinished(query_id="q", status="success", duration_ms=1)])
+        await until(lambda: rows(pane) == ["search_results", "  found.json", "run.log"])
+        # A session that continues an earlier one has had its first query, and a past one is shown as it is.
+        pane.handle_events([msgspec.structs.replace(started, resumed_from="s")])
+        assert "run.log" in rows(pane)
+        pane.set_root(session, read_only=True)
+        pane.handle_events([started])
+        await until(lambda: "run.log" in rows(pane))
 
 
 @pytest.mark.parametrize("size", [(20, 5), (8, 4), (1, 1), (200, 60)])

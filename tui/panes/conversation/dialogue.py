@@ -336,12 +336,9 @@ class Dialogue:
                 continue
             message = server_message(server, was_reported=was_reported, was_lost=was_lost)
             if message is not None:
-                # A server that is not set up is no reason to hide the queries to try.
-                self.add_message(
-                    message, defer=server.status in ("off", "untrusted") and not self.page.blocks
-                )
+                self.add_message(message)
 
-    def add_message(self, message: AppMessage, *, defer: bool = False) -> None:
+    def add_message(self, message: AppMessage) -> None:
         """Show a message of the application, in the place of an earlier one about the same topic."""
         blocks = self.page.blocks
         last = blocks[-1] if blocks else None
@@ -371,7 +368,8 @@ class Dialogue:
         key = ("app", next(self._numbers))
         notice = Notice(key=key, group=key, mark=message.mark, tone=message.tone, text=message.text)
         notice.details = message.details
-        if defer:
+        if message.tone is Tone.QUIET and not blocks:
+            # What is good to know, but calls for nothing, comes below the queries to try.
             self.page.defer(notice)
         else:
             self.page.add(notice)

@@ -19,35 +19,29 @@ from tui.panes.conversation.blocks import (
     render_block,
 )
 from tui.panes.conversation.file_links import FileLinks
+from tui.panes.suggestions import Suggestions
 from tui.render.layout import PLAIN, Line, wrap
 from tui.virtual_list.source import RowSource
 from tui.virtual_list.virtual_list import VirtualList
 
-__all__ = ["SUGGESTIONS", "BlockRows", "Page"]
-
-MOST_SUGGESTED = 3
-SUGGESTIONS = (
-    "Research the latest AI chip news and write a comprehensive report",
-    "What is the capital of France?",
-    "Plot the monthly revenue in the workbench",
-)
+__all__ = ["BlockRows", "Page"]
 
 
 class BlockRows(RowSource[Block]):
     """Draws blocks; the cursor treats a message and its heading as one.
 
     Attributes:
-        suggestions: queries to try, shown while there is no block.
-        suggested: the index of the one under the cursor.
+        suggestions: queries to try, shown below the blocks until the first query is sent.
+        send_key: the key that sends the chosen one, as it is shown.
         files: finds the files that blocks name.
         reading: whether a past session is being read, whose blocks are still to come.
         deferred: notices that are shown below the queries to try, and above the first block once it comes.
     """
 
-    def __init__(self, suggestions: Sequence[str]) -> None:
+    def __init__(self) -> None:
         super().__init__()
-        self.suggestions = suggestions[:MOST_SUGGESTED]
-        self.suggested = 0
+        self.suggestions = Suggestions()
+        self.send_key = ""
         self.reading = False
         self.deferred: list[Notice] = []
         self.files = FileLinks()
@@ -87,24 +81,25 @@ class BlockRows(RowSource[Block]):
 
     def render_below(self, width: int, *, focused: bool) -> Sequence[Line]:
         """Say what to do in an empty conversation, with three things to try."""
-        if self.rows.items:
-            return []
-        palette = self._palette
+        palette, trying = self._palette, self.suggestions
         muted, key, text = palette["lines--muted"], palette["lines--key"], palette["md--text"]
-        if self.reading:
-            return [[], *wrap([("Reading the session…", muted)], width)]
-        lines: list[Line] = [
-            [],
-            *wrap([("Ask anything. The work is shown here as it happens.", text)], width),
-        ]
-        lines += [[], [Segment("Three things to try:", muted)], []]
-        for number, suggestion in enumerate(self.suggestions):
-            cursor = palette["lines--cursor"] if focused and number == self.suggested else PLAIN
-            style = text + cursor + Style(meta={"query": suggestion})
-            wrapped = wrap([(suggestion, style)], max(1, width - 4))
-            lines += [[Segment("    " if n else "  › ", key), *line] for n, line in enumerate(wrapped)]
-        how = "↑ ↓ choose one, Enter uses it." if focused else "Press Esc to choose one."
-        lines += [[], *wrap([(how, muted)], width)]
+        lines: list[Line] = []
+        if not self.rows.items:
+            said = (
+                "Reading the session…"
+                if self.reading
+                else "Ask anything. The work is shown here as it happens."
+            )
+            lines += [[], *wrap([(said, muted if self.reading else text)], width)]
+        if trying.queries:
+            how = f"↑↓ choose · {self.send_key} send" if trying.query else "↓ to choose, or type your own"
+            lines += [[], *wrap([("Three things to try", text), (f" · {how}", muted)], width), []]
+        for number, query in enumerate(trying.queries):
+            is_chosen = number == trying.chosen
+            mark = Segment("  › ", key) if is_chosen else Segment("  · ", muted)
+            style = text + (palette["lines--cursor"] if is_chosen else PLAIN)
+            wrapped = wrap([(query, style + Style(meta={"suggestion": number}))], max(1, width - 4))
+            lines += [[Segment("    ") if n else mark, *line] for n, line in enumerate(wrapped)]
         for notice in self.deferred:
             lines += [[], *wrap([(f"{notice.mark} {notice.text}", muted)], width)]
         return lines

@@ -26,7 +26,7 @@ from tui.panes.conversation.blocks import CONVERSATION_COMPONENTS, Block, Card, 
 from tui.panes.conversation.copy import name_of, selected_text, text_of_answer, text_of_group
 from tui.panes.conversation.dialogue import Dialogue
 from tui.panes.conversation.notices import AppMessage
-from tui.panes.conversation.page import SUGGESTIONS, BlockRows, Page
+from tui.panes.conversation.page import BlockRows, Page
 from tui.panes.conversation.results import describe_file
 from tui.panes.conversation.search import Search
 from tui.panes.moment import END, CursorMoved
@@ -51,6 +51,7 @@ class ConversationPane(VirtualList[Block]):
     Attributes:
         dialogue: turns events into blocks.
         search: finds text, and marks it.
+        suggestions: queries to try in a new session.
     """
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {
@@ -71,15 +72,22 @@ class ConversationPane(VirtualList[Block]):
         key_binding("subagent.stop", "X", "stop_subagent", "stop the sub-agent"),
         key_binding("file.compare", "v", "compare", "compare a result with another version"),
     ]
-    key_hints: ClassVar[tuple[tuple[str, str], ...]] = (
-        ("find.search", "search"),
-        ("move.open", "open"),
-        ("file.compare", "compare"),
-        ("message.copy", "copy"),
-        ("message.follow", "open link"),
-        ("move.last", "latest"),
-        ("pane.maximise", "maximise"),
-    )
+
+    @property
+    def key_hints(self) -> tuple[tuple[str, str], ...]:
+        """The most useful keys."""
+        if self.suggestions.query:
+            return (("move.open", "send"), ("pane.maximise", "maximise"))
+        return (
+            ("find.search", "search"),
+            ("move.open", "open"),
+            ("file.compare", "compare"),
+            ("message.copy", "copy"),
+            ("message.follow", "open link"),
+            ("move.last", "latest"),
+            ("pane.maximise", "maximise"),
+        )
+
     HELP = "The dialogue. Up and down move by message, y copies, / searches, Enter opens or unfolds, End follows."
 
     class StopRequested(Message):
@@ -115,26 +123,22 @@ class ConversationPane(VirtualList[Block]):
             self.path = path
 
     class Suggested(Message):
-        """A query to try was chosen."""
-
-        def __init__(self, query: str) -> None:
-            super().__init__()
-            self.query = query
+        """The chosen query to try is to be sent."""
 
     def __init__(
         self,
         *,
         id: str | None = None,
         zone: tzinfo | None = None,
-        suggestions: Sequence[str] = SUGGESTIONS,
         clock: Callable[[], float] = time.time,
     ) -> None:
         """Make an empty conversation; times are shown in `zone`, or else in that of this machine.
 
         `clock` gives the time of day in seconds, for what runs.
         """
-        self.block_source = BlockRows(suggestions)
+        self.block_source = BlockRows()
         super().__init__(self.block_source, id=id)
+        self.suggestions = self.block_source.suggestions
         self.zone = zone
         self._clock = clock
         self._ticks = 0
@@ -144,7 +148,9 @@ class ConversationPane(VirtualList[Block]):
 
     def on_mount(self) -> None:
         """Set up the one timer, and load parser and lexers in a thread: the first answer must not wait for them."""
-        self.dialogue.key_of_newest = keys_of(self.app).shown("report.open")
+        keys = keys_of(self.app).shown
+        self.dialogue.key_of_newest, self.block_source.send_key = keys("report.open"), keys("prompt.send")
+        self.suggestions.changed = self.update_rows
         self._timer = self.set_interval(TICK, self._advance, pause=True)
         self._run_timer()
         start_job(self, partial(asyncio.to_thread, warm_up), "warm-up")
@@ -159,6 +165,7 @@ class ConversationPane(VirtualList[Block]):
             for event in events:
                 self.dialogue.handle_event(event)
                 files.handle_event(event)
+                self.suggestions.handle_event(event)
         if files.changed and any(isinstance(event, QueryFinished) for event in events):
             # What was named before it existed is a link now.
             files.changed = False
@@ -334,10 +341,16 @@ class ConversationPane(VirtualList[Block]):
     # -- links ------------------------------------------------------------------------------------
 
     def on_click(self, event: events.Click) -> None:
-        """Choose the query, or open the link or file that was clicked; another click on a message moves the cursor."""
-        query = event.style.meta.get("query")
-        if isinstance(query, str) and not self.entries:
-            self.post_message(self.Suggested(query))
+        """Open the link or file that was clicked; another click on a message moves the cursor.
+
+        A click chooses a query to try, and one on the chosen query sends it.
+        """
+        number = event.style.meta.get("suggestion")
+        if isinstance(number, int):
+            event.prevent_default()
+            is_chosen = number == self.suggestions.chosen
+            self.suggestions.choose(number)
+            self.post_message(self.Suggested() if is_chosen else self.EmptyClicked())
             return
         link = self._link_of(event.style.meta)
         if link is not None and event.chain == 1:
@@ -384,27 +397,21 @@ class ConversationPane(VirtualList[Block]):
         if self.entries:
             super().action_cursor_up()
         else:
-            self._suggest(-1)
+            self.suggestions.move(-1)
 
     def action_cursor_down(self) -> None:
         """Move to the message below, or to the query to try while there is no message."""
         if self.entries:
             super().action_cursor_down()
         else:
-            self._suggest(1)
+            self.suggestions.move(1)
 
     def action_open(self) -> None:
-        """Open the message under the cursor, or choose the query to try."""
-        source = self.block_source
+        """Open the message under the cursor, or send the chosen query to try."""
         if self.entries:
             super().action_open()
-        elif source.suggestions:
-            self.post_message(self.Suggested(source.suggestions[source.suggested]))
-
-    def _suggest(self, by: int) -> None:
-        source = self.block_source
-        source.suggested = max(0, min(source.suggested + by, len(source.suggestions) - 1))
-        self.update_rows()
+        elif self.suggestions.query:
+            self.post_message(self.Suggested())
 
     # -- copying ----------------------------------------------------------------------------------
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -47,6 +47,7 @@ class Completer:
     Attributes:
         commands: those that are offered.
         references: the resources and prompts of MCP servers, which are listed when a server is named.
+        of_agent: returns the names of the agent's own commands, which are sent as they are typed.
     """
 
     def __init__(self, area: TextArea, choose: Callable[[Offer], None]) -> None:
@@ -55,6 +56,7 @@ class Completer:
         self._list: CompletionList | None = None
         self.commands: Sequence[Command] = ()
         self.references: ServerReferences | None = None
+        self.of_agent: Callable[[], Collection[str]] = tuple
         self._failed: dict[str, str] = {}
         self._index: FileIndex | None = None
         self._files: Sequence[FoundFile] | None = None
@@ -175,7 +177,11 @@ class Completer:
         offers = [
             Offer(f"/{each.name}", f"{each.title} · {each.help}", f"/{each.name}", each) for each in found
         ]
-        self._open("Commands", [*offers, *servers])
+        is_ours = any(typed.casefold() in each.names for each in found)
+        if is_ours and self._list is not None:
+            # What was pointed at before does not count: Enter runs what is named.
+            self._list.close()
+        self._open("Commands", [*offers, *servers], first=is_ours or typed not in self.of_agent())
 
     def _show_choices(self, sought: Sought) -> None:
         """Offer what may follow the name of a command; what is chosen runs it."""

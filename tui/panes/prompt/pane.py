@@ -30,6 +30,7 @@ from tui.panes.prompt.completer import Completer
 from tui.panes.prompt.completion import Offer
 from tui.panes.prompt.history import PromptHistory
 from tui.panes.prompt.queue_bar import QueueBar
+from tui.panes.suggestions import Suggestions
 from tui.terminal.dropped import dropped_files, may_be_dropped
 from tui.terminal.output_filter import strip_controls
 from tui.widgets.placeholder import ASK
@@ -54,6 +55,7 @@ class Prompt(TextArea):
         of_agent: returns the names of the agent's own commands, which are sent like queries.
         attach_file: adds a file of this machine to the session, and returns what names it; None before there is one.
         prepare: reads the resources and the prompt of servers that a text names, before it is sent.
+        suggestions: queries to try, of which the empty prompt chooses and sends one.
     """
 
     PLACE: ClassVar[KeyPlace] = KeyPlace(
@@ -61,6 +63,7 @@ class Prompt(TextArea):
         fixed=(
             ("↑ ↓", "older and newer prompts, at the edges"),
             ("↑ when empty", "take back the last queued query"),
+            ("↓ when empty", "before the first query: choose one to try, Enter sends it"),
             ("@", "name a file; Tab takes, Esc closes"),
             ("@server:", "name a resource of an MCP server"),
             ("/server:", "send a prompt of an MCP server"),
@@ -77,13 +80,18 @@ class Prompt(TextArea):
         # Ctrl+Z, which Textual takes for this, stops the program.
         key_binding("prompt.undo", "ctrl+underscore", "undo", "undo"),
     ]
-    key_hints: ClassVar[tuple[tuple[str, str], ...]] = (
-        ("/", "commands"),
-        ("@", "files"),
-        ("next_pane", "panes"),
-        ("prompt.new_line", "new line"),
-        ("prompt.edit", "editor"),
-    )
+
+    @property
+    def key_hints(self) -> tuple[tuple[str, str], ...]:
+        """The most useful keys."""
+        return (
+            *((("prompt.send", "send"),) if self.suggestions.query else ()),
+            ("/", "commands"),
+            ("@", "files"),
+            ("next_pane", "panes"),
+            ("prompt.new_line", "new line"),
+            ("prompt.edit", "editor"),
+        )
 
     @dataclass
     class Sent(Message):
@@ -133,8 +141,10 @@ class Prompt(TextArea):
         self._send_later: bool | None = None
         self._refused = ""
         self.of_agent: Callable[[], Collection[str]] = tuple
+        self._completer.of_agent = self._commands_of_agent
         self.attach_file: Callable[[Path], Awaitable[str]] | None = None
         self.prepare: Callable[[str], Awaitable[None]] | None = None
+        self.suggestions = Suggestions()
         self._references: ServerReferences | None = None
         self._preparing = ""
 
@@ -142,6 +152,9 @@ class Prompt(TextArea):
     def value(self) -> str:
         """What would be sent: the text with its pastes written out."""
         return _STUB.sub(lambda mark: self._pastes.get(int(mark[1]), mark[0]), self.text)
+
+    def _commands_of_agent(self) -> Collection[str]:
+        return self.of_agent()
 
     def use_history(self, history: PromptHistory) -> None:
         """Use `history` from now on."""
@@ -216,6 +229,8 @@ class Prompt(TextArea):
         if not text:
             if self._paused:
                 self.post_message(self.SendQueued())
+            elif self.suggestions.query and not steer:
+                self._send(self.suggestions.query, steer=False)
             return
         names_any = self._references is not None and self._references.names_any(text)
         if text.startswith("/") and not names_any:
@@ -267,6 +282,7 @@ class Prompt(TextArea):
     def _send(self, text: str, *, steer: bool) -> None:
         self._history.add(text)
         self._refused = ""
+        self.suggestions.end()
         self.load_text("")
         self._pastes.clear()
         self.post_message(self.Steered(text) if steer else self.Sent(text))
@@ -306,6 +322,8 @@ class Prompt(TextArea):
             super().action_cursor_up(select)
         elif self._queue and not self.text:
             self.post_message(self.EditQueued())
+        elif not self.text and self.suggestions.move(-1):
+            pass
         elif (older := self._history.older(self.value)) is not None:
             self.put(older)
 
@@ -315,6 +333,8 @@ class Prompt(TextArea):
             super().action_cursor_down(select)
         elif (newer := self._history.newer()) is not None:
             self.put(newer)
+        elif not self.text:
+            self.suggestions.move(1)
 
     def render_line(self, y: int) -> Strip:
         """Draw a row; a terminal without room for a single character has none."""
@@ -425,7 +445,8 @@ class Prompt(TextArea):
             self.action_send(steer=steer)
 
     def on_text_area_changed(self) -> None:
-        """Show the files that the text names."""
+        """Show the files that the text names; a text takes the place of the chosen query to try."""
+        self.suggestions.note_typing(is_typing=bool(self.text))
         self._show_files()
 
     def _show_files(self) -> None:

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from fnmatch import translate
 from typing import NamedTuple
 
-from core.storage.compression import SUFFIX, inner_name
+from core.storage.compression import SUFFIX
+from core.storage.workspace import RECORDS
+from tui.panes.workspace.pattern import Match, matcher
 from tui.panes.workspace.scan import FileEntry, Listing, Order, Request
 from tui.panes.workspace.titles import title_of
 from tui.virtual_list.source import EntryList
 
-__all__ = ["FOLDER_CAP", "Folder", "FolderTree", "Row", "is_ignored", "matcher"]
+__all__ = ["FOLDER_CAP", "Folder", "FolderTree", "Row", "is_ignored"]
 
 FOLDER_CAP = 10_000
 _EAGER_FOLDERS = 32
@@ -22,9 +22,6 @@ _EAGER_DEPTH = 2
 _SEARCHED_FOLDERS = 300
 _DEEPEST = 200
 _IGNORED = frozenset({"node_modules", "__pycache__", "venv", "site-packages"})
-
-Match = Callable[[str], bool]
-_WILD = re.compile(r"[*?]|\[.+\]")
 
 
 class Row(NamedTuple):
@@ -87,6 +84,7 @@ class FolderTree:
         self.eager = eager
         self.order = Order.NAME
         self.hidden = False
+        self.with_records = True
         self.cursor: str | None = None
         self.top = 0
         self.rows: EntryList[Row] = EntryList()
@@ -256,6 +254,8 @@ class FolderTree:
         match, start = self._match, len(self.base) + 1
         for entry in listing.entries:
             path = f"{folder.path}{os.sep}{entry.name}"
+            if self._leaves_out(folder, path, entry):
+                continue
             place = len(rows)
             rows.append(Row(path, entry, depth))
             matched = match is not None and (match(path[start:]) or bool(entry.title and match(entry.title)))
@@ -274,6 +274,17 @@ class FolderTree:
             rows.append(Row(folder.path, None, depth, f"cannot be read: {listing.error}"))
         elif kept and listing.more:
             rows.append(Row(folder.path, None, depth, f"… {listing.more:,} more", listing.more))
+
+    def _leaves_out(self, folder: Folder, path: str, entry: FileEntry) -> bool:
+        """Whether an entry is not shown: an empty folder, or what the session itself writes while it is new."""
+        if self.hidden:
+            return False
+        if not entry.is_folder:
+            return not self.with_records and folder.path == self.base and entry.name in RECORDS
+        inner = self.folders.get(path)
+        return (
+            inner is not None and not inner.touched and (inner.listing is None or self.file_count(path) == 0)
+        )
 
     def is_unfolded(self, row: Row) -> bool:
         """Whether the entries of a folder are shown below it."""
@@ -342,6 +353,8 @@ class FolderTree:
             self._list_later(folder)
             return None
         self.wanted = None
+        if folder.by_name[found].is_folder:
+            self._know(folder, found).touched = True
         return os.path.join(folder.path, found)
 
     def _list_later(self, folder: Folder) -> None:
@@ -365,30 +378,3 @@ def _siblings(rows: Sequence[Row], line: int, depth: int) -> Iterator[Row]:
             if rows[place].depth == depth:
                 yield rows[place]
             place += step
-
-
-def matcher(pattern: str) -> Match | None:
-    """Read what was typed; None when it is blank. The result is called with a path relative to the tree's root.
-
-    Case does not matter. A pattern with a slash is compared with the whole path or with the end of it that begins
-    below some folder, any other with the name. A compressed file also matches by its name without `.zst` or `.gz`.
-    """
-    wanted = pattern.strip().casefold()
-    if not wanted:
-        return None
-    whole = "/" in wanted
-    wild: Match | None = None
-    if _WILD.search(wanted):
-        above = r"(?s:.*/)?" if whole else ""
-        wild = re.compile(above + translate(wanted)).match  # type: ignore[assignment]  # a match is true enough
-
-    def match_name(text: str) -> bool:
-        return bool(wild(text)) if wild is not None else wanted in text
-
-    def matches(path: str) -> bool:
-        text = (path if whole else path.rpartition("/")[2]).casefold()
-        return match_name(text) or (
-            wild is not None and (inner := inner_name(text)) != text and match_name(inner)
-        )
-
-    return matches

@@ -56,7 +56,7 @@ class WorkspacePane(FileActions, Vertical):
         key_binding("find.previous", "N", "match(-1)", "previous match", MATCHES),
         key_binding("workspace.next_place", "t", "place(1)", "next folder", _FOLDERS),
         key_binding("workspace.previous_place", "T", "place(-1)", "previous folder", _FOLDERS),
-        key_binding("workspace.hidden", "full_stop", "toggle_hidden", "hidden files"),
+        key_binding("workspace.hidden", "full_stop", "toggle_hidden", "hidden files, empty folders"),
         key_binding("workspace.leave_filter", "escape", "leave_filter", "clear filter"),
     ]
 
@@ -182,16 +182,24 @@ class WorkspacePane(FileActions, Vertical):
         self.origins.handle_events(events)
         for event in events:
             match event:
-                case SessionStarted(workspace=workspace) if not self._places and workspace:
-                    self.set_root(Path(workspace), saved_reports_of(Path(workspace)))
+                case SessionStarted(workspace=workspace):
+                    if not self._places and workspace:
+                        self.set_root(Path(workspace), saved_reports_of(Path(workspace)))
+                    self._show_records(shown=event.resumed_from is not None or self.is_only_read)
                 case ArtifactSaved() if self._places:
                     self._note_saved(event)
                 case QueryReceived():
                     self.tree_view.set_agent_running(True)
                 case QueryFinished() | SessionFinished():
                     self.tree_view.set_agent_running(False)
+                    self._show_records(shown=True)
                 case _:
                     pass
+
+    def _show_records(self, *, shown: bool) -> None:
+        if self._places and self._places[0].model.with_records is not shown:
+            self._places[0].model.with_records = shown
+            self.tree_view.changed()
 
     def reveal(self, path: Path) -> None:
         """Move the cursor to a file, opening the folders above it; a file that does not exist yet is waited for."""
@@ -271,10 +279,10 @@ class WorkspacePane(FileActions, Vertical):
             self._show_counts()
 
     def action_toggle_hidden(self) -> None:
-        """Show or hide names that begin with a dot."""
+        """Show or hide names that begin with a dot, and what is left out: empty folders, the logs of a new session."""
         if self.place is not None:
             self.place.model.hidden = not self.place.model.hidden
-            self._show_counts()
+            self.tree_view.changed()
             self.rescan()
 
     def action_filter(self) -> None:
