@@ -9,6 +9,7 @@ from textual import events
 from textual.app import App, ComposeResult
 
 from core.agent.attachments.copying import attach
+from core.agent.attachments.places import Places
 from core.storage.workspace import Workspace
 from tests.paths import STYLES
 from tests.waiting import until
@@ -124,7 +125,7 @@ class DropApp(PromptApp):
         self.may_add = asyncio.Event()
 
     def on_mount(self) -> None:
-        self.prompt.offer_files(self.folder)
+        self.prompt.offer_files(Places(self.folder))
         self.prompt.attach_file = self.add
 
     async def add(self, file: Path) -> str:

@@ -12,6 +12,7 @@ from textual.timer import Timer
 from textual.widget import Widget
 from textual.widgets import TextArea
 
+from core.agent.attachments.mentions import mention_of
 from core.errors import UniversalAgentError
 from tui.panes.prompt.completion import (
     MOST_OFFERED,
@@ -58,6 +59,7 @@ class Completer:
         self._failed: dict[str, str] = {}
         self._index: FileIndex | None = None
         self._files: Sequence[FoundFile] | None = None
+        self._listed: tuple[str, bool] | None = None
         self._scanning = False
         self._scanned = float("-inf")
         self._timer: Timer | None = None
@@ -69,7 +71,7 @@ class Completer:
     def offer_files(self, index: FileIndex) -> None:
         """Offer the files of `index` from now on."""
         self._index = index
-        self._files = None
+        self._files = self._listed = None
         self.update()
 
     # -- while a person types ---------------------------------------------------------------------
@@ -253,12 +255,18 @@ class Completer:
         self._scan_soon()
         if self._timer is None:
             self._timer = self._area.set_interval(_FRESH_SECONDS, self._scan_soon)
-        if self._files is None:
+        from tui.panes.prompt.file_index import folder_of, search
+
+        if self._files is None or self._listed != folder_of(typed):
             self._open("Files", (), "Searching files…")
             return
-        from tui.panes.prompt.file_index import search
-
-        files = file_offers(search(typed, self._files, MOST_OFFERED))
+        folder = self._listed[0]
+        places = self._index.places
+        files = file_offers(
+            search(typed.removeprefix(folder), self._files, MOST_OFFERED, after=folder), places
+        )
+        if folder and typed == folder:
+            files.insert(0, Offer(folder, "this folder", mention_of(folder)))
         offers = [*servers, *files] if typed else [*files, *servers]
         self._open("Files", offers, "No matching file." if typed else "No files yet.")
 
@@ -280,17 +288,27 @@ class Completer:
             self._list.close()
 
     def _scan_soon(self) -> None:
-        if not self._scanning and time.monotonic() - self._scanned >= _FRESH_SECONDS:
-            self._scanning = True
-            start_job(self._area, self._scan, "files", replacing=False)
+        from tui.panes.prompt.file_index import folder_of
 
-    async def _scan(self) -> None:
+        sought = self._sought
+        if self._scanning or sought is None or sought.kind != "file":
+            return
+        if self._listed != folder_of(sought.text) or time.monotonic() - self._scanned >= _FRESH_SECONDS:
+            self._scanning = True
+            start_job(self._area, partial(self._scan, sought.text), "files", replacing=False)
+
+    async def _scan(self, typed: str) -> None:
+        from tui.panes.prompt.file_index import folder_of
+
         index = self._index
         try:
-            files = await asyncio.to_thread(index.refresh) if index is not None else ()
+            files = await asyncio.to_thread(index.refresh, typed) if index is not None else ()
         finally:
             self._scanning = False
             self._scanned = time.monotonic()
-        if index is self._index and files != self._files:
-            self._files = files
-            self.update_if_open()
+        listed, before = folder_of(typed), (self._listed, self._files)
+        if index is self._index:
+            self._listed, self._files = listed, files
+            wanted = folder_of(self._sought.text) if self._sought is not None else listed
+            if before != (listed, files) or wanted != listed:
+                self.update_if_open()
