@@ -48,8 +48,9 @@ _PATIENCE = 2.0
 class NamedFile:
     """A file or a resource that a text names: its path as it is written, and what is known of it.
 
-    `header` is that of a picture; `problem` says why it cannot be added, or that it `is_missing`. `copy` is the path of
-    the copy of a resource, or of a file. `meant` is the name of a file much like one that is missing.
+    `header` is that of a picture; `problem` says why it cannot be added, or that it is missing. `copy` is the path of
+    the file, or of the copy of a resource. `is_open` says that the name may go on: it is missing or that of a folder.
+    `meant` is the name of a file much like one that is missing.
     """
 
     path: str
@@ -58,7 +59,7 @@ class NamedFile:
     problem: str = ""
     copy: str = ""
     is_resource: bool = False
-    is_missing: bool = False
+    is_open: bool = False
     meant: str = ""
 
 
@@ -100,7 +101,7 @@ def _missing(name: str, meant: str) -> NamedFile:
     if name.startswith(f"{FOLDER}/"):
         return NamedFile(name, problem="not in this session: add it again")
     problem = f"no such file · did you mean {clean_line(meant, 200)}?" if meant else "no such file"
-    return NamedFile(name, problem=problem, is_missing=True, meant=meant)
+    return NamedFile(name, problem=problem, is_open=True, meant=meant)
 
 
 def _find(places: Places, name: str) -> NamedFile | None:
@@ -111,7 +112,7 @@ def _find(places: Places, name: str) -> NamedFile | None:
     if path is None or not path.exists():
         return None
     if path.is_dir():
-        return NamedFile(name, "folder")
+        return NamedFile(name, "folder", is_open=True)
     try:
         with os.fdopen(open_regular(path, follow=not path.is_relative_to(places.session)), "rb") as file:
             head, length = file.read(_HEAD), os.fstat(file.fileno()).st_size
@@ -220,6 +221,11 @@ class AttachmentBar(Widget):
         return self._files
 
     @property
+    def missing(self) -> set[str]:
+        """The names that are shown as missing."""
+        return {each.path for each in self._files if each.problem and each.is_open}
+
+    @property
     def problems(self) -> Sequence[NamedFile]:
         """The files that cannot be added, also one whose name is being written."""
         return [each for each in self._found if each.problem]
@@ -229,7 +235,7 @@ class AttachmentBar(Widget):
     ) -> None:
         """Show the files and the resources that a text names, as soon as they are read.
 
-        The name that is being `written` is not shown while it is missing.
+        The name that is being `written` is not shown while it may go on.
         """
         named = list(mentions_in(text)) if "@" in text else []
         # A name that is still being typed may already be that of another resource.
@@ -283,7 +289,7 @@ class AttachmentBar(Widget):
 
     def _show(self, found: Sequence[NamedFile]) -> None:
         self._found = found
-        files = [each for each in found if not (each.is_missing and each.path == self._written)]
+        files = [each for each in found if not (each.is_open and each.path == self._written)]
         if files == self._files:
             return
         self._files = files

@@ -81,6 +81,7 @@ class FileIndex:
             )
         start, session = self.places.start, self.places.session
         first = self._list(str(start), "", hidden) if start is not None else []
+        first = [each for each in first if each.shown != f"{WORKSPACES}/"]
         own = [each for each in self._below(session, "") if not (each.is_link or each.is_folder)]
         own.sort(key=lambda each: (-_changed_ns(each.path), each.shown))
         reports = self._below(self._reports, f"{SAVED_REPORTS}/") if self._reports is not None else ()

@@ -460,7 +460,7 @@ class Prompt(TextArea):
     def _mark_missing(self) -> None:
         """Mark the names in the text that are shown as missing."""
         missing = (
-            {each.path for each in self._files.files if each.is_missing} if self._files is not None else set()
+            self._files.missing if self._files is not None else set()
         )
         if missing != self._missing:
             self._missing = missing
@@ -482,7 +482,7 @@ class Prompt(TextArea):
         problems = (
             [each for each in self._files.problems if not each.is_resource] if self._files is not None else []
         )
-        if wrong := next((each for each in problems if not each.is_missing), None):
+        if wrong := next((each for each in problems if not each.is_open), None):
             return f"{clean_line(wrong.path, 200)} is {wrong.problem}."
         if not problems or self.value == self._refused:
             return ""
@@ -500,7 +500,7 @@ class Prompt(TextArea):
     def action_delete_left(self) -> None:
         """Delete the character before the cursor, or the complete name of an added file that ends there."""
         shown = (
-            {each.path for each in self._files.files if not each.is_missing}
+            {each.path for each in self._files.files if not each.is_open}
             if self._files is not None
             else set()
         )
