@@ -79,11 +79,16 @@ def start_headless(
 
     Raises:
         SettingsError: the schema cannot be used.
+        WorkspaceError: a file cannot be attached.
     """
+    from core.agent.attachments.copying import check_file
     from core.agent.output_schema import read_output_schema
     from tui.plain.one_query import run_headless
 
+    # Before a session begins: it would be listed for ever.
     schema = None if output_schema is None else read_output_schema(output_schema)
+    for file in attach:
+        check_file(file)
     report_untrusted(settings)
     return _without_screen(
         settings,

@@ -91,7 +91,13 @@ async def run_headless(
         resume=resume,
         output_schema=output_schema,
     )
-    query = await _with_files(session, query, attach)
+    try:
+        query = " ".join([*[await session.attach(file) for file in attach], query])
+    except UniversalAgentError:
+        await session.close("finished")
+        if resume is None:
+            session.workspace.discard()
+        raise
     ended, links, signal_number, timed_out = await _run(session, query, timeout)
     if lines.error is not None:
         raise lines.error
@@ -132,15 +138,6 @@ def _ends_early(folder: Path) -> bool:
         "free space and run it again if you need its records\n"
     )
     return True
-
-
-async def _with_files(session: Session, query: str, files: Sequence[Path]) -> str:
-    """Add files to a query; the session is closed if that fails."""
-    try:
-        return " ".join([*[await session.attach(file) for file in files], query])
-    except UniversalAgentError:
-        await session.close("finished")
-        raise
 
 
 async def _run(

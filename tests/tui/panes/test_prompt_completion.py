@@ -56,6 +56,10 @@ async def offered(app: PromptApp, pilot: Pilot[None]) -> list[str]:
     return offers(app)
 
 
+def listed(index: FileIndex, typed: str = "") -> list[FoundFile]:
+    return [file for each in index.refresh(typed) for file in each.files]
+
+
 def found(*paths: str) -> list[FoundFile]:
     return [FoundFile(path, path.casefold(), f"/{path}", path) for path in paths]
 
@@ -92,30 +96,30 @@ def test_an_index_finds_files_reports_and_what_changed_since(tmp_path: Path) -> 
     (folder / "link").symlink_to("/etc/passwd")
     (folder / "away").symlink_to(tmp_path)
     index = FileIndex(Places(folder), tmp_path / SAVED_REPORTS)
-    first = {file.shown: file.mention(index.places) for file in index.refresh()}
+    first = {file.shown: file.mention(index.places) for file in listed(index)}
     assert first == {
         "work_products/report.html": "@work_products/report.html",
         "a/b/c.txt": "@a/b/c.txt",
         "run.log": "@run.log",
         f"{SAVED_REPORTS}/old.html": f"@{tmp_path}/{SAVED_REPORTS}/old.html",
     }
-    assert index.refresh()[-1].shown == "run.log"
+    assert listed(index)[-1].shown == "run.log"
     put(folder, "a/b/new file.txt")
     (folder / "work_products/report.html").unlink()
-    second = {file.shown: file.mention(index.places) for file in index.refresh()}
+    second = {file.shown: file.mention(index.places) for file in listed(index)}
     assert second["a/b/new file.txt"] == '@"a/b/new file.txt"'
     assert "work_products/report.html" not in second
 
 
 def test_a_folder_that_is_gone_is_no_trouble(tmp_path: Path) -> None:
     index = FileIndex(Places(tmp_path / "nowhere"), tmp_path / "neither")
-    assert list(index.refresh()) == []
+    assert listed(index) == []
 
 
 @pytest.mark.parametrize("name", ["a\x1b]0;x\x07b", "line\nbreak", "right\u202eleft", 'quo"te'])
 def test_a_hostile_name_is_shown_harmless_and_never_written(tmp_path: Path, name: str) -> None:
     put(tmp_path, name)
-    (file,) = FileIndex(places := Places(tmp_path)).refresh()
+    (file,) = listed(FileIndex(places := Places(tmp_path)))
     assert file.mention(places) is None
     assert file.shown.isprintable()
 
@@ -126,7 +130,7 @@ def test_a_name_that_is_no_text_is_never_written(tmp_path: Path) -> None:
             pass
     except OSError:
         return
-    (file,) = FileIndex(places := Places(tmp_path)).refresh()
+    (file,) = listed(FileIndex(places := Places(tmp_path)))
     assert file.mention(places) is None
     assert file.shown.encode()
 

@@ -31,7 +31,7 @@ from tui.workers import start_job
 if TYPE_CHECKING:
     from core.agent.mcp.contents import Contents
     from core.agent.mcp.references import ServerReferences
-    from tui.panes.prompt.file_index import FileIndex, FoundFile
+    from tui.panes.prompt.file_index import FileIndex, FileList
     from tui.widgets.command import Command
 
 __all__ = ["Completer"]
@@ -58,7 +58,7 @@ class Completer:
         self.references: ServerReferences | None = None
         self._failed: dict[str, str] = {}
         self._index: FileIndex | None = None
-        self._files: Sequence[FoundFile] | None = None
+        self._files: Sequence[FileList] | None = None
         self._listed: tuple[str, bool] | None = None
         self._scanning = False
         self._scanned = float("-inf")
@@ -255,18 +255,14 @@ class Completer:
         self._scan_soon()
         if self._timer is None:
             self._timer = self._area.set_interval(_FRESH_SECONDS, self._scan_soon)
-        from tui.panes.prompt.file_index import folder_of, search
+        from tui.panes.prompt.file_index import folder_of, search_files
 
         if self._files is None or self._listed != folder_of(typed):
             self._open("Files", (), "Searching files…")
             return
-        folder = self._listed[0]
-        places = self._index.places
-        files = file_offers(
-            search(typed.removeprefix(folder), self._files, MOST_OFFERED, after=folder), places
-        )
-        if folder and typed == folder:
-            files.insert(0, Offer(folder, "this folder", mention_of(folder)))
+        files = file_offers(search_files(typed, self._files, MOST_OFFERED), self._index.places)
+        if typed == self._listed[0] != "":
+            files.insert(0, Offer(typed, "this folder", mention_of(typed)))
         offers = [*servers, *files] if typed else [*files, *servers]
         self._open("Files", offers, "No matching file." if typed else "No files yet.")
 
@@ -306,9 +302,9 @@ class Completer:
         finally:
             self._scanning = False
             self._scanned = time.monotonic()
-        listed, before = folder_of(typed), (self._listed, self._files)
         if index is self._index:
-            self._listed, self._files = listed, files
-            wanted = folder_of(self._sought.text) if self._sought is not None else listed
-            if before != (listed, files) or wanted != listed:
+            before = self._listed, [each.files for each in self._files or ()]
+            self._listed, self._files = folder_of(typed), files
+            is_old = self._sought is not None and folder_of(self._sought.text) != self._listed
+            if is_old or before != (self._listed, [each.files for each in files]):
                 self.update_if_open()

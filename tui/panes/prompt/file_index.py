@@ -6,9 +6,11 @@ import heapq
 import os
 import re
 import time
+from bisect import bisect_right
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import islice
+from itertools import accumulate, islice
+from operator import attrgetter
 from pathlib import Path
 from typing import NamedTuple, Protocol, TypeVar
 
@@ -17,15 +19,14 @@ from core.agent.attachments.places import Places
 from core.storage.workspace import RECORDS, SAVED_REPORTS, WORKSPACES
 from core.text import clean_line
 
-__all__ = ["FileIndex", "FoundFile", "folder_of", "search"]
+__all__ = ["FileIndex", "FileList", "FoundFile", "folder_of", "search", "search_files"]
 
 _MOST_FILES = 20_000
 _MOST_FOLDERS = 2_000
 _MOST_ENTRIES = 200_000
-_MOST_FIRST = 30
 _SHOWN = 400
 _SETTLED_NS = 2_000_000_000
-_SKIPPED = frozenset({"node_modules", "__pycache__", WORKSPACES})
+_SKIPPED = frozenset({"node_modules", "__pycache__"})
 
 
 class FoundFile(NamedTuple):
@@ -55,6 +56,27 @@ def folder_of(typed: str) -> tuple[str, bool]:
     return folder + slash, name.startswith(".")
 
 
+class FileList:
+    """Files in an order, and their names as one text, in which those with a part are found while a key is handled."""
+
+    def __init__(self, files: Sequence[FoundFile] = (), changed_ns: int = -1) -> None:
+        self.files = files
+        self.changed_ns = changed_ns
+        self._text = "\n" + "".join([f"{each.folded}\n" for each in files])
+        self._ends = list(accumulate(len(each.folded) + 1 for each in files))
+
+    def having(self, part: str, limit: int) -> Iterator[FoundFile]:
+        """The first files whose names have a part; a line feed in it is the beginning or the end of a name."""
+        at = self._text.find(part)
+        while at >= 0 and limit > 0:
+            place = bisect_right(self._ends, at)
+            if place == len(self.files):
+                return
+            yield self.files[place]
+            limit -= 1
+            at = self._text.find(part, self._ends[place])
+
+
 class FileIndex:
     """The files that names can lead to; `refresh` belongs in a thread.
 
@@ -64,68 +86,66 @@ class FileIndex:
     def __init__(self, places: Places, reports: Path | None = None) -> None:
         self.places = places
         self._reports = reports
-        self._listed: dict[tuple[str, str, bool], tuple[int, list[FoundFile]]] = {}
+        self._listed: dict[tuple[str, str, bool], FileList] = {}
 
-    def refresh(self, typed: str = "") -> Sequence[FoundFile]:
+    def refresh(self, typed: str = "") -> Sequence[FileList]:
         """List the folder that a name begins with, or all files if it begins with none.
 
-        Those are the entries of the start folder, the files of the session (the newest first), the saved reports, the
-        files below the start folder, and the records of the session. Hidden files are left out unless a dot was typed.
+        Those are the entries of the start folder, then the files of the session (the newest first), the saved reports,
+        the files below the start folder, and the records of the session. Hidden files are left out unless a dot was
+        typed.
         """
         folder, hidden = folder_of(typed)
         if folder:
-            return _once(
-                file
-                for root in self.places.candidates(folder)
-                for file in self._list(str(root), folder, hidden)
-            )
+            return [self._list(str(root), folder, hidden) for root in self.places.candidates(folder)]
         start, session = self.places.start, self.places.session
-        first = self._list(str(start), "", hidden) if start is not None else []
-        first = [each for each in first if each.shown != f"{WORKSPACES}/"]
-        own = [each for each in self._below(session, "") if not (each.is_link or each.is_folder)]
-        own.sort(key=lambda each: (-_changed_ns(each.path), each.shown))
-        reports = self._below(self._reports, f"{SAVED_REPORTS}/") if self._reports is not None else ()
-        deeper = self._below(start, "") if start is not None else ()
-        # An empty name offers some of both.
-        files = _once((*first[:_MOST_FIRST], *own, *first[_MOST_FIRST:], *reports, *deeper))
-        return sorted(files, key=lambda each: each.name in RECORDS)
+        first = self._list(str(start), "", hidden) if start is not None else FileList()
+        own = [each for each in self._below([(str(session), "")]) if not (each.is_link or each.is_folder)]
+        own.sort(key=lambda each: (each.name in RECORDS, -_changed_ns(each.path), each.shown))
+        records = [each for each in own if each.name in RECORDS]
+        reports = (
+            self._below([(str(self._reports), f"{SAVED_REPORTS}/")]) if self._reports is not None else ()
+        )
+        deeper = self._below(_folders(first.files))
+        return [first, FileList([*own[: len(own) - len(records)], *reports, *deeper, *records])]
 
-    def _below(self, root: Path, prefix: str) -> Iterator[FoundFile]:
-        """What is in a folder and below it, the nearest first, up to a limit; not through links."""
-        waiting = deque([(str(root), prefix)])
-        folders = files = 0
-        while waiting and folders < _MOST_FOLDERS and files < _MOST_FILES:
-            found = self._list(*waiting.popleft(), hidden=False)
-            folders += 1
+    def _below(self, folders: Iterable[tuple[str, str]]) -> Iterator[FoundFile]:
+        """What is in folders and below them, the nearest first, up to a limit; not through links."""
+        waiting = deque(folders)
+        count = files = 0
+        while waiting and count < _MOST_FOLDERS and files < _MOST_FILES:
+            found = self._list(*waiting.popleft(), hidden=False).files
+            count += 1
             files += len(found)
-            waiting += [
-                (each.path, each.name)
-                for each in found
-                if each.is_folder and not each.is_link and os.path.basename(each.path) not in _SKIPPED
-            ]
-            yield from found
+            waiting += _folders(found)
+            yield from found[:_MOST_FILES]
 
-    def _list(self, path: str, prefix: str, hidden: bool) -> list[FoundFile]:
+    def _list(self, path: str, prefix: str, hidden: bool) -> FileList:
         """The entries of a folder by name, shown with a prefix."""
         place = (path, prefix, hidden)
         try:
             changed = os.stat(path).st_mtime_ns
-            if place in self._listed and self._listed[place][0] == changed:
-                return self._listed[place][1]
+            if place in self._listed and self._listed[place].changed_ns == changed:
+                return self._listed[place]
             # What comes in the same tick of the clock does not change the folder's time again.
             settled = changed if time.time_ns() - changed > _SETTLED_NS else -1
             with os.scandir(path) as entries:
                 found = [
                     _found(each, prefix)
                     for each in islice(entries, _MOST_ENTRIES)
-                    if hidden or not each.name.startswith(".")
+                    if (hidden or not each.name.startswith(".")) and each.name != WORKSPACES
                 ]
         except (OSError, ValueError):
-            self._listed.pop(place, None)
-            return []
-        found.sort(key=lambda each: each.folded)
-        self._listed[place] = (settled, found)
-        return found
+            return FileList()
+        found.sort(key=attrgetter("folded"))
+        self._listed[place] = FileList(found, settled)
+        return self._listed[place]
+
+
+def _folders(files: Iterable[FoundFile]) -> list[tuple[str, str]]:
+    """The folders among files that are worth listing."""
+    folders = (each for each in files if each.is_folder and not each.is_link)
+    return [(each.path, each.name) for each in folders if os.path.basename(each.path) not in _SKIPPED]
 
 
 def _found(entry: os.DirEntry[str], prefix: str) -> FoundFile:
@@ -143,11 +163,21 @@ def _changed_ns(path: str) -> int:
         return 0
 
 
-def _once(files: Iterable[FoundFile]) -> list[FoundFile]:
+def search_files(typed: str, lists: Sequence[FileList], limit: int) -> list[FoundFile]:
+    """The best `limit` files of lists for a name being written, those of the first list first among equals."""
+    folder = folder_of(typed)[0]
+    letters, before = typed.removeprefix(folder).casefold(), folder.casefold()
     found: dict[str, FoundFile] = {}
-    for each in files:
-        found.setdefault(each.path, each)
-    return list(found.values())
+    for each in lists:
+        begun = f"\n{before}{letters}"
+        # An empty name offers some of each list.
+        parts = (f"{begun}.", f"{begun}/", f"{begun}\n", begun, f"/{letters}", letters) if letters else ("",)
+        most = limit if letters or folder else limit * 3 // 5
+        some = [file for part in parts for file in each.having(part, most)]
+        # More files than can be ranked while a key is handled must have the letters together.
+        for file in (*some, *(each.files if letters and len(each.files) <= _MOST_FILES else ())):
+            found.setdefault(file.path, file)
+    return search(letters, list(found.values()), limit, after=folder)
 
 
 class Searchable(Protocol):
@@ -171,15 +201,6 @@ def search(wanted: str, files: Sequence[_S], limit: int, *, after: str = "") -> 
     letters, skip = wanted.casefold(), len(after.casefold())
     if not letters:
         return list(files[:limit])
-    if len(files) > _MOST_FILES:
-        # More than can be ranked while a key is handled: the letters must be together.
-        ends = (f"{letters}.", f"{letters}/")
-        exact = [
-            each for each in files if each.folded.startswith(ends, skip) or each.folded[skip:] == letters
-        ]
-        begun = [each for each in files if each.folded.startswith(letters, skip)]
-        files = [*exact[:limit], *begun[:limit], *[each for each in files if letters in each.folded][:limit]]
-        files = list(dict.fromkeys(files))
     # Possessive: a name that lacks one letter must not be tried in every way there is.
     in_order = re.compile("".join(f"[^{re.escape(letter)}]*+{re.escape(letter)}" for letter in letters))
     ranked = []
