@@ -6,6 +6,7 @@ The agent reads by this what a query names, and the prompt offers, shows and mar
 from __future__ import annotations
 
 import os
+import re
 from dataclasses import dataclass
 from difflib import get_close_matches
 from itertools import islice
@@ -17,6 +18,8 @@ from core.storage.kinds import has_known_ending
 
 __all__ = ["Places", "missing_names"]
 
+# A number in brackets is that of a copy: `report(1).csv`.
+_CODE = re.compile(r"\((?!\d+\))|['\[\]{}<>=]")
 _MOST_COMPARED = 2_000
 _ALIKE = 0.8
 
@@ -92,9 +95,9 @@ def _names_server(name: str) -> bool:
 
 
 def _looks_like_file(name: str, paths: tuple[Path, ...]) -> bool:
-    if _names_server(name):
+    if _names_server(name) or _CODE.search(name):
         return False
-    if name.startswith(("./", "../", "~/")) or has_known_ending(name.partition(":")[0]):
+    if name.startswith(("./", "../", "~/")) or name.endswith("/") or has_known_ending(name.partition(":")[0]):
         return True
     return "/" in name and any(path.parent.is_dir() and path.parent != path.parent.parent for path in paths)
 

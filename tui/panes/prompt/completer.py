@@ -21,6 +21,7 @@ from tui.panes.prompt.completion import (
     Sought,
     argument_note,
     file_offers,
+    folder_of,
     prompt_offers,
     resource_offers,
     server_offers,
@@ -48,6 +49,7 @@ class Completer:
     Attributes:
         commands: those that are offered.
         references: the resources and prompts of MCP servers, which are listed when a server is named.
+        is_searching: whether the files to offer are still being listed.
     """
 
     def __init__(self, area: TextArea, choose: Callable[[Offer], None]) -> None:
@@ -56,6 +58,7 @@ class Completer:
         self._list: CompletionList | None = None
         self.commands: Sequence[Command] = ()
         self.references: ServerReferences | None = None
+        self.is_searching = False
         self._failed: dict[str, str] = {}
         self._index: FileIndex | None = None
         self._files: Sequence[FileList] | None = None
@@ -255,13 +258,14 @@ class Completer:
         self._scan_soon()
         if self._timer is None:
             self._timer = self._area.set_interval(_FRESH_SECONDS, self._scan_soon)
-        from tui.panes.prompt.file_index import folder_of, search_files
-
         if self._files is None or self._listed != folder_of(typed):
             self._open("Files", (), "Searching files…")
+            self.is_searching = True
             return
+        from tui.panes.prompt.file_index import search_files
+
         files = file_offers(search_files(typed, self._files, MOST_OFFERED), self._index.places)
-        if typed == self._listed[0] != "":
+        if typed.endswith("/"):
             files.insert(0, Offer(typed, "this folder", mention_of(typed)))
         offers = [*servers, *files] if typed else [*files, *servers]
         self._open("Files", offers, "No matching file." if typed else "No files yet.")
@@ -273,6 +277,7 @@ class Completer:
             self._list = CompletionList(self._choose)
             parent.mount(self._list, before=self._area)
         self._list.show(title, offers, note, first=first)
+        self.is_searching = False
 
     def _hide(self) -> None:
         self._sought = None
@@ -284,8 +289,6 @@ class Completer:
             self._list.close()
 
     def _scan_soon(self) -> None:
-        from tui.panes.prompt.file_index import folder_of
-
         sought = self._sought
         if self._scanning or sought is None or sought.kind != "file":
             return
@@ -294,8 +297,6 @@ class Completer:
             start_job(self._area, partial(self._scan, sought.text), "files", replacing=False)
 
     async def _scan(self, typed: str) -> None:
-        from tui.panes.prompt.file_index import folder_of
-
         index = self._index
         try:
             files = await asyncio.to_thread(index.refresh, typed) if index is not None else ()

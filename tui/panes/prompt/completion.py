@@ -30,6 +30,7 @@ __all__ = [
     "Sought",
     "argument_note",
     "file_offers",
+    "folder_of",
     "prompt_offers",
     "resource_offers",
     "server_offers",
@@ -81,6 +82,12 @@ def sought_at(row: int, before: str) -> Sought | None:
     if row == 0 and (argument := _ARGUMENT.match(before)) is not None:
         return Sought("argument", argument[2], argument.start(2), argument[1].casefold())
     return None
+
+
+def folder_of(typed: str) -> tuple[str, bool]:
+    """The folder that a name being written begins with, and whether it continues as that of a hidden file."""
+    folder, slash, name = typed.rpartition("/")
+    return folder + slash, name.startswith(".")
 
 
 def file_offers(files: Sequence[FoundFile], places: Places) -> list[Offer]:

@@ -18,8 +18,9 @@ from core.agent.attachments.mentions import mention_of
 from core.agent.attachments.places import Places
 from core.storage.workspace import RECORDS, SAVED_REPORTS, WORKSPACES
 from core.text import clean_line
+from tui.panes.prompt.completion import folder_of
 
-__all__ = ["FileIndex", "FileList", "FoundFile", "folder_of", "search", "search_files"]
+__all__ = ["FileIndex", "FileList", "FoundFile", "search", "search_files"]
 
 _MOST_FILES = 20_000
 _MOST_FOLDERS = 2_000
@@ -48,12 +49,6 @@ class FoundFile(NamedTuple):
         if places.locate(self.name) == path:
             return mention_of(self.name)
         return places.mention(path, is_folder=self.is_folder)
-
-
-def folder_of(typed: str) -> tuple[str, bool]:
-    """The folder that a name being written begins with, and whether it continues as that of a hidden file."""
-    folder, slash, name = typed.rpartition("/")
-    return folder + slash, name.startswith(".")
 
 
 class FileList:

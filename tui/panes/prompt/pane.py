@@ -368,6 +368,9 @@ class Prompt(TextArea):
                 self._completer.move(-1 if key == "up" else 1)
             case "enter" if offer is not None:
                 self._choose(offer)
+            case "enter" if self._completer.is_searching:
+                # It is meant for what is offered next.
+                pass
             case "tab":
                 # While files are still being listed, Tab waits for them and does not move the focus.
                 if offer is not None:
@@ -459,9 +462,7 @@ class Prompt(TextArea):
 
     def _mark_missing(self) -> None:
         """Mark the names in the text that are shown as missing."""
-        missing = (
-            self._files.missing if self._files is not None else set()
-        )
+        missing = self._files.missing if self._files is not None else set()
         if missing != self._missing:
             self._missing = missing
             self.notify_style_update()
