@@ -12,7 +12,7 @@ from base64 import b64encode
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
-from os.path import normpath
+from os.path import isdir, isfile, normpath
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -87,7 +87,7 @@ class Attachments:
             WorkspaceError: it cannot be copied.
         """
         await self._is_readable(file, str(file))
-        if not await asyncio.to_thread(file.is_dir):
+        if not await asyncio.to_thread(isdir, file):
             return await asyncio.to_thread(attach, self._workspace, file)
         if (mention := self.places.mention(file, is_folder=True)) is None:
             raise WorkspaceError(f"{clean_line(str(file), 300)} cannot be added: its name cannot be typed")
@@ -119,10 +119,10 @@ class Attachments:
 
     def _name_sent(self, path: Path, name: str, inside: str | None) -> str:
         """The name of a file or a folder in the text that is sent; empty to leave it as it is."""
-        if path.is_file():
+        if isfile(path):
             copy = attach(self._workspace, path)
             return copy if inside is not None else f"{copy} (a copy of {clean_line(name, 300)})"
-        if not Path(name).is_absolute() and path.is_dir():
+        if not Path(name).is_absolute() and isdir(path):
             return f"{clean_line(normpath(path), 1_000)}/ (a folder)"
         return ""
 

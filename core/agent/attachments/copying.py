@@ -53,7 +53,7 @@ def check_file(file: Path) -> None:
     Raises:
         WorkspaceError: it is not a regular file, is too large, or cannot be read.
     """
-    if not file.is_dir():
+    if not os.path.isdir(file):
         os.close(_open(file))
 
 

@@ -99,7 +99,7 @@ def _looks_like_file(name: str, paths: tuple[Path, ...]) -> bool:
         return False
     if name.startswith(("./", "../", "~/")) or name.endswith("/") or has_known_ending(name.partition(":")[0]):
         return True
-    return "/" in name and any(path.parent.is_dir() and path.parent != path.parent.parent for path in paths)
+    return "/" in name and any(os.path.isdir(path.parent) and path.parent != Path("/") for path in paths)
 
 
 def _nearest(name: str, paths: tuple[Path, ...]) -> str:

@@ -50,7 +50,6 @@ class NamedFile:
 
     `header` is that of a picture; `problem` says why it cannot be added, or that it is missing. `copy` is the path of
     the file, or of the copy of a resource. `is_open` says that the name may go on: it is missing or that of a folder.
-    `meant` is the name of a file much like one that is missing.
     """
 
     path: str
@@ -60,7 +59,6 @@ class NamedFile:
     copy: str = ""
     is_resource: bool = False
     is_open: bool = False
-    meant: str = ""
 
 
 async def read_resource(folder: Path, path: str, references: ServerReferences) -> NamedFile:
@@ -101,7 +99,7 @@ def _missing(name: str, meant: str) -> NamedFile:
     if name.startswith(f"{FOLDER}/"):
         return NamedFile(name, problem="not in this session: add it again")
     problem = f"no such file · did you mean {clean_line(meant, 200)}?" if meant else "no such file"
-    return NamedFile(name, problem=problem, is_open=True, meant=meant)
+    return NamedFile(name, problem=problem, is_open=True)
 
 
 def _find(places: Places, name: str) -> NamedFile | None:
@@ -109,9 +107,9 @@ def _find(places: Places, name: str) -> NamedFile | None:
     from tui.viewers.bodies.picture import read_header
 
     path = places.locate(name)
-    if path is None or not path.exists():
+    if path is None or not os.path.exists(path):
         return None
-    if path.is_dir():
+    if os.path.isdir(path):
         return NamedFile(name, "folder", is_open=True)
     try:
         with os.fdopen(open_regular(path, follow=not path.is_relative_to(places.session)), "rb") as file:
@@ -221,11 +219,6 @@ class AttachmentBar(Widget):
         return self._files
 
     @property
-    def missing(self) -> set[str]:
-        """The names that are shown as missing."""
-        return {each.path for each in self._files if each.problem and each.is_open}
-
-    @property
     def problems(self) -> Sequence[NamedFile]:
         """The files that cannot be added, also one whose name is being written."""
         return [each for each in self._found if each.problem]
@@ -264,7 +257,7 @@ class AttachmentBar(Widget):
         names = [path for path in paths if path not in resources]
         files: Sequence[NamedFile] = ()
         # A file system that does not answer must not keep the text from being sent.
-        with suppress(TimeoutError):
+        with suppress(OSError, ValueError):
             async with asyncio.timeout(_PATIENCE):
                 files = await asyncio.to_thread(find_files, places, self._named_in, names)
         found = {each.path: each for each in files}

@@ -44,7 +44,6 @@ if TYPE_CHECKING:
 __all__ = ["Prompt"]
 
 PASTE_LIMIT = 8_000
-_MOST_NAMED = 3
 _STUB = re.compile(r"\[pasted #(\d+): [^\]\n]*\]")
 
 
@@ -462,7 +461,8 @@ class Prompt(TextArea):
 
     def _mark_missing(self) -> None:
         """Mark the names in the text that are shown as missing."""
-        missing = self._files.missing if self._files is not None else set()
+        files = self._files.files if self._files is not None else ()
+        missing = {each.path for each in files if each.problem and each.is_open}
         if missing != self._missing:
             self._missing = missing
             self.notify_style_update()
@@ -480,17 +480,18 @@ class Prompt(TextArea):
     def _file_problem(self) -> str:
         """What is wrong with the files that the text names; empty if it can be sent, or was to be sent before."""
         # A resource is read again when the query is sent.
-        problems = (
-            [each for each in self._files.problems if not each.is_resource] if self._files is not None else []
-        )
-        if wrong := next((each for each in problems if not each.is_open), None):
-            return f"{clean_line(wrong.path, 200)} is {wrong.problem}."
-        if not problems or self.value == self._refused:
+        found = self._files.problems if self._files is not None else ()
+        problems = sorted((each for each in found if not each.is_resource), key=lambda each: each.is_open)
+        if not problems or (problems[0].is_open and self.value == self._refused):
             return ""
+        first = problems[0]
+        problem = (
+            f"{clean_line(first.path, 200)}: {first.problem}{'' if first.problem.endswith('?') else '.'}"
+        )
+        if not first.is_open:
+            return problem
         self._refused = self.value
-        names = ", ".join(clean_line(each.path, 100) for each in problems[:_MOST_NAMED])
-        meant = f" (did you mean {clean_line(problems[0].meant, 100)}?)" if problems[0].meant else ""
-        return f"No file {names}{meant}: {keys_of(self.app).shown('prompt.send')} again sends it as text."
+        return f"{problem} {keys_of(self.app).shown('prompt.send')} again sends it as text."
 
     def remove_file(self, path: str) -> None:
         """Remove the name of a file from the text."""
