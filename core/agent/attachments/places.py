@@ -78,7 +78,7 @@ def missing_names(text: str, places: Places) -> dict[str, str]:
     """
     found: dict[str, str] = {}
     for mention in mentions_in(text):
-        name, is_quoted = mention.path, text.startswith('"', mention.start + 1)
+        name, is_quoted = mention.path, text[mention.start + 1] == '"'
         paths = places.candidates(name)
         is_code = text.count("```", 0, mention.start) % 2 == 1
         if name in found or is_code or any(os.path.lexists(each) for each in paths):
