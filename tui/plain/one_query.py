@@ -12,6 +12,7 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TextIO
 
+from core.agent.attachments.places import missing_names
 from core.agent.output_schema import NOT_FITTING, REFUSED_SCHEMA
 from core.concurrency.garbage_collection import deferred
 from core.concurrency.race import until
@@ -98,6 +99,9 @@ async def run_headless(
         if resume is None:
             session.workspace.discard()
         raise
+    for name, meant in (await asyncio.to_thread(missing_names, query, session.places)).items():
+        hint = f" (did you mean {clean_line(meant, 200)}?)" if meant else ""
+        sys.stderr.write(f"ua-tui: no file {clean_line(name, 200)}{hint}: its name is sent as text\n")
     ended, links, signal_number, timed_out = await _run(session, query, timeout)
     if lines.error is not None:
         raise lines.error

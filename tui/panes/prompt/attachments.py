@@ -283,6 +283,9 @@ class AttachmentBar(Widget):
     def _show(self, found: Sequence[NamedFile]) -> None:
         self._found = found
         files = [each for each in found if not (each.is_open and each.path == self._written)]
+        # Only the first ones are listed, and those with a problem must be.
+        if len(files) > ROWS:
+            files.sort(key=lambda each: not each.problem)
         if files == self._files:
             return
         self._files = files
