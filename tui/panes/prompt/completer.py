@@ -304,8 +304,5 @@ class Completer:
             self._scanning = False
             self._scanned = time.monotonic()
         if index is self._index:
-            before = self._listed, [each.files for each in self._files or ()]
             self._listed, self._files = folder_of(typed), files
-            is_old = self._sought is not None and folder_of(self._sought.text) != self._listed
-            if is_old or before != (self._listed, [each.files for each in files]):
-                self.update_if_open()
+            self.update_if_open()

@@ -187,6 +187,12 @@ class CompletionList(Widget):
 
         The cursor stays on what it was on, else it is on the first one, or on none if not `first`.
         """
+        if self.is_open and (title, list(offers), note) == (
+            self.border_title,
+            list(self._offers),
+            self._note,
+        ):
+            return
         was = self.offer if self.is_open and self._cursor else None
         self._offers, self._note = offers, note
         self._cursor = next((at for at, each in enumerate(offers) if each == was), 0 if first else -1)

@@ -24,6 +24,7 @@ __all__ = ["FileIndex", "FileList", "FoundFile", "search", "search_files"]
 
 _MOST_FILES = 20_000
 _MOST_FOLDERS = 2_000
+_MOST_SECONDS = 0.5
 _MOST_ENTRIES = 200_000
 _SHOWN = 400
 _SETTLED_NS = 2_000_000_000
@@ -105,10 +106,13 @@ class FileIndex:
         return [first, FileList([*own[: len(own) - len(records)], *reports, *deeper, *records])]
 
     def _below(self, folders: Iterable[tuple[str, str]]) -> Iterator[FoundFile]:
-        """What is in folders and below them, the nearest first, up to a limit; not through links."""
-        waiting = deque(folders)
+        """What is in folders and below them, the nearest first, up to a limit; not through links.
+
+        What takes longer is left for the next time, when these folders need not be listed again.
+        """
+        waiting, until = deque(folders), time.monotonic() + _MOST_SECONDS
         count = files = 0
-        while waiting and count < _MOST_FOLDERS and files < _MOST_FILES:
+        while waiting and count < _MOST_FOLDERS and files < _MOST_FILES and time.monotonic() < until:
             found = self._list(*waiting.popleft(), hidden=False).files
             count += 1
             files += len(found)
