@@ -24,7 +24,7 @@ __all__ = ["FileIndex", "FileList", "FoundFile", "search", "search_files"]
 
 _MOST_FILES = 20_000
 _MOST_FOLDERS = 2_000
-_MOST_SECONDS = 0.5
+_MOST_SECONDS = 0.2
 _MOST_ENTRIES = 200_000
 _SHOWN = 400
 _SETTLED_NS = 2_000_000_000
