@@ -47,9 +47,9 @@ class Completer:
     closed until another name is begun. `choose` is called with the offer that was clicked.
 
     Attributes:
+        is_searching: whether the files to offer are still being listed.
         commands: those that are offered.
         references: the resources and prompts of MCP servers, which are listed when a server is named.
-        is_searching: whether the files to offer are still being listed.
     """
 
     def __init__(self, area: TextArea, choose: Callable[[Offer], None]) -> None:
@@ -58,11 +58,11 @@ class Completer:
         self._list: CompletionList | None = None
         self.commands: Sequence[Command] = ()
         self.references: ServerReferences | None = None
-        self.is_searching = False
         self._failed: dict[str, str] = {}
         self._index: FileIndex | None = None
         self._files: Sequence[FileList] | None = None
         self._listed: tuple[str, bool] | None = None
+        self.is_searching = False
         self._scanning = False
         self._scanned = float("-inf")
         self._timer: Timer | None = None
