@@ -187,11 +187,8 @@ class CompletionList(Widget):
 
         The cursor stays on what it was on, else it is on the first one, or on none if not `first`.
         """
-        if self.is_open and (title, list(offers), note) == (
-            self.border_title,
-            list(self._offers),
-            self._note,
-        ):
+        is_shown = (title, list(offers), note) == (self.border_title, list(self._offers), self._note)
+        if self.is_open and is_shown and first and self._cursor >= 0:
             return
         was = self.offer if self.is_open and self._cursor else None
         self._offers, self._note = offers, note
