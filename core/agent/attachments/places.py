@@ -67,7 +67,7 @@ class Places:
             if root is not None and path.is_relative_to(root):
                 below = str(path.relative_to(root))
                 names = [below, f"./{below}", *names]
-        name = next(each for each in names if self.locate(each) == path)
+        name = min((each for each in names if self.locate(each) == path), key=len)
         return mention_of(f"{name}/" if is_folder else name)
 
 

@@ -97,13 +97,10 @@ class FileIndex:
         start, session = self.places.start, self.places.session
         first = self._list(str(start), "", hidden) if start is not None else FileList()
         own = [each for each in self._below([(str(session), "")]) if not (each.is_link or each.is_folder)]
-        own.sort(key=lambda each: (each.name in RECORDS, -_changed_ns(each.path), each.shown))
-        records = [each for each in own if each.name in RECORDS]
-        reports = (
-            self._below([(str(self._reports), f"{SAVED_REPORTS}/")]) if self._reports is not None else ()
-        )
-        deeper = self._below(_folders(first.files))
-        return [first, FileList([*own[: len(own) - len(records)], *reports, *deeper, *records])]
+        own.sort(key=lambda each: (-_changed_ns(each.path), each.shown))
+        reports = [(str(self._reports), f"{SAVED_REPORTS}/")] if self._reports is not None else []
+        rest = [*own, *self._below(reports), *self._below(_folders(first.files))]
+        return [first, FileList(sorted(rest, key=lambda each: each.name in RECORDS))]
 
     def _below(self, folders: Iterable[tuple[str, str]]) -> Iterator[FoundFile]:
         """What is in folders and below them, the nearest first, up to a limit; not through links.
