@@ -103,7 +103,7 @@ def _missing(name: str, meant: str) -> NamedFile:
 
 
 def _find(places: Places, name: str) -> NamedFile | None:
-    from core.storage.regular_file import NotRegular, open_regular
+    from core.storage.regular_file import open_regular
     from tui.viewers.bodies.picture import read_header
 
     path = places.locate(name)
@@ -114,8 +114,6 @@ def _find(places: Places, name: str) -> NamedFile | None:
     try:
         with os.fdopen(open_regular(path, follow=not path.is_relative_to(places.session)), "rb") as file:
             head, length = file.read(_HEAD), os.fstat(file.fileno()).st_size
-    except NotRegular:
-        return None
     except OSError as error:
         return NamedFile(name, problem=f"not readable: {error.strerror}")
     if length > LARGEST:
@@ -188,6 +186,10 @@ class AttachmentBar(Widget):
 
     A click on a row calls `remove` with the path of its file, and `on_known` is called when all files of the text are
     known.
+
+    Attributes:
+        found: what is known of the files, also of one whose name is being written.
+        is_reading: whether the files of the text are still being looked for.
     """
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {
@@ -209,7 +211,7 @@ class AttachmentBar(Widget):
         self.is_reading = False
         self._resources: frozenset[str] = frozenset()
         self._references: ServerReferences | None = None
-        self._found: Sequence[NamedFile] = ()
+        self.found: Sequence[NamedFile] = ()
         self._files: Sequence[NamedFile] = ()
         self._thumbnails: dict[str, _Thumbnail] = {}
 
@@ -217,11 +219,6 @@ class AttachmentBar(Widget):
     def files(self) -> Sequence[NamedFile]:
         """The files that are shown."""
         return self._files
-
-    @property
-    def problems(self) -> Sequence[NamedFile]:
-        """The files that cannot be added, also one whose name is being written."""
-        return [each for each in self._found if each.problem]
 
     def show_files_of(
         self, text: str, places: Places | None, references: ServerReferences | None = None, written: str = ""
@@ -240,7 +237,7 @@ class AttachmentBar(Widget):
         self._named_in, before, self._written = text, self._written, written
         if (paths, places) == (self._paths, self._places):
             if written != before:
-                self._show(self._found)
+                self._show(self.found)
             return
         self._paths, self._places, self._references = paths, places, references
         self._resources = frozenset(each.path for each in of_servers).intersection(paths)
@@ -277,11 +274,11 @@ class AttachmentBar(Widget):
 
     def _known(self, path: str) -> NamedFile:
         """A resource as it is shown while it is read."""
-        shown = next((each for each in self._found if each.path == path), None)
+        shown = next((each for each in self.found if each.path == path), None)
         return shown or NamedFile(path, "reading…", is_resource=True)
 
     def _show(self, found: Sequence[NamedFile]) -> None:
-        self._found = found
+        self.found = found
         files = [each for each in found if not (each.is_open and each.path == self._written)]
         # Only the first ones are listed, and those with a problem must be.
         if len(files) > ROWS:

@@ -480,8 +480,9 @@ class Prompt(TextArea):
     def _file_problem(self) -> str:
         """What is wrong with the files that the text names; empty if it can be sent, or was to be sent before."""
         # A resource is read again when the query is sent.
-        found = self._files.problems if self._files is not None else ()
-        problems = sorted((each for each in found if not each.is_resource), key=lambda each: each.is_open)
+        found = self._files.found if self._files is not None else ()
+        problems = [each for each in found if each.problem and not each.is_resource]
+        problems.sort(key=lambda each: each.is_open)
         if not problems or (problems[0].is_open and self.value == self._refused):
             return ""
         first = problems[0]
