@@ -130,6 +130,7 @@ async def compose_session(  # noqa: PLR0913 -- each is optional, and given by na
         TeamError: the packages for a team are not installed.
     """
     stack = AsyncExitStack()
+    workspace = None
     try:
         # Before anything heavy is imported: libraries that find no handler write to the terminal.
         log_handler = install_root_handler(settings.log_level)
@@ -234,6 +235,8 @@ async def compose_session(  # noqa: PLR0913 -- each is optional, and given by na
         return session
     except BaseException:
         await stack.aclose()
+        if workspace is not None and resume is None:
+            workspace.discard()
         raise
 
 

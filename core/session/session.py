@@ -14,6 +14,7 @@ from msgspec.structs import replace
 
 from core.agent.assembly import AgentAssembly
 from core.agent.attachments.blocks import Attachment, Attachments
+from core.agent.attachments.places import Places
 from core.agent.auth.wait import AuthOutcome, AuthWait
 from core.agent.classifier import Classifier
 from core.agent.connection import AgentConnection
@@ -108,7 +109,9 @@ class Session:
             died=self._died,
         )
         previous = parts.previous
-        self._attachments = Attachments(self.workspace, self._assembly.may_read)
+        # Names in the queries of other people lead to none of the files here.
+        start = Path.cwd() if parts.agent.files_elsewhere is None else None
+        self._attachments = Attachments(self.workspace, self._assembly.may_read, start)
         own = {name: each for name, each in parts.agent.connectors.items() if name not in BUILT_IN_SERVERS}
         self.references = ServerReferences(own, lambda: self.servers.known, self.workspace)
         self._queue = QueryQueue(self.workspace, previous.queue if previous is not None else ())
@@ -217,8 +220,15 @@ class Session:
             servers.ask()
         self._runner.begin(self._spawn)
 
+    @property
+    def places(self) -> Places:
+        """Where the names of files in a query lead."""
+        return self._attachments.places
+
     async def attach(self, file: Path) -> str:
         """Copy a file into the session's folder, and return what names it in the text of a query: `@attachments/...`.
+
+        A folder is not copied, only named.
 
         Raises:
             AgentError: the permission rules do not allow it.
