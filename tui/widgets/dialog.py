@@ -19,7 +19,17 @@ from tui.keys.keymap import ActiveBindings, keys_of, written_key
 from tui.widgets.modal import Modal
 from tui.widgets.text_field import focused_field
 
-__all__ = ["HOLD_SECONDS", "QUIET_SECONDS", "ActiveClock", "Box", "Choice", "Dialog", "FactRows", "Foot", "fields"]
+__all__ = [
+    "HOLD_SECONDS",
+    "QUIET_SECONDS",
+    "ActiveClock",
+    "Box",
+    "Choice",
+    "Dialog",
+    "FactRows",
+    "Foot",
+    "fields",
+]
 
 QUIET_SECONDS = 0.3
 TYPING_SECONDS = 1.5
@@ -285,7 +295,9 @@ class Dialog(Modal[Answer]):
     def _action_of(self, key: str) -> str:
         """The action of a key of the dialog; empty if it has none."""
         active = ActiveBindings(keys_of(self.app))
-        found = (each.action for node, _ in self._modal_binding_chain for each in active.of(node).get(key, ()))
+        found = (
+            each.action for node, _ in self._modal_binding_chain for each in active.of(node).get(key, ())
+        )
         return next(found, "")
 
     def _hold(self, key: str) -> None:
@@ -373,7 +385,11 @@ class Dialog(Modal[Answer]):
         where = "the prompt" if field is not None and field.id == "prompt" else "the field below"
         parts = [
             self._note,
-            f"typing goes to {where}: pause to answer" if field else "answers accepted in a moment" if quiet else "",
+            f"typing goes to {where}: pause to answer"
+            if field
+            else "answers accepted in a moment"
+            if quiet
+            else "",
         ]
         for box in self.query(Box):
             box.border_subtitle = Content(" · ".join(part for part in parts if part))
