@@ -71,6 +71,12 @@ class Box(VerticalScroll, can_focus=False):
         super().__init__(classes=f"box {kind}")
         self.border_title = Content(title)
 
+    @property
+    def rows_in_view(self) -> int:
+        """The rows above the foot."""
+        foot = [each for each in self.children if each.display and each.styles.dock == "bottom"]
+        return self.content_size.height - sum(each.outer_size.height for each in foot)
+
 
 class Choice(Button):
     """An answer: chosen with the mouse, with Tab and Enter, or with the key it shows.
@@ -147,15 +153,17 @@ class Dialog(Modal[Answer]):
     """
 
     FIRST: ClassVar[str] = ""
-    AT_ONCE: ClassVar[frozenset[str]] = frozenset({"close", "cursor_down", "cursor_up", "move", "scroll_box"})
+    AT_ONCE: ClassVar[frozenset[str]] = frozenset({"close", "cursor_down", "cursor_up", "move", "page"})
     AUTO_FOCUS: ClassVar[str | None] = ""
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("tab,right", "app.focus_next", show=False),
         Binding("shift+tab,left", "app.focus_previous", show=False),
         Binding("up", "scroll_box(-1)", show=False),
         Binding("down", "scroll_box(1)", show=False),
-        Binding("pageup", "scroll_box(-10)", show=False),
-        Binding("pagedown", "scroll_box(10)", show=False),
+        Binding("pageup", "page(-1)", show=False),
+        Binding("pagedown,space", "page(1)", show=False),
+        Binding("home", "page(-1_000_000)", show=False),
+        Binding("end", "page(1_000_000)", show=False),
     ]
 
     def __init__(self, *, requested: bool = False, quiet: float | None = None) -> None:
@@ -330,6 +338,10 @@ class Dialog(Modal[Answer]):
     def action_scroll_box(self, rows: int) -> None:
         """Scroll the content."""
         self.query_one(Box).scroll_relative(y=rows, animate=False)
+
+    def action_page(self, pages: int) -> None:
+        """Scroll by the rows in view, but one."""
+        self.action_scroll_box(pages * max(1, self.query_one(Box).rows_in_view - 1))
 
     def withdraw(self) -> None:
         """Close without an answer, because it was given elsewhere or is no longer needed."""

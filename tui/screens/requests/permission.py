@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 from textual import events
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.containers import Vertical
 from textual.content import Content
 from textual.widgets import Static
@@ -60,11 +60,7 @@ _UNTIL = {
     "folder": "Allow in this folder, until you remove it in /permissions",
     "everywhere": "Allow everywhere, until you remove it in /permissions",
 }
-_LABELS = {
-    "session": "Allow for this session",
-    "folder": "This folder",
-    "everywhere": "Everywhere",
-}
+_LABELS = {"session": "This session", "folder": "This folder", "everywhere": "Everywhere"}
 _READ_ON = "↓ to read on before allowing"
 _SUBMIT = {
     "session": "Allow for this session",
@@ -89,7 +85,6 @@ class PermissionScreen(Dialog[PermissionAnswer | None]):
     )
     VERTICAL_BREAKPOINTS: ClassVar[list[tuple[int, str]] | None] = [(0, "-few-rows"), (20, "-many-rows")]
     FIRST = "deny"
-    AT_ONCE = Dialog.AT_ONCE | {"page", "edge"}
     BINDINGS: ClassVar[list[BindingType]] = [
         key_binding("permission.deny", "d", "deny", "deny"),
         key_binding("permission.reason", "r", "reason", "deny with a reason for the model"),
@@ -103,10 +98,6 @@ class PermissionScreen(Dialog[PermissionAnswer | None]):
         ),
         key_binding("permission.editor", "ctrl+g", "edit_outside", "change them in $VISUAL or $EDITOR"),
         key_binding("permission.back", "escape", "back", "deny"),
-        Binding("space,pagedown", "page(1)", show=False),
-        Binding("pageup", "page(-1)", show=False),
-        Binding("home", "edge(0)", show=False),
-        Binding("end", "edge(1)", show=False),
     ]
 
     def __init__(
@@ -151,9 +142,8 @@ class PermissionScreen(Dialog[PermissionAnswer | None]):
             denials = (Choice("d", "Deny", "deny"), Choice("r", "Deny + reason", "reason"))
             change = Choice("c", "Change", "change")
             once = Choice("a", "Allow once", "once")
-            later = [
-                Choice(scope[0], _LABELS[scope], scope, f"remember('{scope}')") for scope in self._scopes
-            ]
+            labels = _LABELS if len(self._scopes) > 1 else _SUBMIT
+            later = [Choice(scope[0], labels[scope], scope, f"remember('{scope}')") for scope in self._scopes]
             if later:
                 yield Vertical(Foot(*denials, change), Foot(once, *later, classes="-more"), id="answers")
             else:
@@ -178,8 +168,10 @@ class PermissionScreen(Dialog[PermissionAnswer | None]):
     def on_mount(self) -> None:
         """Show how many more questions wait, and note when the end of what the call does is in view."""
         self.show_waiting(self._waiting)
-        for watched, what in ((self.query_one(Box), "scroll_y"), (self.query_one(Box), "virtual_size")):
-            self.watch(watched, what, lambda: self.call_after_refresh(self._note_read), init=False)
+        for what in ("scroll_y", "virtual_size"):
+            self.watch(
+                self.query_one(Box), what, lambda: self.call_after_refresh(self._note_read), init=False
+            )
         self.call_after_refresh(self._note_read)
 
     def on_resize(self, event: events.Resize) -> None:
@@ -193,8 +185,8 @@ class PermissionScreen(Dialog[PermissionAnswer | None]):
         self.show_note(" · ".join(part for part in parts if part))
 
     def _note_read(self) -> None:
-        view, answers = self.query_one(ArgumentsView).region, self.query_one("#answers").region
-        if view and answers and view.bottom <= answers.y:
+        box, view = self.query_one(Box), self.query_one(ArgumentsView).virtual_region
+        if view and view.bottom <= box.scroll_offset.y + box.rows_in_view:
             self._is_read = True
         for choice in self.query("#answers Choice").results(Choice):
             choice.disabled = not self._is_read and choice.id not in ("deny", "reason")
@@ -222,17 +214,6 @@ class PermissionScreen(Dialog[PermissionAnswer | None]):
         """Allow this call."""
         if self._may_allow():
             self.answer(ONCE)
-
-    def action_page(self, direction: int) -> None:
-        """Scroll by the rows that are in view, but one."""
-        rows = self.query_one("#answers").region.y - self.query_one(Box).content_region.y
-        self.action_scroll_box(direction * max(1, rows - 1))
-
-    def action_edge(self, end: int) -> None:
-        """Scroll to the first or the last row of what the call does."""
-        box, view = self.query_one(Box), self.query_one(ArgumentsView)
-        rows = view.region.bottom - self.query_one("#answers").region.y
-        box.scroll_relative(y=rows, animate=False) if end else box.scroll_home(animate=False)
 
     def action_remember(self, scope: str) -> None:
         """Ask what is allowed from now on, and where."""
