@@ -133,7 +133,7 @@ class PermissionScreen(Dialog[PermissionAnswer | None]):
             ("Tool", f"{tool} ({server})" if server else tool),
             ("Runs", ", ".join(runs)),
             ("Aim", reveal(thought_of(event.input))),
-            ("Why", reveal(event.reason)),
+            ("Why", _sentences(reveal(event.reason))),
         ]
         with Box("Permission", "-asks"):
             yield Static(Content(heading_of(event.tool_name, event.input, subjects)), classes="heading")
@@ -329,3 +329,8 @@ def _split(tool_name: str) -> tuple[str, str]:
     if len(parts) == 3 and parts[0] == "mcp":
         return reveal(parts[1]), reveal(parts[2])
     return "", reveal(tool_name)
+
+
+def _sentences(reason: str) -> str:
+    parts = reason.split("; ") if reason else []
+    return " ".join(f"{part[:1].upper()}{part[1:]}." for part in parts)
