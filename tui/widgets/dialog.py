@@ -395,13 +395,7 @@ class Dialog(Modal[Answer]):
         quiet = self.has_class("-quiet")
         field = self.field_below if quiet and self._typing else None
         where = "the prompt" if field is not None and field.id == "prompt" else "the field below"
-        parts = [
-            self._note,
-            f"typing goes to {where}: pause to answer"
-            if field
-            else "answers accepted in a moment"
-            if quiet
-            else "",
-        ]
+        state = f"typing goes to {where}: pause to answer" if field else "answers accepted in a moment"
+        parts = [state if field else "", self._note, state if quiet and not field else ""]
         for box in self.query(Box):
             box.border_subtitle = Content(" · ".join(part for part in parts if part))

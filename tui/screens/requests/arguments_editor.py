@@ -99,10 +99,8 @@ class ArgumentsEditor(Vertical):
     def _show_meaning(self) -> None:
         problem = ""
         try:
-            names = [
-                line.partition(":")[0]
-                for line in changes_in(with_texts(self._base, self._texts()), self._before)
-            ]
+            changes = changes_in(with_texts(self._base, self._texts()), self._before)
+            names = [line.partition(":")[0].rpartition(".arguments.")[2] for line in changes]
             meaning = f"Changed: {', '.join(names)}. The model is told." if names else "Unchanged."
         except FormError as error:
             problem = meaning = str(error)

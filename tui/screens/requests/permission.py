@@ -61,6 +61,7 @@ _UNTIL = {
     "everywhere": "Allow everywhere, until you remove it in /permissions",
 }
 _LABELS = {"session": "This session", "folder": "This folder", "everywhere": "Everywhere"}
+_FEW_ROWS = [(0, "-few-rows"), (20, "-many-rows")]
 _READ_ON = "↓ to read on before allowing"
 _SUBMIT = {
     "session": "Allow for this session",
@@ -83,7 +84,7 @@ class PermissionScreen(Dialog[PermissionAnswer | None]):
         "When a tool needs permission",
         fixed=(("↑ ↓ Space End", "read what it does: line, page, to the end"),),
     )
-    VERTICAL_BREAKPOINTS: ClassVar[list[tuple[int, str]] | None] = [(0, "-few-rows"), (20, "-many-rows")]
+    VERTICAL_BREAKPOINTS = _FEW_ROWS
     FIRST = "deny"
     BINDINGS: ClassVar[list[BindingType]] = [
         key_binding("permission.deny", "d", "deny", "deny"),
@@ -169,13 +170,14 @@ class PermissionScreen(Dialog[PermissionAnswer | None]):
         """Show how many more questions wait, and note when the end of what the call does is in view."""
         self.show_waiting(self._waiting)
         for what in ("scroll_y", "virtual_size"):
-            self.watch(
-                self.query_one(Box), what, lambda: self.call_after_refresh(self._note_read), init=False
-            )
-        self.call_after_refresh(self._note_read)
+            self.watch(self.query_one(Box), what, self._check_later, init=False)
+        self._check_later()
 
     def on_resize(self, event: events.Resize) -> None:
         """More of it may be in view."""
+        self._check_later()
+
+    def _check_later(self) -> None:
         self.call_after_refresh(self._note_read)
 
     def show_waiting(self, count: int) -> None:
