@@ -19,17 +19,7 @@ from tui.keys.keymap import ActiveBindings, keys_of, written_key
 from tui.widgets.modal import Modal
 from tui.widgets.text_field import focused_field
 
-__all__ = [
-    "HOLD_SECONDS",
-    "QUIET_SECONDS",
-    "ActiveClock",
-    "Box",
-    "Choice",
-    "Dialog",
-    "FactRows",
-    "Foot",
-    "fields",
-]
+__all__ = ["QUIET_SECONDS", "ActiveClock", "Box", "Choice", "Dialog", "FactRows", "Foot", "fields"]
 
 QUIET_SECONDS = 0.3
 TYPING_SECONDS = 1.5
@@ -211,10 +201,6 @@ class Dialog(Modal[Answer]):
         return True
 
     @property
-    def _is_painted(self) -> bool:
-        return self._quiet_until is not None
-
-    @property
     def is_unrequested(self) -> bool:
         """Whether the dialog appeared by itself."""
         return not self._requested
@@ -261,12 +247,16 @@ class Dialog(Modal[Answer]):
 
     def is_typing(self, event: events.Key) -> bool:
         """Whether a key belongs to a text: it is a character that is no key here, or follows a letter at once."""
-        is_known = bool(self._action_of(event.key)) and not self._held
-        return event.is_printable and self._is_painted and not is_known
+        is_answer = bool(self._action_of(event.key)) and not self._held
+        return event.is_printable and self._quiet_until is not None and not is_answer
+
+    def is_held_back(self, action: str) -> bool:
+        """Whether a letter for this action may be the beginning of a text: it may answer something."""
+        return action.partition("(")[0] not in self.AT_ONCE
 
     def on_key(self, event: events.Key) -> None:
         """Hold a letter back until it is clear that it is an answer; give a text to the field below."""
-        if not self.accepts_answers or not self._is_painted:
+        if not self.accepts_answers or self._quiet_until is None:
             return
         if not self._held and self._awake() >= self._held_until:
             self._letters.clear()
@@ -277,7 +267,7 @@ class Dialog(Modal[Answer]):
         elif event.is_printable:
             self._letters.append(event.copy())
             self._held_until = self._awake() + HOLD_SECONDS
-            if HOLD_SECONDS and self._action_of(event.key).partition("(")[0] not in self.AT_ONCE:
+            if HOLD_SECONDS and self.is_held_back(self._action_of(event.key)):
                 event.stop()
                 event.prevent_default()
                 self._hold(event.key)
@@ -303,10 +293,8 @@ class Dialog(Modal[Answer]):
     def _action_of(self, key: str) -> str:
         """The action of a key of the dialog; empty if it has none."""
         active = ActiveBindings(keys_of(self.app))
-        found = (
-            each.action for node, _ in self._modal_binding_chain for each in active.of(node).get(key, ())
-        )
-        return next(found, "")
+        chain = self._modal_binding_chain
+        return next((each.action for node, _ in chain for each in active.of(node).get(key, ())), "")
 
     def _hold(self, key: str) -> None:
         self._held = key

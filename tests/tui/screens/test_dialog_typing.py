@@ -153,3 +153,16 @@ async def test_a_sentence_goes_to_the_prompt_with_all_its_letters(
 
 def holds(app: UaTuiApp, text: str) -> bool:
     return app.frame.prompt.value == text
+
+
+async def test_marks_answer_nothing_and_are_set_at_once() -> None:
+    app, offers = Stage(), {"questions": [{**OFFERS["questions"][0], "multiSelect": True}]}
+    async with app.run_test() as pilot:
+        dialog = QuestionScreen(PermissionAsked(request_id="q", tool_name="AskUserQuestion", input=offers))
+        await app.ask(pilot, dialog)
+        await pilot.press("space", "down", "space", "3", "1")
+        await pilot.pause()
+        assert dialog._marked == {1, 2}
+        await pilot.press("t", "h")
+        await pilot.pause()
+        assert not has_acted(app, dialog)
