@@ -348,7 +348,7 @@ READ = PermissionAsked(
     request_id="r2",
     tool_name="mcp__composio__COMPOSIO_MULTI_EXECUTE_TOOL",
     subjects=["NOTION_GET_PAGE"],
-    reason="it is not among the contained tools",
+    reason="ua-tui cannot tell whether this tool only reads",
     input={"tools": [{"tool_slug": "NOTION_GET_PAGE", "arguments": {"page_id": "p1"}}]},
 )
 

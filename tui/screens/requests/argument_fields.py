@@ -15,6 +15,8 @@ from tui.screens.requests.arguments import as_json, in_order, inner_calls, revea
 __all__ = ["ArgumentField", "fields_of", "with_texts"]
 
 _MOST_FIELDS = 40
+_LONGEST_TEXT = 100_000
+"""Characters: a text area takes seconds for more."""
 
 
 @dataclass(frozen=True)
@@ -59,7 +61,10 @@ class ArgumentField:
 
 
 def fields_of(arguments: dict[str, Any]) -> list[ArgumentField]:
-    """Return the fields of a call, or of the calls inside it; all arguments are one if there are none or too many."""
+    """Return the fields of a call, or of the calls inside it; all arguments are one if there are none or too many.
+
+    A very long value has none and stays as it is, unless all arguments are changed as JSON.
+    """
     inner = inner_calls(arguments)
     parts: list[tuple[tuple[str | int, ...], str, dict[str, Any]]] = [
         (
@@ -74,6 +79,7 @@ def fields_of(arguments: dict[str, Any]) -> list[ArgumentField]:
         for path, prefix, values in parts or [((), "", arguments)]
         for key, value in in_order(values).items()
     ]
+    found = [field for field in found if len(field.text) <= _LONGEST_TEXT]
     return (
         found if 0 < len(found) <= _MOST_FIELDS else [ArgumentField((), "All arguments, as JSON", arguments)]
     )

@@ -334,5 +334,8 @@ def _split(tool_name: str) -> tuple[str, str]:
 
 
 def _sentences(reason: str) -> str:
-    parts = reason.split("; ") if reason else []
-    return " ".join(f"{part[:1].upper()}{part[1:]}." for part in parts)
+    """Write reasons as sentences; one that begins with the name of the program has no capital letter."""
+    parts = [part for part in reason.split("; ") if part]
+    return " ".join(
+        f"{part}." if part.startswith("ua-tui") else f"{part[0].upper()}{part[1:]}." for part in parts
+    )
