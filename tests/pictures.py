@@ -84,7 +84,9 @@ NARROW = Picture(
 )
 VIEWER = Picture("report.svg", (100, 32), ("ai-chip-news.html", "AI chips", "Executive summary", "Esc"))
 PERMISSION = Picture(
-    "permission.svg", (100, 32), ("GMAIL_SEND_EMAIL", "Deny", "Allow once", "with a reason", "MULTI_EXECUTE")
+    "permission.svg",
+    (100, 32),
+    ("GMAIL_SEND_EMAIL", "Deny", "Allow once", "Send this e-mail?", "MULTI_EXECUTE"),
 )
 SESSIONS = Picture(
     "sessions.svg",

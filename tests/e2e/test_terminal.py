@@ -64,7 +64,7 @@ def test_a_narrow_terminal_has_tabs_the_same_keys_and_questions(tmp_path: Path) 
         screen.press_until("\r", lambda text: "Connect an account" not in text)
         # Who took a slow machine's time to look may have been told of the end of the query, too.
         told = screen.written.count(NOTIFICATION)
-        screen.wait_for("GMAIL_SEND_EMAIL", "Deny")
+        screen.wait_for("Send this e-mail?", "Deny")
         screen.press_until("\x1b", lambda text: "was denied" in text)
         screen.wait_for("● ready")
         assert screen.written.count(NOTIFICATION) == told

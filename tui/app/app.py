@@ -388,6 +388,7 @@ class UaTuiApp(BaseApp):
 
     async def deliver_event(self, event: events.Event) -> None:
         """Give an event to the widget it is for; text typed before a dialog could be read is not for it."""
+        self.escape.note(event)
         if not self._typed_ahead.redirect(event):
             await super().deliver_event(event)
 

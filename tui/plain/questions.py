@@ -148,8 +148,10 @@ def question_of(event: PermissionAsked | AuthRequired) -> Question:
 
 def _permission(event: PermissionAsked) -> Question:
     from tui.screens.requests.arguments import argument_lines, reveal
+    from tui.screens.requests.headings import heading_of
 
-    runs = ", ".join(reveal(subject) for subject in event.subjects) or reveal(event.tool_name)
+    subjects = [reveal(subject) for subject in event.subjects]
+    runs = ", ".join(subjects) or reveal(event.tool_name)
     tool = reveal(event.tool_name)
     answers = [("Deny", DENIED), ("Allow once", Answer(allow=True))]
     if not event.once_only:
@@ -162,11 +164,10 @@ def _permission(event: PermissionAsked) -> Question:
         ]
     return Question(
         [
-            f"Permission needed: {runs}",
-            *([f"Tool: {tool}"] if tool != runs else []),
-            *([f"Why: {clean_line(reveal(event.reason), 500)}"] if event.reason else []),
-            "Arguments:",
+            f"Permission needed: {heading_of(event.tool_name, event.input, subjects)}",
             *(f"  {line}" for line in argument_lines(event.input)),
+            f"Tool: {runs}{f' ({tool})' if tool != runs else ''}",
+            *([f"Why: {clean_line(reveal(event.reason), 500)}"] if event.reason else []),
         ],
         answers,
         accepts_text=True,

@@ -15,7 +15,7 @@ from textual.timer import Timer
 from textual.widget import Widget
 from textual.widgets import Button, Input, Static, TextArea
 
-from tui.keys.keymap import written_key
+from tui.keys.keymap import ActiveBindings, keys_of, written_key
 from tui.widgets.modal import Modal
 from tui.widgets.text_field import focused_field
 
@@ -23,6 +23,8 @@ __all__ = ["QUIET_SECONDS", "ActiveClock", "Box", "Choice", "Dialog", "FactRows"
 
 QUIET_SECONDS = 0.3
 TYPING_SECONDS = 1.5
+HOLD_SECONDS = 0.5
+"""Somebody who types a sentence presses the next key within this time."""
 
 _BEAT_SECONDS = 0.05
 _LONGEST_SECONDS = 0.1
@@ -58,6 +60,12 @@ class Box(VerticalScroll, can_focus=False):
     def __init__(self, title: str = "", kind: str = "") -> None:
         super().__init__(classes=f"box {kind}")
         self.border_title = Content(title)
+
+    @property
+    def rows_in_view(self) -> int:
+        """The rows above the foot."""
+        foot = [each for each in self.children if each.display and each.styles.dock == "bottom"]
+        return self.content_size.height - sum(each.outer_size.height for each in foot)
 
 
 class Choice(Button):
@@ -127,17 +135,25 @@ class Dialog(Modal[Answer]):
 
     A dialog that the person opened (`requested`) accepts answers at once, or after `quiet` seconds. `FIRST` is the id
     of the answer with the focus: a harmless one. `clock` gives seconds; a clock other than Python's is used as it is.
+
+    In every dialog a letter answers only if no other one follows within half a second, or if Enter does; Enter on a
+    focused answer and the mouse answer at once. A character that is no key here, a second letter and a paste are the
+    beginning of a text: all of it goes to the field below, or to the prompt, and answers are accepted again after a
+    pause of 1.5 s. `AT_ONCE` are the actions of letters that answer nothing, such as those that move.
     """
 
     FIRST: ClassVar[str] = ""
+    AT_ONCE: ClassVar[frozenset[str]] = frozenset({"close", "cursor_down", "cursor_up", "move", "page"})
     AUTO_FOCUS: ClassVar[str | None] = ""
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("tab,right", "app.focus_next", show=False),
         Binding("shift+tab,left", "app.focus_previous", show=False),
         Binding("up", "scroll_box(-1)", show=False),
         Binding("down", "scroll_box(1)", show=False),
-        Binding("pageup", "scroll_box(-10)", show=False),
-        Binding("pagedown", "scroll_box(10)", show=False),
+        Binding("pageup", "page(-1)", show=False),
+        Binding("pagedown,space", "page(1)", show=False),
+        Binding("home", "page(-1_000_000)", show=False),
+        Binding("end", "page(1_000_000)", show=False),
     ]
 
     def __init__(self, *, requested: bool = False, quiet: float | None = None) -> None:
@@ -149,6 +165,9 @@ class Dialog(Modal[Answer]):
         self._quiet_until: float | None = None
         self._typing = False
         self._note = ""
+        self._letters: list[events.Key] = []
+        self._held = ""
+        self._held_until = 0.0
 
     def on_mount(self) -> None:
         """Focus the first answer, and start the quiet time once the dialog is painted."""
@@ -159,6 +178,7 @@ class Dialog(Modal[Answer]):
     async def on_button_pressed(self, event: Button.Pressed) -> None:
         """Do what the button shows."""
         event.stop()
+        self._release()
         if isinstance(event.button, Choice):
             await self.run_action(event.button.runs)
 
@@ -187,34 +207,112 @@ class Dialog(Modal[Answer]):
 
     @property
     def field_below(self) -> Widget | None:
-        """The text field below the dialog that has the focus; None if something else has it.
+        """The text field below the dialog that has the focus, or the prompt if a text is typed; None without one.
 
         Dialogs between them that are quiet, too, or about to close, have none.
         """
         stack = self.app.screen_stack
         for screen in reversed(stack[: stack.index(self)] if self in stack else ()):
             if not (isinstance(screen, Modal) and screen.is_closing) and not screen.has_class("-quiet"):
-                return focused_field(screen)
+                return focused_field(screen) or (self._prompt if self._typing else None)
         return None
+
+    @property
+    def _prompt(self) -> Widget | None:
+        stack = self.app.screen_stack
+        # What the person opened above another screen hides the prompt.
+        in_sight = self.is_unrequested or len(stack) == 2
+        return next((each for each in stack[0].query("#prompt") if in_sight and not each.disabled), None)
 
     def returns_text(self) -> bool:
         """Whether text that is typed now is for the field below; calling this counts as typing there."""
-        if not self.is_unrequested or self.accepts_answers:
+        if not (self.is_unrequested or self._typing) or self.accepts_answers:
             return False
+        self._expect_text()
+        return True
+
+    def _expect_text(self) -> None:
+        """Accept no answer until the person pauses."""
         self._typing, self._quiet = True, TYPING_SECONDS
         if self._quiet_until is not None:
             self._quiet_until = self._awake() + self._quiet
+            self.add_class("-quiet")
+            self._start_beat()
         self._show_note()
-        return True
 
     def show_note(self, text: str) -> None:
         """Show a short text in the lower edge of the box."""
         self._note = text
         self._show_note()
 
+    def is_typing(self, event: events.Key) -> bool:
+        """Whether a key belongs to a text: it is a character that is no key here, or follows a letter at once."""
+        is_answer = bool(self._action_of(event.key)) and not self._held
+        return event.is_printable and self._quiet_until is not None and not is_answer
+
+    def is_held_back(self, action: str) -> bool:
+        """Whether a letter for this action may be the beginning of a text: it may answer something."""
+        return action.partition("(")[0] not in self.AT_ONCE
+
     def on_key(self, event: events.Key) -> None:
-        """Notice typed keys that have no binding."""
-        _ = self.accepts_answers
+        """Hold a letter back until it is clear that it is an answer; give a text to the field below."""
+        if not self.accepts_answers or self._quiet_until is None:
+            return
+        if not self._held and self._awake() >= self._held_until:
+            self._letters.clear()
+        if self.is_typing(event):
+            event.stop()
+            event.prevent_default()
+            self._return_text(event.copy())
+        elif event.is_printable:
+            self._letters.append(event.copy())
+            self._held_until = self._awake() + HOLD_SECONDS
+            if HOLD_SECONDS and self.is_held_back(self._action_of(event.key)):
+                event.stop()
+                event.prevent_default()
+                self._hold(event.key)
+        elif (held := self._release()) and event.key == "enter":
+            event.stop()
+            event.prevent_default()
+            self._press(held)
+
+    def on_paste(self, event: events.Paste) -> None:
+        """Give what is pasted to the field below: it cannot be an answer."""
+        event.stop()
+        self._return_text(events.Paste(event.text))
+
+    def _return_text(self, last: events.Key | events.Paste) -> None:
+        """Give the letters that were held back to the field below, and what followed; without one they are dropped."""
+        typed = [*self._letters, last]
+        self._release()
+        self._expect_text()
+        if (field := self.field_below) is not None:
+            for each in typed:
+                field._forward_event(each)
+
+    def _action_of(self, key: str) -> str:
+        """The action of a key of the dialog; empty if it has none."""
+        active = ActiveBindings(keys_of(self.app))
+        chain = self._modal_binding_chain
+        return next((each.action for node, _ in chain for each in active.of(node).get(key, ())), "")
+
+    def _hold(self, key: str) -> None:
+        self._held = key
+        for choice in self.query(Choice):
+            choice.set_class(choice.runs == self._action_of(key), "-held")
+        self._start_beat()
+
+    def _release(self) -> str:
+        """Forget the letters; returns the key that was held back."""
+        held, self._held = self._held, ""
+        self._letters.clear()
+        self.query(Choice).remove_class("-held")
+        return held
+
+    def _press(self, key: str) -> None:
+        """Do what a key that was held back is for."""
+        if self._on_top:
+            self.app.call_later(self.app._check_bindings, key)
 
     def action_answer(self, value: Answer) -> None:
         """Close with `value`, as an answer."""
@@ -228,6 +326,10 @@ class Dialog(Modal[Answer]):
     def action_scroll_box(self, rows: int) -> None:
         """Scroll the content."""
         self.query_one(Box).scroll_relative(y=rows, animate=False)
+
+    def action_page(self, pages: int) -> None:
+        """Scroll by the rows in view, but one."""
+        self.action_scroll_box(pages * max(1, self.query_one(Box).rows_in_view - 1))
 
     def withdraw(self) -> None:
         """Close without an answer, because it was given elsewhere or is no longer needed."""
@@ -250,7 +352,7 @@ class Dialog(Modal[Answer]):
             self._typing, self._quiet = True, TYPING_SECONDS
         self._quiet_until = self._awake() + self._quiet
         self._show_note()
-        self._beat = self.set_interval(_BEAT_SECONDS, self._show_listening)
+        self._start_beat()
 
     @property
     def _was_typing(self) -> bool:
@@ -262,20 +364,26 @@ class Dialog(Modal[Answer]):
         )
         return unfinished or time.monotonic() - typed < TYPING_SECONDS
 
-    def _show_listening(self) -> None:
-        if self._beat is not None and self._awake() >= (self._quiet_until or 0.0):
-            self._beat.stop()
-            self._beat = None
+    def _start_beat(self) -> None:
+        self._beat = self._beat or self.set_interval(_BEAT_SECONDS, self._count_time)
+
+    def _count_time(self) -> None:
+        """Answer with a letter that was held back long enough, and show when answers are accepted."""
+        now = self._awake()
+        if self._held and now >= self._held_until:
+            self._press(self._release())
+        if self.has_class("-quiet") and now >= (self._quiet_until or 0.0):
             self.remove_class("-quiet")
             self._show_note()
+        if self._beat is not None and not self._held and not self.has_class("-quiet"):
+            self._beat.stop()
+            self._beat = None
 
     def _show_note(self) -> None:
         quiet = self.has_class("-quiet")
         field = self.field_below if quiet and self._typing else None
-        parts = [
-            self._note,
-            "answers accepted in a moment" if quiet else "",
-            f"typing goes to {'the prompt' if field.id == 'prompt' else 'the field below'}" if field else "",
-        ]
+        where = "the prompt" if field is not None and field.id == "prompt" else "the field below"
+        state = f"typing goes to {where}: pause to answer" if field else "answers accepted in a moment"
+        parts = [state if field else "", self._note, state if quiet and not field else ""]
         for box in self.query(Box):
             box.border_subtitle = Content(" · ".join(part for part in parts if part))

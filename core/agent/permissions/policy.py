@@ -290,7 +290,7 @@ class PermissionPolicy:
             return call.judged(Verdict.ASK, "it reads outside the workspace")
         if any(is_outbound(action.name) and not (is_free(action) or action.here) for action in call.actions):
             return call.judged(Verdict.ASK, "it can change something outside the workspace")
-        return call.judged(Verdict.ASK, "it is not among the contained tools")
+        return call.judged(Verdict.ASK, "ua-tui cannot tell whether this tool only reads")
 
     def _rule_for(self, effect: Effect, action: Action) -> Rule | None:
         return rule_for(self.rules, effect, action, self.workspace)

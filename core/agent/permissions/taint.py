@@ -106,15 +106,19 @@ class Taint:
         """What was read, as "3 pages of papers.example and 2 search results since 14:02"; empty if nothing was."""
         if self._since is None:
             return ""
-        kinds = [*self._pages(), *self._others()]
+        return f"{self._listed_kinds(self._pages())} since {self._began(self._since)}"
+
+    def _listed_kinds(self, pages: Iterator[str]) -> str:
+        kinds = [*pages, *self._others()]
         if self._servers:
             kinds.append(f"the tool descriptions of {_listed(list(self._servers))}")
         more = len(kinds) - _MOST_KINDS
-        if more > 0:
-            kinds = [*kinds[:_MOST_KINDS], "more"]
-        began = self._since.astimezone()
+        return _listed([*kinds[:_MOST_KINDS], "more"] if more > 0 else kinds)
+
+    def _began(self, since: datetime) -> str:
+        began = since.astimezone()
         is_today = began.date() == self._now().astimezone().date()
-        return f"{_listed(kinds)} since {began:%H:%M}{'' if is_today else f' on {began:%d %B}'}"
+        return f"{began:%H:%M}{'' if is_today else f' on {began:%d %B}'}"
 
     def note_read(
         self,
@@ -176,6 +180,13 @@ class Taint:
             named = [*(each or "unnamed sites" for each in most[:2])]
             named += [quantity(more, "more site", "more sites")] if more > 0 else []
             yield f"{quantity(sum(pages.values()), 'page', 'pages')} of {_listed(named)}"
+
+    def _sites(self) -> Iterator[str]:
+        sites = {source.origin for source in self._read if source.one == "page"}
+        if len(sites) == 1:
+            yield next(iter(sites)) or "a website"
+        elif sites:
+            yield quantity(len(sites), "website", "websites")
 
     def _others(self) -> Iterator[str]:
         for source, count in self._read.most_common():
@@ -276,10 +287,14 @@ class Taint:
 
     def reason_to_ask(self, action: Action) -> str | None:
         """Why a person must be asked about an action, because of what the agent has read; None if nobody must."""
-        if not self.is_set or action.here or any(fnmatchcase(action.name, each) for each in self.own_tools):
+        if (
+            self._since is None
+            or action.here
+            or any(fnmatchcase(action.name, each) for each in self.own_tools)
+        ):
             return None
         if carries_out(action):
-            why = "it can carry data out"
+            why = "this sends data out"
         elif (places := places_of(action)) is None:
             why = "its arguments have more parts than can be checked"
         elif (new := self._first_new(action, places)) is not None:
@@ -289,7 +304,8 @@ class Taint:
             why = "it sends text along with an address"
         else:
             return None
-        return f"{why}; the agent has read {self.describe()}"
+        read = f"since {self._began(self._since)} the agent has read text from {self._listed_kinds(self._sites())}"
+        return f"{why}; {read}, which may contain instructions"
 
     def _first_new(self, action: Action, places: list[str]) -> str | None:
         # The crawler does not send the fragment.

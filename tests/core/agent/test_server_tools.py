@@ -83,7 +83,7 @@ def test_whatever_carries_data_out_asks_however_its_arguments_are_called(taint: 
     for tool, reads, given in CASES["carries_out"]:
         judged = policy(taint, ["mcp__notes__*"], reads=reads).judge(tool, given)
         assert judged.verdict is Verdict.ASK, (tool, given)
-        assert "the agent has read 1 page of docs.example" in judged.reason
+        assert "the agent has read text from docs.example" in judged.reason
 
 
 def test_the_web_reader_is_given_an_address_and_plain_options_alone(taint: Taint) -> None:
@@ -170,9 +170,8 @@ async def test_a_denial_has_its_reason_and_names_the_server(taint: Taint) -> Non
     given = {"a": 2, "b": 40}
     reason = await denial(policy(taint, ["add_numbers"]), "mcp__calculator__add_numbers", given, Said())
     assert reason is not None
-    assert reason.startswith(
-        "Denied: it can carry data out; the agent has read 1 page of docs.example since "
-    )
+    assert reason.startswith("Denied: this sends data out; since ")
+    assert "the agent has read text from docs.example, which may contain instructions." in reason
     assert "`ua-tui servers here calculator` once and start with --allow 'mcp__calculator__*'" in reason
     said = Said(outside=["calculator"])
     reason = await denial(policy(taint, []), "mcp__calculator__add_numbers", given, said)

@@ -179,7 +179,7 @@ def test_pages_that_the_knowledge_base_names_are_opened_unasked(taint: Taint) ->
     read(taint, KNOWN, {"id": 1}, json.dumps(page))
     assert crawl(taint, "https://read.example/1", "https://found.example/2", "https://c.example/d") is None
     assert crawl(taint, "https://a.example/b") is None
-    assert "read 2 results of the knowledge base" in (crawl(taint, EVIL) or "")
+    assert "read text from 2 results of the knowledge base" in (crawl(taint, EVIL) or "")
 
 
 def test_addresses_elsewhere_do_not_count(other: Callable[[], Taint]) -> None:
@@ -219,9 +219,8 @@ def test_what_carries_data_out_asks(other: Callable[[], Taint]) -> None:
         taint.known.add("https://known.example/a")
         assert reason(taint, tool, **given) is None
         read(taint, MAIL, {})
-        assert "the agent has read 1 result of GMAIL_FETCH_EMAILS since " in (
-            reason(taint, tool, **given) or ""
-        )
+        found = reason(taint, tool, **given) or ""
+        assert "the agent has read text from 1 result of GMAIL_FETCH_EMAILS, which may" in found
 
 
 def test_what_stays_here_or_is_known_does_not_ask(other: Callable[[], Taint]) -> None:
@@ -300,7 +299,7 @@ def test_the_policy_asks_unless_a_rule_names_the_destination(taint: Taint, tmp_p
     for call_ in (send, new):
         judged = policy.judge(*call_)
         assert judged.verdict is Verdict.ASK
-        assert "1 page of a.example since " in judged.reason
+        assert "has read text from a.example, which" in judged.reason
     named = ("GMAIL_SEND_EMAIL(recipient_email=*@b.example)", "crawl_parallel(host=evil.example)")
     policy.rules = tuple(Rule("allow", text) for text in named)
     assert policy.judge(*send).verdict is policy.judge(*new).verdict is Verdict.ALLOW

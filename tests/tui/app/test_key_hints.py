@@ -9,6 +9,7 @@ from tests.tui.app_host import opened
 from tests.tui.files_host import screen_text
 from tests.waiting import until
 from tui.app.app import UaTuiApp
+from tui.app.controllers.escape import MOVED_SECONDS
 
 
 def shown_text(app: UaTuiApp) -> str:
@@ -35,6 +36,7 @@ async def test_esc_leads_to_the_prompt_and_only_there_stops(tmp_path: Path) -> N
         await until(lambda: "Esc stops" not in screen_text(app))
         await pilot.press("escape")
         await until(lambda: "Esc stops" in screen_text(app))
+        app.escape._pressed -= MOVED_SECONDS
         await pilot.press("escape")
         await until(lambda: session.interrupts == 1)
         # Where the prompt is hidden, a click on the status line leads back, too.

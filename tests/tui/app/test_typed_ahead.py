@@ -137,6 +137,8 @@ async def test_keys_that_command_do_nothing_until_the_question_can_be_read(tmp_p
         app.post_message(events.Paste("b"))
         await until(lambda: app.frame.prompt.value == "ab")
         assert session.answers == [], "a paste is never an answer"
+        assert dialog.has_class("-quiet"), "the text may continue"
+        listen(app)
         await pilot.press("a")
         await shown(app, pilot)
         assert session.answers == [("r1", True, "once")]
@@ -146,7 +148,11 @@ async def test_keys_that_command_do_nothing_until_the_question_can_be_read(tmp_p
         assert isinstance(app.screen, QuitScreen)
         await pilot.press("z")
         await pilot.pause()
-        assert app.frame.prompt.value == "ab", "a dialog that the person opened takes the keys"
+        assert app.frame.prompt.value == "ab", "a dialog that the person opened takes its first keys"
+        listen(app)
+        await pilot.press("z", "y")
+        await until(lambda: app.frame.prompt.value == "abzy")
+        assert isinstance(app.screen, QuitScreen)
 
 
 async def test_somebody_who_begins_to_type_slowly_as_the_agent_dies_gives_no_answer(tmp_path: Path) -> None:
@@ -254,12 +260,13 @@ async def test_a_dialog_that_a_key_opened_leaves_a_sentence_to_the_prompt(tmp_pa
             await until(lambda: len(app.screen_stack) == 1)
             app.frame.prompt.put("")
         assert session.limits == []
-        # After a pause a wrong key does nothing.
+        # After a pause the dialog stays.
         type_at_once(app, "/budget\r")
-        await until(lambda: isinstance(app.screen, BudgetScreen))
+        await until(lambda: isinstance(app.screen, BudgetScreen) and app.screen._quiet_until is not None)
         late = events.Key("x", "x")
         late.time += 60
         app.post_message(late)
-        await pilot.press("x", "r", "5", "enter")
+        await until(partial(_holds, app, "x"))
+        listen(app)
+        await pilot.press("r", "5", "enter")
         await until(lambda: session.limits == [5.0])
-        assert app.frame.prompt.value == ""

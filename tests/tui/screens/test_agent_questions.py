@@ -89,17 +89,12 @@ async def test_arguments_are_changed_checked_and_sent_with_the_answer(tmp_path: 
         await pilot.press("c")
         field = app.screen.query_one(TextArea)
         assert field.has_focus
-        for wrong, why in (("{", "Not valid JSON in line 1"), ("[]", "must be a JSON object")):
-            field.load_text(wrong)
-            await pilot.press("ctrl+s")
-            await until(lambda why=why: why in str(app.screen.query_one("#changed .meaning").render()))  # type: ignore[misc]
-            assert session.answers == []
-        field.load_text('{"command": "ls -l", "description": "List"}')
+        field.load_text("ls -l\npwd")
         await pilot.press("escape")
         assert isinstance(app.screen, PermissionScreen)
         await pilot.press("c", "ctrl+s")
         await until(lambda: session.inputs)
-        assert given(session) == {"command": "ls -l", "description": "List"}
+        assert given(session) == {"command": "ls -l\npwd", "description": "List"}
         assert session.answers == [("c1", True, "once")]
 
 

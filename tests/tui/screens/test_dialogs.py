@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+import pytest
 import segno
 from rich.color import Color
 from textual.app import App
@@ -22,9 +23,17 @@ from tests.waiting import until
 from tui.render.activity import CurrentActivity
 from tui.screens.application.error import ErrorScreen
 from tui.screens.application.help import HelpScreen
-from tui.screens.requests.arguments import ArgumentsView, argument_lines, call_lines, inner_tools, reveal
+from tui.screens.requests.arguments import (
+    ArgumentsView,
+    argument_lines,
+    call_lines,
+    inner_tools,
+    reveal,
+    thought_of,
+)
 from tui.screens.requests.auth import AuthScreen
 from tui.screens.requests.folder_trust import FolderTrustScreen
+from tui.screens.requests.headings import heading_of
 from tui.screens.requests.permission import PermissionAnswer, PermissionScreen
 from tui.screens.requests.qr import QrCode
 from tui.screens.session.quit import QuitScreen
@@ -315,14 +324,21 @@ def test_what_the_tools_of_a_call_get_comes_before_what_is_around_them() -> None
         {"tool_slug": "BAD\nto: bob", "arguments": {"x": 1}},
         "odd",
     ]
-    assert call_lines({"thought": "send it", "tools": tools}) == [
+    call: dict[str, Any] = {"thought": "send it", "tools": tools}
+    assert thought_of(call) == "send it"
+    assert call_lines(call) == [
         "GMAIL_SEND_EMAIL:", "  to: ann", "  subject: News", "  body:", "    Hi", "    Ann",
         "WAIT:", "  (none)",
-        "the rest of the call:", "  thought: send it", "  tools:", "    -", "      tool_slug: WAIT",
+        "the rest of the call:", "  tools:", "    -", "      tool_slug: WAIT",
         "      when: later", "    -", "      tool_slug:", "        BAD", "        to: bob", "      arguments:",
         "        x: 1", "    - odd",
     ]  # fmt: skip
+    assert call_lines({"tools": tools[:1], "x": 1}) == [
+        "to: ann", "subject: News", "body:", "  Hi", "  Ann", "the rest of the call:", "  x: 1",
+    ]  # fmt: skip
     assert call_lines({"command": "ls", "tools": "x"}) == ["command: ls", "tools: x"]
+    assert thought_of({"command": "ls", "thought": "x"}) == ""
+    assert call_lines({"thought": "x"}) == ["thought: x"]
     assert call_lines({}) == ["(none)"]
     assert inner_tools({"tools": [{"tool_slug": "A"}, {"tool_slug": 5}, "x", None]}) == ["A"]
     assert inner_tools({"tools": "x"}) == inner_tools({}) == []
@@ -332,7 +348,7 @@ READ = PermissionAsked(
     request_id="r2",
     tool_name="mcp__composio__COMPOSIO_MULTI_EXECUTE_TOOL",
     subjects=["NOTION_GET_PAGE"],
-    reason="it is not among the contained tools",
+    reason="ua-tui cannot tell whether this tool only reads",
     input={"tools": [{"tool_slug": "NOTION_GET_PAGE", "arguments": {"page_id": "p1"}}]},
 )
 
@@ -387,7 +403,8 @@ async def test_the_answers_and_the_line_to_write_in_stay_in_sight_on_a_small_scr
     event = msgspec.structs.replace(READ, input={"command": "echo\n" * 200})
     async with app.run_test(size=(80, 24)) as pilot:
         await app.ask(pilot, PermissionScreen(event))
-        await pilot.pause()
+        await pilot.press("end")
+        await until(lambda: not app.screen.query_one("#session").disabled)
         steps = (((), "#answers"), (("s",), "#patterns"), (("escape", "r"), "#reasoning"))
         for keys, where in steps:
             await pilot.press(*keys)
@@ -395,5 +412,67 @@ async def test_the_answers_and_the_line_to_write_in_stay_in_sight_on_a_small_scr
             for each in app.screen.query(f"{where} Input, {where} Button"):
                 assert app.screen.get_widget_at(*each.region.offset)[0] is each
                 assert each.region.bottom <= 24
-        await pilot.press("escape", "pagedown", "down")
+        await pilot.press("escape", "home")
+        await pilot.pause()
+        assert app.screen.query_one(Box).scroll_offset.y == 0
+        await pilot.press("pagedown", "down")
         assert app.screen.query_one(Box).scroll_offset.y > 0
+
+
+LONG = msgspec.structs.replace(
+    SEND,
+    scopes=["session"],
+    input={
+        "tools": [{"tool_slug": "GMAIL_SEND_EMAIL", "arguments": {"body": "row\n" * 25, "to": "a@b.example"}}]
+    },
+)
+
+
+@pytest.mark.parametrize("size", [(60, 16), (80, 24)])
+async def test_nothing_allows_a_call_before_the_end_of_what_it_does_was_in_view(
+    size: tuple[int, int],
+) -> None:
+    app = Stage()
+    async with app.run_test(size=size) as pilot:
+        for down in (["end"], ["down"] * 25, ["space"] * 4):
+            dialog = PermissionScreen(LONG)
+            await app.ask(pilot, dialog)
+            await until(lambda: app.screen.query_one("#once").disabled)
+            assert app.screen.query_one(ArgumentsView).region.y < 7, "what the call does is first"
+            assert "to: a@b.example" in app.screen.query_one(ArgumentsView)._rows[0]
+            assert app.shown().startswith("Send this e-mail?")
+            assert "↓ to read on" in str(app.screen.query_one(Box).border_subtitle)
+            await pilot.press("a", "s", "c")
+            await pilot.click("#once")
+            assert app.screen is dialog
+            assert not app.screen.has_class("-changing")
+            assert app.answers == []
+            for key in down:
+                await pilot.press(key)
+            await until(lambda: not app.screen.query_one("#once").disabled)
+            assert "read on" not in str(app.screen.query_one(Box).border_subtitle)
+            await pilot.press("home", "a")
+            await pilot.pause()
+            assert app.answers.pop() == PermissionAnswer(allow=True), "once read is enough"
+        await app.ask(pilot, PermissionScreen(LONG))
+        await pilot.press("d")
+        await pilot.pause()
+        assert app.answers == [PermissionAnswer(allow=False)]
+
+
+@pytest.mark.parametrize(
+    ("tool", "given", "question"),
+    [
+        ("Bash", {"command": "ls"}, "Run this command?"),
+        ("Write", {"file_path": "a\n\u202eb.html"}, "Write a⏎‹U+202E›b.html?"),
+        ("Write", {}, "Call Write?"),
+        ("mcp__local_toolkit__write_local_file", {"path": "report.html"}, "Write report.html?"),
+        ("mcp__composio__GMAIL_SEND_EMAIL", {"to": "x"}, "Send this e-mail?"),
+        (SEND.tool_name, SEND.input, "Send this e-mail?"),
+        (SEND.tool_name, {"tools": [*SEND.input["tools"]] * 2}, "Call A and 1 more of composio?"),
+        # Anybody may call a tool of theirs like this.
+        ("mcp__mine__GMAIL_SEND_EMAIL", {"to": "x"}, "Call A and 1 more of mine?"),
+    ],
+)
+def test_the_heading_says_what_a_call_does(tool: str, given: dict[str, Any], question: str) -> None:
+    assert heading_of(tool, given, [] if "Write" in question else ["A", "B"]) == question

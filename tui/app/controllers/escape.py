@@ -9,9 +9,17 @@ from tui.panes.status.bar import AT_REST, STOPS
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from textual import events
+
     from tui.app.port import AppPort
 
 __all__ = ["Escape"]
+
+MOVED_SECONDS = 1.0
+"""A person who presses Esc until they are in the prompt presses it once too often within this time."""
+WARNING_SECONDS = 3.0
+REPEAT_SECONDS = 0.15
+"""A key that is held down comes again sooner than a finger can press it."""
 
 
 class Escape:
@@ -20,6 +28,9 @@ class Escape:
     In the prompt it stops the agent, and at rest leads to the conversation, or back to the list from which the session
     was opened; in a pane it leads to the prompt. What a
     widget does with Esc itself, such as clearing its filter, comes before.
+
+    Esc does not stop the agent within a second of an Esc that did something else, nor while it is held down: it says
+    that the next one does.
 
     Args:
         app: has the panes and the session.
@@ -31,6 +42,13 @@ class Escape:
         self._app = app
         self._close = close
         self._stop = stop
+        self._pressed = self._before = self._warned = float("-inf")
+
+    def note(self, event: events.Event) -> None:
+        """Note when Esc is pressed, whatever it is for."""
+        key = getattr(event, "key", None)
+        if not event.is_forwarded and (key == "escape" or key in self._app.keys.of("stop")):
+            self._before, self._pressed = self._pressed, event.time
 
     @property
     def word(self) -> str:
@@ -55,12 +73,23 @@ class Escape:
         if focused is not None and focused is not prompt:
             return "prompt", self._to_prompt
         if self._app.state == "running":
-            return STOPS, self._stop
+            return STOPS, self._stop_or_warn
         if frame.is_zoomed:
             return "all panes", frame.action_maximise
         if self._close is not None and not prompt.value:
             return "back", self._close
         return AT_REST, lambda: frame.show("conversation")
+
+    def _stop_or_warn(self) -> None:
+        since = self._pressed - self._before
+        is_warned = self._warned == self._before
+        if since >= MOVED_SECONDS or (is_warned and since >= REPEAT_SECONDS):
+            self._stop()
+            return
+        self._warned = self._pressed
+        if not is_warned:
+            key = self._app.keys.shown("stop")
+            self._app.notify(f"{key} again stops the agent.", timeout=WARNING_SECONDS, markup=False)
 
     def _to_prompt(self) -> None:
         frame = self._app.frame

@@ -31,8 +31,8 @@ class TypedAhead:
     """Gives text to the prompt, or to the field below a dialog, instead of to what has no use for it.
 
     - In a pane: a character that is no key there goes to the prompt, which gets the focus and what follows.
-    - In a dialog that a key opened: if somebody types on without a pause, and types a character that is no answer, the
-      dialog closes, and the prompt gets all that was typed since that key, which is part of it if it is a character.
+    - In a dialog that a key opened: if somebody types on without a pause, and what they type is no answer, the dialog
+      closes, and the prompt gets all that was typed since that key, which is part of it if it is a character.
     - In a dialog that opened by itself: the field below, in which the person was typing, gets what was typed before the
       dialog could be read. Only text and corrections go there. Command keys such as Esc are dropped: their effect would
       not be visible below the dialog. Nothing is sent either, because it would run while the dialog waits: it may have
@@ -88,8 +88,9 @@ class TypedAhead:
             self._typed = None
             return False
         self._typed += text
-        field = focused_field(screen)
-        return bool(text) and field is not None and not takes_character(field, text) and self._close_opened()
+        if (field := focused_field(screen)) is not None:
+            return bool(text) and not takes_character(field, text) and self._close_opened()
+        return self._opened is not None and self._opened.is_typing(event) and self._close_opened()
 
     def _requested(self) -> Dialog[Any] | None:
         """The dialog on top, if the person opened it from the panes."""
@@ -123,9 +124,6 @@ class TypedAhead:
             breaks = isinstance(field, TextArea) and event.key in BREAKS and not self._sends(event)
             if not (event.is_printable or event.key in EDITING or breaks):
                 return None
-        elif dialog.is_unrequested and focused_field(dialog) is None:
-            # A paste cannot be an answer.
-            return field
         return field if dialog.returns_text() else None
 
     def _sends(self, event: events.Key) -> bool:

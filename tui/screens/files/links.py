@@ -168,6 +168,7 @@ class LinksScreen(Dialog[str | None]):
         """Close with the link of a number."""
         if len(self.links) < _MANY and event.key.isdecimal() and 0 < int(event.key) <= len(self.links):
             event.stop()
+            event.prevent_default()
             self.dismiss(self.links[int(event.key) - 1].url)
 
     def action_scroll_box(self, rows: int) -> None:

@@ -21,9 +21,12 @@ __all__ = [
     "argument_lines",
     "as_json",
     "call_lines",
+    "in_order",
+    "inner_calls",
     "inner_tools",
     "reveal",
     "reveal_line",
+    "thought_of",
 ]
 
 _HIDDEN = re.compile(
@@ -44,8 +47,8 @@ def reveal(text: str) -> str:
     return _HIDDEN.sub(lambda found: f"‹U+{ord(found[0]):04X}›", text.replace("\r\n", "\n"))
 
 
-def as_json(arguments: dict[str, Any]) -> str:
-    """Write arguments as JSON to be changed, with escapes for invisible and control characters."""
+def as_json(arguments: Any) -> str:
+    """Write a value as JSON to be changed, with escapes for invisible and control characters."""
     text = json.dumps(arguments, ensure_ascii=False, indent=2)
     return _HIDDEN.sub(lambda found: json.dumps(found[0])[1:-1], text)
 
@@ -110,22 +113,43 @@ def _scalar(value: Any) -> list[str]:
 
 
 def call_lines(arguments: dict[str, Any]) -> list[str]:
-    """Write the arguments of a call one per line, those of the tools that it runs first; nothing is omitted.
+    """Write the arguments of a call one per line, those of the tools that it runs first.
 
-    For a call that runs no other tools the result is that of `argument_lines`.
+    Nothing is omitted but the name of a single tool, and what the model thought (`thought_of`).
     """
-    tools = arguments.get("tools")
-    inner = [tool for tool in tools if _is_call(tool)] if isinstance(tools, list) else []
-    if not inner or not isinstance(tools, list):
-        return argument_lines(arguments)
-    lines = [line for tool in inner for line in _inner(tool)]
-    left = [rest for tool in tools if (rest := _rest_of(tool))]
+    inner = inner_calls(arguments)
+    if not inner:
+        return argument_lines(in_order(arguments))
+    if len(inner) == 1:
+        lines = argument_lines(in_order(inner[0][1]["arguments"]))
+    else:
+        lines = [line for _, tool in inner for line in _named(tool)]
+    left = [rest for tool in arguments["tools"] if (rest := _rest_of(tool))]
     around = {key: value for key, value in arguments.items() if key != "tools"} | (
         {"tools": left} if left else {}
     )
+    if thought_of(arguments):
+        del around["thought"]
     if around:
         lines += [REST_OF_CALL, *_indented(around)]
     return lines
+
+
+def thought_of(arguments: dict[str, Any]) -> str:
+    """Why the model calls other tools, as it says; empty if it does not."""
+    thought = arguments.get("thought")
+    return thought if isinstance(thought, str) and inner_calls(arguments) else ""
+
+
+def inner_calls(arguments: dict[str, Any]) -> list[tuple[int, dict[str, Any]]]:
+    """Return the calls of other tools in the arguments of MULTI_EXECUTE, each with its place."""
+    tools = arguments.get("tools")
+    return [each for each in enumerate(tools) if _is_call(each[1])] if isinstance(tools, list) else []
+
+
+def in_order(arguments: dict[str, Any]) -> dict[str, Any]:
+    """Return arguments with recipients, subject and text first."""
+    return {**{key: arguments[key] for key in _FIRST if key in arguments}, **arguments}
 
 
 def _is_call(tool: Any) -> bool:
@@ -136,11 +160,9 @@ def _is_call(tool: Any) -> bool:
             return False
 
 
-def _inner(tool: dict[str, Any]) -> Iterator[str]:
-    arguments = tool["arguments"]
+def _named(tool: dict[str, Any]) -> Iterator[str]:
     yield f"{reveal(tool['tool_slug'])}:"
-    first = {key: arguments[key] for key in _FIRST if key in arguments}
-    yield from _indented({**first, **arguments})
+    yield from _indented(in_order(tool["arguments"]))
 
 
 def _rest_of(tool: Any) -> Any:

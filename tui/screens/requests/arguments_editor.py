@@ -1,18 +1,19 @@
-"""A field in which the person changes the arguments of a call before allowing it, as JSON, here or in an editor."""
+"""The form in which the person changes the arguments of a call before allowing it; in an editor it is JSON."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from typing import Any
 
 from textual import on
 from textual.app import ComposeResult
-from textual.containers import Vertical
+from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.content import Content
 from textual.widgets import Static, TextArea
 
 from core.agent.permissions.changed_input import changes_in
+from core.errors import FormError
+from tui.screens.requests.argument_fields import ArgumentField, fields_of, with_texts
 from tui.screens.requests.arguments import as_json
 from tui.widgets.dialog import Choice, Foot
 
@@ -20,44 +21,39 @@ __all__ = ["ArgumentsEditor"]
 
 
 class ArgumentsEditor(Vertical):
-    """Shows the arguments of a call as JSON to be changed; hidden until `begin` is called.
+    """Shows each argument of a call in a field of its own; hidden until `begin` is called.
 
-    While it is shown, the other answers of the dialog, `#answers`, and the arguments as they were are hidden.
+    While it is shown it has the whole dialog.
     """
 
     def __init__(self, arguments: dict[str, Any], *, id: str) -> None:
         super().__init__(id=id)
-        self._arguments = arguments
+        self._before = self._base = arguments
+        self._fields = fields_of(arguments)
         self.display = False
 
     def compose(self) -> ComposeResult:
-        """Create the field, what its text means, and the answers."""
-        yield Static(Content("The arguments of the call, as JSON:"), classes="title")
-        yield TextArea(
-            as_json(self._arguments),
-            soft_wrap=True,
-            show_line_numbers=False,
-            highlight_cursor_line=False,
-        )
+        """Create the fields, what they mean, and the answers."""
+        with VerticalScroll(id="arguments", can_focus=False):
+            yield from map(_FieldRow, self._fields)
         yield Static(classes="meaning")
         yield Foot(
             Choice("Ctrl+S", "Allow", "allow_changed"),
-            Choice("Ctrl+G", "Editor", "edit_outside"),
+            Choice("Ctrl+G", "Edit as JSON", "edit_outside"),
             Choice("Esc", "Back", "back"),
         )
 
     def on_mount(self) -> None:
         """Say that nothing is changed."""
-        self.query_one(TextArea).cursor_blink = False
         self._show_meaning()
 
     def begin(self) -> None:
-        """Show the field, and focus it."""
+        """Show the fields, and focus the first one."""
         self._show(True)
-        self.query_one(TextArea).focus()
+        self.query(TextArea).first().focus()
 
     def end(self) -> bool:
-        """Hide the field, whose text is kept; returns whether it was shown."""
+        """Hide the fields, whose texts are kept; returns whether they were shown."""
         shown = bool(self.display)
         if shown:
             self._show(False)
@@ -65,15 +61,31 @@ class ArgumentsEditor(Vertical):
 
     @property
     def changed(self) -> dict[str, Any] | None:
-        """The changed arguments; None if they are not valid, which is shown."""
-        value, _ = self._parsed()
-        return value
+        """The changed arguments; None if a text is no value of its field, which is shown."""
+        try:
+            return with_texts(self._base, self._texts())
+        except FormError:
+            return None
 
-    def edit_outside(self, edit: Callable[[str, str], str | None]) -> None:
-        """Change the text with `edit`, which gets it and the name of its file; None leaves it unchanged."""
-        field = self.query_one(TextArea)
-        if (text := edit(field.text, "arguments.json")) is not None:
-            field.load_text(text)
+    async def edit_outside(self, edit: Callable[[str, str], str | None]) -> None:
+        """Change all arguments with `edit`, which gets them as JSON and the name of a file; None changes nothing."""
+        texts = self._texts()
+        current = next((text for field, text in texts if not field.path), None)
+        if current is None:
+            current = as_json(with_texts(self._base, [(_lenient(*each), each[1]) for each in texts]))
+        if (text := edit(current, "arguments.json")) is None:
+            return
+        whole = ArgumentField((), "All arguments, as JSON", self._base)
+        try:
+            self._base = with_texts(self._base, [(whole, text)])
+            self._fields, given = fields_of(self._base), None
+        except FormError:
+            self._fields, given = [whole], text
+        rows = self.query_one("#arguments")
+        await rows.remove_children()
+        await rows.mount_all(_FieldRow(each, given) for each in self._fields)
+        self._show_meaning()
+        self.query(TextArea).first().focus()
 
     @on(TextArea.Changed)
     def _handle_change(self, event: TextArea.Changed) -> None:
@@ -81,30 +93,52 @@ class ArgumentsEditor(Vertical):
         event.stop()
         self._show_meaning()
 
-    def _parsed(self) -> tuple[dict[str, Any] | None, str]:
-        try:
-            value = json.loads(self.query_one(TextArea).text)
-        except ValueError as error:
-            if isinstance(error, json.JSONDecodeError):
-                return None, f"Not valid JSON in line {error.lineno}, column {error.colno}: {error.msg}."
-            return None, f"Not valid JSON: {error}."
-        except RecursionError:
-            return None, "Not valid JSON: it is nested too deeply."
-        if not isinstance(value, dict):
-            return None, "The arguments must be a JSON object, in braces."
-        names = [line.partition(":")[0] for line in changes_in(value, self._arguments)]
-        return (
-            value,
-            f"Changed: {', '.join(names)}. The model is told." if names else "Nothing is changed yet.",
-        )
+    def _texts(self) -> list[tuple[ArgumentField, str]]:
+        return [(row.field, row.text) for row in self.query(_FieldRow)]
 
     def _show_meaning(self) -> None:
-        value, meaning = self._parsed()
+        problem = ""
+        try:
+            changes = changes_in(with_texts(self._base, self._texts()), self._before)
+            names = [line.partition(":")[0].rpartition(".arguments.")[2] for line in changes]
+            meaning = f"Changed: {', '.join(names)}. The model is told." if names else "Unchanged."
+        except FormError as error:
+            problem = meaning = str(error)
         shown = self.query_one(".meaning", Static)
         shown.update(Content(meaning))
-        shown.set_class(value is None, "-wrong")
+        shown.set_class(bool(problem), "-wrong")
 
     def _show(self, shown: bool) -> None:
         self.display = shown
-        for selector in ("#answers", "ArgumentsView"):
-            self.screen.query_one(selector).display = not shown
+        self.screen.set_class(shown, "-changing")
+
+
+class _FieldRow(Horizontal):
+    """The name of an argument, and its text."""
+
+    def __init__(self, field: ArgumentField, text: str | None = None) -> None:
+        self.field = field
+        self._given = field.text if text is None else text
+        super().__init__(classes="-long" if "\n" in self._given or not field.path else "")
+
+    def compose(self) -> ComposeResult:
+        """Create both."""
+        yield Static(Content(self.field.label), classes="label")
+        area = TextArea(self._given, soft_wrap=True, show_line_numbers=False, highlight_cursor_line=False)
+        area.cursor_blink = False
+        yield area
+
+    @property
+    def text(self) -> str:
+        """The text as it is now."""
+        areas = self.query(TextArea)
+        return areas.first().text if areas else self._given
+
+
+def _lenient(field: ArgumentField, text: str) -> ArgumentField:
+    """The field, or one that takes a text that is no value of it, so that the text is not lost."""
+    try:
+        field.parse(text)
+    except FormError:
+        return ArgumentField(field.path, field.label, "")
+    return field

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar
 
+from textual import events
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Vertical
@@ -27,8 +28,9 @@ from core.agent.permissions.proposals import exact_pattern, first_word, rules_pr
 from core.agent.permissions.rules import Rule
 from core.events.types import PermissionAsked
 from tui.keys.places import KeyPlace, key_binding
-from tui.screens.requests.arguments import ArgumentsView, call_lines, inner_tools, reveal
+from tui.screens.requests.arguments import ArgumentsView, call_lines, inner_tools, reveal, thought_of
 from tui.screens.requests.arguments_editor import ArgumentsEditor
+from tui.screens.requests.headings import heading_of
 from tui.screens.requests.text_answer import TextAnswer
 from tui.widgets.dialog import Box, Choice, Dialog, FactRows, Foot
 
@@ -59,6 +61,8 @@ _UNTIL = {
     "everywhere": "Allow everywhere, until you remove it in /permissions",
 }
 _LABELS = {"session": "This session", "folder": "This folder", "everywhere": "Everywhere"}
+_FEW_ROWS = [(0, "-few-rows"), (20, "-many-rows")]
+_READ_ON = "↓ to read on before allowing"
 _SUBMIT = {
     "session": "Allow for this session",
     "folder": "Allow in this folder",
@@ -72,9 +76,15 @@ class PermissionScreen(Dialog[PermissionAnswer | None]):
     Rules for the session, the folder and everywhere are offered only if one is narrow enough: for a tool that acts
     outside or can do anything, one that names where it may go. `seen` are the tools that ran in this session, each with
     its server; they show what a rule would cover. Relative paths begin at `folder`.
+
+    What the call does is first, and nothing allows it before the end of that was in view, also after a jump to the end.
     """
 
-    PLACE: ClassVar[KeyPlace] = KeyPlace("When a tool needs permission")
+    PLACE: ClassVar[KeyPlace] = KeyPlace(
+        "When a tool needs permission",
+        fixed=(("↑ ↓ Space End", "read what it does: line, page, to the end"),),
+    )
+    VERTICAL_BREAKPOINTS = _FEW_ROWS
     FIRST = "deny"
     BINDINGS: ClassVar[list[BindingType]] = [
         key_binding("permission.deny", "d", "deny", "deny"),
@@ -103,6 +113,7 @@ class PermissionScreen(Dialog[PermissionAnswer | None]):
         self._folder = folder
         self._scope = "session"
         self._waiting = waiting
+        self._is_read = False
         self._subjects = event.subjects or [short_name(event.tool_name)]
         self._seen = seen
         # A pattern can be judged by eye only if the names have no invisible characters.
@@ -114,26 +125,26 @@ class PermissionScreen(Dialog[PermissionAnswer | None]):
         self._proposed = tuple(event.proposed) or tuple(map(exact_pattern, self._subjects))
 
     def compose(self) -> ComposeResult:
-        """Show the tool, what it would run, every argument, and the answers."""
+        """Show what the call does with every argument, then the tool and why it asks, and the answers."""
         event = self.event
         server, tool = _split(event.tool_name)
         subjects = [reveal(subject) for subject in event.subjects] or inner_tools(event.input)
         runs = [subject for subject in subjects if subject not in (tool, reveal(event.tool_name))]
-        rows = [("Tool", f"{tool} ({server})" if server else tool)]
-        if runs:
-            rows.append(("Runs", ", ".join(runs)))
-        if event.reason:
-            rows.append(("Why", reveal(event.reason)))
+        facts = [
+            ("Tool", f"{tool} ({server})" if server else tool),
+            ("Runs", ", ".join(runs)),
+            ("Aim", reveal(thought_of(event.input))),
+            ("Why", _sentences(reveal(event.reason))),
+        ]
         with Box("Permission", "-asks"):
-            yield Static(Content(f"Allow {_headline(tool, runs)}?"), classes="heading")
-            yield FactRows(rows)
+            yield Static(Content(heading_of(event.tool_name, event.input, subjects)), classes="heading")
             yield ArgumentsView(call_lines(event.input))
-            denials = (Choice("d", "Deny", "deny"), Choice("r", "Deny, with a reason", "reason"))
+            yield FactRows([row for row in facts if row[1]])
+            denials = (Choice("d", "Deny", "deny"), Choice("r", "Deny + reason", "reason"))
             change = Choice("c", "Change", "change")
             once = Choice("a", "Allow once", "once")
-            later = [
-                Choice(scope[0], _LABELS[scope], scope, f"remember('{scope}')") for scope in self._scopes
-            ]
+            labels = _LABELS if len(self._scopes) > 1 else _SUBMIT
+            later = [Choice(scope[0], labels[scope], scope, f"remember('{scope}')") for scope in self._scopes]
             if later:
                 yield Vertical(Foot(*denials, change), Foot(once, *later, classes="-more"), id="answers")
             else:
@@ -156,13 +167,38 @@ class PermissionScreen(Dialog[PermissionAnswer | None]):
                 )
 
     def on_mount(self) -> None:
-        """Show how many more questions wait."""
+        """Show how many more questions wait, and note when the end of what the call does is in view."""
         self.show_waiting(self._waiting)
+        for what in ("scroll_y", "virtual_size"):
+            self.watch(self.query_one(Box), what, self._check_later, init=False)
+        self._check_later()
+
+    def on_resize(self, event: events.Resize) -> None:
+        """More of it may be in view."""
+        self._check_later()
+
+    def _check_later(self) -> None:
+        self.call_after_refresh(self._note_read)
 
     def show_waiting(self, count: int) -> None:
-        """Show how many more questions wait."""
+        """Show how many more questions wait, and that there is more to read."""
         self._waiting = count
-        self.show_note(f"{count} more waiting" if count else "")
+        parts = ["" if self._is_read else _READ_ON, f"{count} more waiting" if count else ""]
+        self.show_note(" · ".join(part for part in parts if part))
+
+    def _note_read(self) -> None:
+        box, view = self.query_one(Box), self.query_one(ArgumentsView).virtual_region
+        if view and view.bottom <= box.scroll_offset.y + box.rows_in_view:
+            self._is_read = True
+        for choice in self.query("#answers Choice").results(Choice):
+            choice.disabled = not self._is_read and choice.id not in ("deny", "reason")
+        self.show_waiting(self._waiting)
+
+    def _may_allow(self) -> bool:
+        """Whether an answer that allows the call counts; what is missing is shown."""
+        if self.accepts_answers and not self._is_read:
+            self.warn("Read to the end first: press ↓, Space or End.")
+        return self._is_read
 
     def on_text_answer_submitted(self, event: TextAnswer.Submitted) -> None:
         """Answer with a text."""
@@ -178,11 +214,12 @@ class PermissionScreen(Dialog[PermissionAnswer | None]):
 
     def action_once(self) -> None:
         """Allow this call."""
-        self.answer(ONCE)
+        if self._may_allow():
+            self.answer(ONCE)
 
     def action_remember(self, scope: str) -> None:
         """Ask what is allowed from now on, and where."""
-        if scope in self._scopes and not self._is_writing:
+        if scope in self._scopes and not self._is_writing and self._may_allow():
             self._scope = scope
             self._write("#patterns" if scope == "session" else f"#patterns-{scope}")
 
@@ -199,7 +236,7 @@ class PermissionScreen(Dialog[PermissionAnswer | None]):
 
     def action_change(self) -> None:
         """Let the person change the arguments."""
-        if self.accepts_answers and not self._is_writing:
+        if self.accepts_answers and not self._is_writing and self._may_allow():
             self.query_one(ArgumentsEditor).begin()
 
     def action_allow_changed(self) -> None:
@@ -209,8 +246,8 @@ class PermissionScreen(Dialog[PermissionAnswer | None]):
             given = changed if changed != self.event.input else None
             self.answer(PermissionAnswer(allow=True, input=given))
 
-    def action_edit_outside(self) -> None:
-        """Change the arguments in the person's editor; a failure leaves the field unchanged."""
+    async def action_edit_outside(self) -> None:
+        """Change the arguments as JSON in the person's editor; a failure leaves the fields unchanged."""
         from core.errors import UniversalAgentError
         from tui.terminal.editor import edit_draft
         from tui.terminal.programs import EDITOR, command_of, edit
@@ -220,7 +257,7 @@ class PermissionScreen(Dialog[PermissionAnswer | None]):
             return
         try:
             command = command_of(EDITOR, os.environ)
-            editor.edit_outside(
+            await editor.edit_outside(
                 lambda text, name: edit_draft(text, lambda path: edit(self.app, path, command), name)
             )
         except UniversalAgentError as error:
@@ -296,12 +333,9 @@ def _split(tool_name: str) -> tuple[str, str]:
     return "", reveal(tool_name)
 
 
-def _headline(tool: str, runs: list[str]) -> str:
-    match runs:
-        case []:
-            return tool
-        case [one]:
-            return one
-        case [first, *others]:
-            return f"{first} and {len(others)} more"
-    return tool
+def _sentences(reason: str) -> str:
+    """Write reasons as sentences; one that begins with the name of the program has no capital letter."""
+    parts = [part for part in reason.split("; ") if part]
+    return " ".join(
+        f"{part}." if part.startswith("ua-tui") else f"{part[0].upper()}{part[1:]}." for part in parts
+    )

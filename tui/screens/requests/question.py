@@ -54,6 +54,7 @@ class QuestionScreen(Dialog[PermissionAnswer | None]):
         "When the agent asks you",
         fixed=(("Enter", "choose the answer, or the marked ones"), ("1 … 9", "choose or mark")),
     )
+    AT_ONCE = Dialog.AT_ONCE | {"mark"}
     BINDINGS: ClassVar[list[BindingType]] = [
         key_binding("question.mark", "space", "mark", "mark one of several answers"),
         key_binding("question.write", "t", "write", "answer with a text"),
@@ -91,6 +92,11 @@ class QuestionScreen(Dialog[PermissionAnswer | None]):
     def on_mount(self) -> None:
         """Show the first question."""
         self._show_question()
+
+    def is_held_back(self, action: str) -> bool:
+        """A number that only marks an answer is not held back."""
+        marks = self._question.several and action.startswith("pick")
+        return not marks and super().is_held_back(action)
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
         """Answer with the row, or with those that are marked."""

@@ -45,6 +45,7 @@ class ServerFormScreen(Dialog[ServerAnswer | None]):
             ("Space", "choose or mark"),
         ),
     )
+    AT_ONCE = Dialog.AT_ONCE | {"select"}
     BINDINGS: ClassVar[list[BindingType]] = [
         key_binding("form.submit", "ctrl+s", "submit", "submit the form"),
         key_binding("form.decline", "ctrl+n", "decline", "decline"),

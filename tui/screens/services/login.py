@@ -129,6 +129,7 @@ class LoginScreen(Dialog[bool]):
     def on_paste(self, event: events.Paste) -> None:
         """Take the address at which the login ended in a browser elsewhere."""
         event.stop()
+        event.prevent_default()
         if self._redirect is not None and not self._redirect.paste(event.text):
             self.show_note(_WRONG)
 

@@ -52,6 +52,7 @@ class ModelScreen(Dialog[ModelChoice | None]):
         running: whether a query runs, to which a new choice does not apply.
     """
 
+    AT_ONCE = Dialog.AT_ONCE | {"effort"}
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("e", "effort", "Effort", show=False),
         Binding("o", "write('model')", "Other model", show=False),

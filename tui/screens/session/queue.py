@@ -41,6 +41,7 @@ class QueueScreen(Dialog[str | None]):
     """
 
     PLACE: ClassVar[KeyPlace] = KeyPlace("In the queue", fixed=(("Enter", "take it back"),))
+    AT_ONCE = Dialog.AT_ONCE | {"delete"}
     BINDINGS: ClassVar[list[BindingType]] = [
         key_binding("queue.earlier", "shift+up,K", "move(-1)", "earlier", _MOVE),
         key_binding("queue.later", "shift+down,J", "move(1)", "later", _MOVE),

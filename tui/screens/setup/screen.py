@@ -64,6 +64,7 @@ class SetupScreen(Dialog[SetupResult | Literal["demo", "quit"] | None]):
         login: logs in with Claude's command line on this terminal.
     """
 
+    AT_ONCE = Dialog.AT_ONCE | {"choose"}
     BINDINGS: ClassVar[list[BindingType]] = [
         *(
             Binding(f"{number},{letter}", f"choose('{name}')", title, show=False)
