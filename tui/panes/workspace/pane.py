@@ -91,14 +91,9 @@ class WorkspacePane(FileActions, Vertical):
         )
 
     def __init__(
-        self,
-        root: Path | None = None,
-        saved_reports: Path | None = None,
-        *,
-        id: str | None = None,
-        classes: str | None = None,
+        self, root: Path | None = None, saved_reports: Path | None = None, *, id: str | None = None
     ) -> None:
-        super().__init__(id=id, classes=classes)
+        super().__init__(id=id)
         self.border_title = Content("Workspace")
         self._note = ""
         self.tree_view = WorkspaceTree()
