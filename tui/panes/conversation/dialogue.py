@@ -368,10 +368,6 @@ class Dialogue:
         key = ("app", next(self._numbers))
         notice = Notice(key=key, group=key, mark=message.mark, tone=message.tone, text=message.text)
         notice.details = message.details
-        if message.tone is Tone.QUIET and not blocks:
-            # What is good to know, but calls for nothing, comes below the queries to try.
-            self.page.defer(notice)
-        else:
-            self.page.add(notice)
+        self.page.add(notice)
         if message.topic is not None and not message.before:
             self._topics[message.topic] = notice

@@ -12,7 +12,6 @@ from tui.panes.conversation.blocks import (
     Block,
     ConversationTheme,
     Heading,
-    Notice,
     Prose,
     estimate_block,
     gap_after,
@@ -26,6 +25,8 @@ from tui.virtual_list.virtual_list import VirtualList
 
 __all__ = ["BlockRows", "Page"]
 
+_WELCOME = "Ask anything. The work is shown here as it happens."
+
 
 class BlockRows(RowSource[Block]):
     """Draws blocks; the cursor treats a message and its heading as one.
@@ -35,7 +36,6 @@ class BlockRows(RowSource[Block]):
         send_key: the key that sends the chosen one, as it is shown.
         files: finds the files that blocks name.
         reading: whether a past session is being read, whose blocks are still to come.
-        deferred: notices that are shown below the queries to try, and above the first block once it comes.
     """
 
     def __init__(self) -> None:
@@ -43,7 +43,6 @@ class BlockRows(RowSource[Block]):
         self.suggestions = Suggestions()
         self.send_key = ""
         self.reading = False
-        self.deferred: list[Notice] = []
         self.files = FileLinks()
         self._theme = ConversationTheme()
         self._palette: Mapping[str, Any] = {}
@@ -83,14 +82,9 @@ class BlockRows(RowSource[Block]):
         """Say what to do in an empty conversation, with three things to try."""
         palette, trying = self._palette, self.suggestions
         muted, key, text = palette["lines--muted"], palette["lines--key"], palette["md--text"]
-        lines: list[Line] = []
-        if not self.rows.items:
-            said = (
-                "Reading the session…"
-                if self.reading
-                else "Ask anything. The work is shown here as it happens."
-            )
-            lines += [[], *wrap([(said, muted if self.reading else text)], width)]
+        if self.reading and not self.rows.items:
+            return [[], *wrap([("Reading the session…", muted)], width)]
+        lines: list[Line] = [] if self.rows.items else [[], *wrap([(_WELCOME, text)], width)]
         if trying.queries:
             how = f"↑↓ choose · {self.send_key} send" if trying.query else "↓ to choose, or type your own"
             lines += [[], *wrap([("Three things to try", text), (f" · {how}", muted)], width), []]
@@ -100,8 +94,6 @@ class BlockRows(RowSource[Block]):
             style = text + (palette["lines--cursor"] if is_chosen else PLAIN)
             wrapped = wrap([(query, style + Style(meta={"suggestion": number}))], max(1, width - 4))
             lines += [[Segment("    ") if n else mark, *line] for n, line in enumerate(wrapped)]
-        for notice in self.deferred:
-            lines += [[], *wrap([(f"{notice.mark} {notice.text}", muted)], width)]
         return lines
 
 
@@ -123,7 +115,6 @@ class Page:
 
     def move_to(self, view: VirtualList[Block], rows: BlockRows) -> None:
         """Continue in another list, which has adopted the blocks."""
-        rows.deferred = self._rows.deferred
         self._view, self._rows = view, rows
 
     @property
@@ -135,15 +126,8 @@ class Page:
         """Return the index of a block, or None when no block has that key."""
         return self._rows.rows.index.get(key)
 
-    def defer(self, notice: Notice) -> None:
-        """Show a notice below the queries to try; it goes above the first block when that comes."""
-        self._rows.deferred.append(notice)
-
     def add(self, block: Block) -> None:
         """Put a block at the end."""
-        deferred, self._rows.deferred = self._rows.deferred, []
-        for notice in deferred:
-            self.add(notice)
         blocks = self.blocks
         block.gap = gap_after(blocks[-1] if blocks else None, block)
         block.at = self.at
@@ -166,5 +150,4 @@ class Page:
     def change(self, block: Block) -> None:
         """Note that a block looks different."""
         block.revision += 1
-        if block not in self._rows.deferred:
-            self._view.touch(block.key)
+        self._view.touch(block.key)

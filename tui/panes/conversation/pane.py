@@ -43,6 +43,15 @@ A_SESSION = 2_000
 """Events in one batch: more than a living session ever brings at once."""
 
 _TITLE = "Conversation"
+_HINTS = (
+    ("find.search", "search"),
+    ("move.open", "open"),
+    ("file.compare", "compare"),
+    ("message.copy", "copy"),
+    ("message.follow", "open link"),
+    ("move.last", "latest"),
+    ("pane.maximise", "maximise"),
+)
 
 
 class ConversationPane(VirtualList[Block]):
@@ -72,23 +81,12 @@ class ConversationPane(VirtualList[Block]):
         key_binding("subagent.stop", "X", "stop_subagent", "stop the sub-agent"),
         key_binding("file.compare", "v", "compare", "compare a result with another version"),
     ]
+    HELP = "The dialogue. Up and down move by message, y copies, / searches, Enter opens or unfolds, End follows."
 
     @property
     def key_hints(self) -> tuple[tuple[str, str], ...]:
         """The most useful keys."""
-        if self.suggestions.query:
-            return (("move.open", "send"), ("pane.maximise", "maximise"))
-        return (
-            ("find.search", "search"),
-            ("move.open", "open"),
-            ("file.compare", "compare"),
-            ("message.copy", "copy"),
-            ("message.follow", "open link"),
-            ("move.last", "latest"),
-            ("pane.maximise", "maximise"),
-        )
-
-    HELP = "The dialogue. Up and down move by message, y copies, / searches, Enter opens or unfolds, End follows."
+        return (("move.open", "send"),) if self.suggestions.query else _HINTS
 
     class StopRequested(Message):
         """A sub-agent is to be stopped, by the call that started it."""
