@@ -130,8 +130,10 @@ async def test_they_stay_until_the_first_query(tmp_path: Path, size: tuple[int, 
         await shown(app, pilot)
         text = screen_text(app)
         assert text.index("the agent died") < text.index(LISTS["local"][0])
-        await pilot.press("down")
+        await pilot.press("escape", "down")
         assert CHOSEN in screen_text(app)
+        await pilot.press("enter")
+        assert session.submitted == [LISTS["local"][0]]
 
 
 async def test_a_session_that_begins_with_a_query_offers_none(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ from tui.panes.conversation.blocks import (
     Block,
     ConversationTheme,
     Heading,
+    Notice,
     Prose,
     estimate_block,
     gap_after,
@@ -36,6 +37,7 @@ class BlockRows(RowSource[Block]):
         send_key: the key that sends the chosen one, as it is shown.
         files: finds the files that blocks name.
         reading: whether a past session is being read, whose blocks are still to come.
+        deferred: notices that are shown below the queries to try, and above the first block once it comes.
     """
 
     def __init__(self) -> None:
@@ -43,6 +45,7 @@ class BlockRows(RowSource[Block]):
         self.suggestions = Suggestions()
         self.send_key = ""
         self.reading = False
+        self.deferred: list[Notice] = []
         self.files = FileLinks()
         self._theme = ConversationTheme()
         self._palette: Mapping[str, Any] = {}
@@ -94,6 +97,8 @@ class BlockRows(RowSource[Block]):
             style = text + (palette["lines--cursor"] if is_chosen else PLAIN)
             wrapped = wrap([(query, style + Style(meta={"suggestion": number}))], max(1, width - 4))
             lines += [[Segment("    ") if n else mark, *line] for n, line in enumerate(wrapped)]
+        for notice in self.deferred:
+            lines += [[], *wrap([(f"{notice.mark} {notice.text}", muted)], width)]
         return lines
 
 
@@ -115,6 +120,7 @@ class Page:
 
     def move_to(self, view: VirtualList[Block], rows: BlockRows) -> None:
         """Continue in another list, which has adopted the blocks."""
+        rows.deferred = self._rows.deferred
         self._view, self._rows = view, rows
 
     @property
@@ -126,8 +132,15 @@ class Page:
         """Return the index of a block, or None when no block has that key."""
         return self._rows.rows.index.get(key)
 
+    def defer(self, notice: Notice) -> None:
+        """Show a notice below the queries to try; it goes above the first block when that comes."""
+        self._rows.deferred.append(notice)
+
     def add(self, block: Block) -> None:
         """Put a block at the end."""
+        deferred, self._rows.deferred = self._rows.deferred, []
+        for notice in deferred:
+            self.add(notice)
         blocks = self.blocks
         block.gap = gap_after(blocks[-1] if blocks else None, block)
         block.at = self.at
@@ -150,4 +163,5 @@ class Page:
     def change(self, block: Block) -> None:
         """Note that a block looks different."""
         block.revision += 1
-        self._view.touch(block.key)
+        if block not in self._rows.deferred:
+            self._view.touch(block.key)

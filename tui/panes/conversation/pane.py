@@ -388,22 +388,22 @@ class ConversationPane(VirtualList[Block]):
     # -- queries to try ---------------------------------------------------------------------------
 
     def action_cursor_up(self) -> None:
-        """Move to the message above, or to the query to try while there is no message."""
-        if self.entries:
+        """Move to the message above, or among the queries to try while there are some."""
+        if not self.suggestions.queries:
             super().action_cursor_up()
         else:
             self.suggestions.move(-1)
 
     def action_cursor_down(self) -> None:
-        """Move to the message below, or to the query to try while there is no message."""
-        if self.entries:
+        """Move to the message below, or among the queries to try while there are some."""
+        if not self.suggestions.queries:
             super().action_cursor_down()
         else:
             self.suggestions.move(1)
 
     def action_open(self) -> None:
         """Open the message under the cursor, or send the chosen query to try."""
-        if self.entries:
+        if not self.suggestions.queries:
             super().action_open()
         elif self.suggestions.query:
             self.post_message(self.Suggested())
