@@ -63,7 +63,9 @@ async def open_session(
     try:
         await session.start()
         if session.state == "failed":
-            raise AgentUnavailable(failures[-1] if failures else "the agent could not be started")
+            raise AgentUnavailable(failures[-1] if failures else "the agent could not be started") from (
+                session.last_error
+            )
         yield session
     finally:
         await session.close("finished")

@@ -9,7 +9,8 @@
     ├── KnowledgeError       the knowledge base cannot be opened, read or written
     ├── AgentError           the agent could not carry a query to its end
     │   ├── AgentUnavailable the command-line agent is missing, died or never answered
-    │   └── ConversationGone a session cannot be resumed where it left off
+    │   ├── ConversationGone a session cannot be resumed where it left off
+    │   └── Denied           a handler of a pipeline denied a query or a call
     ├── ConnectionFailed     a remote service refused or could not be reached
     ├── TeamError            a team's database cannot be reached, read or written
     ├── FetchRefused         a URL may not be fetched
@@ -34,6 +35,7 @@ __all__ = [
     "ConversationGone",
     "CredentialsError",
     "DemoError",
+    "Denied",
     "FetchRefused",
     "FormError",
     "JournalError",
@@ -115,6 +117,10 @@ class AgentUnavailable(AgentError):
 
 class ConversationGone(AgentError):
     """The agent no longer knows the conversation of a session; a new one can begin in its folder."""
+
+
+class Denied(AgentError):
+    """A handler denied a query or a tool call before it ran; the message is the reason."""
 
 
 class ConnectionFailed(UniversalAgentError):

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Sequence
 from datetime import datetime
 from enum import StrEnum
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 import msgspec
 
 __all__ = [
-    "ERROR_HEADER",
     "AnyObservation",
     "ContentBlock",
     "CrawlObservation",
     "FileWriteObservation",
+    "FinishedCall",
     "ImageContent",
     "KnowledgeObservation",
     "McpObservation",
@@ -29,8 +30,6 @@ __all__ = [
     "ToolResult",
     "WorkbenchObservation",
 ]
-
-ERROR_HEADER = "[The tool reported an error.]"
 
 
 class TextContent(msgspec.Struct, frozen=True, tag_field="type", tag="text"):
@@ -71,16 +70,18 @@ class ObservationStatus(StrEnum):
 class Observation(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", tag="tool"):
     """The result of one tool call.
 
-    `content` is the complete output of the tool, in order. `error` is None unless the call failed; output before the
-    failure stays in `content`. `held` is why there is no answer although nothing failed: the tool's service waits for a
-    person, or one of its hooks blocked the call; `error` then says for what, or the reason. `truncated` is whether the
-    agent saw less than the tool returned, `recovered` whether `content` is complete nevertheless. `stored_at` is the
-    path in the workspace of a result too large for an event. `files` are the pictures, sounds and other files that an
-    MCP server returned.
+    `content` is the complete output of the tool, in order, and `output` its text: the text blocks joined by line
+    breaks. Either may be given; if `content` has text, `output` is made from it. `error` is None unless it failed;
+    output before the failure stays in `content`. `held` is why there is no answer although nothing failed: the tool's
+    service waits for a person, or one of its hooks blocked the call; `error` then says for what, or the reason.
+    `truncated` is whether the agent saw less than the tool returned, `recovered` whether `content` is complete
+    nevertheless. `stored_at` is the path in the workspace of a result too large for an event. `files` are the pictures,
+    sounds and other files that an MCP server returned.
     """
 
     tool_name: str
     tool_use_id: str
+    output: str = ""
     content: tuple[ContentBlock, ...] = ()
     error: str | None = None
     held: Literal["waiting", "blocked"] | None = None
@@ -92,10 +93,18 @@ class Observation(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", t
     stored_at: str | None = None
     files: tuple[ReturnedFile, ...] = ()
 
-    @property
-    def output(self) -> str:
-        """The text blocks joined by line breaks."""
-        return "\n".join(block.text for block in self.content if isinstance(block, TextContent))
+    def __post_init__(self) -> None:
+        texts = [block.text for block in self.content if isinstance(block, TextContent)]
+        if texts:
+            msgspec.structs.force_setattr(self, "output", "\n".join(texts))
+        elif self.output:
+            msgspec.structs.force_setattr(self, "content", (TextContent(self.output), *self.content))
+
+    def without_output(self) -> Self:
+        """Return a copy that is written without `output`, which follows from `content`."""
+        copied = copy.copy(self)
+        msgspec.structs.force_setattr(copied, "output", msgspec.UNSET)
+        return copied
 
     @property
     def text(self) -> str:
@@ -129,11 +138,12 @@ class Observation(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", t
 
     @property
     def to_llm_content(self) -> Sequence[ContentBlock]:
-        """What a model should read: the error first, then all output before the failure."""
+        """What a model should read: the error or why there is no answer, then all output before the failure."""
         if self.error is None:
             return self.content
+        first = f"Error: {self.error}" if self.status is ObservationStatus.ERROR else self.error
         partial = tuple(b for b in self.content if not (isinstance(b, TextContent) and b.text == self.error))
-        return (TextContent(f"{ERROR_HEADER}\n{self.error}"), *partial)
+        return (TextContent(first), *partial)
 
 
 class McpObservation(Observation, frozen=True, kw_only=True, tag="mcp"):
@@ -214,6 +224,12 @@ class ToolCall(msgspec.Struct, frozen=True, kw_only=True):
     query_id: str = ""
     query: str = ""
     parent_tool_use_id: str | None = None
+
+
+class FinishedCall(ToolCall, frozen=True, kw_only=True):
+    """A tool call of a query that ended; `result` is None if the call got none."""
+
+    result: AnyObservation | None = None
 
 
 class ToolResult(msgspec.Struct, frozen=True, kw_only=True):

@@ -23,7 +23,7 @@ from typing import Any, ClassVar, NamedTuple, TypeVar
 
 from core.errors import PipelineError
 from core.events.types import PipelineFailed, Usage
-from core.observation import AnyObservation, Observation, ToolCall
+from core.observation import AnyObservation, FinishedCall, Observation
 from core.text import clean
 
 __all__ = [
@@ -55,10 +55,14 @@ class AgentContext:
 
 @dataclass(frozen=True, kw_only=True)
 class AgentResponse:
-    """The agent's answer, with the tool calls it made, each with its id."""
+    """The agent's answer, with the tool calls it made, each with its id and its result.
+
+    `output` is the answer that fits the output schema, if there is one.
+    """
 
     text: str
-    tool_calls: tuple[ToolCall, ...] = ()
+    output: Any = None
+    tool_calls: tuple[FinishedCall, ...] = ()
     usage: Usage | None = None
     cost_usd: float | None = None
     turns: int = 0
@@ -66,6 +70,7 @@ class AgentResponse:
 
 _Types = Mapping[str, type | tuple[type, ...]]
 _TEXT_OR_NONE = (str, type(None))
+_SCHEMA = (dict, type(None))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -90,13 +95,18 @@ class Payload:
 
 @dataclass(frozen=True, kw_only=True)
 class BeforeExecute(Payload):
-    """A query on its way to the agent; setting `denied` to a reason stops it for good."""
+    """A query on its way to the agent; setting `denied` to a reason stops it for good.
 
-    _types: ClassVar[_Types] = {"agent": str, "input": str, "denied": _TEXT_OR_NONE}
+    `schema` is the JSON Schema that the answer has to fit, None for text. The agent is connected again for a query
+    with another one.
+    """
+
+    _types: ClassVar[_Types] = {"agent": str, "input": str, "schema": _SCHEMA, "denied": _TEXT_OR_NONE}
     _fixed = ("agent",)
 
     agent: str
     input: str
+    schema: dict[str, Any] | None = None
     denied: str | None = None
 
 
@@ -115,18 +125,21 @@ class AfterExecute(Payload):
 
 @dataclass(frozen=True, kw_only=True)
 class AgentErrored(Payload):
-    """A query that failed. `system_prompt` is None if it was not built yet.
+    """A query that failed, or that a handler denied: `exception` is `Denied` then.
 
-    Setting `recovery` answers the query with that text instead of failing it.
+    `input` and `schema` are those that were used, `system_prompt` is None if it was not built yet. The `__cause__` of
+    `exception` is the original error, if there is one. Setting `recovery` answers the query with that text instead of
+    failing it.
     """
 
-    _types: ClassVar[_Types] = {"exception": BaseException, "recovery": _TEXT_OR_NONE}
-    _fixed = ("agent", "input", "system_prompt", "exception")
+    _types: ClassVar[_Types] = {"exception": BaseException, "schema": _SCHEMA, "recovery": _TEXT_OR_NONE}
+    _fixed = ("agent", "input", "system_prompt", "schema", "exception")
 
     agent: str
     input: str
     exception: BaseException
     system_prompt: str | None = None
+    schema: dict[str, Any] | None = None
     recovery: str | None = None
 
 
@@ -161,7 +174,7 @@ class AfterTool(Payload):
 class ToolErrored(Payload):
     """A call that failed, with the input that was used and the error of the tool, if it gave one.
 
-    `additional_context` is added for the model.
+    `exception` is `Denied` if a handler denied the call. `additional_context` is added for the model.
     """
 
     _types: ClassVar[_Types] = {"exception": BaseException, "additional_context": _TEXT_OR_NONE}

@@ -116,23 +116,29 @@ class Compliance:
         self._rules = shipped_rules() if rules is None else tuple(rules)
 
     def wants(self, call: ToolCall) -> bool:
-        """Calls of sub-agents that have a rule."""
-        agent = input_text(call.input, "subagent_type")
-        return call.name in ("Agent", "Task") and any(rule.agent == agent for rule in self._rules)
+        """Calls of sub-agents that have a rule, and of others if one applies to their task."""
+        if call.name not in ("Agent", "Task"):
+            return False
+        agent, request = _task_of(call)
+        return any(rule.agent == agent or rule.holds(agent, request) for rule in self._rules)
 
     def observe(self, result: ToolResult, context: ObserverContext) -> Outcome:
         """Check the rules against the workspace; nothing is saved."""
         if result.observation.has_error:
             # Stopped in the middle of its work it has left no rule unkept.
             return Outcome(note="the sub-agent did not finish")
-        arguments = result.call.input
-        agent = input_text(arguments, "subagent_type") or ""
-        request = " ".join(text for key in ("description", "prompt") if (text := input_text(arguments, key)))
+        agent, request = _task_of(result.call)
         unmet = unmet_rules(agent, request, context.workspace, self._rules, result.observation.started_at)
         if not unmet:
             return Outcome(note="every rule was met")
         note = "; ".join(f"rule {rule.name} was not met: {rule.reason}" for rule in unmet)
         return Outcome(rejected=len(unmet), note=note)
+
+
+def _task_of(call: ToolCall) -> tuple[str, str]:
+    """The sub-agent that a call starts, and what is asked of it."""
+    texts = [input_text(call.input, key) for key in ("description", "prompt")]
+    return input_text(call.input, "subagent_type") or "", " ".join(filter(None, texts))
 
 
 OBSERVER = ObserverSpec(Compliance, order=70)

@@ -6,13 +6,14 @@ import hashlib
 import os
 import re
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Set
 from contextlib import ExitStack
 from io import BufferedReader
 from pathlib import Path, PurePosixPath
 from typing import Any
 
 from core.errors import ObserverError, PathRefused, WorkspaceError
+from core.events.codec import from_json
 from core.observation import ReturnedFile, ToolCall, ToolResult
 from core.storage.files import AlreadyThere, Root
 from core.storage.media_types import HEAD_SIZE, media_type
@@ -28,43 +29,25 @@ FOLDER = "work_products/media"
 MAX_SIZE = 512 << 20
 _CHUNK = 1 << 20
 # Names of fields, in small letters and without underscores; the second kind may also hold something else.
-_OUTPUT_KEYS = frozenset(
-    {
-        "outputvideopath",
-        "outputaudiopath",
-        "outputimagepath",
-        "outputpath",
-        "outputfile",
-        "outputfilepath",
-        "outputfilename",
-        "outpath",
-        "outfile",
-        "videopathout",
-        "savepath",
-        "savedto",
-        "savedpath",
-        "destpath",
-        "destinationpath",
-        "targetpath",
-    }
-)
+_OUTPUT_KEYS = frozenset({
+    "outputvideopath", "outputaudiopath", "outputimagepath", "outputpath", "outputfile", "outputfilepath",
+    "outputfilename", "outpath", "outfile", "videopathout", "savepath", "savedto", "savedpath", "destpath",
+    "destinationpath", "targetpath",
+})  # fmt: skip
 _VAGUE_KEYS = frozenset({"output", "outputs", "out", "destination", "dest", "target", "saveto"})
-_MEDIA_WORDS = frozenset(
-    {
-        "video",
-        "videos",
-        "audio",
-        "media",
-        "movie",
-        "clip",
-        "image",
-        "images",
-        "overlay",
-        "overlays",
-        "subtitles",
-        "music",
-    }
-)
+# In a result only: in the input they are what is read.
+_RESULT_KEYS = _VAGUE_KEYS | frozenset({
+    "file", "path", "filepath", "filename", "fullpath", "localpath", "location", "result", "clip",
+    "video", "videopath", "videofile", "audio", "audiopath", "audiofile", "image", "imagepath", "imagefile",
+})  # fmt: skip
+_ONLY_READS = frozenset({
+    "list", "info", "probe", "inspect", "analyze", "describe", "metadata", "details",
+})  # fmt: skip
+_DEEPEST = 6
+_MEDIA_WORDS = frozenset({
+    "video", "videos", "audio", "media", "movie", "clip", "image", "images", "overlay", "overlays",
+    "subtitles", "music",
+})  # fmt: skip
 _MAKES_MEDIA = frozenset({"trim", "concatenate", "transcode", "watermark", "ffmpeg"})
 _SUFFIX = r"mp4|m4v|mov|mkv|webm|avi|mp3|m4a|wav|flac|ogg|oga|opus|aac|gif|png|jpe?g|webp"
 _PATH_IN_TEXT = re.compile(
@@ -131,23 +114,37 @@ def _claimed(result: ToolResult, context: ObserverContext) -> Iterator[str]:
     """The paths that the call or its result name as outputs, the most likely first."""
     yield from _paths_in(result.call.input)
     decoded = decode_texts(texts_of(result, context.workspace))
-    for value in decoded.values:
-        if isinstance(value, dict):
-            yield from _paths_in(value)
-            for inner in value.values():
-                if isinstance(inner, dict):
-                    yield from _paths_in(inner)
-                elif isinstance(inner, str):
-                    yield from (match[1] for match in _PATH_IN_TEXT.finditer(inner[:20_000]))
+    values = [*decoded.values, getattr(result.observation, "structured", None)]
+    only_reads = words_of(short_name(result.call.name)) & _ONLY_READS
+    # A result may repeat the names of the files that were read.
+    read = {each for each in result.call.input.values() if isinstance(each, str)}
+    for inner in _objects_in(values):
+        yield from (
+            path for path in _paths_in(inner, _VAGUE_KEYS if only_reads else _RESULT_KEYS) if path not in read
+        )
+        for text in inner.values():
+            if isinstance(text, str):
+                yield from (match[1] for match in _PATH_IN_TEXT.finditer(text[:20_000]))
     yield from (match[1] for match in _PATH_IN_TEXT.finditer(decoded.prose[:20_000]))
 
 
-def _paths_in(value: Mapping[str, Any]) -> Iterator[str]:
+def _objects_in(value: Any, depth: int = 0) -> Iterator[Mapping[str, Any]]:
+    """The objects in decoded data, the outer ones first, also those in a text that is JSON itself."""
+    if isinstance(value, str) and value.lstrip()[:1] in ("{", "["):
+        value = from_json(value)
+    if isinstance(value, dict):
+        yield value
+    if isinstance(value, dict | list) and depth < _DEEPEST:
+        for inner in value.values() if isinstance(value, dict) else value:
+            yield from _objects_in(inner, depth + 1)
+
+
+def _paths_in(value: Mapping[str, Any], vague: Set[str] = _VAGUE_KEYS) -> Iterator[str]:
     for key, named in value.items():
         plain = key.replace("_", "").replace("-", "").lower() if isinstance(key, str) else ""
         for path in named if isinstance(named, list) else (named,):
             if isinstance(path, str) and path and len(path) <= _LONGEST_PATH:
-                is_vague = plain in _VAGUE_KEYS
+                is_vague = plain.removesuffix("s") in vague or plain in vague
                 if plain.removesuffix("s") in _OUTPUT_KEYS or (is_vague and _MEDIA_SUFFIX.search(path)):
                     yield path
 

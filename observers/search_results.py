@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from itertools import repeat
 from operator import contains
@@ -38,6 +38,7 @@ _UNPARSED = f"{FOLDER}/unparsed"
 _MAX_UNPARSED = 4 << 20
 _PIECE = 1 << 20
 _MOST_NAMED = 4
+_SHORT_SNIPPET = 500
 _WORD = re.compile(r"[a-z0-9]")
 
 
@@ -172,11 +173,14 @@ def _save(
         "duplicates": 0,
         "rejected": found.rejected,
     }
+    if page.kind == "news":
+        artifact["articles"] = [_in_short(row, context.workspace.redactor.redact) for row in rows]
     encoded = laid_out(artifact)
     safe = encoded is not None and not holds_unsafe(encoded)
     # A single byte is found many times faster than an escape, and most pages have none.
     if encoded is None or not safe or (b"\\" in encoded and b"\\u00" in encoded):
-        remove_controls([*rows, *([artifact["knowledge_panel"]] if "knowledge_panel" in artifact else [])])
+        panel = [artifact["knowledge_panel"]] if "knowledge_panel" in artifact else []
+        remove_controls([*rows, *artifact.get("articles", ()), *panel])
         encoded = laid_out(artifact)
     clean = encoded is not None and context.workspace.redactor.finds_nothing(encoded)
     unique = unique_id(
@@ -258,6 +262,14 @@ def _artifact(
     if scope.preview:
         artifact["preview"] = True
     return artifact
+
+
+def _in_short(row: dict[str, Any], redact: Callable[[str], str]) -> dict[str, Any]:
+    short = {key: row[key] for key in ("position", "title", "url", "source", "date", "snippet")}
+    if row["snippet"] and len(row["snippet"]) > _SHORT_SNIPPET:
+        # Masked before it is cut: half a secret would not be known for one.
+        short["snippet"] = redact(row["snippet"])[:_SHORT_SNIPPET]
+    return short | {"date": row["date"] and row["date"][:10]}
 
 
 def _is_public(name: str, context: ObserverContext) -> bool:

@@ -130,6 +130,7 @@ async def compose_session(  # noqa: PLR0913 -- each is optional, and given by na
         TeamError: the packages for a team are not installed.
     """
     stack = AsyncExitStack()
+    workspace = None
     try:
         # Before anything heavy is imported: libraries that find no handler write to the terminal.
         log_handler = install_root_handler(settings.log_level)
@@ -177,7 +178,9 @@ async def compose_session(  # noqa: PLR0913 -- each is optional, and given by na
         )
         shared = SharedSecrets(private.path / "secrets.socket", redactor)
         stack.callback(shared.close)
-        progress = ProgressReceiver(private.path / "progress.socket", bus.publish)
+        progress = ProgressReceiver(
+            private.path / "progress.socket", bus.publish, recording.tracer.on_request
+        )
         stack.callback(progress.close)
         sockets = (shared.path, progress.path)
         connectors = _connectors(settings, workspace.path, demo, recording, private, sockets, modifiers)
@@ -232,6 +235,8 @@ async def compose_session(  # noqa: PLR0913 -- each is optional, and given by na
         return session
     except BaseException:
         await stack.aclose()
+        if workspace is not None and resume is None:
+            workspace.discard()
         raise
 
 
@@ -477,7 +482,6 @@ def _connectors(
     routes = dict([endpoints.article_route.split("=", 1)]) if endpoints else {}
 
     async def toolkit() -> Connection:
-        telemetry = await recording.tracer.toolkit_environment(os.environ)
         session_file = private.path / _SESSION_FILE if settings.composio_api_key else None
         embedder = embedder_of(settings)
         knowledge = place_of(settings)
@@ -485,7 +489,6 @@ def _connectors(
         return toolkit_connection(
             workspace,
             routes=routes,
-            telemetry=telemetry,
             session_file=session_file,
             secrets_socket=sockets[0],
             progress_socket=sockets[1],

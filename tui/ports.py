@@ -12,6 +12,7 @@ from core.events.types import Event, McpServer
 from core.provider.models import KnownModel, ModelChoice
 
 if TYPE_CHECKING:
+    from core.agent.attachments.places import Places
     from core.agent.definitions.commands import CustomCommand
     from core.agent.mcp.references import ServerReferences
     from core.agent.messages.context_usage import ContextUsage
@@ -145,6 +146,10 @@ class SessionPort(Protocol):
 
     async def start(self) -> None:
         """Connect; failures become events and the state `failed`."""
+
+    @property
+    def places(self) -> Places | None:
+        """Where the names of files in a query lead; None in a past session."""
 
     async def attach(self, file: Path) -> str:
         """Copy a file into the session's folder; returns what names it in a query. Raises a `WorkspaceError`."""

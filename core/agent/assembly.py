@@ -194,6 +194,7 @@ class AgentAssembly:
         self.commands: frozenset[str] = frozenset()
         self.is_connected: IsConnected | None = None
         self.conversation_id = parts.conversation or str(uuid4())
+        self.output_schema = parts.output_schema
 
     @property
     def system_prompt(self) -> str | None:
@@ -259,7 +260,6 @@ class AgentAssembly:
             )
             self._briefing = replace(
                 briefing,
-                output_schema=parts.output_schema,
                 resources=not BUILT_IN_SERVERS.issuperset(parts.connectors),
             )
         translator = Translator(
@@ -267,7 +267,7 @@ class AgentAssembly:
             servers=self._states,
             server=shown_server(self._settings.base_url or DEFAULT_URL),
             prices=self.prices,
-            structured=parts.output_schema is not None,
+            structured=self.output_schema is not None,
         )
         adapter = ResultAdapter(saved_results_root=self._agent_home())
         hooks = AgentHooks(
@@ -290,7 +290,7 @@ class AgentAssembly:
             spent_before = await asyncio.to_thread(self._spent_before)
         options = await build_options(
             self._effective_settings(),
-            self._briefing,
+            replace(self._briefing, output_schema=self.output_schema),
             workspace=parts.workspace.path,
             servers=self._mcp_config(self._servers),
             config_dir=parts.agent_home,

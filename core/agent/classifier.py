@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from core.agent.messages.usage import Prices, usage_of
+from core.events.types import Usage
 from core.provider.request import AskModel, SmallReply
 from core.text import clean_line
 
@@ -66,13 +67,14 @@ _GREETING = re.compile(r"^\s*(hi|hello|hey|good (morning|evening|afternoon))[\s!
 
 @dataclass(frozen=True)
 class Classification:
-    """A decision, who took it, the reply or the reason, how long it took in milliseconds, and what it cost if known."""
+    """A decision, who took it, the reply or the reason, the milliseconds, and what it used and cost if known."""
 
     decision: Decision
     source: Source
     raw_response: str = ""
     duration_ms: float = 0.0
     cost_usd: float | None = None
+    usage: Usage | None = None
 
 
 def decide_by_rules(text: str) -> tuple[Decision, str] | None:
@@ -141,12 +143,11 @@ class Classifier:
             return Classification("COMPLEX", "fallback", f"{type(error).__name__}: {error}", took())
         decision = read_decision(reply.text)
         source: Source = "fallback" if decision is None else "model"
-        return Classification(
-            decision or "COMPLEX", source, clean_line(reply.text), took(), self._cost_of(reply)
-        )
-
-    def _cost_of(self, reply: SmallReply) -> float | None:
         usage = usage_of(reply.usage)
+        cost = self._cost_of(reply, usage)
+        return Classification(decision or "COMPLEX", source, clean_line(reply.text), took(), cost, usage)
+
+    def _cost_of(self, reply: SmallReply, usage: Usage | None) -> float | None:
         if reply.cost_usd is not None or usage is None or self._prices is None:
             return reply.cost_usd
         return self._prices.cost_of(reply.model, usage)

@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Protocol
 
+from core.agent import local_first
 from core.agent.attachments.mentions import without_mentions
 from core.agent.ledger import ActionRecorder
 from core.agent.messages.result_files import READERS, ResultFiles
@@ -23,7 +24,7 @@ from core.agent.permissions.foreign_text import LARGEST_READ, has_addresses
 from core.agent.permissions.gate import PermissionGate
 from core.agent.permissions.policy import PermissionPolicy, Verdict
 from core.agent.permissions.taint import Taint
-from core.errors import AgentError
+from core.errors import AgentError, Denied
 from core.events.types import ASK_USER, EXIT_PLAN, ComplianceEnforced, ComplianceFailed, Event
 from core.observation import ReturnedFile
 from core.pipelines import AfterTool, BeforeTool, Pipelines, ToolErrored
@@ -232,11 +233,14 @@ class AgentHooks:
             effective["run_in_background"] = False
         if name == "Skill" and isinstance(effective.get("args"), str):
             effective["args"] = without_mentions(effective["args"])
-        self._copies[tool_use_id] = HookCopies(effective_input=effective, transcript=transcript)
+        direct = local_first.returned_directly(name, effective)
+        effective, note = (effective, "") if direct is None else (direct, local_first.NOTE)
+        self._copies[tool_use_id] = HookCopies(effective_input=effective, transcript=transcript, note=note)
         self._taint.note_call(name, effective)
         if payload.denied is not None:
             self._gate.note_denied(tool_use_id, payload.denied)
-            return _decision("deny", payload.denied)
+            added = await self._handle_error(name, tool_use_id, effective, Denied(payload.denied))
+            return _decision("deny", "\n".join(filter(None, (payload.denied, added))))
         judgement = self._policy.judge(name, effective)
         if name == EXIT_PLAN and judgement.verdict is Verdict.ASK and not self._gate.interactive:
             return await self._end_with_plan(tool_use_id)
@@ -322,17 +326,18 @@ class AgentHooks:
             return _added("PostToolUseFailure", STOPPED_HINT)
         effective = self.effective_input(tool_use_id, dict(data["tool_input"]))
         self._taint.note_read(name, effective, failed=True)
-        payload = await self._pipelines.run(
-            "tool.on_error",
-            ToolErrored(
-                tool_use_id=tool_use_id,
-                name=name,
-                input=effective,
-                exception=AgentError(f"{name} failed: {copies.error}"),
-                error=copies.error,
-            ),
+        error = AgentError(f"{name} failed: {copies.error}")
+        added = await self._handle_error(name, tool_use_id, effective, error, copies.error)
+        return _added("PostToolUseFailure", copies.note, added)
+
+    async def _handle_error(
+        self, name: str, tool_use_id: str, effective: dict[str, Any], exception: AgentError, error: str = ""
+    ) -> str | None:
+        """Run `tool.on_error` for a call that failed or was denied; returns what the model is to know."""
+        payload = ToolErrored(
+            tool_use_id=tool_use_id, name=name, input=effective, exception=exception, error=error
         )
-        return _added("PostToolUseFailure", copies.note, payload.additional_context)
+        return (await self._pipelines.run("tool.on_error", payload)).additional_context
 
     async def _subagent_stop(self, data: Any, _id: str | None, _context: Any) -> Any:
         if self._check_subagent is None or self.stopping:

@@ -107,5 +107,5 @@ async def _result_of(client: AgentClient) -> SmallReply:
             if isinstance(message, sdk.ResultMessage):
                 if message.is_error:
                     raise ConnectionFailed(str(message.result or message.subtype))
-                return SmallReply(message.result or "", message.total_cost_usd)
+                return SmallReply(message.result or "", message.total_cost_usd, usage=message.usage)
     raise ConnectionFailed("the command line ended without a reply")

@@ -32,7 +32,7 @@ from core.agent.messages.translate import (
     is_ping,
 )
 from core.agent.messages.unmatched import UnmatchedResults
-from core.agent.messages.usage import Spending
+from core.agent.messages.usage import Spending, usage_between
 from core.agent.turn import Stopping, Turn
 from core.errors import AgentUnavailable, ConnectionFailed
 from core.events.types import (
@@ -49,7 +49,7 @@ from core.events.types import (
     ToolCallFinished,
     ToolCallStarted,
 )
-from core.observation import AnyObservation, ToolCall, ToolResult
+from core.observation import AnyObservation, FinishedCall, ToolCall, ToolResult
 from core.provider.error_messages import AT_LIMIT, REFUSALS
 from core.provider.models import Models
 from core.text import clean
@@ -195,6 +195,8 @@ class AgentLoop:
         finally:
             watching.cancel()
             await asyncio.gather(watching, return_exceptions=True)
+            for opened in self._translator.calls.values():
+                self._note_finished(opened.call)
             self._turn = None
             self.undelivered = list(turn.steering.waiting.values())
             self._close_open()
@@ -430,13 +432,16 @@ class AgentLoop:
             self._cancel_below(call.tool_use_id)
         self._publish(
             ToolCallFinished(
-                tool_use_id=call.tool_use_id, status=status, observation=shown, duration_ms=duration_ms
+                tool_use_id=call.tool_use_id,
+                status=status,
+                observation=shown,
+                duration_ms=duration_ms,
+                ran=not denied and copies.effective_input is not None,
             )
         )
         if call.name.startswith("mcp__composio__"):
             self._note_link(observation.output[:200_000], call.tool_use_id)
-        if self._turn is not None:
-            self._turn.calls.append(call)
+        self._note_finished(call, shown)
         if not denied and observation.held is None:
             self._hand_over(call, observation)
 
@@ -449,7 +454,12 @@ class AgentLoop:
             self._unmatched.note_cancelled(key)
             self._publish_cancelled(calls.pop(key))
 
+    def _note_finished(self, call: ToolCall, result: AnyObservation | None = None) -> None:
+        if self._turn is not None:
+            self._turn.calls.append(FinishedCall(**msgspec.structs.asdict(call), result=result))
+
     def _publish_cancelled(self, opened: OpenCall) -> None:
+        self._note_finished(opened.call)
         duration_ms = (time.monotonic() - opened.started) * 1000
         self._publish(
             ToolCallFinished(tool_use_id=opened.call.tool_use_id, status="cancelled", duration_ms=duration_ms)
@@ -477,8 +487,10 @@ class AgentLoop:
         # The agent counts the cost of the whole conversation, and adds to it at the end of each turn.
         if (spending := result.spending) is not None:
             cost, unpriced = self._translator.prices.cost_between(self._spent, spending)
-            self._spent = max(self._spent, spending, key=lambda each: each.total_usd)
-            result = replace(result, cost_usd=cost, unpriced=tuple(unpriced))
+            # The agent's own figure for the query leaves out its sub-agents.
+            usage = usage_between(self._spent, spending) or result.usage
+            self._spent = max(spending, self._spent, key=lambda each: each.total_usd)
+            result = replace(result, cost_usd=cost, unpriced=tuple(unpriced), usage=usage)
         if self._hooks.final_plan and result.status == "success":
             result = replace(result, text=self._hooks.final_plan)
         return turn.outcome(result)

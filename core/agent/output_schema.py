@@ -9,7 +9,7 @@ from typing import Any
 from core.errors import SettingsError
 from core.text import clean_line
 
-__all__ = ["NOT_FITTING", "OUTPUT_TOOL", "REFUSED_SCHEMA", "read_output_schema"]
+__all__ = ["NOT_FITTING", "OUTPUT_TOOL", "REFUSED_SCHEMA", "checked_schema", "read_output_schema"]
 
 OUTPUT_TOOL = "StructuredOutput"
 """The tool by which the model gives such an answer; the agent offers it and checks the answer."""
@@ -39,6 +39,15 @@ def read_output_schema(path: Path) -> dict[str, Any]:
         schema = json.loads(data)
     except (ValueError, RecursionError) as error:
         raise SettingsError(f"{where} is not valid JSON: {clean_line(str(error), 200)}") from error
+    return checked_schema(schema, where)
+
+
+def checked_schema(schema: object, where: str) -> dict[str, Any]:
+    """Return a schema in the form for the agent; `where` begins the message of an error.
+
+    Raises:
+        SettingsError: it is no JSON Schema of an object.
+    """
     if not isinstance(schema, dict) or schema.get("type", "object") != "object":
         raise SettingsError(f'{where} must describe an object: {{"type": "object", "properties": ...}}')
     if problem := _problem(schema):

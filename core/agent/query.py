@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 from core.agent.attachments.blocks import Attachment
 from core.agent.classifier import Classification, Classifier
 from core.agent.loop import AgentLoop
 from core.agent.messages.translate import TurnOutcome
+from core.agent.output_schema import checked_schema
 from core.agent.turn import TurnFailed
-from core.errors import AgentError, UniversalAgentError
-from core.events.types import Event, QueryClassified
+from core.errors import AgentError, Denied, UniversalAgentError
+from core.events.types import Event, QueryClassified, Usage
 from core.pipelines import (
     AfterExecute,
     AgentContext,
@@ -34,7 +37,8 @@ _INTERNAL = "ua-tui could not run the query because of an error of its own; deta
 class QueryPath:
     """Runs queries on the SIMPLE or the COMPLEX path; both use the same agent and the same conversation.
 
-    `simple_model` is used on the SIMPLE path. Without a classifier every query is COMPLEX.
+    `simple_model` is used on the SIMPLE path. Without a classifier every query is COMPLEX. `schema` is the JSON Schema
+    of every answer, unless a handler changes it for a query.
     """
 
     def __init__(
@@ -44,36 +48,45 @@ class QueryPath:
         classifier: Classifier | None,
         publish: Callable[[Event], Event],
         simple_model: str | None,
+        schema: Mapping[str, Any] | None = None,
     ) -> None:
         self._pipelines = pipelines
         self._classifier = classifier
         self._publish = publish
         self._simple_model = simple_model
+        self._schema = None if schema is None else dict(schema)
+        self._running: BeforeExecute | None = None
 
     async def follow(
         self,
         text: str,
         context: AgentContext,
         *,
-        loop: AgentLoop,
+        loop_for: Callable[[Mapping[str, Any] | None], Awaitable[AgentLoop]],
         system_prompt: str,
         interrupted: Callable[[], bool],
         files: Sequence[Attachment] = (),
     ) -> TurnOutcome:
-        """Run one query to its end, with the files that it names.
+        """Run one query to its end, with the files that it names; `loop_for` connects an agent for an output schema.
 
         Raises:
-            AgentError: a handler denied it, or the agent failed.
+            Denied: a handler denied it.
+            AgentError: the agent failed.
+            SettingsError: a handler set an output schema that is not valid.
             AgentUnavailable: the agent is gone.
         """
-        before = await self._pipelines.run(
-            "agent.before_execute", BeforeExecute(agent=AGENT_NAME, input=text, context=context)
-        )
+        before = await self._pipelines.run("agent.before_execute", self._query(text, context))
+        self._running = before
         if before.denied is not None:
-            raise AgentError(before.denied)
+            raise Denied(before.denied)
+        schema = before.schema
+        if schema is not None and schema != self._schema:
+            where = "the output schema that a handler of agent.before_execute set"
+            schema = await asyncio.to_thread(checked_schema, schema, where)
+        loop = await loop_for(schema)
         decided = await self._classify(context.query_id, before.input)
         if interrupted():
-            return TurnOutcome("interrupted", cost_usd=decided.cost_usd)
+            return TurnOutcome("interrupted", cost_usd=decided.cost_usd, usage=decided.usage)
         simple = decided.decision == "SIMPLE"
         outcome = await loop.run(
             context.query_id,
@@ -84,6 +97,8 @@ class QueryPath:
         )
         if decided.cost_usd is not None and not outcome.unpriced:
             outcome = replace(outcome, cost_usd=(outcome.cost_usd or 0.0) + decided.cost_usd)
+        if decided.usage is not None:
+            outcome = replace(outcome, usage=(outcome.usage or Usage()) + decided.usage)
         if outcome.status == "error":
             raise TurnFailed(outcome)
         if outcome.status == "interrupted":
@@ -96,6 +111,7 @@ class QueryPath:
                 system_prompt=system_prompt,
                 response=AgentResponse(
                     text=outcome.text,
+                    output=outcome.output,
                     tool_calls=outcome.tool_calls,
                     usage=outcome.usage,
                     cost_usd=outcome.cost_usd,
@@ -104,7 +120,7 @@ class QueryPath:
                 context=replace(before.context, decision=decided.decision),
             ),
         )
-        return replace(outcome, text=after.response.text)
+        return replace(outcome, text=after.response.text, output=after.response.output)
 
     async def recover(
         self, text: str, context: AgentContext, system_prompt: str | None, error: Exception
@@ -112,17 +128,30 @@ class QueryPath:
         """Let the error pipeline answer instead of the agent; otherwise the query failed with `error`."""
         if not isinstance(error, UniversalAgentError):
             log.error("a query failed", exc_info=error)
-            error = AgentError(_INTERNAL)
+            internal = AgentError(_INTERNAL)
+            internal.__cause__ = error
+            error = internal
+        query = self._running
+        if query is None or query.context.query_id != context.query_id:
+            query = self._query(text, context)
         payload = await self._pipelines.run(
             "agent.on_error",
             AgentErrored(
-                agent=AGENT_NAME, input=text, context=context, system_prompt=system_prompt, exception=error
+                agent=AGENT_NAME,
+                input=query.input,
+                schema=query.schema,
+                context=query.context,
+                system_prompt=system_prompt,
+                exception=error,
             ),
         )
         failed = error.outcome if isinstance(error, TurnFailed) else TurnOutcome("error")
         if payload.recovery is not None:
             return replace(failed, status="success", text=payload.recovery, error=None)
-        return replace(failed, text="", error=clean(str(error)) or type(error).__name__)
+        return replace(failed, text="", error=clean(str(error)) or type(error).__name__, exception=error)
+
+    def _query(self, text: str, context: AgentContext) -> BeforeExecute:
+        return BeforeExecute(agent=AGENT_NAME, input=text, schema=self._schema, context=context)
 
     async def _classify(self, query_id: str, text: str) -> Classification:
         if self._classifier is None:

@@ -11,7 +11,7 @@ from typing import Any, Protocol
 
 from core.agent.messages.translate import TurnOutcome
 from core.errors import AgentError
-from core.observation import ToolCall
+from core.observation import FinishedCall
 
 __all__ = ["Steering", "StoppableAgent", "Stopping", "Turn", "TurnFailed"]
 
@@ -77,7 +77,7 @@ class Turn:
     simple: bool
     done: asyncio.Future[TurnOutcome]
     links: set[str] = field(default_factory=set)
-    calls: list[ToolCall] = field(default_factory=list)
+    calls: list[FinishedCall] = field(default_factory=list)
     interrupted: bool = False
     refusal: str | None = None
     sent: bool = False

@@ -1,4 +1,4 @@
-"""The progress of a running tool call, from the local toolkit to the session: the command line passes none on."""
+"""What the local toolkit reports of a running call: its progress and its requests. The command line passes none on."""
 
 from __future__ import annotations
 
@@ -13,30 +13,39 @@ import msgspec
 
 from core.events.types import Event, ToolCallProgress
 from core.redaction.sharing import short_path
+from core.telemetry.http import OnRequest, ServiceRequest
 
-__all__ = ["ProgressReceiver", "send_progress"]
+__all__ = ["ProgressReceiver", "send_progress", "send_request"]
 
 _MOST_BYTES = 4 << 10
+_SEND_SECONDS = 0.1
 
 _log = logging.getLogger(__name__)
 
 
 class ProgressReceiver:
-    """Publishes the progress that child processes send to a socket, until it is closed.
+    """Publishes the progress, and hands on the requests, that child processes send to a socket, until it is closed.
 
     Make it in the event loop.
 
     Args:
         path: where the socket is created, in a folder that nobody else can enter.
         publish: publishes an event.
+        on_request: is called with each request.
 
     Raises:
         OSError: the socket cannot be created.
     """
 
-    def __init__(self, path: Path, publish: Callable[[Event], object]) -> None:
+    def __init__(
+        self,
+        path: Path,
+        publish: Callable[[Event], object],
+        on_request: OnRequest = lambda _request: None,
+    ) -> None:
         self.path = path
         self._publish = publish
+        self._on_request = on_request
         self._loop = asyncio.get_running_loop()
         self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_NONBLOCK)
         try:
@@ -59,10 +68,14 @@ class ProgressReceiver:
         with suppress(BlockingIOError):
             message = self._socket.recv(_MOST_BYTES)
             try:
-                call, done, total, unit = msgspec.msgpack.decode(message, type=tuple[str, int, int, str])
+                found = msgspec.msgpack.decode(message, type=tuple[str, int, int, str] | ServiceRequest)
             except (msgspec.MsgspecError, UnicodeDecodeError) as error:
                 _log.warning("the progress of a call could not be read: %s", error)
                 return
+            if isinstance(found, ServiceRequest):
+                self._on_request(found)
+                return
+            call, done, total, unit = found
             if not 0 <= done <= total:
                 _log.warning("the progress of a call is no share of a whole: %d of %d", done, total)
                 return
@@ -71,10 +84,19 @@ class ProgressReceiver:
 
 def send_progress(path: Path, tool_use_id: str, done: int, total: int, unit: str) -> None:
     """Send to the socket at `path` how much of a call is done; never waits, and what cannot be sent is lost."""
+    _send(path, (tool_use_id, done, total, unit), seconds=0.0)
+
+
+def send_request(path: Path, request: ServiceRequest) -> None:
+    """Send to the socket at `path` a request that a call has made; hardly waits, and what cannot be sent is lost."""
+    _send(path, request, seconds=_SEND_SECONDS)
+
+
+def _send(path: Path, message: object, *, seconds: float) -> None:
     with (
         suppress(OSError),
         socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as sending,
         short_path(path) as name,
     ):
-        sending.setblocking(False)
-        sending.sendto(msgspec.msgpack.encode((tool_use_id, done, total, unit)), name)
+        sending.settimeout(seconds)
+        sending.sendto(msgspec.msgpack.encode(message), name)

@@ -41,7 +41,6 @@ def toolkit_connection(
     workspace: Path,
     *,
     routes: Mapping[str, str],
-    telemetry: Mapping[str, str] | None = None,
     session_file: Path | None = None,
     secrets_socket: Path | None = None,
     progress_socket: Path | None = None,
@@ -57,7 +56,6 @@ def toolkit_connection(
     Args:
         workspace: the folder of the session.
         routes: sends hosts below a suffix to an address on loopback, as the demo's pages need.
-        telemetry: the variables with which it exports its spans; the agent does not pass its own on.
         session_file: the private file with the credentials of the remote sandbox.
         secrets_socket: the private socket of a `SharedSecrets`; the toolkit masks its values in everything it writes.
         progress_socket: the private socket of a `ProgressReceiver`.
@@ -74,7 +72,7 @@ def toolkit_connection(
         place = knowledge.url if isinstance(knowledge, Address) else str(knowledge.absolute())
         args += ["--knowledge", place, *(["--demo"] if demo else [])]
     environment = dict.fromkeys((*BLANKED, "COMPOSIO_API_KEY", "UA_EMBEDDINGS_KEY"), "")
-    environment |= {"PYDANTIC_DISABLE_PLUGINS": "__all__", **(telemetry or {})}
+    environment["PYDANTIC_DISABLE_PLUGINS"] = "__all__"
     if session_file is not None:
         environment[SESSION_FILE] = str(session_file)
     if embeddings_file is not None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from core.events.types import Event, UnknownEvent
+from core.events.types import Event, ToolCallFinished, UnknownEvent
 
 __all__ = [
     "ANY_EVENT",
@@ -41,6 +41,8 @@ _DECODER = msgspec.json.Decoder(ANY_EVENT)
 
 def encode_event(event: Event) -> bytes:
     """Encode an event as one JSON object, without a line break."""
+    if isinstance(event, ToolCallFinished) and event.observation is not None:
+        event = msgspec.structs.replace(event, observation=event.observation.without_output())
     return _ENCODER.encode(event)
 
 

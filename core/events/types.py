@@ -132,6 +132,14 @@ class Usage(msgspec.Struct, frozen=True, kw_only=True):
             + self.cache_creation_input_tokens
         )
 
+    @property
+    def read(self) -> int:
+        """The tokens that a model read, also from the cache or into it."""
+        return self.total - self.output_tokens
+
+    def __add__(self, other: Usage) -> Usage:
+        return Usage(**{name: getattr(self, name) + getattr(other, name) for name in Usage.__struct_fields__})
+
 
 class SessionStarted(Event, frozen=True, kw_only=True):
     """A session exists and its workspace can be written to.
@@ -299,13 +307,15 @@ class ToolCallFinished(Event, frozen=True, kw_only=True):
     """A tool call ended; every call ends exactly once.
 
     `waiting` and `blocked` are answers of its service: it did not run the call because it first wants an approval or an
-    answer of a person, or one of the service's hooks blocked the call or its result.
+    answer of a person, or one of the service's hooks blocked the call or its result. A call that never `ran` was
+    denied, or the agent has no such tool.
     """
 
     tool_use_id: str
     status: Literal["success", "error", "denied", "cancelled", "waiting", "blocked"]
     observation: AnyObservation | None = None
     duration_ms: float = 0.0
+    ran: bool = True
 
 
 class SubagentStarted(Event, frozen=True, kw_only=True):
@@ -676,7 +686,8 @@ class McpStatus(Event, frozen=True, kw_only=True):
 class QueryFinished(Event, frozen=True, kw_only=True):
     """A query ended; every query ends exactly once. `text` is the complete final answer.
 
-    `unpriced` are the models whose price is unknown; `cost_usd` is None then. `output` is the answer to a query with an
+    `usage` has the tokens of all its messages, also of sub-agents. `unpriced` are the models whose price is unknown;
+    `cost_usd` is None then. `output` is the answer to a query with an
     output schema.
     """
 

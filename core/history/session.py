@@ -265,6 +265,7 @@ class PastSession(JournalSession):
     custom_commands: tuple[()] = ()
     models = NoModels()
     references: None = None
+    places: None = None
     state = "closed"
     queued: tuple[str, ...] = ()
     queue_paused = False

@@ -18,8 +18,10 @@ from urllib.parse import urlsplit
 
 import msgspec
 
+from core.concurrency.threads import in_context
 from core.errors import KnowledgeError
 from core.settings.model import Settings
+from core.telemetry.http import reporting_request
 
 __all__ = ["Embedder", "TextsRefused", "embedder_of", "similarities"]
 
@@ -96,7 +98,7 @@ class Embedder:
                 answers.append(self._failed(type(error).__name__))
 
         # To look up a name may take much longer, and cannot be stopped.
-        thread = threading.Thread(target=ask, name="knowledge-query", daemon=True)
+        thread = threading.Thread(target=in_context(ask), name="knowledge-query", daemon=True)
         thread.start()
         thread.join(QUERY_SECONDS)
         if not answers:
@@ -109,14 +111,17 @@ class Embedder:
         import httpx
 
         until = time.monotonic() + seconds
+        address = f"{self.url}/embeddings"
         headers = {"authorization": f"Bearer {self.key}"} if self.key else {}
         body = {"model": self.model, "input": texts}
         read = bytearray()
         try:
             with (
+                reporting_request("POST", address) as set_status,
                 closing(httpx.Client(timeout=seconds, trust_env=False)) as client,
-                client.stream("POST", f"{self.url}/embeddings", headers=headers, json=body) as response,
+                client.stream("POST", address, headers=headers, json=body) as response,
             ):
+                set_status(response.status_code)
                 for piece in response.iter_bytes():
                     read += piece
                     if time.monotonic() > until or len(read) > _MOST_BYTES:

@@ -10,8 +10,8 @@ import asyncio
 import errno
 import time
 import weakref
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import AsyncExitStack, contextmanager
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager, AsyncExitStack, contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import partial
 
@@ -103,6 +103,13 @@ class _Deadline:
             self._end += time.monotonic() - started
 
 
+Report = Callable[[str, str], AbstractContextManager[Callable[[int], None]]]
+
+
+def _unreported(_method: str, _address: str) -> AbstractContextManager[Callable[[int], None]]:
+    return nullcontext(lambda _status: None)
+
+
 class Fetcher:
     """Fetches public pages within limits; an async context manager.
 
@@ -111,6 +118,10 @@ class Fetcher:
     `max_bytes` counts what comes over the wire, four times as much of a PDF, `max_decoded` what it decompresses to,
     `timeout` is the time in seconds for one page with its redirects and retries, not counting the wait for a turn.
     `resolve` finds the addresses of a host.
+
+    Attributes:
+        report: gives, for the method and the address of a request, a context in which it is made, with a function for
+            the status of its answer.
     """
 
     def __init__(
@@ -137,6 +148,7 @@ class Fetcher:
         self._robots = RobotsCache(user_agent) if robots else None
         self._user_agent = user_agent
         self._resolve = resolve
+        self.report: Report = _unreported
         self._transport: httpx.AsyncHTTPTransport | None = None
         self._everywhere = asyncio.Semaphore(concurrency)
         self._hosts: weakref.WeakValueDictionary[str, asyncio.Semaphore] = weakref.WeakValueDictionary()
@@ -195,7 +207,8 @@ class Fetcher:
                     await turns.enter_async_context(host)
                     await turns.enter_async_context(self._everywhere)
                 async with asyncio.timeout(deadline.left):
-                    return await self._send(target, size)
+                    with self.report("GET", str(target.url)) as set_status:
+                        return await self._send(target, size, set_status)
         except TimeoutError as error:
             raise ConnectionFailed(
                 f"it took longer than {deadline.seconds:g} seconds; try again later", code="timeout"
@@ -212,7 +225,7 @@ class Fetcher:
                 f"{reason}; check the address or try again later", code="unreachable"
             ) from error
 
-    async def _send(self, target: _Target, size: int | None) -> _Answer:
+    async def _send(self, target: _Target, size: int | None, set_status: Callable[[int], None]) -> _Answer:
         if self._transport is None:
             raise RuntimeError("a Fetcher is used inside 'async with'")
         request = httpx.Request(
@@ -231,6 +244,7 @@ class Fetcher:
         response = await self._transport.handle_async_request(request)
         try:
             status = response.status_code
+            set_status(status)
             if status in _RETRIED:
                 wait = retry_after(response.headers)
                 wait = None if wait is None else min(wait, RETRY_AFTER_CAP)

@@ -73,7 +73,7 @@ def small_request(settings: Settings, on_request: OnRequest | None = None) -> As
             "messages": [{"role": "user", "content": text}],
         }
         try:
-            with reporting_request(on_request, "POST", url) as set_status:
+            with reporting_request("POST", url, on_request) as set_status:
                 async with httpx.AsyncClient(timeout=_TIMEOUT) as client:
                     response = await client.post(url, headers=headers, json=body)
                 set_status(response.status_code)

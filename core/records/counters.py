@@ -30,13 +30,15 @@ class TokenCount:
     """Counts the tokens of a session with its sub-agents: the same live, after a resume, and when it is read again.
 
     `done` has those of queries that ended. A query counts with the tokens reported for its messages while it ran, or
-    with those reported at its end if these are more, as in journals without the messages of sub-agents.
+    with those reported at its end if these include the sub-agents, whose messages have estimates, or are more, as in
+    journals without those messages.
     """
 
     done: int = 0
     _read: int = 0
     _cached: int = 0
     _spent: int = 0
+    _spent_read: int = 0
     _messages: int = 0
 
     @property
@@ -54,14 +56,16 @@ class TokenCount:
         match event:
             case TokensSpent(usage=usage):
                 self._spent += usage.total
-                self._read += usage.total - usage.output_tokens
+                self._spent_read += usage.read
+                self._read += usage.read
                 self._cached += usage.cache_read_input_tokens
             case MessageFinished(usage=Usage() as usage):
                 self._messages += usage.total
             case QueryFinished():
-                total = event.usage.total if event.usage is not None else 0
-                self.done += max(self._spent, self._messages, total)
-                self._spent = self._messages = 0
+                usage = event.usage or Usage()
+                has_all = self._spent > 0 and usage.read >= self._spent_read and usage.total > 0
+                self.done += usage.total if has_all else max(self._spent, self._messages, usage.total)
+                self._spent = self._spent_read = self._messages = 0
             case _:
                 pass
 

@@ -38,7 +38,7 @@ class SessionRecords:
 
     `on_line` is called with every line of the journal as it is written. `session_url` is the address of the remote tool
     session, once there is one; the trace names it. `recorder` has the earlier events of a resumed session. `tracer`
-    knows the trace, and the variables with which child processes join it.
+    knows the trace, and the variables with which the agent's command line joins it.
 
     Raises:
         JournalError, WorkspaceError: a record cannot be opened.
@@ -73,7 +73,9 @@ class SessionRecords:
             state_dir=user_state_path("ua-tui") / "logfire",
             token=token,
             # The demo sends nothing anywhere.
-            exports=Exports() if settings.demo else Exports.of(token=token, environ=os.environ),
+            exports=Exports()
+            if settings.demo
+            else Exports.of(token=token, environ=os.environ, agent=settings.trace_agent),
             labels=Labels(session=workspace.session_id, user=settings.user_id),
             has_content=settings.trace_content,
             on_failure=in_loop(self._tracing_failed),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from core.events.types import Usage
 from core.records.digest import CallEntry, QueryEntry, SessionRecord
 
 __all__ = ["TraceInfo", "build_trace"]
@@ -32,6 +33,7 @@ def build_trace(record: SessionRecord, info: TraceInfo) -> dict[str, Any]:
     last = queries[-1] if queries else None
     end = record.last_at if last is None or last.end is None else last.end.at
     end_offset = record.last_offset if last is None or last.ended_offset is None else last.ended_offset
+    usage = sum((query.end.usage or Usage() for query in queries if query.end is not None), Usage())
     return {
         "session_info": {
             "url": info.url,
@@ -47,6 +49,7 @@ def build_trace(record: SessionRecord, info: TraceInfo) -> dict[str, Any]:
             _result(call) for call in sorted(calls, key=lambda call: call.ended_offset or 0.0) if call.status
         ),
         "iterations": (_iteration(query, record.last_offset) for query in queries),
+        "token_usage": {"input": usage.read, "output": usage.output_tokens, "total": usage.total},
         "logfire_enabled": info.logfire_enabled,
         "trace_id": info.trace_id,
     }

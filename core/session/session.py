@@ -14,11 +14,13 @@ from msgspec.structs import replace
 
 from core.agent.assembly import AgentAssembly
 from core.agent.attachments.blocks import Attachment, Attachments
+from core.agent.attachments.places import Places
 from core.agent.auth.wait import AuthOutcome, AuthWait
 from core.agent.classifier import Classifier
 from core.agent.connection import AgentConnection
 from core.agent.definitions.commands import CustomCommand, expand
 from core.agent.elicitation.gate import ElicitationAction
+from core.agent.loop import AgentLoop
 from core.agent.mcp.references import Expanded, ServerReferences
 from core.agent.mcp.servers import Servers
 from core.agent.messages.context_usage import ContextUsage
@@ -68,7 +70,8 @@ _MOST_FILES = 100
 class Session:
     """Runs queries for a person or a program.
 
-    Everything that happens is published on `bus`; the methods are the commands of a front end.
+    Everything that happens is published on `bus`; the methods are the commands of a front end. `last_error` is why
+    the session could not be started, or the last query failed; the original error is its `__cause__`.
     """
 
     def __init__(self, settings: Settings, parts: SessionParts, bus: Bus, spawn: Spawn = spawn_task) -> None:
@@ -95,23 +98,27 @@ class Session:
             classifier=None if settings.classifier == "off" else Classifier(ask_model, self._assembly.prices),
             publish=bus.publish,
             simple_model=settings.simple_model,
+            schema=parts.agent.output_schema,
         )
         self._agent = AgentConnection(
             self._assembly.connect,
             spawn,
             # They are fixed for a connection; for other terms the conversation continues over a new one.
-            terms=lambda: (self._budget.limit_usd, self.models.choice),
+            terms=lambda: (self._budget.limit_usd, self.models.choice, self._assembly.output_schema),
             over=lambda: self._finished,
             died=self._died,
         )
         previous = parts.previous
-        self._attachments = Attachments(self.workspace, self._assembly.may_read)
+        # Names in the queries of other people lead to none of the files here.
+        start = Path.cwd() if parts.agent.files_elsewhere is None else None
+        self._attachments = Attachments(self.workspace, self._assembly.may_read, start)
         own = {name: each for name, each in parts.agent.connectors.items() if name not in BUILT_IN_SERVERS}
         self.references = ServerReferences(own, lambda: self.servers.known, self.workspace)
         self._queue = QueryQueue(self.workspace, previous.queue if previous is not None else ())
         self._runner = QueryRunner(self._queue, self._budget, self._run_query)
         self._interrupting = False
         self._finished = False
+        self.last_error: Exception | None = None
         self._tally = previous.tally if previous is not None else Tally()
         self._last_query = previous.last_query if previous is not None else 0
         self._auth = AuthWait(
@@ -213,8 +220,15 @@ class Session:
             servers.ask()
         self._runner.begin(self._spawn)
 
+    @property
+    def places(self) -> Places:
+        """Where the names of files in a query lead."""
+        return self._attachments.places
+
     async def attach(self, file: Path) -> str:
         """Copy a file into the session's folder, and return what names it in the text of a query: `@attachments/...`.
+
+        A folder is not copied, only named.
 
         Raises:
             AgentError: the permission rules do not allow it.
@@ -553,6 +567,7 @@ class Session:
                 self.state = SessionState.IDLE if usable else SessionState.FAILED
             for message in reversed(self._agent.undelivered):
                 self._queue.add_first(message)
+            self.last_error = outcome.exception
             self._tally.spend(outcome.cost_usd, outcome.unpriced)
             if outcome.at_limit:
                 self._budget.note_stop()
@@ -589,8 +604,6 @@ class Session:
         if not self._agent.is_current:
             self.state = SessionState.STARTING
             await self._connect()
-        loop = self._agent.loop
-        assert loop is not None
         # What the agent does not know of its model it may have reported only at the end of a query.
         self._assembly.refuse_unpriced()
         self.state = SessionState.RUNNING
@@ -599,11 +612,20 @@ class Session:
         return await self._path.follow(
             prompt,
             context,
-            loop=loop,
+            loop_for=self._loop_for,
             system_prompt=self._assembly.system_prompt or "",
             interrupted=lambda: self._interrupting,
             files=files,
         )
+
+    async def _loop_for(self, schema: Mapping[str, Any] | None) -> AgentLoop:
+        self._assembly.output_schema = schema
+        if not self._agent.is_current:
+            self.state = SessionState.STARTING
+            await self._connect()
+            self.state = SessionState.RUNNING
+        assert self._agent.loop is not None
+        return self._agent.loop
 
     def _report_files(self, query_id: str, files: Sequence[Attachment], expanded: Expanded) -> None:
         """Report what goes to the model with a query: pictures and PDF files, and copies of resources."""
@@ -624,6 +646,7 @@ class Session:
     def _fail(self, error: Exception) -> None:
         if self.state is not SessionState.CLOSED:
             self.state = SessionState.FAILED
+        self.last_error = error
         self._report("agent", error)
 
     def _report(self, where: str, error: Exception) -> None:

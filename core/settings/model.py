@@ -209,6 +209,8 @@ class Settings:
     """The write token for Logfire; without it nothing is sent there."""
     trace_content: Annotated[bool, Spec(values.flag, affects="data")] = True
     """Whether traces have inputs and outputs: queries, answers, thinking, arguments and results of tools."""
+    trace_agent: Annotated[bool, Spec(values.flag, affects="data")] = False
+    """Whether exported traces also have the spans of the agent's command line, which repeat turns and tool calls."""
     skills: Annotated[tuple[str, ...], Spec(values.skills, user_only=True, affects="tools")] = ()
     """The skills that the agent may load: their names separated by commas, or all for those of the user."""
     plugins: Annotated[bool, Spec(values.flag, user_only=True, affects="tools")] = True

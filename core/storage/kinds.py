@@ -15,7 +15,7 @@ from pathlib import Path
 from core.storage.paths import refused, split_path
 from core.storage.workspace import is_record
 
-__all__ = ["check_writable", "is_document"]
+__all__ = ["check_writable", "has_known_ending", "is_document"]
 
 _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[^\W\d_]+")
 _PROGRAM = re.compile(rb"#!|\x7fELF|MZ|\xca\xfe\xba\xbe|[\xce\xcf]\xfa\xed\xfe")
@@ -56,6 +56,12 @@ def check_writable(relative: str, head: bytes = b"") -> None:
 def is_document(name: str, head: bytes) -> bool:
     """Whether a file is for people to read: a text, a table, a picture or an office file, by its name and beginning."""
     return name.rpartition(".")[2].lower() in _kinds()["documents"] and not _PROGRAM.match(head)
+
+
+def has_known_ending(name: str) -> bool:
+    """Whether a name ends as that of a file of any kind that is known here."""
+    _, dot, ending = name.rpartition(".")
+    return bool(dot) and any(ending.lower() in _kinds()[each] for each in (*_ENDINGS, "sources"))
 
 
 def _says_what_it_holds(stem: str, kind: str) -> bool:

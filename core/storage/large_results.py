@@ -70,7 +70,7 @@ def _weight(observation: AnyObservation) -> int:
     if size > INLINE_LIMIT:
         return size
     try:
-        return len(msgspec.json.encode(observation))
+        return len(msgspec.json.encode(observation.without_output()))
     except (UnicodeEncodeError, TypeError, ValueError, RecursionError):
         texts = [block.text for block in observation.content if isinstance(block, TextContent)]
         pictures = sum(len(block.data) for block in observation.content if isinstance(block, ImageContent))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import os
 import re
+import shutil
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
@@ -361,6 +362,11 @@ class Workspace:
         finally:
             os.close(self._lock)
             self._lock = None
+
+    def discard(self) -> None:
+        """Remove the folder of a session that could not begin."""
+        self.close()
+        shutil.rmtree(self.path, ignore_errors=True)
 
     def _acquire_lock(self, *, make: bool) -> None:
         flags = os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC | (os.O_CREAT if make else 0)

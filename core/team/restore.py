@@ -6,7 +6,6 @@ import asyncio
 import hashlib
 import logging
 import re
-import shutil
 import time
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
@@ -64,9 +63,8 @@ async def restore_session(
             try:
                 await _fill(db, session, workspace, place)
             except BaseException:
-                await asyncio.to_thread(workspace.close)
                 # A part of a session would be taken for all of it.
-                await asyncio.to_thread(shutil.rmtree, workspace.path, ignore_errors=True)
+                await asyncio.to_thread(workspace.discard)
                 raise
             await asyncio.to_thread(workspace.close)
     return workspace.path

@@ -1,4 +1,4 @@
-"""Where spans are exported, and the environment with which the spans of child processes join the trace.
+"""Where spans are exported, and the environment with which the spans of the agent's command line join the trace.
 
 Read from the standard `OTEL_*` variables and from the token for Logfire. Quick to import.
 """
@@ -6,13 +6,13 @@ Read from the standard `OTEL_*` variables and from the token for Logfire. Quick 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Self
 from urllib.parse import urlsplit
 
 from core.text import clean_line
 
-__all__ = ["Exports", "agent_environment", "toolkit_environment", "traceparent"]
+__all__ = ["Exports", "agent_environment"]
 
 _HTTP = "http/protobuf"
 _LOOPBACK = "127.0.0.1"
@@ -28,15 +28,17 @@ class Exports:
         collector: the host and port of an OTLP collector; None without one.
         metrics: the host and port that metrics are sent to; None if they are not.
         protocol: the protocol that the environment asks for, when that is not `http/protobuf`.
+        agent: whether the spans of the agent's command line are sent, too.
     """
 
     logfire: bool = False
     collector: str | None = None
     metrics: str | None = None
     protocol: str = ""
+    agent: bool = False
 
     @classmethod
-    def of(cls, *, token: str | None, environ: Mapping[str, str]) -> Self:
+    def of(cls, *, token: str | None, environ: Mapping[str, str], agent: bool = False) -> Self:
         """Read them from the environment; with `OTEL_SDK_DISABLED=true` nothing is exported."""
         if environ.get("OTEL_SDK_DISABLED", "").strip().lower() == "true":
             return cls()
@@ -45,13 +47,14 @@ class Exports:
         if environ.get("OTEL_TRACES_EXPORTER", "").lower() not in {"", "otlp"}:
             endpoint = None
         metrics = _metrics_endpoint(environ, shared, is_exporting=endpoint is not None)
+        found = cls(logfire=bool(token), metrics=metrics, agent=agent)
         if not endpoint:
-            return cls(logfire=bool(token), metrics=metrics)
+            return found
         protocol = environ.get("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL") or environ.get(
             "OTEL_EXPORTER_OTLP_PROTOCOL", ""
         )
         other = clean_line(protocol, 20) if protocol not in {"", _HTTP} else ""
-        return cls(logfire=bool(token), collector=_host_of(endpoint), metrics=metrics, protocol=other)
+        return replace(found, collector=_host_of(endpoint), protocol=other)
 
     @property
     def any(self) -> bool:
@@ -73,34 +76,18 @@ class Exports:
         return f"OTLP at {self.collector}{note}"
 
 
-def traceparent(trace_id: str, span_id: str) -> str:
-    """The W3C header that makes a span of another process a child of this one."""
-    return f"00-{trace_id}-{span_id}-01"
-
-
 def agent_environment(relay: str, parent: str, environ: Mapping[str, str]) -> dict[str, str]:
-    """The variables with which the agent's command line sends its spans to `relay` as children of `parent`.
+    """The variables with which the agent sends its spans to `relay` as children of `parent`, a `traceparent`.
 
     It learns neither the collector's address nor any header or token, and sends no metrics and no logs.
     """
-    return {
+    variables = {
         "CLAUDE_CODE_ENABLE_TELEMETRY": "1",
         "CLAUDE_CODE_ENHANCED_TELEMETRY_BETA": "1",
         "OTEL_METRICS_EXPORTER": "none",
         "OTEL_LOGS_EXPORTER": "none",
         "OTEL_TRACES_EXPORT_INTERVAL": _EXPORT_EVERY_MS,
         "TRACEPARENT": parent,
-        **_to_relay(relay, environ),
-    }
-
-
-def toolkit_environment(relay: str, environ: Mapping[str, str]) -> dict[str, str]:
-    """The same for the local toolkit; it gets its parent span from the command line, but no other variable."""
-    return {"OTEL_BSP_SCHEDULE_DELAY": _EXPORT_EVERY_MS, **_to_relay(relay, environ)}
-
-
-def _to_relay(relay: str, environ: Mapping[str, str]) -> dict[str, str]:
-    variables = {
         "OTEL_TRACES_EXPORTER": "otlp",
         "OTEL_EXPORTER_OTLP_PROTOCOL": _HTTP,
         "OTEL_EXPORTER_OTLP_ENDPOINT": relay,

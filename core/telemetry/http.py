@@ -1,4 +1,4 @@
-"""The requests that this program makes to a service, as they are reported to the trace of a session."""
+"""The HTTP requests of this program and of the local toolkit, as they are reported to the trace of a session."""
 
 from __future__ import annotations
 
@@ -6,21 +6,34 @@ import re
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
+import msgspec
+
 if TYPE_CHECKING:
     import httpx
 
-__all__ = ["OnRequest", "ServiceRequest", "reporting_client", "reporting_request"]
+__all__ = [
+    "CALL_ID",
+    "CURRENT_CALL",
+    "CallScope",
+    "OnRequest",
+    "ServiceRequest",
+    "reporting_client",
+    "reporting_request",
+]
+
+CALL_ID = "claudecode/toolUseId"
+"""Where the agent's command line puts the id of a tool call, in the `_meta` of its request to a server."""
 
 # Parts of a path that name something of the service, and not one of its accounts, sessions or files.
 _WORD = re.compile(r"[a-z][a-z_-]{0,30}|v\d+(?:\.\d+)?")
 
 
-@dataclass(frozen=True, kw_only=True)
-class ServiceRequest:
+class ServiceRequest(msgspec.Struct, frozen=True, kw_only=True):
     """One request and its outcome.
 
     Attributes:
@@ -29,6 +42,7 @@ class ServiceRequest:
         began, ended: nanoseconds since the epoch.
         status: the status of the answer; None without an answer.
         error: the class name of the exception that was raised instead.
+        tool_use_id: the tool call that made it; empty if none did.
     """
 
     method: str
@@ -39,17 +53,34 @@ class ServiceRequest:
     ended: int
     status: int | None = None
     error: str | None = None
+    tool_use_id: str = ""
 
 
 OnRequest = Callable[[ServiceRequest], object]
 """Called with each request when it is over, in the thread that made it."""
 
 
+@dataclass(frozen=True)
+class CallScope:
+    """The tool call that the code of a context works for, and what is called with its requests."""
+
+    tool_use_id: str = ""
+    on_request: OnRequest | None = None
+
+
+CURRENT_CALL: ContextVar[CallScope] = ContextVar("CURRENT_CALL", default=CallScope())  # noqa: B039
+
+
 @contextmanager
 def reporting_request(
-    on_request: OnRequest | None, method: str, address: str
+    method: str, address: str, on_request: OnRequest | None = None
 ) -> Iterator[Callable[[int], None]]:
-    """Report the request that is made in the block; gives a function that takes the status of its answer."""
+    """Report the request that is made in the block; gives a function that takes the status of its answer.
+
+    Without `on_request` it is reported to the current call, if there is one.
+    """
+    call = CURRENT_CALL.get()
+    report = on_request or call.on_request
     status: int | None = None
     error: str | None = None
 
@@ -64,9 +95,9 @@ def reporting_request(
         error = type(raised).__name__
         raise
     finally:
-        if on_request is not None:
+        if report is not None:
             host, port, route = _parts_of(address)
-            on_request(
+            report(
                 ServiceRequest(
                     method=method,
                     host=host,
@@ -76,6 +107,7 @@ def reporting_request(
                     ended=time.time_ns(),
                     status=status,
                     error=error,
+                    tool_use_id=call.tool_use_id,
                 )
             )
 
@@ -87,7 +119,7 @@ def reporting_client(on_request: OnRequest | None, **options: Any) -> httpx.Clie
 
     class ReportingClient(httpx.Client):
         def send(self, request: httpx.Request, **more: Any) -> httpx.Response:
-            with reporting_request(on_request, request.method, str(request.url)) as set_status:
+            with reporting_request(request.method, str(request.url), on_request) as set_status:
                 response = super().send(request, **more)
                 set_status(response.status_code)
                 return response
@@ -102,4 +134,4 @@ def _parts_of(address: str) -> tuple[str, int | None, str]:
     except ValueError:
         return "", None, "/"
     route = "/".join(part if not part or _WORD.fullmatch(part) else "*" for part in parts.path.split("/"))
-    return parts.hostname or "", port, route or "/"
+    return parts.hostname or "", port, route[:200] or "/"

@@ -1,7 +1,7 @@
-"""A receiver on loopback for the spans of our child processes.
+"""A receiver on loopback for the spans of the agent's command line.
 
-The agent's command line and the toolkit send their spans here instead of to the collector. So they pass the redactor
-and reach every destination of our own spans, and no child process needs a header or a token.
+It sends its spans here instead of to the collector. So they pass the redactor and reach every destination of our own
+spans, and it needs no header and no token.
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ from core.concurrency.threads import in_context, in_loop
 from core.errors import Advice
 from core.events import types as ev
 from core.redaction.redactor import Redactor
-from core.telemetry.environment import Exports, agent_environment, toolkit_environment, traceparent
+from core.telemetry.environment import Exports, agent_environment
 from core.telemetry.export_errors import Destination
 from core.telemetry.http import ServiceRequest
 from core.telemetry.spans.conventions import NO_LABELS, Labels
@@ -33,7 +33,7 @@ SPANS = "spans.jsonl"
 _log = logging.getLogger(__name__)
 
 _MOST_REQUESTS_WAITING = 200
-"""How many requests of child processes wait at most."""
+"""How many requests wait at most with which the agent sends its spans."""
 
 
 def trace_targets(*, token: str | None, environ: Mapping[str, str]) -> list[str]:
@@ -131,28 +131,17 @@ class Tracer:
         return Trace(self.trace_id, project, dict(self._problems))
 
     async def agent_environment(self, environ: Mapping[str, str]) -> dict[str, str]:
-        """The variables with which the agent's spans join the trace; none when spans are not exported."""
-        relay = await self._relay_address()
-        parent = traceparent(self.trace_id, self._root_id)
-        return agent_environment(relay, parent, environ) if relay else {}
-
-    async def toolkit_environment(self, environ: Mapping[str, str]) -> dict[str, str]:
-        """The same for the local toolkit."""
-        relay = await self._relay_address()
-        return toolkit_environment(relay, environ) if relay else {}
-
-    async def _relay_address(self) -> str | None:
-        """Where child processes send their spans; None when spans are not exported, as nobody would see theirs."""
-        if not self.exports.any or self._closed:
-            return None
+        """The variables with which the agent's spans join the trace; none when they are not exported."""
+        if not (self.exports.agent and self.exports.any) or self._closed:
+            return {}
         async with self._opening:
             if self._relay is None:
                 try:
                     self._relay = await asyncio.to_thread(self._open_relay)
                 except OSError as error:
-                    _log.warning("the spans of child processes are lost: %s", error)
-                    return None
-            return self._relay.url
+                    _log.warning("the spans of the agent's command line are lost: %s", error)
+                    return {}
+        return agent_environment(self._relay.url, f"00-{self.trace_id}-{self._root_id}-01", environ)
 
     def _open_relay(self) -> SpanRelay:
         # Imports a web server.
@@ -162,7 +151,7 @@ class Tracer:
 
     def _on_child_spans(self, body: bytes) -> None:
         self._put(
-            "a request of a child process",
+            "a request with spans of the agent",
             lambda pipeline: pipeline.on_child_spans(body),
             _MOST_REQUESTS_WAITING,
         )

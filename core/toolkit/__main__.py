@@ -32,7 +32,6 @@ from core.redaction.names import names_given_secret
 from core.redaction.redactor import Redactor
 from core.redaction.sharing import learn_secrets
 from core.text import clean, clean_line
-from core.toolkit.tracing import begin_tracing
 
 if TYPE_CHECKING:
     from core.knowledge.place import KnowledgePlace
@@ -126,7 +125,8 @@ async def _serve(options: argparse.Namespace, redactor: Redactor) -> None:
     # Before the slow imports, as it may fail.
     workspace = Workspace.open(options.workspace, redactor)
     with deferred():
-        from core.connections.progress import send_progress
+        from core.connections.progress import send_progress, send_request
+        from core.telemetry.http import reporting_request
         from core.toolkit.context import ToolContext
         from core.toolkit.knowledge.knowledge_base import KnowledgeBase
         from core.toolkit.server import build_server
@@ -135,7 +135,9 @@ async def _serve(options: argparse.Namespace, redactor: Redactor) -> None:
     def open_fetcher() -> Fetcher:
         from core.net.client import Fetcher
 
-        return Fetcher(allow=options.allow, routes=dict(options.route), robots=not options.no_robots)
+        fetcher = Fetcher(allow=options.allow, routes=dict(options.route), robots=not options.no_robots)
+        fetcher.report = reporting_request
+        return fetcher
 
     session_file = os.environ.get(SESSION_FILE, "")
     secrets_socket = os.environ.get(SECRETS_SOCKET, "")
@@ -167,6 +169,7 @@ async def _serve(options: argparse.Namespace, redactor: Redactor) -> None:
         open_remote=open_remote if session_file else None,
         learn_secrets=learn if secrets_socket else None,
         send_progress=partial(send_progress, Path(progress_socket)) if progress_socket else None,
+        on_request=partial(send_request, Path(progress_socket)) if progress_socket else None,
         knowledge=knowledge,
     )
     try:
@@ -217,14 +220,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     # Reading standard input blocks a thread that a KeyboardInterrupt would wait for.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     threading.Thread(target=_end_with, args=(os.getppid(),), daemon=True).start()
-    stop_tracing = begin_tracing(os.environ)
     try:
         asyncio.run(_serve(options, redactor))
     except UniversalAgentError as error:
         sys.stderr.write(f"{PROGRAM}: {clean_line(str(error), 500)}\n")
         return 1
-    finally:
-        stop_tracing()
     return 0
 
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from contextlib import AsyncExitStack
-from contextvars import ContextVar
 from datetime import UTC, datetime
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from core.errors import ConnectionFailed
+from core.telemetry.http import CURRENT_CALL, CallScope, OnRequest
 
 if TYPE_CHECKING:
     from core.concurrency.conversions import Conversions
@@ -46,7 +46,8 @@ class ToolContext:
     The client is made on the first fetch, because its libraries are slow to import. All calls share it, so that its
     limits and its cache of robots.txt apply to the whole session. `learn_secrets` tells the redactor of the workspace
     the session's secrets. `send_progress` gets the id of a call, how many pieces of it are done and how many there
-    are, and what they are called. `knowledge` is None if the settings turn it off.
+    are, and what they are called; `on_request` gets the HTTP requests of calls. `knowledge` is None if the settings
+    turn it off.
     """
 
     def __init__(
@@ -58,12 +59,13 @@ class ToolContext:
         open_remote: Callable[[], RemoteFiles] | None = None,
         learn_secrets: Callable[[], None] | None = None,
         send_progress: Callable[[str, int, int, str], None] | None = None,
+        on_request: OnRequest | None = None,
         knowledge: KnowledgeBase | None = None,
     ) -> None:
         self.workspace = workspace
         self._learn_secrets = learn_secrets
         self._send_progress = send_progress
-        self._call: ContextVar[str] = ContextVar("call", default="")
+        self._on_request = on_request
         self.blacklist = blacklist
         self.open_remote = open_remote
         self.knowledge = knowledge
@@ -75,7 +77,7 @@ class ToolContext:
 
     async def begin_call(self, tool_use_id: str = "") -> None:
         """Begin a call in this task: learn the secrets that the session knows by now, before a tool writes anything."""
-        self._call.set(tool_use_id)
+        CURRENT_CALL.set(CallScope(tool_use_id, self._on_request if tool_use_id else None))
         if self._learn_secrets is not None:
             await asyncio.to_thread(self._learn_secrets)
 
@@ -85,7 +87,7 @@ class ToolContext:
         Of many pieces each twentieth part is reported.
         """
         is_new = done * _REPORTS // total > (done - 1) * _REPORTS // total
-        if is_new and self._send_progress is not None and (call := self._call.get()):
+        if is_new and self._send_progress is not None and (call := CURRENT_CALL.get().tool_use_id):
             self._send_progress(call, done, total, unit)
 
     async def fetcher(self) -> Fetcher:

@@ -25,9 +25,9 @@ from core.net.bodies import Inflater
 from core.net.dialer import GuardedBackend, Resolver, guarded_transport, resolve_host
 from core.net.retries import Retryable, retry_after, with_retries
 from core.redaction.redactor import Redactor
+from core.telemetry.http import reporting_request
 from core.text import clean_line
 from core.toolkit.context import MOUNT, TooLarge
-from core.toolkit.tracing import request_span
 
 __all__ = ["RemoteFiles"]
 
@@ -65,13 +65,15 @@ class RemoteFiles:
         address = await self._presigned(session, "download_url", {"mount_relative_path": path})
         async with self._storage(session, address) as client, _reporting("download"):
             headers = {"accept-encoding": "identity"}
-            async with client.stream("GET", address, headers=headers, follow_redirects=False) as response:
-                _check_stored(response, "download")
-                declared = response.headers.get("content-length", "")
-                size = int(declared[:18]) if declared.isascii() and declared.isdecimal() else None
-                if size is not None and size > limit:
-                    raise TooLarge(size)
-                yield _pieces(response, limit)
+            with reporting_request("GET", address) as set_status:
+                async with client.stream("GET", address, headers=headers, follow_redirects=False) as response:
+                    set_status(response.status_code)
+                    _check_stored(response, "download")
+                    declared = response.headers.get("content-length", "")
+                    size = int(declared[:18]) if declared.isascii() and declared.isdecimal() else None
+                    if size is not None and size > limit:
+                        raise TooLarge(size)
+                    yield _pieces(response, limit)
 
     async def upload(self, path: str, data: bytes, mimetype: str) -> None:
         """Write a file, replacing one of that name.
@@ -84,9 +86,11 @@ class RemoteFiles:
         body = {"mount_relative_path": path, "mimetype": mimetype}
         address = await self._presigned(session, "upload_url", body)
         async with self._storage(session, address) as client, _reporting("upload"):
-            response = await client.put(
-                address, content=data, headers={"content-type": mimetype}, follow_redirects=False
-            )
+            with reporting_request("PUT", address) as set_status:
+                response = await client.put(
+                    address, content=data, headers={"content-type": mimetype}, follow_redirects=False
+                )
+                set_status(response.status_code)
             _check_stored(response, "upload")
 
     def _session(self) -> RemoteSession:
@@ -115,7 +119,7 @@ class RemoteFiles:
     ) -> dict[str, Any]:
         address = f"{session.base_url}/api/v3.1/tool_router/session/{session.session_id}/mounts/files/{name}"
         data = bytearray()
-        with request_span("POST", name, session.base_url):
+        with reporting_request("POST", address) as set_status:
             try:
                 async with client.stream("POST", address, json=body, headers=session.headers) as response:
                     async for piece in response.aiter_bytes(64 << 10):
@@ -131,6 +135,7 @@ class RemoteFiles:
                 ) from error
             value = _object(bytes(data))
             status = response.status_code
+            set_status(status)
             if not 200 <= status < 300:
                 raise _failure(status, value, response.headers, body["mount_relative_path"])
             if value is None:

@@ -17,6 +17,7 @@ from mcp.types import ToolAnnotations
 
 from core.connections.toolkit import SERVER
 from core.errors import UniversalAgentError
+from core.telemetry.http import CALL_ID
 from core.text import clean
 from core.toolkit.context import ToolContext
 from core.toolkit.corpus import save_corpus
@@ -30,9 +31,6 @@ __all__ = ["build_server"]
 INSTRUCTIONS = "Reads web pages in parallel and keeps files in the workspace of the session."
 # Without this the agent's command line cuts results of more than 50,000 characters.
 LARGE_RESULT = {"anthropic/maxResultSizeChars": 500_000}
-
-# Where the agent's command line puts the id of the call.
-_CALL_ID = "claudecode/toolUseId"
 
 _Tool = Callable[..., Awaitable[str]]
 
@@ -70,7 +68,7 @@ def _with_context(tool: _Tool, context: ToolContext) -> _Tool:
 
     async def call(request: Context[Any, Any], **arguments: Any) -> str:
         try:
-            await context.begin_call(str((request.request_context.meta or {}).get(_CALL_ID, "")))
+            await context.begin_call(str((request.request_context.meta or {}).get(CALL_ID, "")))
             return await tool(context, **arguments)
         except UniversalAgentError as error:
             raise ToolError(clean(str(error))) from error

@@ -1,4 +1,4 @@
-"""The sites that a web reader cannot read: three strikes within thirty days list a site for thirty days.
+"""The sites that a web reader cannot read: a strike lists a site for a day, three in thirty days for thirty days.
 
 The list is one JSON file beside the sessions, shared by every program that runs there. Whoever changes it holds
 a lock on a file of its own and replaces the whole; whoever reads it needs no lock.
@@ -23,6 +23,7 @@ from urllib.parse import urlsplit
 import msgspec
 
 from core.errors import PathRefused, WorkspaceError
+from core.events.units import quantity
 from core.net.addresses import ascii_host
 from core.redaction.redactor import Redactor
 from core.storage.files import Root
@@ -30,11 +31,12 @@ from core.storage.workspace import WORKSPACES, Workspace
 from core.text import clean_line
 from core.web_reader.errors import ReaderError
 
-__all__ = ["BLACKLIST", "LIFETIME", "STRIKES", "Blacklist", "Listing", "Strike", "host_of"]
+__all__ = ["BLACKLIST", "FIRST_LIFETIME", "LIFETIME", "STRIKES", "Blacklist", "Listing", "Strike", "host_of"]
 
 BLACKLIST = "webReader_blacklist.json"
 STRIKES = 3
 LIFETIME = timedelta(days=30)
+FIRST_LIFETIME = timedelta(days=1)
 
 _LOCK = ".webReader_blacklist.lock"
 _MAX_FILE = 8 << 20
@@ -93,7 +95,7 @@ class Listing:
         """Why a page of the site is not read, and how the user can change that: one line without foreign text."""
         until = f" until {self.expires:%Y-%m-%d}" if self.expires is not None else ""
         return (
-            f"its site is on the web reader's blacklist{until}, after {len(self.strikes)} errors; "
+            f"its site is on the web reader's blacklist{until}, after {quantity(len(self.strikes), 'error')}; "
             f"the user can take it off: ua-tui blacklist clear {self.host}"
         )
 
@@ -199,9 +201,10 @@ class Blacklist:
             shown = clean_line(self._redactor.redact(url), 1_000)
             site.strikes.append(Strike(at=at, code=clean_line(code, 20), url=shown, tool_use_id=tool_use_id))
             site.strikes = sorted(site.strikes, key=lambda strike: strike.at)[-_MOST_STRIKES:]
-            if site.expires is None and len(site.strikes) >= STRIKES:
-                site.listed_since = site.strikes[-1].at
-                site.expires = site.listed_since + LIFETIME
+            latest = site.strikes[-1].at
+            expires = latest + (LIFETIME if len(site.strikes) >= STRIKES else FIRST_LIFETIME)
+            if expires > max(now, site.expires or now):
+                site.listed_since, site.expires = latest, expires
             file.hosts[host] = site
             self._write(root, file)
             return _listing(host, site)
@@ -332,12 +335,11 @@ def _lock(descriptor: int, wait: float) -> None:
 
 
 def _pruned(file: _File, now: datetime) -> _File:
-    """The list without expired strikes."""
+    """The list without expired strikes and listings."""
     hosts: dict[str, _Site] = {}
     for host, site in file.hosts.items():
-        if site.expires is not None:
-            if site.expires > now:
-                hosts[host] = site
+        if site.expires is not None and site.expires > now:
+            hosts[host] = site
         elif strikes := [strike for strike in site.strikes if now - strike.at < LIFETIME]:
             hosts[host] = _Site(strikes)
     return _File(hosts, {host: at for host, at in file.cleared.items() if now - at < LIFETIME})

@@ -70,7 +70,7 @@ class ResultOffload:
         observation = result.observation
         texts = [block.text for block in observation.content if isinstance(block, TextContent)]
         whole = not is_preview(result)
-        shell = msgspec.structs.replace(observation, content=()) if whole else observation
+        shell = msgspec.structs.replace(observation, output="", content=()) if whole else observation
         packed_result = packed(msgspec.structs.replace(result, observation=shell))
         argument = {
             "observer": run.observer,

@@ -15,6 +15,7 @@ __all__ = [
     "ArticleFile",
     "ArticleLink",
     "KnowledgePanel",
+    "NewsArticle",
     "ResultRow",
     "RunInput",
     "RunOutput",
@@ -98,6 +99,17 @@ class ResultRow(TypedDict):
     content: NotRequired[Annotated[str, Meta(description="The article's first 10,000 characters.")]]
 
 
+class NewsArticle(TypedDict):
+    """One result of a news search in short; the row of the same position has the rest."""
+
+    position: int
+    title: str | None
+    url: str | None
+    source: str | None
+    date: Annotated[str | None, Meta(description="The date of the row without its time.")]
+    snippet: Annotated[str | None, Meta(description="At most 500 characters.")]
+
+
 class KnowledgePanel(TypedDict):
     """The provider's panel about the subject of a search, in columns like those of a row."""
 
@@ -140,6 +152,9 @@ class SearchResultsFile(TypedDict):
     url_count: Annotated[_Count, Meta(description="Different URLs among the rows.")]
     duplicates: Annotated[_Count, Meta(description="Rows whose URL the session had before.")]
     rejected: Annotated[_Count, Meta(description="Items of the list that are no results.")]
+    articles: NotRequired[
+        Annotated[list[NewsArticle], Meta(description="The rows of a news search in short.")]
+    ]
 
 
 class ArticleLink(TypedDict):
@@ -249,7 +264,7 @@ FORMATS: Mapping[str, Any] = {
 }
 """The type of each `kind` of artifact with a documented format."""
 
-_PARTS = (ResultRow, KnowledgePanel, ArticleLink, RunInput, RunOutput, UploadedFile)
+_PARTS = (ResultRow, NewsArticle, KnowledgePanel, ArticleLink, RunInput, RunOutput, UploadedFile)
 
 
 def artifact_schema(kind: str) -> dict[str, Any]:

@@ -3,16 +3,22 @@ from __future__ import annotations
 import asyncio
 import logging
 from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from core.errors import PipelineError
+from core.agent.permissions.gate import PermissionGate
+from core.agent.permissions.policy import PermissionPolicy
+from core.agent.query import QueryPath
+from core.errors import AgentError, Denied, PipelineError, UniversalAgentError
 from core.events.types import PipelineFailed
 from core.observation import NativeObservation, TextContent
 from core.pipelines import (
     AfterExecute,
     AfterTool,
+    AgentContext,
     AgentErrored,
     AgentResponse,
     BeforeExecute,
@@ -21,6 +27,9 @@ from core.pipelines import (
     Pipelines,
     ToolErrored,
 )
+from core.redaction.redactor import Redactor
+from core.storage.workspace import Workspace
+from tests.core.agent.hooks import hooks_of
 from tests.waiting import run_ready
 
 
@@ -262,3 +271,45 @@ async def test_binding_copies_handlers_and_reports_elsewhere(pipelines: Pipeline
     pipelines.register("tool.before_execute", fail)
     await bound.run("tool.before_execute", call())
     assert (len(reports), len(elsewhere)) == (0, 1)
+
+
+async def test_a_query_that_failed_keeps_its_cause(pipelines: Pipelines) -> None:
+    seen: list[AgentErrored] = []
+    pipelines.register("agent.on_error", seen.append)
+    path = QueryPath(pipelines=pipelines, classifier=None, publish=lambda event: event, simple_model=None)
+    for error in (KeyError("lost"), AgentError("it is gone"), Denied("no")):
+        outcome = await path.recover("Hello", AgentContext(query_id="q1"), None, error)
+        given = seen.pop().exception
+        assert outcome.exception is given
+        assert isinstance(given, UniversalAgentError)
+        assert error in (given, given.__cause__)
+        assert isinstance(given, Denied) is isinstance(error, Denied)
+
+
+async def test_a_call_that_a_handler_denied_is_told_apart_from_one_that_failed(
+    tmp_path: Path, pipelines: Pipelines
+) -> None:
+    workspace = Workspace.create(tmp_path, datetime.now(UTC))
+    seen: list[ToolErrored] = []
+
+    def note(call: ToolErrored) -> ToolErrored:
+        seen.append(call)
+        return replace(call, additional_context="Ask me first.")
+
+    pipelines.register("tool.before_execute", lambda call: replace(call, denied="not here"))
+    pipelines.register("tool.on_error", note)
+    policy = PermissionPolicy(workspace.path)
+    gate = PermissionGate(policy, lambda event: event, interactive=False, redactor=Redactor())
+    hooks = hooks_of(workspace, gate, lambda event: event, policy=policy, task_of=None, pipelines=pipelines)
+    data = {"tool_name": "Read", "tool_use_id": "t1", "tool_input": {"file_path": "a"}, "error": "no file"}
+    answers = [await hooks._before(data, None, None), await hooks._failed(data, None, None)]
+    denied, failed = (each["hookSpecificOutput"] for each in answers)
+    assert denied["permissionDecision"] == "deny"
+    assert denied["permissionDecisionReason"] == "not here\nAsk me first."
+    assert failed["additionalContext"] == "Ask me first."
+    assert [(type(each.exception), str(each.exception), each.error) for each in seen] == [
+        (Denied, "not here", ""),
+        (AgentError, "Read failed: no file", "no file"),
+    ]
+    assert seen[0].input == {"file_path": "a"}
+    workspace.close()

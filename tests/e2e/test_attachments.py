@@ -12,6 +12,7 @@ from PIL import Image
 from pypdf import PdfWriter
 
 from core.events import types as ev
+from tests.e2e.running import model_environment, run
 from tests.e2e.test_steering import Model, asked, serving, session_of
 
 
@@ -111,3 +112,42 @@ async def test_pictures_and_pdf_files_reach_the_model(tmp_path: Path) -> None:
     # What the files say is not the user's.
     assert [each.what.split(" since")[0] for each in here.of(ev.UntrustedTextRead)] == ["1 attached file"]
     assert "paper.pdf" in (session.workspace.path / "transcript.md").read_text(encoding="utf-8")
+
+
+def test_files_to_attach_reach_the_model_or_are_refused_before_a_session(tmp_path: Path) -> None:
+    model = Model(calls=0)
+    start = tmp_path / "base"
+    folder = start / "my data"
+    folder.mkdir(parents=True)
+    (start / "table.csv").write_text("day,close\nMonday,101\n")
+    picture(start / "my chart.png", (8, 6))
+    writer = PdfWriter()
+    writer.add_blank_page(99, 99)
+    writer.write(folder / "paper.pdf")
+    with (start / "large.csv").open("wb") as file:
+        file.truncate((32 << 20) + 1)
+    (start / "bad.png").write_bytes(b"\x89PNG\r\n\x1a\n torn")
+    with serving(model) as url:
+        env = model_environment(tmp_path / "home", url)
+        for name, why in (
+            ("gone.csv", "No such file"),
+            ("large.csv", "larger than 32 MB"),
+            ("/dev/null", "regular"),
+        ):
+            refused = run(start, "run", "--attach", "table.csv", "--attach", name, "Compare", env=env)
+            assert (refused.code, refused.sessions) == (1, [])
+            assert f"{name} cannot be added: " in refused.stderr
+            assert why in refused.stderr
+        assert not model.requests
+        model.may_answer.release(9)
+        files = ("table.csv", "my chart.png", "my data/paper.pdf", "my data")
+        options = [part for name in files for part in ("--attach", name)]
+        done = run(start, "run", *options, "Compare with @table.csv and @gone.csv", env=env)
+        assert (done.code, done.stdout) == (0, "Done.\n")
+        assert "no file gone.csv: its name is sent as text" in done.stderr
+        refused = run(start, "run", "--attach", "bad.png", "Compare", env=env)
+        assert "bad.png cannot be sent to the model: it is damaged" in refused.stderr
+    assert sorted(each["source"]["media_type"] for each in sent(model, 0)) == ["application/pdf", "image/png"]
+    assert model.requests[0].count("Monday,101") == 1
+    assert f"{folder}/ (a folder)" in model.requests[0]
+    assert len(model.requests) == 1

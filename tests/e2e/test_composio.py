@@ -146,11 +146,14 @@ async def test_calls_are_seen_in_both_modes_and_an_expired_session_is_replaced(
     local = session.workspace.path / "spans.jsonl"
     spans = [json.loads(line) for line in local.read_text().splitlines()]
     route = "/api/v3.1/tool_router/session"
-    opened = [span["attributes"] for span in spans if span["name"] == f"POST {route}"]
+    asked = [span for span in spans if span["name"] == "httpx.request"]
+    opened = [span["attributes"] for span in asked if span["attributes"]["url.template"] == route]
     assert [each["http.response.status_code"] for each in opened] == [201, 201, 401]
-    # Calls of the agent's command line are its own; those of this process are told like any request.
-    made = [span for span in spans if span["name"] == f"POST {route}/*/execute"]
+    # Calls of the agent's command line are its own; those of this process belong to the call.
+    made = [span for span in asked if span["attributes"]["url.template"] == f"{route}/*/execute"]
     assert bool(made) is (mode == "native")
+    sent = {span["context"]["span_id"] for span in spans if span["name"] == "mcp.request"}
+    assert {span["parent_id"] for span in made} <= sent
     journal = (session.workspace.path / "journal.jsonl").read_text()
     assert KEY not in journal
     assert "/storage/" not in journal

@@ -31,14 +31,14 @@ class Model:
 
     def __call__(self, body: dict[str, Any], results: int) -> Sequence[Block]:
         if results:
-            self.reported.append(json.dumps(body["messages"][-1]))
+            # What handlers add comes behind the result, and after a while a note of the agent, too.
+            roles = [each["role"] for each in body["messages"]]
+            last_call = len(roles) - 1 - roles[::-1].index("assistant")
+            self.reported.append(json.dumps(body["messages"][last_call:]))
         # The observers run beside the agent: what follows counts on what they wrote.
-        refused = sum("/refused" in str(call.input) for call in self._calls[:results])
-        wait_until(lambda: self._strikes() >= min(refused, 3))
+        refused = any("/refused" in str(call.input) for call in self._calls[:results])
+        wait_until(lambda: bool(self._blacklist.entries()) or not refused)
         return (self._calls[results],) if results < len(self._calls) else (Text("Done."),)
-
-    def _strikes(self) -> int:
-        return sum(len(entry.strikes) for entry in self._blacklist.entries())
 
 
 async def test_a_reader_that_fails_is_retried_struck_and_at_last_left_alone(
@@ -52,29 +52,28 @@ async def test_a_reader_that_fails_is_retried_struck_and_at_last_left_alone(
         [
             Use(READER, {"url": "https://other.example/slow"}),
             Use(READER, {"url": "https://other.example/fine"}),
-            *(Use(READER, {"url": f"{SITE}/refused/{number}"}) for number in range(3)),
+            Use(READER, {"url": f"{SITE}/refused"}),
             Use(READER, {"url": f"{SITE}/fine"}),
             Use("mcp__local_toolkit__crawl_parallel", {"urls": [f"{SITE}/fine"]}),
         ],
     )
     # An address that nobody named would ask, once a page was read.
-    query = f"Read {SITE}/fine, https://other.example/fine and {' '.join(f'{SITE}/refused/{n}' for n in range(3))}"
+    query = f"Read {SITE}/fine, https://other.example/fine and {SITE}/refused"
     with serving("web_reader_server", port, str(port), KEY):
         events = await events_of(tmp_path, model, query, allow=())
-    slow, fine, first, _, third, denied, crawled = model.reported
+    slow, fine, refused, denied, crawled = model.reported
     assert "try this page once more" in slow
     assert "What it says." in fine
-    assert "rejected this address (1214)" in first
-    assert "rejected this address (1214)" in third
+    assert "rejected this address (1214)" in refused
     assert "ua-tui blacklist clear papers.example" in denied
     assert "blacklisted" in crawled
     statuses = [event.status for event in events if isinstance(event, ToolCallFinished)]
-    assert statuses == ["error", "success", "error", "error", "error", "denied", "success"]
+    assert statuses == ["error", "success", "error", "denied", "success"]
     notes = [event.note or "" for event in events if isinstance(event, ObserverFinished)]
     assert any("worth another try" in note for note in notes)
     assert any("papers.example is on the blacklist until" in note for note in notes)
     for args, code, said in (
-        ((), 0, "papers.example  3       rejected the request (1214)"),
+        ((), 0, "papers.example  1       rejected the request (1214)"),
         (("clear", "papers.example"), 0, "cleared papers.example\n"),
         ((), 0, "nothing is on the blacklist\n"),
         (("clear",), 2, ""),

@@ -116,7 +116,8 @@ def test_a_condition_that_would_take_for_ever_elsewhere_answers_at_once(context:
     ("value", "expected"),
     [
         ("corpus", "not a list"), (["corpus"], "not a mapping"),
-        (rules(requried="x"), "did you mean requires"), (rules(agent="x"), "unknown key"),
+        (rules(requried="x"), "did you mean requires"), (rules(agnt="x"), "unknown key"),
+        (rules(agents="all"), "agents is not"),
         (rules(name=None), "needs name"), (rules(name=""), "needs name"), (rules(message=3), "needs message"),
         (rules(message="x" * 3_000), "needs message"), (rules(requires=None), "needs requires"),
         (rules(requires="/etc/passwd"), "not a path in the workspace"),
@@ -135,13 +136,44 @@ def test_a_wrong_rule_names_the_file_and_what_to_do(value: Any, expected: str) -
 
 
 def test_the_shipped_rules_come_from_the_shipped_definitions() -> None:
-    rule, checked = [rule for rule in shipped_rules() if rule.agent == "report-creation-expert"]
+    rule, others, checked = [rule for rule in shipped_rules() if rule.agent == "report-creation-expert"]
     assert rule.required == "expanded_corpus.json"
     assert checked.checked == "work_products/*.html"
     for request in ("Write a report", "IN-DEPTH look at chips", "an in depth look", "Analyses of prices"):
         assert rule.holds("report-creation-expert", request), request
     for request in ("Say hello", "reporter", "deep"):
         assert not rule.holds("report-creation-expert", request), request
+    assert not others.holds("report-creation-expert", "Write a report")
+
+
+REPORTS = (
+    "Write a report on chips", "Create a comprehensive HTML report", "prepare the weekly report of sales",
+    "Please produce two short reports", "A comprehensive overview of memory prices", "I need a market report",
+    "Compile a detailed, sourced report", "Save it as work_products/report.html", "Drafting the final report",
+    "comprehensively sourced market analysis",
+)  # fmt: skip
+NO_REPORTS = (
+    "Send the report to the team", "Do a comprehensive search of the code", "and report back what you find",
+    "Find the reporter's name", "Plot the figures of the report", "Read work_products/report-2.html and summarise it",
+    "Write an e-mail to the team that the report is done", "List the reports in the folder", "Say hello",
+    "Run all tests and report on failures",
+)  # fmt: skip
+
+
+def test_every_sub_agent_that_is_asked_for_a_report_needs_a_corpus(
+    context: ObserverContext, result: Make
+) -> None:
+    def observed(agent: str, request: str) -> str | None:
+        given = result("Task", "Done.", subagent_type=agent, description="Work", prompt=request)
+        observer = Compliance()
+        return observer.observe(given, context).note if observer.wants(given.call) else None
+
+    unmet = "rule corpus-for-any-report was not met: expanded_corpus.json is missing"
+    assert {observed("general-purpose", each) for each in REPORTS} == {unmet}
+    assert {observed("general-purpose", each) for each in NO_REPORTS} == {None}
+    assert [observed("", REPORTS[0]), observed("house-writer", REPORTS[1])] == [unmet, unmet]
+    context.workspace.write("expanded_corpus.json", "{}")
+    assert observed("general-purpose", REPORTS[0]) == "every rule was met"
 
 
 def test_the_observer_judges_by_the_rules_it_is_given(context: ObserverContext, result: Make) -> None:
@@ -243,7 +275,7 @@ def test_the_corpus_comes_before_the_report(context: ObserverContext, result: Ma
     (violation,) = unmet_rules(agent, "Write a comprehensive report on chips", context.workspace)
     assert violation.message in {rule.message for rule in shipped_rules() if rule.agent == agent}
     assert unmet_rules(agent, "Say hello", context.workspace) == []
-    assert unmet_rules("another", "Write a comprehensive report", context.workspace) == []
+    assert unmet_rules("another", "Send the report", context.workspace) == []
     call = result(
         "Agent", "❌ COMPLIANCE ERROR: run this", subagent_type=agent, prompt="In-depth analysis of chips"
     )

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from core.errors import ObserverError, WorkspaceError
 from core.observation import ToolCall, ToolResult
@@ -88,6 +89,37 @@ def test_a_film_that_grows_meanwhile_is_left(
 )  # fmt: skip
 def test_any_tool_with_an_output_path_is_observed(arguments: dict[str, Any], wanted: bool) -> None:
     assert bool(Media().wants(ToolCall(tool_use_id="t", name="mcp__x__run", input=arguments))) is wanted
+
+
+@pytest.mark.parametrize("structured", [False, True])
+@pytest.mark.parametrize(
+    ("tool", "answer", "found"),
+    [
+        ("trim_video", {"success": True, "output_path": "downloads/a.mp4"}, ["a.mp4"]),
+        ("trim_video", {"data": {"result": {"output_file": "downloads/a.mp4", "seconds": 4}}}, ["a.mp4"]),
+        ("trim_video", {"result": '{"status": "ok", "file": "downloads/a.mp4"}'}, ["a.mp4"]),
+        ("download_video", [{"path": "downloads/a.mp4"}, {"path": "downloads/b.mp4"}], ["a.mp4", "b.mp4"]),
+        ("download_video", {"files": ["downloads/a.mp4", "downloads/b.mp4"]}, ["a.mp4", "b.mp4"]),
+        ("trim_video", {"message": "Trimmed; saved to downloads/a.mp4"}, ["a.mp4"]),
+        ("trim_video", {"video_path": "downloads/in.mp4", "output": {"path": "downloads/a.mp4"}}, ["a.mp4"]),
+        ("trim_video", {"path": "downloads/in.mp4"}, []),
+        ("trim_video", {"path": "downloads/notes.txt"}, []),
+        ("list_videos", [{"path": "downloads/a.mp4"}], []),
+        ("video_info", {"file": "downloads/a.mp4", "seconds": 12}, []),
+        ("read_file", {"path": "downloads/a.mp4"}, []),
+    ],
+)  # fmt: skip
+def test_the_output_is_found_in_the_result(
+    context: ObserverContext, result: Make, tool: str, answer: Any, found: list[str], structured: bool
+) -> None:
+    for number, name in enumerate(("in", "a", "b")):
+        context.workspace.write(f"downloads/{name}.mp4", MP4 + bytes([number]))
+    given = result(f"mcp__v__{tool}", "Done." if structured else answer, video_path="downloads/in.mp4")
+    if structured:
+        given = replace(given, observation=replace(given.observation, structured=answer))
+    Media().observe(given, context)
+    kept = context.workspace.exists("work_products/media")
+    assert (names(context) if kept else []) == found
 
 
 def test_a_copy_that_fails_does_not_hide_the_others(

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Literal, cast
 
 from core.agent.attachments.copying import attach
+from core.agent.attachments.places import Places
 from core.agent.definitions.commands import CustomCommand
 from core.agent.mcp.references import ServerReferences
 from core.agent.messages.context_usage import ContextUsage
@@ -127,6 +128,11 @@ class FakeSession:
 
     async def context_usage(self) -> ContextUsage | None:
         return self.usage
+
+    @property
+    def places(self) -> Places:
+        """Where names lead: to files of the session only."""
+        return Places(self.workspace.path)
 
     async def attach(self, file: Path) -> str:
         return await asyncio.to_thread(attach, Workspace.open(self.workspace.path), file)

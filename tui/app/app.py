@@ -168,7 +168,7 @@ class UaTuiApp(BaseApp):
 
     def compose(self) -> ComposeResult:
         """Put down what the first frame shows."""
-        yield Frame(self.size.width, self.source, self._layout)
+        yield Frame(self.size, self.source, self._layout)
         yield NoticeBar()
         yield self.source.make_status(self.settings)
 

@@ -28,6 +28,7 @@ class EventPump:
 
     The first event after a quiet time is handed on at once; while events keep coming one timer call
     is pending at a time; without events there is none. Belongs to the event loop's thread, as the bus does.
+    `last` is the event that came last.
 
     Args:
         schedule: runs a function on the screen's message queue (`App.call_later`).
@@ -47,6 +48,7 @@ class EventPump:
         self._schedule = schedule
         self._report_failure = report_failure
         self._interval = interval
+        self.last: Event | None = None
         self._waiting: list[Event] = []
         self._due = False
         self._last = -interval
@@ -59,6 +61,7 @@ class EventPump:
 
     def receive(self, event: Event) -> None:
         """Add an event from the bus to the next batch."""
+        self.last = event
         self._waiting.append(event)
         self._plan()
 

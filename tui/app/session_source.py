@@ -95,7 +95,8 @@ class LiveSource(SessionSource):
         host.attach(session)
         host.status.facts.trace = lambda: session.trace
         host.frame.folder = session.workspace.path
-        host.frame.prompt.offer_files(session.workspace.path)
+        if session.places is not None:
+            host.frame.prompt.offer_files(session.places)
         host.frame.prompt.of_agent = lambda: session.commands
         host.frame.prompt.attach_file = session.attach
         host.frame.prompt.prepare = session.prepare

@@ -70,7 +70,7 @@ def _list(blacklist: Blacklist, *, as_json: bool) -> int:
         return 0
     print_table([_HEADER, *(_row(entry) for entry in entries)])
     if not listed:
-        print_line("\nnothing is on the blacklist yet; these sites have errors that count")
+        print_line("\nnothing is on the blacklist now; these sites have errors that count")
     return 0
 
 

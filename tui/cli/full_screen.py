@@ -10,6 +10,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 from core.errors import CredentialsError
+from core.events.describe import describe
+from core.events.types import SessionFinished
 from core.settings.model import Settings
 from core.text import clean_line
 from tui.app.app import UaTuiApp
@@ -92,6 +94,8 @@ def run_screen(settings: Settings, first_query: str | None = None, resume: Resum
         if app.session_folder is not None:
             # After a hangup nobody reads this, and the exit code says how it ended.
             with suppress(OSError) if app.return_code else nullcontext():
+                if isinstance(app.pump.last, SessionFinished):
+                    sys.stdout.write(f"{describe(app.pump.last).details[0]}\n")
                 sys.stdout.write(f"Session saved in {clean_line(str(app.session_folder), 1000)}\n")
         folder = resumed_folder(result)
         if folder is None:

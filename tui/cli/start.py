@@ -78,12 +78,19 @@ def start_headless(
     The files to `attach` go with the query.
 
     Raises:
-        SettingsError: the schema cannot be used.
+        SettingsError: the schema or a rule cannot be used.
+        WorkspaceError: a file cannot be attached.
     """
+    from core.agent.attachments.copying import check_file
     from core.agent.output_schema import read_output_schema
+    from core.agent.permissions.rule_set import RuleSet, rules_of
     from tui.plain.one_query import run_headless
 
+    # Before a session begins: it would be listed for ever.
     schema = None if output_schema is None else read_output_schema(output_schema)
+    RuleSet(rules_of(settings))
+    for file in attach:
+        check_file(file)
     report_untrusted(settings)
     return _without_screen(
         settings,

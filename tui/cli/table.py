@@ -89,7 +89,7 @@ def _add_run(parser: argparse.ArgumentParser) -> None:
         type=Path,
         action="append",
         default=[],
-        help="add a picture or another file",
+        help="add a file (text, table, picture, PDF) or name a folder; may be given several times",
     )
     parser.add_argument(
         "--resume", metavar="SESSION", help="resume a past session: its folder, its name, or latest"

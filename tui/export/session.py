@@ -101,11 +101,10 @@ class _Found:
 
     def _spend(self, event: TokensSpent) -> None:
         before = self.models.get(event.model, ModelCosts(model=event.model, usage=Usage(), cost_usd=0.0))
-        sums = {
-            name: getattr(before.usage, name) + getattr(event.usage, name) for name in Usage.__struct_fields__
-        }
         cost = None if before.cost_usd is None or event.cost_usd is None else before.cost_usd + event.cost_usd
-        self.models[event.model] = ModelCosts(model=event.model, usage=Usage(**sums), cost_usd=cost)
+        self.models[event.model] = ModelCosts(
+            model=event.model, usage=before.usage + event.usage, cost_usd=cost
+        )
 
 
 def read_session(folder: Path, redactor: Redactor, stop: Stop = NEVER) -> SessionContent:

@@ -1,4 +1,4 @@
-"""The panes and the prompt on one screen: side by side, in tabs, or one alone.
+"""The panes and the prompt on one screen: side by side, one above the other, in tabs, or one alone.
 
 Which panes there are, and in which column, is said by their `PaneSpec`s. At present:
 
@@ -18,6 +18,7 @@ from textual import events
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.content import Content
+from textual.geometry import Size
 from textual.message import Message
 from textual.widget import Widget
 
@@ -38,9 +39,12 @@ if TYPE_CHECKING:
     from tui.panes.moment import CursorMoved
     from tui.panes.prompt.pane import Prompt
 
-__all__ = ["BREAKPOINTS", "Frame", "Pane", "SessionSource"]
+__all__ = ["Frame", "Pane", "SessionSource", "shape_of"]
 
-BREAKPOINTS = [(0, "-narrow"), (100, "-medium"), (140, "-wide")]
+SHAPES = ("narrow", "medium", "stacked", "wide")
+MEDIUM_COLUMNS, WIDE_COLUMNS = 100, 140
+STACKED_LINES = 34
+"""The lines of a terminal from which three panes fit above each other beside the conversation."""
 LEAST_FRAMED = 10
 """The lines of a terminal below which panes and prompt have no border: there is hardly room for what is in them."""
 _WIDTH = Binding.Group("narrower, wider; or drag the border")
@@ -71,14 +75,15 @@ class Pane(Protocol):
 
 
 class Frame(PaneRequests):
-    """Arranges the panes by the width of the screen and shows, focuses and maximises them.
+    """Arranges the panes by the size of the screen and shows, focuses and maximises them.
 
-    From 140 columns all are side by side; from 100 the conversation stands beside one of the others;
-    below, or when one is maximised, there is one pane with tabs above it. The classes `-wide`, `-medium`,
-    `-narrow` and `-zoom` say which.
+    From 140 columns all are side by side. From 100 columns and 34 lines the others are one above the other beside
+    the conversation, without the preview; with fewer lines there is one of them beside it. Below 100 columns, or
+    when one is maximised, there is one pane with tabs above it. The classes `-wide`, `-stacked`, `-medium`, `-narrow`
+    and `-zoom` say which.
 
     Args:
-        width: of the screen, in cells.
+        size: of the screen, in cells.
         source: the session that is shown.
         layout: stores the sizes of the panes, and the one at the side; None stores them nowhere.
     """
@@ -99,9 +104,9 @@ class Frame(PaneRequests):
     class LaidOut(Message):
         """The panes were laid out: others may be in sight than before."""
 
-    def __init__(self, width: int, source: SessionSource, layout: LayoutStore | None = None) -> None:
+    def __init__(self, size: Size, source: SessionSource, layout: LayoutStore | None = None) -> None:
         # A class that is there from the start costs nothing; one set later has every widget styled again.
-        super().__init__(id="frame", classes=_breakpoint(width))
+        super().__init__(id="frame", classes=f"-{shape_of(size)}")
         self.active = "conversation"
         self.maximised = False
         self._source = source
@@ -164,16 +169,14 @@ class Frame(PaneRequests):
 
     @property
     def mode(self) -> str:
-        """How the panes are laid out: `wide`, `medium` or `single`."""
-        width = self.app.size.width
-        if self.maximised or width < BREAKPOINTS[1][0]:
-            return "single"
-        return "medium" if width < BREAKPOINTS[2][0] else "wide"
+        """How the panes are laid out: `wide`, `stacked`, `medium` or `single`."""
+        shape = shape_of(self.app.size)
+        return "single" if self.maximised or shape == "narrow" else shape
 
     @property
     def is_zoomed(self) -> bool:
         """Whether a pane has the whole screen though there is room for several."""
-        return self.maximised and self.app.size.width >= BREAKPOINTS[1][0]
+        return self.maximised and self.app.size.width >= MEDIUM_COLUMNS
 
     def on_mount(self) -> None:
         """Lay out before the first frame, so that it is drawn once."""
@@ -196,14 +199,17 @@ class Frame(PaneRequests):
             row.show(tabs, chosen)
         self._mark_maximised()
         self.splits.apply()
-        current = _breakpoint(self.app.size.width)
-        before, widths = self.classes, {name: name == current for _, name in BREAKPOINTS}
+        current = shape_of(self.app.size)
+        before, shapes = self.classes, {f"-{shape}": shape == current for shape in SHAPES}
         is_low = self.app.size.height < LEAST_FRAMED
-        self.update_classes({"-zoom": self.maximised, "-low": is_low, **widths}, update=False)
+        self.update_classes({"-zoom": self.maximised, "-low": is_low, **shapes}, update=False)
         if self.classes != before:
             self._restyle()
         if self.shows("preview") and not had_preview and not self.query(Placeholder):
             self._preview(self._workspace.selected)
+        focused = self._of(self.screen.focused)
+        if focused is not None and focused != self.active == _tab_of(focused) and not self.shows(focused):
+            self.show(self.active)
         self.post_message(self.LaidOut())
 
     def _restyle(self) -> None:
@@ -219,7 +225,8 @@ class Frame(PaneRequests):
         hidden = {spec.name for spec in choice if spec.name != chosen}
         for spec in pane_specs():
             has_room = mode == "wide" or self.app.size.height >= spec.least_lines
-            if spec.shown_with in hidden or not has_room:
+            has_place = not (spec.shown_with and mode == "stacked")
+            if spec.shown_with in hidden or not (has_room and has_place):
                 hidden.add(spec.name)
         return {spec.name for spec in pane_specs()} - hidden
 
@@ -253,10 +260,10 @@ class Frame(PaneRequests):
 
     def action_maximise(self) -> None:
         """Give the focused pane the whole screen, or share it again; where it has that anyway, say so."""
-        is_alone = self.app.size.width < BREAKPOINTS[1][0]
+        is_alone = self.app.size.width < MEDIUM_COLUMNS
         if is_alone and monotonic() - self._noted_at > NOTE_SECONDS:
             self._noted_at = monotonic()
-            message = f"Only one pane fits: several need a terminal of {BREAKPOINTS[1][0]} columns."
+            message = f"Only one pane fits: several need a terminal of {MEDIUM_COLUMNS} columns."
             self.notify(message, timeout=NOTE_SECONDS, markup=False)
         self.maximised = not self.maximised and not is_alone
         self.lay_out()
@@ -343,8 +350,13 @@ class Frame(PaneRequests):
         return next((node.id for node in widget.ancestors_with_self if node.id in names), None)
 
 
-def _breakpoint(width: int) -> str:
-    return [name for least, name in BREAKPOINTS if width >= least][-1]
+def shape_of(size: Size) -> str:
+    """Return the shape of the layout for a screen of this size, one of `SHAPES`."""
+    if size.width < MEDIUM_COLUMNS:
+        return "narrow"
+    if size.width >= WIDE_COLUMNS:
+        return "wide"
+    return "stacked" if size.height >= STACKED_LINES else "medium"
 
 
 def _tab_of(name: str) -> str:

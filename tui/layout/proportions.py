@@ -26,9 +26,10 @@ _SHARES: Final = ("files", "machinery", "side", "trace", "workspace")
 class Proportions(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """The sizes that the user set, as shares of the screen, so that they fit every size.
 
-    None is the standard. `files` and `machinery` are columns of a wide screen, `side` the right one of a medium
+    None is the standard. `files` and `machinery` are columns of a wide screen, `side` the right one of a narrower
     screen, in shares of its width; `trace`, `workspace` and the panes of `panes` are above another pane, in shares of
-    the height of their column.
+    the height of their column. `stacked` are the panes above another one where all columns but the conversation's
+    are one.
     """
 
     files: float | None = None
@@ -37,10 +38,13 @@ class Proportions(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_
     trace: float | None = None
     workspace: float | None = None
     panes: dict[str, float] = {}
+    stacked: dict[str, float] = {}
 
     def __post_init__(self) -> None:
-        for name in (*_SHARES, *self.panes):
-            share = self.of(name)
+        for name, share in (
+            *((name, self.of(name)) for name in (*_SHARES, *self.panes)),
+            *self.stacked.items(),
+        ):
             if share is not None and not 0.0 < share < 1.0:
                 raise ValueError(f"{name} is {share}, which is not a share between 0 and 1")
 
@@ -51,7 +55,7 @@ class Proportions(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_
 
 
 def columns(mode: str, width: int, wanted: Proportions) -> dict[str, int]:
-    """Return the cells of each column but the conversation's, which has the rest; empty when there is one pane."""
+    """Return the cells of each column but those that have the rest; empty when there is one pane."""
     match mode:
         case "wide":
             files = _cells(width, wanted.files, _STANDARD_FILES)
@@ -61,11 +65,12 @@ def columns(mode: str, width: int, wanted: Proportions) -> dict[str, int]:
                 "files": files,
                 "machinery": _within(machinery, LEAST_MACHINERY, width - files - LEAST_TALK),
             }
-        case "medium":
+        case "medium" | "stacked":
             share = wanted.side
             side = width * _STANDARD_SIDE // 100 if share is None else round(width * share)
             side = _within(side, LEAST_SIDE, width - LEAST_TALK)
-            return {"machinery": side, "files": side}
+            # Those one above the other have what the conversation leaves.
+            return {"talk": width - side} if mode == "stacked" else {"machinery": side, "files": side}
         case _:
             return {}
 
@@ -82,9 +87,11 @@ def pane_lines(shares: Sequence[float], height: int) -> list[int]:
     return [*lines, height - sum(lines)]
 
 
-def with_lines(wanted: Proportions, lines: dict[str, int]) -> Proportions:
+def with_lines(wanted: Proportions, lines: dict[str, int], mode: str) -> Proportions:
     """Return the proportions with these heights of the panes of a column, from the top."""
     shares = {name: _inside(count / sum(lines.values())) for name, count in list(lines.items())[:-1]}
+    if mode == "stacked":
+        return msgspec.structs.replace(wanted, stacked=shares)
     own = {name: share for name, share in shares.items() if name in _SHARES}
     panes = {**wanted.panes, **{name: share for name, share in shares.items() if name not in own}}
     return msgspec.structs.replace(wanted, **own, panes=panes)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain, pairwise
 from typing import TYPE_CHECKING
@@ -71,25 +72,26 @@ class Splitters:
         frame, mode = self._frame, self._frame.mode
         screen = frame.app.size
         widths = columns(mode, screen.width, self.sizes)
-        for column in ("machinery", "files"):
-            box = frame.query_one(f"#{column}")
-            if (width := widths.get(column)) is None:
-                _unset(box, "width")
-            else:
-                box.styles.width = width
         # Below the panes is the status line, above those of a medium screen the tabs.
-        lines = screen.height - (1 if mode == "wide" else 2)
-        for stack in _stacks():
-            panes = [pane for name in stack if (pane := frame.query_one(f"#{name}")).display]
-            shares = [self.sizes.of(pane.id or "") for pane in panes[:-1]]
+        lines = screen.height - (2 if mode in ("medium", "single") else 1)
+        heights: dict[str, int] = {}
+        for stack in self._stacks():
+            panes = [name for name in stack if frame.query_one(f"#{name}").display]
+            shares = self._shares(panes)
             given = [share for share in shares if share is not None]
-            if len(panes) < 2 or len(given) < len(shares):
-                for name in stack:
-                    _unset(frame.query_one(f"#{name}"), "height")
+            if shares and len(given) == len(shares):
+                heights |= zip(panes, pane_lines(given, lines), strict=True)
+        for column, specs in column_specs().items():
+            _set(frame.query_one(f"#{column}"), "width", widths.get(column))
+            if column == "talk":
                 continue
-            for pane, part in zip(panes, pane_lines(given, lines), strict=True):
+            names = [spec.name for spec in specs]
+            if mode == "stacked":
+                heights[column] = sum(heights.get(name, 0) for name in names)
+            for name in (column, *names):
                 # As shares, because the notice bar takes lines away.
-                pane.styles.height = f"{max(1, part)}fr"
+                height = f"{max(1, heights[name])}fr" if name in heights else None
+                _set(frame.query_one(f"#{name}"), "height", height)
 
     # -- keys -------------------------------------------------------------------------------------
 
@@ -230,7 +232,21 @@ class Splitters:
 
     def _shown_stacks(self) -> list[list[str]]:
         """The panes that are shown one above the other."""
-        return [[name for name in stack if self._frame.shows(name)] for stack in _stacks()]
+        return [[name for name in stack if self._frame.shows(name)] for stack in self._stacks()]
+
+    def _stacks(self) -> list[list[str]]:
+        """The panes that are one above the other, and have a border between them that can be moved."""
+        stacks = [
+            [spec.name for spec in specs] for column, specs in column_specs().items() if column != "talk"
+        ]
+        return [list(chain(*stacks))] if self._frame.mode == "stacked" else stacks
+
+    def _shares(self, stack: Sequence[str]) -> list[float | None]:
+        """The shares of the height that these panes have, but the last, which has the rest; None is the standard."""
+        if self._frame.mode != "stacked":
+            return [self.sizes.of(name) for name in stack[:-1]]
+        parts = {spec.name: spec.parts for spec in pane_specs() if spec.name in stack}
+        return [self.sizes.stacked.get(name, parts[name] / sum(parts.values())) for name in stack[:-1]]
 
     def _region(self, name: str) -> Region:
         return self._frame.query_one(f"#{name}").region
@@ -243,7 +259,7 @@ class Splitters:
             lower = stack[stack.index(border.name) + 1]
             share = (border.at + by) / max(1, border.size)
             lines[border.name], lines[lower] = pane_lines([share], border.size)
-            self._set(with_lines(sizes, lines))
+            self._set(with_lines(sizes, lines, self._frame.mode))
             return
         if border.name == "files" and sizes.machinery is None:
             # Its standard is a share of what the files leave: it would move, too.
@@ -284,12 +300,7 @@ class Splitters:
             self._frame.notify(problem, severity="warning", markup=False)
 
 
-def _stacks() -> list[list[str]]:
-    """The panes of each column that are one above the other, and have a border between them that can be moved."""
-    return [[spec.name for spec in specs] for column, specs in column_specs().items() if column != "talk"]
-
-
-def _unset(widget: Widget, rule: str) -> None:
-    """Leave a size to the style sheets; unsetting it again would repaint the whole widget."""
-    if widget.styles.inline.has_rule(rule):
-        setattr(widget.styles, rule, None)
+def _set(widget: Widget, rule: str, value: int | str | None) -> None:
+    """Set a size, or leave it to the style sheets; unsetting it again would repaint the whole widget."""
+    if value is not None or widget.styles.inline.has_rule(rule):
+        setattr(widget.styles, rule, value)

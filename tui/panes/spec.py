@@ -33,8 +33,9 @@ class PaneSpec:
         order: its place in the column, and in the cycle of Tab; smaller ones come first.
         widget: its class, as `module:name`.
         number: its key, and its place among the tabs; None if it has no tab.
-        shown_with: the pane without which it is not shown.
+        shown_with: the pane without which it is not shown, nor where the panes of all columns are one above the other.
         least_lines: of the terminal, below which it is hidden unless all panes are side by side.
+        parts: of the height, compared with the others, where the panes of all columns are one above the other.
         commands: what can be done in it by name.
     """
 
@@ -46,6 +47,7 @@ class PaneSpec:
     number: int | None = None
     shown_with: str = ""
     least_lines: int = 0
+    parts: int = 1
     commands: tuple[PaneCommand, ...] = ()
 
     @property

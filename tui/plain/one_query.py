@@ -12,6 +12,7 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TextIO
 
+from core.agent.attachments.places import missing_names
 from core.agent.output_schema import NOT_FITTING, REFUSED_SCHEMA
 from core.concurrency.garbage_collection import deferred
 from core.concurrency.race import until
@@ -91,7 +92,16 @@ async def run_headless(
         resume=resume,
         output_schema=output_schema,
     )
-    query = await _with_files(session, query, attach)
+    try:
+        query = " ".join([*[await session.attach(file) for file in attach], query])
+    except UniversalAgentError:
+        await session.close("finished")
+        if resume is None:
+            session.workspace.discard()
+        raise
+    for name, meant in (await asyncio.to_thread(missing_names, query, session.places)).items():
+        hint = f" (did you mean {clean_line(meant, 200)}?)" if meant else ""
+        sys.stderr.write(f"ua-tui: no file {clean_line(name, 200)}{hint}: its name is sent as text\n")
     ended, links, signal_number, timed_out = await _run(session, query, timeout)
     if lines.error is not None:
         raise lines.error
@@ -132,15 +142,6 @@ def _ends_early(folder: Path) -> bool:
         "free space and run it again if you need its records\n"
     )
     return True
-
-
-async def _with_files(session: Session, query: str, files: Sequence[Path]) -> str:
-    """Add files to a query; the session is closed if that fails."""
-    try:
-        return " ".join([*[await session.attach(file) for file in files], query])
-    except UniversalAgentError:
-        await session.close("finished")
-        raise
 
 
 async def _run(

@@ -14,6 +14,7 @@ from typing import Any, Literal
 from core.concurrency.garbage_collection import deferred
 from core.concurrency.race import until
 from core.errors import FormError, UniversalAgentError
+from core.events.describe import describe
 from core.events.types import (
     AuthFinished,
     AuthRequired,
@@ -25,6 +26,7 @@ from core.events.types import (
     PermissionAnswered,
     PermissionAsked,
     QueryFinished,
+    SessionFinished,
 )
 from core.session.resume import Resume
 from core.session.session import Session
@@ -101,6 +103,7 @@ class _Plain:
         self._presses = 0
         self._works = False
         self._failed = False
+        self._totals = ""
         self._questions: deque[Asked] = deque()
         self._changed = asyncio.Event()
         self._tasks: set[asyncio.Task[Any]] = set()
@@ -127,6 +130,7 @@ class _Plain:
             self._narrator.flush()
             for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGCONT):
                 loop.remove_signal_handler(number)
+        self._output.write(self._totals)
         self._output.write(f"Session saved in {clean_line(str(self._session.workspace.path), 1000)}")
         if self._quit.done():
             return 128 + self._quit.result()
@@ -191,6 +195,8 @@ class _Plain:
                 self._remove_question("")
             case QueryFinished(status="error") | BudgetReached(refused=True):
                 self._failed = True
+            case SessionFinished():
+                self._totals = describe(event).details[0]
             case _:
                 return
         self._changed.set()

@@ -12,12 +12,14 @@ from core.text import clean_line
 
 __all__ = [
     "Mark",
+    "artifact_name",
     "clock",
     "effort_of",
     "fallback_of",
     "first_line",
     "first_sentence",
     "middle_cut",
+    "name_cut",
     "spinner",
     "tail_cut",
 ]
@@ -27,6 +29,8 @@ LINE_LIMIT = 400
 _SENTENCE = re.compile(
     r"""(?:(?<!\w)'[^']*'|"[^"]*"|“[^”]*”|`[^`]*`|;(?=\S)|[.!?](?!\s+[^a-z])|[^.!?;])+[.!?;]?"""
 )
+_RANDOM = re.compile(r"(_\d{6})_[0-9a-z]{6,24}(\.[0-9a-z.]{1,12})$")
+_VENDOR = re.compile(r"^composio_(?=.{8})", re.IGNORECASE)
 SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 
 
@@ -104,6 +108,17 @@ def middle_cut(text: str, width: int) -> str:
     tail_width = width // 2
     tail = _head(text[::-1], tail_width)[::-1]
     return _head(text, width - 1 - cell_len(tail)) + ELLIPSIS + tail
+
+
+def artifact_name(name: str) -> str:
+    """Return the name of an artifact without its random part, and without a vendor that all such names begin with."""
+    short, found = _RANDOM.subn(rf"\1{ELLIPSIS}\2", name)
+    return _VENDOR.sub("", short) if found else name
+
+
+def name_cut(name: str, width: int) -> str:
+    """Cut a name of `artifact_name` in the middle; one ellipsis says that something is missing."""
+    return name if cell_len(name) <= width else middle_cut(name.replace(ELLIPSIS, ""), width)
 
 
 def _head(text: str, width: int) -> str:

@@ -1,4 +1,4 @@
-"""Files that were dropped on the terminal: it pastes their paths, quoted in one of several ways."""
+"""Files and folders that were dropped on the terminal: it pastes their paths, quoted in one of several ways."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def may_be_dropped(text: str) -> bool:
 
 
 def dropped_files(text: str) -> list[Path]:
-    """The files whose paths are all of a paste, one per line or separated by spaces; none if anything else is in it.
+    """The files and folders whose paths are all of a paste, one per line or separated by spaces; else none.
 
     A path is absolute, plain, quoted or escaped as in a shell, or a `file:` address. Call it in a thread.
     """
@@ -50,6 +50,8 @@ def _file(text: str) -> Path | None:
                 return None
             text = unquote(address.path)
         path = os.path.expanduser(text) if text.startswith("~/") else text
-        return Path(path) if os.path.isabs(path) and os.path.isfile(path) else None
+        # The root directory is the beginning of a command.
+        is_there = os.path.isfile(path) or (os.path.isdir(path) and path.strip("/"))
+        return Path(path) if os.path.isabs(path) and is_there else None
     except (OSError, ValueError):
         return None

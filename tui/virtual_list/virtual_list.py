@@ -173,17 +173,27 @@ class VirtualList(ScrollView, Generic[EntryT], can_focus=True):
             self._grew = True
 
     def splice(self, start: int, removed: int, entries: Iterable[EntryT]) -> None:
-        """Replace `removed` entries from `start` on; the cost is that of what follows them."""
+        """Replace `removed` entries from `start` on; the cost is that of what follows them.
+
+        What replaces them is mostly the same text cut elsewhere: the reader stays as many lines into it.
+        """
         rows, added, width = self.source.rows, list(entries), self.entry_width
+        index, offset = self._top
+        is_measured = self._is_shown and not self.source.single_lines
+        height = self._measure if is_measured else lambda at: self.heights[at]
+        lines = offset + sum(height(at) for at in range(start, index)) if index < start + removed else 0
         for entry in rows.items[start : start + removed]:
             self._measured.discard(entry.key)
             self._cache.drop(entry.key)
         rows.splice(start, removed, added, [self.source.estimate(entry, width) for entry in added])
-        index, offset = self._top
         if start + removed <= index:
             self._top = (index + len(added) - removed, offset)
         elif start <= index:
-            self._top = (min(start, max(0, len(rows.items) - 1)), 0)
+            at, end = start, start + len(added)
+            while at < end and lines >= height(at):
+                lines -= height(at)
+                at += 1
+            self._top = (at, lines) if at < end else (max(0, min(at, len(rows.items) - 1)), 0)
         self._stale = True
 
     def replace_all(self, rows: EntryList[EntryT]) -> None:
@@ -337,10 +347,17 @@ class VirtualList(ScrollView, Generic[EntryT], can_focus=True):
         self._fill_head()
         area = self._area()
         if area.width != self._seen_size.width:
+            index, offset = self._top
+            lines = (
+                self.heights[index] if offset and index < len(self.entries) and self._seen_size.width else 0
+            )
             self._seen_size = area
             self._measured.clear()
             self._cache.clear()
             self._estimate_heights()
+            if lines and not self._following:
+                # A long entry wraps into more lines, or fewer: its reader stays at the same part of it.
+                self._top = (index, round(offset * self._measure(index) / lines))
         self._seen_size = area
         self._stale = False
         if not self.entries:

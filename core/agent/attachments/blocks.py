@@ -12,12 +12,13 @@ from base64 import b64encode
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
-from os.path import normpath
+from os.path import isdir, isfile, normpath
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from core.agent.attachments.copying import FOLDER, LARGEST, attach
 from core.agent.attachments.mentions import mentions_in
+from core.agent.attachments.places import Places
 from core.errors import AgentError, WorkspaceError
 from core.events.types import AttachedFile
 from core.storage.workspace import Workspace
@@ -67,42 +68,63 @@ class Attachments:
     Args:
         workspace: the session's folder.
         may_read: whether a file that a query names is read; raises an `AgentError` with the reason if it is denied.
+        start: the folder in which names are looked for first; None if the queries are of other people.
     """
 
-    def __init__(self, workspace: Workspace, may_read: Callable[[Path], Awaitable[bool]]) -> None:
+    def __init__(
+        self, workspace: Workspace, may_read: Callable[[Path], Awaitable[bool]], start: Path | None = None
+    ) -> None:
         self._workspace = workspace
+        self.places = Places(workspace.path, start)
         self._may_read = may_read
         self._conversions: Conversions | None = None
 
     async def add(self, file: Path) -> str:
-        """Copy a file into the session's folder; returns what names it in a query.
+        """Copy a file into the session's folder; returns what names it in a query. A folder is only named.
 
         Raises:
             AgentError: the permission rules do not allow it.
             WorkspaceError: it cannot be copied.
         """
         await self._is_readable(file, str(file))
-        return await asyncio.to_thread(attach, self._workspace, file)
+        if not await asyncio.to_thread(isdir, file):
+            return await asyncio.to_thread(attach, self._workspace, file)
+        if (mention := self.places.mention(file, is_folder=True)) is None:
+            raise WorkspaceError(f"{clean_line(str(file), 300)} cannot be added: its name cannot be typed")
+        return mention
 
     async def copy_outside(self, text: str, typed: str) -> str:
         """Copy the files outside of the session's folder that a query names; returns the text that names the copies.
 
-        Only what the person has `typed` counts: a name in the prompt of a command or a server is left as it is.
+        A folder is named by its path, for the agent's tools. Only what the person has `typed` counts: a name in the
+        prompt of a command or a server is left as it is.
 
         Raises:
             UniversalAgentError: one of them may not be read, or cannot be copied.
         """
         wanted = {each.path for each in mentions_in(typed)}
         for mention in reversed(list(mentions_in(text))):
-            path = self._full(mention.path) if mention.path in wanted else None
-            if path is None or self._relative(path) is not None:
+            name = mention.path
+            path = await asyncio.to_thread(self.places.locate, name) if name in wanted else None
+            inside = self._relative(path) if path is not None else None
+            if path is None or (inside is not None and inside == self._inside(name)):
                 continue
             # Judged before it is looked at: whoever may not read it does not learn whether it is there.
-            if await self._is_readable(path, mention.path) and await asyncio.to_thread(path.is_file):
-                copy = await asyncio.to_thread(attach, self._workspace, path)
-                named = f"{copy} (a copy of {clean_line(mention.path, 300)})"
-                text = text[: mention.start] + named + text[mention.end :]
+            if await self._is_readable(path, name):
+                named = await asyncio.to_thread(self._name_sent, path, name, inside)
+                text = (
+                    text[: mention.start] + (named or text[mention.start : mention.end]) + text[mention.end :]
+                )
         return text
+
+    def _name_sent(self, path: Path, name: str, inside: str | None) -> str:
+        """The name of a file or a folder in the text that is sent; empty to leave it as it is."""
+        if isfile(path):
+            copy = attach(self._workspace, path)
+            return copy if inside is not None else f"{copy} (a copy of {clean_line(name, 300)})"
+        if not Path(name).is_absolute() and isdir(path):
+            return f"{clean_line(normpath(path), 1_000)}/ (a folder)"
+        return ""
 
     async def of(self, text: str) -> tuple[Attachment, ...]:
         """The files of the session's folder that a query names, each once; other kinds are for the agent's tools.
@@ -136,12 +158,6 @@ class Attachments:
             ) from error
         return True
 
-    def _full(self, name: str) -> Path | None:
-        try:
-            return self._workspace.path / Path(name).expanduser()
-        except RuntimeError:
-            return None
-
     def _relative(self, path: Path) -> str | None:
         """The path below the session's folder; None if the file is elsewhere."""
         root = self._workspace.path
@@ -151,8 +167,8 @@ class Attachments:
         return None
 
     def _inside(self, name: str) -> str | None:
-        path = self._full(name)
-        return None if path is None else self._relative(path)
+        """The path that a name has below the session's folder, whatever else it may lead to."""
+        return next((self._relative(each) for each in Places(self._workspace.path).candidates(name)), None)
 
     def _is_there(self, path: str) -> bool:
         try:

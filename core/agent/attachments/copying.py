@@ -14,7 +14,7 @@ from core.storage.regular_file import NotRegular, open_regular
 from core.storage.workspace import Workspace
 from core.text import clean_line
 
-__all__ = ["FOLDER", "LARGEST", "attach", "attach_data"]
+__all__ = ["FOLDER", "LARGEST", "attach", "attach_data", "check_file"]
 
 FOLDER = "attachments"
 LARGEST = 32 << 20
@@ -47,10 +47,19 @@ def _path_inside(workspace: Workspace, file: Path) -> str | None:
         return None
 
 
-def _read(file: Path) -> bytes:
+def check_file(file: Path) -> None:
+    """Check that a file can be added, or that it is a folder, which is only named.
+
+    Raises:
+        WorkspaceError: it is not a regular file, is too large, or cannot be read.
+    """
+    if not os.path.isdir(file):
+        os.close(_open(file))
+
+
+def _open(file: Path) -> int:
     try:
-        with os.fdopen(open_regular(file, follow=True), "rb") as opened:
-            data = opened.read(LARGEST + 1)
+        descriptor = open_regular(file, follow=True)
     except NotRegular as error:
         why = "it is a directory" if stat.S_ISDIR(error.mode) else error.strerror
         raise WorkspaceError(f"{_shown(file)} cannot be added: {why}") from error
@@ -58,9 +67,21 @@ def _read(file: Path) -> bytes:
         raise WorkspaceError(
             f"{_shown(file)} cannot be added: {error.strerror}. Check its path and permissions"
         ) from error
-    if len(data) > LARGEST:
-        raise WorkspaceError(f"{_shown(file)} cannot be added: it is larger than {LARGEST >> 20} MB")
-    return data
+    if os.fstat(descriptor).st_size > LARGEST:
+        os.close(descriptor)
+        raise WorkspaceError(
+            f"{_shown(file)} cannot be added: it is larger than {LARGEST >> 20} MB. "
+            "Write its path without an @, and the agent reads it with its tools"
+        )
+    return descriptor
+
+
+def _read(file: Path) -> bytes:
+    try:
+        with os.fdopen(_open(file), "rb") as opened:
+            return opened.read(LARGEST)
+    except OSError as error:
+        raise WorkspaceError(f"{_shown(file)} cannot be added: {error.strerror}") from error
 
 
 def attach_data(workspace: Workspace, name: str, data: bytes) -> str:

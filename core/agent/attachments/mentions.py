@@ -8,12 +8,18 @@ from dataclasses import dataclass
 
 from core.text import is_unsafe
 
-__all__ = ["Mention", "mention_of", "mentions_in", "without_mentions"]
+__all__ = ["BEGINS", "Mention", "mention_of", "mentions_in", "without_mentions"]
 
-_MENTION = re.compile(r"""(?:^|(?<=[\s(\["']))@(?:"([^"\n]+)"|([^\s"@]+))""")
+BEGINS = r"""(?:^|(?<=[\s(\["'“‘«（「,;，、]))@"""
+"""What a name begins with, as a regular expression: an `@` that is not in the middle of a word."""
+# A second `@` makes a mailbox, a person or a version of it, unless it begins another name.
+_MENTION = re.compile(
+    BEGINS + r"""(?:(["'])((?:(?!\1)[^\n])+)\1|((?:\\ |[^\s"@])++)(?:(?<=[,;，、])|(?!@)))"""
+)
 _SIGN = re.compile(r"(?<!\w)@(?=\S)")
-_PLAIN = re.compile(r"[^\s\"'@()\[\]{},;<>]+")
-_PUNCTUATION = ".,;:!?)]}>'"
+_PLAIN = re.compile(r"[^\s\"'’@()\[\]{},;<>]+")
+_PUNCTUATION = ".,;:!?)]}>'’”»…、。，；：！？）」』】"
+_GENITIVE = re.compile(r"['’]s$")
 
 
 @dataclass(frozen=True)
@@ -28,10 +34,10 @@ class Mention:
 def mentions_in(text: str) -> Iterator[Mention]:
     """Every name of a file in a text, in order; punctuation at its end is not part of it."""
     for found in _MENTION.finditer(text):
-        path = found[1] or found[2].rstrip(_PUNCTUATION)
-        if path:
-            end = found.end() if found[1] else found.start(2) + len(path)
-            yield Mention(path, found.start(), end)
+        written = found[2] or _GENITIVE.sub("", found[3].rstrip(_PUNCTUATION)).rstrip(_PUNCTUATION)
+        if written:
+            end = found.end() if found[2] else found.start(3) + len(written)
+            yield Mention(written if found[2] else written.replace("\\ ", " "), found.start(), end)
 
 
 def without_mentions(text: str) -> str:

@@ -17,7 +17,7 @@ from core.text import clean_line, without_surrogates
 
 __all__ = ["RequestPattern", "Rule", "matching_files", "read_rules"]
 
-_KEYS = ("name", "when", "requires", "checked", "message")
+_KEYS = ("name", "agents", "when", "requires", "checked", "message")
 _LONGEST_NAME = 80
 _LONGEST_CONDITION = 1_000
 _LONGEST_MESSAGE = 2_000
@@ -56,7 +56,7 @@ class RequestPattern:
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A rule for one sub-agent.
+    """A rule for the sub-agent of its definition, or with `for_others` for every other one.
 
     The rule applies if `condition` is found in the request, or always if there is none. Then either `required` must be
     a file that is not empty, or the check of every report that matches `checked` must have found nothing unsupported.
@@ -71,10 +71,13 @@ class Rule:
     message: str
     condition: RequestPattern | None = field(default=None, compare=False)
     checked: str = ""
+    for_others: bool = False
 
     def holds(self, agent: str, request: str) -> bool:
         """Whether the rule applies to `agent` for `request`."""
-        return self.agent == agent and (self.condition is None or self.condition.holds(request))
+        return (self.agent == agent) != self.for_others and (
+            self.condition is None or self.condition.holds(request)
+        )
 
 
 def matching_files(pattern: str, workspace: Workspace) -> Iterator[tuple[str, FolderEntry]]:
@@ -139,6 +142,8 @@ def _read_rule(item: Any, agent: str, where: str) -> Rule:
     forms = [key for key in ("requires", "checked") if item.get(key) is not None]
     if len(forms) > 1:
         raise SettingsError(f"{where} has both requires and checked: make two rules of it")
+    if item.get("agents") not in (None, "others"):
+        raise SettingsError(f"{where}: agents is not 'others': omit it for a rule for this sub-agent alone")
     path = _path(item, forms[0] if forms else "requires", where)
     is_check = forms == ["checked"]
     return Rule(
@@ -148,6 +153,7 @@ def _read_rule(item: Any, agent: str, where: str) -> Rule:
         checked=path if is_check else "",
         message=_text(item, "message", _LONGEST_MESSAGE, where),
         condition=_condition(item, where),
+        for_others=item.get("agents") is not None,
     )
 
 

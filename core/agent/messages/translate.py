@@ -36,7 +36,7 @@ from core.events.types import (
     ToolCallStarted,
     Usage,
 )
-from core.observation import ToolCall
+from core.observation import FinishedCall, ToolCall
 from core.provider.error_messages import AT_LIMIT, describe_break, describe_failure
 from core.provider.request import DEFAULT_URL
 from core.redaction.redactor import Redactor
@@ -86,6 +86,7 @@ class TurnOutcome:
 
     `spending` is what the agent has counted for the whole conversation. `cost_usd` is the cost of this query alone; it
     is None if it is unknown, as that of models in `unpriced`. `output` is the answer that fits the output schema.
+    `exception` is why the query failed, with the original error as its cause.
     """
 
     status: Literal["success", "error", "interrupted"]
@@ -98,7 +99,8 @@ class TurnOutcome:
     usage: Usage | None = None
     context_window: int | None = None
     output: Any = None
-    tool_calls: tuple[ToolCall, ...] = ()
+    tool_calls: tuple[FinishedCall, ...] = ()
+    exception: Exception | None = None
 
     @property
     def at_limit(self) -> bool:

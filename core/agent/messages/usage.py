@@ -24,7 +24,7 @@ from core.text import clean
 if TYPE_CHECKING:
     import claude_agent_sdk as sdk
 
-__all__ = ["Prices", "Spending", "TokenMeter", "is_count", "usage_of"]
+__all__ = ["Prices", "Spending", "TokenMeter", "is_count", "usage_between", "usage_of"]
 
 _LISTED = re.compile(r"\$(\d+(?:\.\d+)?)/\$\d+(?:\.\d+)? per Mtok")
 # The price of a token in input tokens: the same proportions for every model of the agent's list.
@@ -202,6 +202,13 @@ def usage_of(raw: Any) -> Usage | None:
         return None
     counts = {name: value for name in Usage.__struct_fields__ if is_count(value := raw.get(name))}
     return Usage(**counts) if counts else None
+
+
+def usage_between(before: Spending, now: Spending) -> Usage | None:
+    """The tokens of a conversation between two reports, with those of its sub-agents; None if there are none."""
+    models = now.models.items()
+    usage = sum((_usage_in(spent, before.models.get(name)) for name, spent in models), Usage())
+    return usage if usage.total else None
 
 
 class TokenMeter:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from types import SimpleNamespace
 from typing import Any, Literal
 
 from core.concurrency.threads import apart
+from core.telemetry.http import CALL_ID, CURRENT_CALL, CallScope
 
 __all__ = ["Modifier", "native_provider", "native_server"]
 
@@ -102,4 +103,12 @@ def native_server(session: Any, provider: Any, modifiers: Sequence[Modifier]) ->
         decorator: Any = decorators[each.when]
         decorate = decorator(tools=list(each.tools)) if each.tools else decorator
         wrapped.append(decorate(each.function))
-    return dict(provider.create_mcp_server(session.tools(modifiers=wrapped)))
+    server = dict(provider.create_mcp_server(session.tools(modifiers=wrapped)))
+    server["instance"].middleware.append(_note_call)
+    return server
+
+
+async def _note_call(request: Any, handle: Callable[[Any], Awaitable[Any]]) -> Any:
+    """Let the HTTP requests of a call know which call it is."""
+    CURRENT_CALL.set(CallScope(str((request.meta or {}).get(CALL_ID, ""))))
+    return await handle(request)

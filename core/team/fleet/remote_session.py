@@ -291,6 +291,7 @@ class RemoteSession(JournalSession):
     custom_commands: tuple[()] = ()
     models = _Models()
     references: None = None
+    places: None = None
     queue_paused = False
 
     def unqueue(self) -> str | None:

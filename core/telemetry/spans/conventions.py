@@ -83,7 +83,7 @@ FACTS: Mapping[str, Fact] = {
     ),
     "token_type": Fact("of a metric: `input` or `output`", ("gen_ai.token.type",)),
     "counted_tokens": Fact(
-        "`{}` on spans of child processes: Langfuse must not count their tokens, which our own spans have",
+        "`{}` on spans of the command line: Langfuse must not count their tokens, which our own spans have",
         ("langfuse.observation.usage_details",),
     ),
     "cost": Fact("US dollars, if known", ("llm.cost.total", "gen_ai.usage.cost", "operation.cost")),
@@ -91,7 +91,7 @@ FACTS: Mapping[str, Fact] = {
     "call": Fact("the id of the call", ("gen_ai.tool.call.id", "tool.id")),
     "arguments": Fact("the arguments of the call", ("gen_ai.tool.call.arguments",)),
     "result": Fact("its result", ("gen_ai.tool.call.result",)),
-    "title": Fact("of a tool call: with the name of the tool", ("logfire.msg",)),
+    "title": Fact("of a tool call and of a request: what it is", ("logfire.msg",)),
     "error": Fact("`error`, `denied`, `cancelled` or `interrupted`", ("error.type",)),
     "input": Fact("the query, the arguments, or what the model read", ("input.value",)),
     "input_type": Fact("`text/plain` or `application/json`", ("input.mime_type",)),
@@ -162,9 +162,8 @@ def facts_of_child(attributes: Mapping[str, Any], labels: Labels) -> dict[str, A
 
 def facts_of_tokens(usage: Usage, cost_usd: float | None) -> dict[str, Value]:
     """The attributes of the tokens of a turn; the conventions count what comes from the cache as read, too."""
-    read = usage.total - usage.output_tokens
     return named(
-        input_tokens=read,
+        input_tokens=usage.read,
         output_tokens=usage.output_tokens,
         total_tokens=usage.total,
         cache_read_tokens=usage.cache_read_input_tokens,

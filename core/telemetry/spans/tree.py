@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
-from dataclasses import dataclass
+from collections import OrderedDict, deque
 from typing import Any
 
 import msgspec
-from opentelemetry.trace import NonRecordingSpan, Span, SpanContext, SpanKind, TracerProvider
+from opentelemetry.trace import NonRecordingSpan, Span, SpanContext, TracerProvider
 
 from core.events import types as ev
 from core.events.codec import to_json
@@ -16,22 +15,14 @@ from core.telemetry.spans.content import Content, Conversation
 from core.telemetry.spans.conventions import SUBAGENT_CALL, Labels, facts_of_span, named
 from core.telemetry.spans.log_lines import log_line_of
 from core.telemetry.spans.maker import SpanMaker
+from core.telemetry.spans.requests import Call, RequestSpans
 from core.telemetry.spans.turns import Agent
 
 __all__ = ["SpanTree"]
 
 _KEPT_CALLS = 1_000
 _KEPT_THINKING = 64
-
-
-@dataclass
-class _Call:
-    """A call that has not ended: its span, when it began, the call of the sub-agent that made it, and its prompt."""
-
-    span: Span
-    began: int
-    parent: str | None
-    prompt: str = ""
+_EARLY = 1_000
 
 
 class SpanTree:
@@ -45,10 +36,12 @@ class SpanTree:
         │   └── conversation_iteration_N
         │       ├── thinking · reasoning
         │       └── tool_call
+        │           ├── mcp.request      (to the server of the tool)
+        │           │   └── httpx.request
         │           ├── tool_result · observer_artifact_saved · observer_error
         │           └── (of a sub-agent: subagent_iteration_N, and its own thinking, reasoning and tool calls)
         ├── subagent_compliance_failed · subagent_compliance_enforced   (in the turn, if there is one)
-        ├── POST /api/…   (a request of the program to a service, in the span that is open at the time)
+        ├── httpx.request   (of the program itself, in the span that is open at the time)
         └── session_complete
 
     A log line is a span without duration: it is exported at once, before the span that contains it. Spans start and
@@ -64,10 +57,11 @@ class SpanTree:
     def __init__(self, provider: TracerProvider, content: Content, labels: Labels) -> None:
         self._content = content
         self._spans = SpanMaker(provider, content, labels)
+        self._requests = RequestSpans(self._spans, content)
         self._session: Span | None = None
         self._root: SpanContext | None = None
-        # The session's span must be the first.
-        self._early: list[ServiceRequest] = []
+        # Those that came before the session or the call that they belong to.
+        self._early: deque[ServiceRequest] = deque(maxlen=_EARLY)
         self._query: tuple[str, Span, int] | None = None
         self._agent = Agent()
         # Those that work at the same time, by the calls that started them.
@@ -75,8 +69,9 @@ class SpanTree:
         self._model = ""
         self._has_simple_path = False
         self._conversation = Conversation(content)
-        self._calls: dict[str, _Call] = {}
-        self._ended: OrderedDict[str, SpanContext] = OrderedDict()
+        self._calls: dict[str, Call] = {}
+        # The spans of calls that ended, and of their requests.
+        self._ended: OrderedDict[str, tuple[SpanContext, SpanContext]] = OrderedDict()
         self._thinking: OrderedDict[str, list[str]] = OrderedDict()
         self._last = 0
 
@@ -107,8 +102,8 @@ class SpanTree:
                 self._begin_subagent(event, now)
             case ev.ToolCallStarted():
                 self._start_call(event, now)
-            case ev.PermissionAnswered(input=dict() as changed):
-                self._set_arguments(event.tool_use_id, changed)
+            case ev.PermissionAsked() | ev.PermissionAnswered():
+                self._on_permission(event, now)
             case ev.ToolCallFinished():
                 self._end_call(event, now)
             case _:
@@ -125,27 +120,23 @@ class SpanTree:
             parent = self._call_or_current(getattr(event, "tool_use_id", None))
         self._spans.log(line.name, parent, now, line.level, **line.attributes(event))
 
-    def on_request(self, request: ServiceRequest) -> None:
-        """Handle a request to a service; its parent is the span that is open now."""
-        if self._root is None:
+    def on_request(self, request: ServiceRequest, *, is_last: bool = False) -> None:
+        """Handle a request: it belongs to the call that made it, or to the span that is open now."""
+        if call := self._calls.get(request.tool_use_id):
+            self._requests.add(request, self._requests.of_call(call))
+        elif ended := self._ended.get(request.tool_use_id):
+            self._requests.add(request, NonRecordingSpan(ended[1]))
+        elif self._root is None or (request.tool_use_id and not is_last):
             self._early.append(request)
-            return
-        span = self._spans.start(
-            f"{request.method} {request.route}",
-            self._call_or_current(None) or NonRecordingSpan(self._root),
-            request.began,
-            SpanKind.CLIENT,
-            **{
-                "http.request.method": request.method,
-                "http.response.status_code": request.status,
-                "server.address": request.host,
-                "server.port": request.port,
-                "error.type": request.error,
-            },
-        )
-        if request.error is not None or (request.status or 0) >= 400:
-            self._spans.fail(span, request.error or str(request.status), "")
-        span.end(request.ended)
+        else:
+            self._requests.add(request, self._call_or_current(None) or NonRecordingSpan(self._root))
+
+    def _add_early(self, *, is_last: bool = False) -> None:
+        """Add the requests whose span is there now."""
+        early = list(self._early)
+        self._early.clear()
+        for request in early:
+            self.on_request(request, is_last=is_last)
 
     def close(self) -> None:
         """End the open spans."""
@@ -164,9 +155,7 @@ class SpanTree:
         names = ("session_id", "model", "permission_mode", "demo", "version", "resumed_from", "folder_trust")
         self._session = self._spans.start("session", None, now, **_fields(event, *names))
         self._root = self._session.get_span_context()
-        early, self._early = self._early, []
-        for request in early:
-            self.on_request(request)
+        self._add_early()
 
     def _end_session(self, event: ev.SessionFinished, now: int) -> None:
         self._end_open(now)
@@ -206,7 +195,7 @@ class SpanTree:
         self._end_subagents()
         self._query = None
         usage = event.usage
-        tokens = _fields(usage, "input_tokens", "output_tokens") if usage else {}
+        tokens = _fields(usage, *usage.__struct_fields__) if usage else {}
         self._spans.set(span, **_fields(event, "status", "turns", "cost_usd"), **_unpriced(event), **tokens)
         text = event.text or (to_json(event.output) if event.output is not None else "")
         span.set_attributes(self._content.output(text))
@@ -218,8 +207,10 @@ class SpanTree:
         span.end(ended)
 
     def _end_open(self, now: int) -> None:
+        self._add_early(is_last=True)
         self._end_subagents()
         for call in self._calls.values():
+            self._requests.end(call, "cancelled", now, ran=not call.waits)
             self._spans.set(call.span, status="cancelled", is_error=True)
             call.span.set_attributes(named(error="cancelled"))
             call.span.end(now)
@@ -293,7 +284,7 @@ class SpanTree:
         if found := self._calls.get(tool_use_id or ""):
             return found.span
         if ended := self._ended.get(tool_use_id or ""):
-            return NonRecordingSpan(ended)
+            return NonRecordingSpan(ended[0])
         return self._agent.turn.span if self._agent.turn is not None else self._query_span
 
     def _start_call(self, event: ev.ToolCallStarted, now: int) -> None:
@@ -316,8 +307,19 @@ class SpanTree:
         tool = self._content.short(event.name)
         call_id = self._content.short(event.tool_use_id)
         span.set_attributes(named(tool=tool, call=call_id, title=f"tool_call {tool}"))
-        self._calls[event.tool_use_id] = _Call(span, now, event.parent_tool_use_id)
+        self._calls[event.tool_use_id] = Call(span, event.name, now, event.parent_tool_use_id, sent=now)
         self._set_arguments(event.tool_use_id, event.input)
+        self._add_early()
+
+    def _on_permission(self, event: ev.PermissionAsked | ev.PermissionAnswered, now: int) -> None:
+        call = self._calls.get(event.tool_use_id or "")
+        if call is None:
+            return
+        call.waits = isinstance(event, ev.PermissionAsked) or event.decision == "deny"
+        if isinstance(event, ev.PermissionAnswered):
+            call.sent = now
+            if event.input is not None:
+                self._set_arguments(event.tool_use_id, event.input)
 
     def _set_arguments(self, tool_use_id: str | None, given: dict[str, Any]) -> None:
         """Set the arguments of a call: those of the model, or as a person changed them before it ran."""
@@ -387,12 +389,14 @@ class SpanTree:
                 found.error if found is not None and found.error and self._content.included else event.status
             )
             self._spans.fail(span, event.status, reason)
+        self._requests.end(call, event.status, ended, ran=event.ran and not call.waits)
         span.end(ended)
-        self._ended[event.tool_use_id] = span.get_span_context()
+        contexts = [each.get_span_context() for each in (span, call.request or span)]
+        self._ended[event.tool_use_id] = contexts[0], contexts[1]
         if len(self._ended) > _KEPT_CALLS:
             self._ended.popitem(last=False)
 
-    def _add_result(self, call: _Call, event: ev.ToolCallFinished, now: int) -> None:
+    def _add_result(self, call: Call, event: ev.ToolCallFinished, now: int) -> None:
         """Add the result of a call to its span, and to what the agent that made it will read."""
         if not self._content.included:
             return

@@ -53,7 +53,7 @@ class ModelTurn:
                 if self.content.included:
                     self._calls.append(self.content.call_part(event.tool_use_id, event.name, event.input))
             case TokensSpent():
-                self.usage = _sum(self.usage or Usage(), event.usage)
+                self.usage = (self.usage or Usage()) + event.usage
                 if event.cost_usd is not None:
                     self.cost_usd = (self.cost_usd or 0.0) + event.cost_usd
                 self.model = event.model or self.model
@@ -116,12 +116,3 @@ class Agent:
             self.turn.span.set_attributes(self.turn.attributes)
             self.turn.span.end(self.turn.ended if now is None else now)
             self.turn = None
-
-
-def _sum(one: Usage, other: Usage) -> Usage:
-    return Usage(
-        input_tokens=one.input_tokens + other.input_tokens,
-        output_tokens=one.output_tokens + other.output_tokens,
-        cache_read_input_tokens=one.cache_read_input_tokens + other.cache_read_input_tokens,
-        cache_creation_input_tokens=one.cache_creation_input_tokens + other.cache_creation_input_tokens,
-    )

@@ -21,6 +21,5 @@ def hooks_of(
     """Make hooks that ask the gate; `more` are the other arguments of the hooks."""
     given: dict[str, Any] = {"was_stopped": lambda _call: False, "check_subagent": None} | more
     given.setdefault("result_files", ResultFiles(workspace, ResultAdapter()))
-    return AgentHooks(
-        pipelines=Pipelines().bind(publish), gate=gate, taint=Taint(workspace), publish=publish, **given
-    )
+    given.setdefault("pipelines", Pipelines().bind(publish))
+    return AgentHooks(gate=gate, taint=Taint(workspace), publish=publish, **given)

@@ -245,3 +245,40 @@ async def test_a_long_text_is_sent_to_a_whole_line(workspace: Workspace, attachm
     assert "long.txt, which the query names, to line" in head
     assert f"{int(last.removeprefix('line ')):,} of 20,001" in head
     assert len(text) <= 100_000
+
+
+async def test_names_lead_to_the_start_folder_first(workspace: Workspace, tmp_path: Path) -> None:
+    start = tmp_path / "mine/start"
+    (start / "my data").mkdir(parents=True)
+    for name in ("data.csv", "notes.md", "diary.txt", "others.txt"):
+        (start / name).write_text(f"{name} of the person")
+    for name in ("notes.md", "only.md"):
+        workspace.write(name, f"{name} of the session")
+    here = Attachments(workspace, Refused(), start)
+    here._conversions = cast("Any", Here())
+
+    async def sent(typed: str, text: str = "") -> tuple[str, list[str]]:
+        text = await here.copy_outside(text or typed, typed)
+        return text, [str(each.block["text"]).rpartition("\n")[2] for each in await here.of(text)]
+
+    for typed, expected, texts in (
+        ("@data.csv", "@attachments/data.csv (a copy of data.csv)", ["data.csv of the person"]),
+        ("@notes.md", "@attachments/notes.md (a copy of notes.md)", ["notes.md of the person"]),
+        (f"@{workspace.path}/notes.md", f"@{workspace.path}/notes.md", ["notes.md of the session"]),
+        ("@../../session/notes.md", "@notes.md", ["notes.md of the session"]),
+        ("@only.md", "@only.md", ["only.md of the session"]),
+        ('look at @"my data/"', f"look at {start}/my data/ (a folder)", []),
+        (f"@{start}/", f"@{start}/", []),
+        ("@gone.csv @ann", "@gone.csv @ann", []),
+        ("@others.txt", "@others.txt", []),
+    ):
+        assert await sent(typed) == (expected, texts)
+    # In a text that the person did not write, a name leads into the session's folder only.
+    assert await sent("/command", "@data.csv @notes.md") == (
+        "@data.csv @notes.md",
+        ["notes.md of the session"],
+    )
+    with pytest.raises(AgentError, match=r"diary\.txt is not read: a rule denies it"):
+        await sent("@diary.txt")
+    # A folder is named, and not copied.
+    assert await here.add(start / "my data") == '@"my data/"'

@@ -35,6 +35,11 @@ def test_shipped_subagents_are_of_a_sane_size_filled_and_have_their_rules() -> N
         assert len(each.description) < 400, each.name
         assert len(each.prompt) < 3_500, each.name
         assert "{" not in each.prompt, each.name
+    tools = {each.name: {tool.rpartition("__")[2] for tool in each.tools or ()} for each in shipped.values()}
+    assert {
+        "crawl_parallel", "save_corpus", "write_local_file", "workbench_download", "workbench_upload",
+    } <= tools["report-creation-expert"]  # fmt: skip
+    assert "workbench_upload" in tools["email-writer"]
     (draft,) = [rule for each in shipped_subagents() for rule in each.rules if rule.agent == "email-writer"]
     assert draft.holds("email-writer", "Tell Ann that the meeting moves")
     (chart,) = [rule for each in shipped_subagents() for rule in each.rules if rule.agent == "data-analyst"]

@@ -7,10 +7,12 @@ from typing import Any
 import pytest
 
 from core.agent.messages.results import RawResult, ResultAdapter
+from core.events.codec import decode_event, encode_event
+from core.events.types import ToolCallFinished
 from core.observation import (
-    ERROR_HEADER,
     AnyObservation,
     ImageContent,
+    Observation,
     ObservationStatus,
     TextContent,
     WorkbenchObservation,
@@ -92,8 +94,32 @@ def test_an_error_keeps_the_output_that_came_before_it() -> None:
     assert seen.status is ObservationStatus.ERROR
     first, *rest = seen.to_llm_content
     assert isinstance(first, TextContent)
-    assert first.text.startswith(ERROR_HEADER)
+    assert first.text == "Error: half a page\nError: it broke"
     assert TextContent("half a page") in rest
+
+
+def test_every_observation_has_its_text_in_one_field_that_is_written_once() -> None:
+    common: dict[str, Any] = {"tool_name": "t", "tool_use_id": "t1"}
+    blocks = (TextContent("one"), ImageContent("data"), TextContent("two"))
+    for given, output, content in (
+        ({"output": "one"}, "one", (TextContent("one"),)),
+        ({"content": blocks}, "one\ntwo", blocks),
+        ({"content": blocks, "output": "other"}, "one\ntwo", blocks),
+        ({"content": blocks[1:2], "output": "one"}, "one", blocks[:2]),
+        ({}, "", ()),
+    ):
+        made = Observation(**common, **given)
+        assert (made.output, made.content, made.to_llm_content) == (output, content, content)
+        line = encode_event(ToolCallFinished(tool_use_id="t1", status="success", observation=made))
+        read = decode_event(line)
+        assert isinstance(read, ToolCallFinished)
+        assert (b'"output"' in line, read.observation) == (False, made)
+    for kind in AnyObservation.__args__:
+        assert issubclass(kind, Observation)
+        assert "output" in kind.__struct_fields__
+        # A kind only adds fields: nothing of the base means something else in it.
+        shared = {name for name in vars(kind).keys() & vars(Observation).keys() if name[:2] != "__"}
+        assert kind is Observation or not shared
 
 
 def test_a_server_that_wanted_an_answer_of_the_model_is_refused_with_a_sentence() -> None:

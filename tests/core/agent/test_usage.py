@@ -8,7 +8,7 @@ import claude_agent_sdk as sdk
 import pytest
 
 from core.agent.messages.translate import Translator, TurnOutcome
-from core.agent.messages.usage import Prices, Spending
+from core.agent.messages.usage import Prices, Spending, usage_between
 from core.events.types import TokensSpent, Usage
 from core.settings.prices import read_prices
 from tests.core.agent.test_translate import begin, fed, result, stream
@@ -76,6 +76,13 @@ def test_the_agents_guess_for_an_unknown_model_is_not_used() -> None:
     assert prices.cost_between(Spending(), Spending(7.0, guess)) == (None, ["qwen3:14b"])
     more = {**guess, "claude-sonnet-9-5": used(inputTokens=1500, costUSD=3.0, costBasis="list")}
     assert prices.cost_between(Spending(7.0, guess), Spending(8.0, more)) == (1.0, [])
+
+
+def test_the_tokens_of_a_query_are_those_of_all_models_since_the_one_before() -> None:
+    before = Spending(0.0, {"m": used(inputTokens=10, outputTokens=1)})
+    now = Spending(0.0, {"m": used(inputTokens=15, outputTokens=3), "n": used(cacheReadInputTokens=7)})
+    assert usage_between(before, now) == Usage(input_tokens=5, output_tokens=2, cache_read_input_tokens=7)
+    assert usage_between(now, now) is None
 
 
 def test_the_users_prices_replace_those_of_the_agent() -> None:

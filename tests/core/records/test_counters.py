@@ -1,6 +1,9 @@
 from __future__ import annotations
 
-from core.records.counters import KEPT_TIMES, RunMetrics, quantile
+import pytest
+
+from core.events.types import Event, MessageFinished, QueryFinished, TokensSpent, Usage
+from core.records.counters import KEPT_TIMES, RunMetrics, TokenCount, quantile
 
 
 def test_a_quantile_is_the_nearest_rank() -> None:
@@ -23,3 +26,35 @@ def test_runs_are_counted_and_times_are_of_the_last_ones() -> None:
     assert (metrics.runs, metrics.saved, metrics.skipped) == (KEPT_TIMES + 3, KEPT_TIMES + 1, 1)
     assert metrics.items == KEPT_TIMES + 25
     assert metrics.p95_ms == 2.0
+
+
+def _spent(read: int, wrote: int) -> TokensSpent:
+    return TokensSpent(
+        query_id="q", message_id="m", usage=Usage(input_tokens=read - 1, cache_read_input_tokens=1, output_tokens=wrote)
+    )  # fmt: skip
+
+
+def _end(read: int, wrote: int) -> QueryFinished:
+    return QueryFinished(query_id="q", status="success", usage=Usage(input_tokens=read, output_tokens=wrote))
+
+
+@pytest.mark.parametrize(
+    ("events", "total"),
+    [
+        # The end has all of it: its figures replace the estimates of what sub-agents wrote.
+        ([_spent(100, 9), _spent(50, 70), _end(150, 12)], 162),
+        # The end of an older journal leaves the sub-agents out, and the end of a query that was stopped has nothing.
+        ([_spent(100, 9), _spent(50, 70), _end(100, 9)], 229),
+        ([_spent(100, 9), QueryFinished(query_id="q", status="interrupted")], 109),
+        (
+            [MessageFinished(query_id="q", message_id="m", text="", usage=Usage(input_tokens=5)), _end(4, 3)],
+            7,
+        ),
+        ([_spent(100, 9)], 109),
+    ],
+)
+def test_tokens_of_sub_agents_count_once(events: list[Event], total: int) -> None:
+    count = TokenCount()
+    for event in events:
+        count.add(event)
+    assert count.total == total

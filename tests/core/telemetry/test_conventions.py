@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ import pytest
 from core.events import types as ev
 from core.redaction.redactor import Redactor
 from core.telemetry.environment import Exports
+from core.telemetry.http import ServiceRequest
 from core.telemetry.spans.conventions import Labels, facts_of_child
 from core.telemetry.tracer import Tracer
 from tests.collector import collector
@@ -30,7 +32,9 @@ def events(prompt: str = "What is in the folder?", result: str = '{"files": ["a.
     return recorded("turns.jsonl", PROMPT=prompt, RESULT=result)
 
 
-async def traced(folder: Path, given: list[ev.Event], **more: Any) -> dict[str, dict[str, Any]]:
+async def traced(
+    folder: Path, given: list[ev.Event], requests: Sequence[ServiceRequest] = (), **more: Any
+) -> dict[str, dict[str, Any]]:
     """The spans by name, calls by their id."""
     labels = Labels(session="session_x", user="me")
     tracer = Tracer(
@@ -38,6 +42,8 @@ async def traced(folder: Path, given: list[ev.Event], **more: Any) -> dict[str, 
     )
     for event in given:
         tracer(event)
+    for request in requests:
+        tracer.on_request(request)
     assert await tracer.close(PATIENCE)
     found = [json.loads(line) for line in (folder / "spans.jsonl").read_text().splitlines()]
     calls = {span["attributes"]["tool_id"]: span for span in found if span["name"] == "tool_call"}
@@ -108,12 +114,17 @@ async def test_names_and_ids_can_be_anybodys_text(tmp_path: Path, monkeypatch: p
 
 
 async def test_content_is_left_out_on_request(tmp_path: Path) -> None:
-    found = await traced(tmp_path, events("prompt canary", "result canary"), has_content=False)
+    read = ServiceRequest(
+        method="GET", host="canary.example", port=None, route="/canary", began=1, ended=2, tool_use_id="t2"
+    )
+    given = events("prompt canary", "result canary")
+    found = await traced(tmp_path, given, requests=[read], has_content=False)
     raw = (tmp_path / "spans.jsonl").read_text()
     for text in ("canary", "One file", "I ask", "Look at it", "it broke", "And now"):
         assert text not in raw
     assert found["conversation_iteration_1"]["attributes"]["llm.token_count.total"] == 122
     assert found["t2"]["attributes"]["gen_ai.tool.name"] == "list"
+    assert found["httpx.request"]["attributes"]["http.request.method"] == "GET"
 
 
 @pytest.mark.parametrize("large", ["x" * 100_000, json.dumps(["y" * 99] * 1_000)])

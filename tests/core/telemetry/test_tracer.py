@@ -10,7 +10,8 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from datetime import UTC, datetime
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -74,6 +75,10 @@ def spans(tmp_path: Path) -> dict[str, dict[str, Any]]:
             name = reported["tool_id"] if name == "tool_call" else f"{name} {reported['tool_id']}"
         elif name == "reasoning" and name in named:
             name = f"{name} {reported['message_id']}"
+        elif name == "mcp.request":
+            name = f"{name} {reported['tool']}"
+        elif name == "httpx.request":
+            name = reported.get("logfire.msg", name)
         assert name not in named
         named[name] = span
     return named
@@ -146,6 +151,60 @@ async def test_a_request_to_a_service_is_part_of_what_happens_as_it_comes(tmp_pa
     assert failed["attributes"]["error.type"] == "ConnectError"
 
 
+async def test_a_request_belongs_to_the_call_that_made_it(tmp_path: Path) -> None:
+    tracer = make(tmp_path)
+    start = int(START.timestamp()) * 1_000_000_000
+
+    def asked(route: str, call: str) -> None:
+        request = ServiceRequest(
+            method="GET", host="a.example", port=443, route=route, began=start, ended=start + 5, tool_use_id=call
+        )  # fmt: skip
+        tracer.on_request(request)
+
+    def call(number: int, name: str, **more: Any) -> ev.ToolCallStarted:
+        return ev.ToolCallStarted(
+            at=START, query_id="q1", tool_use_id=f"c{number}", name=f"mcp__s__{name}", **more
+        )
+
+    def ended(number: int, **more: Any) -> ev.ToolCallFinished:
+        return ev.ToolCallFinished(
+            at=START + timedelta(seconds=9), tool_use_id=f"c{number}", **{"status": "success", **more}
+        )
+
+    for event in session()[:2]:
+        tracer(event)
+    # Two at once, one of them of a sub-agent, and their requests in any order, also before and after the calls.
+    asked("/early", "c1")
+    for event in (
+        call(1, "one"),
+        call(2, "two", parent_tool_use_id="c1"),
+        call(3, "asked"),
+        call(4, "denied"),
+    ):
+        tracer(event)
+    asked("/two", "c2")
+    asked("/one", "c1")
+    allowed: dict[str, Any] = {"request_id": "p", "tool_name": "n", "tool_use_id": "c3"}
+    tracer(ev.PermissionAsked(at=START, **allowed))
+    tracer(ev.PermissionAnswered(at=START + timedelta(seconds=4), decision="allow", **allowed))
+    for event in (ended(2), ended(3), ended(1), ended(4, status="error", ran=False), call(5, "open")):
+        tracer(event)
+    asked("/late", "c2")
+    asked("/of-none", "c9")
+    waits: dict[str, Any] = {"request_id": "q", "tool_name": "n", "tool_use_id": "c5"}
+    tracer(ev.PermissionAsked(at=START, **waits))
+    assert await tracer.close(PATIENCE)
+    found = spans(tmp_path)
+    names = {span["context"]["span_id"]: name for name, span in found.items()}
+    assert {name: names[span["parent_id"]] for name, span in found.items() if " " in name} == {
+        "mcp.request one": "c1", "mcp.request two": "c2", "mcp.request asked": "c3",
+        "GET /early": "mcp.request one", "GET /one": "mcp.request one",
+        "GET /two": "mcp.request two", "GET /late": "mcp.request two", "GET /of-none": "conversation_iteration_1",
+    } | {f"tool_result c{number}": f"c{number}" for number in (1, 2, 3, 4)}  # fmt: skip
+    assert found["mcp.request asked"]["start_time"] == "2026-11-21T05:10:04.000000Z"
+    assert found["GET /one"]["attributes"]["url.template"] == "/one"
+
+
 async def test_what_is_open_at_the_end_is_ended_and_kept(tmp_path: Path) -> None:
     tracer = make(tmp_path)
     # The call is waiting, and a person changes its arguments.
@@ -166,13 +225,13 @@ async def test_a_file_is_written_in_any_environment(tmp_path: Path, monkeypatch:
     monkeypatch.setenv("OTEL_SDK_DISABLED", "true")
     monkeypatch.setenv("OTEL_TRACES_SAMPLER", "always_off")
     monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", "http://127.0.0.1:9")
-    exports = Exports.of(token="t", environ=os.environ)
+    exports = Exports.of(token="t", environ=os.environ, agent=True)
     tracer = make(tmp_path, exports=exports, token="t")
     for event in session():
         tracer(event)
     assert await tracer.agent_environment(os.environ) == {}
     assert await tracer.close(PATIENCE)
-    assert len(spans(tmp_path)) == 19
+    assert len(spans(tmp_path)) == 20
     assert not tracer.exporting
 
 
@@ -244,9 +303,9 @@ def test_spans_leave_the_machine_only_with_a_token(tmp_path: Path, logfire: Coll
     assert (done.returncode, done.stderr) == (0, "")
     link = "https://logfire.example/me/mine?q=trace_id" if token else "None"
     assert done.stdout.startswith(link)
-    assert len(spans(tmp_path)) == 19
+    assert len(spans(tmp_path)) == 20
     assert {headers["authorization"] for _, headers in logfire.asked} == ({token} if token else set())
-    assert len({span.span_id for span in logfire.spans}) >= (19 if token else 0)
+    assert len({span.span_id for span in logfire.spans}) >= (20 if token else 0)
     assert token or logfire.looked == []
     assert list(Path.cwd().glob(".logfire")) == []
 
@@ -277,7 +336,7 @@ async def test_a_collector_in_trouble_is_reported_once_and_costs_nothing(
         assert await tracer.close(20)
     assert reported.empty()
     assert len([record for record in caplog.records if "export" in record.getMessage()]) == 1
-    assert len(spans(tmp_path)) == 19
+    assert len(spans(tmp_path)) == 20
 
 
 async def test_trouble_of_logfire_is_named(exporting: Exporting, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -348,7 +407,7 @@ async def test_a_collector_that_hangs_is_reported_and_holds_up_no_end_and_no_fil
             remedy = "make sure that it is running, and check OTEL_EXPORTER_OTLP_ENDPOINT"
             assert reported == [f"it did not answer in time: {remedy}"]
         assert not await tracer.close(0.1)
-        await until(lambda: (tmp_path / "spans.jsonl").read_text().count("\n") == 19, within=30)
+        await until(lambda: (tmp_path / "spans.jsonl").read_text().count("\n") == 20, within=30)
     # The log of a tracer that was abandoned would be taken for that of the next test.
     await until(lambda: "tracing" not in {thread.name for thread in threading.enumerate()})
 
@@ -378,7 +437,10 @@ async def test_spans_of_children_join_without_their_secrets(
     tmp_path: Path, logfire: Collector, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", logfire.url)
-    tracer = make(tmp_path, exports=Exports.of(token=None, environ=os.environ))
+    # Unless the user wants them, the agent makes none: they repeat our own.
+    without = Exports.of(token=None, environ=os.environ)
+    assert await make(tmp_path / "without", exports=without).agent_environment({}) == {}
+    tracer = make(tmp_path, exports=replace(without, agent=True))
     reported = await tracer.agent_environment({})
     relay = reported["OTEL_EXPORTER_OTLP_ENDPOINT"] + "/v1/traces"
     _, trace_id, root, _ = reported["TRACEPARENT"].split("-")
@@ -399,7 +461,7 @@ async def test_spans_of_children_join_without_their_secrets(
     assert await tracer.close(PATIENCE)
     assert "claude_code.tool" in {span.name for span in logfire.spans}
     found = spans(tmp_path)
-    assert len(found) == 20
+    assert len(found) == 21
     foreign = found["claude_code.tool"]
     assert foreign["parent_id"] == f"0x{root}" == found["session"]["context"]["span_id"]
     assert foreign["attributes"] == CASES["spans_of_children_join_without_their_secrets"]

@@ -6,6 +6,7 @@ import os
 import socket
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager, closing
 from pathlib import Path
@@ -22,9 +23,10 @@ from core.events.describe import describe
 from core.events.types import Event, ToolCallProgress
 from core.redaction.redactor import Redactor
 from core.redaction.sharing import SharedSecrets, short_path
+from core.telemetry.http import ServiceRequest
 from core.toolkit.__main__ import main
 from tests.core.toolkit_site import running_site
-from tests.waiting import PATIENCE
+from tests.waiting import PATIENCE, until
 
 HOSTILE = "import pathlib; pathlib.Path(__file__).with_name('imported').touch()\n"
 
@@ -74,7 +76,8 @@ async def test_one_server_describes_its_tools_crawls_pages_and_writes_only_in_th
     workspace = tmp_path / "ws"
     private = PrivateFolder(tmp_path)
     reported: asyncio.Queue[Event] = asyncio.Queue()
-    receiver = ProgressReceiver(private.path / "p", reported.put_nowait)
+    requests: list[ServiceRequest] = []
+    receiver = ProgressReceiver(private.path / "p", reported.put_nowait, requests.append)
     assert receiver.path.stat().st_mode & 0o777 == 0o600
     variables = {PROGRESS_SOCKET: str(receiver.path)}
     with closing(receiver):
@@ -86,6 +89,14 @@ async def test_one_server_describes_its_tools_crawls_pages_and_writes_only_in_th
             await _check_files(client, workspace)
             await _check_crawl(client, workspace, site.address)
         progress = [await asyncio.wait_for(reported.get(), PATIENCE) for _ in range(6)]
+        # Each request of a call is reported, robots.txt included, and no site learns of a trace.
+        await until(lambda: requests)
+        assert {each.tool_use_id for each in requests} == {"toolu_1"}
+        made = Counter((each.host, each.route, each.status) for each in requests)
+        assert made == {
+            ("chips.example", "/*", 200): 1, ("chips.example", "/story/*", 200): 4, ("chips.example", "/gone", 404): 1,
+        }  # fmt: skip
+        assert not any("traceparent" in head for head in site.heads)
     assert progress == [
         ToolCallProgress(at=each.at, tool_use_id="toolu_1", done=done, total=6, unit="pages")
         for done, each in enumerate(progress, 1)

@@ -13,7 +13,7 @@ import pytest
 from core.errors import WorkspaceError
 from core.redaction.redactor import Redactor
 from core.storage.workspace import Workspace
-from core.web_reader.blacklist import BLACKLIST, LIFETIME, Blacklist, host_of
+from core.web_reader.blacklist import BLACKLIST, FIRST_LIFETIME, LIFETIME, Blacklist, host_of
 from tests.core.cases import cases_of
 from tests.paths import PROJECT
 
@@ -51,20 +51,23 @@ def test_a_site_has_one_spelling() -> None:
         assert host_of(url) == host
 
 
-def test_three_strikes_of_three_calls_list_a_site(blacklist: Blacklist) -> None:
+def test_a_strike_lists_a_site_for_a_day_and_three_for_a_month(blacklist: Blacklist, clock: Clock) -> None:
     for call in ("t1", "t1", "t2", "t2", "t1"):
         blacklist.strike(PAGE, "1214", call)
     (entry,) = blacklist.entries()
-    assert (len(entry.strikes), entry.listed) == (2, False)
+    assert (len(entry.strikes), entry.expires) == (2, NOW + FIRST_LIFETIME)
+    assert blacklist.find(PAGE)
+    clock.now += FIRST_LIFETIME
     assert not blacklist.find(PAGE)
+    assert [(len(entry.strikes), entry.listed) for entry in blacklist.entries()] == [(2, False)]
     standing = blacklist.strike("http://papers.example/three", "1214", "t3")
     assert standing is not None
-    assert standing.expires == NOW + LIFETIME
+    assert standing.expires == clock.now + LIFETIME
     assert blacklist.find("https://papers.example/another")
     assert not blacklist.find("https://blog.papers.example/")
     found = blacklist.find(PAGE)
     assert found is not None
-    assert "2026-04-09" in found.reason
+    assert "2026-04-10, after 3 errors" in found.reason
     assert "ua-tui blacklist clear papers.example" in found.reason
 
 

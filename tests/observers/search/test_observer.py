@@ -96,6 +96,26 @@ def test_what_no_rule_reads_is_kept_raw(context: ObserverContext, result: Make, 
     assert saved.path in (again.note or "")
 
 
+def test_a_news_search_also_has_its_articles_in_short(context: ObserverContext, result: Make) -> None:
+    context.workspace.redactor.add("my-own-secret-value")
+    long = "x" * 490 + " my-own-secret-value " + "y" * 1_000
+    items = [row(1, date="2 hours ago", source="Site", snippet=long), row(2, date="2025", snippet="a\x1bb")]
+    (news,) = pages_found(context, result("COMPOSIO_SEARCH_NEWS", {"data": {"news_results": items}}))
+    short = {
+        "position": 2,
+        "title": "Title 2",
+        "url": "https://site2.example/page",
+        "source": "site2.example",
+    }
+    assert news["articles"][1] == {**short, "date": "2025", "snippet": "ab"}
+    first = news["articles"][0]
+    assert (first["source"], first["date"]) == ("Site", news["results"][0]["date"][:10])
+    assert first["snippet"] == "x" * 490 + " [redacted"
+    assert list(first) == ["position", "title", "url", "source", "date", "snippet"]
+    (web,) = pages_found(context, result("mcp__x__web_search", {"organic_results": items}, "t2"))
+    assert "articles" not in web
+
+
 def test_words_of_a_search_inside_a_call_of_several_are_kept_beside_the_results(
     context: ObserverContext, result: Make
 ) -> None:

@@ -1,8 +1,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from glob import glob
+from pathlib import Path
 
+import pytest
+
+from core.errors import SettingsError
 from core.pipelines import BeforeTool
+from core.settings.loading import load_settings
 from tests.tui.fixture_types import Patch
 from tui import compose
 
@@ -15,3 +21,13 @@ async def test_every_line_becomes_a_handler(monkeypatch: Patch) -> None:
     pipelines = compose.default_pipelines()
     call = BeforeTool(tool_use_id="t", name="X", input={})
     assert (await pipelines.run("tool.before_execute", call)).denied == "not here"
+
+
+async def test_a_session_that_cannot_be_put_together_leaves_no_folder(tmp_path: Path) -> None:
+    settings = load_settings(
+        {"workspace_base": tmp_path, "allow": ("Nope((",), "api_key": "sk-ant-test-0123456789"},
+        environ={}, cwd=tmp_path, home=tmp_path,
+    )  # fmt: skip
+    with pytest.raises(SettingsError, match="cannot be used"):
+        await compose.compose_session(settings, interactive=False)
+    assert not glob(str(tmp_path / "*/session_*"))

@@ -17,7 +17,7 @@ from tui.screens.application.help import HelpScreen
 from tui.terminal.output_filter import ControlFilter
 
 PANES = ("conversation", "trace", "observers", "workspace")
-WIDE, MEDIUM, NARROW = (200, 50), (120, 40), (80, 24)
+WIDE, STACKED, MEDIUM, NARROW = (200, 50), (120, 40), (120, 33), (80, 24)
 
 
 def visible(app: UaTuiApp) -> set[str]:
@@ -60,6 +60,9 @@ async def test_each_size_has_its_layout_and_a_new_size_keeps_what_was_shown(tmp_
         await resize((MEDIUM[0] + 2, MEDIUM[1]))
         await until(lambda: app.frame.size.width == MEDIUM[0] + 2)
         assert "17 new ↓" in screen_text(app)
+        assert await resize(STACKED) == everything - {"preview"}
+        assert focused(app) == "observers"
+        await resize(MEDIUM)
         await press_alt(app, pilot, 4)
         assert visible(app) == {"conversation", "prompt", "workspace", "preview"}
         assert app.frame.query_one("#workspace").region.x >= app.frame.query_one("#conversation").region.right
@@ -74,7 +77,7 @@ async def test_each_size_has_its_layout_and_a_new_size_keeps_what_was_shown(tmp_
 
 
 @pytest.mark.parametrize(("size", "first"), [
-    (WIDE, {*PANES, "preview"}), (MEDIUM, {"conversation", "trace"}), (NARROW, {"conversation"}),
+    (WIDE, {*PANES, "preview"}), (STACKED, {*PANES}), (MEDIUM, {"conversation", "trace"}), (NARROW, {"conversation"}),
 ])  # fmt: skip
 async def test_the_same_keys_work_at_any_size(tmp_path: Path, size: tuple[int, int], first: set[str]) -> None:
     async with opened(tmp_path, size) as (_, app, pilot):
@@ -83,7 +86,7 @@ async def test_the_same_keys_work_at_any_size(tmp_path: Path, size: tuple[int, i
         assert app.frame.prompt.text == "1z?", "in the prompt they are text"
         app.frame.prompt.put("")
         rounds = ["trace", "observers", "workspace", "preview", "conversation", "prompt"]
-        if size == NARROW:
+        if size in (STACKED, NARROW):
             rounds.remove("preview")
         for name in (*rounds, *rounds[:2]):
             await pilot.press("tab")

@@ -47,7 +47,13 @@ def rules(app: UaTuiApp) -> dict[tuple[str, str], object]:
 
 @pytest.mark.parametrize(
     ("before", "after", "mode"),
-    [((120, 40), (150, 44), "wide"), ((150, 44), (90, 30), "narrow"), ((120, 40), (110, 36), "medium")],
+    [
+        ((120, 40), (150, 44), "wide"),
+        ((150, 44), (90, 30), "narrow"),
+        ((120, 40), (110, 36), "stacked"),
+        ((160, 50), (100, 34), "stacked"),
+        ((120, 40), (120, 30), "medium"),
+    ],
 )
 async def test_a_new_size_is_painted_once(
     tmp_path: Path, monkeypatch: Patch, before: tuple[int, int], after: tuple[int, int], mode: str

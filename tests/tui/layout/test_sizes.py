@@ -33,7 +33,7 @@ from tui.layout.store import LAYOUT_FILE, Layout, LayoutStore
 from tui.panes.conversation.pane import ConversationPane
 from tui.panes.workspace.pane import WorkspacePane
 
-WIDE, MEDIUM, NARROW = (200, 50), (120, 40), (80, 24)
+WIDE, MEDIUM, NARROW = (200, 50), (120, 33), (80, 24)
 
 
 def region(app: UaTuiApp, name: str) -> Region:

@@ -158,12 +158,12 @@ async def test_without_a_preview_in_sight_only_opening_a_file_counts_as_seeing_i
         assert session.workspace.path / REPORT not in pane.new_files
         # A preview that comes to sight shows where the cursor is.
         await pilot.press("escape")
-        await pilot.resize_terminal(120, 40)
+        await pilot.resize_terminal(120, 33)
         await until(lambda: str(app.query_one("#preview").border_title) == "ai-chip-news.html")
 
 
 async def test_the_preview_of_a_corpus_opens_its_articles(tmp_path: Path) -> None:
-    async with playing(tmp_path, (120, 40)) as (app, session, pane, pilot):
+    async with playing(tmp_path, (120, 33)) as (app, session, pane, pilot):
         article = {"title": "Copper", "url": "https://a.example", "content": "All of it."}
         corpus = session.workspace.path / "expanded_corpus.json"
         corpus.write_text(json.dumps({"articles": [article, {**article, "title": "Tin"}]}))

@@ -2,6 +2,8 @@ from __future__ import annotations
 
 from datetime import UTC
 
+import pytest
+
 from core.events.types import (
     Event,
     MessageFinished,
@@ -102,6 +104,61 @@ async def test_scrolled_up_nothing_moves_while_it_streams_and_end_returns() -> N
         assert not view.border_subtitle
         view.handle_events([delta("the tail", "m2")])
         assert text_of(view).endswith("the tail▍")
+
+
+ITEMS = "".join(f"- item {n} of a list\n" for n in range(100))
+LONG = "\n\n".join(
+    [
+        "## Heading one",
+        " ".join(f"word{n}" for n in range(400)),
+        ITEMS,
+        "```python\n" + "\n".join(f"value_{n} = {n}" for n in range(60)) + "\n```",
+        *(f"Paragraph {n} with some words of its own." for n in range(40)),
+    ]
+)
+
+
+@pytest.mark.parametrize(
+    ("streamed", "final"),
+    [
+        (LONG, LONG),
+        (f"{LONG}\n", LONG),
+        (f"\n\n {LONG} \n\n", LONG),
+        (LONG.replace("word390", "sk-1234"), LONG.replace("word390", "[key]")),
+        (LONG.replace("item 80", "sk-1234"), LONG.replace("item 80", "[key]")),
+        (f"{LONG}\n\nThe stream broke", f"{LONG}\n\nThe stream broke off, and this is all of it.\n\nEnd."),
+    ],
+    ids=["same", "newline", "blanks", "masked", "masked in a list", "more"],
+)
+@pytest.mark.parametrize("pages", [1, 5, 12])
+async def test_nothing_moves_under_the_reader_when_an_answer_ends(
+    streamed: str, final: str, pages: int
+) -> None:
+    async with hosted(pane(), 60, 14) as (view, pilot):
+        view.handle_events(asked())
+        for start in range(0, len(streamed), 90):
+            view.handle_events([delta(streamed[start : start + 90])])
+        await pilot.press(*["pageup"] * pages)
+        before, cursor = text_of(view), view.cursor
+        assert cursor is not None
+        view.handle_events([written(final)])
+        assert text_of(view) == before
+        assert view.cursor is not None
+        assert view.cursor.group == cursor.group
+
+
+async def test_nothing_moves_under_the_reader_of_a_growing_sub_agent() -> None:
+    async with hosted(pane(), 60, 14) as (view, pilot):
+        view.handle_events([*asked(), delta(ITEMS, "a", "call")])
+        await pilot.press("enter", "end", "pageup")
+        before, cursor = text_of(view), view.cursor
+        assert cursor is not None
+        assert "item 85" in before
+        for number in range(30):
+            view.handle_events([delta(f"- more {number} of it, with some words\n", "a", "call")])
+            assert text_of(view) == before
+        assert view.cursor is not None
+        assert view.cursor.group == cursor.group
 
 
 async def test_a_link_is_followed_only_through_the_dialog() -> None:

@@ -8,7 +8,8 @@ from PIL import Image
 from textual import events
 from textual.app import App, ComposeResult
 
-from core.agent.attachments.copying import attach
+from core.agent.attachments.copying import LARGEST, attach
+from core.agent.attachments.places import Places
 from core.storage.workspace import Workspace
 from tests.paths import STYLES
 from tests.waiting import until
@@ -124,7 +125,7 @@ class DropApp(PromptApp):
         self.may_add = asyncio.Event()
 
     def on_mount(self) -> None:
-        self.prompt.offer_files(self.folder)
+        self.prompt.offer_files(Places(self.folder))
         self.prompt.attach_file = self.add
 
     async def add(self, file: Path) -> str:
@@ -185,6 +186,56 @@ async def test_thumbnails_follow_the_height_of_the_screen(tmp_path: Path) -> Non
             await pilot.resize_terminal(90, height)
             await until(lambda rows=rows: bar.size.height == rows)  # type: ignore[misc]
             await until(lambda rows=rows: ("▀" in app.shown[0]) == (rows == 4))  # type: ignore[misc]
+
+
+async def test_a_name_that_leads_nowhere_is_marked_and_asked_about_once(tmp_path: Path) -> None:
+    session, start = tmp_path / "session", tmp_path / "start"
+    for folder in (session, start / "data"):
+        folder.mkdir(parents=True)
+    (start / "data.csv").write_text("x")
+    with (start / "large.csv").open("wb") as file:
+        file.truncate(LARGEST + 1)
+    app = DropApp(session)
+
+    def marked() -> list[str]:
+        lines = (app.prompt.get_line(row) for row in range(app.prompt.document.line_count))
+        return [line.plain[span.start : span.end] for line in lines for span in line.spans]
+
+    def notes() -> list[str]:
+        return [each.message for each in app._notifications]
+
+    async with app.run_test(size=(100, 30)) as pilot:
+        app.prompt.offer_files(Places(session, start))
+        # A name that is being written is not marked, also if it is that of a folder.
+        await pilot.press(*"see @data.cvs")
+        await until(lambda: app.query(AttachmentBar) and not app.query_one(AttachmentBar).is_reading)
+        assert (app.shown, marked()) == ([], [])
+        await pilot.press("space", *"or @data")
+        await until(lambda: app.shown == ["@ data.cvs  no such file · did you mean data.csv?  ✕"])
+        assert marked() == ["@data.cvs"]
+        # Backspace corrects it.
+        await pilot.press(*["backspace"] * 10)
+        assert app.prompt.text == "see @data.cv"
+        await pilot.press(*"s ", "enter")
+        await until(notes)
+        assert (app.sent, app.prompt.text) == ([], "see @data.cvs ")
+        assert notes()[0].startswith("data.cvs: no such file · did you mean data.csv? ")
+        await pilot.press("enter")
+        assert app.sent == ["see @data.cvs"]
+        # It is asked about again in another text, also when Enter comes before the file is looked for.
+        await pilot.press(*"@nope.xlsx", "enter", "enter")
+        await until(lambda: len(app.sent) == 2)
+        # A file that cannot be read is not sent, and what is no name of a file is.
+        app.prompt.put("@large.csv @data/ ")
+        await until(lambda: len(app.shown) == 2)
+        await pilot.press("enter")
+        assert app.shown[1] == "@ data/  folder  ✕"
+        assert "larger than 32 MB" in app.shown[0]
+        for text in ("thanks @ann", "@app.route('/')\ndef f(): ...", "mail ann@firm.example"):
+            app.prompt.put(text)
+            await pilot.press("enter")
+            await until(lambda text=text: app.sent[-1] == text)  # type: ignore[misc]
+        assert len(app.sent) == 5
 
 
 async def test_enter_waits_for_what_was_dropped(tmp_path: Path) -> None:

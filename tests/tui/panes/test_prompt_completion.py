@@ -2,22 +2,24 @@ from __future__ import annotations
 
 import json
 import os
+import threading
 from pathlib import Path
 
 import pytest
 from textual.pilot import Pilot
 from textual.widgets import Static
 
+from core.agent.attachments.places import Places
 from core.agent.definitions.commands import CustomCommand
 from core.storage.workspace import SAVED_REPORTS, WORKSPACES
 from tests.tui.app_host import opened, settled
 from tests.tui.fakes import make_app, make_session
 from tests.tui.files_host import finished, screen_text
 from tests.tui.panes.test_prompt import PromptApp
-from tests.waiting import until
+from tests.waiting import PATIENCE, until
 from tui.app.commands import commands_of
 from tui.panes.prompt.completion import CompletionList, sought_at
-from tui.panes.prompt.file_index import FileIndex, FoundFile, search
+from tui.panes.prompt.file_index import FileIndex, FileList, FoundFile, search, search_files
 from tui.screens.application.help import HelpScreen
 from tui.screens.services.connections import ConnectionsScreen
 from tui.screens.session.mode import ModeScreen
@@ -56,8 +58,12 @@ async def offered(app: PromptApp, pilot: Pilot[None]) -> list[str]:
     return offers(app)
 
 
+def listed(index: FileIndex, typed: str = "") -> list[FoundFile]:
+    return [file for each in index.refresh(typed) for file in each.files]
+
+
 def found(*paths: str) -> list[FoundFile]:
-    return [FoundFile(path, path.casefold(), path, False, 0) for path in paths]
+    return [FoundFile(path, path.casefold(), f"/{path}", path) for path in paths]
 
 
 @pytest.mark.parametrize(("row", "before", "kind", "text", "column"), TABLES["written"])
@@ -74,15 +80,15 @@ def test_ordinary_text_offers_nothing(row: int, before: str) -> None:
 
 def test_the_nearest_name_is_first() -> None:
     files = found("reports/old.txt", "notes/my_report.md", "r/e/p/o/r.txt", "report.md", "else.txt")
-    assert [file.path for file in search("report", files, 9)] == [
+    assert [file.shown for file in search("report", files, 9)] == [
         "report.md",
         "notes/my_report.md",
         "reports/old.txt",
         "r/e/p/o/r.txt",
     ]
-    assert [file.path for file in search("MYR", files, 9)] == ["notes/my_report.md"]
+    assert [file.shown for file in search("MYR", files, 9)] == ["notes/my_report.md"]
     assert search("zzz", files, 9) == []
-    assert [file.path for file in search("", files, 2)] == ["reports/old.txt", "notes/my_report.md"]
+    assert [file.shown for file in search("", files, 2)] == ["reports/old.txt", "notes/my_report.md"]
 
 
 def test_an_index_finds_files_reports_and_what_changed_since(tmp_path: Path) -> None:
@@ -91,32 +97,159 @@ def test_an_index_finds_files_reports_and_what_changed_since(tmp_path: Path) -> 
     put(tmp_path / SAVED_REPORTS, "old.html")
     (folder / "link").symlink_to("/etc/passwd")
     (folder / "away").symlink_to(tmp_path)
-    index = FileIndex(folder, tmp_path / SAVED_REPORTS)
-    first = {file.shown: file.mention for file in index.refresh()}
+    index = FileIndex(Places(folder), tmp_path / SAVED_REPORTS)
+    first = {file.shown: file.mention(index.places) for file in listed(index)}
     assert first == {
         "work_products/report.html": "@work_products/report.html",
         "a/b/c.txt": "@a/b/c.txt",
         "run.log": "@run.log",
-        f"{SAVED_REPORTS}/old.html": f"@../../{SAVED_REPORTS}/old.html",
+        f"{SAVED_REPORTS}/old.html": f"@{tmp_path}/{SAVED_REPORTS}/old.html",
     }
-    assert index.refresh()[-1].shown == "run.log"
+    assert listed(index)[-1].shown == "run.log"
     put(folder, "a/b/new file.txt")
     (folder / "work_products/report.html").unlink()
-    second = {file.shown: file.mention for file in index.refresh()}
+    second = {file.shown: file.mention(index.places) for file in listed(index)}
     assert second["a/b/new file.txt"] == '@"a/b/new file.txt"'
     assert "work_products/report.html" not in second
 
 
+def start_folder(base: Path) -> Places:
+    """A start folder and a session, with files that have the same and other names."""
+    places = Places(session_folder(base / "elsewhere"), base / "start")
+    put(
+        base / "start",
+        "data.csv",
+        "data_old.csv",
+        "my data.csv",
+        "notes.md",
+        "my docs/plan a.md",
+        "docs/x/deep.md",
+        ".env",
+    )
+    put(base / "start", "node_modules/data.js", f"{WORKSPACES}/session_1/data.md", "attachments/own.txt")
+    put(places.session, "notes.md", "work/data.json", "attachments/own.txt")
+    put(base, "up.txt")
+    return places
+
+
+@pytest.mark.parametrize(
+    ("typed", "offered"),
+    [
+        ("data", ["@data.csv", "@work/data.json", "@data_old.csv", '@"my data.csv"']),
+        ("DATA.C", ["@data.csv", '@"my data.csv"', "@data_old.csv"]),
+        ("deep", ["@docs/x/deep.md"]),
+        ("my docs/", ['@"my docs/plan a.md"']),
+        ("docs/", ["@docs/x/"]),
+        ("docs/x/d", ["@docs/x/deep.md"]),
+        ("./not", ["@./notes.md", "@{session}/notes.md"]),
+        ("notes", ["@notes.md", "@{session}/notes.md"]),
+        ("attachments/", ["@attachments/own.txt", "@./attachments/own.txt"]),
+        ("../up", ["@../up.txt"]),
+        ("~/", ["@~/elsewhere/", "@~/start/", "@~/up.txt"]),
+        ("{base}/up", ["@{base}/up.txt"]),
+        (".e", ["@.env"]),
+        ("env", []),
+        ("gone/", []),
+    ],
+)
+def test_names_are_offered_from_the_start_folder_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, typed: str, offered: list[str]
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    index = FileIndex(start_folder(tmp_path))
+    here = {"base": str(tmp_path), "session": str(index.places.session)}
+    typed = typed.format_map(here)
+    found = search_files(typed, index.refresh(typed), 9)
+    assert [each.mention(index.places) for each in found] == [
+        mention[:-1] if mention.endswith('/"') else mention
+        for mention in (each.format_map(here) for each in offered)
+    ]
+
+
+def test_nothing_typed_offers_the_start_folder_then_the_session(tmp_path: Path) -> None:
+    index = FileIndex(start_folder(tmp_path))
+    offered = [each.name for each in search_files("", index.refresh(), 50)]
+    own = [
+        "attachments/",
+        "data.csv",
+        "data_old.csv",
+        "docs/",
+        "my data.csv",
+        "my docs/",
+        "node_modules/",
+        "notes.md",
+    ]
+    assert offered[:8] == own
+    assert set(offered[8:11]) == {"work/data.json", "notes.md", "attachments/own.txt"}
+    # A long start folder leaves room for the session.
+    put(tmp_path / "start", *(f"a{number}" for number in range(60)))
+    offered = [each.path for each in search_files("", index.refresh(), 50)]
+    assert len([each for each in offered if each.startswith(str(index.places.session))]) == 3
+
+
+def test_the_exact_name_is_found_among_more_files_than_can_be_ranked() -> None:
+    files = found(*(f"data_{number:05}.txt" for number in range(25_000)), "zdata", "data.csv", "d/a/t/a")
+    files.sort(key=lambda each: each.folded)
+    offered = [each.shown for each in search_files("data", [FileList(files)], 50)]
+    assert (offered[0], len(offered)) == ("data.csv", 50)
+    assert [each.shown for each in search_files("zda", [FileList(files)], 50)] == ["zdata"]
+
+
+async def test_a_chosen_folder_continues_inside_it(tmp_path: Path) -> None:
+    places = start_folder(tmp_path)
+    app = PromptApp()
+    async with app.run_test() as pilot:
+        app.prompt.offer_files(places)
+        await pilot.press(*"see @doc")
+        assert (await offered(app, pilot))[0] == "docs/"
+        await pilot.press("enter")
+        assert app.prompt.text == "see @docs/"
+        assert [each.split("  ")[0] for each in await offered(app, pilot)] == ["docs/", "docs/x/"]
+        await pilot.press("down", "tab")
+        assert (await offered(app, pilot))[1] == "docs/x/deep.md"
+        await pilot.press("down", "enter")
+        assert app.prompt.text == "see @docs/x/deep.md "
+        app.prompt.put("")
+        await pilot.press("@", *'"my do')
+        await offered(app, pilot)
+        await pilot.press("enter")
+        assert app.prompt.text == '@"my docs/'
+        await offered(app, pilot)
+        await pilot.press("p", "enter")
+        assert app.prompt.text == '@"my docs/plan a.md" '
+        assert app.sent == []
+
+
+async def test_enter_sends_nothing_while_files_are_listed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    may_list = threading.Event()
+    refresh = FileIndex.refresh
+    monkeypatch.setattr(FileIndex, "refresh", lambda *given: may_list.wait(PATIENCE) and refresh(*given))
+    app = PromptApp()
+    async with app.run_test() as pilot:
+        app.prompt.offer_files(start_folder(tmp_path))
+        try:
+            await pilot.press(*"@dat", "enter")
+            assert (offers(app), app.prompt.text) == (["Searching files…"], "@dat")
+            await pilot.press(*"a_", "enter")
+        finally:
+            may_list.set()
+        assert (await offered(app, pilot))[0] == "data_old.csv"
+        await pilot.press("enter")
+        assert (app.prompt.text, app.sent) == ("@data_old.csv ", [])
+
+
 def test_a_folder_that_is_gone_is_no_trouble(tmp_path: Path) -> None:
-    index = FileIndex(tmp_path / "nowhere", tmp_path / "neither")
-    assert list(index.refresh()) == []
+    index = FileIndex(Places(tmp_path / "nowhere"), tmp_path / "neither")
+    assert listed(index) == []
 
 
 @pytest.mark.parametrize("name", ["a\x1b]0;x\x07b", "line\nbreak", "right\u202eleft", 'quo"te'])
 def test_a_hostile_name_is_shown_harmless_and_never_written(tmp_path: Path, name: str) -> None:
     put(tmp_path, name)
-    (file,) = FileIndex(tmp_path).refresh()
-    assert file.mention is None
+    (file,) = listed(FileIndex(places := Places(tmp_path)))
+    assert file.mention(places) is None
     assert file.shown.isprintable()
 
 
@@ -126,8 +259,8 @@ def test_a_name_that_is_no_text_is_never_written(tmp_path: Path) -> None:
             pass
     except OSError:
         return
-    (file,) = FileIndex(tmp_path).refresh()
-    assert file.mention is None
+    (file,) = listed(FileIndex(places := Places(tmp_path)))
+    assert file.mention(places) is None
     assert file.shown.encode()
 
 
@@ -136,7 +269,7 @@ async def test_tab_and_enter_write_the_file_that_is_pointed_at(tmp_path: Path) -
     put(folder, "notes/one.txt", "notes/one_two.txt", "other.md")
     app = PromptApp()
     async with app.run_test() as pilot:
-        app.prompt.offer_files(folder)
+        app.prompt.offer_files(Places(folder))
         await pilot.press("s", "e", "e", "space", "@", "o", "n", "e")
         assert len(await offered(app, pilot)) == 2
         await pilot.press("down", "up", "tab")
@@ -156,7 +289,7 @@ async def test_escape_closes_the_offers_until_another_name_is_begun(tmp_path: Pa
     put(folder, "one.txt")
     app = PromptApp()
     async with app.run_test() as pilot:
-        app.prompt.offer_files(folder)
+        app.prompt.offer_files(Places(folder))
         await pilot.press("@")
         assert len(await offered(app, pilot)) == 1
         await pilot.press("escape", "o")
@@ -176,15 +309,15 @@ async def test_files_that_come_while_names_are_offered_are_offered_too(
     folder = session_folder(tmp_path)
     app = PromptApp()
     async with app.run_test() as pilot:
-        app.prompt.offer_files(folder)
+        app.prompt.offer_files(Places(folder))
         await pilot.press("@", "l")
         assert await offered(app, pilot) == ["No matching file."]
         put(folder, "late.txt")
         for _ in range(200):
             await pilot.pause(0.02)
-            if offers(app) == ["late.txt"]:
+            if len(offers(app)) == 1 and offers(app)[0].startswith("late.txt"):
                 break
-        assert offers(app) == ["late.txt"]
+        assert offers(app)[0].startswith("late.txt")
 
 
 async def test_a_file_whose_name_cannot_be_written_says_so(tmp_path: Path) -> None:
@@ -192,7 +325,7 @@ async def test_a_file_whose_name_cannot_be_written_says_so(tmp_path: Path) -> No
     put(folder, "bad\x1b[2Jname.txt")
     app = PromptApp()
     async with app.run_test() as pilot:
-        app.prompt.offer_files(folder)
+        app.prompt.offer_files(Places(folder))
         await pilot.press("@", "b", "a", "d")
         (line,) = await offered(app, pilot)
         assert "cannot be typed" in line
@@ -206,7 +339,7 @@ async def test_a_click_takes_a_file_and_the_prompt_keeps_the_focus(tmp_path: Pat
     put(folder, "one.txt")
     app = PromptApp()
     async with app.run_test() as pilot:
-        app.prompt.offer_files(folder)
+        app.prompt.offer_files(Places(folder))
         await pilot.press(*["ctrl+j"] * 6, "@")
         await offered(app, pilot)
         assert await pilot.click(CompletionList, offset=(3, 1))

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from textual.pilot import Pilot
 
+from core.agent.attachments.places import Places
 from core.redaction.redactor import Redactor
 from core.storage.workspace import Workspace
 from tests.notes_server import Desk
@@ -34,7 +35,7 @@ async def prompted(tmp_path: Path) -> AsyncIterator[tuple[FilesApp, Pilot[None],
     desk = Desk(workspace)
     app = FilesApp()
     async with app.run_test(size=(110, 40), notifications=True) as pilot:
-        app.prompt.offer_files(workspace.path)
+        app.prompt.offer_files(Places(workspace.path))
         app.prompt.offer_references(desk.references)
         app.prompt.offer_commands([Command("quit", "Quit", "", list)])
         app.prompt.prepare = desk.references.prepare

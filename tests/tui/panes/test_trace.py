@@ -107,7 +107,17 @@ def test_a_path_that_is_too_long_loses_its_folders_first_and_never_its_end() -> 
     cuts = [plain(render_node(node, width, TraceTheme(), now=0.0, tick=0)[0]) for width in (90, 70, 46)]
     assert [f"search_results/{name}" in cut for cut in cuts] == [True, False, False]
     assert name in cuts[1]
-    assert "crawl_c…62cc.md" in cuts[2]
+    assert "crawl_comp…27462cc.md" in cuts[2]
+
+
+@pytest.mark.parametrize("width", range(36, 60))
+def test_a_name_is_cut_only_where_the_time_begins(width: int) -> None:
+    node = call_node(
+        started("t", "read_local_file", path="search_results/" + "crawl_computewire_91c0127462cc" * 2), 0.0
+    )
+    drawn = plain(render_node(node, width, TraceTheme(), now=3.0, tick=0)[0])
+    assert len(drawn) == width
+    assert drawn.endswith("cc  3s")
 
 
 async def test_what_came_of_a_call_is_kept() -> None:

@@ -281,7 +281,7 @@ def test_an_error_stands_above_what_came_before_it() -> None:
         "▾ Result" + " " * 64 + "2 blocks", "  stdout", "    hello", "", "  stderr", "    ZeroDivisionError", "",
         "  partial",
     ]  # fmt: skip
-    assert result_text(finished(observation, "error")).startswith("[The tool reported an error.]")
+    assert result_text(finished(observation, "error")).startswith("Error: ")
 
 
 def picture(width: int, height: int) -> ImageContent:

@@ -13,10 +13,10 @@ from tui.terminal.dropped import dropped_files, may_be_dropped
 
 @pytest.fixture
 def files(tmp_path: Path) -> tuple[Path, Path]:
-    found = tmp_path / "a b's.png", tmp_path / "c.txt"
-    for each in found:
-        each.write_text("x")
-    return found
+    file, folder = tmp_path / "a b's.png", tmp_path / "c.d"
+    file.write_text("x")
+    folder.mkdir()
+    return file, folder
 
 
 def test_every_way_of_writing_the_paths_is_read(files: tuple[Path, Path]) -> None:
@@ -33,7 +33,7 @@ def test_every_way_of_writing_the_paths_is_read(files: tuple[Path, Path]) -> Non
 
 
 def test_anything_else_in_a_paste_makes_it_text(files: tuple[Path, Path], tmp_path: Path) -> None:
-    for text in (f"see {files[1]}", f"{files[1]} and more", str(tmp_path), "/missing", "c.txt", "'/torn", "",
+    for text in (f"see {files[1]}", f"{files[1]} and more", "/", "/missing", "c.txt", "'/torn", "",
                  f"file://elsewhere{files[1]}", "/a\0b", "/" + "x" * 5_000, f"{files[1]} " * 21):  # fmt: skip
         assert dropped_files(text) == []
     assert not may_be_dropped("see /etc/hosts")

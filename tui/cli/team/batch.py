@@ -90,10 +90,13 @@ def run(args: argparse.Namespace) -> int:
     """
     import asyncio
 
+    from core.agent.permissions.rule_set import RuleSet, rules_of
     from core.records.log import install_root_handler
     from core.settings.loading import load_settings
 
     settings = load_settings({option.setting: option.given(args) for option in _OPTIONS})
+    # Each job would fail for a rule that cannot be used.
+    RuleSet(rules_of(settings))
     address = optional_address(args.address, settings)
     if args.private and address is None:
         raise WrongUsage("--private goes with --to: nobody else sees the jobs of this machine")

@@ -199,9 +199,12 @@ class ConversationPane(VirtualList[Block]):
         self.update_rows()
 
     def splice(self, start: int, removed: int, entries: Iterable[Block]) -> None:
-        """Replace blocks; what was found in those that go is no longer counted."""
+        """Replace blocks; what was found in those that go is no longer counted, and the cursor stays in its place."""
         self.search.forget(self.entries[start : start + removed])
-        super().splice(start, removed, entries)
+        added, is_in_them = list(entries), start <= self.cursor_index < start + removed
+        super().splice(start, removed, added)
+        if is_in_them and self._cursor is not None and self.index_of(self._cursor) is None and self.entries:
+            self._cursor = self.entries[start if added else max(0, start - 1)].key
 
     # -- a longer conversation of the same session ------------------------------------------------
 

@@ -26,6 +26,11 @@ def pieces_of(text: str, group: Hashable, numbers: Iterator[int], *, indent: int
     return pieces
 
 
+def _own(piece: Prose) -> str:
+    """Return the part of a message that a piece shows."""
+    return piece.source[piece.opener :]
+
+
 class MessageStream:
     """A message on its page; `numbers` gives each piece a key of its own."""
 
@@ -34,11 +39,9 @@ class MessageStream:
         self._group = group
         self._numbers = numbers
         self._pieces: list[Prose] = []
-        self._parts: list[str] = []
 
     def write(self, text: str) -> None:
         """Add the next piece of text, cleaned already."""
-        self._parts.append(text)
         if self._pieces:
             piece = self._pieces[-1]
             piece.source += text
@@ -78,19 +81,14 @@ class MessageStream:
             self._page.insert_after(piece, grown)
 
     def finish(self, text: str) -> None:
-        """Complete the message: the full text replaces what was streamed when that differs."""
+        """Complete the message: the full text replaces what was streamed, from where the two differ."""
         if not self._pieces:
             self._pieces = pieces_of(text, self._group, self._numbers)
             self._page.add(self._pieces[0])
             for before, piece in itertools.pairwise(self._pieces):
                 self._page.insert_after(before, piece)
-        elif "".join(self._parts) != text:
-            pieces = pieces_of(text, self._group, self._numbers)
-            pieces[0].gap = self._pieces[0].gap
-            start = self._page.index_of(self._pieces[0].key)
-            assert start is not None
-            self._page.splice(start, len(self._pieces), pieces)
-            self._pieces = pieces
+        else:
+            self._correct(text)
         if self._pieces[0].source == text:
             # Share the text with the records of the session.
             self._pieces[0].source = text
@@ -100,6 +98,32 @@ class MessageStream:
                 piece.definitions = links
                 self._page.change(piece)
         self.end()
+
+    def _correct(self, text: str) -> None:
+        """Replace the pieces that differ from the full text; the others stay, and so does the place of a reader."""
+        pieces = self._pieces
+        if "".join(_own(piece) for piece in pieces) == text:
+            return
+        first, start = 0, 0
+        while first < len(pieces) - 1 and text.startswith(_own(pieces[first]), start):
+            start += len(_own(pieces[first]))
+            first += 1
+        last, end = len(pieces), len(text)
+        while last - 1 > first and text.endswith(_own(pieces[last - 1]), start, end):
+            last -= 1
+            end -= len(_own(pieces[last]))
+        old = pieces[first]
+        source = old.source[: old.opener] + text[start:end]
+        if last - first == 1:
+            old.source = source
+            self._page.change(old)
+            return
+        new = pieces_of(source, self._group, self._numbers)
+        new[0].gap, new[0].opener, new[0].first = old.gap, old.opener, old.first
+        index = self._page.index_of(old.key)
+        assert index is not None
+        self._page.splice(index, last - first, new)
+        pieces[first:last] = new
 
     def remove(self) -> None:
         """Remove the message: it broke off, and another one is the answer."""

@@ -31,8 +31,8 @@ from core.records.counters import RunMetrics
 from core.text import clean, clean_line
 from tui.keys.places import KeyPlace, key_binding
 from tui.panes.observers.table import TableStyles, render_table
-from tui.render.format import Mark, middle_cut, tail_cut
-from tui.render.layout import PLAIN, Line, cut_line, spread, width_of, wrap
+from tui.render.format import Mark, artifact_name, middle_cut, name_cut, tail_cut
+from tui.render.layout import PLAIN, Line, cut_line, line_width, spread, width_of, wrap
 from tui.render.theme import component_classes, read_theme
 from tui.virtual_list.source import RowSource
 from tui.virtual_list.virtual_list import VirtualList
@@ -97,7 +97,7 @@ def _names(paths: Sequence[str]) -> str:
     if not paths:
         return ""
     # The name of the observer says the first folder; a folder in it, such as `unparsed`, says more.
-    first = clean_line(paths[0].partition("/")[2] or paths[0])
+    first = artifact_name(clean_line(paths[0].partition("/")[2] or paths[0]))
     return first if len(paths) == 1 else f"{first} +{len(paths) - 1}"
 
 
@@ -152,12 +152,16 @@ def render_run(run: Run, width: int, theme: ObserversTheme, names: int = NAME_CE
     if counts:
         right.insert(0, Segment(counts, theme.counts))
         room -= width_of(counts) + 1
+    elif right:
+        # What is blank left of the time is room for the name.
+        right = [Segment(f" {time}", theme.number)]
+        room += TIME_CELLS - line_width(right)
     suffixes = (" → SAVED_REPORTS" if run.copied else "", " · changed" if run.changed else "")
     what = run.what
     for suffix in suffixes:
         if suffix and room > width_of(what) + width_of(suffix):
             what += suffix
-    cut = tail_cut if failed or run.report or run.observer == "compliance" else middle_cut
+    cut = tail_cut if failed or run.report or run.observer == "compliance" else name_cut
     style = theme.bad if failed else theme.quiet if run.quiet else theme.what
     left.append(Segment(cut(what, max(1, room)), style))
     lines: list[Line] = [spread(left, right, width)]
@@ -239,10 +243,7 @@ class RunRows(RowSource[Run]):
         """Say what will be here."""
         if self.rows.items:
             return []
-        text = (
-            "What is saved from each tool result appears here: search results, reports, code output, media."
-        )
-        return [[], *wrap([(text, self._muted)], width)]
+        return [[], *wrap([("What is saved from each tool result appears here.", self._muted)], width)]
 
 
 class ObserversPane(VirtualList[Run]):

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
@@ -15,7 +17,9 @@ from textual.geometry import Region, Size
 from textual.strip import Strip
 from textual.widget import Widget
 
+from core.agent.attachments.copying import FOLDER, LARGEST
 from core.agent.attachments.mentions import mentions_in
+from core.agent.attachments.places import Places, missing_names
 from core.events.units import size
 from core.text import clean_line
 from tui.render.format import middle_cut, tail_cut
@@ -37,13 +41,15 @@ _TEXT_WIDTH = 34
 _LOWEST_SCREEN = 30
 _HEAD = 64 << 10
 _BEGINNING = 400
+_PATIENCE = 2.0
 
 
 @dataclass(frozen=True)
 class NamedFile:
     """A file or a resource that a text names: its path as it is written, and what is known of it.
 
-    `header` is that of a picture; `problem` says why it cannot be added. `copy` is the path of the copy of a resource.
+    `header` is that of a picture; `problem` says why it cannot be added, or that it is missing. `copy` is the path of
+    the file, or of the copy of a resource. `is_open` says that the name may go on: it is missing or that of a folder.
     """
 
     path: str
@@ -52,6 +58,7 @@ class NamedFile:
     problem: str = ""
     copy: str = ""
     is_resource: bool = False
+    is_open: bool = False
 
 
 async def read_resource(folder: Path, path: str, references: ServerReferences) -> NamedFile:
@@ -78,32 +85,44 @@ async def read_resource(folder: Path, path: str, references: ServerReferences) -
     return NamedFile(path, facts, header, copy=first.path, is_resource=True)
 
 
-def find_files(folder: Path, paths: Sequence[str]) -> list[NamedFile]:
-    """Those of the paths that are files of a session's folder; one in `attachments` that is missing is a problem.
+def find_files(places: Places, text: str, names: Sequence[str]) -> list[NamedFile]:
+    """Those of the names in a text that lead to a file or a folder, or look like files and lead nowhere.
 
     Call it in a thread.
     """
-    from core.agent.attachments.copying import FOLDER
-    from core.errors import WorkspaceError
-    from core.storage.files import Root
+    missing = missing_names(text, places)
+    found = (_missing(name, missing[name]) if name in missing else _find(places, name) for name in names)
+    return [each for each in found if each is not None]
+
+
+def _missing(name: str, meant: str) -> NamedFile:
+    if name.startswith(f"{FOLDER}/"):
+        return NamedFile(name, problem="not in this session: add it again")
+    problem = f"no such file · did you mean {clean_line(meant, 200)}?" if meant else "no such file"
+    return NamedFile(name, problem=problem, is_open=True)
+
+
+def _find(places: Places, name: str) -> NamedFile | None:
+    from core.storage.regular_file import open_regular
     from tui.viewers.bodies.picture import read_header
 
-    found: list[NamedFile] = []
-    for path in paths:
-        try:
-            root = Root(folder)
-            head, bytes_ = root.read(path, _HEAD), size(root.size(path))
-        except WorkspaceError:
-            if path.startswith(f"{FOLDER}/"):
-                found.append(NamedFile(path, problem="not in this session: add it again"))
-            continue
-        header = read_header(head)
-        suffix = Path(path).suffix.removeprefix(".").upper()
-        kind = suffix or "file"
-        if header is not None:
-            kind = f"{header.kind.partition(' ')[0]} · {header.width:,} × {header.height:,}"
-        found.append(NamedFile(path, f"{kind} · {bytes_}", header))
-    return found
+    path = places.locate(name)
+    if path is None or not os.path.exists(path):
+        return None
+    if os.path.isdir(path):
+        return NamedFile(name, "folder", is_open=True)
+    try:
+        with os.fdopen(open_regular(path, follow=not path.is_relative_to(places.session)), "rb") as file:
+            head, length = file.read(_HEAD), os.fstat(file.fileno()).st_size
+    except OSError as error:
+        return NamedFile(name, problem=f"not readable: {error.strerror}")
+    if length > LARGEST:
+        return NamedFile(name, problem=f"larger than {LARGEST >> 20} MB: write its path without the @")
+    header = read_header(head)
+    kind = path.suffix.removeprefix(".").upper() or "file"
+    if header is not None:
+        kind = f"{header.kind.partition(' ')[0]} · {header.width:,} × {header.height:,}"
+    return NamedFile(name, f"{kind} · {size(length)}", header, copy=str(path))
 
 
 class _Thumbnail:
@@ -165,7 +184,12 @@ def _strip(row: Row) -> Strip:
 class AttachmentBar(Widget):
     """A row for each file that the prompt names, with the thumbnails at the left if the screen is high enough.
 
-    A click on a row calls `remove` with the path of its file.
+    A click on a row calls `remove` with the path of its file, and `on_known` is called when all files of the text are
+    known.
+
+    Attributes:
+        found: what is known of the files, also of one whose name is being written.
+        is_reading: whether the files of the text are still being looked for.
     """
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {
@@ -175,14 +199,19 @@ class AttachmentBar(Widget):
         "attachment--problem",
     }
 
-    def __init__(self, remove: Callable[[str], None]) -> None:
+    def __init__(self, remove: Callable[[str], None], on_known: Callable[[], None]) -> None:
         super().__init__()
         self.display = False
         self._remove = remove
-        self._folder: Path | None = None
+        self._on_known = on_known
+        self._places: Places | None = None
+        self._named_in = ""
         self._paths: tuple[str, ...] = ()
+        self._written = ""
+        self.is_reading = False
         self._resources: frozenset[str] = frozenset()
         self._references: ServerReferences | None = None
+        self.found: Sequence[NamedFile] = ()
         self._files: Sequence[NamedFile] = ()
         self._thumbnails: dict[str, _Thumbnail] = {}
 
@@ -192,9 +221,12 @@ class AttachmentBar(Widget):
         return self._files
 
     def show_files_of(
-        self, text: str, folder: Path | None, references: ServerReferences | None = None
+        self, text: str, places: Places | None, references: ServerReferences | None = None, written: str = ""
     ) -> None:
-        """Show the files and the resources that a text names, as soon as they are read."""
+        """Show the files and the resources that a text names, as soon as they are read.
+
+        The name that is being `written` is not shown while it may go on.
+        """
         named = list(mentions_in(text)) if "@" in text else []
         # A name that is still being typed may already be that of another resource.
         of_servers = [
@@ -202,38 +234,57 @@ class AttachmentBar(Widget):
         ]
         unfinished = {each for each in of_servers if not text[each.end : each.end + 1].isspace()}
         paths = tuple(dict.fromkeys(each.path for each in named if each not in unfinished))
-        if (paths, folder) == (self._paths, self._folder):
+        self._named_in, before, self._written = text, self._written, written
+        if (paths, places) == (self._paths, self._places):
+            if written != before:
+                self._show(self.found)
             return
-        self._paths, self._folder, self._references = paths, folder, references
+        self._paths, self._places, self._references = paths, places, references
         self._resources = frozenset(each.path for each in of_servers).intersection(paths)
-        if paths and folder is not None:
+        self.is_reading = bool(paths) and places is not None
+        if self.is_reading:
             start_job(self, self._read, "attachments")
         else:
             self._show([])
 
     async def _read(self) -> None:
-        folder, paths = self._folder, self._paths
-        assert folder is not None
+        places, paths = self._places, self._paths
+        assert places is not None
         resources, references = self._resources, self._references
-        of_folder = [path for path in paths if path not in resources]
-        found = {each.path: each for each in await asyncio.to_thread(find_files, folder, of_folder)}
+        names = [path for path in paths if path not in resources]
+        files: Sequence[NamedFile] = ()
+        # A file system that does not answer must not keep the text from being sent.
+        with suppress(OSError, ValueError):
+            async with asyncio.timeout(_PATIENCE):
+                files = await asyncio.to_thread(find_files, places, self._named_in, names)
+        found = {each.path: each for each in files}
         found |= {path: self._known(path) for path in resources}
         for path in (None, *(each for each in paths if each in resources)):
             if path is not None and references is not None:
-                found[path] = await read_resource(folder, path, references)
-            if (folder, paths) != (self._folder, self._paths):
+                found[path] = await read_resource(places.session, path, references)
+            if (places, paths) != (self._places, self._paths):
                 return
             self._show([found[each] for each in paths if each in found])
+            if path is None:
+                self.is_reading = False
+                self._on_known()
         for file in self._files:
             if file.header is not None and file.path not in self._thumbnails:
-                await self._draw(folder / (file.copy or file.path), file)
+                await self._draw(places.session / file.copy, file)
 
     def _known(self, path: str) -> NamedFile:
         """A resource as it is shown while it is read."""
-        shown = next((each for each in self._files if each.path == path), None)
+        shown = next((each for each in self.found if each.path == path), None)
         return shown or NamedFile(path, "reading…", is_resource=True)
 
-    def _show(self, files: Sequence[NamedFile]) -> None:
+    def _show(self, found: Sequence[NamedFile]) -> None:
+        self.found = found
+        files = [each for each in found if not (each.is_open and each.path == self._written)]
+        # Only the first ones are listed, and those with a problem must be.
+        if len(files) > ROWS:
+            files.sort(key=lambda each: not each.problem)
+        if files == self._files:
+            return
         self._files = files
         shown = {file.path for file in files}
         for path in [each for each in self._thumbnails if each not in shown]:

@@ -12,6 +12,7 @@ from textual.timer import Timer
 from textual.widget import Widget
 from textual.widgets import TextArea
 
+from core.agent.attachments.mentions import mention_of
 from core.errors import UniversalAgentError
 from tui.panes.prompt.completion import (
     MOST_OFFERED,
@@ -20,6 +21,7 @@ from tui.panes.prompt.completion import (
     Sought,
     argument_note,
     file_offers,
+    folder_of,
     prompt_offers,
     resource_offers,
     server_offers,
@@ -30,7 +32,7 @@ from tui.workers import start_job
 if TYPE_CHECKING:
     from core.agent.mcp.contents import Contents
     from core.agent.mcp.references import ServerReferences
-    from tui.panes.prompt.file_index import FileIndex, FoundFile
+    from tui.panes.prompt.file_index import FileIndex, FileList
     from tui.widgets.command import Command
 
 __all__ = ["Completer"]
@@ -45,6 +47,7 @@ class Completer:
     closed until another name is begun. `choose` is called with the offer that was clicked.
 
     Attributes:
+        is_searching: whether the files to offer are still being listed.
         commands: those that are offered.
         references: the resources and prompts of MCP servers, which are listed when a server is named.
         of_agent: returns the names of the agent's own commands, which are sent as they are typed.
@@ -59,7 +62,9 @@ class Completer:
         self.of_agent: Callable[[], Collection[str]] = tuple
         self._failed: dict[str, str] = {}
         self._index: FileIndex | None = None
-        self._files: Sequence[FoundFile] | None = None
+        self._files: Sequence[FileList] | None = None
+        self._listed: tuple[str, bool] | None = None
+        self.is_searching = False
         self._scanning = False
         self._scanned = float("-inf")
         self._timer: Timer | None = None
@@ -71,7 +76,7 @@ class Completer:
     def offer_files(self, index: FileIndex) -> None:
         """Offer the files of `index` from now on."""
         self._index = index
-        self._files = None
+        self._files = self._listed = None
         self.update()
 
     # -- while a person types ---------------------------------------------------------------------
@@ -259,12 +264,15 @@ class Completer:
         self._scan_soon()
         if self._timer is None:
             self._timer = self._area.set_interval(_FRESH_SECONDS, self._scan_soon)
-        if self._files is None:
+        if self._files is None or self._listed != folder_of(typed):
             self._open("Files", (), "Searching files…")
+            self.is_searching = True
             return
-        from tui.panes.prompt.file_index import search
+        from tui.panes.prompt.file_index import search_files
 
-        files = file_offers(search(typed, self._files, MOST_OFFERED))
+        files = file_offers(search_files(typed, self._files, MOST_OFFERED), self._index.places)
+        if typed.endswith("/"):
+            files.insert(0, Offer(typed, "this folder", mention_of(typed)))
         offers = [*servers, *files] if typed else [*files, *servers]
         self._open("Files", offers, "No matching file." if typed else "No files yet.")
 
@@ -275,6 +283,7 @@ class Completer:
             self._list = CompletionList(self._choose)
             parent.mount(self._list, before=self._area)
         self._list.show(title, offers, note, first=first)
+        self.is_searching = False
 
     def _hide(self) -> None:
         self._sought = None
@@ -286,17 +295,20 @@ class Completer:
             self._list.close()
 
     def _scan_soon(self) -> None:
-        if not self._scanning and time.monotonic() - self._scanned >= _FRESH_SECONDS:
+        sought = self._sought
+        if self._scanning or sought is None or sought.kind != "file":
+            return
+        if self._listed != folder_of(sought.text) or time.monotonic() - self._scanned >= _FRESH_SECONDS:
             self._scanning = True
-            start_job(self._area, self._scan, "files", replacing=False)
+            start_job(self._area, partial(self._scan, sought.text), "files", replacing=False)
 
-    async def _scan(self) -> None:
+    async def _scan(self, typed: str) -> None:
         index = self._index
         try:
-            files = await asyncio.to_thread(index.refresh) if index is not None else ()
+            files = await asyncio.to_thread(index.refresh, typed) if index is not None else ()
         finally:
             self._scanning = False
             self._scanned = time.monotonic()
-        if index is self._index and files != self._files:
-            self._files = files
+        if index is self._index:
+            self._listed, self._files = folder_of(typed), files
             self.update_if_open()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from textual import events
@@ -12,11 +13,12 @@ from textual.content import Content
 from textual.style import Style
 from textual.widget import Widget
 
-from core.agent.attachments.mentions import mention_of
+from core.agent.attachments.mentions import BEGINS, mention_of
 from core.events.units import size
 from tui.render.format import middle_cut, tail_cut
 
 if TYPE_CHECKING:
+    from core.agent.attachments.places import Places
     from core.agent.mcp.contents import ServerPrompt, ServerResource
     from tui.panes.prompt.file_index import FoundFile
     from tui.widgets.command import Command
@@ -28,6 +30,7 @@ __all__ = [
     "Sought",
     "argument_note",
     "file_offers",
+    "folder_of",
     "prompt_offers",
     "resource_offers",
     "server_offers",
@@ -36,7 +39,7 @@ __all__ = [
 
 MOST_OFFERED = 50
 ROWS = 8
-_FILE = re.compile(r"""(?:^|(?<=[\s(\["']))@(?:"([^"]*)|([^\s"@]*))$""")
+_FILE = re.compile(BEGINS + r"""(?:"([^"]*)|([^\s"@]*))$""")
 _COMMAND = re.compile(r"/([\w:.-]*)$")
 _ARGUMENT = re.compile(r"/([\w:.-]+)\s+(\S*)$")
 
@@ -81,12 +84,22 @@ def sought_at(row: int, before: str) -> Sought | None:
     return None
 
 
-def file_offers(files: Sequence[FoundFile]) -> list[Offer]:
-    """Offer files; one whose name cannot be typed says so."""
+def folder_of(typed: str) -> tuple[str, bool]:
+    """The folder that a name being written begins with, and whether it continues as that of a hidden file."""
+    folder, slash, name = typed.rpartition("/")
+    return folder + slash, name.startswith(".")
+
+
+def file_offers(files: Sequence[FoundFile], places: Places) -> list[Offer]:
+    """Offer files, and folders to continue in; one whose name cannot be typed says so."""
     offers = []
     for file in files:
-        mention = file.mention
-        offers.append(Offer(file.shown, "" if mention else "its name cannot be typed", mention))
+        mention = file.mention(places)
+        is_own = Path(file.path).is_relative_to(places.session)
+        detail = "its name cannot be typed" if mention is None else "this session" if is_own else ""
+        # The name of a folder has no closing quote: it continues with that of a file.
+        written = mention.removesuffix('"') if mention is not None and file.is_folder else mention
+        offers.append(Offer(file.shown, detail, written, continues=file.is_folder))
     return offers
 
 
@@ -174,6 +187,9 @@ class CompletionList(Widget):
 
         The cursor stays on what it was on, else it is on the first one, or on none if not `first`.
         """
+        is_shown = (title, list(offers), note) == (self.border_title, list(self._offers), self._note)
+        if self.is_open and is_shown and first and self._cursor >= 0:
+            return
         was = self.offer if self.is_open and self._cursor else None
         self._offers, self._note = offers, note
         self._cursor = next((at for at, each in enumerate(offers) if each == was), 0 if first else -1)

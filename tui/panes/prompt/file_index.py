@@ -1,97 +1,179 @@
-"""The files a person can name in a query: found by scans in a thread, searched by parts of their names."""
+"""The files that a person can name in a query: listed in a thread, searched by parts of their names."""
 
 from __future__ import annotations
 
 import heapq
 import os
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+import time
+from bisect import bisect_right
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import accumulate, islice
+from operator import attrgetter
 from pathlib import Path
-from typing import Protocol, TypeVar
+from typing import NamedTuple, Protocol, TypeVar
 
 from core.agent.attachments.mentions import mention_of
-from core.storage.workspace import RECORDS, SAVED_REPORTS
+from core.agent.attachments.places import Places
+from core.storage.workspace import RECORDS, SAVED_REPORTS, WORKSPACES
 from core.text import clean_line
-from tui.panes.workspace.scan import Listing, Request, list_folders
+from tui.panes.prompt.completion import folder_of
 
-__all__ = ["FileIndex", "FoundFile", "search"]
+__all__ = ["FileIndex", "FileList", "FoundFile", "search", "search_files"]
 
 _MOST_FILES = 20_000
 _MOST_FOLDERS = 2_000
+_MOST_SECONDS = 0.2
+_MOST_ENTRIES = 200_000
 _SHOWN = 400
+_SETTLED_NS = 2_000_000_000
+_SKIPPED = frozenset({"node_modules", "__pycache__"})
 
 
-@dataclass(frozen=True)
-class FoundFile:
-    """A file as it is shown, made harmless, and its `path` as the agent would open it, from the session's folder.
+class FoundFile(NamedTuple):
+    """A file, or a folder with a slash at its end, as it is shown, made harmless.
 
-    `folded` is what is searched. `record` says that the session writes it by itself; `changed_ns` is when it
-    changed last.
+    `folded` is what is searched; `name` is written for it if it leads to its `path`.
     """
 
     shown: str
     folded: str
     path: str
-    record: bool
-    changed_ns: int
+    name: str
+    is_folder: bool = False
+    is_link: bool = False
 
-    @property
-    def mention(self) -> str | None:
-        """What names the file in a query; None when its name has characters that cannot be in a text."""
-        return mention_of(self.path)
+    def mention(self, places: Places) -> str | None:
+        """What names it in a query; None when its name has characters that cannot be in a text."""
+        path = Path(self.path)
+        if places.locate(self.name) == path:
+            return mention_of(self.name)
+        return places.mention(path, is_folder=self.is_folder)
+
+
+class FileList:
+    """Files in an order, and their names as one text, in which those with a part are found while a key is handled."""
+
+    def __init__(self, files: Sequence[FoundFile] = (), changed_ns: int = -1) -> None:
+        self.files = files
+        self.changed_ns = changed_ns
+        self._text = "\n" + "".join([f"{each.folded}\n" for each in files])
+        self._ends = list(accumulate(len(each.folded) + 1 for each in files))
+
+    def having(self, part: str, limit: int) -> Iterator[FoundFile]:
+        """The first files whose names have a part; a line feed in it is the beginning or the end of a name."""
+        at = self._text.find(part)
+        while at >= 0 and limit > 0:
+            place = bisect_right(self._ends, at)
+            if place == len(self.files):
+                return
+            yield self.files[place]
+            limit -= 1
+            at = self._text.find(part, self._ends[place])
 
 
 class FileIndex:
-    """The files beneath a session's folder and in the saved reports; `refresh` belongs in a thread.
+    """The files that names can lead to; `refresh` belongs in a thread.
 
-    A folder that looks unchanged is not listed again. Hidden files are left out and links are not followed.
+    A folder that looks unchanged is not listed again.
     """
 
-    def __init__(self, folder: Path, reports: Path | None = None) -> None:
-        self._folder = os.path.abspath(folder)
-        self._reports = os.path.abspath(reports) if reports is not None else None
-        self._listings: dict[str, Listing] = {}
-        self._found: dict[str, list[FoundFile]] = {}
+    def __init__(self, places: Places, reports: Path | None = None) -> None:
+        self.places = places
+        self._reports = reports
+        self._listed: dict[tuple[str, str, bool], FileList] = {}
 
-    def refresh(self) -> Sequence[FoundFile]:
-        """List the folders that changed, and return all files: the newest first, the session's records last."""
-        waiting = [path for path in (self._reports, self._folder) if path is not None]
-        seen: set[str] = set()
-        count = 0
-        while waiting and len(seen) < _MOST_FOLDERS and count < _MOST_FILES:
-            path = waiting.pop()
-            seen.add(path)
-            listing = self._list(path)
-            count += len(self._found[path])
-            waiting += [os.path.join(path, entry.name) for entry in listing.entries if entry.is_folder]
-        for gone in self._listings.keys() - seen:
-            del self._listings[gone], self._found[gone]
-        files = [file for found in self._found.values() for file in found]
-        files.sort(key=lambda file: (file.record, -file.changed_ns, file.shown))
-        return files[:_MOST_FILES]
+    def refresh(self, typed: str = "") -> Sequence[FileList]:
+        """List the folder that a name begins with, or all files if it begins with none.
 
-    def _list(self, path: str) -> Listing:
-        known = self._listings.get(path)
-        request = Request(path, _MOST_FILES, unless=known.stamp if known is not None else 0)
-        fresh = list_folders([request])
-        if not fresh and known is not None:
-            return known
-        listing = self._listings[path] = fresh[0]
-        self._found[path] = [
-            self._file(os.path.join(path, entry.name), entry.changed_ns)
-            for entry in listing.entries
-            if not entry.is_folder and not entry.is_link
-        ]
-        return listing
+        Those are the entries of the start folder, then the files of the session (the newest first), the saved reports,
+        the files below the start folder, and the records of the session. Hidden files are left out unless a dot was
+        typed.
+        """
+        folder, hidden = folder_of(typed)
+        if folder:
+            return [self._list(str(root), folder, hidden) for root in self.places.candidates(folder)]
+        start, session = self.places.start, self.places.session
+        first = self._list(str(start), "", hidden) if start is not None else FileList()
+        own = [each for each in self._below([(str(session), "")]) if not (each.is_link or each.is_folder)]
+        own.sort(key=lambda each: (-_changed_ns(each.path), each.shown))
+        reports = [(str(self._reports), f"{SAVED_REPORTS}/")] if self._reports is not None else []
+        rest = [*own, *self._below(reports), *self._below(_folders(first.files))]
+        return [first, FileList(sorted(rest, key=lambda each: each.name in RECORDS))]
 
-    def _file(self, path: str, changed_ns: int) -> FoundFile:
-        relative = os.path.relpath(path, self._folder)
-        shown = relative
-        if self._reports is not None and path.startswith(self._reports + os.sep):
-            shown = os.path.join(SAVED_REPORTS, os.path.relpath(path, self._reports))
-        shown = clean_line(shown, _SHOWN)
-        return FoundFile(shown, shown.casefold(), relative, relative in RECORDS, changed_ns)
+    def _below(self, folders: Iterable[tuple[str, str]]) -> Iterator[FoundFile]:
+        """What is in folders and below them, the nearest first, up to a limit; not through links.
+
+        What takes longer is left for the next time, when these folders need not be listed again.
+        """
+        waiting, until = deque(folders), time.monotonic() + _MOST_SECONDS
+        count = files = 0
+        while waiting and count < _MOST_FOLDERS and files < _MOST_FILES and time.monotonic() < until:
+            found = self._list(*waiting.popleft(), hidden=False).files
+            count += 1
+            files += len(found)
+            waiting += _folders(found)
+            yield from found[:_MOST_FILES]
+
+    def _list(self, path: str, prefix: str, hidden: bool) -> FileList:
+        """The entries of a folder by name, shown with a prefix."""
+        place = (path, prefix, hidden)
+        try:
+            changed = os.stat(path).st_mtime_ns
+            if place in self._listed and self._listed[place].changed_ns == changed:
+                return self._listed[place]
+            # What comes in the same tick of the clock does not change the folder's time again.
+            settled = changed if time.time_ns() - changed > _SETTLED_NS else -1
+            with os.scandir(path) as entries:
+                found = [
+                    _found(each, prefix)
+                    for each in islice(entries, _MOST_ENTRIES)
+                    if (hidden or not each.name.startswith(".")) and each.name != WORKSPACES
+                ]
+        except (OSError, ValueError):
+            return FileList()
+        found.sort(key=attrgetter("folded"))
+        self._listed[place] = FileList(found, settled)
+        return self._listed[place]
+
+
+def _folders(files: Iterable[FoundFile]) -> list[tuple[str, str]]:
+    """The folders among files that are worth listing."""
+    folders = (each for each in files if each.is_folder and not each.is_link)
+    return [(each.path, each.name) for each in folders if os.path.basename(each.path) not in _SKIPPED]
+
+
+def _found(entry: os.DirEntry[str], prefix: str) -> FoundFile:
+    is_link = entry.is_symlink()
+    is_folder = os.path.isdir(entry.path) if is_link else entry.is_dir(follow_symlinks=False)
+    name = f"{prefix}{entry.name}/" if is_folder else prefix + entry.name
+    shown = name if name.isprintable() and len(name) <= _SHOWN else clean_line(name, _SHOWN)
+    return FoundFile(shown, shown.casefold(), entry.path, name, is_folder, is_link)
+
+
+def _changed_ns(path: str) -> int:
+    try:
+        return os.lstat(path).st_ctime_ns
+    except OSError:
+        return 0
+
+
+def search_files(typed: str, lists: Sequence[FileList], limit: int) -> list[FoundFile]:
+    """The best `limit` files of lists for a name being written, those of the first list first among equals."""
+    folder = folder_of(typed)[0]
+    letters, before = typed.removeprefix(folder).casefold(), folder.casefold()
+    found: dict[str, FoundFile] = {}
+    for each in lists:
+        begun = f"\n{before}{letters}"
+        # An empty name offers some of each list.
+        parts = (f"{begun}.", f"{begun}/", f"{begun}\n", begun, f"/{letters}", letters) if letters else ("",)
+        most = limit if letters or folder else limit * 3 // 5
+        some = [file for part in parts for file in each.having(part, most)]
+        # More files than can be ranked while a key is handled must have the letters together.
+        for file in (*some, *(each.files if letters and len(each.files) <= _MOST_FILES else ())):
+            found.setdefault(file.path, file)
+    return search(letters, list(found.values()), limit, after=folder)
 
 
 class Searchable(Protocol):
@@ -105,27 +187,31 @@ class Searchable(Protocol):
 _S = TypeVar("_S", bound=Searchable)
 
 
-def search(wanted: str, files: Sequence[_S], limit: int) -> list[_S]:
+def search(wanted: str, files: Sequence[_S], limit: int, *, after: str = "") -> list[_S]:
     """The best `limit` files, or other things, whose path has the letters of `wanted` in this order, in any case.
 
-    A name that begins with it is best, then one that contains it, then a path that does, then letters that are
-    close together; among equals the first in `files`. An empty `wanted` gives the first files.
+    A name that is it but for its ending is best, then one that begins with it, one that contains it, a path that does,
+    and letters that are close together; among equals the first in `files`. An empty `wanted` gives the first files.
+    All of them begin with `after`, which is not searched.
     """
-    letters = wanted.casefold()
+    letters, skip = wanted.casefold(), len(after.casefold())
     if not letters:
         return list(files[:limit])
     # Possessive: a name that lacks one letter must not be tried in every way there is.
     in_order = re.compile("".join(f"[^{re.escape(letter)}]*+{re.escape(letter)}" for letter in letters))
     ranked = []
     for place, file in enumerate(files):
-        text = file.folded
+        text = file.folded[skip:]
         at = text.rfind(letters)
         if at >= 0:
-            name = text.rfind("/") + 1
-            ranked.append(((0 if text.startswith(letters, name) else 1 if at >= name else 2, 0, place), file))
+            name = text.rfind("/", 0, -1) + 1
+            after_it = text[name + len(letters) : name + len(letters) + 1]
+            is_begun = text.startswith(letters, name)
+            rank = 0 if is_begun and after_it in ("", ".", "/") else 1 if is_begun else 2 if at >= name else 3
+            ranked.append(((rank, 0, place), file))
         elif (found := in_order.match(text)) is not None:
             start = found.end()
             for letter in reversed(letters):
                 start = text.rfind(letter, 0, start)
-            ranked.append(((3, found.end() - start, place), file))
+            ranked.append(((4, found.end() - start, place), file))
     return [file for _, file in heapq.nsmallest(limit, ranked, key=lambda each: each[0])]

@@ -11,6 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
+from rich.text import Text
 from textual import events
 from textual.binding import Binding, BindingType
 from textual.content import Content
@@ -37,6 +38,7 @@ from tui.widgets.placeholder import ASK
 from tui.workers import start_job
 
 if TYPE_CHECKING:
+    from core.agent.attachments.places import Places
     from core.agent.mcp.references import ServerReferences
     from tui.widgets.command import Command
 
@@ -65,6 +67,7 @@ class Prompt(TextArea):
         suggestions: queries to try, of which the empty prompt chooses and sends one.
     """
 
+    COMPONENT_CLASSES: ClassVar[set[str]] = {"prompt--missing"}
     PLACE: ClassVar[KeyPlace] = KeyPlace(
         "In the prompt",
         fixed=(
@@ -136,10 +139,11 @@ class Prompt(TextArea):
         self._bar: QueueBar | None = None
         self._completer = Completer(self, self._choose)
         self._files: AttachmentBar | None = None
-        self._folder: Path | None = None
+        self._places: Places | None = None
         self._dropping = 0
         self._send_later: bool | None = None
         self._refused = ""
+        self._missing: set[str] = set()
         self.of_agent: Callable[[], Collection[str]] = tuple
         self._completer.of_agent = lambda: self.of_agent()  # noqa: PLW0108  # it is set later
         self.attach_file: Callable[[Path], Awaitable[str]] | None = None
@@ -166,13 +170,13 @@ class Prompt(TextArea):
             self._completer.update()
         self._send_what_waited()
 
-    def offer_files(self, folder: Path) -> None:
-        """Offer the files of the session's folder, and the saved reports beside it, after an `@`."""
+    def offer_files(self, places: Places) -> None:
+        """Offer the files that names lead to, and the saved reports beside the session's folder, after an `@`."""
         from core.storage.workspace import saved_reports_of
         from tui.panes.prompt.file_index import FileIndex
 
-        self._completer.offer_files(FileIndex(folder, saved_reports_of(folder)))
-        self._folder = folder
+        self._completer.offer_files(FileIndex(places, saved_reports_of(places.session)))
+        self._places = places
         self._show_files()
 
     def offer_references(self, references: ServerReferences | None) -> None:
@@ -247,8 +251,12 @@ class Prompt(TextArea):
                 self._refused = self.value
                 self.notify(problem, severity="warning", markup=False)
                 return
-        if missing := self._missing_file():
-            self.notify(missing, severity="warning", markup=False)
+        self._show_files()
+        if self._files is not None and self._files.is_reading:
+            self._send_later = steer
+            return
+        if problem := self._file_problem():
+            self.notify(problem, severity="warning", markup=False)
             return
         if names_any and text == self._preparing:
             return
@@ -344,8 +352,9 @@ class Prompt(TextArea):
         return result
 
     def on_text_area_selection_changed(self) -> None:
-        """Close what is offered when the cursor has left it."""
+        """Close what is offered when the cursor has left it, and mark a name that it has left."""
         self._completer.update_if_open()
+        self._show_files()
 
     def on_blur(self) -> None:
         """Close what is offered when the focus leaves."""
@@ -375,6 +384,9 @@ class Prompt(TextArea):
                 self._completer.move(-1 if key == "up" else 1)
             case "enter" if offer is not None:
                 self._choose(offer)
+            case "enter" if self._completer.is_searching:
+                # It is meant for what is offered next.
+                pass
             case "tab":
                 # While files are still being listed, Tab waits for them and does not move the focus.
                 if offer is not None:
@@ -453,16 +465,52 @@ class Prompt(TextArea):
                 return
             parent = self.parent
             assert isinstance(parent, Widget)
-            self._files = AttachmentBar(self.remove_file)
+            self._files = AttachmentBar(self.remove_file, self._on_files_known)
             parent.mount(self._files, before=self)
-        self._files.show_files_of(text, self._folder, self._references)
+        written = [
+            each.path for each in mentions_in(text) if location_of(text, each.end) == self.cursor_location
+        ]
+        self._files.show_files_of(text, self._places, self._references, next(iter(written), ""))
+        self._mark_missing()
 
-    def _missing_file(self) -> str:
-        """What is wrong with a file that the text names; empty if nothing is."""
+    def _on_files_known(self) -> None:
+        self._mark_missing()
+        self._send_what_waited()
+
+    def _mark_missing(self) -> None:
+        """Mark the names in the text that are shown as missing."""
         files = self._files.files if self._files is not None else ()
+        missing = {each.path for each in files if each.problem and each.is_open}
+        if missing != self._missing:
+            self._missing = missing
+            self.notify_style_update()
+            self.refresh()
+
+    def get_line(self, line_index: int) -> Text:
+        """A line, with the names of missing files marked."""
+        line = super().get_line(line_index)
+        for mention in mentions_in(line.plain) if self._missing else ():
+            if mention.path in self._missing:
+                style = self.get_component_rich_style("prompt--missing", partial=True)
+                line.stylize(style, mention.start, mention.end)
+        return line
+
+    def _file_problem(self) -> str:
+        """What is wrong with the files that the text names; empty if it can be sent, or was to be sent before."""
         # A resource is read again when the query is sent.
-        problems = [each for each in files if each.problem and not each.is_resource]
-        return next((f"{clean_line(each.path, 200)} is {each.problem}." for each in problems), "")
+        found = self._files.found if self._files is not None else ()
+        problems = [each for each in found if each.problem and not each.is_resource]
+        problems.sort(key=lambda each: each.is_open)
+        if not problems or (problems[0].is_open and self.value == self._refused):
+            return ""
+        first = problems[0]
+        problem = (
+            f"{clean_line(first.path, 200)}: {first.problem}{'' if first.problem.endswith('?') else '.'}"
+        )
+        if not first.is_open:
+            return problem
+        self._refused = self.value
+        return f"{problem} {keys_of(self.app).shown('prompt.send')} again sends it as text."
 
     def remove_file(self, path: str) -> None:
         """Remove the name of a file from the text."""
@@ -472,7 +520,11 @@ class Prompt(TextArea):
 
     def action_delete_left(self) -> None:
         """Delete the character before the cursor, or the complete name of an added file that ends there."""
-        shown = {each.path for each in self._files.files} if self._files is not None else set()
+        shown = (
+            {each.path for each in self._files.files if not each.is_open}
+            if self._files is not None
+            else set()
+        )
         if self.selection.is_empty and shown:
             for mention in mentions_in(self.text):
                 ends_here = location_of(self.text, mention.end) == self.cursor_location

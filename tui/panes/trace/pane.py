@@ -30,9 +30,7 @@ TICK = 1.0
 BORDER_CELLS = 6
 """Corners, lines and blanks beside the title of a border."""
 
-_EMPTY = (
-    "Every tool call appears here as it happens: which tool, with what, how it ended and how long it took."
-)
+_EMPTY = "Every tool call appears here as it happens, with its result and time."
 _NO_MATCH = "No call matches. Esc shows all of them."
 _FAILURES = Binding.Group("next, previous failure")
 

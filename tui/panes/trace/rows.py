@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import dropwhile
 
 from rich.segment import Segment
 from rich.style import Style
@@ -13,7 +14,7 @@ from tui.panes.trace.calls import SEPARATOR, CallNode
 from tui.panes.trace.totals import Totals, TotalsStyles, render_totals
 from tui.panes.trace.waterfall import WATERFALL_FROM_WIDTH, Columns, bar_of, columns_of
 from tui.render.format import Mark, middle_cut, spinner, tail_cut
-from tui.render.layout import PLAIN, Line, cut_line, spread, width_of, wrap
+from tui.render.layout import PLAIN, Line, cut_line, line_width, spread, width_of, wrap
 from tui.render.theme import read_theme
 from tui.virtual_list.source import RowSource
 
@@ -80,7 +81,10 @@ def render_node(
     ]
     columns = columns_of(width, waterfall=waterfall)
     right = _numbers(node, columns, theme, now)
-    room = max(1, width - indent - len(arrow) - 2 - columns.cells - 1)
+    if not columns.bar:
+        # No head names the columns: what is blank left of the first number is room for the name.
+        right = _without_margin(right)
+    room = max(1, width - indent - len(arrow) - 2 - line_width(right) - 1)
     below: list[Line] = []
     if node.error and width_of(node.label) + 2 + width_of(node.error) > room:
         margin = indent + len(arrow) + 2
@@ -98,7 +102,8 @@ def _description(
     """Divide the room: the whole name if possible, then a problem or else the argument, then the outcome."""
     note = _note(node, now, columns, with_error=with_error)
     if node.kind == "query":
-        note_room = min(width_of(note), max(0, room // 2 - 2))
+        note_room = max(0, room // 2 - 2)
+        note_room = min(width_of(_whole_parts(note, note_room)), note_room)
         label = tail_cut(node.label, room - (note_room + 2 if note_room >= LEAST_CELLS else 0))
         line = [Segment(label, theme.query)]
         return line + _part(note, note_room, theme.warning if node.flag else theme.note)
@@ -137,9 +142,14 @@ def _short_path(text: str, room: int) -> str:
     return middle_cut(text.rstrip("/").rsplit("/", 1)[-1], room)
 
 
-def _part(text: str, room: int, style: Style) -> Line:
+def _whole_parts(text: str, room: int) -> str:
     while SEPARATOR in text and width_of(text) > room:
         text = text.rpartition(SEPARATOR)[0]
+    return text
+
+
+def _part(text: str, room: int, style: Style) -> Line:
+    text = _whole_parts(text, room)
     if not text or room < min(width_of(text), LEAST_CELLS):
         return []
     return [Segment("  "), Segment(tail_cut(text, room), style)]
@@ -188,6 +198,11 @@ def _numbers(node: CallNode, columns: Columns, theme: TraceTheme, now: float) ->
     if columns.time:
         line.append(_time(node, columns, theme, now))
     return line
+
+
+def _without_margin(line: Line) -> Line:
+    shown = [*dropwhile(lambda part: part.text.isspace(), line)]
+    return [Segment(f" {shown[0].text.lstrip()}", shown[0].style), *shown[1:]] if shown else []
 
 
 def _time(node: CallNode, columns: Columns, theme: TraceTheme, now: float) -> Segment:

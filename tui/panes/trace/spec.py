@@ -14,6 +14,7 @@ PANES = (
         order=30,
         widget="tui.panes.trace.pane:TracePane",
         number=2,
+        parts=2,
         commands=(
             PaneCommand("filter", "Filter the trace", "trace.filter", "filter"),
             PaneCommand("failure", "Next failure in the trace", "trace.next_failure", "failure(1)"),

@@ -21,7 +21,7 @@ from tui.panes.workspace.scan import file_time_ns
 
 __all__ = ["Place", "PlaceTabs", "Tab", "place_of", "places_of"]
 
-_SESSION_HINT = "What the agent finds and writes appears here: search results, articles, reports."
+_SESSION_HINT = "What the agent finds and writes appears here."
 _REPORTS_HINT = "Finished reports are copied here and outlive their session."
 _OTHERS_HINT = "Earlier sessions of this folder appear here, the latest first. They are read-only."
 _SESSIONS = "session_"

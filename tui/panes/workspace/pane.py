@@ -33,6 +33,7 @@ from tui.panes.workspace.locations import Place, PlaceTabs, Tab, place_of, place
 from tui.panes.workspace.provenance import Origins
 from tui.panes.workspace.tree import WorkspaceTree
 from tui.viewers.reader import BINARY_SUFFIXES
+from tui.widgets.unscrolled import unscrolled_size
 
 __all__ = ["WorkspacePane"]
 
@@ -58,6 +59,8 @@ class WorkspacePane(FileActions, Vertical):
         key_binding("workspace.hidden", "full_stop", "toggle_hidden", "hidden files, empty folders"),
         key_binding("workspace.leave_filter", "escape", "leave_filter", "clear filter"),
     ]
+
+    virtual_size = unscrolled_size()
 
     @dataclass
     class Opened(Message):

@@ -1,8 +1,7 @@
-"""The rows of the workspace tree: mark, name cut to fit, size or age at the right edge, and a hint below them."""
+"""The rows of the workspace tree: mark, name cut to fit, size or age at the right edge, and a hint above them."""
 
 from __future__ import annotations
 
-import re
 import time
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
@@ -18,7 +17,7 @@ from core.text import clean_line
 from tui.panes.workspace.folder_tree import FolderTree, Row
 from tui.panes.workspace.scan import FileEntry, Order
 from tui.panes.workspace.watch import Unseen
-from tui.render.format import middle_cut, tail_cut
+from tui.render.format import artifact_name, middle_cut, name_cut, tail_cut
 from tui.render.layout import PLAIN, Line, wrap
 from tui.virtual_list.source import RowSource
 
@@ -29,8 +28,6 @@ __all__ = ["NEW", "FileRows"]
 
 NEW = "●"
 _OPEN, _CLOSED = "▾ ", "▸ "
-_RANDOM = re.compile(r"(_\d{6})_[0-9a-z]{6,24}(\.[0-9a-z.]{1,12})$")
-_VENDOR = re.compile(r"^composio_(?=.{8})", re.IGNORECASE)
 _INDENT = 2
 _NARROW = 14
 _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
@@ -83,7 +80,7 @@ class FileRows(RowSource[Row]):
             line.append(Segment("  "))
         detail = detail if width >= _NARROW else ""
         room = max(1, width - 2 - (len(detail) + 1 if detail else 0) - len(mark))
-        name = tail_cut(entry.title, room) if entry.title else _fitted(_name_of(entry), room)
+        name = tail_cut(entry.title, room) if entry.title else name_cut(artifact_name(_name_of(entry)), room)
         style = dim if entry.is_link or empty else PLAIN
         found = row.key in model.matches
         line.append(Segment(name, style + Style(bold=True, underline=True) if found else style))
@@ -99,7 +96,7 @@ class FileRows(RowSource[Row]):
         text = middle_cut(clean_line(row.note, _NAME_CHARACTERS), max(1, width - indent))
         return [Segment(" " * indent + text, self._dim)]
 
-    def render_below(self, width: int, *, focused: bool) -> Sequence[Line]:
+    def render_head(self, width: int, height: int) -> Sequence[Line]:
         """Draw a hint while there are no files, or no matches."""
         hint = self._hint()
         if width <= 4 or not hint:
@@ -134,13 +131,6 @@ def _when(at_ns: int, now_ns: int) -> str:
 
 def _name_of(entry: FileEntry) -> str:
     return clean_line(entry.name, _NAME_CHARACTERS) or "(no name)"
-
-
-def _fitted(name: str, room: int) -> str:
-    # An artifact's random part means nothing to a person, and its vendor is the same on every row.
-    if _RANDOM.search(name):
-        name = _VENDOR.sub("", _RANDOM.sub(r"\1…\2", name))
-    return middle_cut(name, room)
 
 
 def _detail(entry: FileEntry, order: Order) -> str:

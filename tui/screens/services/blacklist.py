@@ -16,7 +16,7 @@ from textual.widgets.option_list import Option
 from core.errors import UniversalAgentError
 from core.storage.workspace import WORKSPACES
 from core.text import clean_line
-from core.web_reader.blacklist import STRIKES, Blacklist, Listing
+from core.web_reader.blacklist import Blacklist, Listing
 from tui.keys.places import KeyPlace, key_binding
 from tui.ports import ScreenHost
 from tui.widgets.choice_list import ChoiceList
@@ -29,11 +29,10 @@ __all__ = ["COMMAND", "BlacklistScreen", "open_screen"]
 COMMAND = CommandSpec("blacklist", "Web reader blacklist", "Sites skipped", order=70)
 
 _EMPTY = (
-    "No sites are listed. A site is listed for 30 days after the web reader fails on its pages three times."
+    "No sites are listed. A site is listed for a day if the web reader cannot read a page of it, and for 30 days after "
+    "three such errors."
 )
-_WHAT = (
-    "The web reader failed on pages of these sites. Sites with three errors are skipped until the date shown."
-)
+_WHAT = "The web reader cannot read pages of these sites. They are skipped until the date shown."
 
 
 def open_screen(app: ScreenHost) -> None:
@@ -136,7 +135,7 @@ def _row(entry: Listing) -> Content:
     if entry.expires is not None:
         standing = Content.styled(f"until {entry.expires.astimezone():%Y-%m-%d}", "$text-warning")
     else:
-        standing = Content.styled(f"not listed yet (needs {STRIKES} errors)", "$text-muted")
+        standing = Content.styled("not skipped any more", "$text-muted")
     last = f"{errors}, last: {entry.last_error} at {clean_line(entry.strikes[-1].url, 200)}"
     return Content.assemble(
         (clean_line(entry.host, 253), "bold"), "  ", standing, "\n  ", Content.styled(last, "$text-muted")
