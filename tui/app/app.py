@@ -264,6 +264,7 @@ class UaTuiApp(BaseApp):
         name = event.worker.name
         log.error("%s failed", name, exc_info=error)
         if name in ("session", "restart") or isinstance(error, CredentialsError):
+            self.status.hint = ""
             self._early_state = NOT_SET_UP if isinstance(error, CredentialsError) else "failed"
             self.failures.handle_start_failure(name, error)
         else:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 from abc import ABC, abstractmethod
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
@@ -18,8 +17,6 @@ if TYPE_CHECKING:
     from tui.ports import Build
 
 __all__ = ["LiveSource", "SessionSource", "show_settings"]
-
-_COMPILING = "first start: compiling the program…"
 
 
 class SessionSource(ABC):
@@ -55,12 +52,10 @@ class SessionSource(ABC):
         """Close what the source itself has opened."""
 
 
-def _is_first_start() -> bool:
-    """Whether Python has to compile what a session imports, which takes several seconds, and can store the result."""
+def _is_compiled() -> bool:
+    """Whether what a session imports was compiled by an earlier start: it takes Python several seconds."""
     spec = find_spec("claude_agent_sdk")
-    if spec is None or spec.origin is None or spec.cached is None or sys.dont_write_bytecode:
-        return False
-    return not os.path.exists(spec.cached) and os.access(os.path.dirname(spec.origin), os.W_OK)
+    return spec is None or os.path.exists(spec.cached or "")
 
 
 def show_settings(settings: Settings, facts: StatusFacts) -> None:
@@ -94,14 +89,7 @@ class LiveSource(SessionSource):
             return
         host.set_state("starting")
         host.status.follow(lambda: host.state)
-        host.status.hint = _COMPILING if _is_first_start() else ""
-        try:
-            await self._start(host)
-        finally:
-            if host.status.hint == _COMPILING:
-                host.status.hint = ""
-
-    async def _start(self, host: SessionHost) -> None:
+        host.status.hint = "" if _is_compiled() else "compiling (usually first start only)…"
         session = await self.build(host.spawn)
         session.bus.subscribe(host.pump.receive)
         host.attach(session)
@@ -114,3 +102,4 @@ class LiveSource(SessionSource):
         host.frame.prompt.prepare = session.prepare
         host.frame.prompt.offer_references(session.references)
         await session.start()
+        host.status.hint = ""

@@ -38,9 +38,7 @@ class Suggestions:
 
     def offer(self, settings: Settings) -> None:
         """Offer what a session with these settings can do; in the demo, which costs nothing, the first is chosen."""
-        self.queries = LISTS[
-            "demo" if settings.demo else "composio" if settings.composio_api_key else "local"
-        ]
+        self._show(LISTS["demo" if settings.demo else "composio" if settings.composio_api_key else "local"])
         self.choose(0 if settings.demo else None)
 
     def handle_event(self, event: Event) -> None:
@@ -50,15 +48,13 @@ class Suggestions:
                 self.end()
             case McpStatus(servers=servers) if self.queries is LISTS["composio"] and self.chosen is None:
                 if any(each.name == "composio" and each.status in _UNUSABLE for each in servers):
-                    self.queries = LISTS["local"]
-                    self.changed()
+                    self._show(LISTS["local"])
             case _:
                 pass
 
     def end(self) -> None:
         """Offer nothing more."""
-        self.queries = ()
-        self.choose(None)
+        self._show(())
 
     def choose(self, index: int | None) -> None:
         """Choose one, or none; while something is typed, none is chosen."""
@@ -68,13 +64,16 @@ class Suggestions:
     def move(self, by: int) -> bool:
         """Choose the one below or above; False if there is none."""
         index = (-1 if self.chosen is None else self.chosen) + by
-        if self._is_typing or not 0 <= index < len(self.queries):
-            return False
-        self.choose(index)
-        return True
+        if is_there := 0 <= index < len(self.queries) and not self._is_typing:
+            self.choose(index)
+        return is_there
 
     def note_typing(self, *, is_typing: bool) -> None:
         """Note whether something is typed, which is sent in place of the chosen one."""
         if is_typing != self._is_typing:
             self._is_typing = is_typing
             self.choose(None)
+
+    def _show(self, queries: Sequence[str]) -> None:
+        self.queries = queries
+        self.choose(None)

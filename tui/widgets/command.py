@@ -142,20 +142,17 @@ def commands_for(typed: str, commands: Iterable[Command]) -> list[Command]:
     """
     wanted = typed.casefold()
     found = [
-        (
-            command.name != wanted,
-            wanted not in command.names,
-            not command.name.startswith(wanted),
-            place,
-            command,
-        )
-        for place, command in enumerate(commands)
+        command
+        for command in commands
         if any(
             word.startswith(wanted)
             for word in (*command.names, *re.split("[-:]", command.name), *command.title.casefold().split())
         )
     ]
-    return [command for *_, command in sorted(found, key=lambda each: each[:-1])]
+    return sorted(
+        found,
+        key=lambda each: (each.name != wanted, wanted not in each.names, not each.name.startswith(wanted)),
+    )
 
 
 def typed_command(text: str, commands: Sequence[Command]) -> Command | None:

@@ -63,7 +63,10 @@ def test_each_kind_of_session_has_three_and_the_demo_can_play_its_own() -> None:
 async def test_keys_choose_and_send(
     tmp_path: Path, kind: str, keys: str, sent: int | None, left: str
 ) -> None:
-    settings: dict[str, Any] = {"demo": kind == "demo", "composio_api_key": "ak_x" if kind == "composio" else None}
+    settings: dict[str, Any] = {
+        "demo": kind == "demo",
+        "composio_api_key": "ak_x" if kind == "composio" else None,
+    }
     async with opened(tmp_path, MEDIUM, **settings) as (session, app, pilot):
         assert marked(app) == (LISTS[kind][0] if kind == "demo" else "")
         assert (CHOSEN if kind == "demo" else TO_CHOOSE) in screen_text(app)
@@ -127,8 +130,10 @@ async def test_they_stay_until_the_first_query(tmp_path: Path, size: tuple[int, 
         await shown(app, pilot)
         text = screen_text(app)
         assert text.index("the agent died") < text.index(LISTS["local"][0])
-        await pilot.press("down")
+        await pilot.press("escape", "down")
         assert CHOSEN in screen_text(app)
+        await pilot.press("enter")
+        assert session.submitted == [LISTS["local"][0]]
 
 
 async def test_a_session_that_begins_with_a_query_offers_none(tmp_path: Path) -> None:

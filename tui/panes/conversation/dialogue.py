@@ -368,10 +368,8 @@ class Dialogue:
         key = ("app", next(self._numbers))
         notice = Notice(key=key, group=key, mark=message.mark, tone=message.tone, text=message.text)
         notice.details = message.details
-        if message.tone is Tone.QUIET and not blocks:
-            # What is good to know, but calls for nothing, comes below the queries to try.
-            self.page.defer(notice)
-        else:
-            self.page.add(notice)
+        # What is good to know, but calls for nothing, comes below the queries to try.
+        place = self.page.defer if message.tone is Tone.QUIET and not blocks else self.page.add
+        place(notice)
         if message.topic is not None and not message.before:
             self._topics[message.topic] = notice

@@ -26,6 +26,8 @@ from tui.virtual_list.virtual_list import VirtualList
 
 __all__ = ["BlockRows", "Page"]
 
+_WELCOME = "Ask anything. The work is shown here as it happens."
+
 
 class BlockRows(RowSource[Block]):
     """Draws blocks; the cursor treats a message and its heading as one.
@@ -83,14 +85,9 @@ class BlockRows(RowSource[Block]):
         """Say what to do in an empty conversation, with three things to try."""
         palette, trying = self._palette, self.suggestions
         muted, key, text = palette["lines--muted"], palette["lines--key"], palette["md--text"]
-        lines: list[Line] = []
-        if not self.rows.items:
-            said = (
-                "Reading the session…"
-                if self.reading
-                else "Ask anything. The work is shown here as it happens."
-            )
-            lines += [[], *wrap([(said, muted if self.reading else text)], width)]
+        if self.reading and not self.rows.items:
+            return [[], *wrap([("Reading the session…", muted)], width)]
+        lines: list[Line] = [] if self.rows.items else [[], *wrap([(_WELCOME, text)], width)]
         if trying.queries:
             how = f"↑↓ choose · {self.send_key} send" if trying.query else "↓ to choose, or type your own"
             lines += [[], *wrap([("Three things to try", text), (f" · {how}", muted)], width), []]

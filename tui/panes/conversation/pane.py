@@ -43,6 +43,15 @@ A_SESSION = 2_000
 """Events in one batch: more than a living session ever brings at once."""
 
 _TITLE = "Conversation"
+_HINTS = (
+    ("find.search", "search"),
+    ("move.open", "open"),
+    ("file.compare", "compare"),
+    ("message.copy", "copy"),
+    ("message.follow", "open link"),
+    ("move.last", "latest"),
+    ("pane.maximise", "maximise"),
+)
 
 
 class ConversationPane(VirtualList[Block]):
@@ -72,23 +81,12 @@ class ConversationPane(VirtualList[Block]):
         key_binding("subagent.stop", "X", "stop_subagent", "stop the sub-agent"),
         key_binding("file.compare", "v", "compare", "compare a result with another version"),
     ]
+    HELP = "The dialogue. Up and down move by message, y copies, / searches, Enter opens or unfolds, End follows."
 
     @property
     def key_hints(self) -> tuple[tuple[str, str], ...]:
         """The most useful keys."""
-        if self.suggestions.query:
-            return (("move.open", "send"), ("pane.maximise", "maximise"))
-        return (
-            ("find.search", "search"),
-            ("move.open", "open"),
-            ("file.compare", "compare"),
-            ("message.copy", "copy"),
-            ("message.follow", "open link"),
-            ("move.last", "latest"),
-            ("pane.maximise", "maximise"),
-        )
-
-    HELP = "The dialogue. Up and down move by message, y copies, / searches, Enter opens or unfolds, End follows."
+        return (("move.open", "send"),) if self.suggestions.query else _HINTS
 
     class StopRequested(Message):
         """A sub-agent is to be stopped, by the call that started it."""
@@ -393,22 +391,22 @@ class ConversationPane(VirtualList[Block]):
     # -- queries to try ---------------------------------------------------------------------------
 
     def action_cursor_up(self) -> None:
-        """Move to the message above, or to the query to try while there is no message."""
-        if self.entries:
+        """Move to the message above, or among the queries to try while there are some."""
+        if not self.suggestions.queries:
             super().action_cursor_up()
         else:
             self.suggestions.move(-1)
 
     def action_cursor_down(self) -> None:
-        """Move to the message below, or to the query to try while there is no message."""
-        if self.entries:
+        """Move to the message below, or among the queries to try while there are some."""
+        if not self.suggestions.queries:
             super().action_cursor_down()
         else:
             self.suggestions.move(1)
 
     def action_open(self) -> None:
         """Open the message under the cursor, or send the chosen query to try."""
-        if self.entries:
+        if not self.suggestions.queries:
             super().action_open()
         elif self.suggestions.query:
             self.post_message(self.Suggested())

@@ -45,6 +45,13 @@ if TYPE_CHECKING:
 __all__ = ["Prompt"]
 
 PASTE_LIMIT = 8_000
+_HINTS = (
+    ("/", "commands"),
+    ("@", "files"),
+    ("next_pane", "panes"),
+    ("prompt.new_line", "new line"),
+    ("prompt.edit", "editor"),
+)
 _STUB = re.compile(r"\[pasted #(\d+): [^\]\n]*\]")
 
 
@@ -87,14 +94,7 @@ class Prompt(TextArea):
     @property
     def key_hints(self) -> tuple[tuple[str, str], ...]:
         """The most useful keys."""
-        return (
-            *((("prompt.send", "send"),) if self.suggestions.query else ()),
-            ("/", "commands"),
-            ("@", "files"),
-            ("next_pane", "panes"),
-            ("prompt.new_line", "new line"),
-            ("prompt.edit", "editor"),
-        )
+        return ((("prompt.send", "send"),) if self.suggestions.query else ()) + _HINTS
 
     @dataclass
     class Sent(Message):
@@ -145,7 +145,7 @@ class Prompt(TextArea):
         self._refused = ""
         self._missing: set[str] = set()
         self.of_agent: Callable[[], Collection[str]] = tuple
-        self._completer.of_agent = self._commands_of_agent
+        self._completer.of_agent = lambda: self.of_agent()  # noqa: PLW0108  # it is set later
         self.attach_file: Callable[[Path], Awaitable[str]] | None = None
         self.prepare: Callable[[str], Awaitable[None]] | None = None
         self.suggestions = Suggestions()
@@ -156,9 +156,6 @@ class Prompt(TextArea):
     def value(self) -> str:
         """What would be sent: the text with its pastes written out."""
         return _STUB.sub(lambda mark: self._pastes.get(int(mark[1]), mark[0]), self.text)
-
-    def _commands_of_agent(self) -> Collection[str]:
-        return self.of_agent()
 
     def use_history(self, history: PromptHistory) -> None:
         """Use `history` from now on."""

@@ -177,9 +177,9 @@ class WorkspacePane(FileActions, Vertical):
         self.origins.handle_events(events)
         for event in events:
             match event:
-                case SessionStarted(workspace=workspace):
-                    if not self._places and workspace:
-                        self.set_root(Path(workspace), saved_reports_of(Path(workspace)))
+                case SessionStarted(workspace=folder):
+                    if not self._places and folder:
+                        self.set_root(Path(folder), saved_reports_of(Path(folder)))
                     self._show_records(shown=event.resumed_from is not None or self.is_only_read)
                 case ArtifactSaved() if self._places:
                     self._note_saved(event)
