@@ -201,6 +201,11 @@ class Dialog(Modal[Answer]):
         return True
 
     @property
+    def is_drawn(self) -> bool:
+        """Whether the dialog was on the screen."""
+        return self._quiet_until is not None
+
+    @property
     def is_unrequested(self) -> bool:
         """Whether the dialog appeared by itself."""
         return not self._requested
@@ -248,7 +253,7 @@ class Dialog(Modal[Answer]):
     def is_typing(self, event: events.Key) -> bool:
         """Whether a key belongs to a text: it is a character that is no key here, or follows a letter at once."""
         is_answer = bool(self._action_of(event.key)) and not self._held
-        return event.is_printable and self._quiet_until is not None and not is_answer
+        return event.is_printable and self.is_drawn and not is_answer
 
     def is_held_back(self, action: str) -> bool:
         """Whether a letter for this action may be the beginning of a text: it may answer something."""
@@ -256,7 +261,7 @@ class Dialog(Modal[Answer]):
 
     def on_key(self, event: events.Key) -> None:
         """Hold a letter back until it is clear that it is an answer; give a text to the field below."""
-        if not self.accepts_answers or self._quiet_until is None:
+        if not self.accepts_answers or not self.is_drawn:
             return
         if not self._held and self._awake() >= self._held_until:
             self._letters.clear()

@@ -9,6 +9,7 @@ import sys
 import threading
 from collections.abc import Iterator
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -413,7 +414,8 @@ def test_a_result_is_stored_alike_with_and_without_the_child(
     plain = ResultStore(adapter, here, here.redactor).store(given_raw, given_facts, denial)
     beside = ResultStore(adapter, workspace, workspace.redactor, worker).store(given_raw, given_facts, denial)
     assert beside[1] == plain[1]
-    assert msgspec.structs.replace(beside[0], content=()) == msgspec.structs.replace(plain[0], content=())
+    facts_of = partial(msgspec.structs.replace, output="", content=())
+    assert facts_of(beside[0]) == facts_of(plain[0])
     assert files_of(workspace, "tool_results") == files_of(here, "tool_results")
     assert (worker._process is None) == (denial is not None)
 

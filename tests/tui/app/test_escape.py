@@ -8,6 +8,7 @@ import pytest
 from textual import events
 
 from tests.tui.app_host import at_work, notices
+from tests.tui.files_host import screen_text
 from tests.waiting import until
 from tui.app.app import UaTuiApp
 from tui.app.controllers.escape import MOVED_SECONDS, REPEAT_SECONDS
@@ -112,3 +113,16 @@ async def test_the_first_esc_in_the_prompt_stops_at_once(tmp_path: Path) -> None
         await pilot.press("escape")
         await until(lambda: session.interrupts == 1)
         assert WARNING not in notices(app)
+
+
+async def test_a_click_stops_at_once(tmp_path: Path) -> None:
+    async with at_work(tmp_path) as (session, app, pilot):
+        app.frame.show("trace")
+        hand = Hand(app)
+        await hand.press(0)
+        await hand.press(0.3)
+        assert (session.interrupts, WARNING in notices(app)) == (0, True)
+        await until(lambda: "Esc stops" in screen_text(app))
+        line = screen_text(app).splitlines()[-1]
+        await pilot.click("StatusLine", offset=(line.index("Esc stops") + 2, 0))
+        await until(lambda: session.interrupts == 1)

@@ -251,6 +251,20 @@ async def test_i_leads_to_the_prompt_from_panes_and_from_full_screen_views(tmp_p
             app.frame.prompt.put("")
 
 
+async def test_a_sentence_that_comes_before_a_dialog_is_drawn_goes_to_the_prompt(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Dialog, "is_drawn", False)
+    async with opened(tmp_path, (120, 40)) as (session, app, _):
+        app.frame.prompt.offer_commands(app.commands())
+        for typed in ("budget\rhow is it", "budget\rraise it", "model\rwhich one"):
+            type_at_once(app, f"/{typed}")
+            await until(partial(_holds, app, typed.partition("\r")[2]))
+            await until(lambda: len(app.screen_stack) == 1)
+            app.frame.prompt.put("")
+        assert session.limits == []
+
+
 async def test_a_dialog_that_a_key_opened_leaves_a_sentence_to_the_prompt(tmp_path: Path) -> None:
     async with opened(tmp_path, (120, 40)) as (session, app, pilot):
         app.frame.prompt.offer_commands(app.commands())

@@ -19,6 +19,7 @@ from core.events.types import (
 from tests.tui.fakes import make_app, make_session
 from tests.tui.pane_host import PaneHost, at, hosted, rows
 from tests.waiting import until
+from tui.app.controllers.escape import MOVED_SECONDS
 from tui.panes.conversation.blocks import Prose, Verbatim
 from tui.panes.conversation.pane import ConversationPane
 from tui.panes.conversation.search import Findings
@@ -158,5 +159,6 @@ async def test_in_the_application_the_search_takes_keys_that_mean_something_else
         await pilot.press("escape")
         assert app.frame.prompt.has_focus
         assert session.interrupts == 0
+        app.escape._pressed -= MOVED_SECONDS
         await pilot.press("escape")
         await until(lambda: session.interrupts == 1)

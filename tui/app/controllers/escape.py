@@ -42,7 +42,7 @@ class Escape:
         self._app = app
         self._close = close
         self._stop = stop
-        self._pressed = self._before = self._warned = float("-inf")
+        self._pressed = self._before = self._warned = self._stopped = float("-inf")
 
     def note(self, event: events.Event) -> None:
         """Note when Esc is pressed, whatever it is for."""
@@ -81,10 +81,13 @@ class Escape:
         return AT_REST, lambda: frame.show("conversation")
 
     def _stop_or_warn(self) -> None:
-        since = self._pressed - self._before
-        is_warned = self._warned == self._before
+        # A press is judged once: a click on the status line has none before it.
+        before, self._before = self._before, float("-inf")
+        since = self._pressed - before
+        is_warned = before in (self._warned, self._stopped)
         if since >= MOVED_SECONDS or (is_warned and since >= REPEAT_SECONDS):
             self._stop()
+            self._stopped = self._pressed
             return
         self._warned = self._pressed
         if not is_warned:

@@ -20,6 +20,8 @@ BREAKS = frozenset({"enter", "ctrl+j"})
 SENDS = ("prompt.send", "prompt.steer")
 PAUSE_SECONDS = 0.6
 """Somebody who types a sentence makes no longer pause between two keys; somebody who reads a dialog does."""
+_SENTENCE = 3
+"""Letters, with the one that opened the dialog: an answer has fewer."""
 
 
 def is_text(event: events.Event) -> bool:
@@ -90,7 +92,11 @@ class TypedAhead:
         self._typed += text
         if (field := focused_field(screen)) is not None:
             return bool(text) and not takes_character(field, text) and self._close_opened()
-        return self._opened is not None and self._opened.is_typing(event) and self._close_opened()
+        if self._opened is None:
+            return False
+        # Before it is drawn, several letters are a sentence, whatever their keys are.
+        is_early = bool(text) and not self._opened.is_drawn and len(self._typed) >= _SENTENCE
+        return (is_early or self._opened.is_typing(event)) and self._close_opened()
 
     def _requested(self) -> Dialog[Any] | None:
         """The dialog on top, if the person opened it from the panes."""

@@ -170,7 +170,9 @@ class PermissionScreen(Dialog[PermissionAnswer | None]):
         """Show how many more questions wait, and note when the end of what the call does is in view."""
         self.show_waiting(self._waiting)
         for what in ("scroll_y", "virtual_size"):
-            self.watch(self.query_one(Box), what, self._check_later, init=False)
+            # There is no box if the application ends as the dialog comes up.
+            for box in self.query(Box):
+                self.watch(box, what, self._check_later, init=False)
         self._check_later()
 
     def on_resize(self, event: events.Resize) -> None:
@@ -187,9 +189,10 @@ class PermissionScreen(Dialog[PermissionAnswer | None]):
         self.show_note(" · ".join(part for part in parts if part))
 
     def _note_read(self) -> None:
-        box, view = self.query_one(Box), self.query_one(ArgumentsView).virtual_region
-        if view and view.bottom <= box.scroll_offset.y + box.rows_in_view:
-            self._is_read = True
+        for box in self.query(Box):
+            view = self.query_one(ArgumentsView).virtual_region
+            if view and view.bottom <= box.scroll_offset.y + box.rows_in_view:
+                self._is_read = True
         for choice in self.query("#answers Choice").results(Choice):
             choice.disabled = not self._is_read and choice.id not in ("deny", "reason")
         self.show_waiting(self._waiting)
