@@ -200,7 +200,8 @@ class PermissionScreen(Dialog[PermissionAnswer | None]):
     def _may_allow(self) -> bool:
         """Whether an answer that allows the call counts; what is missing is shown."""
         if self.accepts_answers and not self._is_read:
-            self.warn("Read to the end first: press ↓, Space or End.")
+            # Short, because it may cover a line that is to be read.
+            self.notify("Read to the end first: press ↓, Space or End.", timeout=2, markup=False)
         return self._is_read
 
     def on_text_answer_submitted(self, event: TextAnswer.Submitted) -> None:
