@@ -163,6 +163,7 @@ class Dialog(Modal[Answer]):
         self._requested = requested
         self._beat: Timer | None = None
         self._quiet_until: float | None = None
+        self._drawn_at = float("inf")
         self._typing = False
         self._note = ""
         self._letters: list[events.Key] = []
@@ -261,7 +262,8 @@ class Dialog(Modal[Answer]):
 
     def on_key(self, event: events.Key) -> None:
         """Hold a letter back until it is clear that it is an answer; give a text to the field below."""
-        if not self.accepts_answers or not self.is_drawn:
+        # What was typed before it was drawn may be a part of what the application gives to the prompt.
+        if not self.accepts_answers or event.time < self._drawn_at:
             return
         if not self._held and self._awake() >= self._held_until:
             self._letters.clear()
@@ -350,6 +352,7 @@ class Dialog(Modal[Answer]):
         return self.app.screen is self
 
     def _painted(self) -> None:
+        self._drawn_at = events.Event().time
         if not self._quiet:
             self._quiet_until = self._awake()
             return

@@ -130,7 +130,7 @@ class TypedAhead:
             breaks = isinstance(field, TextArea) and event.key in BREAKS and not self._sends(event)
             if not (event.is_printable or event.key in EDITING or breaks):
                 return None
-        return field if dialog.returns_text() else None
+        return field if dialog.is_closing or dialog.returns_text() else None
 
     def _sends(self, event: events.Key) -> bool:
         return any(event.key in self._app.keys.of(name) for name in SENDS)
