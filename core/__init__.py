@@ -1,3 +1,1 @@
 """The agent and its session."""
-
-__distribution__ = "ua-tui"

@@ -10,9 +10,7 @@ from datetime import UTC, datetime
 
 import msgspec
 
-from core.events.types import Event
-
-__all__ = ["Bus", "Receive", "Stream"]
+from ua_tui.core.events.types import Event
 
 Receive = Callable[[Event], None]
 

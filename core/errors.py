@@ -27,30 +27,6 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-__all__ = [
-    "Advice",
-    "AgentError",
-    "AgentUnavailable",
-    "ConnectionFailed",
-    "ConversationGone",
-    "CredentialsError",
-    "DemoError",
-    "Denied",
-    "FetchRefused",
-    "FormError",
-    "JournalError",
-    "KnowledgeError",
-    "ObserverError",
-    "PathRefused",
-    "PipelineError",
-    "PluginError",
-    "SettingsError",
-    "TeamError",
-    "UniversalAgentError",
-    "WorkspaceError",
-    "causes_of",
-]
-
 
 class Advice(NamedTuple):
     """What went wrong, and what to do about it: two clauses without a full stop.

@@ -10,27 +10,6 @@ from typing import Any, Literal, Self
 
 import msgspec
 
-__all__ = [
-    "AnyObservation",
-    "ContentBlock",
-    "CrawlObservation",
-    "FileWriteObservation",
-    "FinishedCall",
-    "ImageContent",
-    "KnowledgeObservation",
-    "McpObservation",
-    "NativeObservation",
-    "Observation",
-    "ObservationStatus",
-    "ReturnedFile",
-    "SearchObservation",
-    "SubagentObservation",
-    "TextContent",
-    "ToolCall",
-    "ToolResult",
-    "WorkbenchObservation",
-]
-
 
 class TextContent(msgspec.Struct, frozen=True, tag_field="type", tag="text"):
     """A block of text in a tool result, exactly as the tool returned it (not cleaned)."""

@@ -21,24 +21,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, ClassVar, NamedTuple, TypeVar
 
-from core.errors import PipelineError
-from core.events.types import PipelineFailed, Usage
-from core.observation import AnyObservation, FinishedCall, Observation
-from core.text import clean
-
-__all__ = [
-    "AfterExecute",
-    "AfterTool",
-    "AgentContext",
-    "AgentErrored",
-    "AgentResponse",
-    "BeforeExecute",
-    "BeforeTool",
-    "Handler",
-    "Payload",
-    "Pipelines",
-    "ToolErrored",
-]
+from ua_tui.core.errors import PipelineError
+from ua_tui.core.events.types import PipelineFailed, Usage
+from ua_tui.core.observation import AnyObservation, FinishedCall, Observation
+from ua_tui.core.text import clean
 
 _log = logging.getLogger(__name__)
 

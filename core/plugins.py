@@ -14,22 +14,12 @@ from functools import partial
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, TypeVar
 
-from core.errors import PipelineError, PluginError, UniversalAgentError
-from core.pipelines import Pipelines
-from core.text import clean_line
+from ua_tui.core.errors import PipelineError, PluginError, UniversalAgentError
+from ua_tui.core.pipelines import Pipelines
+from ua_tui.core.text import clean_line
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
-
-__all__ = [
-    "LOAD_SECONDS",
-    "PIPELINE_GROUP",
-    "PluginProblem",
-    "describe_exception",
-    "load_entry_point",
-    "load_entry_points",
-    "register_plugins",
-]
 
 LOAD_SECONDS = 10.0
 

@@ -5,18 +5,6 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-__all__ = [
-    "clean",
-    "clean_line",
-    "escape_unsafe",
-    "holds_unsafe",
-    "is_encodable",
-    "is_unsafe",
-    "middle_truncate",
-    "natural_key",
-    "without_surrogates",
-]
-
 # C1 controls, invisible and direction-changing characters, fillers, tags, lone surrogates, and the characters that
 # terminals use for parts of pictures.
 _HIDDEN = (

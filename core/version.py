@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from importlib.metadata import PackageNotFoundError, version
 
-__all__ = ["VERSION"]
-
 try:
     VERSION = version("ua-tui")
 except PackageNotFoundError:

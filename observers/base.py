@@ -11,34 +11,20 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import msgspec
 
-from core.errors import ObserverError
-from core.events.types import ReportChecked
-from core.observation import ImageContent, TextContent, ToolCall, ToolResult
-from core.storage.workspace import Workspace
-from core.text import clean_line
-from observers.decoding.decode import MAX_TEXT
-from observers.output.ledger import Ledger
+from ua_tui.core.errors import ObserverError
+from ua_tui.core.events.types import ReportChecked
+from ua_tui.core.observation import ImageContent, TextContent, ToolCall, ToolResult
+from ua_tui.core.storage.workspace import Workspace
+from ua_tui.core.text import clean_line
+from ua_tui.observers.decoding.decode import MAX_TEXT
+from ua_tui.observers.output.ledger import Ledger
 
 if TYPE_CHECKING:
-    from core.agent.definitions.rules import Rule
-    from core.knowledge.place import KnowledgePlace
+    from ua_tui.core.agent.definitions.rules import Rule
+    from ua_tui.core.knowledge.place import KnowledgePlace
 
-__all__ = [
-    "Interest",
-    "Observer",
-    "ObserverContext",
-    "ObserverSpec",
-    "Outcome",
-    "Saved",
-    "input_text",
-    "is_preview",
-    "local_now",
-    "moment_of",
-    "texts_of",
-    "total_of",
-]
-
-# `core.storage.large_results` shows 16,384 characters of a result; a mask can be a little longer than what it hides.
+# `ua_tui.core.storage.large_results` shows 16,384 characters of a result; a mask can be a little longer than what it
+# hides.
 _LONGEST_PREVIEWS = 32 << 10
 _LEFT_OUT = re.compile(r"\[… \d+ characters left out …\]")
 

@@ -7,14 +7,12 @@ from collections.abc import Callable, Sequence
 from functools import cache
 from importlib import import_module
 
-import observers
-from core.agent.definitions.rules import Rule
-from core.events.types import KNOWLEDGE
-from core.plugins import PluginProblem
-from observers.base import Observer, ObserverSpec
-from observers.plugins import load_plugins
-
-__all__ = ["default_observers"]
+from ua_tui import observers
+from ua_tui.core.agent.definitions.rules import Rule
+from ua_tui.core.events.types import KNOWLEDGE
+from ua_tui.core.plugins import PluginProblem
+from ua_tui.observers.base import Observer, ObserverSpec
+from ua_tui.observers.plugins import load_plugins
 
 
 def _ignore(_problem: PluginProblem) -> None:

@@ -8,19 +8,17 @@ from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
 
-from core.agent.definitions.prompts import shipped_subagents
-from core.agent.definitions.rules import Rule, matching_files
-from core.errors import WorkspaceError
-from core.events.units import quantity
-from core.evidence.files import check_path, load_check
-from core.evidence.records import Claim, ReportCheck
-from core.evidence.wording import meaning
-from core.observation import ToolCall, ToolResult
-from core.storage.workspace import Workspace
-from core.text import clean_line
-from observers.base import ObserverContext, ObserverSpec, Outcome, input_text
-
-__all__ = ["OBSERVER", "Compliance", "Rule", "UnmetRule", "shipped_rules", "unmet_rules"]
+from ua_tui.core.agent.definitions.prompts import shipped_subagents
+from ua_tui.core.agent.definitions.rules import Rule, matching_files
+from ua_tui.core.errors import WorkspaceError
+from ua_tui.core.events.units import quantity
+from ua_tui.core.evidence.files import check_path, load_check
+from ua_tui.core.evidence.records import Claim, ReportCheck
+from ua_tui.core.evidence.wording import meaning
+from ua_tui.core.observation import ToolCall, ToolResult
+from ua_tui.core.storage.workspace import Workspace
+from ua_tui.core.text import clean_line
+from ua_tui.observers.base import ObserverContext, ObserverSpec, Outcome, input_text
 
 _MOST_CLAIMS = 20
 _LARGEST = 64 << 20

@@ -9,13 +9,13 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from core.errors import WorkspaceError
-from core.events.units import quantity
-from core.observation import ToolCall, ToolResult
-from core.storage.workspace import Workspace
-from core.text import clean_line
-from core.web_reader.blacklist import STRIKES, Blacklist
-from core.web_reader.errors import (
+from ua_tui.core.errors import WorkspaceError
+from ua_tui.core.events.units import quantity
+from ua_tui.core.observation import ToolCall, ToolResult
+from ua_tui.core.storage.workspace import Workspace
+from ua_tui.core.text import clean_line
+from ua_tui.core.web_reader.blacklist import STRIKES, Blacklist
+from ua_tui.core.web_reader.errors import (
     REFUSED,
     TIMED_OUT,
     ReaderError,
@@ -23,14 +23,12 @@ from core.web_reader.errors import (
     page_of,
     reader_error,
 )
-from observers.base import Interest, ObserverContext, ObserverSpec, Outcome, Saved, moment_of, texts_of
-from observers.enrichment import MAX_ARTIFACT, Page, enrich_corpus, enrich_searches, has_large_files
-from observers.output.formats import ArticleFile
-from observers.output.saving import save_once, unique_id, write_json
-from observers.pages.reading import CRAWLER, Reading, interest_in, read_pages
-from observers.search.tool_names import short_name
-
-__all__ = ["FOLDER", "OBSERVER", "Corpus"]
+from ua_tui.observers.base import Interest, ObserverContext, ObserverSpec, Outcome, Saved, moment_of, texts_of
+from ua_tui.observers.enrichment import MAX_ARTIFACT, Page, enrich_corpus, enrich_searches, has_large_files
+from ua_tui.observers.output.formats import ArticleFile
+from ua_tui.observers.output.saving import save_once, unique_id, write_json
+from ua_tui.observers.pages.reading import CRAWLER, Reading, interest_in, read_pages
+from ua_tui.observers.search.tool_names import short_name
 
 _log = logging.getLogger(__name__)
 

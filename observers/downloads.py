@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import hashlib
 
-from core.errors import ObserverError
-from core.observation import ToolCall, ToolResult
-from core.text import clean_line
-from observers.base import ObserverContext, ObserverSpec, Outcome, Saved, texts_of
-from observers.decoding.decode import decode_texts
-from observers.search.tool_names import short_name
-
-__all__ = ["FOLDER", "OBSERVER", "Downloads"]
+from ua_tui.core.errors import ObserverError
+from ua_tui.core.observation import ToolCall, ToolResult
+from ua_tui.core.text import clean_line
+from ua_tui.observers.base import ObserverContext, ObserverSpec, Outcome, Saved, texts_of
+from ua_tui.observers.decoding.decode import decode_texts
+from ua_tui.observers.search.tool_names import short_name
 
 FOLDER = "downloads"
 

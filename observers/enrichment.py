@@ -13,25 +13,15 @@ from typing import Any
 
 import msgspec
 
-from core.errors import WorkspaceError
-from core.redaction.redactor import Redactor
-from core.storage.compression import SUFFIX
-from core.storage.files import Written
-from core.storage.workspace import Workspace
-from core.toolkit.articles import Reference
-from observers.decoding.urls import normal_form, public_addresses
-from observers.output.ledger import Ledger
-from observers.output.saving import write_json
-
-__all__ = [
-    "CORPUS",
-    "MAX_ARTIFACT",
-    "Page",
-    "enrich_corpus",
-    "enrich_searches",
-    "has_large_files",
-    "moment_in",
-]
+from ua_tui.core.errors import WorkspaceError
+from ua_tui.core.redaction.redactor import Redactor
+from ua_tui.core.storage.compression import SUFFIX
+from ua_tui.core.storage.files import Written
+from ua_tui.core.storage.workspace import Workspace
+from ua_tui.core.toolkit.articles import Reference
+from ua_tui.observers.decoding.urls import normal_form, public_addresses
+from ua_tui.observers.output.ledger import Ledger
+from ua_tui.observers.output.saving import write_json
 
 CORPUS = "expanded_corpus.json"
 MAX_ARTIFACT = 64 << 20

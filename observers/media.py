@@ -12,18 +12,16 @@ from io import BufferedReader
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from core.errors import ObserverError, PathRefused, WorkspaceError
-from core.events.codec import from_json
-from core.observation import ReturnedFile, ToolCall, ToolResult
-from core.storage.files import AlreadyThere, Root
-from core.storage.media_types import HEAD_SIZE, media_type
-from core.storage.names import safe_name
-from core.text import clean_line
-from observers.base import ObserverContext, ObserverSpec, Outcome, Saved, texts_of, total_of
-from observers.decoding.decode import decode_texts
-from observers.search.tool_names import short_name, words_of
-
-__all__ = ["FOLDER", "OBSERVER", "Media"]
+from ua_tui.core.errors import ObserverError, PathRefused, WorkspaceError
+from ua_tui.core.events.codec import from_json
+from ua_tui.core.observation import ReturnedFile, ToolCall, ToolResult
+from ua_tui.core.storage.files import AlreadyThere, Root
+from ua_tui.core.storage.media_types import HEAD_SIZE, media_type
+from ua_tui.core.storage.names import safe_name
+from ua_tui.core.text import clean_line
+from ua_tui.observers.base import ObserverContext, ObserverSpec, Outcome, Saved, texts_of, total_of
+from ua_tui.observers.decoding.decode import decode_texts
+from ua_tui.observers.search.tool_names import short_name, words_of
 
 FOLDER = "work_products/media"
 MAX_SIZE = 512 << 20

@@ -8,18 +8,22 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from core.errors import ObserverError
-from core.events.types import Event
-from core.observation import ToolCall, ToolResult
-from core.plugins import LOAD_SECONDS, PluginProblem, describe_exception, load_entry_point, load_entry_points
-from core.text import clean_line
-from observers.base import Interest, Observer, ObserverContext, Outcome
-from observers.execution.run import Run
+from ua_tui.core.errors import ObserverError
+from ua_tui.core.events.types import Event
+from ua_tui.core.observation import ToolCall, ToolResult
+from ua_tui.core.plugins import (
+    LOAD_SECONDS,
+    PluginProblem,
+    describe_exception,
+    load_entry_point,
+    load_entry_points,
+)
+from ua_tui.core.text import clean_line
+from ua_tui.observers.base import Interest, Observer, ObserverContext, Outcome
+from ua_tui.observers.execution.run import Run
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
-
-__all__ = ["GROUP", "load_failure_events", "load_plugins"]
 
 GROUP = "ua_tui.observers"
 

@@ -7,16 +7,14 @@ from dataclasses import replace
 
 import msgspec
 
-from core.events.types import REPORT_CHECK, ReportChecked
-from core.evidence.files import LARGEST_REPORT, check_path, load_check, report_format, save_check
-from core.evidence.records import ReportCheck
-from core.evidence.wording import summary
-from core.observation import ToolCall, ToolResult
-from core.storage.workspace import Workspace
-from observers.base import ObserverContext, ObserverSpec, Outcome, Saved
-from observers.output.written_files import read_written, writes_work_product, written_path
-
-__all__ = ["OBSERVER", "ReportChecker"]
+from ua_tui.core.events.types import REPORT_CHECK, ReportChecked
+from ua_tui.core.evidence.files import LARGEST_REPORT, check_path, load_check, report_format, save_check
+from ua_tui.core.evidence.records import ReportCheck
+from ua_tui.core.evidence.wording import summary
+from ua_tui.core.observation import ToolCall, ToolResult
+from ua_tui.core.storage.workspace import Workspace
+from ua_tui.observers.base import ObserverContext, ObserverSpec, Outcome, Saved
+from ua_tui.observers.output.written_files import read_written, writes_work_product, written_path
 
 
 class ReportChecker:
@@ -49,7 +47,7 @@ class ReportChecker:
         if len(data) > LARGEST_REPORT:
             return Outcome(note=f"larger than {LARGEST_REPORT >> 20} MiB, which is not checked")
         # Slow to import, and most sessions write no report.
-        from observers.evidence.check import check_in_session
+        from ua_tui.observers.evidence.check import check_in_session
 
         check = check_in_session(data, path, workspace.path, workspace.redactor, context.knowledge)
         event = _event_of(check)

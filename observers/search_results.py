@@ -9,20 +9,28 @@ from itertools import repeat
 from operator import contains
 from typing import Any, assert_never
 
-from core.observation import ToolCall, ToolResult
-from core.storage.files import Written
-from core.text import holds_unsafe, without_surrogates
-from observers.base import Interest, ObserverContext, ObserverSpec, Outcome, moment_of, texts_of, total_of
-from observers.decoding.decode import Decoded, decode_texts
-from observers.decoding.urls import normal_forms, public_addresses
-from observers.output.saving import laid_out, save_once, unique_id, write_json, write_laid_out
-from observers.search.detect import UNREAD, ResultPage, recognise
-from observers.search.panels import panel_of
-from observers.search.privacy import is_public_search, rows_are_public
-from observers.search.rows import Rows, normalise, remove_controls, set_missing_sources
-from observers.search.sanitise import plain_text
-from observers.search.scope import Scope
-from observers.search.tool_names import (
+from ua_tui.core.observation import ToolCall, ToolResult
+from ua_tui.core.storage.files import Written
+from ua_tui.core.text import holds_unsafe, without_surrogates
+from ua_tui.observers.base import (
+    Interest,
+    ObserverContext,
+    ObserverSpec,
+    Outcome,
+    moment_of,
+    texts_of,
+    total_of,
+)
+from ua_tui.observers.decoding.decode import Decoded, decode_texts
+from ua_tui.observers.decoding.urls import normal_forms, public_addresses
+from ua_tui.observers.output.saving import laid_out, save_once, unique_id, write_json, write_laid_out
+from ua_tui.observers.search.detect import UNREAD, ResultPage, recognise
+from ua_tui.observers.search.panels import panel_of
+from ua_tui.observers.search.privacy import is_public_search, rows_are_public
+from ua_tui.observers.search.rows import Rows, normalise, remove_controls, set_missing_sources
+from ua_tui.observers.search.sanitise import plain_text
+from ua_tui.observers.search.scope import Scope
+from ua_tui.observers.search.tool_names import (
     Policy,
     inner_tools,
     is_multi_execute,
@@ -30,8 +38,6 @@ from observers.search.tool_names import (
     policy_of_call,
     short_name,
 )
-
-__all__ = ["FOLDER", "OBSERVER", "SearchResults"]
 
 FOLDER = "search_results"
 _UNPARSED = f"{FOLDER}/unparsed"

@@ -9,17 +9,23 @@ from pathlib import PurePosixPath
 from typing import Any
 from urllib.parse import urlsplit
 
-from core.errors import WorkspaceError
-from core.observation import ToolCall, ToolResult
-from core.text import clean_line
-from observers.base import ObserverContext, ObserverSpec, Outcome, input_text, moment_of, texts_of, total_of
-from observers.decoding.decode import decode_texts
-from observers.decoding.inner_answers import answer_of
-from observers.output.formats import UploadedFile, UploadFile
-from observers.output.saving import save_once, unique_id, write_json
-from observers.search.tool_names import is_multi_execute, is_sandbox, runs_of, words_of
-
-__all__ = ["FOLDER", "OBSERVER", "Uploads"]
+from ua_tui.core.errors import WorkspaceError
+from ua_tui.core.observation import ToolCall, ToolResult
+from ua_tui.core.text import clean_line
+from ua_tui.observers.base import (
+    ObserverContext,
+    ObserverSpec,
+    Outcome,
+    input_text,
+    moment_of,
+    texts_of,
+    total_of,
+)
+from ua_tui.observers.decoding.decode import decode_texts
+from ua_tui.observers.decoding.inner_answers import answer_of
+from ua_tui.observers.output.formats import UploadedFile, UploadFile
+from ua_tui.observers.output.saving import save_once, unique_id, write_json
+from ua_tui.observers.search.tool_names import is_multi_execute, is_sandbox, runs_of, words_of
 
 FOLDER = "uploads"
 _TOOLKIT = "workbench_upload"

@@ -9,17 +9,15 @@ from pathlib import PurePosixPath
 
 import msgspec
 
-from core.errors import PathRefused, WorkspaceError
-from core.observation import ToolCall, ToolResult
-from core.storage.kinds import is_document
-from core.storage.media_types import HEAD_SIZE
-from core.storage.names import safe_name
-from core.storage.workspace import REPORT_INDEX, Workspace
-from core.text import clean_line
-from observers.base import ObserverContext, ObserverSpec, Outcome, Saved, moment_of
-from observers.output.written_files import FOLDER, read_written, writes_work_product, written_path
-
-__all__ = ["FOLDER", "OBSERVER", "WorkProducts", "is_draft"]
+from ua_tui.core.errors import PathRefused, WorkspaceError
+from ua_tui.core.observation import ToolCall, ToolResult
+from ua_tui.core.storage.kinds import is_document
+from ua_tui.core.storage.media_types import HEAD_SIZE
+from ua_tui.core.storage.names import safe_name
+from ua_tui.core.storage.workspace import REPORT_INDEX, Workspace
+from ua_tui.core.text import clean_line
+from ua_tui.observers.base import ObserverContext, ObserverSpec, Outcome, Saved, moment_of
+from ua_tui.observers.output.written_files import FOLDER, read_written, writes_work_product, written_path
 
 _MAX_SIZE = 256 << 20
 _LONGEST_LINE = 64 << 10

@@ -7,17 +7,23 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from core.observation import ToolCall, ToolResult
-from observers.base import ObserverContext, ObserverSpec, Outcome, input_text, moment_of, texts_of, total_of
-from observers.decoding.decode import decode_texts
-from observers.decoding.inner_answers import answer_of
-from observers.decoding.truncated_json import CUT_OFF
-from observers.output.formats import RunOutput, WorkbenchFile
-from observers.output.saving import save_once, unique_id, write_json
-from observers.search.sanitise import plain_value
-from observers.search.tool_names import is_multi_execute, is_sandbox, runs_of
-
-__all__ = ["FOLDER", "OBSERVER", "WorkbenchActivity"]
+from ua_tui.core.observation import ToolCall, ToolResult
+from ua_tui.observers.base import (
+    ObserverContext,
+    ObserverSpec,
+    Outcome,
+    input_text,
+    moment_of,
+    texts_of,
+    total_of,
+)
+from ua_tui.observers.decoding.decode import decode_texts
+from ua_tui.observers.decoding.inner_answers import answer_of
+from ua_tui.observers.decoding.truncated_json import CUT_OFF
+from ua_tui.observers.output.formats import RunOutput, WorkbenchFile
+from ua_tui.observers.output.saving import save_once, unique_id, write_json
+from ua_tui.observers.search.sanitise import plain_value
+from ua_tui.observers.search.tool_names import is_multi_execute, is_sandbox, runs_of
 
 FOLDER = "workbench_activity"
 _CODE_SHOWN = 1_000

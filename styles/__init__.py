@@ -1,3 +1,1 @@
 """Style sheets and themes of the full-screen app."""
-
-__distribution__ = "ua-tui"

@@ -17,16 +17,14 @@ from starlette.applications import Starlette
 from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from core.demo.composio.sandbox import Mounts
-from core.demo.composio.server import ComposioServer
-from core.demo.composio.services import RemoteSession, Services, ToolAnswer
-from core.demo.pace import Pace
-from core.demo.playbook import load_library
-from core.demo.press.articles import load_catalogue
-from core.settings.model import Settings
 from tests.waiting import PATIENCE, wait_until
-
-__all__ = ["KEY", "Fault", "StandIn", "stand_in"]
+from ua_tui.core.demo.composio.sandbox import Mounts
+from ua_tui.core.demo.composio.server import ComposioServer
+from ua_tui.core.demo.composio.services import RemoteSession, Services, ToolAnswer
+from ua_tui.core.demo.pace import Pace
+from ua_tui.core.demo.playbook import load_library
+from ua_tui.core.demo.press.articles import load_catalogue
+from ua_tui.core.settings.model import Settings
 
 KEY = "ak_standin0123456789abcdef"
 HTML = b"<!doctype html><html><head><title>Sign in</title></head><body>Sign in to the network</body></html>"

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis.configuration import set_hypothesis_home_dir
 
-from core.concurrency.garbage_collection import deferred
 from tests.paths import PROJECT
 from tests.postgres_server import MISSING, Cluster, Database, ReusedDatabase, binaries, shared_cluster
+from ua_tui.core.concurrency.garbage_collection import deferred
 
 WORKERS_PER_CORE = 3
 """Tests wait more than they compute."""

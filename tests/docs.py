@@ -15,13 +15,13 @@ from typing import Any
 from tests.keys_page import keys_page, standard_module
 from tests.modules_page import modules_page
 from tests.paths import DOCS, PROJECT
-from tui.cli.arguments import SETTING_OPTIONS
+from ua_tui.tui.cli.arguments import SETTING_OPTIONS
 
 
 def settings_table() -> str:
     """The table of all settings: names, environment variables, defaults and meanings."""
-    from core.settings.describe import field_texts
-    from core.settings.model import ENVIRONMENT, SPECS
+    from ua_tui.core.settings.describe import field_texts
+    from ua_tui.core.settings.model import ENVIRONMENT, SPECS
 
     options = {option.setting: option.names.split()[0] for option in SETTING_OPTIONS}
     rows = [
@@ -40,7 +40,7 @@ def settings_table() -> str:
 
 
 def _default(name: str) -> str:
-    from core.settings.model import DEFAULTS, SPECS
+    from ua_tui.core.settings.model import DEFAULTS, SPECS
 
     match DEFAULTS[name]:
         case bool() as flag:
@@ -60,7 +60,7 @@ def configuration_page(page: str) -> str:
 
 def conventions_tables() -> str:
     """The tables of the standard attributes: which spans are of which kind, and the names of each fact."""
-    from core.telemetry.spans.conventions import FACTS, SPANS
+    from ua_tui.core.telemetry.spans.conventions import FACTS, SPANS
 
     kinds = ["| span | kind | operation |", "|---|---|---|"]
     for name, facts in SPANS.items():
@@ -82,7 +82,7 @@ def tracing_page(page: str) -> str:
 
 def metrics_table() -> str:
     """The table of the metrics."""
-    from core.telemetry.metrics import INSTRUMENTS
+    from ua_tui.core.telemetry.metrics import INSTRUMENTS
 
     rows = ["| metric | kind | unit | meaning | attributes |", "|---|---|---|---|---|"]
     for each in INSTRUMENTS:

@@ -12,20 +12,18 @@ from functools import cache
 from textual.binding import Binding
 from textual.dom import DOMNode
 
-import tui
-from tui.app.app import UaTuiApp
-from tui.app.main_screen import MainScreen
-from tui.keys.keymap import Keys
-from tui.keys.names import shown_key
-from tui.keys.places import bindings_of, sections_of
-from tui.layout.frame import Frame
-from tui.panes.spec import pane_specs
-from tui.screens.application.help import screen_places
-from tui.widgets.modal import Modal
+from ua_tui import tui
+from ua_tui.tui.app.app import UaTuiApp
+from ua_tui.tui.app.main_screen import MainScreen
+from ua_tui.tui.keys.keymap import Keys
+from ua_tui.tui.keys.names import shown_key
+from ua_tui.tui.keys.places import bindings_of, sections_of
+from ua_tui.tui.layout.frame import Frame
+from ua_tui.tui.panes.spec import pane_specs
+from ua_tui.tui.screens.application.help import screen_places
+from ua_tui.tui.widgets.modal import Modal
 
-__all__ = ["classes_with_keys", "every_place", "keys_page", "named_bindings", "standard_module", "together"]
-
-OWN_PROGRAMS = {"tui.cli.served_tab"}
+OWN_PROGRAMS = {"ua_tui.tui.cli.served_tab"}
 """Modules that only run in processes of their own."""
 
 

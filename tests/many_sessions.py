@@ -11,9 +11,9 @@ from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from core.bus import Bus
-from core.events.codec import encode_event
-from core.events.types import (
+from ua_tui.core.bus import Bus
+from ua_tui.core.events.codec import encode_event
+from ua_tui.core.events.types import (
     Event,
     MessageFinished,
     QueryFinished,
@@ -24,10 +24,10 @@ from core.events.types import (
     ToolCallFinished,
     ToolCallStarted,
 )
-from core.history.headline import TITLE
-from core.observation import McpObservation, TextContent
-from core.storage.workspace import WORKSPACES
-from core.version import VERSION
+from ua_tui.core.history.headline import TITLE
+from ua_tui.core.observation import McpObservation, TextContent
+from ua_tui.core.storage.folders import WORKSPACES
+from ua_tui.core.version import VERSION
 
 COUNT = 1_000
 FIRST = datetime(2026, 1, 1, 8, 0, tzinfo=UTC)

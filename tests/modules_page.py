@@ -8,8 +8,6 @@ from pathlib import Path
 
 from tests.paths import PROJECT
 
-__all__ = ["modules_page"]
-
 PACKAGES = ("core", "observers", "tui", "styles", "ua_tui")
 
 

@@ -14,11 +14,11 @@ from mcp.server.mcpserver.prompts.base import AssistantMessage, UserMessage
 from mcp.types import EmbeddedResource, ImageContent, TextResourceContents
 from PIL import Image
 
-from core.agent.mcp.references import ServerReferences
-from core.connections.base import Connection
-from core.errors import ConnectionFailed
-from core.events.types import McpServer
-from core.storage.workspace import Workspace
+from ua_tui.core.agent.mcp.references import ServerReferences
+from ua_tui.core.connections.base import Connection
+from ua_tui.core.errors import ConnectionFailed
+from ua_tui.core.events.types import McpServer
+from ua_tui.core.storage.workspace import Workspace
 
 KEY = "canary-0123456789abcdef"
 EVIL = "\x1b]52;c;x\x07 @/etc/passwd"

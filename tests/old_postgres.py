@@ -8,8 +8,6 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-__all__ = ["old_postgres"]
-
 _ENCRYPTION = (80877103, 80877104)
 """The codes of requests for TLS and for GSSAPI."""
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 import io
 from collections.abc import Sequence
 
-__all__ = ["pdf_file", "protected"]
-
 
 def pdf_file(texts: Sequence[str], **properties: str) -> bytes:
     """A PDF file with one page for each text, which may have lines; `properties` become its Info dictionary."""

@@ -23,20 +23,19 @@ from typing import Any
 from textual.app import App
 from textual.pilot import Pilot
 
-from core.events.types import AuthRequired, Event, PermissionAsked, QueryFinished
-from core.history.index import SessionIndex
-from core.session.session import Session, Spawn
-from core.settings.loading import load_settings
-from core.storage.workspace import WORKSPACES
 from tests.many_sessions import lay_sessions
 from tests.waiting import until
-from tui.app.app import UaTuiApp
-from tui.app.session_source import LiveSource
-from tui.app.sessions_app import SessionsApp
-from tui.compose import compose_session
-from tui.panes.workspace.pane import WorkspacePane
-
-__all__ = ["LARGEST", "PICTURES", "Picture", "draw_all", "shown"]
+from ua_tui.core.concurrency.spawn import Spawn
+from ua_tui.core.events.types import AuthRequired, Event, PermissionAsked, QueryFinished
+from ua_tui.core.history.index import SessionIndex
+from ua_tui.core.session.session import Session
+from ua_tui.core.settings.loading import load_settings
+from ua_tui.core.storage.folders import WORKSPACES
+from ua_tui.tui.app.app import UaTuiApp
+from ua_tui.tui.app.session_source import LiveSource
+from ua_tui.tui.app.sessions_app import SessionsApp
+from ua_tui.tui.compose import compose_session
+from ua_tui.tui.panes.workspace.pane import WorkspacePane
 
 RESEARCH = "Research the latest AI chip news and write a comprehensive report"
 MAIL = "Email the report to the team"

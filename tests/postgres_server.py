@@ -20,8 +20,6 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
-__all__ = ["MISSING", "Cluster", "Database", "ReusedDatabase", "binaries", "shared_cluster", "short_folder"]
-
 MISSING = "PostgreSQL is not installed here (Debian: apt-get install postgresql): nothing of a team is tested"
 _SETTINGS = (
     "fsync=off", "full_page_writes=off", "synchronous_commit=off", "max_connections=200", "shared_buffers=64MB",
@@ -196,8 +194,8 @@ class Cluster:
             db.execute(b"ALTER ROLE owner PASSWORD 'owner'")
 
     def _make_template(self) -> None:
-        from core.postgres.address import Address
-        from core.postgres.schema import migrate
+        from ua_tui.core.postgres.address import Address
+        from ua_tui.core.postgres.schema import migrate
 
         with _locked(self.folder.parent / "template.lock"):
             import psycopg

@@ -12,8 +12,6 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import parse_qs, urlsplit
 
-__all__ = ["Bucket", "s3_server"]
-
 _SIGNED = re.compile(
     r"AWS4-HMAC-SHA256 Credential=[^/]+/\d{8}/[^/]+/s3/aws4_request, ?SignedHeaders=[^,]+, ?Signature=[0-9a-f]{64}"
 )

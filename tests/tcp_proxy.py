@@ -8,8 +8,6 @@ import threading
 from types import TracebackType
 from typing import Self
 
-__all__ = ["TcpProxy"]
-
 _PIECE = 1 << 16
 
 

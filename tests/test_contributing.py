@@ -39,12 +39,12 @@ def on_screen(check, size=(120, 40)):
 """
 CHECKS = {
     "An observer": """
-from observers.catalogue import default_observers
+from ua_tui.observers.catalogue import default_observers
 assert "failures" in [observer.name for observer in default_observers(plugins=False)]
 """,
     "A pipeline handler": """
-from core.pipelines import BeforeTool
-from tui.compose import HANDLERS
+from ua_tui.core.pipelines import BeforeTool
+from ua_tui.tui.compose import HANDLERS
 [(pipeline, handler, _)] = HANDLERS
 assert pipeline == "tool.before_execute"
 call = BeforeTool(tool_use_id="toolu_1", name="COMPOSIO_REMOTE_BASH_TOOL", input={})
@@ -52,14 +52,14 @@ assert "disabled" in handler(call).denied
 """,
     "A viewer": """
 from pathlib import Path
-from tui.viewers.registry import load
+from ua_tui.tui.viewers.registry import load
 Path("a.ini").write_text("[one]\\nx=1\\n[two]\\n")
 document = load(Path("a.ini"))
 assert (document.kind, document.facts) == ("INI", ("2 sections",)), document
 """,
     "A pane": """
-from core.events.types import QueryFinished
-from tui.panes.costs.pane import CostsPane
+from ua_tui.core.events.types import QueryFinished
+from ua_tui.tui.panes.costs.pane import CostsPane
 
 async def borders(app, pilot):
     # Each pane of a column has a border that moves, and moves only the pane below it.
@@ -77,7 +77,7 @@ async def borders(app, pilot):
 on_screen(borders, (200, 60))
 """,
     "A dialog with a command": """
-from tui.screens.session.folder import FolderScreen
+from ua_tui.tui.screens.session.folder import FolderScreen
 
 async def opened(app, pilot):
     await pilot.press(*"/folder", "enter")
@@ -87,7 +87,7 @@ async def opened(app, pilot):
 on_screen(opened)
 """,
     "A command in the prompt without a screen": """
-from tui.app.app import UaTuiApp
+from ua_tui.tui.app.app import UaTuiApp
 
 rung = []
 UaTuiApp.bell = lambda app: rung.append(True)
@@ -100,16 +100,16 @@ on_screen(rings)
 """,
     "A sub-command": """
 import contextlib, io
-from tui.cli import main as ua_tui
+from ua_tui.tui.cli import main as ua_tui
 printed = io.StringIO()
 with contextlib.redirect_stdout(printed):
     assert ua_tui(["themes", "--json"]) == 0
 assert "dark" in printed.getvalue()
 """,
     "An event": """
-from core.events.codec import decode_event, encode_event
-from core.events.describe import describe
-from core.events.types import SessionRenamed
+from ua_tui.core.events.codec import decode_event, encode_event
+from ua_tui.core.events.describe import describe
+from ua_tui.core.events.types import SessionRenamed
 from tests.core import test_docs
 event = decode_event(encode_event(SessionRenamed(title="News")))
 assert event == SessionRenamed(title="News")
@@ -119,7 +119,7 @@ test_docs.test_the_journal_page_has_every_event_field_and_limit_and_no_other()
     "A setting": """
 import contextlib, io, pathlib
 from tests.docs import main
-from tui.cli import main as ua_tui
+from ua_tui.tui.cli import main as ua_tui
 assert main(["--check"]) == 0
 assert "| `beep` | `UA_BEEP` | `false` |" in pathlib.Path("docs/configuration.md").read_text()
 printed = io.StringIO()
@@ -128,7 +128,7 @@ with contextlib.redirect_stdout(printed):
 assert "bell" in printed.getvalue()
 """,
     "A playbook for the demo": """
-from core.demo.playbook import load_library
+from ua_tui.core.demo.playbook import load_library
 playbook = load_library().named("What is in the workspace?")
 assert playbook is not None and playbook.title == "a question and one tool call"
 """,

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from core.trust.state import FolderTrust
-
-__all__ = ["TRUSTED"]
+from ua_tui.core.trust.state import FolderTrust
 
 TRUSTED = FolderTrust(state="trusted", once=True)

@@ -1,3 +1,1 @@
 """The full-screen app, the command line and the composition root."""
-
-__distribution__ = "ua-tui"

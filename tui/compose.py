@@ -17,66 +17,66 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from core.agent.assembly import AgentParts, Connector
-from core.agent.definitions.roster import Roster, RosterWatch, read_roster
-from core.agent.definitions.rules import Rule
-from core.agent.environment import PrivateFolder
-from core.agent.hooks import SubagentCheck
-from core.agent.ledger import ActionLedger
-from core.agent.login_request import LoginRequests
-from core.agent.permissions.store import RuleStore
-from core.bus import Bus
-from core.concurrency.threads import in_context
-from core.concurrency.worker import WorkerProcess
-from core.connections.base import Connection
-from core.connections.composio.native import Modifier
-from core.connections.oauth.headers import LoginHeaders
-from core.connections.progress import ProgressReceiver
-from core.connections.toolkit import SERVER as TOOLKIT
-from core.connections.toolkit import toolkit_connection
-from core.connections.trust import ServerTrust, UserConnections
-from core.connections.user_servers import UserServer, find_user_servers
-from core.connections.web_reader import SERVER as WEB_READER
-from core.connections.web_reader import web_reader_connection
-from core.errors import SettingsError
-from core.events.types import Event, PipelineFailed, SessionStarted
-from core.history.rebuild import clean_up_after_kills
-from core.knowledge.embeddings import embedder_of
-from core.knowledge.place import Origin, place_of
-from core.pipelines import Handler, Pipelines
-from core.plugins import PIPELINE_GROUP, PluginProblem, register_plugins
-from core.postgres.address import Address, connection_variables
-from core.provider.request import AskModel, small_request
-from core.records.counters import Tally
-from core.records.log import install_root_handler
-from core.records.recorder import SessionRecords
-from core.redaction.events import mask_event
-from core.redaction.redactor import Redactor, error_raised
-from core.redaction.sharing import SharedSecrets
-from core.session.resume import PreviousState, Resume, conversation_to_resume, read_previous_state
-from core.session.session import Session, SessionParts, Spawn, spawn_task
-from core.settings.model import Settings
-from core.settings.places import Places
-from core.settings.secrets import secrets
-from core.storage.workspace import Workspace
-from core.web_reader.blacklist import Blacklist
-from core.web_reader.retry_policy import ReaderPolicy
-from observers.base import Observer, ObserverContext
-from observers.catalogue import default_observers
-from observers.compliance import UnmetRule, unmet_rules
-from observers.execution.artifact_watch import ArtifactWatch
-from observers.execution.offload import ResultOffload
-from observers.execution.runner import ObserverRunner
-from observers.knowledge.feed import KnowledgeFeed
-from observers.knowledge.vectors import VectorFeed
-from observers.plugins import load_failure_events
+from ua_tui.core.agent.assembly import AgentParts, Connector
+from ua_tui.core.agent.definitions.roster import Roster, RosterWatch, read_roster
+from ua_tui.core.agent.definitions.rules import Rule
+from ua_tui.core.agent.environment import PrivateFolder
+from ua_tui.core.agent.hooks import SubagentCheck
+from ua_tui.core.agent.ledger import ActionLedger
+from ua_tui.core.agent.login_request import LoginRequests
+from ua_tui.core.agent.permissions.store import RuleStore
+from ua_tui.core.bus import Bus
+from ua_tui.core.concurrency.spawn import Spawn, spawn_task
+from ua_tui.core.concurrency.threads import in_context
+from ua_tui.core.concurrency.worker import WorkerProcess
+from ua_tui.core.connections.base import Connection
+from ua_tui.core.connections.composio.native import Modifier
+from ua_tui.core.connections.oauth.headers import LoginHeaders
+from ua_tui.core.connections.progress import ProgressReceiver
+from ua_tui.core.connections.toolkit import SERVER as TOOLKIT
+from ua_tui.core.connections.toolkit import toolkit_connection
+from ua_tui.core.connections.trust import ServerTrust, UserConnections
+from ua_tui.core.connections.user_servers import UserServer, find_user_servers
+from ua_tui.core.connections.web_reader import SERVER as WEB_READER
+from ua_tui.core.connections.web_reader import web_reader_connection
+from ua_tui.core.errors import SettingsError
+from ua_tui.core.events.types import Event, PipelineFailed, SessionStarted
+from ua_tui.core.history.rebuild import clean_up_after_kills
+from ua_tui.core.knowledge.embeddings import embedder_of
+from ua_tui.core.knowledge.place import Origin, place_of
+from ua_tui.core.pipelines import Handler, Pipelines
+from ua_tui.core.plugins import PIPELINE_GROUP, PluginProblem, register_plugins
+from ua_tui.core.postgres.address import Address, connection_variables
+from ua_tui.core.provider.request import AskModel, small_request
+from ua_tui.core.records.counters import Tally
+from ua_tui.core.records.log import install_root_handler
+from ua_tui.core.records.recorder import SessionRecords
+from ua_tui.core.redaction.events import mask_event
+from ua_tui.core.redaction.redactor import Redactor, error_raised
+from ua_tui.core.redaction.sharing import SharedSecrets
+from ua_tui.core.session.parts import SessionParts
+from ua_tui.core.session.resume import PreviousState, Resume, conversation_to_resume, read_previous_state
+from ua_tui.core.session.session import Session
+from ua_tui.core.settings.model import Settings
+from ua_tui.core.settings.places import Places
+from ua_tui.core.settings.secrets import secrets
+from ua_tui.core.storage.workspace import Workspace
+from ua_tui.core.web_reader.blacklist import Blacklist
+from ua_tui.core.web_reader.retry_policy import ReaderPolicy
+from ua_tui.observers.base import Observer, ObserverContext
+from ua_tui.observers.catalogue import default_observers
+from ua_tui.observers.compliance import UnmetRule, unmet_rules
+from ua_tui.observers.execution.artifact_watch import ArtifactWatch
+from ua_tui.observers.execution.offload import ResultOffload
+from ua_tui.observers.execution.runner import ObserverRunner
+from ua_tui.observers.knowledge.feed import KnowledgeFeed
+from ua_tui.observers.knowledge.vectors import VectorFeed
+from ua_tui.observers.plugins import load_failure_events
 
 if TYPE_CHECKING:
-    from core.demo.launch import DemoEndpoints
-    from core.team.records import SessionId
-    from core.team.session_copy import TeamCopy
-
-__all__ = ["HANDLERS", "compose_session", "default_pipelines"]
+    from ua_tui.core.demo.launch import DemoEndpoints
+    from ua_tui.core.team.records import SessionId
+    from ua_tui.core.team.session_copy import TeamCopy
 
 _CHECKED_WITHIN = 10.0
 """Seconds that a sub-agent waits for the checks of its reports before it may stop."""
@@ -251,7 +251,7 @@ async def _copy_for_team(
     """Have the session copied to the team's database, if there is one; the demo is nobody's work."""
     if team is None and (settings.team is None or settings.demo):
         return None
-    from core.team.session_copy import open_team_copy
+    from ua_tui.core.team.session_copy import open_team_copy
 
     copy = await open_team_copy(settings, workspace, bus, previous, team)
     # After the records are closed: the last line belongs to the copy.
@@ -296,7 +296,7 @@ async def _start_demo(
     """Start the demo's servers, in a session of the demo, and have the settings lead to them."""
     if not settings.demo:
         return settings, None
-    from core.demo.launch import demo_servers, demo_settings
+    from ua_tui.core.demo.launch import demo_servers, demo_settings
 
     pace = settings.demo_pace if settings.demo_pace is not None else float(interactive)
     endpoints = await stack.enter_async_context(demo_servers(pace))
@@ -499,7 +499,7 @@ def _connectors(
         )
 
     async def composio() -> Connection:
-        from core.connections.composio.session import open_composio
+        from ua_tui.core.connections.composio.session import open_composio
 
         connection = await open_composio(settings, modifiers, recording.tracer.on_request)
         recording.session_url = connection.url or ""

@@ -7,30 +7,18 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
-from core.concurrency.spawn import Spawn
-from core.events.types import Event, McpServer
-from core.provider.models import KnownModel, ModelChoice
+from ua_tui.core.concurrency.spawn import Spawn
+from ua_tui.core.events.types import Event, McpServer
+from ua_tui.core.provider.models import KnownModel, ModelChoice
 
 if TYPE_CHECKING:
-    from core.agent.attachments.places import Places
-    from core.agent.definitions.commands import CustomCommand
-    from core.agent.mcp.references import ServerReferences
-    from core.agent.messages.context_usage import ContextUsage
-    from core.agent.permissions.rules import Rule
-    from core.settings.model import PermissionMode, Settings
-    from core.telemetry.tracer import Trace
-
-__all__ = [
-    "Build",
-    "BusPort",
-    "Choosable",
-    "Openable",
-    "RulesPort",
-    "ScreenHost",
-    "ServersPort",
-    "SessionPort",
-    "WorkspacePort",
-]
+    from ua_tui.core.agent.attachments.places import Places
+    from ua_tui.core.agent.definitions.commands import CustomCommand
+    from ua_tui.core.agent.mcp.references import ServerReferences
+    from ua_tui.core.agent.messages.context_usage import ContextUsage
+    from ua_tui.core.agent.permissions.rules import Rule
+    from ua_tui.core.settings.model import PermissionMode, Settings
+    from ua_tui.core.telemetry.tracer import Trace
 
 
 class BusPort(Protocol):

@@ -7,9 +7,7 @@ from typing import Any
 from textual.dom import DOMNode
 from textual.worker import Worker
 
-from core.concurrency.spawn import Work
-
-__all__ = ["start_job"]
+from ua_tui.core.concurrency.spawn import Work
 
 
 def start_job(

@@ -12,56 +12,60 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 from uuid import uuid4
 
-from core.agent.auth.wait import IsConnected
-from core.agent.conversation.store import ConversationStore
-from core.agent.conversation.transcripts import spending_so_far, transcript_of
-from core.agent.definitions.commands import CustomCommand
-from core.agent.definitions.prompts import SubagentDefinition
-from core.agent.definitions.skills import Skill, install_skills
-from core.agent.elicitation.gate import ElicitationAction, ElicitationGate
-from core.agent.environment import CACHE, PrivateFolder, make_private
-from core.agent.gates import Gates
-from core.agent.hooks import AgentHooks, SubagentCheck
-from core.agent.ledger import ActionLedger, ActionRecorder
-from core.agent.loop import AgentLoop
-from core.agent.mcp.reconnect import SessionRenewal
-from core.agent.mcp.server_logs import ServerLogs
-from core.agent.mcp.servers import Servers
-from core.agent.mcp.states import ServerStates
-from core.agent.messages.result_files import ResultFiles
-from core.agent.messages.result_storage import ResultStore
-from core.agent.messages.results import ResultAdapter
-from core.agent.messages.translate import Translator
-from core.agent.messages.usage import Prices, Spending
-from core.agent.options import Briefing, McpConfig, build_options, write_briefing
-from core.agent.permissions.actions import BUILT_IN_SERVERS
-from core.agent.permissions.foreign_text import LOCAL_TOOLKIT
-from core.agent.permissions.gate import PermissionGate, PermissionReply
-from core.agent.permissions.own_servers import Described, OwnServers
-from core.agent.permissions.policy import PermissionPolicy
-from core.agent.permissions.rule_set import RuleSet, rules_of
-from core.agent.permissions.rules import Rule
-from core.agent.permissions.store import RuleStore
-from core.agent.permissions.taint import Taint
-from core.concurrency.worker import WorkerProcess
-from core.connections.base import Connection
-from core.errors import AgentError, ConnectionFailed, SettingsError, UniversalAgentError, WorkspaceError
-from core.events.types import Event, McpServer, UntrustedTextRead
-from core.observation import ToolResult
-from core.pipelines import Pipelines
-from core.provider.models import ModelChoice, Models
-from core.provider.probe import shown_server
-from core.provider.request import DEFAULT_URL
-from core.redaction.redactor import Redactor
-from core.settings.model import PermissionMode, Settings
-from core.settings.prices import read_prices, unpriced_error
-from core.storage.workspace import Workspace
-from core.telemetry.tracer import Tracer
+from ua_tui.core.agent.auth.wait import IsConnected
+from ua_tui.core.agent.conversation.store import ConversationStore
+from ua_tui.core.agent.conversation.transcripts import spending_so_far, transcript_of
+from ua_tui.core.agent.definitions.commands import CustomCommand
+from ua_tui.core.agent.definitions.prompts import SubagentDefinition
+from ua_tui.core.agent.definitions.skills import Skill, install_skills
+from ua_tui.core.agent.elicitation.gate import ElicitationAction, ElicitationGate
+from ua_tui.core.agent.environment import CACHE, PrivateFolder, make_private
+from ua_tui.core.agent.gates import Gates
+from ua_tui.core.agent.hooks import AgentHooks, SubagentCheck
+from ua_tui.core.agent.ledger import ActionLedger, ActionRecorder
+from ua_tui.core.agent.loop import AgentLoop
+from ua_tui.core.agent.mcp.reconnect import SessionRenewal
+from ua_tui.core.agent.mcp.server_logs import ServerLogs
+from ua_tui.core.agent.mcp.servers import Servers
+from ua_tui.core.agent.mcp.states import ServerStates
+from ua_tui.core.agent.messages.result_files import ResultFiles
+from ua_tui.core.agent.messages.result_storage import ResultStore
+from ua_tui.core.agent.messages.results import ResultAdapter
+from ua_tui.core.agent.messages.translate import Translator
+from ua_tui.core.agent.messages.usage import Prices, Spending
+from ua_tui.core.agent.options import Briefing, McpConfig, build_options, write_briefing
+from ua_tui.core.agent.permissions.actions import BUILT_IN_SERVERS
+from ua_tui.core.agent.permissions.foreign_text import LOCAL_TOOLKIT
+from ua_tui.core.agent.permissions.gate import PermissionGate, PermissionReply
+from ua_tui.core.agent.permissions.own_servers import Described, OwnServers
+from ua_tui.core.agent.permissions.policy import PermissionPolicy
+from ua_tui.core.agent.permissions.rule_set import RuleSet, rules_of
+from ua_tui.core.agent.permissions.rules import Rule
+from ua_tui.core.agent.permissions.store import RuleStore
+from ua_tui.core.agent.permissions.taint import Taint
+from ua_tui.core.concurrency.worker import WorkerProcess
+from ua_tui.core.connections.base import Connection
+from ua_tui.core.errors import (
+    AgentError,
+    ConnectionFailed,
+    SettingsError,
+    UniversalAgentError,
+    WorkspaceError,
+)
+from ua_tui.core.events.types import Event, McpServer, UntrustedTextRead
+from ua_tui.core.observation import ToolResult
+from ua_tui.core.pipelines import Pipelines
+from ua_tui.core.provider.models import ModelChoice, Models
+from ua_tui.core.provider.probe import shown_server
+from ua_tui.core.provider.request import DEFAULT_URL
+from ua_tui.core.redaction.redactor import Redactor
+from ua_tui.core.settings.model import PermissionMode, Settings
+from ua_tui.core.settings.prices import read_prices, unpriced_error
+from ua_tui.core.storage.workspace import Workspace
+from ua_tui.core.telemetry.tracer import Tracer
 
 if TYPE_CHECKING:
     import claude_agent_sdk as sdk
-
-__all__ = ["AgentAssembly", "AgentParts", "Connector"]
 
 log = logging.getLogger(__name__)
 

@@ -13,12 +13,10 @@ import time
 from dataclasses import dataclass
 from typing import Literal
 
-from core.agent.messages.usage import Prices, usage_of
-from core.events.types import Usage
-from core.provider.request import AskModel, SmallReply
-from core.text import clean_line
-
-__all__ = ["CLASSIFIER_PROMPT", "Classification", "Classifier", "decide_by_rules", "read_decision"]
+from ua_tui.core.agent.messages.usage import Prices, usage_of
+from ua_tui.core.events.types import Usage
+from ua_tui.core.provider.request import AskModel, SmallReply
+from ua_tui.core.text import clean_line
 
 log = logging.getLogger(__name__)
 

@@ -9,23 +9,21 @@ from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Collection
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from core.agent.attachments.blocks import Attachment
-from core.agent.attachments.mentions import without_mentions
-from core.agent.elicitation.channel import Ask
-from core.agent.messages.malformed import MalformedMessages
-from core.agent.messages.stderr import StandardError
-from core.agent.messages.transport import CliTransport
-from core.agent.orphan_guard import OrphanGuard
-from core.concurrency.threads import Coalesced, apart
-from core.errors import AgentUnavailable, ConnectionFailed
-from core.text import clean
+from ua_tui.core.agent.attachments.blocks import Attachment
+from ua_tui.core.agent.attachments.mentions import without_mentions
+from ua_tui.core.agent.elicitation.channel import Ask
+from ua_tui.core.agent.messages.malformed import MalformedMessages
+from ua_tui.core.agent.messages.stderr import StandardError
+from ua_tui.core.agent.messages.transport import CliTransport
+from ua_tui.core.agent.orphan_guard import OrphanGuard
+from ua_tui.core.concurrency.threads import Coalesced, apart
+from ua_tui.core.errors import AgentUnavailable, ConnectionFailed
+from ua_tui.core.text import clean
 
 if TYPE_CHECKING:
     import claude_agent_sdk as sdk
 
-    from core.concurrency.process_tree import ProcessTree
-
-__all__ = ["AgentClient"]
+    from ua_tui.core.concurrency.process_tree import ProcessTree
 
 log = logging.getLogger(__name__)
 
@@ -297,7 +295,7 @@ class AgentClient:
 
 
 def _tree_of(pid: int) -> ProcessTree:
-    from core.concurrency.process_tree import ProcessTree
+    from ua_tui.core.concurrency.process_tree import ProcessTree
 
     return ProcessTree(pid)
 

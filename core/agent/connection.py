@@ -7,11 +7,9 @@ from collections.abc import Callable, Coroutine, Sequence
 from functools import partial
 from typing import Any
 
-from core.agent.loop import AgentLoop
-from core.concurrency.spawn import Handle, Spawn
-from core.errors import AgentUnavailable
-
-__all__ = ["AgentConnection"]
+from ua_tui.core.agent.loop import AgentLoop
+from ua_tui.core.concurrency.spawn import Handle, Spawn
+from ua_tui.core.errors import AgentUnavailable
 
 
 class AgentConnection:

@@ -11,11 +11,9 @@ from pathlib import Path
 from shutil import rmtree
 from typing import Any
 
-from core.connections.base import PLAIN_PREFIXES, PLAIN_VARIABLES
-from core.errors import AgentError
-from core.storage.files import is_gone
-
-__all__ = ["CACHE", "CLOUD_PREFIXES", "PrivateFolder", "cli_environment", "make_private"]
+from ua_tui.core.connections.base import PLAIN_PREFIXES, PLAIN_VARIABLES
+from ua_tui.core.errors import AgentError
+from ua_tui.core.storage.files import is_gone
 
 CACHE = "cache"
 """The folder in the private one where the command line keeps its cache, with its logs of MCP servers."""

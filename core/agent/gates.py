@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from core.agent.elicitation.gate import ElicitationGate
-from core.agent.permissions.gate import PermissionGate
-
-__all__ = ["Gates"]
+from ua_tui.core.agent.elicitation.gate import ElicitationGate
+from ua_tui.core.agent.permissions.gate import PermissionGate
 
 
 @dataclass(frozen=True)

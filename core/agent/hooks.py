@@ -14,27 +14,25 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Protocol
 
-from core.agent import local_first
-from core.agent.attachments.mentions import without_mentions
-from core.agent.ledger import ActionRecorder
-from core.agent.messages.result_files import READERS, ResultFiles
-from core.agent.messages.results import RawResult
-from core.agent.messages.subagents import SubagentTask
-from core.agent.permissions.foreign_text import LARGEST_READ, has_addresses
-from core.agent.permissions.gate import PermissionGate
-from core.agent.permissions.policy import PermissionPolicy, Verdict
-from core.agent.permissions.taint import Taint
-from core.errors import AgentError, Denied
-from core.events.types import ASK_USER, EXIT_PLAN, ComplianceEnforced, ComplianceFailed, Event
-from core.observation import ReturnedFile
-from core.pipelines import AfterTool, BeforeTool, Pipelines, ToolErrored
-from core.text import clean
+from ua_tui.core.agent import local_first
+from ua_tui.core.agent.attachments.mentions import without_mentions
+from ua_tui.core.agent.ledger import ActionRecorder
+from ua_tui.core.agent.messages.result_files import READERS, ResultFiles
+from ua_tui.core.agent.messages.results import RawResult
+from ua_tui.core.agent.messages.subagents import SubagentTask
+from ua_tui.core.agent.permissions.foreign_text import LARGEST_READ, has_addresses
+from ua_tui.core.agent.permissions.gate import PermissionGate
+from ua_tui.core.agent.permissions.policy import PermissionPolicy, Verdict
+from ua_tui.core.agent.permissions.taint import Taint
+from ua_tui.core.errors import AgentError, Denied
+from ua_tui.core.events.types import ASK_USER, EXIT_PLAN, ComplianceEnforced, ComplianceFailed, Event
+from ua_tui.core.observation import ReturnedFile
+from ua_tui.core.pipelines import AfterTool, BeforeTool, Pipelines, ToolErrored
+from ua_tui.core.text import clean
 
 if TYPE_CHECKING:
     import claude_agent_sdk as sdk
     from claude_agent_sdk.types import HookEvent
-
-__all__ = ["AgentHooks", "HookCopies", "SubagentCheck"]
 
 log = logging.getLogger(__name__)
 

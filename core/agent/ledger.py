@@ -15,21 +15,11 @@ from typing import Any, Literal, Protocol
 
 import msgspec
 
-from core.agent.permissions.actions import Action, actions_of
-from core.agent.permissions.policy import CONTAINED, HARMLESS, PAGE_READERS, READERS, WRITERS, is_free
-from core.events.types import ASK_USER, EXIT_PLAN, READ_RESOURCE
-from core.redaction.redactor import Redactor, preview
-from core.text import clean, clean_line
-
-__all__ = [
-    "SUPERSEDED",
-    "ActionLedger",
-    "ActionRecorder",
-    "EarlierAction",
-    "LedgerRefusal",
-    "acting",
-    "key_of",
-]
+from ua_tui.core.agent.permissions.actions import Action, actions_of
+from ua_tui.core.agent.permissions.policy import CONTAINED, HARMLESS, PAGE_READERS, READERS, WRITERS, is_free
+from ua_tui.core.events.types import ASK_USER, EXIT_PLAN, READ_RESOURCE
+from ua_tui.core.redaction.redactor import Redactor, preview
+from ua_tui.core.text import clean, clean_line
 
 log = logging.getLogger(__name__)
 

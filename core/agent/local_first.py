@@ -6,9 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from core.agent.permissions.policy import is_search
-
-__all__ = ["NOTE", "returned_directly"]
+from ua_tui.core.agent.permissions.policy import is_search
 
 NOTE = "sync_response_to_workbench was set to false: the results of searches are far below 5 MB and come back directly."
 """What the model reads with the result of a call that was changed."""

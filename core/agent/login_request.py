@@ -9,20 +9,18 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from core.agent.client import AgentClient
-from core.agent.environment import cli_environment
-from core.agent.messages.malformed import MalformedMessages
-from core.agent.options import own_environment
-from core.errors import ConnectionFailed, UniversalAgentError
-from core.provider.request import SmallReply
-from core.settings.model import Settings
-from core.text import clean_line
-from core.version import VERSION
+from ua_tui.core.agent.client import AgentClient
+from ua_tui.core.agent.environment import cli_environment
+from ua_tui.core.agent.messages.malformed import MalformedMessages
+from ua_tui.core.agent.options import own_environment
+from ua_tui.core.errors import ConnectionFailed, UniversalAgentError
+from ua_tui.core.provider.request import SmallReply
+from ua_tui.core.settings.model import Settings
+from ua_tui.core.text import clean_line
+from ua_tui.core.version import VERSION
 
 if TYPE_CHECKING:
     import claude_agent_sdk as sdk
-
-__all__ = ["LoginRequests"]
 
 _MODEL = "haiku"
 

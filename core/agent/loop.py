@@ -13,16 +13,16 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
-from core.agent.attachments.blocks import Attachment
-from core.agent.auth.links import find_auth_link
-from core.agent.client import AgentClient
-from core.agent.gates import Gates
-from core.agent.hooks import AgentHooks
-from core.agent.mcp.servers import Servers
-from core.agent.messages.context_usage import ContextUsage, read_context_usage
-from core.agent.messages.result_storage import ResultStore
-from core.agent.messages.silence import SilenceWatch
-from core.agent.messages.translate import (
+from ua_tui.core.agent.attachments.blocks import Attachment
+from ua_tui.core.agent.auth.links import find_auth_link
+from ua_tui.core.agent.client import AgentClient
+from ua_tui.core.agent.gates import Gates
+from ua_tui.core.agent.hooks import AgentHooks
+from ua_tui.core.agent.mcp.servers import Servers
+from ua_tui.core.agent.messages.context_usage import ContextUsage, read_context_usage
+from ua_tui.core.agent.messages.result_storage import ResultStore
+from ua_tui.core.agent.messages.silence import SilenceWatch
+from ua_tui.core.agent.messages.translate import (
     OpenCall,
     RawToolResult,
     SteeringAccepted,
@@ -31,11 +31,11 @@ from core.agent.messages.translate import (
     TurnStarted,
     is_ping,
 )
-from core.agent.messages.unmatched import UnmatchedResults
-from core.agent.messages.usage import Spending, usage_between
-from core.agent.turn import Stopping, Turn
-from core.errors import AgentUnavailable, ConnectionFailed
-from core.events.types import (
+from ua_tui.core.agent.messages.unmatched import UnmatchedResults
+from ua_tui.core.agent.messages.usage import Spending, usage_between
+from ua_tui.core.agent.turn import Stopping, Turn
+from ua_tui.core.errors import AgentUnavailable, ConnectionFailed
+from ua_tui.core.events.types import (
     EXIT_PLAN,
     ApiRetry,
     AuthRequired,
@@ -49,16 +49,14 @@ from core.events.types import (
     ToolCallFinished,
     ToolCallStarted,
 )
-from core.observation import AnyObservation, FinishedCall, ToolCall, ToolResult
-from core.provider.error_messages import AT_LIMIT, REFUSALS
-from core.provider.models import Models
-from core.text import clean
+from ua_tui.core.observation import AnyObservation, FinishedCall, ToolCall, ToolResult
+from ua_tui.core.provider.error_messages import AT_LIMIT, REFUSALS
+from ua_tui.core.provider.models import Models
+from ua_tui.core.text import clean
 
 if TYPE_CHECKING:
     import claude_agent_sdk as sdk
 
-
-__all__ = ["AgentLoop"]
 
 log = logging.getLogger(__name__)
 

@@ -11,28 +11,22 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from core.agent.definitions.prompts import SubagentDefinition, fill_prompt, read_prompt, shipped_subagents
-from core.agent.definitions.skills import PLUGIN, Skill
-from core.agent.environment import CACHE, CLOUD_PREFIXES, cli_environment
-from core.events.types import ASK_USER, EXIT_PLAN, LIST_RESOURCES, READ_RESOURCE
-from core.settings.model import Settings
-from core.version import VERSION
+from ua_tui.core.agent.definitions.prompts import (
+    SubagentDefinition,
+    fill_prompt,
+    read_prompt,
+    shipped_subagents,
+)
+from ua_tui.core.agent.definitions.skills import PLUGIN, Skill
+from ua_tui.core.agent.environment import CACHE, CLOUD_PREFIXES, cli_environment
+from ua_tui.core.events.types import ASK_USER, EXIT_PLAN, LIST_RESOURCES, READ_RESOURCE
+from ua_tui.core.settings.model import Settings
+from ua_tui.core.version import VERSION
 
 if TYPE_CHECKING:
     import claude_agent_sdk as sdk
 
-    from core.agent.hooks import AgentHooks
-
-__all__ = [
-    "BASE_TOOLS",
-    "RESOURCE_TOOLS",
-    "Briefing",
-    "McpConfig",
-    "build_options",
-    "own_environment",
-    "tool_search",
-    "write_briefing",
-]
+    from ua_tui.core.agent.hooks import AgentHooks
 
 BASE_TOOLS = ("Agent", EXIT_PLAN, ASK_USER, "TodoWrite", "ToolSearch", "WebSearch", "Read", "Glob", "Grep")
 RESOURCE_TOOLS = (LIST_RESOURCES, READ_RESOURCE)
@@ -222,7 +216,7 @@ def own_environment(settings: Settings, config_dir: Path | None, private: Path) 
         # A rule on a command is about one that runs in the session's folder.
         "CLAUDE_BASH_MAINTAIN_PROJECT_WORKING_DIR": "1",
         # Above this, a result with a picture is cut, and another is saved to a file. What is too large for the model is
-        # replaced long before (`core.agent.messages.result_files`).
+        # replaced long before (`ua_tui.core.agent.messages.result_files`).
         "MAX_MCP_OUTPUT_TOKENS": "250000",
         # Removed with the session: it logs what servers say on their standard error, readable by everybody, and leaves
         # folders behind.

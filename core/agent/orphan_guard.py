@@ -7,8 +7,6 @@ import logging
 import sys
 from contextlib import suppress
 
-__all__ = ["OrphanGuard"]
-
 log = logging.getLogger(__name__)
 
 _RELEASED_WITHIN = 2.0
@@ -17,7 +15,7 @@ _RELEASED_WITHIN = 2.0
 # of a pipe.
 _SCRIPT = """
 read -r _ && exit
-exec "$2" -I -m core.concurrency.process_tree "$1"
+exec "$2" -I -m ua_tui.core.concurrency.process_tree "$1"
 """
 
 

@@ -6,10 +6,8 @@ import json
 from pathlib import Path
 from typing import Any
 
-from core.errors import SettingsError
-from core.text import clean_line
-
-__all__ = ["NOT_FITTING", "OUTPUT_TOOL", "REFUSED_SCHEMA", "checked_schema", "read_output_schema"]
+from ua_tui.core.errors import SettingsError
+from ua_tui.core.text import clean_line
 
 OUTPUT_TOOL = "StructuredOutput"
 """The tool by which the model gives such an answer; the agent offers it and checks the answer."""

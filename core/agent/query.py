@@ -8,15 +8,15 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from core.agent.attachments.blocks import Attachment
-from core.agent.classifier import Classification, Classifier
-from core.agent.loop import AgentLoop
-from core.agent.messages.translate import TurnOutcome
-from core.agent.output_schema import checked_schema
-from core.agent.turn import TurnFailed
-from core.errors import AgentError, Denied, UniversalAgentError
-from core.events.types import Event, QueryClassified, Usage
-from core.pipelines import (
+from ua_tui.core.agent.attachments.blocks import Attachment
+from ua_tui.core.agent.classifier import Classification, Classifier
+from ua_tui.core.agent.loop import AgentLoop
+from ua_tui.core.agent.messages.translate import TurnOutcome
+from ua_tui.core.agent.output_schema import checked_schema
+from ua_tui.core.agent.turn import TurnFailed
+from ua_tui.core.errors import AgentError, Denied, UniversalAgentError
+from ua_tui.core.events.types import Event, QueryClassified, Usage
+from ua_tui.core.pipelines import (
     AfterExecute,
     AgentContext,
     AgentErrored,
@@ -24,9 +24,7 @@ from core.pipelines import (
     BeforeExecute,
     Pipelines,
 )
-from core.text import clean
-
-__all__ = ["AGENT_NAME", "QueryPath"]
+from ua_tui.core.text import clean
 
 log = logging.getLogger(__name__)
 

@@ -9,11 +9,9 @@ from collections.abc import Coroutine
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
-from core.agent.messages.translate import TurnOutcome
-from core.errors import AgentError
-from core.observation import FinishedCall
-
-__all__ = ["Steering", "StoppableAgent", "Stopping", "Turn", "TurnFailed"]
+from ua_tui.core.agent.messages.translate import TurnOutcome
+from ua_tui.core.errors import AgentError
+from ua_tui.core.observation import FinishedCall
 
 
 @dataclass

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import sys
 
-__all__ = ["return_large_blocks"]
-
 _M_MMAP_THRESHOLD = -3
 _LARGE = 128 << 10
 

@@ -6,8 +6,6 @@ import asyncio
 from collections.abc import Callable
 from typing import TypeVar
 
-__all__ = ["NEVER", "Stop", "Stopped", "in_thread"]
-
 Result = TypeVar("Result")
 
 

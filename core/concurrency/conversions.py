@@ -10,11 +10,9 @@ from collections.abc import Callable
 from queue import Empty, LifoQueue
 from typing import Any
 
-from core.concurrency.cancellation import NEVER, Stop
-from core.concurrency.worker import WorkerCrashed, WorkerFailed, WorkerProcess, WorkerTimeout
-from core.errors import UniversalAgentError
-
-__all__ = ["ConversionFailed", "Conversions", "TooComplex"]
+from ua_tui.core.concurrency.cancellation import NEVER, Stop
+from ua_tui.core.concurrency.worker import WorkerCrashed, WorkerFailed, WorkerProcess, WorkerTimeout
+from ua_tui.core.errors import UniversalAgentError
 
 _MEMORY = 1 << 30
 _POLL_SECONDS = 0.02

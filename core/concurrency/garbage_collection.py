@@ -13,8 +13,6 @@ import gc
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-__all__ = ["deferred", "pause_collection", "resume_collection"]
-
 YOUNG, MIDDLE, FULL = 10_000, 10, 35
 """The thresholds of the three generations, as `gc.set_threshold` takes them."""
 

@@ -1,8 +1,8 @@
 """The processes below one that we started: remembered by pid and start time, and ended when it has ended.
 
 A process whose parent ends gets another parent, and one that is stopped does not notice that its input has ended. So
-whoever ends a process remembers its descendants before. `python -m core.concurrency.process_tree PID` ends the process
-and its descendants.
+whoever ends a process remembers its descendants before. `python -m ua_tui.core.concurrency.process_tree PID` ends the
+process and its descendants.
 """
 
 from __future__ import annotations
@@ -16,8 +16,6 @@ from collections import defaultdict
 from contextlib import suppress
 
 import psutil
-
-__all__ = ["ProcessTree"]
 
 log = logging.getLogger(__name__)
 

@@ -6,8 +6,6 @@ import asyncio
 from collections.abc import Awaitable, Coroutine
 from typing import Any, TypeVar
 
-__all__ = ["until"]
-
 Result = TypeVar("Result")
 
 

@@ -7,9 +7,7 @@ import threading
 import time
 from collections.abc import Callable
 
-from core.concurrency.threads import in_context
-
-__all__ = ["Schedule"]
+from ua_tui.core.concurrency.threads import in_context
 
 _log = logging.getLogger(__name__)
 

@@ -6,8 +6,6 @@ import asyncio
 from collections.abc import Callable, Coroutine
 from typing import Any, Protocol
 
-__all__ = ["Handle", "Spawn", "Work", "spawn_task"]
-
 
 class Handle(Protocol):
     """Something that runs and can be cancelled: an asyncio task, a Textual worker."""

@@ -12,8 +12,6 @@ from contextvars import copy_context
 from functools import partial
 from typing import ParamSpec, TypeVar
 
-__all__ = ["Coalesced", "apart", "in_context", "in_loop"]
-
 P = ParamSpec("P")
 T = TypeVar("T")
 

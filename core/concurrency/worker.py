@@ -2,7 +2,7 @@
 
 Reading, searching and writing megabytes takes single calls of compiled code, during which no other thread runs. The
 worker is started when it is first needed, with a lower priority, and exits after a while without work, so that its
-memory is freed. `core.concurrency.conversions` limits the time and the memory of its tasks.
+memory is freed. `ua_tui.core.concurrency.conversions` limits the time and the memory of its tasks.
 """
 
 from __future__ import annotations
@@ -21,13 +21,11 @@ from typing import Any
 
 import msgspec
 
-from core.concurrency.cancellation import NEVER, Stop
-from core.errors import UniversalAgentError
-from core.postgres.address import connection_variables
-from core.storage.workspace import Workspace
-from core.text import clean_line
-
-__all__ = ["WorkerCrashed", "WorkerFailed", "WorkerProcess", "WorkerTimeout", "WorkerUnavailable", "packed"]
+from ua_tui.core.concurrency.cancellation import NEVER, Stop
+from ua_tui.core.errors import UniversalAgentError
+from ua_tui.core.postgres.address import connection_variables
+from ua_tui.core.storage.workspace import Workspace
+from ua_tui.core.text import clean_line
 
 _PIECE = 64 << 10
 _INHERITED = ("PATH", "HOME", "LANG", "LC_ALL", "LC_CTYPE", "TMPDIR", "TMP", "TEMP", "TZ", "PYTHONPATH")
@@ -208,7 +206,7 @@ class WorkerProcess:
     def _command(self, descriptor: int) -> list[str]:
         workspace = self._workspace
         folders = () if workspace is None else (str(workspace.path), str(workspace.reports_path))
-        program = [sys.executable or "python3", "-P", "-m", "core.concurrency.worker_child"]
+        program = [sys.executable or "python3", "-P", "-m", "ua_tui.core.concurrency.worker_child"]
         return [*program, str(descriptor), str(self._memory), *folders]
 
     def _secrets(self) -> list[bytes]:

@@ -1,4 +1,4 @@
-"""The process that `core.concurrency.worker` starts: receives tasks on a socket and does them one by one."""
+"""The process that `ua_tui.core.concurrency.worker` starts: receives tasks on a socket and does them one by one."""
 
 from __future__ import annotations
 
@@ -16,16 +16,14 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from core.errors import UniversalAgentError
-from core.text import clean_line
+from ua_tui.core.errors import UniversalAgentError
+from ua_tui.core.text import clean_line
 
 if TYPE_CHECKING:
-    from core.storage.workspace import Workspace
-
-__all__ = ["TaskContext", "main"]
+    from ua_tui.core.storage.workspace import Workspace
 
 # When it is started as a program, this module has another name.
-_log = logging.getLogger("core.concurrency.worker_child")
+_log = logging.getLogger("ua_tui.core.concurrency.worker_child")
 _IDLE_SECONDS = 30.0
 # Starting takes longer than most conversions, and little memory is kept between them.
 _IDLE_CONVERSION_SECONDS = 300.0
@@ -119,8 +117,8 @@ def _run(desk: TaskContext, task: str, argument: Any, seconds: float) -> None:
 
 
 def _workspace(folder: str, reports: str) -> Workspace:
-    from core.redaction.redactor import Redactor
-    from core.storage.workspace import Workspace
+    from ua_tui.core.redaction.redactor import Redactor
+    from ua_tui.core.storage.workspace import Workspace
 
     return Workspace(Path(folder), Path(reports), Redactor())
 

@@ -7,11 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
-    from core.connections.oauth.target import LoginTarget
-
-__all__ = [
-    "BLANKED", "PLAIN_PREFIXES", "PLAIN_VARIABLES", "WITHOUT_TOOLS", "Connection", "Expiry", "RemoteSession",
-]  # fmt: skip
+    from ua_tui.core.connections.oauth.target import LoginTarget
 
 WITHOUT_TOOLS = "the session continues without its tools"
 """What follows from a server or service that cannot be used."""

@@ -7,9 +7,7 @@ import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from core.connections.base import PLAIN_PREFIXES
-
-__all__ = ["launched"]
+from ua_tui.core.connections.base import PLAIN_PREFIXES
 
 _LAUNCHER = """
 import os, sys

@@ -11,11 +11,9 @@ from pathlib import Path
 
 import msgspec
 
-from core.events.types import Event, ToolCallProgress
-from core.redaction.sharing import short_path
-from core.telemetry.http import OnRequest, ServiceRequest
-
-__all__ = ["ProgressReceiver", "send_progress", "send_request"]
+from ua_tui.core.events.types import Event, ToolCallProgress
+from ua_tui.core.redaction.sharing import short_path
+from ua_tui.core.telemetry.http import OnRequest, ServiceRequest
 
 _MOST_BYTES = 4 << 10
 _SEND_SECONDS = 0.1

@@ -6,18 +6,8 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-from core.connections.base import BLANKED, Connection
-from core.postgres.address import Address
-
-__all__ = [
-    "EMBEDDINGS_FILE",
-    "POSTGRES_FILE",
-    "PROGRESS_SOCKET",
-    "SECRETS_SOCKET",
-    "SERVER",
-    "SESSION_FILE",
-    "toolkit_connection",
-]
+from ua_tui.core.connections.base import BLANKED, Connection
+from ua_tui.core.postgres.address import Address
 
 SERVER = "local_toolkit"
 
@@ -49,7 +39,7 @@ def toolkit_connection(
     embeddings_file: Path | None = None,
     postgres_file: Path | None = None,
 ) -> Connection:
-    """The server that starts `core.toolkit` for this workspace.
+    """The server that starts `ua_tui.core.toolkit` for this workspace.
 
     The child process runs isolated (`-I`), so a `core/` folder in the current directory is never imported.
 
@@ -65,7 +55,7 @@ def toolkit_connection(
         postgres_file: the private file with the variables that decide how it connects to a team's knowledge base: a
             password must not be in the configuration of a server.
     """
-    args = ["-I", "-m", "core.toolkit", "--workspace", str(workspace)]
+    args = ["-I", "-m", "ua_tui.core.toolkit", "--workspace", str(workspace)]
     for suffix, address in routes.items():
         args += ["--route", f"{suffix}={address}"]
     if knowledge is not None:

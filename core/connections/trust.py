@@ -18,16 +18,14 @@ from typing import Literal
 
 import msgspec
 
-from core.connections.base import Connection, Expiry
-from core.connections.oauth.target import LoginTarget
-from core.connections.user_servers import Acts, UnusableServer, UserServer, connection_to
-from core.errors import ConnectionFailed, WorkspaceError
-from core.events.types import Event, ServerTrustAnswered, ServerTrustAsked
-from core.redaction.arguments import masked_address, masked_command
-from core.storage.files import Root
-from core.text import clean
-
-__all__ = ["Decision", "ServerTrust", "UserConnections"]
+from ua_tui.core.connections.base import Connection, Expiry
+from ua_tui.core.connections.oauth.target import LoginTarget
+from ua_tui.core.connections.user_servers import Acts, UnusableServer, UserServer, connection_to
+from ua_tui.core.errors import ConnectionFailed, WorkspaceError
+from ua_tui.core.events.types import Event, ServerTrustAnswered, ServerTrustAsked
+from ua_tui.core.redaction.arguments import masked_address, masked_command
+from ua_tui.core.storage.files import Root
+from ua_tui.core.text import clean
 
 _log = logging.getLogger(__name__)
 

@@ -19,25 +19,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from core.connections.base import BLANKED, PLAIN_VARIABLES, Connection
-from core.connections.launcher import launched
-from core.connections.oauth.target import LoginTarget, oauth_client, oauth_problem
-from core.errors import Advice, ConnectionFailed
-from core.redaction.arguments import masked_address, masked_command, masked_variable
-from core.settings.model import Settings
-from core.settings.sources import SourcedValue
-from core.text import clean_line, without_surrogates
-
-__all__ = [
-    "PROJECT_SERVERS",
-    "Acts",
-    "UnusableServer",
-    "UserServer",
-    "connection_to",
-    "find_user_servers",
-    "project_servers",
-    "settings_servers",
-]  # fmt: skip
+from ua_tui.core.connections.base import BLANKED, PLAIN_VARIABLES, Connection
+from ua_tui.core.connections.launcher import launched
+from ua_tui.core.connections.oauth.target import LoginTarget, oauth_client, oauth_problem
+from ua_tui.core.errors import Advice, ConnectionFailed
+from ua_tui.core.redaction.arguments import masked_address, masked_command, masked_variable
+from ua_tui.core.settings.model import Settings
+from ua_tui.core.settings.sources import SourcedValue
+from ua_tui.core.text import clean_line, without_surrogates
 
 PROJECT_SERVERS = ".mcp.json"
 

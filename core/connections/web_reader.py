@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from core.connections.base import Connection
-from core.settings.model import Settings
-
-__all__ = ["SERVER", "URL", "web_reader_connection"]
+from ua_tui.core.connections.base import Connection
+from ua_tui.core.settings.model import Settings
 
 SERVER = "web_reader"
 URL = "https://api.z.ai/api/mcp/web_reader/mcp"

@@ -2,5 +2,6 @@
 
 Start with `server.py`, which puts the three together. `model/` plays the playbooks, which are data in `playbooks/` and
 read by `playbook.py`; `composio/` imitates the tool router; `press/` serves the articles. The composition root, the
-doctor and the tests import `launch.py`, which starts the child process `python -m core.demo`; the rest runs only there.
+doctor and the tests import `launch.py`, which starts the child process `python -m ua_tui.core.demo`; the rest runs only
+there.
 """

@@ -13,7 +13,7 @@ import threading
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from core.concurrency.garbage_collection import deferred
+from ua_tui.core.concurrency.garbage_collection import deferred
 
 if TYPE_CHECKING:
     import uvicorn
@@ -25,14 +25,16 @@ GRACE_SECONDS = 1
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Serve until standard input ends; gives the exit code."""
-    parser = argparse.ArgumentParser(prog="python -I -m core.demo", description="Serve the demo on loopback.")
+    parser = argparse.ArgumentParser(
+        prog="python -I -m ua_tui.core.demo", description="Serve the demo on loopback."
+    )
     parser.add_argument("--pace", type=_pace, default=1.0, help="1 is followable, 0 is as fast as it can be")
     parser.add_argument("--port", type=_port, default=0, help="the port on 127.0.0.1; 0 takes a free one")
     options = parser.parse_args(arguments)
     logging.basicConfig(
         stream=sys.stderr, level=logging.WARNING, format="%(levelname)s %(name)s: %(message)s"
     )
-    from core.errors import DemoError
+    from ua_tui.core.errors import DemoError
 
     try:
         listener = socket.create_server((HOST, options.port), backlog=128)
@@ -55,7 +57,7 @@ async def _serve(listener: socket.socket, pace: float) -> None:
     with deferred():
         import uvicorn
 
-        from core.demo.server import make_server
+        from ua_tui.core.demo.server import make_server
 
         demo = make_server(pace)
 

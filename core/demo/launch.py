@@ -13,10 +13,8 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 
-from core.errors import DemoError
-from core.settings.model import Settings
-
-__all__ = ["DemoEndpoints", "demo_servers", "demo_settings"]
+from ua_tui.core.errors import DemoError
+from ua_tui.core.settings.model import Settings
 
 START_SECONDS = 30.0
 STOP_SECONDS = 3.0
@@ -57,7 +55,7 @@ async def demo_servers(pace: float) -> AsyncIterator[DemoEndpoints]:
     """
     try:
         process = await asyncio.create_subprocess_exec(
-            sys.executable, "-I", "-m", "core.demo", "--pace", str(pace),
+            sys.executable, "-I", "-m", "ua_tui.core.demo", "--pace", str(pace),
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.PIPE,

@@ -7,8 +7,6 @@ import re
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 
-__all__ = ["Pace"]
-
 PROSE = 34.0
 LONG_INPUT = 92.0
 THINKING = 55.0

@@ -10,19 +10,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from core.errors import DemoError
-
-__all__ = [
-    "AgentPart",
-    "Call",
-    "Condition",
-    "Library",
-    "Playbook",
-    "Recording",
-    "Step",
-    "Value",
-    "load_library",
-]
+from ua_tui.core.errors import DemoError
 
 FOLDER = "playbooks"
 PLAYBOOK_SUFFIX = ".playbook.json"
@@ -154,7 +142,7 @@ def load_library() -> Library:
     """Read all playbooks and the files next to them; raises DemoError for a broken one."""
     playbooks: dict[str, Playbook] = {}
     texts: dict[str, str] = {}
-    folder = files("core.demo").joinpath(FOLDER)
+    folder = files("ua_tui.core.demo").joinpath(FOLDER)
     for entry in sorted(folder.iterdir(), key=lambda item: item.name):
         if not entry.is_file():
             continue

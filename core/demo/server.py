@@ -13,17 +13,15 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Host, Route, Router
 
-from core.demo.composio.sandbox import Mounts, sandbox_files
-from core.demo.composio.server import ComposioServer
-from core.demo.composio.services import Services
-from core.demo.model.script import Script
-from core.demo.model.server import ModelServer, api_error
-from core.demo.pace import Pace
-from core.demo.playbook import load_library
-from core.demo.press.articles import DOMAIN, load_catalogue
-from core.demo.press.pages import ArticlePages
-
-__all__ = ["DemoServer", "make_server"]
+from ua_tui.core.demo.composio.sandbox import Mounts, sandbox_files
+from ua_tui.core.demo.composio.server import ComposioServer
+from ua_tui.core.demo.composio.services import Services
+from ua_tui.core.demo.model.script import Script
+from ua_tui.core.demo.model.server import ModelServer, api_error
+from ua_tui.core.demo.pace import Pace
+from ua_tui.core.demo.playbook import load_library
+from ua_tui.core.demo.press.articles import DOMAIN, load_catalogue
+from ua_tui.core.demo.press.pages import ArticlePages
 
 ARTICLES = "articles.json"
 METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]

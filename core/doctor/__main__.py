@@ -1,4 +1,4 @@
-"""The doctor as a process: `python -I -m core.doctor` reads settings and prints each check when it is done."""
+"""The doctor as a process: `python -I -m ua_tui.core.doctor` reads settings and prints each check when it is done."""
 
 from __future__ import annotations
 
@@ -12,12 +12,10 @@ from typing import Any, get_type_hints
 
 import msgspec
 
-from core.doctor.checks import run_checks
-from core.doctor.findings import Check
-from core.settings import parsers
-from core.settings.model import Settings
-
-__all__ = ["main"]
+from ua_tui.core.doctor.checks import run_checks
+from ua_tui.core.doctor.findings import Check
+from ua_tui.core.settings import parsers
+from ua_tui.core.settings.model import Settings
 
 
 def main() -> int:

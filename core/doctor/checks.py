@@ -8,29 +8,27 @@ from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
-from core.connections.trust import ServerTrust
-from core.connections.user_servers import find_user_servers
-from core.doctor.definitions import check_definitions
-from core.doctor.findings import Check, Finding, PlannedCheck, failed, run_check
-from core.doctor.machine import check_agent, check_folder, check_knowledge, check_python
-from core.doctor.servers import check_toolkit, check_user_server, check_web_reader
-from core.doctor.services import (
+from ua_tui.core.connections.trust import ServerTrust
+from ua_tui.core.connections.user_servers import find_user_servers
+from ua_tui.core.doctor.definitions import check_definitions
+from ua_tui.core.doctor.findings import Check, Finding, PlannedCheck, failed, run_check
+from ua_tui.core.doctor.machine import check_agent, check_folder, check_knowledge, check_python
+from ua_tui.core.doctor.servers import check_toolkit, check_user_server, check_web_reader
+from ua_tui.core.doctor.services import (
     check_collector,
     check_composio,
     check_logfire,
     check_session_model,
     models_of,
 )
-from core.doctor.team import TeamChecks
-from core.errors import DemoError
-from core.postgres.address import Address
-from core.redaction.redactor import Redactor
-from core.settings.model import Settings
-from core.settings.places import Places
-from core.settings.secrets import secrets
-from core.telemetry.environment import Exports
-
-__all__ = ["TimeLimits", "run_checks", "run_team_checks"]
+from ua_tui.core.doctor.team import TeamChecks
+from ua_tui.core.errors import DemoError
+from ua_tui.core.postgres.address import Address
+from ua_tui.core.redaction.redactor import Redactor
+from ua_tui.core.settings.model import Settings
+from ua_tui.core.settings.places import Places
+from ua_tui.core.settings.secrets import secrets
+from ua_tui.core.telemetry.environment import Exports
 
 OnCheck = Callable[[Check], None]
 
@@ -61,7 +59,7 @@ async def run_checks(
     """
     async with AsyncExitStack() as stack:
         if settings.demo:
-            from core.demo.launch import demo_servers, demo_settings
+            from ua_tui.core.demo.launch import demo_servers, demo_settings
 
             try:
                 settings = demo_settings(settings, await stack.enter_async_context(demo_servers(0)))

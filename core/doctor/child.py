@@ -14,14 +14,12 @@ from dataclasses import replace
 
 import msgspec
 
-from core.doctor.findings import Check
-from core.errors import UniversalAgentError
-from core.redaction.redactor import Redactor
-from core.settings.model import Settings
-from core.settings.secrets import secrets
-from core.text import clean_line
-
-__all__ = ["DoctorFailed", "run_checks_in_child"]
+from ua_tui.core.doctor.findings import Check
+from ua_tui.core.errors import UniversalAgentError
+from ua_tui.core.redaction.redactor import Redactor
+from ua_tui.core.settings.model import Settings
+from ua_tui.core.settings.secrets import secrets
+from ua_tui.core.text import clean_line
 
 log = logging.getLogger(__name__)
 
@@ -41,7 +39,7 @@ async def run_checks_in_child(settings: Settings) -> AsyncGenerator[Check, None]
     """
     try:
         process = await asyncio.create_subprocess_exec(
-            sys.executable, "-I", "-m", "core.doctor",
+            sys.executable, "-I", "-m", "ua_tui.core.doctor",
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.PIPE,

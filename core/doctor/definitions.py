@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from core.agent.definitions.roster import (
+from ua_tui.core.agent.definitions.roster import (
     Roster,
     RosterEntry,
     expected_servers,
@@ -10,12 +10,10 @@ from core.agent.definitions.roster import (
     read_roster,
     roster_entries,
 )
-from core.doctor.findings import Finding, failed, ok
-from core.events.units import quantity
-from core.settings.model import Settings
-from core.settings.places import Places
-
-__all__ = ["check_definitions"]
+from ua_tui.core.doctor.findings import Finding, failed, ok
+from ua_tui.core.events.units import quantity
+from ua_tui.core.settings.model import Settings
+from ua_tui.core.settings.places import Places
 
 _MOST = 20
 _KINDS = {"agent": "Sub-agent", "skill": "Skill", "command": "Command"}

@@ -9,22 +9,9 @@ from collections.abc import Coroutine, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from core.errors import UniversalAgentError
-from core.redaction.redactor import Redactor
-from core.text import clean_line
-
-__all__ = [
-    "Check",
-    "Finding",
-    "PlannedCheck",
-    "Status",
-    "can_start",
-    "failed",
-    "ok",
-    "run_check",
-    "skipped",
-    "warning",
-]
+from ua_tui.core.errors import UniversalAgentError
+from ua_tui.core.redaction.redactor import Redactor
+from ua_tui.core.text import clean_line
 
 log = logging.getLogger(__name__)
 

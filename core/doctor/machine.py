@@ -13,16 +13,14 @@ from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 
-from core.agent.environment import cli_environment
-from core.doctor.findings import Finding, failed, ok, skipped, warning
-from core.events.units import quantity, size
-from core.knowledge.place import place_of
-from core.knowledge.status import read_status
-from core.provider.claude_login import claude_program
-from core.settings.model import Settings
-from core.text import clean_line
-
-__all__ = ["check_agent", "check_folder", "check_knowledge", "check_python"]
+from ua_tui.core.agent.environment import cli_environment
+from ua_tui.core.doctor.findings import Finding, failed, ok, skipped, warning
+from ua_tui.core.events.units import quantity, size
+from ua_tui.core.knowledge.place import place_of
+from ua_tui.core.knowledge.status import read_status
+from ua_tui.core.provider.claude_login import claude_program
+from ua_tui.core.settings.model import Settings
+from ua_tui.core.text import clean_line
 
 OLDEST_PYTHON = (3, 11)
 OLDEST_AGENT = (2, 0, 0)

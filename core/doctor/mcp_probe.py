@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from core.agent.mcp.client import ask_server
-from core.connections.base import WITHOUT_TOOLS
-from core.doctor.findings import Finding, failed, ok
-from core.errors import ConnectionFailed
-from core.events.units import quantity
-from core.text import clean_line
-
-__all__ = ["probe_server"]
+from ua_tui.core.agent.mcp.client import ask_server
+from ua_tui.core.connections.base import WITHOUT_TOOLS
+from ua_tui.core.doctor.findings import Finding, failed, ok
+from ua_tui.core.errors import ConnectionFailed
+from ua_tui.core.events.units import quantity
+from ua_tui.core.text import clean_line
 
 
 async def probe_server(

@@ -6,18 +6,16 @@ import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
-from core.connections import toolkit, web_reader
-from core.connections.base import WITHOUT_TOOLS, Connection
-from core.connections.oauth.flow import current_login
-from core.connections.oauth.store import LoginStore
-from core.connections.trust import ServerTrust
-from core.connections.user_servers import UnusableServer, UserServer, connection_to
-from core.doctor.findings import Finding, failed, skipped
-from core.doctor.mcp_probe import probe_server
-from core.errors import Advice, ConnectionFailed, WorkspaceError
-from core.settings.model import Settings
-
-__all__ = ["check_toolkit", "check_user_server", "check_web_reader"]
+from ua_tui.core.connections import toolkit, web_reader
+from ua_tui.core.connections.base import WITHOUT_TOOLS, Connection
+from ua_tui.core.connections.oauth.flow import current_login
+from ua_tui.core.connections.oauth.store import LoginStore
+from ua_tui.core.connections.trust import ServerTrust
+from ua_tui.core.connections.user_servers import UnusableServer, UserServer, connection_to
+from ua_tui.core.doctor.findings import Finding, failed, skipped
+from ua_tui.core.doctor.mcp_probe import probe_server
+from ua_tui.core.errors import Advice, ConnectionFailed, WorkspaceError
+from ua_tui.core.settings.model import Settings
 
 
 async def check_toolkit(connection: Connection | None = None) -> Finding:

@@ -9,25 +9,23 @@ from dataclasses import replace
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from core.concurrency.threads import apart, in_loop
-from core.connections.base import WITHOUT_TOOLS
-from core.connections.composio.errors import advice_for, service_name
-from core.connections.composio.session import try_composio
-from core.doctor.findings import Finding, failed, ok, skipped, warning
-from core.errors import Advice, ConnectionFailed
-from core.events.codec import from_json
-from core.provider.claude_login import find_login
-from core.provider.probe import ModelVerdict, check_model, shown_server
-from core.redaction.redactor import Redactor
-from core.settings.model import Settings
-from core.telemetry.environment import Exports
-from core.telemetry.export_errors import ExportMonitor, LibraryLog, answer_problem, export_advice
-from core.text import clean_line
+from ua_tui.core.concurrency.threads import apart, in_loop
+from ua_tui.core.connections.base import WITHOUT_TOOLS
+from ua_tui.core.connections.composio.errors import advice_for, service_name
+from ua_tui.core.connections.composio.session import try_composio
+from ua_tui.core.doctor.findings import Finding, failed, ok, skipped, warning
+from ua_tui.core.errors import Advice, ConnectionFailed
+from ua_tui.core.events.codec import from_json
+from ua_tui.core.provider.claude_login import find_login
+from ua_tui.core.provider.probe import ModelVerdict, check_model, shown_server
+from ua_tui.core.redaction.redactor import Redactor
+from ua_tui.core.settings.model import Settings
+from ua_tui.core.telemetry.environment import Exports
+from ua_tui.core.telemetry.export_errors import ExportMonitor, LibraryLog, answer_problem, export_advice
+from ua_tui.core.text import clean_line
 
 if TYPE_CHECKING:
     from opentelemetry.sdk.trace.export import SpanExporter
-
-__all__ = ["check_collector", "check_composio", "check_logfire", "check_session_model", "models_of"]
 
 _LOCAL = "spans.jsonl in the session's folder is written in any case"
 _INFO_PATH = "/v1/info"
@@ -142,7 +140,7 @@ async def check_collector(exports: Exports, *, within: float) -> Finding:
 
     def export() -> None:
         # Slow to import.
-        from core.telemetry.exporters import collector_exporter
+        from ua_tui.core.telemetry.exporters import collector_exporter
 
         LibraryLog()
         exporters.append(collector_exporter(ExportMonitor("collector", on_problem, quiet=True)))

@@ -14,18 +14,16 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
-from core.doctor.findings import Finding, PlannedCheck, failed, ok, skipped, warning
-from core.errors import Advice, TeamError
-from core.events.units import duration, quantity
-from core.postgres.address import Address
-from core.postgres.problems import describe, missing_extra, reporting
-from core.text import clean_line
-from core.version import VERSION
+from ua_tui.core.doctor.findings import Finding, PlannedCheck, failed, ok, skipped, warning
+from ua_tui.core.errors import Advice, TeamError
+from ua_tui.core.events.units import duration, quantity
+from ua_tui.core.postgres.address import Address
+from ua_tui.core.postgres.problems import describe, missing_extra, reporting
+from ua_tui.core.text import clean_line
+from ua_tui.core.version import VERSION
 
 if TYPE_CHECKING:
     import psycopg
-
-__all__ = ["TeamChecks"]
 
 _PACKAGES = {
     "psycopg": "psycopg",
@@ -154,7 +152,7 @@ class TeamChecks:
 
     async def _server(self) -> Finding:
         """Whether the server is new enough, and accepts changes."""
-        from core.postgres.connection import OLDEST, shown_version
+        from ua_tui.core.postgres.connection import OLDEST, shown_version
 
         if (db := await self._database(any_version=True)) is None:
             return skipped(_NO_CONNECTION)
@@ -172,8 +170,8 @@ class TeamChecks:
 
     async def _tables(self) -> Finding:
         """Whether the tables have the version of this program, and those of the queue that of its package."""
-        from core.postgres.schema import LATEST
-        from core.postgres.state import read_rights, read_version
+        from ua_tui.core.postgres.schema import LATEST
+        from ua_tui.core.postgres.state import read_rights, read_version
 
         if (db := await self._database()) is None:
             return skipped(_NO_CONNECTION)
@@ -198,7 +196,7 @@ class TeamChecks:
 
     async def _rights(self) -> Finding:
         """What the role of the connection may do."""
-        from core.postgres.state import read_rights
+        from ua_tui.core.postgres.state import read_rights
 
         if (db := await self._database()) is None:
             return skipped(_NO_CONNECTION)
@@ -270,7 +268,7 @@ class TeamChecks:
 
     async def _capacity(self) -> Finding:
         """How many connections are left."""
-        from core.postgres.state import read_capacity
+        from ua_tui.core.postgres.state import read_capacity
 
         if (db := await self._database()) is None:
             return skipped(_NO_CONNECTION)
@@ -284,7 +282,7 @@ class TeamChecks:
 
     async def _workers(self) -> Finding:
         """Whether anybody works."""
-        from core.postgres.state import read_rights, read_version, read_work
+        from ua_tui.core.postgres.state import read_rights, read_version, read_work
 
         if (db := await self._database()) is None:
             return skipped(_NO_CONNECTION)
@@ -323,7 +321,7 @@ class TeamChecks:
             await asyncio.to_thread(import_module, "psycopg")
         except ImportError as error:
             raise missing_extra(error) from error
-        from core.postgres.connection import connect_async
+        from ua_tui.core.postgres.connection import connect_async
 
         return await connect_async(self._address, any_version=True)
 
@@ -333,7 +331,7 @@ class TeamChecks:
             db = await self._connected()
         except TeamError:
             return None
-        from core.postgres.connection import OLDEST
+        from ua_tui.core.postgres.connection import OLDEST
 
         return db if any_version or db.info.server_version >= OLDEST else None
 

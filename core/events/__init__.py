@@ -2,5 +2,5 @@
 
 Start with `types.py`, then `describe.py`, which has one function for each type. `codec.py` turns events into lines
 of the journal and back; `tool_names.py` and `units.py` write names and quantities for people. Everything may import
-this folder; it imports only `core.text` and `core.observation`.
+this folder; it imports only `ua_tui.core.text` and `ua_tui.core.observation`.
 """

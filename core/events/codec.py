@@ -9,17 +9,7 @@ from typing import Any
 
 import msgspec
 
-from core.events.types import Event, ToolCallFinished, UnknownEvent
-
-__all__ = [
-    "ANY_EVENT",
-    "EVENT_TYPES",
-    "decode_event",
-    "encode_event",
-    "from_json",
-    "takes_too_much_memory",
-    "to_json",
-]
+from ua_tui.core.events.types import Event, ToolCallFinished, UnknownEvent
 
 EVENT_TYPES: tuple[type[Event], ...] = tuple(
     kind

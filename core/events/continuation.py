@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-__all__ = ["AUTH_COMPLETE", "RESUMED", "is_own", "occasion_of", "resumption"]
-
 AUTH_COMPLETE = "The authentication is complete. Please go on from where you stopped."
 RESUMED = "The program that ran this session ended before the query was finished; another one resumes it."
 """How the message begins with which a query is resumed."""

@@ -15,28 +15,18 @@ from functools import singledispatch
 from typing import Any
 from urllib.parse import urlsplit
 
-from core.events import types as ev
-from core.events.folder import describe_folder
-from core.events.model_problems import AGENT_CODES, CONNECTION_BROKE, FINAL_CODES, SERVICE, describe_problem
-from core.events.tool_names import tool_name
-from core.events.units import progress, quantity, size, spent_of, spoken_duration
-from core.text import clean, clean_line
-
-__all__ = [
-    "BROKEN_STATES",
-    "MODE_RULES",
-    "PATHS",
-    "Description",
-    "Hints",
-    "Severity",
-    "describe",
-    "describe_plan",
-    "describe_resume",
-    "describe_retry",
-    "describe_server",
-    "questions_of",
-]
-
+from ua_tui.core.events import types as ev
+from ua_tui.core.events.folder import describe_folder
+from ua_tui.core.events.model_problems import (
+    AGENT_CODES,
+    CONNECTION_BROKE,
+    FINAL_CODES,
+    SERVICE,
+    describe_problem,
+)
+from ua_tui.core.events.tool_names import tool_name
+from ua_tui.core.events.units import progress, quantity, size, spent_of, spoken_duration
+from ua_tui.core.text import clean, clean_line
 
 MODE_RULES = {
     "default": "asks before a tool may change something",

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from core.events.types import SessionStarted
-from core.text import clean_line
-
-__all__ = ["describe_folder"]
+from ua_tui.core.events.types import SessionStarted
+from ua_tui.core.text import clean_line
 
 _STATES = {
     "undecided": "not trusted, and without effect",

@@ -5,16 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Literal
 
-__all__ = [
-    "AGENT_CODES",
-    "CONNECTION_BROKE",
-    "CONNECTION_CLOSED",
-    "FINAL_CODES",
-    "SERVICE",
-    "ModelProblem",
-    "describe_problem",
-]
-
 ModelProblem = Literal[
     "nothing_set", "malformed", "refused", "key_missing", "forbidden", "no_credit", "limited", "unknown_model",
     "rejected", "not_an_api", "overloaded", "server_error", "not_listening", "unreachable", "no_host", "tls", "timeout",

@@ -6,9 +6,7 @@ from typing import Any
 
 import msgspec
 
-from core.events.codec import ANY_EVENT, EVENT_TYPES
-
-__all__ = ["journal_schema"]
+from ua_tui.core.events.codec import ANY_EVENT, EVENT_TYPES
 
 _DESCRIPTION = (
     "One line of journal.jsonl. Later versions may add events and fields: "

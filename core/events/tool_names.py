@@ -8,10 +8,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from core.events.types import LIST_RESOURCES, READ_RESOURCE
-from core.text import clean_line
-
-__all__ = ["ToolName", "inner_calls", "main_argument", "tool_label", "tool_name"]
+from ua_tui.core.events.types import LIST_RESOURCES, READ_RESOURCE
+from ua_tui.core.text import clean_line
 
 ARGUMENT_LIMIT = 120
 

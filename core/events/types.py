@@ -16,68 +16,7 @@ from typing import Any, Literal, Self
 
 import msgspec
 
-from core.observation import AnyObservation
-
-__all__ = [
-    "ASK_USER",
-    "EXIT_PLAN",
-    "KNOWLEDGE",
-    "LIST_RESOURCES",
-    "READ_RESOURCE",
-    "REPORT_CHECK",
-    "AgentSilent",
-    "ApiRetry",
-    "ArtifactSaved",
-    "AttachedFile",
-    "AuthFinished",
-    "AuthRequired",
-    "BudgetRaised",
-    "BudgetReached",
-    "ComplianceEnforced",
-    "ComplianceFailed",
-    "ContextCompaction",
-    "ElicitationAnswered",
-    "ElicitationAsked",
-    "ErrorRaised",
-    "Event",
-    "FilesAttached",
-    "FormField",
-    "FormOption",
-    "McpServer",
-    "McpStatus",
-    "MessageFinished",
-    "ModelChosen",
-    "ObserverFinished",
-    "ObserverStarted",
-    "PathFellBack",
-    "PermissionAnswered",
-    "PermissionApplied",
-    "PermissionAsked",
-    "PermissionModeChanged",
-    "PipelineFailed",
-    "PlanLimit",
-    "QueryClassified",
-    "QueryFinished",
-    "QueryReceived",
-    "ReportChecked",
-    "ServerTrustAnswered",
-    "ServerTrustAsked",
-    "SessionFinished",
-    "SessionStarted",
-    "SubagentFinished",
-    "SubagentProgress",
-    "SubagentStarted",
-    "TextDelta",
-    "ThinkingDelta",
-    "TokensSpent",
-    "ToolCallFinished",
-    "ToolCallProgress",
-    "ToolCallStarted",
-    "TracingFailed",
-    "UnknownEvent",
-    "UntrustedTextRead",
-    "Usage",
-]
+from ua_tui.core.observation import AnyObservation
 
 UNSTAMPED = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -147,10 +86,10 @@ class SessionStarted(Event, frozen=True, kw_only=True):
     If it is resumed, `overruled` has the earlier choices that no longer apply, by field name; the fields themselves
     have the values that apply now.
 
-    `folder_trust` is the trust in the files of the folder it was started in (`TrustState` of `core.trust`; empty in
-    older journals), by an answer for this run only if `folder_trusted_once`. `folder_files` are those that the trust is
-    about, `held_back` the settings in them that have no effect, and `folder_servers` the trust in each MCP server that
-    the folder names: `trusted`, `refused` or `undecided`. All of them are names without values.
+    `folder_trust` is the trust in the files of the folder it was started in (`TrustState` of `ua_tui.core.trust`; empty
+    in older journals), by an answer for this run only if `folder_trusted_once`. `folder_files` are those that the trust
+    is about, `held_back` the settings in them that have no effect, and `folder_servers` the trust in each MCP server
+    that the folder names: `trusted`, `refused` or `undecided`. All of them are names without values.
     """
 
     session_id: str
@@ -581,7 +520,7 @@ class AuthFinished(Event, frozen=True, kw_only=True):
 class ServerTrustAsked(Event, frozen=True, kw_only=True):
     """The files of the folder name an MCP server that the person has never trusted.
 
-    Only a session that `core.api` opens for a program asks; the screen asks about the folder instead.
+    Only a session that `ua_tui.api` opens for a program asks; the screen asks about the folder instead.
     `target` is the command that would be started or the address that would be opened; `given` are its variables or
     headers, each as `NAME=value`; `source` is the file. Values that look like secrets are masked.
     """

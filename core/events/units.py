@@ -4,21 +4,7 @@ from __future__ import annotations
 
 import math
 
-from core.text import clean_line
-
-__all__ = [
-    "count",
-    "duration",
-    "live_duration",
-    "milliseconds",
-    "money",
-    "progress",
-    "quantity",
-    "size",
-    "spent_of",
-    "spoken_duration",
-    "tokens",
-]
+from ua_tui.core.text import clean_line
 
 
 def duration(seconds: float) -> str:

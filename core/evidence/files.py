@@ -8,24 +8,12 @@ from typing import Literal
 
 import msgspec
 
-from core.errors import WorkspaceError
-from core.evidence.records import VERSION, ReportCheck
-from core.storage.compression import SUFFIX
-from core.storage.files import Root, Written
-from core.storage.names import safe_name
-from core.storage.workspace import Workspace
-
-__all__ = [
-    "FOLDER",
-    "FORMATS",
-    "LARGEST",
-    "LARGEST_REPORT",
-    "ReportFormat",
-    "check_path",
-    "load_check",
-    "report_format",
-    "save_check",
-]
+from ua_tui.core.errors import WorkspaceError
+from ua_tui.core.evidence.records import VERSION, ReportCheck
+from ua_tui.core.storage.compression import SUFFIX
+from ua_tui.core.storage.files import Root, Written
+from ua_tui.core.storage.names import safe_name
+from ua_tui.core.storage.workspace import Workspace
 
 ReportFormat = Literal["html", "markdown", "text"]
 FORMATS: Mapping[str, ReportFormat] = {

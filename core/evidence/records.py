@@ -10,20 +10,6 @@ from typing import Literal
 
 import msgspec
 
-__all__ = [
-    "LEVELS",
-    "VERSION",
-    "Claim",
-    "Disagreement",
-    "Evidence",
-    "Kind",
-    "Level",
-    "ReportCheck",
-    "Source",
-    "SourceKind",
-    "Verdict",
-]
-
 VERSION = 1
 
 Kind = Literal["link", "quotation", "figure", "name"]

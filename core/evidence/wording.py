@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from core.evidence.records import Claim, Kind, ReportCheck, Verdict
-
-__all__ = ["NAMES", "NOT_READ", "finding", "meaning", "summary"]
+from ua_tui.core.evidence.records import Claim, Kind, ReportCheck, Verdict
 
 NOT_READ = "Not read: "
 """How the notice begins that names the parts of a report in which nothing was checked."""

@@ -5,15 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from core.concurrency.cancellation import NEVER, Stop
-from core.errors import JournalError
-from core.events.codec import decode_event
-from core.events.types import ArtifactSaved, PermissionAnswered, ToolCallFinished, ToolCallStarted
-from core.history.headline import event_lines
-from core.storage.regular_file import open_regular
-from core.storage.workspace import JOURNAL
-
-__all__ = ["PastToolCall", "read_call"]
+from ua_tui.core.concurrency.cancellation import NEVER, Stop
+from ua_tui.core.errors import JournalError
+from ua_tui.core.events.codec import decode_event
+from ua_tui.core.events.types import ArtifactSaved, PermissionAnswered, ToolCallFinished, ToolCallStarted
+from ua_tui.core.history.headline import event_lines
+from ua_tui.core.storage.regular_file import open_regular
+from ua_tui.core.storage.workspace import JOURNAL
 
 
 @dataclass(slots=True)

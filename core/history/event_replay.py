@@ -8,7 +8,7 @@ from pathlib import Path
 
 import msgspec
 
-from core.events.types import (
+from ua_tui.core.events.types import (
     Event,
     MessageFinished,
     QueryFinished,
@@ -21,8 +21,6 @@ from core.events.types import (
     ToolCallFinished,
     ToolCallStarted,
 )
-
-__all__ = ["EventReplay"]
 
 
 class EventReplay:

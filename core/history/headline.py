@@ -10,9 +10,9 @@ from typing import Literal
 
 import msgspec
 
-from core.errors import JournalError
-from core.events.codec import decode_event
-from core.events.types import (
+from ua_tui.core.errors import JournalError
+from ua_tui.core.events.codec import decode_event
+from ua_tui.core.events.types import (
     Event,
     QueryFinished,
     QueryReceived,
@@ -20,23 +20,10 @@ from core.events.types import (
     SessionStarted,
     TokensSpent,
 )
-from core.history.journal_reader import unreadable
-from core.storage.regular_file import open_regular
-from core.storage.workspace import JOURNAL
-from core.text import clean_line
-
-__all__ = [
-    "TITLE",
-    "Stamp",
-    "Summary",
-    "beginning_of",
-    "ends_in_order",
-    "event_lines",
-    "read_heading",
-    "read_summary",
-    "stamp_of",
-    "texts_of",
-]
+from ua_tui.core.history.journal_reader import unreadable
+from ua_tui.core.storage.regular_file import open_regular
+from ua_tui.core.storage.workspace import JOURNAL
+from ua_tui.core.text import clean_line
 
 TITLE = "title.txt"
 """The file in a session's folder with the title that a person gave it."""
@@ -228,7 +215,7 @@ def _damage(head: bytes) -> str:
 
 def _later(head: bytes) -> str:
     """Describe which later version of the program wrote a journal; empty if none did."""
-    from core.version import VERSION
+    from ua_tui.core.version import VERSION
 
     try:
         first = msgspec.json.decode(head.partition(b"\n")[0], type=_First)

@@ -13,17 +13,15 @@ from pathlib import Path
 
 import msgspec
 
-from core.errors import KnowledgeError, WorkspaceError
-from core.history.headline import LONGEST_TITLE, TITLE, Summary, read_summary, stamp_of, texts_of
-from core.history.lookup import named_entries, session_names
-from core.history.session import runs_elsewhere
-from core.knowledge.database import FILE
-from core.knowledge.place import KnowledgePlace
-from core.storage.files import Root
-from core.storage.workspace import WORKSPACES
-from core.text import clean_line
-
-__all__ = ["SessionIndex"]
+from ua_tui.core.errors import KnowledgeError, WorkspaceError
+from ua_tui.core.history.headline import LONGEST_TITLE, TITLE, Summary, read_summary, stamp_of, texts_of
+from ua_tui.core.history.lookup import named_entries, session_names
+from ua_tui.core.history.session import runs_elsewhere
+from ua_tui.core.knowledge.database_file import FILE
+from ua_tui.core.knowledge.place import KnowledgePlace
+from ua_tui.core.storage.files import Root
+from ua_tui.core.storage.folders import WORKSPACES
+from ua_tui.core.text import clean_line
 
 _BATCH_SECONDS = 0.05
 _LARGEST = 64 << 20
@@ -169,7 +167,7 @@ class SessionIndex:
         return self._forget(name)
 
     def _forget(self, name: str) -> str:
-        from core.knowledge.forgetting import forget_deleted
+        from ua_tui.core.knowledge.forgetting import forget_deleted
 
         try:
             forget_deleted(self._knowledge, self.folder(name))

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import msgspec
 
-from core.errors import JournalError
-from core.events.codec import decode_event
-from core.events.types import (
+from ua_tui.core.errors import JournalError
+from ua_tui.core.events.codec import decode_event
+from ua_tui.core.events.types import (
     ArtifactSaved,
     Event,
     PermissionAnswered,
@@ -21,18 +21,7 @@ from core.events.types import (
     ToolCallStarted,
     UnknownEvent,
 )
-from core.storage.regular_file import open_regular
-
-__all__ = [
-    "LARGEST",
-    "LONGEST_LINE",
-    "PastArtifactSaved",
-    "PastCallFinished",
-    "PastCallStarted",
-    "PastJournal",
-    "PastPermissionAnswered",
-    "unreadable",
-]
+from ua_tui.core.storage.regular_file import open_regular
 
 BLOCK = 256 << 10
 """Bytes read and decoded at a time: a few milliseconds of work."""

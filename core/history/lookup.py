@@ -6,11 +6,10 @@ import os
 import re
 from pathlib import Path
 
-from core.errors import SettingsError
-from core.storage.workspace import JOURNAL, WORKSPACES
-from core.text import clean_line
-
-__all__ = ["LATEST", "find_session", "named_entries", "session_names"]
+from ua_tui.core.errors import SettingsError
+from ua_tui.core.storage.folders import WORKSPACES
+from ua_tui.core.storage.workspace import JOURNAL
+from ua_tui.core.text import clean_line
 
 LATEST = "latest"
 _NAME = re.compile(r"session_(\d{8}_\d{6})(?:-(\d+))?")

@@ -7,13 +7,11 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
-from core.events.tool_names import tool_name
-from core.events.types import Event, PermissionAnswered, PermissionApplied
-from core.history.journal_reader import PastJournal
-from core.storage.workspace import JOURNAL
-from core.text import clean_line
-
-__all__ = ["Decision", "decisions", "read_decisions"]
+from ua_tui.core.events.tool_names import tool_name
+from ua_tui.core.events.types import Event, PermissionAnswered, PermissionApplied
+from ua_tui.core.history.journal_reader import PastJournal
+from ua_tui.core.storage.workspace import JOURNAL
+from ua_tui.core.text import clean_line
 
 _BY = {
     "once": "you, once",

@@ -10,20 +10,19 @@ from pathlib import Path
 
 import msgspec
 
-from core.errors import JournalError, UniversalAgentError, WorkspaceError
-from core.history.headline import ends_in_order
-from core.history.journal_reader import PastJournal
-from core.history.lookup import session_names
-from core.history.session import runs_elsewhere
-from core.records.digest import DigestRecorder, SessionRecord
-from core.records.trace import TraceInfo
-from core.records.writer import SUMMARY, TRACE, TRANSCRIPT, write_derived
-from core.redaction.redactor import Redactor
-from core.storage.files import Root
-from core.storage.ownership import is_own_session
-from core.storage.workspace import JOURNAL, SAVED_REPORTS, WORKSPACES, Workspace
-
-__all__ = ["DERIVED", "Rebuilt", "clean_up_after_kills", "rebuild"]
+from ua_tui.core.errors import JournalError, UniversalAgentError, WorkspaceError
+from ua_tui.core.history.headline import ends_in_order
+from ua_tui.core.history.journal_reader import PastJournal
+from ua_tui.core.history.lookup import session_names
+from ua_tui.core.history.session import runs_elsewhere
+from ua_tui.core.records.digest import DigestRecorder, SessionRecord
+from ua_tui.core.records.trace import TraceInfo
+from ua_tui.core.records.writer import SUMMARY, TRACE, TRANSCRIPT, write_derived
+from ua_tui.core.redaction.redactor import Redactor
+from ua_tui.core.storage.files import Root
+from ua_tui.core.storage.folders import SAVED_REPORTS, WORKSPACES
+from ua_tui.core.storage.ownership import is_own_session
+from ua_tui.core.storage.workspace import JOURNAL, Workspace
 
 DERIVED = (TRACE, TRANSCRIPT, SUMMARY)
 """The files that are derived from the journal."""

@@ -11,28 +11,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, NoReturn
 
-from core.bus import Bus
-from core.errors import SettingsError, UniversalAgentError, WorkspaceError
-from core.events.types import Event, McpServer, QueryReceived, SessionFinished, SessionStarted
-from core.history.event_replay import EventReplay
-from core.history.journal_reader import PastJournal
-from core.history.stats import SessionStats, Totals, known_at_end
-from core.provider.models import KnownModel, ModelChoice
-from core.settings.model import PermissionMode
-from core.storage.files import Root
-from core.storage.queue_file import read_queue
-from core.storage.workspace import JOURNAL
-
-__all__ = [
-    "JournalSession",
-    "NoModels",
-    "NoRules",
-    "NoServers",
-    "PastFolder",
-    "PastSession",
-    "SessionOver",
-    "runs_elsewhere",
-]
+from ua_tui.core.bus import Bus
+from ua_tui.core.errors import SettingsError, UniversalAgentError, WorkspaceError
+from ua_tui.core.events.types import Event, McpServer, QueryReceived, SessionFinished, SessionStarted
+from ua_tui.core.history.event_replay import EventReplay
+from ua_tui.core.history.journal_reader import PastJournal
+from ua_tui.core.history.stats import SessionStats, Totals, known_at_end
+from ua_tui.core.provider.models import KnownModel, ModelChoice
+from ua_tui.core.settings.model import PermissionMode
+from ua_tui.core.storage.files import Root
+from ua_tui.core.storage.queue_file import read_queue
+from ua_tui.core.storage.workspace import JOURNAL
 
 TAIL = 384 << 10
 """Bytes at the end of the journal that are shown before the rest is read."""

@@ -6,17 +6,15 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from core.events.folder import describe_folder
-from core.events.types import (
+from ua_tui.core.events.folder import describe_folder
+from ua_tui.core.events.types import (
     Event,
     PermissionModeChanged,
     QueryFinished,
     SessionFinished,
     SessionStarted,
 )
-from core.records.counters import TokenCount
-
-__all__ = ["SessionStats", "Totals", "known_at_end"]
+from ua_tui.core.records.counters import TokenCount
 
 
 @dataclass(slots=True)

@@ -14,14 +14,13 @@ from typing import Any
 
 import msgspec
 
-from core.errors import JournalError, PathRefused
-from core.events.types import PermissionAnswered, ToolCallFinished, ToolCallStarted
-from core.records.journal import iter_journal
-from core.storage.compression import inner_name
-from core.storage.paths import split_path
-from core.storage.workspace import JOURNAL, REPORT_INDEX, SAVED_REPORTS, WORKSPACES, saved_reports_of
-
-__all__ = ["LARGEST_JOURNAL", "TextOrigin", "Version", "find_origin", "find_versions", "other_texts"]
+from ua_tui.core.errors import JournalError, PathRefused
+from ua_tui.core.events.types import PermissionAnswered, ToolCallFinished, ToolCallStarted
+from ua_tui.core.records.journal import iter_journal
+from ua_tui.core.storage.compression import inner_name
+from ua_tui.core.storage.folders import SAVED_REPORTS, WORKSPACES
+from ua_tui.core.storage.paths import split_path
+from ua_tui.core.storage.workspace import JOURNAL, REPORT_INDEX, saved_reports_of
 
 LARGEST_JOURNAL = 256 << 20
 """Bytes; a longer journal is not searched for versions of one file."""

@@ -2,7 +2,7 @@
 
 A team has it in its PostgreSQL database instead: `postgres` has the same methods and gives the same answers. `place`
 says where it is, and `access` opens either. `records` has the types, `schema` the tables, `database` opens the file,
-`store` writes to it, and `search` answers queries. `observers.knowledge` fills it from journals and artifacts, which
-stay the truth: the file can be deleted and made again. The toolkit, the screen and the command line read it. Start with
-`store` and `search`.
+`store` writes to it, and `search` answers queries. `ua_tui.observers.knowledge` fills it from journals and artifacts,
+which stay the truth: the file can be deleted and made again. The toolkit, the screen and the command line read it.
+Start with `store` and `search`.
 """

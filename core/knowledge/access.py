@@ -8,29 +8,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, TypeAlias
 
-from core.errors import KnowledgeError
-from core.knowledge.place import KnowledgePlace, Origin
-from core.postgres.address import Address
-from core.postgres.problems import missing_extra
+from ua_tui.core.errors import KnowledgeError
+from ua_tui.core.knowledge.place import KnowledgePlace, Origin
+from ua_tui.core.postgres.address import Address
+from ua_tui.core.postgres.problems import missing_extra
 
 if TYPE_CHECKING:
-    from core.knowledge.embeddings import Embedder
-    from core.knowledge.postgres.search import PostgresSearch
-    from core.knowledge.postgres.store import PostgresStore
-    from core.knowledge.postgres.vectors import PostgresVectors
-    from core.knowledge.search import KnowledgeSearch
-    from core.knowledge.store import KnowledgeStore
-    from core.knowledge.vectors import VectorStore
-
-__all__ = [
-    "AnySearch",
-    "AnyStore",
-    "AnyVectors",
-    "check_packages",
-    "open_search",
-    "open_store",
-    "open_vectors",
-]
+    from ua_tui.core.knowledge.embeddings import Embedder
+    from ua_tui.core.knowledge.postgres.search import PostgresSearch
+    from ua_tui.core.knowledge.postgres.store import PostgresStore
+    from ua_tui.core.knowledge.postgres.vectors import PostgresVectors
+    from ua_tui.core.knowledge.search import KnowledgeSearch
+    from ua_tui.core.knowledge.store import KnowledgeStore
+    from ua_tui.core.knowledge.vectors import VectorStore
 
 AnyStore: TypeAlias = "KnowledgeStore | PostgresStore"
 AnySearch: TypeAlias = "KnowledgeSearch | PostgresSearch"
@@ -45,10 +35,10 @@ def open_store(place: KnowledgePlace, origins: Mapping[str, Origin] | None = Non
     """
     if isinstance(place, Address):
         check_packages()
-        from core.knowledge.postgres.store import PostgresStore
+        from ua_tui.core.knowledge.postgres.store import PostgresStore
 
         return PostgresStore(place, origins)
-    from core.knowledge.store import KnowledgeStore
+    from ua_tui.core.knowledge.store import KnowledgeStore
 
     return KnowledgeStore(place)
 
@@ -66,12 +56,12 @@ def open_search(
     Raises:
         KnowledgeError: the packages for a team's database are missing.
     """
-    from core.knowledge.search import BUDGET, KnowledgeSearch
+    from ua_tui.core.knowledge.search import BUDGET, KnowledgeSearch
 
     seconds = BUDGET if budget is None else budget
     if isinstance(place, Address):
         check_packages()
-        from core.knowledge.postgres.search import PostgresSearch
+        from ua_tui.core.knowledge.postgres.search import PostgresSearch
 
         return PostgresSearch(place, budget=seconds, embedder=embedder)
     return KnowledgeSearch(place, budget=seconds, embedder=embedder)
@@ -85,10 +75,10 @@ def open_vectors(place: KnowledgePlace) -> AnyVectors:
     """
     if isinstance(place, Address):
         check_packages()
-        from core.knowledge.postgres.vectors import PostgresVectors
+        from ua_tui.core.knowledge.postgres.vectors import PostgresVectors
 
         return PostgresVectors(place)
-    from core.knowledge.vectors import VectorStore
+    from ua_tui.core.knowledge.vectors import VectorStore
 
     return VectorStore(place)
 

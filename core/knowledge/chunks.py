@@ -8,10 +8,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from core.knowledge.records import Chunk
-from core.knowledge.segments import UNSPACED, indexed
-
-__all__ = ["LEAST", "LONGEST", "MOST", "count_words", "split_chunks"]
+from ua_tui.core.knowledge.records import Chunk
+from ua_tui.core.knowledge.segments import UNSPACED, indexed
 
 LEAST, MOST = 150, 250
 """Words of a chunk; the last one, and the last one before a heading, may be shorter."""

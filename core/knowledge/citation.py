@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from core.knowledge.records import Hit
-from core.text import clean_line
-
-__all__ = ["citation"]
+from ua_tui.core.knowledge.records import Hit
+from ua_tui.core.text import clean_line
 
 
 def citation(hit: Hit) -> str:

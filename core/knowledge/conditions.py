@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from core.knowledge.query import Query
-
-__all__ = ["Conditions", "Scope", "conditions_of", "containing", "site_of"]
+from ua_tui.core.knowledge.query import Query
 
 _ESCAPED = str.maketrans({"%": r"\%", "_": r"\_", "\\": "\\\\"})
 

@@ -9,8 +9,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
-from core.errors import KnowledgeError
-from core.knowledge.database_file import (
+from ua_tui.core.errors import KnowledgeError
+from ua_tui.core.knowledge.database_file import (
     FILE,
     check_regular,
     identity,
@@ -21,28 +21,18 @@ from core.knowledge.database_file import (
     set_aside,
     sidecars,
 )
-from core.knowledge.problems import DAMAGED, KnowledgeDamaged, KnowledgeForeign, primary_code, reporting
-from core.knowledge.schema import APPLICATION, MIGRATIONS, STATEMENTS, VERSION
-from core.knowledge.segments import indexed
-from core.storage.own_database import foreign_objects, is_own_file, mark_own
-from core.storage.ownership import not_own
-from core.text import clean_line
-
-__all__ = [
-    "FILE",
-    "KIND",
-    "PAUSE_SECONDS",
-    "adopt_knowledge",
-    "begin",
-    "close_writer",
-    "connect",
-    "open_reader",
-    "open_writer",
-    "remove_damaged",
-    "set_bulk",
-    "transaction",
-    "update_tables",
-]
+from ua_tui.core.knowledge.problems import (
+    DAMAGED,
+    KnowledgeDamaged,
+    KnowledgeForeign,
+    primary_code,
+    reporting,
+)
+from ua_tui.core.knowledge.schema import APPLICATION, MIGRATIONS, STATEMENTS, VERSION
+from ua_tui.core.knowledge.segments import indexed
+from ua_tui.core.storage.own_database import foreign_objects, is_own_file, mark_own
+from ua_tui.core.storage.ownership import not_own
+from ua_tui.core.text import clean_line
 
 KIND = "knowledge"
 """The kind of file, for its seal."""

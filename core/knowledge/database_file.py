@@ -16,21 +16,6 @@ from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 
-__all__ = [
-    "FILE",
-    "check_regular",
-    "damaged_files",
-    "identity",
-    "is_network_type",
-    "is_on_network",
-    "make_private",
-    "opening",
-    "protected_log",
-    "remove_unfinished",
-    "set_aside",
-    "sidecars",
-]
-
 FILE = "knowledge.db"
 """The usual name of the file, which is in the folder of the sessions."""
 

@@ -18,12 +18,10 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from core.concurrency.threads import in_context
-from core.errors import KnowledgeError
-from core.settings.model import Settings
-from core.telemetry.http import reporting_request
-
-__all__ = ["Embedder", "TextsRefused", "embedder_of", "similarities"]
+from ua_tui.core.concurrency.threads import in_context
+from ua_tui.core.errors import KnowledgeError
+from ua_tui.core.settings.model import Settings
+from ua_tui.core.telemetry.http import reporting_request
 
 QUERY_SECONDS = 0.5
 """How long a person or the agent waits for the vector of a query."""

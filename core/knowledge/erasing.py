@@ -8,9 +8,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from core.knowledge.database import PAUSE_SECONDS, transaction
-
-__all__ = ["erase", "remove_some", "scrub"]
+from ua_tui.core.knowledge.database import PAUSE_SECONDS, transaction
 
 _DOCUMENTS = 200
 _CHUNKS = 500

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import hashlib
 
-from core.knowledge.segments import indexed
-
-__all__ = ["NEAR", "are_near", "body_hash", "simhash"]
+from ua_tui.core.knowledge.segments import indexed
 
 NEAR = 3
 """Bits in which the fingerprints of nearly equal texts may differ."""

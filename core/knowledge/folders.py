@@ -9,13 +9,11 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from core.postgres.address import Address
-from core.storage.workspace import JOURNAL
+from ua_tui.core.postgres.address import Address
+from ua_tui.core.storage.workspace import JOURNAL
 
 if TYPE_CHECKING:
-    from core.knowledge.place import KnowledgePlace
-
-__all__ = ["folder_key", "folder_path", "is_here", "is_session"]
+    from ua_tui.core.knowledge.place import KnowledgePlace
 
 _ELSEWHERE = Path(os.devnull)
 """Nothing can be below it."""

@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Self
 
 import msgspec
 
-from core.errors import KnowledgeError, WorkspaceError
-from core.knowledge.access import check_packages, open_store
-from core.knowledge.conditions import Scope, conditions_of
-from core.knowledge.database import open_reader
-from core.knowledge.database_file import damaged_files, remove_unfinished
-from core.knowledge.folders import folder_key, folder_path, is_here, is_session
-from core.knowledge.forgotten import (
+from ua_tui.core.errors import KnowledgeError, WorkspaceError
+from ua_tui.core.knowledge.access import check_packages, open_store
+from ua_tui.core.knowledge.conditions import Scope, conditions_of
+from ua_tui.core.knowledge.database import open_reader
+from ua_tui.core.knowledge.database_file import damaged_files, remove_unfinished
+from ua_tui.core.knowledge.folders import folder_key, folder_path, is_here, is_session
+from ua_tui.core.knowledge.forgotten import (
     Doomed,
     Entry,
     place_trace,
@@ -27,20 +27,18 @@ from core.knowledge.forgotten import (
     text_trace,
     title_trace,
 )
-from core.knowledge.place import KnowledgePlace, version_of
-from core.knowledge.problems import reporting
-from core.knowledge.query import Query, parse_query
-from core.knowledge.tokens import Tokenizer, quoted
-from core.net.urls import canonical_url
-from core.postgres.address import Address
-from core.storage.compression import SUFFIX
-from core.storage.files import Root
-from core.storage.workspace import is_record
+from ua_tui.core.knowledge.place import KnowledgePlace, version_of
+from ua_tui.core.knowledge.problems import reporting
+from ua_tui.core.knowledge.query import Query, parse_query
+from ua_tui.core.knowledge.tokens import Tokenizer, quoted
+from ua_tui.core.net.urls import canonical_url
+from ua_tui.core.postgres.address import Address
+from ua_tui.core.storage.compression import SUFFIX
+from ua_tui.core.storage.files import Root
+from ua_tui.core.storage.workspace import is_record
 
 if TYPE_CHECKING:
-    from core.knowledge.postgres.selection import PostgresSelection
-
-__all__ = ["Forgotten", "forget", "forget_deleted"]
+    from ua_tui.core.knowledge.postgres.selection import PostgresSelection
 
 _TITLES = 100
 _QUICKLY_SCRUBBED = 32 << 20
@@ -151,7 +149,7 @@ def forget_deleted(place: KnowledgePlace, folder: Path) -> None:
     key = folder_key(place, folder)
     if isinstance(place, Address):
         check_packages()
-        from core.knowledge.postgres.store import PostgresStore
+        from ua_tui.core.knowledge.postgres.store import PostgresStore
 
         with PostgresStore(place) as team_store:
             team_store.remove_deleted(key)
@@ -223,7 +221,7 @@ def _remove(place: KnowledgePlace, entry: Entry) -> Iterator[str]:
 def _selection(place: KnowledgePlace) -> _FileSelection | PostgresSelection:
     if isinstance(place, Address):
         check_packages()
-        from core.knowledge.postgres.selection import PostgresSelection
+        from ua_tui.core.knowledge.postgres.selection import PostgresSelection
 
         return PostgresSelection(place)
     return _FileSelection(place)

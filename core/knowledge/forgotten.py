@@ -12,24 +12,10 @@ from pathlib import Path
 
 import msgspec
 
-from core.errors import KnowledgeError, WorkspaceError
-from core.knowledge.fingerprints import body_hash
-from core.net.urls import canonical_url
-from core.storage.files import Root
-
-__all__ = [
-    "Doomed",
-    "Entry",
-    "ForgottenList",
-    "Traces",
-    "forgotten_file",
-    "place_trace",
-    "session_trace",
-    "source_trace",
-    "text_trace",
-    "title_trace",
-    "traces_of",
-]
+from ua_tui.core.errors import KnowledgeError, WorkspaceError
+from ua_tui.core.knowledge.fingerprints import body_hash
+from ua_tui.core.net.urls import canonical_url
+from ua_tui.core.storage.files import Root
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,16 +11,14 @@ from typing import Any
 
 import msgspec
 
-from core.knowledge.conditions import Conditions
-from core.knowledge.embeddings import similarities
-from core.knowledge.passages import cut_passage
-from core.knowledge.query import Query
-from core.knowledge.query_words import QueryWords
-from core.knowledge.ranking import Candidate, count_facets, in_order, joined, order_by_meaning, rank
-from core.knowledge.records import NO_WORDS, Hit, Results
-from core.knowledge.tokens import Tokenizer, quoted
-
-__all__ = ["ENOUGH", "HIT", "Matching", "Meaning", "make_hits", "named"]
+from ua_tui.core.knowledge.conditions import Conditions
+from ua_tui.core.knowledge.embeddings import similarities
+from ua_tui.core.knowledge.passages import cut_passage
+from ua_tui.core.knowledge.query import Query
+from ua_tui.core.knowledge.query_words import QueryWords
+from ua_tui.core.knowledge.ranking import Candidate, count_facets, in_order, joined, order_by_meaning, rank
+from ua_tui.core.knowledge.records import NO_WORDS, Hit, Results
+from ua_tui.core.knowledge.tokens import Tokenizer, quoted
 
 ENOUGH = 5
 """Hits; with fewer of them words are left out."""

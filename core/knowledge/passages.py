@@ -7,8 +7,6 @@ from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Sequence
 
-__all__ = ["WORDS", "cut_around", "cut_passage"]
-
 WORDS = 40
 """Words of a passage; two Chinese or Japanese characters count as one."""
 

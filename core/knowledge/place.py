@@ -6,21 +6,10 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from core.knowledge.database_file import FILE, identity
-from core.postgres.address import Address
-from core.settings.model import Settings
-from core.storage.workspace import WORKSPACES
-
-__all__ = [
-    "KnowledgePlace",
-    "Origin",
-    "is_made",
-    "place_of",
-    "read_place",
-    "shown_place",
-    "version_of",
-    "written_place",
-]
+from ua_tui.core.knowledge.database_file import FILE, identity
+from ua_tui.core.postgres.address import Address
+from ua_tui.core.settings.model import Settings
+from ua_tui.core.storage.folders import WORKSPACES
 
 KnowledgePlace = Path | Address
 """A SQLite file, or the PostgreSQL database of a team."""

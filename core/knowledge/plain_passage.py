@@ -6,8 +6,6 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 
-__all__ = ["plain_passage"]
-
 _HEADINGS = re.compile(r"(?:(?<=\s)|^)#{1,6}\s+")
 _SIGNS = re.compile(r"\*\*+|`+")
 _EMPHASIS = re.compile(r"(?<![\w*])(\*)(?![\s*])[^*]+(?<![\s*])(\*)(?![\w*])")

@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from core.knowledge.chunks import count_words, split_chunks
-from core.knowledge.fingerprints import body_hash, simhash
-from core.knowledge.records import Chunk, Document
-
-__all__ = ["Prepared", "prepared_groups", "storable"]
+from ua_tui.core.knowledge.chunks import count_words, split_chunks
+from ua_tui.core.knowledge.fingerprints import body_hash, simhash
+from ua_tui.core.knowledge.records import Chunk, Document
 
 _GROUP = 200_000
 """Characters of the documents that are prepared and stored together."""

@@ -8,10 +8,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from core.errors import Advice, KnowledgeError
-from core.text import clean_line
-
-__all__ = ["DAMAGED", "KnowledgeDamaged", "KnowledgeForeign", "explain", "reporting"]
+from ua_tui.core.errors import Advice, KnowledgeError
+from ua_tui.core.text import clean_line
 
 DAMAGED = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB})
 """Codes of SQLite for a file that is damaged."""

@@ -10,11 +10,9 @@ from calendar import monthrange
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
-from core.knowledge.records import KINDS, Kind
-from core.knowledge.segments import indexed
-from core.text import clean
-
-__all__ = ["FILTERS", "MOST_TERMS", "Query", "Term", "parse_date", "parse_query"]
+from ua_tui.core.knowledge.records import KINDS, Kind
+from ua_tui.core.knowledge.segments import indexed
+from ua_tui.core.text import clean
 
 FILTERS = ("site", "kind", "session", "tool", "since", "until")
 """The words that are filters before a colon; any other word with a colon is an ordinary term."""

@@ -7,10 +7,8 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from core.knowledge.fingerprints import are_near
-from core.knowledge.records import Facet
-
-__all__ = ["Candidate", "count_facets", "in_order", "joined", "order_by_meaning", "rank"]
+from ua_tui.core.knowledge.fingerprints import are_near
+from ua_tui.core.knowledge.records import Facet
 
 HALF_LIFE = 180 * 86_400
 """Seconds after which the bonus for recency is half."""

@@ -5,23 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal, get_args
 
-__all__ = [
-    "KINDS",
-    "NO_WORDS",
-    "Call",
-    "Chunk",
-    "Cursor",
-    "Document",
-    "Facet",
-    "Facts",
-    "FoundDocument",
-    "FoundPage",
-    "Hit",
-    "Kind",
-    "Results",
-    "Trust",
-]
-
 Kind = Literal["report", "article", "search_row", "answer", "query", "note", "workbench", "file"]
 """What a document is. A `file` has a name and no text that can be read."""
 Trust = Literal["own", "tool", "web", "unknown"]

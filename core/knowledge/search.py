@@ -16,24 +16,22 @@ from datetime import datetime
 from pathlib import Path
 from typing import TypeVar
 
-from core.errors import KnowledgeError
-from core.knowledge.conditions import Scope, conditions_of
-from core.knowledge.database import KIND, open_reader
-from core.knowledge.database_file import identity
-from core.knowledge.embeddings import Embedder
-from core.knowledge.matching import HIT, Matching, Meaning, named
-from core.knowledge.passages import cut_around
-from core.knowledge.problems import reporting
-from core.knowledge.query import Query, parse_query
-from core.knowledge.records import FoundDocument, FoundPage, Hit, Results
-from core.knowledge.schema import VERSION
-from core.knowledge.tokens import Tokenizer
-from core.net.urls import canonical_url
-from core.storage.own_database import is_own
-from core.storage.ownership import not_own
-from core.text import without_surrogates
-
-__all__ = ["BUDGET", "PATIENT", "KnowledgeSearch"]
+from ua_tui.core.errors import KnowledgeError
+from ua_tui.core.knowledge.conditions import Scope, conditions_of
+from ua_tui.core.knowledge.database import KIND, open_reader
+from ua_tui.core.knowledge.database_file import identity
+from ua_tui.core.knowledge.embeddings import Embedder
+from ua_tui.core.knowledge.matching import HIT, Matching, Meaning, named
+from ua_tui.core.knowledge.passages import cut_around
+from ua_tui.core.knowledge.problems import reporting
+from ua_tui.core.knowledge.query import Query, parse_query
+from ua_tui.core.knowledge.records import FoundDocument, FoundPage, Hit, Results
+from ua_tui.core.knowledge.schema import VERSION
+from ua_tui.core.knowledge.tokens import Tokenizer
+from ua_tui.core.net.urls import canonical_url
+from ua_tui.core.storage.own_database import is_own
+from ua_tui.core.storage.ownership import not_own
+from ua_tui.core.text import without_surrogates
 
 BUDGET = 0.03
 """Seconds after which a search answers with what it has; to make the answer takes about ten milliseconds."""
@@ -107,7 +105,7 @@ class KnowledgeSearch:
         """Find documents; any text is a query, and one without words finds the newest documents.
 
         Args:
-            text: words, "phrases", -exclusions and filters, as in `core.knowledge.query`.
+            text: words, "phrases", -exclusions and filters, as in `ua_tui.core.knowledge.query`.
             limit: the most hits.
             demo: only what sessions of the demo found, or only what others found; None for everything.
             kinds: only these kinds.

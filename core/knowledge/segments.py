@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["UNSPACED", "indexed"]
-
 UNSPACED = "぀-ヿ㐀-䶿一-鿿"
 """The characters that are words, as ranges. When they change, the index of existing files must be made again."""
 

@@ -9,22 +9,20 @@ from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from core.errors import KnowledgeError
-from core.knowledge.access import check_packages
-from core.knowledge.contents import Content
-from core.knowledge.database import open_reader
-from core.knowledge.database_file import damaged_files, identity, sidecars
-from core.knowledge.folders import folder_key, folder_path
-from core.knowledge.forgotten import ForgottenList
-from core.knowledge.place import KnowledgePlace
-from core.knowledge.problems import reporting
-from core.knowledge.records import KINDS
-from core.knowledge.vectors import HAS_WORDS
-from core.postgres.address import Address
-from core.storage.workspace import JOURNAL, WORKSPACES
-
-__all__ = ["Lag", "Status", "read_status"]
-
+from ua_tui.core.errors import KnowledgeError
+from ua_tui.core.knowledge.access import check_packages
+from ua_tui.core.knowledge.contents import Content
+from ua_tui.core.knowledge.database import open_reader
+from ua_tui.core.knowledge.database_file import damaged_files, identity, sidecars
+from ua_tui.core.knowledge.folders import folder_key, folder_path
+from ua_tui.core.knowledge.forgotten import ForgottenList
+from ua_tui.core.knowledge.place import KnowledgePlace
+from ua_tui.core.knowledge.problems import reporting
+from ua_tui.core.knowledge.records import KINDS
+from ua_tui.core.knowledge.vectors import HAS_WORDS
+from ua_tui.core.postgres.address import Address
+from ua_tui.core.storage.folders import WORKSPACES
+from ua_tui.core.storage.workspace import JOURNAL
 
 _PASSAGES = "FROM chunk JOIN document ON document.id = chunk.document"
 
@@ -88,7 +86,7 @@ def read_status(place: KnowledgePlace, base: Path | None = None, model: str = ""
 def _of_team(address: Address, base: Path | None, model: str) -> Status:
     try:
         check_packages()
-        from core.knowledge.postgres.status import read_content
+        from ua_tui.core.knowledge.postgres.status import read_content
 
         content = read_content(address, model)
     except KnowledgeError as error:

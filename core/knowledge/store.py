@@ -13,17 +13,15 @@ from itertools import chain
 from pathlib import Path
 from typing import Self
 
-from core.errors import KnowledgeError
-from core.knowledge.batch import Batch, Index, Overtaken, Pace, as_json
-from core.knowledge.database import close_writer, open_writer, remove_damaged, set_bulk, transaction
-from core.knowledge.database_file import identity
-from core.knowledge.erasing import erase, remove_some, scrub
-from core.knowledge.forgotten import Entry, ForgottenList, traces_of
-from core.knowledge.preparing import Prepared, prepared_groups
-from core.knowledge.problems import DAMAGED, explain, primary_code
-from core.knowledge.records import Call, Cursor, Document, Facts
-
-__all__ = ["KnowledgeStore"]
+from ua_tui.core.errors import KnowledgeError
+from ua_tui.core.knowledge.batch import Batch, Index, Overtaken, Pace, as_json
+from ua_tui.core.knowledge.database import close_writer, open_writer, remove_damaged, set_bulk, transaction
+from ua_tui.core.knowledge.database_file import identity
+from ua_tui.core.knowledge.erasing import erase, remove_some, scrub
+from ua_tui.core.knowledge.forgotten import Entry, ForgottenList, traces_of
+from ua_tui.core.knowledge.preparing import Prepared, prepared_groups
+from ua_tui.core.knowledge.problems import DAMAGED, explain, primary_code
+from ua_tui.core.knowledge.records import Call, Cursor, Document, Facts
 
 _BULK_SECONDS = 1.0
 """How long a transaction lasts in a file that nobody else uses: each adds a part to the index, to be merged later."""

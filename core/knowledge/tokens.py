@@ -6,9 +6,7 @@ import re
 import sqlite3
 from collections.abc import Sequence
 
-from core.knowledge.segments import indexed
-
-__all__ = ["Tokenizer", "quoted"]
+from ua_tui.core.knowledge.segments import indexed
 
 TOKENIZER = "porter unicode61 remove_diacritics 2"
 _OPEN, _CLOSE = "\x02", "\x03"

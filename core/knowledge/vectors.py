@@ -7,12 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
-from core.errors import KnowledgeError
-from core.knowledge.database import close_writer, open_writer, transaction
-from core.knowledge.database_file import identity
-from core.knowledge.problems import reporting
-
-__all__ = ["HAS_WORDS", "Passage", "VectorStore"]
+from ua_tui.core.errors import KnowledgeError
+from ua_tui.core.knowledge.database import close_writer, open_writer, transaction
+from ua_tui.core.knowledge.database_file import identity
+from ua_tui.core.knowledge.problems import reporting
 
 HAS_WORDS = "(chunk.text != '' OR document.title != '')"
 """The SQL condition for passages that can have a vector."""

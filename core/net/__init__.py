@@ -4,5 +4,5 @@ Start with `client.py`. `dialer.py` opens every connection and checks the addres
 decompresses and decodes; `readable_types.py` and `refusals.py` say what is not read and why; `retries.py` repeats
 requests.
 
-Imports nothing above `core.events`; the local toolkit, the demo's routes and the connection to Composio use it.
+Imports nothing above `ua_tui.core.events`; the local toolkit, the demo's routes and the connection to Composio use it.
 """

@@ -6,8 +6,6 @@ import ipaddress
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-__all__ = ["Routes", "ascii_host", "is_public", "parse_endpoint", "parse_endpoints"]
-
 _CLOSED_V4 = tuple(
     ipaddress.IPv4Network(network)
     for network in (

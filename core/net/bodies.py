@@ -7,9 +7,7 @@ import re
 import zlib
 from email.message import Message
 
-from core.errors import ConnectionFailed, FetchRefused
-
-__all__ = ["Inflater", "content_type", "declared_encoding", "is_html"]
+from ua_tui.core.errors import ConnectionFailed, FetchRefused
 
 _WINDOW_BITS = {"gzip": 31, "x-gzip": 31, "deflate": 15}
 _RATIO = 100

@@ -17,18 +17,16 @@ from functools import partial
 
 import httpx
 
-from core.errors import ConnectionFailed, FetchRefused
-from core.events import units
-from core.net.addresses import Routes, parse_endpoints
-from core.net.bodies import Inflater, content_type, declared_encoding
-from core.net.dialer import GuardedBackend, Resolver, guarded_transport, resolve_host
-from core.net.readable_types import check_type, is_unspecific, recognised_type
-from core.net.refusals import bot_check, status_error
-from core.net.retries import Retryable, retry_after, with_retries
-from core.net.robots import RobotsCache
-from core.text import clean_line, is_unsafe
-
-__all__ = ["USER_AGENT", "Fetcher", "Page"]
+from ua_tui.core.errors import ConnectionFailed, FetchRefused
+from ua_tui.core.events import units
+from ua_tui.core.net.addresses import Routes, parse_endpoints
+from ua_tui.core.net.bodies import Inflater, content_type, declared_encoding
+from ua_tui.core.net.dialer import GuardedBackend, Resolver, guarded_transport, resolve_host
+from ua_tui.core.net.readable_types import check_type, is_unspecific, recognised_type
+from ua_tui.core.net.refusals import bot_check, status_error
+from ua_tui.core.net.retries import Retryable, retry_after, with_retries
+from ua_tui.core.net.robots import RobotsCache
+from ua_tui.core.text import clean_line, is_unsafe
 
 USER_AGENT = "ua-tui/0.1"
 MAX_REDIRECTS = 5

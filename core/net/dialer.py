@@ -10,11 +10,9 @@ from typing import Any
 import httpcore
 import httpx
 
-from core.errors import ConnectionFailed, FetchRefused
-from core.net.addresses import Routes, is_public
-from core.text import clean_line
-
-__all__ = ["GuardedBackend", "Resolver", "guarded_transport", "resolve_host"]
+from ua_tui.core.errors import ConnectionFailed, FetchRefused
+from ua_tui.core.net.addresses import Routes, is_public
+from ua_tui.core.text import clean_line
 
 Resolver = Callable[[str, int], Awaitable[list[str]]]
 """Resolves a host to IP addresses; raises OSError if there are none."""

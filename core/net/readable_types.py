@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from core.text import clean_line
-
-__all__ = ["check_type", "is_unspecific", "recognised_type"]
+from ua_tui.core.text import clean_line
 
 _TEXTS = frozenset(
     {

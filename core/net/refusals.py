@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import httpx
 
-from core.errors import ConnectionFailed
-
-__all__ = ["bot_check", "status_error"]
+from ua_tui.core.errors import ConnectionFailed
 
 # What the services in front of sites send when they test whether a person visits.
 _CHALLENGES = (

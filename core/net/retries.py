@@ -8,9 +8,7 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import TypeVar
 
-from core.errors import Advice, ConnectionFailed
-
-__all__ = ["Retryable", "retry_after", "with_retries"]
+from ua_tui.core.errors import Advice, ConnectionFailed
 
 _Result = TypeVar("_Result")
 

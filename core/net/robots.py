@@ -13,10 +13,8 @@ from dataclasses import dataclass, field
 
 from protego import Protego
 
-from core.errors import FetchRefused
-from core.text import clean_line
-
-__all__ = ["RobotsCache"]
+from ua_tui.core.errors import FetchRefused
+from ua_tui.core.text import clean_line
 
 logger = logging.getLogger(__name__)
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 from functools import lru_cache
 from urllib.parse import urlsplit
 
-__all__ = ["canonical_url"]
-
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 
 

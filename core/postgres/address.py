@@ -9,10 +9,8 @@ from dataclasses import dataclass
 from typing import NamedTuple, Self
 from urllib.parse import quote, unquote
 
-from core.errors import SettingsError
-from core.text import clean_line
-
-__all__ = ["Address", "connection_variables"]
+from ua_tui.core.errors import SettingsError
+from ua_tui.core.text import clean_line
 
 _SCHEMES = ("postgresql://", "postgres://")
 _SECRETS = frozenset(

@@ -9,26 +9,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
-from core.errors import TeamError
-from core.postgres.address import Address
-from core.postgres.problems import explain, missing_extra
-from core.version import VERSION
+from ua_tui.core.errors import TeamError
+from ua_tui.core.postgres.address import Address
+from ua_tui.core.postgres.problems import explain, missing_extra
+from ua_tui.core.version import VERSION
 
 if TYPE_CHECKING:
     import psycopg
     from psycopg_pool import AsyncConnectionPool
-
-__all__ = [
-    "OLDEST",
-    "SCHEMA",
-    "answering_within",
-    "connect",
-    "connect_async",
-    "make_pool",
-    "parameters_of",
-    "shown_version",
-    "shut_down",
-]
 
 SCHEMA = "ua_tui"
 """The schema of the database that has all tables, those of the queue included."""

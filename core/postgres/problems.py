@@ -7,12 +7,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import NamedTuple
 
-from core.errors import Advice, TeamError
-from core.postgres.address import Address
-from core.postgres.refusals import refusal_state
-from core.text import clean_line
-
-__all__ = ["describe", "explain", "is_temporary", "missing_extra", "reporting"]
+from ua_tui.core.errors import Advice, TeamError
+from ua_tui.core.postgres.address import Address
+from ua_tui.core.postgres.refusals import refusal_state
+from ua_tui.core.text import clean_line
 
 _MIGRATE = "run `ua-tui team migrate` as the owner of the database"
 _LOST = Advice("the connection was lost", "try again in a moment")

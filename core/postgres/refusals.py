@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["refusal_state"]
-
 # A name may be anything, also the words of another message.
 _NAME = re.compile(r"[\"»«“]\s?[^\"»«”]*?\s?[\"»«”]")
 

@@ -6,16 +6,14 @@ from collections.abc import Sequence
 from importlib import resources
 from typing import TYPE_CHECKING, Any
 
-from core.errors import TeamError
-from core.postgres.address import Address
-from core.postgres.connection import SCHEMA, connect
-from core.postgres.problems import reporting
-from core.text import clean_line
+from ua_tui.core.errors import TeamError
+from ua_tui.core.postgres.address import Address
+from ua_tui.core.postgres.connection import SCHEMA, connect
+from ua_tui.core.postgres.problems import reporting
+from ua_tui.core.text import clean_line
 
 if TYPE_CHECKING:
     import psycopg
-
-__all__ = ["LATEST", "VERSION_QUERY", "check_version", "grant", "migrate", "migrations", "revoke"]
 
 _LOCK = 0x75617475
 """The number of the lock that one migration at a time holds."""
@@ -25,7 +23,7 @@ VERSION_QUERY = "SELECT max(version) FROM migration"
 
 def migrations() -> list[tuple[int, str]]:
     """The migrations of this program, in their order: (version, SQL)."""
-    folder = resources.files("core.postgres") / "migrations"
+    folder = resources.files("ua_tui.core.postgres") / "migrations"
     names = sorted(each.name for each in folder.iterdir() if each.name.endswith(".sql"))
     return [(int(name[:4]), (folder / name).read_text()) for name in names]
 

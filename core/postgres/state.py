@@ -6,23 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from core.postgres.connection import SCHEMA
-from core.postgres.schema import VERSION_QUERY
+from ua_tui.core.postgres.connection import SCHEMA
+from ua_tui.core.postgres.schema import VERSION_QUERY
 
 if TYPE_CHECKING:
     import psycopg
-
-__all__ = [
-    "ALIVE_SECONDS",
-    "Capacity",
-    "Rights",
-    "WorkState",
-    "WorkerState",
-    "read_capacity",
-    "read_rights",
-    "read_version",
-    "read_work",
-]
 
 ALIVE_SECONDS = 30.0
 """For so long a worker may be silent, by the server's clock, before its jobs are another's."""

@@ -12,9 +12,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from core.settings.model import Settings
-
-__all__ = ["Login", "claude_program", "find_login", "login_command", "login_environment"]
+from ua_tui.core.settings.model import Settings
 
 _LARGEST = 1 << 20
 

@@ -7,18 +7,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from core.errors import SettingsError
-from core.provider.claude_login import find_login
-from core.provider.probe import shown_server
-from core.provider.request import DEFAULT_URL
-from core.settings.files import UserFile
-from core.settings.loading import set_elsewhere
-from core.settings.model import ENVIRONMENT, Settings
-from core.settings.places import USER_FILE
-from core.settings.sources import SourcedValue
-from core.text import clean_line
-
-__all__ = ["Credential", "credentials_of", "servers_of"]
+from ua_tui.core.errors import SettingsError
+from ua_tui.core.provider.claude_login import find_login
+from ua_tui.core.provider.probe import shown_server
+from ua_tui.core.provider.request import DEFAULT_URL
+from ua_tui.core.settings.files import UserFile
+from ua_tui.core.settings.loading import set_elsewhere
+from ua_tui.core.settings.model import ENVIRONMENT, Settings
+from ua_tui.core.settings.places import USER_FILE
+from ua_tui.core.settings.sources import SourcedValue
+from ua_tui.core.text import clean_line
 
 Service = Literal["model", "composio", "web reader", "logfire"]
 

@@ -1,7 +1,7 @@
 """The advice table of the model's service: what can go wrong with it, and what to do about each.
 
 The probe finds a problem by asking the service once, the agent names one in a text of its own. Both are mapped to a
-`ModelProblem`; `core.events.model_problems` has its clause, and `_REMEDIES` what to do.
+`ModelProblem`; `ua_tui.core.events.model_problems` has its clause, and `_REMEDIES` what to do.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from core.errors import Advice
-from core.events.model_problems import (
+from ua_tui.core.errors import Advice
+from ua_tui.core.events.model_problems import (
     AGENT_CODES,
     CONNECTION_BROKE,
     FINAL_CODES,
@@ -19,11 +19,9 @@ from core.events.model_problems import (
     ModelProblem,
     describe_problem,
 )
-from core.events.units import spoken_duration
-from core.provider.request import DEFAULT_URL
-from core.text import clean_line
-
-__all__ = ["AT_LIMIT", "REFUSALS", "advice_for", "describe_break", "describe_failure"]
+from ua_tui.core.events.units import spoken_duration
+from ua_tui.core.provider.request import DEFAULT_URL
+from ua_tui.core.text import clean_line
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,12 +6,10 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from core.errors import SettingsError
-from core.events.types import Event, ModelChosen
-from core.settings.model import EFFORTS, Effort, Settings
-from core.text import clean_line
-
-__all__ = ["KnownModel", "ModelChoice", "Models", "checked_choice"]
+from ua_tui.core.errors import SettingsError
+from ua_tui.core.events.types import Event, ModelChosen
+from ua_tui.core.settings.model import EFFORTS, Effort, Settings
+from ua_tui.core.text import clean_line
 
 _LONGEST = 200
 _MOST = 100

@@ -17,27 +17,19 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import urlsplit
 
-from core.errors import Advice
-from core.events.codec import from_json
-from core.events.model_problems import ModelProblem
-from core.net.bodies import is_html
-from core.provider.error_messages import advice_for
-from core.provider.request import DEFAULT_MODEL, DEFAULT_URL, endpoint
-from core.redaction.redactor import Redactor
-from core.settings.model import Settings
-from core.settings.secrets import secrets
-from core.text import clean_line
+from ua_tui.core.errors import Advice
+from ua_tui.core.events.codec import from_json
+from ua_tui.core.events.model_problems import ModelProblem
+from ua_tui.core.net.bodies import is_html
+from ua_tui.core.provider.error_messages import advice_for
+from ua_tui.core.provider.request import DEFAULT_MODEL, DEFAULT_URL, endpoint
+from ua_tui.core.redaction.redactor import Redactor
+from ua_tui.core.settings.model import Settings
+from ua_tui.core.settings.secrets import secrets
+from ua_tui.core.text import clean_line
 
 if TYPE_CHECKING:
     import httpx
-
-__all__ = [
-    "DEADLINE",
-    "ModelVerdict",
-    "VerdictKind",
-    "check_model",
-    "shown_server",
-]
 
 DEADLINE = 30.0
 """Seconds that a check may take by default."""

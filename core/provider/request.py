@@ -6,12 +6,10 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any
 
-from core.errors import ConnectionFailed
-from core.settings.model import Settings
-from core.telemetry.http import OnRequest, reporting_request
-from core.text import clean_line
-
-__all__ = ["DEFAULT_MODEL", "DEFAULT_URL", "AskModel", "SmallReply", "endpoint", "small_request"]
+from ua_tui.core.errors import ConnectionFailed
+from ua_tui.core.settings.model import Settings
+from ua_tui.core.telemetry.http import OnRequest, reporting_request
+from ua_tui.core.text import clean_line
 
 DEFAULT_URL = "https://api.anthropic.com"
 DEFAULT_MODEL = "claude-haiku-4-5"

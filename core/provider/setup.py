@@ -10,27 +10,14 @@ from pathlib import Path
 from typing import Literal
 from urllib.parse import urlsplit
 
-from core.errors import SettingsError
-from core.provider.probe import DEADLINE, ModelVerdict, check_model, shown_server
-from core.provider.request import DEFAULT_URL
-from core.settings import parsers as values
-from core.settings.files import UserFile
-from core.settings.loading import load_settings, set_elsewhere
-from core.settings.model import Settings
-from core.settings.secrets import secrets
-
-__all__ = [
-    "LOCAL_URL",
-    "ZAI_URL",
-    "ModelSetup",
-    "SetupInput",
-    "SetupMethod",
-    "SetupPlan",
-    "StoredSetup",
-    "find_input_error",
-    "normalize_address",
-    "normalize_key",
-]
+from ua_tui.core.errors import SettingsError
+from ua_tui.core.provider.probe import DEADLINE, ModelVerdict, check_model, shown_server
+from ua_tui.core.provider.request import DEFAULT_URL
+from ua_tui.core.settings import parsers as values
+from ua_tui.core.settings.files import UserFile
+from ua_tui.core.settings.loading import load_settings, set_elsewhere
+from ua_tui.core.settings.model import Settings
+from ua_tui.core.settings.secrets import secrets
 
 SetupMethod = Literal["anthropic", "login", "zai", "server"]
 

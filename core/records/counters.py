@@ -8,7 +8,7 @@ from collections import deque
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from core.events.types import (
+from ua_tui.core.events.types import (
     ArtifactSaved,
     Event,
     MessageFinished,
@@ -18,8 +18,6 @@ from core.events.types import (
     ToolCallStarted,
     Usage,
 )
-
-__all__ = ["KEPT_TIMES", "RunMetrics", "Tally", "TokenCount", "quantile"]
 
 KEPT_TIMES = 1_024
 """The number of an observer's latest runs whose times are stored."""

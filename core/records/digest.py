@@ -10,22 +10,12 @@ from typing import Any
 
 import msgspec
 
-from core.events import types as ev
-from core.events.codec import to_json
-from core.events.describe import describe
-from core.records.counters import RunMetrics
-from core.redaction.redactor import Redactor, mask_link, preview
-from core.text import clean, clean_line
-
-__all__ = [
-    "CallEntry",
-    "DigestRecorder",
-    "MessageEntry",
-    "NoteEntry",
-    "QueryEntry",
-    "RecordEntry",
-    "SessionRecord",
-]
+from ua_tui.core.events import types as ev
+from ua_tui.core.events.codec import to_json
+from ua_tui.core.events.describe import describe
+from ua_tui.core.records.counters import RunMetrics
+from ua_tui.core.redaction.redactor import Redactor, mask_link, preview
+from ua_tui.core.text import clean, clean_line
 
 _PREVIEW = 1_000
 _NOTED = (

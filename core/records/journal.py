@@ -14,10 +14,10 @@ from typing import Any
 
 import msgspec
 
-from core.concurrency.threads import Coalesced
-from core.errors import JournalError
-from core.events.codec import decode_event, encode_event
-from core.events.types import (
+from ua_tui.core.concurrency.threads import Coalesced
+from ua_tui.core.errors import JournalError
+from ua_tui.core.events.codec import decode_event, encode_event
+from ua_tui.core.events.types import (
     AuthRequired,
     ElicitationAsked,
     Event,
@@ -27,12 +27,10 @@ from core.events.types import (
     ThinkingDelta,
     ToolCallFinished,
 )
-from core.redaction.redactor import Redactor, mask_link, seal_json
-from core.storage.append_file import AppendFile
-from core.storage.regular_file import open_regular
-from core.text import without_surrogates
-
-__all__ = ["DeltaJoiner", "Journal", "JournalReading", "iter_journal", "journal_line", "read_journal"]
+from ua_tui.core.redaction.redactor import Redactor, mask_link, seal_json
+from ua_tui.core.storage.append_file import AppendFile
+from ua_tui.core.storage.regular_file import open_regular
+from ua_tui.core.text import without_surrogates
 
 _log = logging.getLogger(__name__)
 

@@ -24,16 +24,14 @@ from types import TracebackType
 
 import msgspec
 
-from core.concurrency.threads import in_loop
-from core.errors import WorkspaceError
-from core.events import types as ev
-from core.events.codec import to_json
-from core.events.describe import describe
-from core.redaction.redactor import Redactor, mask_link, preview
-from core.storage.append_file import AppendFile
-from core.text import clean, clean_line, middle_truncate
-
-__all__ = ["LogFile", "RootHandler", "SessionLog", "install_root_handler"]
+from ua_tui.core.concurrency.threads import in_loop
+from ua_tui.core.errors import WorkspaceError
+from ua_tui.core.events import types as ev
+from ua_tui.core.events.codec import to_json
+from ua_tui.core.events.describe import describe
+from ua_tui.core.redaction.redactor import Redactor, mask_link, preview
+from ua_tui.core.storage.append_file import AppendFile
+from ua_tui.core.text import clean, clean_line, middle_truncate
 
 _KIND_WIDTH = 11
 _INDENT = " " * (25 + _KIND_WIDTH)

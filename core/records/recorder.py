@@ -8,26 +8,23 @@ from collections.abc import Callable
 
 from platformdirs import user_state_path
 
-from core.bus import Bus
-from core.concurrency.threads import in_loop
-from core.errors import Advice, UniversalAgentError
-from core.events.types import ErrorRaised, Event, QueryReceived, TracingFailed
-from core.records.digest import DigestRecorder
-from core.records.journal import DeltaJoiner, Journal
-from core.records.log import LogFile, RootHandler, SessionLog
-from core.records.trace import TraceInfo
-from core.records.writer import DerivedFiles
-from core.redaction.redactor import Redactor
-from core.settings.model import Settings
-from core.storage.workspace import JOURNAL, Workspace
-from core.telemetry.environment import Exports
-from core.telemetry.export_errors import Destination
-from core.telemetry.spans.conventions import Labels
-from core.telemetry.tracer import SPANS, Tracer
-from core.text import clean_line
-
-__all__ = ["SessionRecords"]
-
+from ua_tui.core.bus import Bus
+from ua_tui.core.concurrency.threads import in_loop
+from ua_tui.core.errors import Advice, UniversalAgentError
+from ua_tui.core.events.types import ErrorRaised, Event, QueryReceived, TracingFailed
+from ua_tui.core.records.digest import DigestRecorder
+from ua_tui.core.records.journal import DeltaJoiner, Journal
+from ua_tui.core.records.log import LogFile, RootHandler, SessionLog
+from ua_tui.core.records.trace import TraceInfo
+from ua_tui.core.records.writer import DerivedFiles
+from ua_tui.core.redaction.redactor import Redactor
+from ua_tui.core.settings.model import Settings
+from ua_tui.core.storage.workspace import JOURNAL, Workspace
+from ua_tui.core.telemetry.environment import Exports
+from ua_tui.core.telemetry.export_errors import Destination
+from ua_tui.core.telemetry.spans.conventions import Labels
+from ua_tui.core.telemetry.tracer import SPANS, Tracer
+from ua_tui.core.text import clean_line
 
 _SENT_WITHIN, _FLUSH_WITHIN = 3.0, 2.0
 """Seconds that the end of a session waits for its spans to be sent, and how many of them before its last event."""

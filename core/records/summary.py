@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping
 
-from core.records.counters import RunMetrics
-from core.records.digest import SessionRecord
-from core.text import clean_line
-
-__all__ = ["build_summary"]
+from ua_tui.core.records.counters import RunMetrics
+from ua_tui.core.records.digest import SessionRecord
+from ua_tui.core.text import clean_line
 
 _ANSWER = 1_500
 

@@ -5,10 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from core.events.types import Usage
-from core.records.digest import CallEntry, QueryEntry, SessionRecord
-
-__all__ = ["TraceInfo", "build_trace"]
+from ua_tui.core.events.types import Usage
+from ua_tui.core.records.digest import CallEntry, QueryEntry, SessionRecord
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -10,11 +10,9 @@ from urllib.parse import quote
 
 import msgspec
 
-from core.events.continuation import occasion_of
-from core.events.folder import describe_folder
-from core.records.digest import CallEntry, MessageEntry, NoteEntry, QueryEntry, SessionRecord
-
-__all__ = ["build_transcript"]
+from ua_tui.core.events.continuation import occasion_of
+from ua_tui.core.events.folder import describe_folder
+from ua_tui.core.records.digest import CallEntry, MessageEntry, NoteEntry, QueryEntry, SessionRecord
 
 _RUN_OF_TICKS = re.compile(r"`+")
 

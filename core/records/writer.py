@@ -7,16 +7,14 @@ import logging
 import time
 from collections.abc import Callable
 
-from core.concurrency.threads import Coalesced, in_loop
-from core.errors import WorkspaceError
-from core.events.types import Event, QueryFinished, SessionFinished
-from core.records.digest import DigestRecorder, SessionRecord
-from core.records.summary import build_summary
-from core.records.trace import TraceInfo, build_trace
-from core.records.transcript import build_transcript
-from core.storage.workspace import Workspace
-
-__all__ = ["SUMMARY", "TRACE", "TRANSCRIPT", "DerivedFiles", "write_derived"]
+from ua_tui.core.concurrency.threads import Coalesced, in_loop
+from ua_tui.core.errors import WorkspaceError
+from ua_tui.core.events.types import Event, QueryFinished, SessionFinished
+from ua_tui.core.records.digest import DigestRecorder, SessionRecord
+from ua_tui.core.records.summary import build_summary
+from ua_tui.core.records.trace import TraceInfo, build_trace
+from ua_tui.core.records.transcript import build_transcript
+from ua_tui.core.storage.workspace import Workspace
 
 TRACE = "trace.json"
 TRANSCRIPT = "transcript.md"

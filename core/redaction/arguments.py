@@ -12,12 +12,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from urllib.parse import unquote
 
-from core.redaction.detectors import SecretSearch
-from core.redaction.names import names_given_secret, names_secret
-from core.redaction.redactor import REDACTED
-from core.redaction.values import PLAIN_VALUES
-
-__all__ = ["Masked", "masked_address", "masked_command", "masked_variable", "masked_words"]
+from ua_tui.core.redaction.detectors import SecretSearch
+from ua_tui.core.redaction.names import names_given_secret, names_secret
+from ua_tui.core.redaction.redactor import REDACTED
+from ua_tui.core.redaction.values import PLAIN_VALUES
 
 _VARIABLE = re.compile(r"\$\{([A-Za-z_]\w*)(?::-([^}]*))?\}")
 _ASSIGNMENT = re.compile(r"(--?)?([A-Za-z][\w.-]*?)(\s*[=:]\s*)(?!//)(\S.*)", re.DOTALL)

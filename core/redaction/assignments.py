@@ -10,10 +10,8 @@ import re
 from functools import cache
 from typing import NamedTuple
 
-from core.redaction.names import TABLE, Grade, grade, word_set
-from core.redaction.values import Strength, is_strong_enough, strength, without_scheme
-
-__all__ = ["COMMAND", "command_pattern", "find_value", "undecided"]
+from ua_tui.core.redaction.names import TABLE, Grade, grade, word_set
+from ua_tui.core.redaction.values import Strength, is_strong_enough, strength, without_scheme
 
 _LINE = r"(?:\r?\n|(?:\\+r)?\\+n)"
 _SIGN = r"(?::{1,3}=|\?=|=>|[:：=](?![=~:]))"

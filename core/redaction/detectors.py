@@ -13,12 +13,10 @@ from functools import cache, cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from core.redaction.assignments import COMMAND, command_pattern, find_value
-from core.redaction.names import PAIRS, RARE_NOUNS, TABLE, word_set
-from core.redaction.oauth import EDGE, is_login_parameter
-from core.redaction.values import Strength, strength
-
-__all__ = ["Scan", "SecretSearch"]
+from ua_tui.core.redaction.assignments import COMMAND, command_pattern, find_value
+from ua_tui.core.redaction.names import PAIRS, RARE_NOUNS, TABLE, word_set
+from ua_tui.core.redaction.oauth import EDGE, is_login_parameter
+from ua_tui.core.redaction.values import Strength, strength
 
 # The beginning of a token, where the text was cut: with a digit, unlike a word that begins like a token.
 _CUT = r"(?=[A-Za-z_-]{0,255}[0-9])[A-Za-z0-9._-]{6,512}+(?=(?:\s|\\+n)?\[?(?:…|\\+u2026))"

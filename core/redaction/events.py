@@ -6,11 +6,9 @@ from typing import TypeVar
 
 import msgspec
 
-from core.events.codec import encode_event
-from core.events.types import AuthRequired, ElicitationAsked, Event
-from core.redaction.redactor import Redactor
-
-__all__ = ["mask_event"]
+from ua_tui.core.events.codec import encode_event
+from ua_tui.core.events.types import AuthRequired, ElicitationAsked, Event
+from ua_tui.core.redaction.redactor import Redactor
 
 _Value = TypeVar("_Value")
 

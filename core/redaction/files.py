@@ -6,9 +6,7 @@ import codecs
 from io import BytesIO
 from typing import IO
 
-from core.redaction.redactor import Redactor
-
-__all__ = ["masked_file"]
+from ua_tui.core.redaction.redactor import Redactor
 
 _PIECE = 1 << 20
 # The mark of UTF-32 begins as that of UTF-16 does.

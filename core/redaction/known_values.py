@@ -10,9 +10,7 @@ import re
 from collections.abc import Iterable, Iterator
 from functools import cached_property
 
-from core.redaction.detectors import Scan, SecretSearch
-
-__all__ = ["KnownValues"]
+from ua_tui.core.redaction.detectors import Scan, SecretSearch
 
 _PIECE = 6
 _CUT_AFTER = re.compile(r"(?:\s|\\+n)?\[?(?:…|\\+u2026)")

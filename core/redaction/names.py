@@ -13,8 +13,6 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-__all__ = ["PAIRS", "RARE_NOUNS", "TABLE", "Grade", "grade", "names_given_secret", "names_secret", "word_set"]
-
 TABLE: dict[str, Any] = json.loads(Path(__file__).with_name("names.json").read_bytes())
 _LONGEST = 200
 _PLACES = frozenset({"PWD", "OLDPWD"})

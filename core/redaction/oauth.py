@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["EDGE", "is_login_parameter"]
-
 _REACH = 2_048
 EDGE = re.compile(r"[\s\"'<>{}]")
 """What is part of no address and no form."""

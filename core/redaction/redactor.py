@@ -12,13 +12,11 @@ from urllib.parse import quote, urlsplit
 
 import msgspec
 
-from core.errors import causes_of
-from core.events.types import ErrorRaised
-from core.redaction.known_values import KnownValues
-from core.redaction.values import is_secret
-from core.text import clean, escape_unsafe, is_encodable, middle_truncate
-
-__all__ = ["REDACTED", "Redactor", "error_raised", "mask_link", "preview", "seal_json"]
+from ua_tui.core.errors import causes_of
+from ua_tui.core.events.types import ErrorRaised
+from ua_tui.core.redaction.known_values import KnownValues
+from ua_tui.core.redaction.values import is_secret
+from ua_tui.core.text import clean, escape_unsafe, is_encodable, middle_truncate
 
 REDACTED = "[redacted]"
 

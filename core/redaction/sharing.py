@@ -16,9 +16,7 @@ from pathlib import Path
 
 import msgspec
 
-from core.redaction.redactor import Redactor
-
-__all__ = ["SharedSecrets", "learn_secrets", "short_path"]
+from ua_tui.core.redaction.redactor import Redactor
 
 _SECONDS = 5.0
 _PIECE = 64 << 10

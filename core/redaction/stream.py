@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import re
 
-from core.redaction.assignments import undecided
-from core.redaction.redactor import Redactor
-
-__all__ = ["StreamRedactor"]
+from ua_tui.core.redaction.assignments import undecided
+from ua_tui.core.redaction.redactor import Redactor
 
 _SIGN = re.compile("[:=：|]")
 _OPEN_END = re.compile(r"[!-~]+\Z")

@@ -6,9 +6,7 @@ import re
 from enum import IntEnum
 from itertools import pairwise
 
-from core.redaction.names import TABLE, Grade, grade, word_set
-
-__all__ = ["PLAIN_VALUES", "Strength", "is_secret", "strength", "without_scheme"]
+from ua_tui.core.redaction.names import TABLE, Grade, grade, word_set
 
 
 class Strength(IntEnum):

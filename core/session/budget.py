@@ -6,8 +6,8 @@ import math
 from collections.abc import Callable
 from typing import Literal
 
-from core.errors import SettingsError
-from core.events.types import (
+from ua_tui.core.errors import SettingsError
+from ua_tui.core.events.types import (
     BudgetRaised,
     BudgetReached,
     ConversationCleared,
@@ -16,8 +16,6 @@ from core.events.types import (
     QueryFinished,
     TokensSpent,
 )
-
-__all__ = ["WARN_AT", "Budget"]
 
 WARN_AT = 0.8
 """The share of the limit at which a person is warned."""

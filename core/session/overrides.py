@@ -7,12 +7,10 @@ from collections.abc import Collection
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from core.errors import SettingsError
-from core.events.types import BudgetRaised, Event, ModelChosen, SessionStarted
-from core.provider.models import ModelChoice, checked_choice
-from core.settings.model import Settings
-
-__all__ = ["OVERRIDABLE", "Overrides", "ResumedSettings"]
+from ua_tui.core.errors import SettingsError
+from ua_tui.core.events.types import BudgetRaised, Event, ModelChosen, SessionStarted
+from ua_tui.core.provider.models import ModelChoice, checked_choice
+from ua_tui.core.settings.model import Settings
 
 OVERRIDABLE = ("model", "fallback_model", "effort", "max_cost_usd")
 """The settings that can be changed in a session."""

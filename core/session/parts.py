@@ -6,13 +6,11 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from core.agent.assembly import AgentParts
-from core.connections.trust import UserConnections
-from core.pipelines import Pipelines
-from core.provider.request import AskModel
-from core.session.resume import PreviousState
-
-__all__ = ["SessionParts", "SessionState"]
+from ua_tui.core.agent.assembly import AgentParts
+from ua_tui.core.connections.trust import UserConnections
+from ua_tui.core.pipelines import Pipelines
+from ua_tui.core.provider.request import AskModel
+from ua_tui.core.session.resume import PreviousState
 
 
 class SessionState(StrEnum):

@@ -11,10 +11,10 @@ from typing import Any
 
 import msgspec
 
-from core.agent.conversation.store import ConversationStore
-from core.agent.permissions.taint import Taint
-from core.errors import ConversationGone, JournalError, SettingsError, WorkspaceError
-from core.events.types import (
+from ua_tui.core.agent.conversation.store import ConversationStore
+from ua_tui.core.agent.permissions.taint import Taint
+from ua_tui.core.errors import ConversationGone, JournalError, SettingsError, WorkspaceError
+from ua_tui.core.events.types import (
     ArtifactSaved,
     ConversationCleared,
     ElicitationAnswered,
@@ -35,18 +35,16 @@ from core.events.types import (
     ToolCallFinished,
     ToolCallStarted,
 )
-from core.history.headline import beginning_of
-from core.history.journal_reader import PastJournal
-from core.history.session import runs_elsewhere
-from core.records.counters import Tally
-from core.records.digest import DigestRecorder
-from core.session.overrides import Overrides
-from core.settings.model import Settings
-from core.storage.ownership import check_session
-from core.storage.queue_file import read_queue
-from core.storage.workspace import JOURNAL, Workspace
-
-__all__ = ["PreviousState", "Resume", "conversation_to_resume", "prepare_resume", "read_previous_state"]
+from ua_tui.core.history.headline import beginning_of
+from ua_tui.core.history.journal_reader import PastJournal
+from ua_tui.core.history.session import runs_elsewhere
+from ua_tui.core.records.counters import Tally
+from ua_tui.core.records.digest import DigestRecorder
+from ua_tui.core.session.overrides import Overrides
+from ua_tui.core.settings.model import Settings
+from ua_tui.core.storage.ownership import check_session
+from ua_tui.core.storage.queue_file import read_queue
+from ua_tui.core.storage.workspace import JOURNAL, Workspace
 
 log = logging.getLogger(__name__)
 

@@ -6,11 +6,9 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable
 
-from core.concurrency.spawn import Handle, Spawn
-from core.session.budget import Budget
-from core.storage.queue_file import QueryQueue
-
-__all__ = ["QueryRunner"]
+from ua_tui.core.concurrency.spawn import Handle, Spawn
+from ua_tui.core.session.budget import Budget
+from ua_tui.core.storage.queue_file import QueryQueue
 
 log = logging.getLogger(__name__)
 

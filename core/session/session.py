@@ -12,28 +12,34 @@ from typing import Any, Literal, get_args
 
 from msgspec.structs import replace
 
-from core.agent.assembly import AgentAssembly
-from core.agent.attachments.blocks import Attachment, Attachments
-from core.agent.attachments.places import Places
-from core.agent.auth.wait import AuthOutcome, AuthWait
-from core.agent.classifier import Classifier
-from core.agent.connection import AgentConnection
-from core.agent.definitions.commands import CustomCommand, expand
-from core.agent.elicitation.gate import ElicitationAction
-from core.agent.loop import AgentLoop
-from core.agent.mcp.references import Expanded, ServerReferences
-from core.agent.mcp.servers import Servers
-from core.agent.messages.context_usage import ContextUsage
-from core.agent.messages.translate import TurnOutcome
-from core.agent.permissions.actions import BUILT_IN_SERVERS
-from core.agent.permissions.gate import PermissionReply
-from core.agent.permissions.rule_set import RuleSet
-from core.agent.query import QueryPath
-from core.bus import Bus
-from core.concurrency.spawn import Handle, Spawn, spawn_task
-from core.errors import AgentError, AgentUnavailable, SettingsError, UniversalAgentError, WorkspaceError
-from core.events.continuation import AUTH_COMPLETE
-from core.events.types import (
+from ua_tui.core.agent.assembly import AgentAssembly
+from ua_tui.core.agent.attachments.blocks import Attachment, Attachments
+from ua_tui.core.agent.attachments.places import Places
+from ua_tui.core.agent.auth.wait import AuthOutcome, AuthWait
+from ua_tui.core.agent.classifier import Classifier
+from ua_tui.core.agent.connection import AgentConnection
+from ua_tui.core.agent.definitions.commands import CustomCommand, expand
+from ua_tui.core.agent.elicitation.gate import ElicitationAction
+from ua_tui.core.agent.loop import AgentLoop
+from ua_tui.core.agent.mcp.references import Expanded, ServerReferences
+from ua_tui.core.agent.mcp.servers import Servers
+from ua_tui.core.agent.messages.context_usage import ContextUsage
+from ua_tui.core.agent.messages.translate import TurnOutcome
+from ua_tui.core.agent.permissions.actions import BUILT_IN_SERVERS
+from ua_tui.core.agent.permissions.gate import PermissionReply
+from ua_tui.core.agent.permissions.rule_set import RuleSet
+from ua_tui.core.agent.query import QueryPath
+from ua_tui.core.bus import Bus
+from ua_tui.core.concurrency.spawn import Spawn, spawn_task
+from ua_tui.core.errors import (
+    AgentError,
+    AgentUnavailable,
+    SettingsError,
+    UniversalAgentError,
+    WorkspaceError,
+)
+from ua_tui.core.events.continuation import AUTH_COMPLETE
+from ua_tui.core.events.types import (
     AuthRequired,
     BudgetReached,
     ErrorRaised,
@@ -44,22 +50,20 @@ from core.events.types import (
     SessionFinished,
     SessionStarted,
 )
-from core.pipelines import AgentContext
-from core.provider.models import Models
-from core.records.counters import Tally
-from core.redaction.events import mask_event
-from core.redaction.redactor import error_raised
-from core.session.budget import Budget
-from core.session.parts import SessionParts, SessionState
-from core.session.runner import QueryRunner
-from core.settings.model import PermissionMode, Settings, refuse_skip_as_root
-from core.storage.ownership import seal_session
-from core.storage.queue_file import QueryQueue
-from core.telemetry.tracer import Trace
-from core.text import clean
-from core.version import VERSION
-
-__all__ = ["Handle", "Session", "SessionParts", "SessionState", "Spawn", "spawn_task"]
+from ua_tui.core.pipelines import AgentContext
+from ua_tui.core.provider.models import Models
+from ua_tui.core.records.counters import Tally
+from ua_tui.core.redaction.events import mask_event
+from ua_tui.core.redaction.redactor import error_raised
+from ua_tui.core.session.budget import Budget
+from ua_tui.core.session.parts import SessionParts, SessionState
+from ua_tui.core.session.runner import QueryRunner
+from ua_tui.core.settings.model import PermissionMode, Settings, refuse_skip_as_root
+from ua_tui.core.storage.ownership import seal_session
+from ua_tui.core.storage.queue_file import QueryQueue
+from ua_tui.core.telemetry.tracer import Trace
+from ua_tui.core.text import clean
+from ua_tui.core.version import VERSION
 
 log = logging.getLogger(__name__)
 

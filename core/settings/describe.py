@@ -12,28 +12,18 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from core.errors import SettingsError, WorkspaceError
-from core.postgres.address import Address
-from core.settings import parsers as values
-from core.settings.files import SettingsFile, UserFile
-from core.settings.folder import HeldBack
-from core.settings.keymap import key_choices
-from core.settings.loading import load_from
-from core.settings.model import ENVIRONMENT, SPECS, Settings
-from core.settings.places import Places
-from core.settings.sources import SourcedValue, ended, is_empty, winner, without_secrets
-from core.trust.decisions import FolderDecision, FolderDecisions
-from core.trust.state import Answer, FolderTrust
-
-__all__ = [
-    "Origin",
-    "SettingListing",
-    "StoredSetting",
-    "field_texts",
-    "list_settings",
-    "setting_of",
-    "store_setting",
-]
+from ua_tui.core.errors import SettingsError, WorkspaceError
+from ua_tui.core.postgres.address import Address
+from ua_tui.core.settings import parsers as values
+from ua_tui.core.settings.files import SettingsFile, UserFile
+from ua_tui.core.settings.folder import HeldBack
+from ua_tui.core.settings.keymap import key_choices
+from ua_tui.core.settings.loading import load_from
+from ua_tui.core.settings.model import ENVIRONMENT, SPECS, Settings
+from ua_tui.core.settings.places import Places
+from ua_tui.core.settings.sources import SourcedValue, ended, is_empty, winner, without_secrets
+from ua_tui.core.trust.decisions import FolderDecision, FolderDecisions
+from ua_tui.core.trust.state import Answer, FolderTrust
 
 HIDDEN = "set, not shown"
 

@@ -7,12 +7,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from core.errors import SettingsError, WorkspaceError
-from core.settings.places import USER_FILE, user_config_dir
-from core.settings.sources import toml_problem
-from core.storage.files import Root
-
-__all__ = ["SettingsFile", "UserFile", "changed"]
+from ua_tui.core.errors import SettingsError, WorkspaceError
+from ua_tui.core.settings.places import USER_FILE, user_config_dir
+from ua_tui.core.settings.sources import toml_problem
+from ua_tui.core.storage.files import Root
 
 _LARGEST = 1 << 20
 

@@ -8,20 +8,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from core.errors import SettingsError
-from core.settings.sources import KnownNames, Layer, SourcedValue, from_dotenv, from_toml
-from core.settings.spec import Spec
-from core.trust.state import FolderTrust
-
-__all__ = [
-    "DOTENV",
-    "PROJECT_FILE",
-    "AppliedSettings",
-    "FolderSettings",
-    "HeldBack",
-    "apply_trust",
-    "read_folder_settings",
-]
+from ua_tui.core.errors import SettingsError
+from ua_tui.core.settings.sources import KnownNames, Layer, SourcedValue, from_dotenv, from_toml
+from ua_tui.core.settings.spec import Spec
+from ua_tui.core.trust.state import FolderTrust
 
 DOTENV = ".env"
 PROJECT_FILE = "ua-tui.toml"
@@ -177,6 +167,6 @@ def _fingerprint(content: object) -> str:
     # Not needed in a folder without settings.
     import json
 
-    from core.trust.state import fingerprint
+    from ua_tui.core.trust.state import fingerprint
 
     return fingerprint(json.dumps(content, default=str).encode(errors="surrogatepass"))

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-__all__ = ["KeyChoice", "key_choices"]
-
 
 class KeyChoice(NamedTuple):
     """The keys that a file sets for an action; `in_folder` is whether it is a file of the current folder.

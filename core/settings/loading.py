@@ -8,16 +8,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from core.errors import SettingsError
-from core.settings.keymap import key_choices
-from core.settings.model import ENVIRONMENT, SPECS, Settings
-from core.settings.places import Places
-from core.settings.sources import Layer, Place, SourcedValue, winner, without_secrets
-from core.storage.folders import SAVED_REPORTS, WORKSPACES
-from core.text import clean_line
-from core.trust.state import Answer
-
-__all__ = ["load_from", "load_settings", "reload_folder", "set_elsewhere"]
+from ua_tui.core.errors import SettingsError
+from ua_tui.core.settings.keymap import key_choices
+from ua_tui.core.settings.model import ENVIRONMENT, SPECS, Settings
+from ua_tui.core.settings.places import Places
+from ua_tui.core.settings.sources import Layer, Place, SourcedValue, winner, without_secrets
+from ua_tui.core.storage.folders import SAVED_REPORTS, WORKSPACES
+from ua_tui.core.text import clean_line
+from ua_tui.core.trust.state import Answer
 
 
 def load_settings(

@@ -15,32 +15,13 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_args, get_type_hints
 
-from core.errors import SettingsError
-from core.postgres.address import Address
-from core.settings import parsers as values
-from core.settings.keymap import KeyChoice
-from core.settings.sources import KnownNames, Place, SourcedValue
-from core.settings.spec import Spec
-from core.trust.state import FolderTrust
-
-__all__ = [
-    "DEFAULTS",
-    "EFFORTS",
-    "ENVIRONMENT",
-    "EXTRA_TOOLS",
-    "KNOWN",
-    "SPECS",
-    "Classifier",
-    "ComposioMode",
-    "Effort",
-    "LogLevel",
-    "Notify",
-    "PermissionMode",
-    "Pictures",
-    "Settings",
-    "refuse_skip_as_root",
-    "secret_values",
-]
+from ua_tui.core.errors import SettingsError
+from ua_tui.core.postgres.address import Address
+from ua_tui.core.settings import parsers as values
+from ua_tui.core.settings.keymap import KeyChoice
+from ua_tui.core.settings.sources import KnownNames, Place, SourcedValue
+from ua_tui.core.settings.spec import Spec
+from ua_tui.core.trust.state import FolderTrust
 
 PermissionMode = Literal["default", "acceptEdits", "plan", "bypassPermissions"]
 Classifier = Literal["off", "rules", "rules+model"]

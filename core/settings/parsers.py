@@ -13,33 +13,10 @@ from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import urlsplit
 
-from core.errors import SettingsError
-from core.postgres.address import Address
-from core.settings.prices import read_price
-from core.settings.theme_names import OF_TEXTUAL, OWN_THEMES
-
-__all__ = [
-    "Parse",
-    "choice",
-    "database",
-    "flag",
-    "headers",
-    "integer",
-    "more_careful",
-    "number",
-    "path",
-    "patterns",
-    "prices",
-    "skills",
-    "slugs",
-    "smaller",
-    "subset",
-    "team",
-    "team_artifacts",
-    "text",
-    "theme",
-    "url",
-]
+from ua_tui.core.errors import SettingsError
+from ua_tui.core.postgres.address import Address
+from ua_tui.core.settings.prices import read_price
+from ua_tui.core.settings.theme_names import OF_TEXTUAL, OWN_THEMES
 
 Parse = Callable[[Any], Any]
 

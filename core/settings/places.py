@@ -8,10 +8,16 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from core.errors import SettingsError
-from core.settings.folder import PROJECT_FILE, FolderSettings, HeldBack, apply_trust, read_folder_settings
-from core.settings.model import DEFAULTS, ENVIRONMENT, KNOWN, SPECS
-from core.settings.sources import (
+from ua_tui.core.errors import SettingsError
+from ua_tui.core.settings.folder import (
+    PROJECT_FILE,
+    FolderSettings,
+    HeldBack,
+    apply_trust,
+    read_folder_settings,
+)
+from ua_tui.core.settings.model import DEFAULTS, ENVIRONMENT, KNOWN, SPECS
+from ua_tui.core.settings.sources import (
     Layer,
     SourcedValue,
     ended,
@@ -22,11 +28,9 @@ from core.settings.sources import (
     winner,
     without_secrets,
 )
-from core.trust.decisions import FolderDecisions
-from core.trust.files import AGENTS, COMMANDS, SKILLS, definition_fingerprints
-from core.trust.state import Answer, FolderTrust
-
-__all__ = ["USER_FILE", "Places", "Sources", "user_config_dir"]
+from ua_tui.core.trust.decisions import FolderDecisions
+from ua_tui.core.trust.files import AGENTS, COMMANDS, SKILLS, definition_fingerprints
+from ua_tui.core.trust.state import Answer, FolderTrust
 
 USER_FILE = "config.toml"
 

@@ -6,10 +6,8 @@ import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from core.errors import SettingsError
-from core.text import clean_line
-
-__all__ = ["FORM", "ModelPrice", "read_price", "read_prices", "unpriced_error"]
+from ua_tui.core.errors import SettingsError
+from ua_tui.core.text import clean_line
 
 FORM = "prices such as my-model=0.5/1.5 (US dollars per million tokens: input/output/cache read/cache write)"
 _TOKENS = 1e6

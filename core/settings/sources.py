@@ -13,23 +13,7 @@ from io import StringIO
 from pathlib import Path
 from typing import Any, Literal
 
-from core.errors import SettingsError
-
-__all__ = [
-    "KnownNames",
-    "Layer",
-    "Place",
-    "SourcedValue",
-    "ended",
-    "from_dotenv",
-    "from_overrides",
-    "from_toml",
-    "from_variables",
-    "is_empty",
-    "toml_problem",
-    "winner",
-    "without_secrets",
-]
+from ua_tui.core.errors import SettingsError
 
 Place = Literal["option", "environment", ".env", "file"]
 
@@ -113,7 +97,7 @@ def is_empty(value: Any) -> bool:
 def without_secrets(value: str) -> str:
     """A value for display: an address without its password."""
     # Only messages need this.
-    from core.redaction.arguments import masked_address
+    from ua_tui.core.redaction.arguments import masked_address
 
     return masked_address(value).shown
 

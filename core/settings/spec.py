@@ -6,10 +6,8 @@ from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
-from core.settings import parsers as values
-from core.trust.state import Affects
-
-__all__ = ["Spec"]
+from ua_tui.core.settings import parsers as values
+from ua_tui.core.trust.state import Affects
 
 
 @dataclass(frozen=True)

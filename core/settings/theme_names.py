@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = ["OF_TEXTUAL", "OWN_THEMES"]
-
 OWN_THEMES = {"dark": "ua-dark", "light": "ua-light", "ansi": "ua-ansi"}
 """Our own themes, by the names of the setting, with their names in Textual."""
 

@@ -6,8 +6,6 @@ import os
 import stat
 from pathlib import Path
 
-__all__ = ["AppendFile"]
-
 
 class AppendFile:
     """An open file to which complete lines are appended, each with one write, so that a reader never sees half a line.

@@ -12,19 +12,7 @@ import zlib
 from collections.abc import Iterable, Iterator
 from typing import BinaryIO
 
-from core.errors import WorkspaceError
-
-__all__ = [
-    "LARGEST",
-    "LIMIT",
-    "SUFFIX",
-    "SUFFIXES",
-    "Unpacked",
-    "inner_name",
-    "pack",
-    "pack_pieces",
-    "unpack",
-]
+from ua_tui.core.errors import WorkspaceError
 
 SUFFIX = ".zst"
 SUFFIXES = (SUFFIX, ".gz")

@@ -19,11 +19,9 @@ from dataclasses import dataclass
 from io import BufferedReader
 from pathlib import Path
 
-from core.errors import PathRefused, WorkspaceError
-from core.storage.names import numbered
-from core.storage.paths import TEMPORARY, refused, shown, split_path
-
-__all__ = ["AlreadyThere", "FolderEntry", "Root", "Written", "is_gone"]
+from ua_tui.core.errors import PathRefused, WorkspaceError
+from ua_tui.core.storage.names import numbered
+from ua_tui.core.storage.paths import TEMPORARY, refused, shown, split_path
 
 _FOLDER_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _CREATE_FLAGS = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC

@@ -2,7 +2,5 @@
 
 from __future__ import annotations
 
-__all__ = ["SAVED_REPORTS", "WORKSPACES"]
-
 WORKSPACES = "AGENT_RUN_WORKSPACES"
 SAVED_REPORTS = "SAVED_REPORTS"

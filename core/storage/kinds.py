@@ -12,10 +12,8 @@ import unicodedata
 from functools import cache
 from pathlib import Path
 
-from core.storage.paths import refused, split_path
-from core.storage.workspace import is_record
-
-__all__ = ["check_writable", "has_known_ending", "is_document"]
+from ua_tui.core.storage.paths import refused, split_path
+from ua_tui.core.storage.workspace import is_record
 
 _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[^\W\d_]+")
 _PROGRAM = re.compile(rb"#!|\x7fELF|MZ|\xca\xfe\xba\xbe|[\xce\xcf]\xfa\xed\xfe")

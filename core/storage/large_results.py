@@ -7,13 +7,11 @@ import logging
 
 import msgspec
 
-from core.errors import WorkspaceError
-from core.observation import AnyObservation, ContentBlock, ImageContent, TextContent
-from core.redaction.redactor import Redactor, preview
-from core.storage.names import safe_name
-from core.storage.workspace import Workspace
-
-__all__ = ["FOLDER", "INLINE_LIMIT", "store_large_result"]
+from ua_tui.core.errors import WorkspaceError
+from ua_tui.core.observation import AnyObservation, ContentBlock, ImageContent, TextContent
+from ua_tui.core.redaction.redactor import Redactor, preview
+from ua_tui.core.storage.names import safe_name
+from ua_tui.core.storage.workspace import Workspace
 
 log = logging.getLogger(__name__)
 

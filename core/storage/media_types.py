@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["HEAD_SIZE", "media_suffix", "media_type"]
-
 HEAD_SIZE = 64
 """How many bytes of a file decide."""
 

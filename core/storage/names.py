@@ -10,8 +10,6 @@ import unicodedata
 from collections.abc import Iterator
 from datetime import datetime
 
-__all__ = ["artifact_name", "is_protected", "numbered", "safe_name", "short_id"]
-
 _HASH = 8
 _RESERVED = re.compile(r"(?:con|prn|aux|nul|com[0-9]|lpt[0-9])(?:\..*)?")
 _OUTSIDE = re.compile(r"(?:[^a-z0-9_.-]|\.{2,}|_)+")

@@ -9,9 +9,7 @@ from functools import cache
 from pathlib import Path
 from secrets import token_hex
 
-from core.storage.ownership import is_sealed, seal
-
-__all__ = ["MARK", "foreign_objects", "is_own", "is_own_file", "mark_own"]
+from ua_tui.core.storage.ownership import is_sealed, seal
 
 MARK = "CREATE TABLE IF NOT EXISTS mark(id TEXT NOT NULL, seal TEXT NOT NULL)"
 """The table by which the file is recognised; it is a part of the schema of each such file."""

@@ -20,12 +20,10 @@ from pathlib import Path
 
 from platformdirs import user_state_path
 
-from core.errors import WorkspaceError
-from core.storage.files import AlreadyThere, Root
-from core.storage.workspace import JOURNAL, OWNER
-from core.text import clean_line
-
-__all__ = ["check_session", "is_own_session", "is_sealed", "not_own", "seal", "seal_session", "sealer"]
+from ua_tui.core.errors import WorkspaceError
+from ua_tui.core.storage.files import AlreadyThere, Root
+from ua_tui.core.storage.workspace import JOURNAL, OWNER
+from ua_tui.core.text import clean_line
 
 KEY = "ownership.key"
 """The file with the key, in the user's state folder."""

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from core.errors import PathRefused
-from core.storage.names import is_protected
-from core.text import clean_line, is_unsafe
-
-__all__ = ["TEMPORARY", "refused", "shown", "split_path"]
+from ua_tui.core.errors import PathRefused
+from ua_tui.core.storage.names import is_protected
+from ua_tui.core.text import clean_line, is_unsafe
 
 TEMPORARY = ".ua-tmp"
 """The suffix of files that are still being written."""

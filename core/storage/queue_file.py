@@ -9,17 +9,15 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from core.errors import WorkspaceError
-from core.redaction.redactor import seal_json
-from core.storage.ownership import is_sealed, not_own, seal
-from core.text import escape_unsafe, without_surrogates
+from ua_tui.core.errors import WorkspaceError
+from ua_tui.core.redaction.redactor import seal_json
+from ua_tui.core.storage.ownership import is_sealed, not_own, seal
+from ua_tui.core.text import escape_unsafe, without_surrogates
 
 if TYPE_CHECKING:
-    from core.redaction.redactor import Redactor
-    from core.storage.files import Root
-    from core.storage.workspace import Workspace
-
-__all__ = ["QUEUE_FILE", "QueryQueue", "StoredQueue", "read_queue", "write_queue"]
+    from ua_tui.core.redaction.redactor import Redactor
+    from ua_tui.core.storage.files import Root
+    from ua_tui.core.storage.workspace import Workspace
 
 QUEUE_FILE = "queue.json"
 _LARGEST = 16 << 20

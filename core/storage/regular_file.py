@@ -6,8 +6,6 @@ import os
 import stat
 from pathlib import Path
 
-__all__ = ["NotRegular", "open_regular"]
-
 
 class NotRegular(OSError):
     """What is there is no regular file; `mode` says what it is."""

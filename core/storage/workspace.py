@@ -15,29 +15,14 @@ from typing import Any
 
 import msgspec
 
-from core.errors import WorkspaceError
-from core.redaction.redactor import Redactor
-from core.storage.compression import LARGEST, LIMIT, SUFFIX, Unpacked, pack, pack_pieces
-from core.storage.files import FolderEntry, Root, Written
-from core.storage.folders import SAVED_REPORTS, WORKSPACES
-from core.storage.names import numbered
-from core.storage.paths import refused, shown
-from core.text import escape_unsafe, holds_unsafe, without_surrogates
-
-__all__ = [
-    "CONVERSATION",
-    "FOLDERS",
-    "JOURNAL",
-    "OWNER",
-    "RECORDS",
-    "REPORT_INDEX",
-    "SAVED_REPORTS",
-    "TEAM",
-    "WORKSPACES",
-    "Workspace",
-    "is_record",
-    "saved_reports_of",
-]
+from ua_tui.core.errors import WorkspaceError
+from ua_tui.core.redaction.redactor import Redactor
+from ua_tui.core.storage.compression import LARGEST, LIMIT, SUFFIX, Unpacked, pack, pack_pieces
+from ua_tui.core.storage.files import FolderEntry, Root, Written
+from ua_tui.core.storage.folders import SAVED_REPORTS, WORKSPACES
+from ua_tui.core.storage.names import numbered
+from ua_tui.core.storage.paths import refused, shown
+from ua_tui.core.text import escape_unsafe, holds_unsafe, without_surrogates
 
 REPORT_INDEX = "index.jsonl"
 """The file among the saved reports that has a line for each: its source, its session, and when it was saved."""
@@ -55,7 +40,7 @@ CONVERSATION = ".conversation"
 TEAM = "team.json"
 """The record of which session of a team this is."""
 OWNER = ".owner"
-"""The seal by which the session is recognised as the user's own, see `core.storage.ownership`."""
+"""The seal by which the session is recognised as the user's own, see `ua_tui.core.storage.ownership`."""
 _LOCK = ".lock"
 RECORDS = frozenset(
     {

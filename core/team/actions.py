@@ -16,18 +16,16 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from core.agent.ledger import SUPERSEDED, EarlierAction, LedgerRefusal
-from core.errors import TeamError
-from core.postgres.address import Address
-from core.postgres.connection import connect_async
-from core.postgres.problems import is_temporary, reporting
-from core.team.local_tables import is_current, local_tables
-from core.team.records import SessionId
+from ua_tui.core.agent.ledger import SUPERSEDED, EarlierAction, LedgerRefusal
+from ua_tui.core.errors import TeamError
+from ua_tui.core.postgres.address import Address
+from ua_tui.core.postgres.connection import connect_async
+from ua_tui.core.postgres.problems import is_temporary, reporting
+from ua_tui.core.team.local_tables import is_current, local_tables
+from ua_tui.core.team.records import SessionId
 
 if TYPE_CHECKING:
-    from core.agent.ledger import ActionLedger
-
-__all__ = ["PostgresActions", "SessionActions", "SqliteActions"]
+    from ua_tui.core.agent.ledger import ActionLedger
 
 log = logging.getLogger(__name__)
 

@@ -8,21 +8,12 @@ from __future__ import annotations
 
 import msgspec
 
-from core.agent.permissions.gate import REASON_LIMIT
-from core.errors import TeamError
-from core.events.codec import encode_event
-from core.events.types import ElicitationAsked, PermissionAsked
-from core.team.records import Answer, Command, Question, SessionId
-from core.text import clean, middle_truncate, without_surrogates
-
-__all__ = [
-    "LARGEST",
-    "command_text",
-    "encode_answer",
-    "make_question",
-    "read_answer",
-    "read_command",
-]
+from ua_tui.core.agent.permissions.gate import REASON_LIMIT
+from ua_tui.core.errors import TeamError
+from ua_tui.core.events.codec import encode_event
+from ua_tui.core.events.types import ElicitationAsked, PermissionAsked
+from ua_tui.core.team.records import Answer, Command, Question, SessionId
+from ua_tui.core.text import clean, middle_truncate, without_surrogates
 
 LARGEST = 256 << 10
 """The most bytes of a question, an answer or the text of a command."""

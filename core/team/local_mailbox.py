@@ -11,15 +11,13 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from core.errors import TeamError
-from core.team.letters import command_text, encode_answer, read_answer, read_command
-from core.team.local_tables import is_current, local_tables
-from core.team.records import Answer, Answered, Command, Question, SessionId
+from ua_tui.core.errors import TeamError
+from ua_tui.core.team.letters import command_text, encode_answer, read_answer, read_command
+from ua_tui.core.team.local_tables import is_current, local_tables
+from ua_tui.core.team.records import Answer, Answered, Command, Question, SessionId
 
 if TYPE_CHECKING:
-    from core.team.records import Mailbox
-
-__all__ = ["SqliteMailbox"]
+    from ua_tui.core.team.records import Mailbox
 
 log = logging.getLogger(__name__)
 

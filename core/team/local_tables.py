@@ -7,13 +7,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from core.errors import TeamError
-from core.knowledge.database import BUSY_SECONDS, transaction
-from core.team.jobs.sqlite_tables import check_own, update_tables
-from core.team.records import SessionId
-from core.text import clean_line
-
-__all__ = ["is_current", "local_tables"]
+from ua_tui.core.errors import TeamError
+from ua_tui.core.knowledge.database import BUSY_SECONDS, transaction
+from ua_tui.core.team.jobs.sqlite_tables import check_own, update_tables
+from ua_tui.core.team.records import SessionId
+from ua_tui.core.text import clean_line
 
 
 @contextmanager

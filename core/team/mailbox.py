@@ -14,19 +14,17 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from core.errors import TeamError
-from core.postgres.address import Address
-from core.postgres.connection import connect_async
-from core.postgres.problems import reporting
-from core.team.letters import command_text, encode_answer, read_answer, read_command
-from core.team.records import CHANNEL, Answer, Answered, Command, Question, SessionId
+from ua_tui.core.errors import TeamError
+from ua_tui.core.postgres.address import Address
+from ua_tui.core.postgres.connection import connect_async
+from ua_tui.core.postgres.problems import reporting
+from ua_tui.core.team.letters import command_text, encode_answer, read_answer, read_command
+from ua_tui.core.team.records import CHANNEL, Answer, Answered, Command, Question, SessionId
 
 if TYPE_CHECKING:
     import psycopg
 
-    from core.team.records import Mailbox
-
-__all__ = ["PostgresMailbox"]
+    from ua_tui.core.team.records import Mailbox
 
 log = logging.getLogger(__name__)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from core.events.types import (
+from ua_tui.core.events.types import (
     AuthFinished,
     AuthRequired,
     BudgetReached,
@@ -17,10 +17,8 @@ from core.events.types import (
     SessionStarted,
     TokensSpent,
 )
-from core.history.journal_reader import PastJournal
-from core.storage.workspace import JOURNAL
-
-__all__ = ["JobProgress", "read_progress"]
+from ua_tui.core.history.journal_reader import PastJournal
+from ua_tui.core.storage.workspace import JOURNAL
 
 
 class JobProgress:

@@ -8,27 +8,6 @@ from typing import Any, Literal, Protocol
 
 import msgspec
 
-__all__ = [
-    "CHANNEL",
-    "FORMAT",
-    "Answer",
-    "Answered",
-    "Batch",
-    "Claim",
-    "Command",
-    "Counts",
-    "Job",
-    "JobLost",
-    "JobResult",
-    "JobState",
-    "JobStore",
-    "Mailbox",
-    "Outcome",
-    "Question",
-    "SessionId",
-    "Submitted",
-]
-
 FORMAT = 1
 """The format of jobs that this program writes, and the latest that it can run."""
 CHANNEL = "ua_tui"

@@ -14,29 +14,27 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from core.concurrency.threads import apart
-from core.errors import TeamError, UniversalAgentError, WorkspaceError
-from core.events.types import Event
-from core.postgres.address import Address
-from core.postgres.connection import answering_within, connect_async, shut_down
-from core.postgres.problems import explain, is_temporary
-from core.postgres.schema import VERSION_QUERY, check_version
-from core.session.resume import PreviousState
-from core.storage.workspace import Workspace
-from core.team.records import SessionId
-from core.team.replication import rows
-from core.team.replication.folder_copy import FolderCopy
-from core.team.replication.identity import new_identity, store_identity
-from core.team.replication.large_files import LARGE, FilePlace, open_place
-from core.team.replication.live_state import LiveState, StateRow
-from core.team.session_store import Superseded, append_entries, load_sdk
+from ua_tui.core.concurrency.threads import apart
+from ua_tui.core.errors import TeamError, UniversalAgentError, WorkspaceError
+from ua_tui.core.events.types import Event
+from ua_tui.core.postgres.address import Address
+from ua_tui.core.postgres.connection import answering_within, connect_async, shut_down
+from ua_tui.core.postgres.problems import explain, is_temporary
+from ua_tui.core.postgres.schema import VERSION_QUERY, check_version
+from ua_tui.core.session.resume import PreviousState
+from ua_tui.core.storage.workspace import Workspace
+from ua_tui.core.team.records import SessionId
+from ua_tui.core.team.replication import rows
+from ua_tui.core.team.replication.folder_copy import FolderCopy
+from ua_tui.core.team.replication.identity import new_identity, store_identity
+from ua_tui.core.team.replication.large_files import LARGE, FilePlace, open_place
+from ua_tui.core.team.replication.live_state import LiveState, StateRow
+from ua_tui.core.team.session_store import Superseded, append_entries, load_sdk
 
 if TYPE_CHECKING:
     import psycopg
 
     Connection = psycopg.AsyncConnection[Any]
-
-__all__ = ["SessionReplica"]
 
 log = logging.getLogger(__name__)
 

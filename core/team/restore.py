@@ -12,26 +12,24 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from core.errors import TeamError, UniversalAgentError, WorkspaceError
-from core.postgres.address import Address
-from core.postgres.connection import connect_async, shut_down
-from core.postgres.problems import is_temporary, reporting
-from core.storage.names import numbered, safe_name
-from core.storage.ownership import seal_session
-from core.storage.workspace import JOURNAL, Workspace
-from core.team.records import CHANNEL, SessionId
-from core.team.replication import pulling
-from core.team.replication.identity import store_identity
-from core.team.replication.large_files import FilePlace, open_place
-from core.team.replication.pulling import PulledFile, SessionRow
-from core.team.replication.tails import LineTail, journal_line_of
+from ua_tui.core.errors import TeamError, UniversalAgentError, WorkspaceError
+from ua_tui.core.postgres.address import Address
+from ua_tui.core.postgres.connection import connect_async, shut_down
+from ua_tui.core.postgres.problems import is_temporary, reporting
+from ua_tui.core.storage.names import numbered, safe_name
+from ua_tui.core.storage.ownership import seal_session
+from ua_tui.core.storage.workspace import JOURNAL, Workspace
+from ua_tui.core.team.records import CHANNEL, SessionId
+from ua_tui.core.team.replication import pulling
+from ua_tui.core.team.replication.identity import store_identity
+from ua_tui.core.team.replication.large_files import FilePlace, open_place
+from ua_tui.core.team.replication.pulling import PulledFile, SessionRow
+from ua_tui.core.team.replication.tails import LineTail, journal_line_of
 
 if TYPE_CHECKING:
     import psycopg
 
     Connection = psycopg.AsyncConnection[Any]
-
-__all__ = ["SessionMirror", "restore_session"]
 
 log = logging.getLogger(__name__)
 

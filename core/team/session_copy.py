@@ -10,24 +10,22 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from core.bus import Bus
-from core.errors import SettingsError
-from core.events.types import ErrorRaised
-from core.postgres.address import Address
-from core.postgres.problems import missing_extra
-from core.records.journal import iter_journal
-from core.redaction.redactor import Redactor, error_raised
-from core.session.resume import PreviousState
-from core.settings.model import Settings
-from core.storage.workspace import JOURNAL, Workspace
-from core.team.records import SessionId
-from core.team.replica import SessionReplica
-from core.team.replication.identity import next_identity, store_identity
+from ua_tui.core.bus import Bus
+from ua_tui.core.errors import SettingsError
+from ua_tui.core.events.types import ErrorRaised
+from ua_tui.core.postgres.address import Address
+from ua_tui.core.postgres.problems import missing_extra
+from ua_tui.core.records.journal import iter_journal
+from ua_tui.core.redaction.redactor import Redactor, error_raised
+from ua_tui.core.session.resume import PreviousState
+from ua_tui.core.settings.model import Settings
+from ua_tui.core.storage.workspace import JOURNAL, Workspace
+from ua_tui.core.team.records import SessionId
+from ua_tui.core.team.replica import SessionReplica
+from ua_tui.core.team.replication.identity import next_identity, store_identity
 
 if TYPE_CHECKING:
-    from core.session.session import Session
-
-__all__ = ["TeamCopy", "copy_rest", "open_team_copy"]
+    from ua_tui.core.session.session import Session
 
 log = logging.getLogger(__name__)
 

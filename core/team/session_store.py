@@ -10,16 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from core.errors import TeamError
-from core.postgres.address import Address
-from core.postgres.connection import answering_within, connect_async
-from core.postgres.problems import reporting
-from core.team.records import SessionId
+from ua_tui.core.errors import TeamError
+from ua_tui.core.postgres.address import Address
+from ua_tui.core.postgres.connection import answering_within, connect_async
+from ua_tui.core.postgres.problems import reporting
+from ua_tui.core.team.records import SessionId
 
 if TYPE_CHECKING:
     import psycopg
-
-__all__ = ["PostgresSessionStore", "Superseded", "append_entries", "encode_entry", "load_sdk"]
 
 _ANSWER_S = 15.0
 

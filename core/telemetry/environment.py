@@ -10,9 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Self
 from urllib.parse import urlsplit
 
-from core.text import clean_line
-
-__all__ = ["Exports", "agent_environment"]
+from ua_tui.core.text import clean_line
 
 _HTTP = "http/protobuf"
 _LOOPBACK = "127.0.0.1"

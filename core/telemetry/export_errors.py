@@ -12,23 +12,13 @@ from collections.abc import Callable, Mapping
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Literal
 
-from core.errors import Advice
-from core.events.units import quantity
-from core.net.bodies import is_html
-from core.text import clean_line
+from ua_tui.core.errors import Advice
+from ua_tui.core.events.units import quantity
+from ua_tui.core.net.bodies import is_html
+from ua_tui.core.text import clean_line
 
 if TYPE_CHECKING:
     import requests
-
-__all__ = [
-    "NO_METRICS",
-    "Destination",
-    "ExportMonitor",
-    "ExportProblem",
-    "LibraryLog",
-    "answer_problem",
-    "export_advice",
-]
 
 Destination = Literal["collector", "logfire"]
 """Where spans are sent."""

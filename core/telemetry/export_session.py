@@ -9,10 +9,8 @@ from typing import Any
 
 import requests
 
-from core.telemetry.export_errors import ExportMonitor
-from core.text import clean_line
-
-__all__ = ["ExportSession"]
+from ua_tui.core.telemetry.export_errors import ExportMonitor
+from ua_tui.core.text import clean_line
 
 
 class ExportSession(requests.Session):

@@ -26,25 +26,23 @@ from opentelemetry.sdk.trace.export import (
 from opentelemetry.sdk.trace.id_generator import IdGenerator, RandomIdGenerator
 from opentelemetry.sdk.trace.sampling import ALWAYS_ON
 
-from core.errors import Advice
-from core.events.codec import from_json
-from core.events.types import Event
-from core.redaction.redactor import Redactor, seal_json
-from core.storage.append_file import AppendFile
-from core.telemetry.environment import Exports
-from core.telemetry.export_errors import Destination, ExportMonitor, LibraryLog
-from core.telemetry.http import ServiceRequest
-from core.telemetry.spans.content import Content
-from core.telemetry.spans.conventions import Labels
-from core.telemetry.spans.tree import SpanTree
-from core.version import VERSION
+from ua_tui.core.errors import Advice
+from ua_tui.core.events.codec import from_json
+from ua_tui.core.events.types import Event
+from ua_tui.core.redaction.redactor import Redactor, seal_json
+from ua_tui.core.storage.append_file import AppendFile
+from ua_tui.core.telemetry.environment import Exports
+from ua_tui.core.telemetry.export_errors import Destination, ExportMonitor, LibraryLog
+from ua_tui.core.telemetry.http import ServiceRequest
+from ua_tui.core.telemetry.spans.content import Content
+from ua_tui.core.telemetry.spans.conventions import Labels
+from ua_tui.core.telemetry.spans.tree import SpanTree
+from ua_tui.core.version import VERSION
 
 if TYPE_CHECKING:
     from logfire import Logfire
 
-    from core.telemetry.metrics import SessionMetrics
-
-__all__ = ["JsonlSpanExporter", "SpanPipeline", "collector_exporter"]
+    from ua_tui.core.telemetry.metrics import SessionMetrics
 
 _log = logging.getLogger(__name__)
 
@@ -140,7 +138,7 @@ class SpanPipeline:
         self._metrics: SessionMetrics | None = None
         if exports.metrics is not None:
             # Slow to import.
-            from core.telemetry.metrics import SessionMetrics
+            from ua_tui.core.telemetry.metrics import SessionMetrics
 
             self._metrics = SessionMetrics(resource, content)
             processors.append(self._metrics)
@@ -185,7 +183,7 @@ class SpanPipeline:
         Raises:
             google.protobuf.message.DecodeError: it is not an export request.
         """
-        from core.telemetry.otlp_decode import read_spans
+        from ua_tui.core.telemetry.otlp_decode import read_spans
 
         for span in read_spans(body, self._redactor, trace_id=self._trace_id, labels=self._labels):
             self._processors.on_end(span)
@@ -219,7 +217,7 @@ def collector_exporter(monitor: ExportMonitor) -> SpanExporter:
     # Slow to import, and only needed where there is a collector.
     from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
 
-    from core.telemetry.export_session import ExportSession
+    from ua_tui.core.telemetry.export_session import ExportSession
 
     return OTLPSpanExporter(session=ExportSession(monitor))
 

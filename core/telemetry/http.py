@@ -16,16 +16,6 @@ import msgspec
 if TYPE_CHECKING:
     import httpx
 
-__all__ = [
-    "CALL_ID",
-    "CURRENT_CALL",
-    "CallScope",
-    "OnRequest",
-    "ServiceRequest",
-    "reporting_client",
-    "reporting_request",
-]
-
 CALL_ID = "claudecode/toolUseId"
 """Where the agent's command line puts the id of a tool call, in the `_meta` of its request to a server."""
 

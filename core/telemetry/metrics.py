@@ -17,14 +17,12 @@ from opentelemetry.sdk.metrics.export import PeriodicExportingMetricReader
 from opentelemetry.sdk.resources import Resource
 from opentelemetry.sdk.trace import ReadableSpan, SpanProcessor
 
-from core.events import types as ev
-from core.telemetry.export_errors import NO_METRICS, ExportMonitor
-from core.telemetry.export_session import ExportSession
-from core.telemetry.spans.content import Content
-from core.telemetry.spans.conventions import named
-from core.text import clean_line
-
-__all__ = ["INSTRUMENTS", "Instrument", "SessionMetrics"]
+from ua_tui.core.events import types as ev
+from ua_tui.core.telemetry.export_errors import NO_METRICS, ExportMonitor
+from ua_tui.core.telemetry.export_session import ExportSession
+from ua_tui.core.telemetry.spans.content import Content
+from ua_tui.core.telemetry.spans.conventions import named
+from ua_tui.core.text import clean_line
 
 _SHORT_S = (0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 5.12, 10.24, 20.48, 40.96, 81.92)
 _LONG_S = (0.1, 0.2, 0.4, 0.8, 1.6, 3.2, 6.4, 12.8, 25.6, 51.2, 102.4, 204.8, 409.6)

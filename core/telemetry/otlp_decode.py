@@ -13,11 +13,9 @@ from opentelemetry.sdk.trace import Event, ReadableSpan
 from opentelemetry.sdk.util.instrumentation import InstrumentationScope
 from opentelemetry.trace import Link, SpanContext, SpanKind, Status, StatusCode, TraceFlags
 
-from core.redaction.redactor import Redactor, preview
-from core.telemetry.spans.conventions import NO_LABELS, Labels, facts_of_child
-from core.text import clean
-
-__all__ = ["read_spans"]
+from ua_tui.core.redaction.redactor import Redactor, preview
+from ua_tui.core.telemetry.spans.conventions import NO_LABELS, Labels, facts_of_child
+from ua_tui.core.text import clean
 
 _LONGEST = 4_000
 # The protocol has 0 for a kind that is not stated, then the kinds in the order of the API.

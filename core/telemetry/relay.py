@@ -14,10 +14,8 @@ from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
-from core.errors import UniversalAgentError
-from core.net.bodies import Inflater
-
-__all__ = ["SpanRelay"]
+from ua_tui.core.errors import UniversalAgentError
+from ua_tui.core.net.bodies import Inflater
 
 _PATH = "/v1/traces"
 _MOST_BYTES = 16 << 20

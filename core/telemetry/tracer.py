@@ -13,20 +13,18 @@ from queue import SimpleQueue
 from typing import TYPE_CHECKING
 from urllib.parse import urlencode
 
-from core.concurrency.threads import in_context, in_loop
-from core.errors import Advice
-from core.events import types as ev
-from core.redaction.redactor import Redactor
-from core.telemetry.environment import Exports, agent_environment
-from core.telemetry.export_errors import Destination
-from core.telemetry.http import ServiceRequest
-from core.telemetry.spans.conventions import NO_LABELS, Labels
+from ua_tui.core.concurrency.threads import in_context, in_loop
+from ua_tui.core.errors import Advice
+from ua_tui.core.events import types as ev
+from ua_tui.core.redaction.redactor import Redactor
+from ua_tui.core.telemetry.environment import Exports, agent_environment
+from ua_tui.core.telemetry.export_errors import Destination
+from ua_tui.core.telemetry.http import ServiceRequest
+from ua_tui.core.telemetry.spans.conventions import NO_LABELS, Labels
 
 if TYPE_CHECKING:
-    from core.telemetry.exporters import SpanPipeline
-    from core.telemetry.relay import SpanRelay
-
-__all__ = ["SPANS", "Trace", "Tracer", "trace_targets"]
+    from ua_tui.core.telemetry.exporters import SpanPipeline
+    from ua_tui.core.telemetry.relay import SpanRelay
 
 SPANS = "spans.jsonl"
 
@@ -145,7 +143,7 @@ class Tracer:
 
     def _open_relay(self) -> SpanRelay:
         # Imports a web server.
-        from core.telemetry.relay import SpanRelay
+        from ua_tui.core.telemetry.relay import SpanRelay
 
         return SpanRelay(self._on_child_spans)
 
@@ -249,7 +247,7 @@ class Tracer:
 
     def _run(self) -> None:
         try:
-            from core.telemetry.exporters import SpanPipeline
+            from ua_tui.core.telemetry.exporters import SpanPipeline
 
             pipeline = self._pipeline = SpanPipeline(
                 self._path,

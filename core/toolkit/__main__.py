@@ -1,4 +1,4 @@
-"""Starts the local toolkit: `python -I -m core.toolkit --workspace DIR`."""
+"""Starts the local toolkit: `python -I -m ua_tui.core.toolkit --workspace DIR`."""
 
 from __future__ import annotations
 
@@ -17,30 +17,28 @@ from typing import TYPE_CHECKING, NoReturn
 
 import msgspec
 
-from core.concurrency.garbage_collection import deferred
-from core.connections.toolkit import (
+from ua_tui.core.concurrency.garbage_collection import deferred
+from ua_tui.core.connections.toolkit import (
     EMBEDDINGS_FILE,
     POSTGRES_FILE,
     PROGRESS_SOCKET,
     SECRETS_SOCKET,
     SESSION_FILE,
 )
-from core.errors import UniversalAgentError
-from core.net.addresses import parse_endpoint
-from core.postgres.address import connection_variables
-from core.redaction.names import names_given_secret
-from core.redaction.redactor import Redactor
-from core.redaction.sharing import learn_secrets
-from core.text import clean, clean_line
+from ua_tui.core.errors import UniversalAgentError
+from ua_tui.core.net.addresses import parse_endpoint
+from ua_tui.core.postgres.address import connection_variables
+from ua_tui.core.redaction.names import names_given_secret
+from ua_tui.core.redaction.redactor import Redactor
+from ua_tui.core.redaction.sharing import learn_secrets
+from ua_tui.core.text import clean, clean_line
 
 if TYPE_CHECKING:
-    from core.knowledge.place import KnowledgePlace
-    from core.net.client import Fetcher
-    from core.toolkit.remote import RemoteFiles
+    from ua_tui.core.knowledge.place import KnowledgePlace
+    from ua_tui.core.net.client import Fetcher
+    from ua_tui.core.toolkit.remote import RemoteFiles
 
-__all__ = ["main"]
-
-PROGRAM = "core.toolkit"
+PROGRAM = "ua_tui.core.toolkit"
 _LOOK_EVERY, _GRACE = 1.0, 2.0
 
 
@@ -71,7 +69,7 @@ def _address(text: str) -> str:
 
 
 def _place(text: str) -> KnowledgePlace:
-    from core.knowledge.place import read_place
+    from ua_tui.core.knowledge.place import read_place
 
     try:
         return read_place(text)
@@ -120,20 +118,20 @@ def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:
 
 
 async def _serve(options: argparse.Namespace, redactor: Redactor) -> None:
-    from core.storage.workspace import Workspace
+    from ua_tui.core.storage.workspace import Workspace
 
     # Before the slow imports, as it may fail.
     workspace = Workspace.open(options.workspace, redactor)
     with deferred():
-        from core.connections.progress import send_progress, send_request
-        from core.telemetry.http import reporting_request
-        from core.toolkit.context import ToolContext
-        from core.toolkit.knowledge.knowledge_base import KnowledgeBase
-        from core.toolkit.server import build_server
-        from core.web_reader.blacklist import Blacklist
+        from ua_tui.core.connections.progress import send_progress, send_request
+        from ua_tui.core.telemetry.http import reporting_request
+        from ua_tui.core.toolkit.context import ToolContext
+        from ua_tui.core.toolkit.knowledge.knowledge_base import KnowledgeBase
+        from ua_tui.core.toolkit.server import build_server
+        from ua_tui.core.web_reader.blacklist import Blacklist
 
     def open_fetcher() -> Fetcher:
-        from core.net.client import Fetcher
+        from ua_tui.core.net.client import Fetcher
 
         fetcher = Fetcher(allow=options.allow, routes=dict(options.route), robots=not options.no_robots)
         fetcher.report = reporting_request
@@ -148,7 +146,7 @@ async def _serve(options: argparse.Namespace, redactor: Redactor) -> None:
         learn_secrets(Path(secrets_socket), redactor)
 
     def open_remote() -> RemoteFiles:
-        from core.toolkit.remote import RemoteFiles
+        from ua_tui.core.toolkit.remote import RemoteFiles
 
         return RemoteFiles(Path(session_file), redactor)
 

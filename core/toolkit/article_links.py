@@ -10,11 +10,9 @@ from __future__ import annotations
 import re
 from urllib.parse import urlsplit
 
-from core.net.urls import canonical_url
-from core.text import is_unsafe
-from core.toolkit.articles import Reference
-
-__all__ = ["MAX_ADDRESS", "MAX_LINKS", "LinkCollector"]
+from ua_tui.core.net.urls import canonical_url
+from ua_tui.core.text import is_unsafe
+from ua_tui.core.toolkit.articles import Reference
 
 MAX_LINKS = 500
 """Further links become plain text."""

@@ -13,25 +13,10 @@ from collections.abc import Iterable
 
 import msgspec
 
-from core.net.urls import canonical_url
-from core.redaction.redactor import Redactor
-from core.storage.names import safe_name
-from core.text import clean, clean_line, escape_unsafe
-
-__all__ = [
-    "ARTICLE_FOLDER",
-    "ARTICLE_PREFIX",
-    "FINAL_URL",
-    "Article",
-    "Reference",
-    "article_path",
-    "count_words",
-    "decode_article",
-    "encode_article",
-    "reference_lines",
-    "text_end",
-    "visible",
-]
+from ua_tui.core.net.urls import canonical_url
+from ua_tui.core.redaction.redactor import Redactor
+from ua_tui.core.storage.names import safe_name
+from ua_tui.core.text import clean, clean_line, escape_unsafe
 
 ARTICLE_FOLDER = "search_results"
 ARTICLE_PREFIX = "crawl_"

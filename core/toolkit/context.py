@@ -9,18 +9,16 @@ from datetime import UTC, datetime
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from core.errors import ConnectionFailed
-from core.telemetry.http import CURRENT_CALL, CallScope, OnRequest
+from ua_tui.core.errors import ConnectionFailed
+from ua_tui.core.telemetry.http import CURRENT_CALL, CallScope, OnRequest
 
 if TYPE_CHECKING:
-    from core.concurrency.conversions import Conversions
-    from core.net.client import Fetcher
-    from core.storage.workspace import Workspace
-    from core.toolkit.knowledge.knowledge_base import KnowledgeBase
-    from core.toolkit.remote import RemoteFiles
-    from core.web_reader.blacklist import Blacklist
-
-__all__ = ["MOUNT", "TooLarge", "ToolContext"]
+    from ua_tui.core.concurrency.conversions import Conversions
+    from ua_tui.core.net.client import Fetcher
+    from ua_tui.core.storage.workspace import Workspace
+    from ua_tui.core.toolkit.knowledge.knowledge_base import KnowledgeBase
+    from ua_tui.core.toolkit.remote import RemoteFiles
+    from ua_tui.core.web_reader.blacklist import Blacklist
 
 MOUNT = "/mnt/files"
 """The mount of the remote sandbox whose files can be transferred."""
@@ -101,7 +99,7 @@ class ToolContext:
     @cached_property
     def conversions(self) -> Conversions:
         """The worker processes in which pages are converted; they start with the first page."""
-        from core.concurrency.conversions import Conversions
+        from ua_tui.core.concurrency.conversions import Conversions
 
         conversions = Conversions()
         self._stack.push_async_callback(asyncio.to_thread, conversions.close)

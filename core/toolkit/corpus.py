@@ -8,10 +8,10 @@ from typing import Annotated, Any
 import msgspec
 from pydantic import Field
 
-from core.errors import PathRefused, WorkspaceError
-from core.net.urls import canonical_url
-from core.text import clean_line
-from core.toolkit.articles import (
+from ua_tui.core.errors import PathRefused, WorkspaceError
+from ua_tui.core.net.urls import canonical_url
+from ua_tui.core.text import clean_line
+from ua_tui.core.toolkit.articles import (
     ARTICLE_FOLDER,
     ARTICLE_PREFIX,
     Article,
@@ -19,10 +19,8 @@ from core.toolkit.articles import (
     count_words,
     decode_article,
 )
-from core.toolkit.context import ToolContext
-from core.toolkit.files import inside, read_text
-
-__all__ = ["CORPUS_PATH", "save_corpus"]
+from ua_tui.core.toolkit.context import ToolContext
+from ua_tui.core.toolkit.files import inside, read_text
 
 CORPUS_PATH = "expanded_corpus.json"
 

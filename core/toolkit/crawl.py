@@ -39,10 +39,16 @@ from urllib.parse import urlsplit
 import msgspec
 from pydantic import Field
 
-from core.errors import ConnectionFailed, FetchRefused, KnowledgeError, UniversalAgentError, WorkspaceError
-from core.net.urls import canonical_url
-from core.text import clean_line
-from core.toolkit.articles import (
+from ua_tui.core.errors import (
+    ConnectionFailed,
+    FetchRefused,
+    KnowledgeError,
+    UniversalAgentError,
+    WorkspaceError,
+)
+from ua_tui.core.net.urls import canonical_url
+from ua_tui.core.text import clean_line
+from ua_tui.core.toolkit.articles import (
     Article,
     article_path,
     count_words,
@@ -50,15 +56,13 @@ from core.toolkit.articles import (
     encode_article,
     visible,
 )
-from core.toolkit.context import ToolContext
-from core.toolkit.files import read_text
-from core.toolkit.knowledge.earlier_articles import earlier_article
-from core.toolkit.sources.reading import read_page
+from ua_tui.core.toolkit.context import ToolContext
+from ua_tui.core.toolkit.files import read_text
+from ua_tui.core.toolkit.knowledge.earlier_articles import earlier_article
+from ua_tui.core.toolkit.sources.reading import read_page
 
 if TYPE_CHECKING:
-    from core.net.client import Fetcher, Page
-
-__all__ = ["MAX_IN_FLIGHT", "MAX_URLS", "Crawled", "Failed", "crawl_parallel"]
+    from ua_tui.core.net.client import Fetcher, Page
 
 logger = logging.getLogger(__name__)
 

@@ -1,7 +1,7 @@
 """Extracts the readable text of an HTML page.
 
-HTML goes through trafilatura, which finds the article and its metadata. A page it finds nothing in, or that is
-too large for it, is converted whole instead. `core.toolkit.sources` does both in a worker process with a time and a
+HTML goes through trafilatura, which finds the article and its metadata. A page it finds nothing in, or that is too
+large for it, is converted whole instead. `ua_tui.core.toolkit.sources` does both in a worker process with a time and a
 memory limit.
 """
 
@@ -15,13 +15,11 @@ from functools import partial
 from html import unescape
 from typing import Any
 
-from core.errors import FetchRefused
-from core.text import clean_line
-from core.toolkit.article_links import LinkCollector
-from core.toolkit.articles import Reference, visible
-from core.toolkit.html_text import separate, without_emphasis, without_scripts, write_indices
-
-__all__ = ["Extracted", "NotReadable", "convert_page", "extract_html"]
+from ua_tui.core.errors import FetchRefused
+from ua_tui.core.text import clean_line
+from ua_tui.core.toolkit.article_links import LinkCollector
+from ua_tui.core.toolkit.articles import Reference, visible
+from ua_tui.core.toolkit.html_text import separate, without_emphasis, without_scripts, write_indices
 
 logger = logging.getLogger(__name__)
 
@@ -81,7 +79,7 @@ class Extracted:
 def extract_html(html: str, url: str) -> Extracted:
     """Find the article in an HTML page; if there is none, the whole page without its navigation.
 
-    `url` resolves relative links. It may take any time and memory: `core.toolkit.sources` limits both.
+    `url` resolves relative links. It may take any time and memory: `ua_tui.core.toolkit.sources` limits both.
     """
     html = without_scripts(html)
     if len(html) > MAX_ARTICLE_HTML:

@@ -9,14 +9,12 @@ from typing import Annotated
 import msgspec
 from pydantic import Field
 
-from core.errors import PathRefused, WorkspaceError
-from core.events.units import quantity
-from core.storage.kinds import check_writable
-from core.text import clean_line
-from core.toolkit.articles import text_end
-from core.toolkit.context import ToolContext
-
-__all__ = ["inside", "list_directory", "read_local_file", "read_text", "write_local_file"]
+from ua_tui.core.errors import PathRefused, WorkspaceError
+from ua_tui.core.events.units import quantity
+from ua_tui.core.storage.kinds import check_writable
+from ua_tui.core.text import clean_line
+from ua_tui.core.toolkit.articles import text_end
+from ua_tui.core.toolkit.context import ToolContext
 
 DEFAULT_CHARACTERS = 40_000
 MAX_CHARACTERS = 200_000

@@ -9,8 +9,6 @@ from __future__ import annotations
 import re
 from html import unescape
 
-__all__ = ["BLOCKS", "separate", "without_emphasis", "without_scripts", "write_indices"]
-
 BLOCKS = frozenset(
     {
         "address",

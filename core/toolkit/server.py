@@ -15,18 +15,16 @@ from mcp.server.mcpserver import Context
 from mcp.server.mcpserver.exceptions import ToolError
 from mcp.types import ToolAnnotations
 
-from core.connections.toolkit import SERVER
-from core.errors import UniversalAgentError
-from core.telemetry.http import CALL_ID
-from core.text import clean
-from core.toolkit.context import ToolContext
-from core.toolkit.corpus import save_corpus
-from core.toolkit.crawl import crawl_parallel
-from core.toolkit.files import list_directory, read_local_file, write_local_file
-from core.toolkit.knowledge.knowledge_tools import knowledge_read, knowledge_search, knowledge_sources
-from core.toolkit.workbench import workbench_download, workbench_upload
-
-__all__ = ["build_server"]
+from ua_tui.core.connections.toolkit import SERVER
+from ua_tui.core.errors import UniversalAgentError
+from ua_tui.core.telemetry.http import CALL_ID
+from ua_tui.core.text import clean
+from ua_tui.core.toolkit.context import ToolContext
+from ua_tui.core.toolkit.corpus import save_corpus
+from ua_tui.core.toolkit.crawl import crawl_parallel
+from ua_tui.core.toolkit.files import list_directory, read_local_file, write_local_file
+from ua_tui.core.toolkit.knowledge.knowledge_tools import knowledge_read, knowledge_search, knowledge_sources
+from ua_tui.core.toolkit.workbench import workbench_download, workbench_upload
 
 INSTRUCTIONS = "Reads web pages in parallel and keeps files in the workspace of the session."
 # Without this the agent's command line cuts results of more than 50,000 characters.

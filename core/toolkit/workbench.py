@@ -14,18 +14,16 @@ from typing import IO, Annotated
 import msgspec
 from pydantic import Field
 
-from core.errors import ConnectionFailed, PathRefused, WorkspaceError
-from core.redaction.files import masked_file
-from core.storage.files import AlreadyThere, Written
-from core.storage.kinds import check_writable
-from core.storage.media_types import HEAD_SIZE
-from core.storage.names import numbered, safe_name
-from core.storage.paths import split_path
-from core.text import clean_line
-from core.toolkit.context import MOUNT, TooLarge, ToolContext
-from core.toolkit.files import inside
-
-__all__ = ["FOLDER", "LARGEST", "SMALL", "workbench_download", "workbench_upload"]
+from ua_tui.core.errors import ConnectionFailed, PathRefused, WorkspaceError
+from ua_tui.core.redaction.files import masked_file
+from ua_tui.core.storage.files import AlreadyThere, Written
+from ua_tui.core.storage.kinds import check_writable
+from ua_tui.core.storage.media_types import HEAD_SIZE
+from ua_tui.core.storage.names import numbered, safe_name
+from ua_tui.core.storage.paths import split_path
+from ua_tui.core.text import clean_line
+from ua_tui.core.toolkit.context import MOUNT, TooLarge, ToolContext
+from ua_tui.core.toolkit.files import inside
 
 FOLDER = "downloads"
 SMALL = 5 << 20

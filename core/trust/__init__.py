@@ -2,5 +2,5 @@
 
 Start with `state.py`: `FolderTrust` says what of a folder takes effect, and is part of the settings of a session.
 `files.py` reads the files, `decisions.py` stores the answers of the user, one file for each folder. The settings use
-this folder; `core.trust_question` says what an answer would change. It imports only what is below the settings.
+this folder; `ua_tui.core.trust_question` says what an answer would change. It imports only what is below the settings.
 """

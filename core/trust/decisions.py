@@ -8,11 +8,9 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, get_args
 
-from core.errors import WorkspaceError
-from core.trust.files import read_regular
-from core.trust.state import Answer, fingerprint
-
-__all__ = ["FolderDecision", "FolderDecisions"]
+from ua_tui.core.errors import WorkspaceError
+from ua_tui.core.trust.files import read_regular
+from ua_tui.core.trust.state import Answer, fingerprint
 
 _FOLDER = "trusted-folders"
 _LARGEST = 32 << 20
@@ -64,7 +62,7 @@ class FolderDecisions:
         import json
         from datetime import UTC, datetime
 
-        from core.storage.files import Root
+        from ua_tui.core.storage.files import Root
 
         resolved = _resolved(Path(decision.folder))
         content = asdict(decision) | {

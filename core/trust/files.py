@@ -7,10 +7,8 @@ from collections.abc import Iterator
 from fnmatch import fnmatchcase
 from pathlib import Path
 
-from core.storage.regular_file import open_regular
-from core.trust.state import fingerprint
-
-__all__ = ["AGENTS", "COMMANDS", "SKILLS", "definition_fingerprints", "files_below", "read_regular"]
+from ua_tui.core.storage.regular_file import open_regular
+from ua_tui.core.trust.state import fingerprint
 
 AGENTS = ".claude/agents"
 COMMANDS = ".claude/commands"

@@ -7,8 +7,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, get_args
 
-__all__ = ["GROUPS", "Affects", "Answer", "FolderTrust", "TrustState", "fingerprint"]
-
 Affects = Literal["data", "tools", "cost", "look"]
 """What a setting, or a file of a folder, decides about; the first is the most dangerous."""
 

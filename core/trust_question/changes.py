@@ -6,22 +6,20 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePath
 
-from core.agent.definitions.commands import command_name
-from core.agent.definitions.front_matter import read_markdown
-from core.agent.definitions.prompts import read_subagent, shipped_subagents
-from core.agent.definitions.subagents import of_agent
-from core.connections.user_servers import UserServer
-from core.errors import SettingsError
-from core.redaction.arguments import masked_address
-from core.settings.folder import FolderSettings, HeldBack
-from core.settings.model import SPECS
-from core.settings.sources import SourcedValue
-from core.text import clean_line
-from core.trust.files import AGENTS, COMMANDS, SKILLS
-from core.trust.state import Affects, fingerprint
-from core.trust_question.texts import masked
-
-__all__ = ["Change", "definition_changes", "describe_change", "server_changes", "setting_changes"]
+from ua_tui.core.agent.definitions.commands import command_name
+from ua_tui.core.agent.definitions.front_matter import read_markdown
+from ua_tui.core.agent.definitions.prompts import read_subagent, shipped_subagents
+from ua_tui.core.agent.definitions.subagents import of_agent
+from ua_tui.core.connections.user_servers import UserServer
+from ua_tui.core.errors import SettingsError
+from ua_tui.core.redaction.arguments import masked_address
+from ua_tui.core.settings.folder import FolderSettings, HeldBack
+from ua_tui.core.settings.model import SPECS
+from ua_tui.core.settings.sources import SourcedValue
+from ua_tui.core.text import clean_line
+from ua_tui.core.trust.files import AGENTS, COMMANDS, SKILLS
+from ua_tui.core.trust.state import Affects, fingerprint
+from ua_tui.core.trust_question.texts import masked
 
 _LONGEST = 300
 _WORDS: Mapping[str, str] = {

@@ -9,34 +9,30 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from core.connections.trust import ServerTrust
-from core.connections.user_servers import PROJECT_SERVERS, UserServer, project_servers, settings_servers
-from core.errors import SettingsError
-from core.redaction.arguments import masked_command, masked_variable
-from core.settings.folder import DOTENV, PROJECT_FILE, FolderSettings
-from core.settings.loading import load_from
-from core.settings.model import SPECS
-from core.settings.places import Places
-from core.text import clean_line
-from core.trust.decisions import FolderDecision, FolderDecisions
-from core.trust.state import GROUPS, Answer, TrustState, fingerprint
-from core.trust_question.changes import (
+from ua_tui.core.connections.trust import ServerTrust
+from ua_tui.core.connections.user_servers import (
+    PROJECT_SERVERS,
+    UserServer,
+    project_servers,
+    settings_servers,
+)
+from ua_tui.core.errors import SettingsError
+from ua_tui.core.redaction.arguments import masked_command, masked_variable
+from ua_tui.core.settings.folder import DOTENV, PROJECT_FILE, FolderSettings
+from ua_tui.core.settings.loading import load_from
+from ua_tui.core.settings.model import SPECS
+from ua_tui.core.settings.places import Places
+from ua_tui.core.text import clean_line
+from ua_tui.core.trust.decisions import FolderDecision, FolderDecisions
+from ua_tui.core.trust.state import GROUPS, Answer, TrustState, fingerprint
+from ua_tui.core.trust_question.changes import (
     Change,
     definition_changes,
     describe_change,
     server_changes,
     setting_changes,
 )
-from core.trust_question.texts import CHANGED, differences, shown_texts
-
-__all__ = [
-    "FolderQuestion",
-    "describe_question",
-    "describe_untrusted",
-    "find_question",
-    "read_folder",
-    "revoke",
-]
+from ua_tui.core.trust_question.texts import CHANGED, differences, shown_texts
 
 SERVERS = "MCP servers"
 """The name under which the fingerprint of the folder's servers is stored."""

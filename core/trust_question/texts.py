@@ -7,12 +7,10 @@ from collections.abc import Iterable, Mapping
 from hashlib import sha256
 from pathlib import Path
 
-from core.redaction.redactor import Redactor
-from core.text import clean
-from core.trust.files import read_regular
-from core.trust.state import fingerprint
-
-__all__ = ["CHANGED", "differences", "masked", "shown_texts"]
+from ua_tui.core.redaction.redactor import Redactor
+from ua_tui.core.text import clean
+from ua_tui.core.trust.files import read_regular
+from ua_tui.core.trust.state import fingerprint
 
 LARGEST = 128 << 10
 """Bytes of a file that are shown."""

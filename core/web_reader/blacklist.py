@@ -22,16 +22,15 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from core.errors import PathRefused, WorkspaceError
-from core.events.units import quantity
-from core.net.addresses import ascii_host
-from core.redaction.redactor import Redactor
-from core.storage.files import Root
-from core.storage.workspace import WORKSPACES, Workspace
-from core.text import clean_line
-from core.web_reader.errors import ReaderError
-
-__all__ = ["BLACKLIST", "FIRST_LIFETIME", "LIFETIME", "STRIKES", "Blacklist", "Listing", "Strike", "host_of"]
+from ua_tui.core.errors import PathRefused, WorkspaceError
+from ua_tui.core.events.units import quantity
+from ua_tui.core.net.addresses import ascii_host
+from ua_tui.core.redaction.redactor import Redactor
+from ua_tui.core.storage.files import Root
+from ua_tui.core.storage.folders import WORKSPACES
+from ua_tui.core.storage.workspace import Workspace
+from ua_tui.core.text import clean_line
+from ua_tui.core.web_reader.errors import ReaderError
 
 BLACKLIST = "webReader_blacklist.json"
 STRIKES = 3

@@ -18,11 +18,7 @@ from typing import Any
 
 import msgspec
 
-from core.errors import Advice
-
-__all__ = [
-    "MOST_RETRIES", "REFUSED", "TIMED_OUT", "ReaderError", "is_web_reader", "page_of", "reader_advice", "reader_error",
-]  # fmt: skip
+from ua_tui.core.errors import Advice
 
 REFUSED = "1214"
 TIMED_OUT = "1234"

@@ -11,10 +11,10 @@ from collections import Counter
 from dataclasses import replace
 from typing import TypeVar
 
-from core.pipelines import AfterTool, BeforeTool, Pipelines, ToolErrored
-from core.text import clean_line
-from core.web_reader.blacklist import Blacklist
-from core.web_reader.errors import (
+from ua_tui.core.pipelines import AfterTool, BeforeTool, Pipelines, ToolErrored
+from ua_tui.core.text import clean_line
+from ua_tui.core.web_reader.blacklist import Blacklist
+from ua_tui.core.web_reader.errors import (
     MOST_RETRIES,
     TIMED_OUT,
     is_web_reader,
@@ -22,8 +22,6 @@ from core.web_reader.errors import (
     reader_advice,
     reader_error,
 )
-
-__all__ = ["ReaderPolicy"]
 
 _PRIORITY = 50
 

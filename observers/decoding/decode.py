@@ -9,12 +9,10 @@ from typing import Any
 
 import msgspec
 
-from core.events.codec import takes_too_much_memory
-from observers.decoding.embedded import begins_as_document, find_documents
-from observers.decoding.lenient import JSON, STRING, read_literal
-from observers.decoding.toon import find_toon
-
-__all__ = ["MAX_DEPTH", "MAX_TEXT", "Decoded", "decode_text", "decode_texts"]
+from ua_tui.core.events.codec import takes_too_much_memory
+from ua_tui.observers.decoding.embedded import begins_as_document, find_documents
+from ua_tui.observers.decoding.lenient import JSON, STRING, read_literal
+from ua_tui.observers.decoding.toon import find_toon
 
 MAX_TEXT = 64 << 20
 """Longest text that is parsed, in characters."""

@@ -7,10 +7,8 @@ import re
 from dataclasses import dataclass, field
 from typing import Any
 
-from observers.decoding.lenient import JSON, STRING, read_literal
-from observers.decoding.truncated_json import repair
-
-__all__ = ["Documents", "begins_as_document", "find_documents"]
+from ua_tui.observers.decoding.lenient import JSON, STRING, read_literal
+from ua_tui.observers.decoding.truncated_json import repair
 
 _MAX_FAILURES = 32
 _MAX_CUT = 1_000

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-__all__ = ["answer_of", "answers_in"]
-
 
 def answers_in(whole: Any) -> Iterator[tuple[int, Mapping[str, Any]]]:
     """The answers in a result, each with the place of its tool in the call: its number, else its position."""

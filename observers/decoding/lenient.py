@@ -7,8 +7,6 @@ import json
 import re
 from typing import Any
 
-__all__ = ["JSON", "STRING", "decode_bytes", "read_literal"]
-
 STRING = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"', re.DOTALL)
 """A string of JSON in double quotes."""
 

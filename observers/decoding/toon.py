@@ -6,10 +6,8 @@ import re
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from observers.decoding.lenient import JSON
-from observers.decoding.truncated_json import CUT_OFF
-
-__all__ = ["ToonDocument", "find_toon", "has_toon"]
+from ua_tui.observers.decoding.lenient import JSON
+from ua_tui.observers.decoding.truncated_json import CUT_OFF
 
 _DEEPEST = 32
 _MAX_TEXT = 16 << 20

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["CUT_OFF", "MAX_OPEN", "repair"]
-
 CUT_OFF = "__cut_off__"
 """Key added to every object that was still open at the cut; its value is the key of the field cut in two."""
 

@@ -6,19 +6,7 @@ import re
 from collections.abc import Sequence
 from urllib.parse import urlsplit
 
-from core.redaction.redactor import Redactor
-
-__all__ = [
-    "are_web_urls",
-    "is_public_address",
-    "is_web_url",
-    "normal_form",
-    "normal_forms",
-    "public_addresses",
-    "repaired_url",
-    "web_urls_in",
-    "with_masked_parts",
-]
+from ua_tui.core.redaction.redactor import Redactor
 
 _UNSAFE = r"\x00-\x20\x7f-\x9f\u2028\u2029\ud800-\udfff"
 _WEB = re.compile(rf"https?://[^\s/?#{_UNSAFE}][^{_UNSAFE}]*", re.IGNORECASE)

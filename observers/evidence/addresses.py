@@ -7,9 +7,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from urllib.parse import unquote, urlsplit
 
-from observers.decoding.urls import normal_form, repaired_url
-
-__all__ = ["LONGEST", "address_key", "addresses_in", "host_of", "is_web", "key_is_in"]
+from ua_tui.observers.decoding.urls import normal_form, repaired_url
 
 LONGEST = 8_192
 """Characters of an address that is brought into one spelling; a longer one is compared as it is."""

@@ -11,24 +11,22 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from core.concurrency.cancellation import NEVER, Stop
-from core.evidence.records import Claim, ReportCheck
-from core.redaction.redactor import Redactor
-from observers.evidence.disagreements import find_disagreements
-from observers.evidence.earlier import earlier_pages
-from observers.evidence.figure_claims import check_figures
-from observers.evidence.links import check_links, report_addresses
-from observers.evidence.names import check_names
-from observers.evidence.quotations import check_quotations
-from observers.evidence.reading.document import read_report
-from observers.evidence.report import Report
-from observers.evidence.session_sources import read_sources
-from observers.evidence.sources import Sources
+from ua_tui.core.concurrency.cancellation import NEVER, Stop
+from ua_tui.core.evidence.records import Claim, ReportCheck
+from ua_tui.core.redaction.redactor import Redactor
+from ua_tui.observers.evidence.disagreements import find_disagreements
+from ua_tui.observers.evidence.earlier import earlier_pages
+from ua_tui.observers.evidence.figure_claims import check_figures
+from ua_tui.observers.evidence.links import check_links, report_addresses
+from ua_tui.observers.evidence.names import check_names
+from ua_tui.observers.evidence.quotations import check_quotations
+from ua_tui.observers.evidence.reading.document import read_report
+from ua_tui.observers.evidence.report import Report
+from ua_tui.observers.evidence.session_sources import read_sources
+from ua_tui.observers.evidence.sources import Sources
 
 if TYPE_CHECKING:
-    from core.knowledge.place import KnowledgePlace
-
-__all__ = ["check_in_session", "check_report"]
+    from ua_tui.core.knowledge.place import KnowledgePlace
 
 Checker = Callable[[Report, Sources, Stop], Iterable[Claim]]
 _CHECKERS: Sequence[Checker] = (check_links, check_quotations, check_figures, check_names)

@@ -10,20 +10,18 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from core.concurrency.cancellation import NEVER, Stop
-from core.evidence.records import Claim, Disagreement, Verdict
-from observers.evidence.comparing.same_thing import agree, is_same_thing
-from observers.evidence.comparing.statement import Statement, names_in, site_of
-from observers.evidence.comparing.wordings import ATTRIBUTION, GENERIC
-from observers.evidence.figures.find import find_figures
-from observers.evidence.passages import passage
-from observers.evidence.quoting.language import language_of
-from observers.evidence.report import Report
-from observers.evidence.sources import Sources, SourceText
-from observers.evidence.tracing.rounding import how_same
-from observers.evidence.tracing.words import stems
-
-__all__ = ["find_disagreements"]
+from ua_tui.core.concurrency.cancellation import NEVER, Stop
+from ua_tui.core.evidence.records import Claim, Disagreement, Verdict
+from ua_tui.observers.evidence.comparing.same_thing import agree, is_same_thing
+from ua_tui.observers.evidence.comparing.statement import Statement, names_in, site_of
+from ua_tui.observers.evidence.comparing.wordings import ATTRIBUTION, GENERIC
+from ua_tui.observers.evidence.figures.find import find_figures
+from ua_tui.observers.evidence.passages import passage
+from ua_tui.observers.evidence.quoting.language import language_of
+from ua_tui.observers.evidence.report import Report
+from ua_tui.observers.evidence.sources import Sources, SourceText
+from ua_tui.observers.evidence.tracing.rounding import how_same
+from ua_tui.observers.evidence.tracing.words import stems
 
 _MOST = 50
 _MOST_VALUES = 5

@@ -8,20 +8,18 @@ from datetime import UTC, datetime
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING
 
-from core.errors import JournalError
-from core.history.headline import beginning_of
-from core.redaction.redactor import Redactor
-from core.toolkit.knowledge.earlier_articles import earlier_copy
-from core.toolkit.knowledge.knowledge_base import KnowledgeBase
-from observers.evidence.addresses import LONGEST, address_key
-from observers.evidence.session.texts import moment, source_of, with_title
-from observers.evidence.sources import Earlier, EarlierPage
-from observers.knowledge.cleaning import Cleaner, clean_text, clean_title
+from ua_tui.core.errors import JournalError
+from ua_tui.core.history.headline import beginning_of
+from ua_tui.core.redaction.redactor import Redactor
+from ua_tui.core.toolkit.knowledge.earlier_articles import earlier_copy
+from ua_tui.core.toolkit.knowledge.knowledge_base import KnowledgeBase
+from ua_tui.observers.evidence.addresses import LONGEST, address_key
+from ua_tui.observers.evidence.session.texts import moment, source_of, with_title
+from ua_tui.observers.evidence.sources import Earlier, EarlierPage
+from ua_tui.observers.knowledge.cleaning import Cleaner, clean_text, clean_title
 
 if TYPE_CHECKING:
-    from core.knowledge.place import KnowledgePlace
-
-__all__ = ["earlier_pages"]
+    from ua_tui.core.knowledge.place import KnowledgePlace
 
 
 def earlier_pages(

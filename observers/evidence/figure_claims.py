@@ -5,20 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from core.concurrency.cancellation import NEVER, Stop
-from core.evidence.records import Claim, Evidence, Verdict
-from observers.evidence.passages import passage
-from observers.evidence.report import Report
-from observers.evidence.sources import Sources, SourceText
-from observers.evidence.tracing.computed import is_period, is_said_to_be_computed
-from observers.evidence.tracing.implied_dates import implied_date
-from observers.evidence.tracing.index import Place
-from observers.evidence.tracing.neighbours import Neighbours
-from observers.evidence.tracing.other_dates import other_date
-from observers.evidence.tracing.places import Trace, Tracer, best
-from observers.evidence.tracing.selection import Checked, select
-
-__all__ = ["check_figures"]
+from ua_tui.core.concurrency.cancellation import NEVER, Stop
+from ua_tui.core.evidence.records import Claim, Evidence, Verdict
+from ua_tui.observers.evidence.passages import passage
+from ua_tui.observers.evidence.report import Report
+from ua_tui.observers.evidence.sources import Sources, SourceText
+from ua_tui.observers.evidence.tracing.computed import is_period, is_said_to_be_computed
+from ua_tui.observers.evidence.tracing.implied_dates import implied_date
+from ua_tui.observers.evidence.tracing.index import Place
+from ua_tui.observers.evidence.tracing.neighbours import Neighbours
+from ua_tui.observers.evidence.tracing.other_dates import other_date
+from ua_tui.observers.evidence.tracing.places import Trace, Tracer, best
+from ua_tui.observers.evidence.tracing.selection import Checked, select
 
 _DISTINCT = 3
 """Significant digits from which a figure is hardly found by accident."""

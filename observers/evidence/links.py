@@ -7,16 +7,14 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from urllib.parse import urlsplit
 
-from core.concurrency.cancellation import NEVER, Stop
-from core.evidence.records import Claim, Evidence, Verdict
-from core.text import clean, clean_line
-from observers.evidence.addresses import address_key, host_of, is_web
-from observers.evidence.passages import passage
-from observers.evidence.quoting.folding import latin_form
-from observers.evidence.report import Block, Link, Report, Sentence
-from observers.evidence.sources import Sources, SourceText
-
-__all__ = ["check_links", "report_addresses"]
+from ua_tui.core.concurrency.cancellation import NEVER, Stop
+from ua_tui.core.evidence.records import Claim, Evidence, Verdict
+from ua_tui.core.text import clean, clean_line
+from ua_tui.observers.evidence.addresses import address_key, host_of, is_web
+from ua_tui.observers.evidence.passages import passage
+from ua_tui.observers.evidence.quoting.folding import latin_form
+from ua_tui.observers.evidence.report import Block, Link, Report, Sentence
+from ua_tui.observers.evidence.sources import Sources, SourceText
 
 _MOST = 3_000
 """Links that are checked; of a report with more these are the first."""

@@ -13,14 +13,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
-from core.concurrency.cancellation import NEVER, Stop
-from core.evidence.records import Claim, Verdict
-from observers.evidence.quoting.folding import fold
-from observers.evidence.quoting.language import language_of
-from observers.evidence.report import Report, Sentence
-from observers.evidence.sources import Sources, SourceText
-
-__all__ = ["check_names"]
+from ua_tui.core.concurrency.cancellation import NEVER, Stop
+from ua_tui.core.evidence.records import Claim, Verdict
+from ua_tui.observers.evidence.quoting.folding import fold
+from ua_tui.observers.evidence.quoting.language import language_of
+from ua_tui.observers.evidence.report import Report, Sentence
+from ua_tui.observers.evidence.sources import Sources, SourceText
 
 _MOST = 200
 """Names that are given."""

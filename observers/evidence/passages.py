@@ -5,11 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from core.evidence.records import Evidence
-from core.text import clean
-from observers.evidence.sources import SourceText
-
-__all__ = ["passage"]
+from ua_tui.core.evidence.records import Evidence
+from ua_tui.core.text import clean
+from ua_tui.observers.evidence.sources import SourceText
 
 _AROUND = 160
 _LONGEST = 1_200

@@ -6,19 +6,17 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from core.concurrency.cancellation import NEVER, Stop
-from core.evidence.records import Claim, Evidence, Verdict
-from observers.evidence.figures.look_alikes import HAS_INVISIBLE, HAS_LOOK_ALIKE
-from observers.evidence.passages import passage
-from observers.evidence.quoting.alterations import Alteration, closest, describe, shared_pairs
-from observers.evidence.quoting.finding import Quotation, find_quotations, is_title
-from observers.evidence.quoting.folding import INVISIBLE, Folded, has_look_alikes
-from observers.evidence.quoting.language import language_of
-from observers.evidence.quoting.matching import Part, Span, find_parts, occurrences, read_parts
-from observers.evidence.report import Block, Report, Sentence
-from observers.evidence.sources import Sources, SourceText
-
-__all__ = ["check_quotations"]
+from ua_tui.core.concurrency.cancellation import NEVER, Stop
+from ua_tui.core.evidence.records import Claim, Evidence, Verdict
+from ua_tui.observers.evidence.figures.look_alikes import HAS_INVISIBLE, HAS_LOOK_ALIKE
+from ua_tui.observers.evidence.passages import passage
+from ua_tui.observers.evidence.quoting.alterations import Alteration, closest, describe, shared_pairs
+from ua_tui.observers.evidence.quoting.finding import Quotation, find_quotations, is_title
+from ua_tui.observers.evidence.quoting.folding import INVISIBLE, Folded, has_look_alikes
+from ua_tui.observers.evidence.quoting.language import language_of
+from ua_tui.observers.evidence.quoting.matching import Part, Span, find_parts, occurrences, read_parts
+from ua_tui.observers.evidence.report import Block, Report, Sentence
+from ua_tui.observers.evidence.sources import Sources, SourceText
 
 _MOST = 1_000
 """Quotations that are checked."""

@@ -8,8 +8,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-__all__ = ["Block", "Cell", "Link", "Report", "Sentence"]
-
 BlockKind = Literal["heading", "paragraph", "item", "cell", "quote", "caption", "code"]
 
 

@@ -7,22 +7,20 @@ from pathlib import Path
 
 import msgspec
 
-from core.concurrency.cancellation import NEVER, Stop
-from core.errors import UniversalAgentError
-from core.evidence.records import Source, SourceKind
-from core.redaction.redactor import Redactor
-from core.storage.files import Root
-from core.text import clean_line
-from observers.evidence.addresses import address_key
-from observers.evidence.session.artifacts import Artifacts, Found
-from observers.evidence.session.journal import SessionJournal, read_journal
-from observers.evidence.session.local_files import LocalFiles
-from observers.evidence.session.results import CrawledPage, FailedPage, Results
-from observers.evidence.session.texts import source_of
-from observers.evidence.sources import Earlier, Sources, SourceText
-from observers.knowledge.cleaning import Cleaner, clean_text, clean_title, heading_of
-
-__all__ = ["LARGEST", "Earlier", "read_sources"]
+from ua_tui.core.concurrency.cancellation import NEVER, Stop
+from ua_tui.core.errors import UniversalAgentError
+from ua_tui.core.evidence.records import Source, SourceKind
+from ua_tui.core.redaction.redactor import Redactor
+from ua_tui.core.storage.files import Root
+from ua_tui.core.text import clean_line
+from ua_tui.observers.evidence.addresses import address_key
+from ua_tui.observers.evidence.session.artifacts import Artifacts, Found
+from ua_tui.observers.evidence.session.journal import SessionJournal, read_journal
+from ua_tui.observers.evidence.session.local_files import LocalFiles
+from ua_tui.observers.evidence.session.results import CrawledPage, FailedPage, Results
+from ua_tui.observers.evidence.session.texts import source_of
+from ua_tui.observers.evidence.sources import Earlier, Sources, SourceText
+from ua_tui.observers.knowledge.cleaning import Cleaner, clean_text, clean_title, heading_of
 
 LARGEST = 16_000_000
 """Characters of all sources together; what comes behind them is left out."""

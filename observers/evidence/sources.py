@@ -7,17 +7,15 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import accumulate
 
-from core.concurrency.cancellation import NEVER, Stop
-from core.errors import KnowledgeError
-from core.evidence.records import Source, Verdict
-from core.text import clean_line
-from observers.evidence.addresses import address_key, addresses_in, host_of, is_web, key_is_in
-from observers.evidence.figures.figure import Figure
-from observers.evidence.figures.find import find_figures
-from observers.evidence.quoting.folding import Folded
-from observers.evidence.session.local_files import LocalFiles
-
-__all__ = ["Earlier", "EarlierPage", "SourceText", "Sources"]
+from ua_tui.core.concurrency.cancellation import NEVER, Stop
+from ua_tui.core.errors import KnowledgeError
+from ua_tui.core.evidence.records import Source, Verdict
+from ua_tui.core.text import clean_line
+from ua_tui.observers.evidence.addresses import address_key, addresses_in, host_of, is_web, key_is_in
+from ua_tui.observers.evidence.figures.figure import Figure
+from ua_tui.observers.evidence.figures.find import find_figures
+from ua_tui.observers.evidence.quoting.folding import Folded
+from ua_tui.observers.evidence.session.local_files import LocalFiles
 
 _MOST_LOOKED_UP = 1_000
 """Addresses of a report that are looked up."""

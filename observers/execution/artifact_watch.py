@@ -12,12 +12,10 @@ import os
 from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass
 
-from core.concurrency.spawn import Handle, Spawn
-from core.errors import WorkspaceError
-from core.events.types import ArtifactChanged, ArtifactSaved, Event
-from core.storage.workspace import Workspace
-
-__all__ = ["ArtifactWatch"]
+from ua_tui.core.concurrency.spawn import Handle, Spawn
+from ua_tui.core.errors import WorkspaceError
+from ua_tui.core.events.types import ArtifactChanged, ArtifactSaved, Event
+from ua_tui.core.storage.workspace import Workspace
 
 _PAUSE = 2.0
 _MOST_FILES = 200

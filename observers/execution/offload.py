@@ -8,24 +8,22 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from core.agent.definitions.rules import RequestPattern, Rule
-from core.concurrency.worker import WorkerProcess, WorkerUnavailable, packed
-from core.knowledge.place import read_place, written_place
-from core.observation import ContentBlock, TextContent, ToolResult
-from observers.base import Observer, ObserverContext, Outcome, is_preview, texts_of
-from observers.catalogue import default_observers
-from observers.execution.run import Run, perform
+from ua_tui.core.agent.definitions.rules import RequestPattern, Rule
+from ua_tui.core.concurrency.worker import WorkerProcess, WorkerUnavailable, packed
+from ua_tui.core.knowledge.place import read_place, written_place
+from ua_tui.core.observation import ContentBlock, TextContent, ToolResult
+from ua_tui.observers.base import Observer, ObserverContext, Outcome, is_preview, texts_of
+from ua_tui.observers.catalogue import default_observers
+from ua_tui.observers.execution.run import Run, perform
 
 if TYPE_CHECKING:
-    from core.concurrency.worker_child import TaskContext
-    from core.knowledge.place import KnowledgePlace
-
-__all__ = ["LARGE", "ResultOffload", "observe_in_child"]
+    from ua_tui.core.concurrency.worker_child import TaskContext
+    from ua_tui.core.knowledge.place import KnowledgePlace
 
 LARGE = 256 << 10
 """The size in characters from which a result is observed in the child process."""
 
-_TASK = "observers.execution.offload:observe_in_child"
+_TASK = "ua_tui.observers.execution.offload:observe_in_child"
 
 
 class ResultOffload:

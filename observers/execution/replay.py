@@ -7,15 +7,19 @@ from typing import Any
 
 import msgspec
 
-from core.errors import ObserverError
-from core.events.types import Event, PermissionAnswered, QueryReceived, ToolCallFinished, ToolCallStarted
-from core.observation import McpObservation, NativeObservation, TextContent, ToolCall, ToolResult
-from observers.base import Observer, ObserverContext
-from observers.decoding.decode import MAX_TEXT
-from observers.decoding.lenient import decode_bytes
-from observers.execution.run import Run, perform, planned_run
-
-__all__ = ["observe_result", "results_of", "saved_result"]
+from ua_tui.core.errors import ObserverError
+from ua_tui.core.events.types import (
+    Event,
+    PermissionAnswered,
+    QueryReceived,
+    ToolCallFinished,
+    ToolCallStarted,
+)
+from ua_tui.core.observation import McpObservation, NativeObservation, TextContent, ToolCall, ToolResult
+from ua_tui.observers.base import Observer, ObserverContext
+from ua_tui.observers.decoding.decode import MAX_TEXT
+from ua_tui.observers.decoding.lenient import decode_bytes
+from ua_tui.observers.execution.run import Run, perform, planned_run
 
 
 def saved_result(

@@ -11,16 +11,14 @@ from typing import Any
 
 import msgspec
 
-from core.errors import ObserverError, UniversalAgentError, WorkspaceError
-from core.events.types import ArtifactSaved, Event, ObserverFinished, ObserverStarted
-from core.observation import ToolCall, ToolResult
-from core.records.counters import RunMetrics
-from core.storage.names import short_id
-from core.storage.workspace import Workspace
-from core.text import clean_line
-from observers.base import Interest, Observer, ObserverContext, Outcome, Saved
-
-__all__ = ["ObserverMetrics", "Run", "perform", "planned_run"]
+from ua_tui.core.errors import ObserverError, UniversalAgentError, WorkspaceError
+from ua_tui.core.events.types import ArtifactSaved, Event, ObserverFinished, ObserverStarted
+from ua_tui.core.observation import ToolCall, ToolResult
+from ua_tui.core.records.counters import RunMetrics
+from ua_tui.core.storage.names import short_id
+from ua_tui.core.storage.workspace import Workspace
+from ua_tui.core.text import clean_line
+from ua_tui.observers.base import Interest, Observer, ObserverContext, Outcome, Saved
 
 _log = logging.getLogger(__name__)
 

@@ -12,18 +12,16 @@ from functools import partial
 from queue import SimpleQueue
 from types import MappingProxyType
 
-from core.concurrency.spawn import Spawn
-from core.concurrency.threads import in_context
-from core.concurrency.worker import WorkerUnavailable
-from core.events.types import Event
-from core.observation import ToolResult
-from core.text import clean_line
-from observers.base import Observer, ObserverContext
-from observers.execution.offload import ResultOffload
-from observers.execution.run import ObserverMetrics, Run, perform, planned_run
-from observers.execution.spool import SpoolFile, WaitingResult
-
-__all__ = ["ObserverRunner"]
+from ua_tui.core.concurrency.spawn import Spawn
+from ua_tui.core.concurrency.threads import in_context
+from ua_tui.core.concurrency.worker import WorkerUnavailable
+from ua_tui.core.events.types import Event
+from ua_tui.core.observation import ToolResult
+from ua_tui.core.text import clean_line
+from ua_tui.observers.base import Observer, ObserverContext
+from ua_tui.observers.execution.offload import ResultOffload
+from ua_tui.observers.execution.run import ObserverMetrics, Run, perform, planned_run
+from ua_tui.observers.execution.spool import SpoolFile, WaitingResult
 
 _log = logging.getLogger(__name__)
 _LOST = "the session ended before it finished"

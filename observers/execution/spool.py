@@ -13,10 +13,8 @@ from queue import SimpleQueue
 
 import msgspec
 
-from core.concurrency.threads import in_context
-from core.observation import ToolResult
-
-__all__ = ["SpoolFile", "WaitingResult"]
+from ua_tui.core.concurrency.threads import in_context
+from ua_tui.core.observation import ToolResult
 
 _log = logging.getLogger(__name__)
 _SMALLEST_SPOOLED = 4_096

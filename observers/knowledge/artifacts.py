@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
-from core.events.codec import to_json
-from core.knowledge.records import Document, Trust
-from core.toolkit.articles import decode_article
-from observers.knowledge.cleaning import (
+from ua_tui.core.events.codec import to_json
+from ua_tui.core.knowledge.records import Document, Trust
+from ua_tui.core.toolkit.articles import decode_article
+from ua_tui.observers.knowledge.cleaning import (
     LONGEST_TEXT,
     Cleaner,
     address_words,
@@ -23,17 +23,7 @@ from observers.knowledge.cleaning import (
     seconds_of,
     texts_in,
 )
-from observers.knowledge.json_items import read_object
-
-__all__ = [
-    "ANSWER_PART",
-    "PANEL_PART",
-    "SavedFile",
-    "page_documents",
-    "search_documents",
-    "upload_documents",
-    "workbench_documents",
-]
+from ua_tui.observers.knowledge.json_items import read_object
 
 ANSWER_PART, PANEL_PART = 0, -1
 """The parts of a file of search results that are no rows; the rows are numbered from 1."""

@@ -11,16 +11,15 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from core.errors import JournalError, KnowledgeError
-from core.history.lookup import named_entries
-from core.knowledge.access import AnyStore
-from core.knowledge.folders import folder_key, folder_path
-from core.knowledge.records import Cursor, Document
-from core.redaction.redactor import Redactor
-from core.storage.workspace import JOURNAL, WORKSPACES
-from observers.knowledge.journal import read_batch
-
-__all__ = ["Piece", "catch_up", "index_piece"]
+from ua_tui.core.errors import JournalError, KnowledgeError
+from ua_tui.core.history.lookup import named_entries
+from ua_tui.core.knowledge.access import AnyStore
+from ua_tui.core.knowledge.folders import folder_key, folder_path
+from ua_tui.core.knowledge.records import Cursor, Document
+from ua_tui.core.redaction.redactor import Redactor
+from ua_tui.core.storage.folders import WORKSPACES
+from ua_tui.core.storage.workspace import JOURNAL
+from ua_tui.observers.knowledge.journal import read_batch
 
 _log = logging.getLogger(__name__)
 

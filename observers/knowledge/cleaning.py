@@ -8,20 +8,9 @@ from datetime import UTC, datetime
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
-from core.redaction.redactor import Redactor
-from core.text import clean, clean_line
-from observers.decoding.urls import is_public_address, is_web_url
-
-__all__ = [
-    "LONGEST_TEXT",
-    "Cleaner",
-    "address_words",
-    "clean_text",
-    "clean_title",
-    "heading_of",
-    "seconds_of",
-    "texts_in",
-]
+from ua_tui.core.redaction.redactor import Redactor
+from ua_tui.core.text import clean, clean_line
+from ua_tui.observers.decoding.urls import is_public_address, is_web_url
 
 LONGEST_TEXT = 2_000_000
 """Characters of a document; the rest of a longer text is left out."""

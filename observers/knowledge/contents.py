@@ -9,11 +9,9 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from io import BufferedReader
 
-from core.errors import WorkspaceError
-from core.storage.compression import SUFFIX, Unpacked
-from core.storage.files import Root
-
-__all__ = ["LARGEST", "Content", "opened", "read_content", "whole_words"]
+from ua_tui.core.errors import WorkspaceError
+from ua_tui.core.storage.compression import SUFFIX, Unpacked
+from ua_tui.core.storage.files import Root
 
 LARGEST = 8 << 20
 """Bytes of a file that are read; of a longer one only its beginning is indexed."""

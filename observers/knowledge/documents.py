@@ -7,20 +7,20 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
-from core.errors import UniversalAgentError
-from core.events.types import QueryFinished, QueryReceived, QuerySteered
-from core.knowledge.records import Document, Kind, Trust
-from core.storage.compression import SUFFIX
-from core.storage.files import Root
-from core.toolkit.articles import ARTICLE_FOLDER, ARTICLE_PREFIX
-from observers.knowledge.artifacts import (
+from ua_tui.core.errors import UniversalAgentError
+from ua_tui.core.events.types import QueryFinished, QueryReceived, QuerySteered
+from ua_tui.core.knowledge.records import Document, Kind, Trust
+from ua_tui.core.storage.compression import SUFFIX
+from ua_tui.core.storage.files import Root
+from ua_tui.core.toolkit.articles import ARTICLE_FOLDER, ARTICLE_PREFIX
+from ua_tui.observers.knowledge.artifacts import (
     SavedFile,
     page_documents,
     search_documents,
     upload_documents,
     workbench_documents,
 )
-from observers.knowledge.cleaning import (
+from ua_tui.observers.knowledge.cleaning import (
     LONGEST_TEXT,
     Cleaner,
     address_words,
@@ -28,11 +28,9 @@ from observers.knowledge.cleaning import (
     clean_title,
     heading_of,
 )
-from observers.knowledge.contents import Content, opened, read_content, whole_words
-from observers.knowledge.html_reading import read_html
-from observers.knowledge.searches import Searches
-
-__all__ = ["NAMES_CALL", "documents_of", "event_document"]
+from ua_tui.observers.knowledge.contents import Content, opened, read_content, whole_words
+from ua_tui.observers.knowledge.html_reading import read_html
+from ua_tui.observers.knowledge.searches import Searches
 
 _MOST_CITES = 500
 _LONGEST_HTML = 2 * LONGEST_TEXT

@@ -15,10 +15,10 @@ from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
-from core.concurrency.schedule import Schedule
-from core.concurrency.threads import in_loop
-from core.errors import JournalError, KnowledgeError
-from core.events.types import (
+from ua_tui.core.concurrency.schedule import Schedule
+from ua_tui.core.concurrency.threads import in_loop
+from ua_tui.core.errors import JournalError, KnowledgeError
+from ua_tui.core.events.types import (
     KNOWLEDGE,
     ArtifactChanged,
     ArtifactSaved,
@@ -31,17 +31,15 @@ from core.events.types import (
     ToolCallFinished,
     ToolCallStarted,
 )
-from core.events.units import quantity
-from core.knowledge.access import AnyStore, open_store
-from core.knowledge.folders import folder_key
-from core.knowledge.place import KnowledgePlace, Origin, shown_place, version_of
-from core.knowledge.problems import KnowledgeDamaged, KnowledgeForeign
-from core.redaction.redactor import Redactor, error_raised
-from core.storage.names import short_id
-from core.text import clean_line
-from observers.knowledge.catch_up import Piece, catch_up, index_piece
-
-__all__ = ["KnowledgeFeed", "Pace"]
+from ua_tui.core.events.units import quantity
+from ua_tui.core.knowledge.access import AnyStore, open_store
+from ua_tui.core.knowledge.folders import folder_key
+from ua_tui.core.knowledge.place import KnowledgePlace, Origin, shown_place, version_of
+from ua_tui.core.knowledge.problems import KnowledgeDamaged, KnowledgeForeign
+from ua_tui.core.redaction.redactor import Redactor, error_raised
+from ua_tui.core.storage.names import short_id
+from ua_tui.core.text import clean_line
+from ua_tui.observers.knowledge.catch_up import Piece, catch_up, index_piece
 
 T = TypeVar("T")
 

@@ -9,9 +9,7 @@ import re
 from dataclasses import dataclass
 from html import unescape
 
-from core.toolkit.html_text import BLOCKS, separate
-
-__all__ = ["HtmlPage", "read_html"]
+from ua_tui.core.toolkit.html_text import BLOCKS, separate
 
 _NAME = re.compile(r"/?[A-Za-z][A-Za-z0-9]*")
 _LINK = re.compile(r"""\shref\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'>]+))""", re.IGNORECASE)

@@ -11,9 +11,9 @@ from typing import Annotated
 
 import msgspec
 
-from core.errors import JournalError, WorkspaceError
-from core.events.codec import decode_event
-from core.events.types import (
+from ua_tui.core.errors import JournalError, WorkspaceError
+from ua_tui.core.events.codec import decode_event
+from ua_tui.core.events.types import (
     ArtifactChanged,
     ArtifactSaved,
     Event,
@@ -24,23 +24,21 @@ from core.events.types import (
     ToolCallFinished,
     ToolCallStarted,
 )
-from core.history.headline import event_lines, read_heading
-from core.history.journal_reader import PastArtifactSaved, PastCallFinished, PastJournal
-from core.knowledge.records import Call, Cursor, Document, Facts
-from core.observation import FileWriteObservation, ToolCall
-from core.redaction.redactor import Redactor
-from core.storage.files import Root
-from core.storage.ownership import is_own_session
-from core.storage.regular_file import open_regular
-from core.storage.workspace import JOURNAL, is_record
-from core.text import clean_line
-from observers.knowledge.artifacts import SavedFile
-from observers.knowledge.cleaning import Cleaner, clean_title
-from observers.knowledge.documents import NAMES_CALL, documents_of, event_document
-from observers.knowledge.searches import Searches
-from observers.search.tool_names import inner_tools
-
-__all__ = ["MOST_FILES", "Batch", "read_batch"]
+from ua_tui.core.history.headline import event_lines, read_heading
+from ua_tui.core.history.journal_reader import PastArtifactSaved, PastCallFinished, PastJournal
+from ua_tui.core.knowledge.records import Call, Cursor, Document, Facts
+from ua_tui.core.observation import FileWriteObservation, ToolCall
+from ua_tui.core.redaction.redactor import Redactor
+from ua_tui.core.storage.files import Root
+from ua_tui.core.storage.ownership import is_own_session
+from ua_tui.core.storage.regular_file import open_regular
+from ua_tui.core.storage.workspace import JOURNAL, is_record
+from ua_tui.core.text import clean_line
+from ua_tui.observers.knowledge.artifacts import SavedFile
+from ua_tui.observers.knowledge.cleaning import Cleaner, clean_title
+from ua_tui.observers.knowledge.documents import NAMES_CALL, documents_of, event_document
+from ua_tui.observers.knowledge.searches import Searches
+from ua_tui.observers.search.tool_names import inner_tools
 
 MOST_FILES = 32
 """Files of a batch; a few more if many change at once."""

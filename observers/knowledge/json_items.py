@@ -10,9 +10,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from core.events.codec import from_json
-
-__all__ = ["read_object"]
+from ua_tui.core.events.codec import from_json
 
 _SPACE = re.compile(r"[ \t\r\n]*")
 _SHORT = 1 << 20

@@ -8,17 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from core.errors import JournalError
-from core.knowledge.preparing import Prepared, prepared_groups
-from core.knowledge.records import Call, Cursor, Facts
-from core.redaction.redactor import Redactor
-from core.text import clean_line
-from observers.knowledge.journal import Batch, read_batch
+from ua_tui.core.errors import JournalError
+from ua_tui.core.knowledge.preparing import Prepared, prepared_groups
+from ua_tui.core.knowledge.records import Call, Cursor, Facts
+from ua_tui.core.redaction.redactor import Redactor
+from ua_tui.core.text import clean_line
+from ua_tui.observers.knowledge.journal import Batch, read_batch
 
 if TYPE_CHECKING:
-    from core.concurrency.worker_child import TaskContext
-
-__all__ = ["Part", "read_sessions"]
+    from ua_tui.core.concurrency.worker_child import TaskContext
 
 
 class Part(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, array_like=True):

@@ -13,31 +13,30 @@ from queue import Empty, Full, Queue
 
 import msgspec
 
-from core.concurrency.cancellation import Stop, Stopped
-from core.concurrency.threads import in_context
-from core.concurrency.worker import WorkerFailed, WorkerProcess
-from core.errors import JournalError, KnowledgeError
-from core.history.lookup import session_names
-from core.knowledge.access import open_store
-from core.knowledge.database import connect, open_writer
-from core.knowledge.database_file import sidecars
-from core.knowledge.folders import folder_key, folder_path
-from core.knowledge.place import KnowledgePlace
-from core.knowledge.preparing import Prepared
-from core.knowledge.problems import KnowledgeDamaged, reporting
-from core.knowledge.status import read_status
-from core.knowledge.store import KnowledgeStore
-from core.postgres.address import Address
-from core.redaction.redactor import Redactor
-from core.storage.workspace import JOURNAL, WORKSPACES
-from observers.knowledge.catch_up import catch_up, index_piece
-from observers.knowledge.reading_child import Part
-
-__all__ = ["Rebuilt", "rebuild"]
+from ua_tui.core.concurrency.cancellation import Stop, Stopped
+from ua_tui.core.concurrency.threads import in_context
+from ua_tui.core.concurrency.worker import WorkerFailed, WorkerProcess
+from ua_tui.core.errors import JournalError, KnowledgeError
+from ua_tui.core.history.lookup import session_names
+from ua_tui.core.knowledge.access import open_store
+from ua_tui.core.knowledge.database import connect, open_writer
+from ua_tui.core.knowledge.database_file import sidecars
+from ua_tui.core.knowledge.folders import folder_key, folder_path
+from ua_tui.core.knowledge.place import KnowledgePlace
+from ua_tui.core.knowledge.preparing import Prepared
+from ua_tui.core.knowledge.problems import KnowledgeDamaged, reporting
+from ua_tui.core.knowledge.status import read_status
+from ua_tui.core.knowledge.store import KnowledgeStore
+from ua_tui.core.postgres.address import Address
+from ua_tui.core.redaction.redactor import Redactor
+from ua_tui.core.storage.folders import WORKSPACES
+from ua_tui.core.storage.workspace import JOURNAL
+from ua_tui.observers.knowledge.catch_up import catch_up, index_piece
+from ua_tui.observers.knowledge.reading_child import Part
 
 _LATER_IDS = 1_000_000
 """The numbers of documents begin so far behind earlier ones, so that none means another document than before."""
-_TASK = "observers.knowledge.reading_child:read_sessions"
+_TASK = "ua_tui.observers.knowledge.reading_child:read_sessions"
 _MEMORY = 2 << 30
 _AHEAD = 8
 """Parts of sessions that are read before the earlier ones are stored."""

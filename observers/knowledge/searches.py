@@ -7,15 +7,13 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from pathlib import Path
 
-from core.errors import UniversalAgentError
-from core.events.types import ArtifactSaved
-from core.storage.files import Root
-from observers.decoding.urls import is_web_url, normal_form
-from observers.knowledge.cleaning import Cleaner, clean_title
-from observers.knowledge.contents import read_content
-from observers.knowledge.json_items import read_object
-
-__all__ = ["Searches"]
+from ua_tui.core.errors import UniversalAgentError
+from ua_tui.core.events.types import ArtifactSaved
+from ua_tui.core.storage.files import Root
+from ua_tui.observers.decoding.urls import is_web_url, normal_form
+from ua_tui.observers.knowledge.cleaning import Cleaner, clean_title
+from ua_tui.observers.knowledge.contents import read_content
+from ua_tui.observers.knowledge.json_items import read_object
 
 _KIND = "search_results"
 _MOST = 3

@@ -10,10 +10,10 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from core.concurrency.schedule import Schedule
-from core.concurrency.threads import in_loop
-from core.errors import KnowledgeError
-from core.events.types import (
+from ua_tui.core.concurrency.schedule import Schedule
+from ua_tui.core.concurrency.threads import in_loop
+from ua_tui.core.errors import KnowledgeError
+from ua_tui.core.events.types import (
     KNOWLEDGE,
     ArtifactChanged,
     ArtifactSaved,
@@ -22,13 +22,11 @@ from core.events.types import (
     SessionFinished,
     SessionStarted,
 )
-from core.knowledge.access import AnyVectors, open_vectors
-from core.knowledge.embeddings import Embedder, TextsRefused
-from core.knowledge.place import KnowledgePlace, is_made
-from core.knowledge.vectors import Passage
-from core.redaction.redactor import Redactor, error_raised
-
-__all__ = ["VectorFeed", "VectorPace"]
+from ua_tui.core.knowledge.access import AnyVectors, open_vectors
+from ua_tui.core.knowledge.embeddings import Embedder, TextsRefused
+from ua_tui.core.knowledge.place import KnowledgePlace, is_made
+from ua_tui.core.knowledge.vectors import Passage
+from ua_tui.core.redaction.redactor import Redactor, error_raised
 
 _log = logging.getLogger(__name__)
 

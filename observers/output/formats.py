@@ -8,23 +8,7 @@ from typing import Annotated, Any, Literal, NotRequired, TypedDict
 import msgspec
 from msgspec import Meta
 
-from observers.search.keys import KINDS
-
-__all__ = [
-    "FORMATS",
-    "ArticleFile",
-    "ArticleLink",
-    "KnowledgePanel",
-    "NewsArticle",
-    "ResultRow",
-    "RunInput",
-    "RunOutput",
-    "SearchResultsFile",
-    "UploadFile",
-    "UploadedFile",
-    "WorkbenchFile",
-    "artifact_schema",
-]
+from ua_tui.observers.search.keys import KINDS
 
 _VERTICALS = (*dict.fromkeys(KINDS.values()), "error")
 _LATER = "Later versions may add fields: skip those you do not know."

@@ -8,12 +8,10 @@ import threading
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 
-from core.errors import WorkspaceError
-from core.storage.workspace import Workspace
-from observers.decoding.urls import is_public_address, normal_forms, web_urls_in, with_masked_parts
-from observers.output.write_lock import WriteLock
-
-__all__ = ["URL_LIST", "Ledger"]
+from ua_tui.core.errors import WorkspaceError
+from ua_tui.core.storage.workspace import Workspace
+from ua_tui.observers.decoding.urls import is_public_address, normal_forms, web_urls_in, with_masked_parts
+from ua_tui.observers.output.write_lock import WriteLock
 
 URL_LIST = "search_results/urls.txt"
 
@@ -61,7 +59,7 @@ class Ledger:
     def claim(self, folder: str, unique: str, name: str, *, by_content: bool = True) -> str | None:
         """Claim a name in `folder` for an artifact; returns the path of an existing equal one, if any.
 
-        `unique` is made by `observers.base.unique_id`. With `by_content` an artifact with the same content
+        `unique` is made by `ua_tui.observers.base.unique_id`. With `by_content` an artifact with the same content
         counts as the same one, whichever call it came from.
         """
         key = unique[:_CONTENT] if by_content else unique

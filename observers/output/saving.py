@@ -12,19 +12,11 @@ from typing import Any
 
 import msgspec
 
-from core.storage.files import Written
-from core.storage.names import artifact_name
-from core.storage.workspace import Workspace
-from core.text import escape_unsafe, holds_unsafe
-from observers.base import ObserverContext, Saved
-
-__all__ = [
-    "laid_out",
-    "save_once",
-    "unique_id",
-    "write_json",
-    "write_laid_out",
-]
+from ua_tui.core.storage.files import Written
+from ua_tui.core.storage.names import artifact_name
+from ua_tui.core.storage.workspace import Workspace
+from ua_tui.core.text import escape_unsafe, holds_unsafe
+from ua_tui.observers.base import ObserverContext, Saved
 
 _ENCODER = msgspec.json.Encoder()
 _STRING = re.compile(r'"(?:[^"\\]|\\.)*+"')

@@ -12,8 +12,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-__all__ = ["WriteLock"]
-
 log = logging.getLogger(__name__)
 
 # The session's own lock file; its content is free to say who was the last to add something.

@@ -8,14 +8,12 @@ import time
 from pathlib import Path
 from typing import BinaryIO
 
-from core.errors import ObserverError
-from core.observation import ToolCall, ToolResult
-from core.storage.workspace import Workspace
-from observers.base import input_text, texts_of
-from observers.decoding.decode import decode_texts
-from observers.search.tool_names import short_name
-
-__all__ = ["FOLDER", "read_written", "writes_work_product", "written_path"]
+from ua_tui.core.errors import ObserverError
+from ua_tui.core.observation import ToolCall, ToolResult
+from ua_tui.core.storage.workspace import Workspace
+from ua_tui.observers.base import input_text, texts_of
+from ua_tui.observers.decoding.decode import decode_texts
+from ua_tui.observers.search.tool_names import short_name
 
 FOLDER = "work_products"
 _OWN_WRITERS = frozenset({"write_local_file"})

@@ -7,13 +7,11 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from observers.decoding.decode import MAX_DEPTH, decode_text
-from observers.decoding.urls import is_web_url
-from observers.enrichment import Page
-from observers.pages.fields import CONTENT, address_in, field_of, folded, page_of
-from observers.search.keys import WRAPPERS, word_set
-
-__all__ = ["Found", "pages_in"]
+from ua_tui.observers.decoding.decode import MAX_DEPTH, decode_text
+from ua_tui.observers.decoding.urls import is_web_url
+from ua_tui.observers.enrichment import Page
+from ua_tui.observers.pages.fields import CONTENT, address_in, field_of, folded, page_of
+from ua_tui.observers.search.keys import WRAPPERS, word_set
 
 _MOST_VALUES = 200_000
 _MOST_PAGES = 10_000

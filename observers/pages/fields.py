@@ -7,25 +7,12 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
-from core.text import clean_line
-from core.toolkit.articles import count_words
-from observers.decoding.urls import is_web_url
-from observers.enrichment import Page
-from observers.search.dates.parse import iso_date
-from observers.search.sanitise import plain_text
-
-__all__ = [
-    "ADDRESS",
-    "AUTHOR",
-    "CONTENT",
-    "DATE",
-    "SITE",
-    "TITLE",
-    "address_in",
-    "field_of",
-    "folded",
-    "page_of",
-]
+from ua_tui.core.text import clean_line
+from ua_tui.core.toolkit.articles import count_words
+from ua_tui.observers.decoding.urls import is_web_url
+from ua_tui.observers.enrichment import Page
+from ua_tui.observers.search.dates.parse import iso_date
+from ua_tui.observers.search.sanitise import plain_text
 
 ADDRESS, TITLE, CONTENT, AUTHOR, DATE, SITE = "address", "title", "content", "author", "date", "site"
 _NAMES: Mapping[str, str] = {  # the better names come first

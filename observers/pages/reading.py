@@ -10,19 +10,19 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from core.errors import WorkspaceError
-from core.observation import ToolCall
-from core.storage.workspace import Workspace
-from core.toolkit.articles import decode_article
-from core.web_reader.errors import is_web_reader
-from observers.base import Interest
-from observers.decoding.decode import decode_texts
-from observers.decoding.inner_answers import answers_in
-from observers.decoding.urls import is_web_url
-from observers.enrichment import MAX_ARTIFACT, Page, moment_in
-from observers.pages.documents import Found, pages_in
-from observers.pages.texts import pages_in_text
-from observers.search.tool_names import (
+from ua_tui.core.errors import WorkspaceError
+from ua_tui.core.observation import ToolCall
+from ua_tui.core.storage.workspace import Workspace
+from ua_tui.core.toolkit.articles import decode_article
+from ua_tui.core.web_reader.errors import is_web_reader
+from ua_tui.observers.base import Interest
+from ua_tui.observers.decoding.decode import decode_texts
+from ua_tui.observers.decoding.inner_answers import answers_in
+from ua_tui.observers.decoding.urls import is_web_url
+from ua_tui.observers.enrichment import MAX_ARTIFACT, Page, moment_in
+from ua_tui.observers.pages.documents import Found, pages_in
+from ua_tui.observers.pages.texts import pages_in_text
+from ua_tui.observers.search.tool_names import (
     Policy,
     inner_tools,
     is_multi_execute,
@@ -31,8 +31,6 @@ from observers.search.tool_names import (
     short_name,
     words_of,
 )
-
-__all__ = ["CRAWLER", "Reading", "interest_in", "read_pages"]
 
 CRAWLER = "crawl_parallel"
 _ADDRESSES = ("url", "urls", "uri", "link", "links", "ids", "page", "pages")

@@ -13,11 +13,9 @@ from datetime import datetime
 from itertools import islice
 from typing import Any
 
-from observers.decoding.urls import is_web_url, normal_form
-from observers.pages.documents import Found
-from observers.pages.fields import ADDRESS, CONTENT, address_in, field_of, page_of
-
-__all__ = ["pages_in_text"]
+from ua_tui.observers.decoding.urls import is_web_url, normal_form
+from ua_tui.observers.pages.documents import Found
+from ua_tui.observers.pages.fields import ADDRESS, CONTENT, address_in, field_of, page_of
 
 _LABEL = re.compile(r"[ \t]*([A-Za-z][A-Za-z_ -]{1,23}):[ \t]*([^\n]{0,2000})(?:\n+|\Z)")
 _SERVED = re.compile(r"\A(?:[^\n]{0,300}\n)?Contents of (https?://\S+):\n+")

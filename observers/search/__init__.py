@@ -1,5 +1,5 @@
 """Search results: recognises lists of results by their shape and makes rows of them.
 
-Imported by `observers.search_results`; other observers use its text helpers. Start with `detect.py`, which finds the
-lists in a result; `rows.py` makes their rows, and `dates/` reads dates.
+Imported by `ua_tui.observers.search_results`; other observers use its text helpers. Start with `detect.py`, which finds
+the lists in a result; `rows.py` makes their rows, and `dates/` reads dates.
 """

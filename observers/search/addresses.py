@@ -7,17 +7,15 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
-from core.text import is_encodable
-from observers.decoding.truncated_json import CUT_OFF
-from observers.decoding.urls import is_web_url, repaired_url
-from observers.search.flatten import all_addressed, columns_of, lift, with_address, with_inner_text
-from observers.search.keys import Field, fold, word_set
-from observers.search.rows import DerivedUrl, url_keys_of, url_of
-from observers.search.sanitise import one_line
-from observers.search.scope import Scope
-from observers.search.tool_names import words_of
-
-__all__ = ["with_addresses"]
+from ua_tui.core.text import is_encodable
+from ua_tui.observers.decoding.truncated_json import CUT_OFF
+from ua_tui.observers.decoding.urls import is_web_url, repaired_url
+from ua_tui.observers.search.flatten import all_addressed, columns_of, lift, with_address, with_inner_text
+from ua_tui.observers.search.keys import Field, fold, word_set
+from ua_tui.observers.search.rows import DerivedUrl, url_keys_of, url_of
+from ua_tui.observers.search.sanitise import one_line
+from ua_tui.observers.search.scope import Scope
+from ua_tui.observers.search.tool_names import words_of
 
 _SAFE = "/:;,()@!*'~.-_"
 _GROUPS_OF_IDS = word_set("id ids externalids inlinelinks versions resourceid")

@@ -1,7 +1,7 @@
 """Makes rows of many search results with the same fields, column by column.
 
 What one check of a whole column shows (that no title has a tag in it, that every address is one) is not asked
-of each row. Rows come out as `observers.search.rows` would make them one by one; those that need a closer look
+of each row. Rows come out as `ua_tui.observers.search.rows` would make them one by one; those that need a closer look
 are left to it.
 """
 
@@ -14,12 +14,16 @@ from math import isfinite
 from operator import eq, itemgetter
 from typing import Any, NamedTuple
 
-from observers.decoding.truncated_json import CUT_OFF
-from observers.decoding.urls import are_web_urls, is_web_url
-from observers.search.dates.parse import iso_date
-from observers.search.sanitise import LONGEST_DATA, MAX_EXTRA_DEPTH, is_encoded_data, plain_texts, plain_value
-
-__all__ = ["Plan", "rows_of_columns"]
+from ua_tui.observers.decoding.truncated_json import CUT_OFF
+from ua_tui.observers.decoding.urls import are_web_urls, is_web_url
+from ua_tui.observers.search.dates.parse import iso_date
+from ua_tui.observers.search.sanitise import (
+    LONGEST_DATA,
+    MAX_EXTRA_DEPTH,
+    is_encoded_data,
+    plain_texts,
+    plain_value,
+)
 
 Item = dict[str, Any]
 

@@ -10,13 +10,13 @@ from itertools import repeat
 from operator import contains
 from typing import Any, NamedTuple
 
-from core.observation import ToolCall
-from observers.decoding.decode import MAX_DEPTH, Decoded, decode_text
-from observers.decoding.toon import has_toon
-from observers.decoding.truncated_json import CUT_OFF
-from observers.decoding.urls import is_web_url
-from observers.search.addresses import with_addresses
-from observers.search.flatten import (
+from ua_tui.core.observation import ToolCall
+from ua_tui.observers.decoding.decode import MAX_DEPTH, Decoded, decode_text
+from ua_tui.observers.decoding.toon import has_toon
+from ua_tui.observers.decoding.truncated_json import CUT_OFF
+from ua_tui.observers.decoding.urls import is_web_url
+from ua_tui.observers.search.addresses import with_addresses
+from ua_tui.observers.search.flatten import (
     columns_of,
     is_described,
     is_full_row,
@@ -25,8 +25,8 @@ from observers.search.flatten import (
     kind_of_word,
     opened,
 )
-from observers.search.keys import GROUPS, KINDS, SKIPPED, WRAPPERS, Field, fold
-from observers.search.metadata import (
+from ua_tui.observers.search.keys import GROUPS, KINDS, SKIPPED, WRAPPERS, Field, fold
+from ua_tui.observers.search.metadata import (
     answer_before,
     answer_in,
     error_in,
@@ -34,7 +34,7 @@ from observers.search.metadata import (
     query_in,
     says_nothing_found,
 )
-from observers.search.result_kind import (
+from ua_tui.observers.search.result_kind import (
     PLAIN_NAMES,
     WORDLESS,
     is_named,
@@ -43,8 +43,8 @@ from observers.search.result_kind import (
     named_kind,
     refined_kind,
 )
-from observers.search.rows import url_of
-from observers.search.scope import (
+from ua_tui.observers.search.rows import url_of
+from ua_tui.observers.search.scope import (
     Scope,
     executed_in,
     inner_calls,
@@ -53,10 +53,8 @@ from observers.search.scope import (
     responses_of,
     runs_a_tool,
 )
-from observers.search.text.sections import sections_in_text
-from observers.search.tool_names import Policy, kind_of_server, policy_of, short_name
-
-__all__ = ["UNREAD", "ResultPage", "recognise"]
+from ua_tui.observers.search.text.sections import sections_in_text
+from ua_tui.observers.search.tool_names import Policy, kind_of_server, policy_of, short_name
 
 UNREAD = "unread"
 """The kind of a page that stands for the text of a search that no rule reads."""

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from operator import itemgetter
 from typing import Any
 
-from observers.decoding.truncated_json import CUT_OFF
-from observers.decoding.urls import is_web_url
-from observers.search.keys import (
+from ua_tui.observers.decoding.truncated_json import CUT_OFF
+from ua_tui.observers.decoding.urls import is_web_url
+from ua_tui.observers.search.keys import (
     CLUSTERS,
     DESCRIPTIVE,
     FOREIGN,
@@ -20,24 +20,8 @@ from observers.search.keys import (
     Field,
     fold,
 )
-from observers.search.metadata import has_own_query
-from observers.search.rows import field_of, is_resource_name, url_of
-
-__all__ = [
-    "all_addressed",
-    "columns_of",
-    "group_in",
-    "is_described",
-    "is_full_row",
-    "is_group",
-    "is_row",
-    "is_titled",
-    "kind_of_word",
-    "lift",
-    "opened",
-    "with_address",
-    "with_inner_text",
-]
+from ua_tui.observers.search.metadata import has_own_query
+from ua_tui.observers.search.rows import field_of, is_resource_name, url_of
 
 _DEEPEST = 3
 _ADDRESS_ENDS = ("url", "link", "href", "uri", "pdf")

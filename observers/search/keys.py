@@ -6,31 +6,6 @@ import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 
-__all__ = [
-    "CLUSTERS",
-    "DESCRIPTIVE",
-    "EMPTY_MARKS",
-    "ERRORS",
-    "FIELDS",
-    "FOREIGN",
-    "GROUPS",
-    "IMAGE_URLS",
-    "KINDS",
-    "NAME_KEYS",
-    "NO_ADDRESS",
-    "NO_WRAPPER",
-    "PAGE_MARKS",
-    "PANELS",
-    "QUERIES",
-    "RELATED",
-    "SKIPPED",
-    "SURE",
-    "WRAPPERS",
-    "Field",
-    "fold",
-    "word_set",
-]
-
 _DATA: Mapping[str, Mapping[str, str]] = tomllib.loads(
     Path(__file__).with_name("keys.toml").read_text(encoding="utf-8")
 )

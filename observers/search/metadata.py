@@ -6,20 +6,8 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from observers.base import input_text
-from observers.search.keys import ERRORS, QUERIES, word_set
-
-__all__ = [
-    "answer_before",
-    "answer_in",
-    "answer_of",
-    "details_of",
-    "error_in",
-    "error_of",
-    "has_own_query",
-    "query_in",
-    "says_nothing_found",
-]
+from ua_tui.observers.base import input_text
+from ua_tui.observers.search.keys import ERRORS, QUERIES, word_set
 
 _DETAILS = (
     "search_parameters",

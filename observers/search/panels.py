@@ -7,11 +7,9 @@ from datetime import datetime
 from itertools import islice
 from typing import Any
 
-from observers.decoding.urls import normal_forms
-from observers.search.rows import normalise, set_missing_sources, url_of
-from observers.search.sanitise import one_line, without_controls
-
-__all__ = ["panel_in", "panel_of", "related_in"]
+from ua_tui.observers.decoding.urls import normal_forms
+from ua_tui.observers.search.rows import normalise, set_missing_sources, url_of
+from ua_tui.observers.search.sanitise import one_line, without_controls
 
 _COLUMNS = ("title", "url", "source", "date", "snippet", "extra")
 _MOST_RELATED = 30

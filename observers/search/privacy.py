@@ -13,9 +13,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from observers.search.keys import fold
-
-__all__ = ["has_private_fields", "is_engine", "is_private_name", "is_public_search", "rows_are_public"]
+from ua_tui.observers.search.keys import fold
 
 _BOUNDARY = re.compile(r"[^A-Za-z0-9]+|(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _VERB = re.compile(r"(?:search|find|list|get|lookup|query)(?=[a-z]{2})")

@@ -4,15 +4,20 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from observers.decoding.urls import is_web_url
-from observers.search.flatten import is_described, is_full_row, is_group, is_row, is_titled, kind_of_word
-from observers.search.keys import KINDS, PANELS, SURE, fold, word_set
-from observers.search.metadata import has_own_query
-from observers.search.privacy import has_private_fields, is_private_name, is_public_search
-from observers.search.scope import Scope
-from observers.search.tool_names import Policy, kind_of_name
-
-__all__ = ["PLAIN_NAMES", "WORDLESS", "is_named", "kind_of_list", "kind_of_row", "named_kind", "refined_kind"]
+from ua_tui.observers.decoding.urls import is_web_url
+from ua_tui.observers.search.flatten import (
+    is_described,
+    is_full_row,
+    is_group,
+    is_row,
+    is_titled,
+    kind_of_word,
+)
+from ua_tui.observers.search.keys import KINDS, PANELS, SURE, fold, word_set
+from ua_tui.observers.search.metadata import has_own_query
+from ua_tui.observers.search.privacy import has_private_fields, is_private_name, is_public_search
+from ua_tui.observers.search.scope import Scope
+from ua_tui.observers.search.tool_names import Policy, kind_of_name
 
 WORDLESS = ("images", "videos")
 """The kinds whose rows need no text."""

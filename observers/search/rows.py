@@ -10,25 +10,12 @@ from datetime import datetime
 from functools import lru_cache
 from typing import Any
 
-from observers.decoding.truncated_json import CUT_OFF
-from observers.decoding.urls import is_web_url, repaired_url
-from observers.search.bulk_rows import Plan, rows_of_columns
-from observers.search.dates.parse import inferred_date, iso_date
-from observers.search.keys import FIELDS, IMAGE_URLS, NAME_KEYS, Field, fold
-from observers.search.sanitise import one_line, plain_text, plain_value, without_controls
-
-__all__ = [
-    "DerivedUrl",
-    "Field",
-    "Rows",
-    "field_of",
-    "is_resource_name",
-    "normalise",
-    "remove_controls",
-    "set_missing_sources",
-    "url_keys_of",
-    "url_of",
-]
+from ua_tui.observers.decoding.truncated_json import CUT_OFF
+from ua_tui.observers.decoding.urls import is_web_url, repaired_url
+from ua_tui.observers.search.bulk_rows import Plan, rows_of_columns
+from ua_tui.observers.search.dates.parse import inferred_date, iso_date
+from ua_tui.observers.search.keys import FIELDS, IMAGE_URLS, NAME_KEYS, Field, fold
+from ua_tui.observers.search.sanitise import one_line, plain_text, plain_value, without_controls
 
 _CACHED = 4096
 _SPECIAL = frozenset({"highlight", "stories", CUT_OFF})

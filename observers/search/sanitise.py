@@ -6,19 +6,8 @@ import html
 import re
 from typing import Any
 
-from core.toolkit.html_text import BLOCKS, separate
-from observers.decoding.truncated_json import CUT_OFF
-
-__all__ = [
-    "LONGEST_DATA",
-    "MAX_EXTRA_DEPTH",
-    "is_encoded_data",
-    "one_line",
-    "plain_text",
-    "plain_texts",
-    "plain_value",
-    "without_controls",
-]
+from ua_tui.core.toolkit.html_text import BLOCKS, separate
+from ua_tui.observers.decoding.truncated_json import CUT_OFF
 
 MAX_EXTRA_DEPTH = 8
 LONGEST_DATA = 1000

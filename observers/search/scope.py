@@ -6,20 +6,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from core.observation import ToolCall
-from observers.search.keys import EMPTY_MARKS, PAGE_MARKS, PANELS, RELATED, fold
-from observers.search.metadata import answer_of, details_of, error_of, query_in
-from observers.search.panels import panel_in, related_in
-from observers.search.rows import url_of
-from observers.search.tool_names import (
+from ua_tui.core.observation import ToolCall
+from ua_tui.observers.search.keys import EMPTY_MARKS, PAGE_MARKS, PANELS, RELATED, fold
+from ua_tui.observers.search.metadata import answer_of, details_of, error_of, query_in
+from ua_tui.observers.search.panels import panel_in, related_in
+from ua_tui.observers.search.rows import url_of
+from ua_tui.observers.search.tool_names import (
     Policy,
     inner_policy_of,
     inner_tools,
     is_multi_execute,
     short_name,
 )
-
-__all__ = ["Scope", "executed_in", "inner_calls", "learn", "learn_beside", "responses_of", "runs_a_tool"]
 
 
 @dataclass

@@ -9,25 +9,9 @@ from functools import lru_cache
 from itertools import islice
 from typing import Any
 
-from core.observation import ToolCall
-from observers.search.keys import word_set
-from observers.search.privacy import is_engine, is_private_name, is_public_search
-
-__all__ = [
-    "Policy",
-    "inner_policy_of",
-    "inner_tools",
-    "is_multi_execute",
-    "is_sandbox",
-    "kind_of_name",
-    "kind_of_server",
-    "policy_of",
-    "policy_of_call",
-    "reads_pages",
-    "runs_of",
-    "short_name",
-    "words_of",
-]
+from ua_tui.core.observation import ToolCall
+from ua_tui.observers.search.keys import word_set
+from ua_tui.observers.search.privacy import is_engine, is_private_name, is_public_search
 
 
 class Policy(Enum):

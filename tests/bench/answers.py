@@ -6,8 +6,6 @@ import itertools
 
 from tests.e2e.scripted_model import PIECE
 
-__all__ = ["answer", "marker"]
-
 SECTION = """\
 ## {0}. What the week brought
 

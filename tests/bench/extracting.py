@@ -9,10 +9,8 @@ from html import unescape
 from itertools import count
 from pathlib import Path
 
-from core.toolkit.extract import MAX_ARTICLE_HTML, extract_html
 from tests.bench.table import Row, Section, median
-
-__all__ = ["extracting", "f1", "pages"]
+from ua_tui.core.toolkit.extract import MAX_ARTICLE_HTML, extract_html
 
 _PAGES = Path(__file__).with_name("article_pages")
 _URL = "https://site.example/a/1"

@@ -7,8 +7,6 @@ from enum import Enum
 
 from tests.bench.table import Row
 
-__all__ = ["Goal", "split"]
-
 
 class Goal(Enum):
     """A figure and the most it may be, in the order of the table."""

@@ -9,12 +9,12 @@ import sys
 import time
 from pathlib import Path
 
-from core.history.session import PastSession
-from core.settings.loading import load_settings
 from tests.bench.heartbeat import Heartbeat
 from tests.bench.processes import resident_mb
-from tui.app.app import UaTuiApp
-from tui.replay.past_source import PastSource
+from ua_tui.core.history.session import PastSession
+from ua_tui.core.settings.loading import load_settings
+from ua_tui.tui.app.app import UaTuiApp
+from ua_tui.tui.replay.past_source import PastSource
 
 SIZE = (160, 45)
 SECONDS = 300.0

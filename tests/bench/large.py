@@ -14,23 +14,23 @@ from typing import Any
 
 import msgspec
 
-from core.agent.messages.result_storage import ResultStore
-from core.agent.messages.results import RawResult, ResultAdapter
-from core.concurrency.spawn import spawn_task
-from core.concurrency.worker import WorkerProcess
-from core.events.types import ArtifactSaved, Event
-from core.observation import ToolResult
-from core.storage.workspace import Workspace
-from observers.base import ObserverContext
-from observers.catalogue import default_observers
-from observers.execution.offload import ResultOffload
-from observers.execution.runner import ObserverRunner
 from tests.bench.apart import report_of
 from tests.bench.heartbeat import Heartbeat
 from tests.bench.pages import TOOL, answer, lean, long, result
 from tests.bench.processes import resident_mb
 from tests.bench.table import Row, Section
 from tests.waiting import until
+from ua_tui.core.agent.messages.result_storage import ResultStore
+from ua_tui.core.agent.messages.results import RawResult, ResultAdapter
+from ua_tui.core.concurrency.spawn import spawn_task
+from ua_tui.core.concurrency.worker import WorkerProcess
+from ua_tui.core.events.types import ArtifactSaved, Event
+from ua_tui.core.observation import ToolResult
+from ua_tui.core.storage.workspace import Workspace
+from ua_tui.observers.base import ObserverContext
+from ua_tui.observers.catalogue import default_observers
+from ua_tui.observers.execution.offload import ResultOffload
+from ua_tui.observers.execution.runner import ObserverRunner
 
 STALL = 30.0
 BURST_GROWTH = 150.0

@@ -9,8 +9,8 @@ from typing import Any
 
 import msgspec
 
-from core.events.codec import encode_event
-from core.events.types import (
+from ua_tui.core.events.codec import encode_event
+from ua_tui.core.events.types import (
     ArtifactSaved,
     Event,
     MessageFinished,
@@ -26,9 +26,7 @@ from core.events.types import (
     ToolCallStarted,
     Usage,
 )
-from core.observation import McpObservation, NativeObservation, SubagentObservation, TextContent
-
-__all__ = ["write_large_journal"]
+from ua_tui.core.observation import McpObservation, NativeObservation, SubagentObservation, TextContent
 
 QUERIES = 1_000
 MESSAGES = 10

@@ -7,9 +7,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from core.bus import Bus
-from core.concurrency.spawn import spawn_task
-from core.observation import (
+from tests.bench.table import Row, Section, median, quantile
+from ua_tui.core.bus import Bus
+from ua_tui.core.concurrency.spawn import spawn_task
+from ua_tui.core.observation import (
     AnyObservation,
     CrawlObservation,
     FileWriteObservation,
@@ -22,11 +23,10 @@ from core.observation import (
     ToolResult,
     WorkbenchObservation,
 )
-from core.storage.workspace import Workspace
-from observers.base import ObserverContext
-from observers.catalogue import default_observers
-from observers.execution.runner import ObserverRunner
-from tests.bench.table import Row, Section, median, quantile
+from ua_tui.core.storage.workspace import Workspace
+from ua_tui.observers.base import ObserverContext
+from ua_tui.observers.catalogue import default_observers
+from ua_tui.observers.execution.runner import ObserverRunner
 
 RESULTS = 1_000
 BATCH = 8

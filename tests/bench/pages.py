@@ -6,7 +6,7 @@ import json
 from datetime import UTC, datetime
 from typing import Any
 
-from core.observation import SearchObservation, TextContent, ToolCall, ToolResult
+from ua_tui.core.observation import SearchObservation, TextContent, ToolCall, ToolResult
 
 TOOL = "mcp__composio__COMPOSIO_SEARCH_WEB"
 _WORDS = [

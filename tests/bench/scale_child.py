@@ -10,14 +10,14 @@ import asyncio
 import sys
 from pathlib import Path
 
-from core.concurrency.spawn import Spawn
-from core.events.types import ToolCallFinished, ToolCallStarted
-from core.observation import McpObservation, TextContent
-from core.settings.model import Settings
 from tests.tui.fakes import FakeSession, FakeWorkspace
-from tui.app.app import UaTuiApp
-from tui.app.session_source import LiveSource
-from tui.terminal.clipboard import Clipboard
+from ua_tui.core.concurrency.spawn import Spawn
+from ua_tui.core.events.types import ToolCallFinished, ToolCallStarted
+from ua_tui.core.observation import McpObservation, TextContent
+from ua_tui.core.settings.model import Settings
+from ua_tui.tui.app.app import UaTuiApp
+from ua_tui.tui.app.session_source import LiveSource
+from ua_tui.tui.terminal.clipboard import Clipboard
 
 CALLS = 10_000
 AT_ONCE = 500

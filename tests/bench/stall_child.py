@@ -8,10 +8,10 @@ import sys
 from contextlib import suppress
 from pathlib import Path
 
-from core.events.types import Event, QueryFinished, QueryReceived
-from core.settings.loading import load_settings
-from core.settings.model import Settings
 from tests.bench.heartbeat import Heartbeat
+from ua_tui.core.events.types import Event, QueryFinished, QueryReceived
+from ua_tui.core.settings.loading import load_settings
+from ua_tui.core.settings.model import Settings
 
 QUERY = "Research the latest AI chip news and write a comprehensive report"
 SIZE = (120, 40)
@@ -22,10 +22,10 @@ START, SESSION, CLOSE = "start", "session", "close"
 
 async def in_app(settings: Settings, query: str, heart: Heartbeat) -> None:
     """The session in the real application, with Textual's headless driver in place of a terminal."""
-    from core.concurrency.spawn import Spawn
-    from tui.app.session_source import LiveSource
-    from tui.cli.full_screen import make_app
-    from tui.ports import SessionPort
+    from ua_tui.core.concurrency.spawn import Spawn
+    from ua_tui.tui.app.session_source import LiveSource
+    from ua_tui.tui.cli.full_screen import make_app
+    from ua_tui.tui.ports import SessionPort
 
     app = make_app(settings, query)
     assert isinstance(app.source, LiveSource)

@@ -6,9 +6,9 @@ from datetime import UTC, datetime
 
 import pytest
 
-from core.bus import Bus
-from core.events.types import ErrorRaised, Event, QueryReceived, TextDelta
 from tests.waiting import run_ready
+from ua_tui.core.bus import Bus
+from ua_tui.core.events.types import ErrorRaised, Event, QueryReceived, TextDelta
 
 NOON = datetime(2026, 11, 21, 12, tzinfo=UTC)
 

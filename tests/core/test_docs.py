@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from core.events.codec import EVENT_TYPES
-from core.events.types import McpServer, Usage
-from core.observation import AnyObservation, ImageContent, Observation, TextContent
-from core.settings.model import ENVIRONMENT, SPECS
-from core.storage.large_results import INLINE_LIMIT
 from tests.docs import stale_pages
+from ua_tui.core.events.codec import EVENT_TYPES
+from ua_tui.core.events.types import McpServer, Usage
+from ua_tui.core.observation import AnyObservation, ImageContent, Observation, TextContent
+from ua_tui.core.settings.model import ENVIRONMENT, SPECS
+from ua_tui.core.storage.large_results import INLINE_LIMIT
 
 ROOT = Path(__file__).parents[2]
 JOURNAL = (ROOT / "docs" / "journal.md").read_text(encoding="utf-8")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from core.errors import Advice
+from ua_tui.core.errors import Advice
 
 
 def test_format_fills_both_clauses_and_leaves_braces_of_values_alone() -> None:

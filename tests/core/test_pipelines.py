@@ -9,13 +9,15 @@ from typing import Any
 
 import pytest
 
-from core.agent.permissions.gate import PermissionGate
-from core.agent.permissions.policy import PermissionPolicy
-from core.agent.query import QueryPath
-from core.errors import AgentError, Denied, PipelineError, UniversalAgentError
-from core.events.types import PipelineFailed
-from core.observation import NativeObservation, TextContent
-from core.pipelines import (
+from tests.core.agent.hooks import hooks_of
+from tests.waiting import run_ready
+from ua_tui.core.agent.permissions.gate import PermissionGate
+from ua_tui.core.agent.permissions.policy import PermissionPolicy
+from ua_tui.core.agent.query import QueryPath
+from ua_tui.core.errors import AgentError, Denied, PipelineError, UniversalAgentError
+from ua_tui.core.events.types import PipelineFailed
+from ua_tui.core.observation import NativeObservation, TextContent
+from ua_tui.core.pipelines import (
     AfterExecute,
     AfterTool,
     AgentContext,
@@ -27,10 +29,8 @@ from core.pipelines import (
     Pipelines,
     ToolErrored,
 )
-from core.redaction.redactor import Redactor
-from core.storage.workspace import Workspace
-from tests.core.agent.hooks import hooks_of
-from tests.waiting import run_ready
+from ua_tui.core.redaction.redactor import Redactor
+from ua_tui.core.storage.workspace import Workspace
 
 
 def call(**changes: Any) -> BeforeTool:

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from core.pipelines import BeforeTool, Pipelines
-from core.plugins import PIPELINE_GROUP, PluginProblem, register_plugins
 from tests.observers.plugin_package import install_package
 from tests.waiting import PATIENCE
+from ua_tui.core.pipelines import BeforeTool, Pipelines
+from ua_tui.core.plugins import PIPELINE_GROUP, PluginProblem, register_plugins
 
 DENIES = """
 from dataclasses import replace

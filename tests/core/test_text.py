@@ -5,7 +5,7 @@ import json
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.text import (
+from ua_tui.core.text import (
     clean,
     clean_line,
     escape_unsafe,

@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
-from core.connections.base import Connection
-from core.connections.trust import UserConnections
-from core.events.types import Event
 from tests.e2e.live import live
 from tests.e2e.running import model_settings
 from tests.e2e.scripted_model import Reply, scripted_model
-from tui import compose
+from ua_tui.core.connections.base import Connection
+from ua_tui.core.connections.trust import UserConnections
+from ua_tui.core.events.types import Event
+from ua_tui.tui import compose
 
 
 def add_server(monkeypatch: pytest.MonkeyPatch, name: str, script: str) -> None:

@@ -11,16 +11,14 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Literal
 
-from core.events.types import Event
-from core.postgres.address import Address
-from core.settings.model import Settings
-from core.storage.workspace import WORKSPACES
-from core.team.records import Claim, Job, Mailbox, Outcome, SessionId
 from tests.core.team.stores import add_local_session
 from tests.e2e.running import model_settings
-from tui.team.job_session import run_job
-
-__all__ = ["ALLOWED", "SEND", "NoteStore", "add_outbox", "claim_of", "jobs_file", "run", "tool_results"]
+from ua_tui.core.events.types import Event
+from ua_tui.core.postgres.address import Address
+from ua_tui.core.settings.model import Settings
+from ua_tui.core.storage.folders import WORKSPACES
+from ua_tui.core.team.records import Claim, Job, Mailbox, Outcome, SessionId
+from ua_tui.tui.team.job_session import run_job
 
 SEND, ALLOWED = "mcp__outbox__send_message", "send_message(to=ann@example.com)"
 

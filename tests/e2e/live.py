@@ -10,13 +10,13 @@ from typing import Any
 
 import pytest
 
-from core.events.types import Event, McpServer, QueryFinished, ToolCallFinished
-from core.session.session import Session
-from core.settings.loading import load_settings
-from core.settings.model import Settings
 from tests.e2e.running import MCP_TIMEOUT
 from tests.waiting import until
-from tui import compose
+from ua_tui.core.events.types import Event, McpServer, QueryFinished, ToolCallFinished
+from ua_tui.core.session.session import Session
+from ua_tui.core.settings.loading import load_settings
+from ua_tui.core.settings.model import Settings
+from ua_tui.tui import compose
 
 
 class Live:

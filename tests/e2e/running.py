@@ -14,12 +14,12 @@ from typing import Any
 
 import pytest
 
-from core.events.types import Event
-from core.records.journal import read_journal
-from core.settings.loading import load_settings
-from core.settings.model import Settings
-from core.trust.state import Answer
-from tui.cli import main
+from ua_tui.core.events.types import Event
+from ua_tui.core.records.journal import read_journal
+from ua_tui.core.settings.loading import load_settings
+from ua_tui.core.settings.model import Settings
+from ua_tui.core.trust.state import Answer
+from ua_tui.tui.cli import main
 
 DEADLINE = 240
 """Seconds after which a program counts as one that never ends: below the limit of a test, above any busy machine."""

@@ -15,11 +15,11 @@ from urllib.parse import urlsplit
 
 import aiohttp
 
-from core.events.types import Event
-from core.records.journal import read_journal
 from tests.e2e.chromium import browser
 from tests.e2e.running import environment, model_environment, program
 from tests.waiting import PATIENCE, PAUSE
+from ua_tui.core.events.types import Event
+from ua_tui.core.records.journal import read_journal
 
 
 @dataclass
@@ -50,7 +50,7 @@ class Served:
         return [
             line
             for line in reported.stdout.splitlines()
-            if "tui.cli.served_tab" in line and str(self.base) in line
+            if "ua_tui.tui.cli.served_tab" in line and str(self.base) in line
         ]
 
 

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import claude_agent_sdk
 
-from core.events.types import ErrorRaised, QueryFinished, ToolCallFinished, ToolCallStarted
 from tests.e2e.running import model_environment, run
 from tests.e2e.scripted_model import Text, Use, scripted_model
+from ua_tui.core.events.types import ErrorRaised, QueryFinished, ToolCallFinished, ToolCallStarted
 
 BUNDLED = Path(claude_agent_sdk.__file__).parent / "_bundled" / "claude"
 # The real command line, which writes 10 MB to its standard error first, and whose messages are mixed with others.

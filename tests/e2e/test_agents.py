@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from core.events.types import ComplianceEnforced, ErrorRaised, Event, ToolCallFinished, ToolCallStarted
 from tests.e2e.live import live
 from tests.e2e.running import model_settings
 from tests.e2e.scripted_model import Block, Text, Use, scripted_model
 from tests.waiting import until
+from ua_tui.core.events.types import ComplianceEnforced, ErrorRaised, Event, ToolCallFinished, ToolCallStarted
 
 LIST, WRITE = "mcp__local_toolkit__list_directory", "mcp__local_toolkit__write_local_file"
 CANARY = "canary-0123456789"

@@ -13,14 +13,14 @@ from typing import Any
 
 import pytest
 
-from core.api import open_session
-from core.errors import AgentError, AgentUnavailable, CredentialsError, Denied, SettingsError
-from core.events.types import QueryFinished
-from core.pipelines import AfterExecute, AgentErrored, BeforeExecute
 from tests.e2e.running import DEADLINE, environment
 from tests.e2e.scripted_model import Block, Text, Use, last_query, scripted_model
 from tests.paths import PROJECT
-from tui import compose
+from ua_tui.api import open_session
+from ua_tui.core.errors import AgentError, AgentUnavailable, CredentialsError, Denied, SettingsError
+from ua_tui.core.events.types import QueryFinished
+from ua_tui.core.pipelines import AfterExecute, AgentErrored, BeforeExecute
+from ua_tui.tui import compose
 
 PAGE = PROJECT / "docs" / "api.md"
 RESEARCH = 'f"Research the latest {topic} news and write a comprehensive report"'

@@ -11,9 +11,9 @@ from typing import Any
 from PIL import Image
 from pypdf import PdfWriter
 
-from core.events import types as ev
 from tests.e2e.running import model_environment, run
 from tests.e2e.test_steering import Model, asked, serving, session_of
+from ua_tui.core.events import types as ev
 
 
 def picture(path: Path, size: tuple[int, int], kind: str = "PNG") -> Path:

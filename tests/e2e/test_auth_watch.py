@@ -11,11 +11,11 @@ from urllib.parse import urlsplit
 import httpx
 import pytest
 
-from core.agent.auth import wait
-from core.agent.auth.wait import AccountPoll, AuthWait
-from core.events import types as ev
 from tests.e2e.live import demo_settings, live
 from tests.waiting import until
+from ua_tui.core.agent.auth import wait
+from ua_tui.core.agent.auth.wait import AccountPoll, AuthWait
+from ua_tui.core.events import types as ev
 
 MAIL = "Email the report to the team"
 

@@ -11,18 +11,18 @@ from typing import Any
 
 import pytest
 
-from core.agent.mcp import reconnect
-from core.connections.composio.native import Modifier
-from core.events.types import ArtifactSaved, ErrorRaised, ObserverStarted
-from core.pipelines import Pipelines
 from tests.composio_server import KEY, Fault, StandIn, stand_in
 from tests.e2e.live import live
 from tests.e2e.running import model_settings
 from tests.e2e.scripted_model import Block, Text, Use, scripted_model
 from tests.paths import PROJECT
 from tests.waiting import until
-from tui import compose
-from tui.compose import default_pipelines
+from ua_tui.core.agent.mcp import reconnect
+from ua_tui.core.connections.composio.native import Modifier
+from ua_tui.core.events.types import ArtifactSaved, ErrorRaised, ObserverStarted
+from ua_tui.core.pipelines import Pipelines
+from ua_tui.tui import compose
+from ua_tui.tui.compose import default_pipelines
 
 SLUG = "COMPOSIO_MULTI_EXECUTE_TOOL"
 NEWS = f"mcp__composio__{SLUG}"

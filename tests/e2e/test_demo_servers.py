@@ -14,12 +14,12 @@ import httpx
 import pytest
 import pytest_asyncio
 
-from core.demo.launch import DemoEndpoints, _environment, demo_servers
 from tests.waiting import PATIENCE
+from ua_tui.core.demo.launch import DemoEndpoints, _environment, demo_servers
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
-CHILD = [sys.executable, "-I", "-m", "core.demo"]
+CHILD = [sys.executable, "-I", "-m", "ua_tui.core.demo"]
 QUESTION = {"model": "m", "messages": [{"role": "user", "content": "What is the capital of France?"}]}
 
 

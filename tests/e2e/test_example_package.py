@@ -8,10 +8,10 @@ import sys
 import zipfile
 from pathlib import Path
 
-from core.events.types import ArtifactSaved, ToolCallFinished
 from tests.e2e.running import environment, model_environment, run
 from tests.e2e.scripted_model import Text, Use, scripted_model
 from tests.paths import PROJECT
+from ua_tui.core.events.types import ArtifactSaved, ToolCallFinished
 
 EXAMPLE = PROJECT / "docs" / "examples" / "ua-tui-house-rules"
 OFFLINE = [

@@ -13,8 +13,6 @@ from pathlib import Path
 
 import pytest
 
-from core.evidence.files import check_path
-from core.storage.workspace import WORKSPACES
 from tests.e2e.chromium import BROWSER
 from tests.e2e.hostile import (
     DOWN,
@@ -37,6 +35,8 @@ from tests.e2e.test_browser import listening, loaded
 from tests.many_sessions import lay_sessions
 from tests.observers.evidence.sessions import ReadSession
 from tests.observers.knowledge.recorded import Recorded, database_of
+from ua_tui.core.evidence.files import check_path
+from ua_tui.core.storage.folders import WORKSPACES
 
 PAGE = "https://cats.example/power"
 TEXT = "Data centres in Croatia used 41 percent of the power in 2025, said the operator in Zagreb on Monday."

@@ -19,19 +19,19 @@ from typing import Any
 
 import pytest
 
-from core.connections.base import Connection
-from core.connections.toolkit import toolkit_connection
-from core.events import types as ev
-from core.knowledge.database import FILE as FILE_NAME
-from core.knowledge.records import Cursor, Document
-from core.knowledge.store import KnowledgeStore
-from core.storage.workspace import WORKSPACES
 from tests.composio_server import KEY, StandIn, stand_in
 from tests.e2e.live import Live, live
 from tests.e2e.running import model_settings
 from tests.e2e.scripted_model import Block, Text, Use, scripted_model
 from tests.loopback import Handler, serving_http
-from tui import compose
+from ua_tui.core.connections.base import Connection
+from ua_tui.core.connections.toolkit import toolkit_connection
+from ua_tui.core.events import types as ev
+from ua_tui.core.knowledge.database_file import FILE as FILE_NAME
+from ua_tui.core.knowledge.records import Cursor, Document
+from ua_tui.core.knowledge.store import KnowledgeStore
+from ua_tui.core.storage.folders import WORKSPACES
+from ua_tui.tui import compose
 
 pytestmark = pytest.mark.e2e
 

@@ -9,12 +9,12 @@ from typing import Any
 import msgspec
 import pytest
 
-from core.events.types import ArtifactSaved, ObserverFinished, ToolCallFinished
-from core.observation import McpObservation, ReturnedFile
-from core.storage.workspace import Workspace
 from tests.e2e.added_server import add_server, events_of
 from tests.e2e.archive_server import KEY, picture, sound
 from tests.e2e.scripted_model import Block, Text, Use
+from ua_tui.core.events.types import ArtifactSaved, ObserverFinished, ToolCallFinished
+from ua_tui.core.observation import McpObservation, ReturnedFile
+from ua_tui.core.storage.workspace import Workspace
 
 SEARCH, RECORD = "mcp__archive__web_search", "mcp__archive__record"
 READ = "mcp__local_toolkit__read_local_file"

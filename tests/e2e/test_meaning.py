@@ -6,15 +6,15 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from core.events.types import ToolCallFinished
-from core.knowledge.database import FILE
-from core.knowledge.store import KnowledgeStore
-from core.storage.workspace import WORKSPACES
 from tests.core.knowledge.stored import add, document
 from tests.e2e.running import model_environment, run
 from tests.e2e.scripted_model import Block, Text, Use, scripted_model
 from tests.embeddings_server import embeddings_server
 from tests.waiting import wait_until
+from ua_tui.core.events.types import ToolCallFinished
+from ua_tui.core.knowledge.database_file import FILE
+from ua_tui.core.knowledge.store import KnowledgeStore
+from ua_tui.core.storage.folders import WORKSPACES
 
 KEY = "sk-embeddings-canary-0123456789"
 QUERY, EARLIER = "automobile price", "session_20260101_000000"

@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from core.agent.classifier import Classifier
-from core.api import open_session
-from core.events.types import QueryClassified, QueryFinished, TokensSpent
-from core.provider.claude_login import claude_program
-from core.settings.loading import load_settings
 from tests.e2e.scripted_model import Block, Text, Use, scripted_model
+from ua_tui.api import open_session
+from ua_tui.core.agent.classifier import Classifier
+from ua_tui.core.events.types import QueryClassified, QueryFinished, TokensSpent
+from ua_tui.core.provider.claude_login import claude_program
+from ua_tui.core.settings.loading import load_settings
 
 MANY_TOOLS = """
 import json, sys

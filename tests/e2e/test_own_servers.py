@@ -17,12 +17,19 @@ from typing import Any
 import httpx
 import pytest
 
-from core.connections.oauth import flow
-from core.connections.oauth.redirect import Redirect
-from core.connections.oauth.store import LoginStore
-from core.connections.trust import ServerTrust
-from core.connections.user_servers import UserServer, connection_to, project_servers
-from core.events.types import (
+from tests.e2e.added_server import own_home
+from tests.e2e.live import Live, agent_of, live
+from tests.e2e.odd_server import odd_server
+from tests.e2e.running import model_settings
+from tests.e2e.scripted_model import Block, Text, Use, scripted_model
+from tests.e2e.serving import free_port, serving
+from tests.waiting import PATIENCE, until
+from ua_tui.core.connections.oauth import flow
+from ua_tui.core.connections.oauth.redirect import Redirect
+from ua_tui.core.connections.oauth.store import LoginStore
+from ua_tui.core.connections.trust import ServerTrust
+from ua_tui.core.connections.user_servers import UserServer, connection_to, project_servers
+from ua_tui.core.events.types import (
     ErrorRaised,
     FilesAttached,
     McpStatus,
@@ -33,13 +40,6 @@ from core.events.types import (
     ToolCallFinished,
     ToolCallStarted,
 )
-from tests.e2e.added_server import own_home
-from tests.e2e.live import Live, agent_of, live
-from tests.e2e.odd_server import odd_server
-from tests.e2e.running import model_settings
-from tests.e2e.scripted_model import Block, Text, Use, scripted_model
-from tests.e2e.serving import free_port, serving
-from tests.waiting import PATIENCE, until
 
 SERVER = Path(__file__).with_name("own_server.py")
 KEY = "canary-0123456789abcdef"

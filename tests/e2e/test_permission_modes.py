@@ -11,13 +11,13 @@ from typing import Any
 
 import pytest
 
-from core.errors import SettingsError
-from core.events import types as ev
-from core.session.session import Session
 from tests.e2e.live import live
 from tests.e2e.running import model_environment, model_settings, run
 from tests.e2e.scripted_model import Block, Text, Use, last_query, scripted_model
 from tests.waiting import PATIENCE
+from ua_tui.core.errors import SettingsError
+from ua_tui.core.events import types as ev
+from ua_tui.core.session.session import Session
 
 PLAN = "# The plan\n\n1. Write `a.txt`."
 WRITES = Use("mcp__local_toolkit__write_local_file", {"path": "a.txt", "content": "hello"})

@@ -17,12 +17,12 @@ from typing import Any
 
 import zstandard
 
-from core.knowledge.status import read_status
-from core.settings.places import Places
-from core.trust_question.question import read_folder
 from tests.collector import Collector, collector
 from tests.e2e.running import model_environment, run
 from tests.e2e.scripted_model import Block, Text, Thinking, Use, scripted_model
+from ua_tui.core.knowledge.status import read_status
+from ua_tui.core.settings.places import Places
+from ua_tui.core.trust_question.question import read_folder
 
 SERVER = Path(__file__).with_name("leaky_server.py")
 PLACES = ("query", "end of the title", "thinking", "answer", "argument", "written file", "result",

@@ -10,9 +10,6 @@ from typing import Any
 
 import pytest
 
-from core.events import types as ev
-from core.knowledge.database import FILE
-from core.records.journal import read_journal
 from tests.e2e.live import demo_settings, live, of, processes
 from tests.e2e.running import Finished, command, environment, model_environment, run
 from tests.e2e.scripted_model import Text, scripted_model
@@ -21,6 +18,9 @@ from tests.e2e.test_hostile_stores import state
 from tests.embeddings_server import embeddings_server
 from tests.faults.evidence import is_indexed
 from tests.observers.knowledge.recorded import passages
+from ua_tui.core.events import types as ev
+from ua_tui.core.knowledge.database_file import FILE
+from ua_tui.core.records.journal import read_journal
 
 AGAIN = "What is new on AI chips since the last report?"
 RESEARCH = "Research the latest AI chip news and write a comprehensive report"

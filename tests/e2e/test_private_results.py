@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from core.events.types import ObserverFinished
 from tests.e2e.running import command, model_environment, run
 from tests.e2e.scripted_model import Block, Text, Use, scripted_model
+from ua_tui.core.events.types import ObserverFinished
 
 pytestmark = pytest.mark.e2e
 

@@ -11,14 +11,14 @@ from typing import Any
 
 import pytest
 
-from core.events import types as ev
-from core.records.journal import read_journal
-from core.storage.queue_file import QUEUE_FILE
-from core.storage.workspace import CONVERSATION
 from tests.e2e.running import Finished, command, model_environment, program, run
 from tests.e2e.scripted_model import Block, Text, Use, scripted_model
 from tests.e2e.terminal import terminal
 from tests.waiting import wait_until
+from ua_tui.core.events import types as ev
+from ua_tui.core.records.journal import read_journal
+from ua_tui.core.storage.queue_file import QUEUE_FILE
+from ua_tui.core.storage.workspace import CONVERSATION
 
 LIST = "mcp__local_toolkit__list_directory"
 FIRST, SECOND, THIRD = "Remember the word heliotrope", "Which word was it?", "Was there a word?"

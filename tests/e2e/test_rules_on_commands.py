@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from core.events import types as ev
 from tests.e2e.running import model_environment, run
 from tests.e2e.scripted_model import Block, Text, Use, scripted_model
+from ua_tui.core.events import types as ev
 
 pytestmark = pytest.mark.e2e
 

@@ -16,14 +16,14 @@ import pytest
 from PIL import Image
 from textual.color import Color
 
-from core.events.types import Event, QueryFinished, QueryReceived, SessionFinished, SessionStarted
 from tests.e2e.chromium import BROWSER
 from tests.e2e.live import of
 from tests.e2e.running import command
 from tests.e2e.scripted_model import Block, Text, scripted_model
 from tests.e2e.served import browsing, drawn, kept_open, serving
 from tests.waiting import PATIENCE, until
-from tui.theme.themes import ABOUT, DARK
+from ua_tui.core.events.types import Event, QueryFinished, QueryReceived, SessionFinished, SessionStarted
+from ua_tui.tui.theme.themes import ABOUT, DARK
 
 TOKEN = "a-token-that-nobody-guesses"
 QUERY = "What is the capital of France?"

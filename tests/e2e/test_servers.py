@@ -11,13 +11,13 @@ from typing import Any
 
 import pytest
 
-from core.events.types import McpStatus
-from core.records.journal import read_journal
-from core.session.session import Session
 from tests.e2e.live import Live, agent_of, live, processes
 from tests.e2e.running import model_settings
 from tests.e2e.scripted_model import Block, Text, Use, scripted_model
 from tests.waiting import until
+from ua_tui.core.events.types import McpStatus
+from ua_tui.core.records.journal import read_journal
+from ua_tui.core.session.session import Session
 
 LIST = "mcp__local_toolkit__list_directory"
 
@@ -50,7 +50,7 @@ async def listed(here: Live) -> str:
 
 def toolkit_of(session: Session) -> int:
     """The process of the session's toolkit; 0 if there is none."""
-    wanted = f"core.toolkit --workspace {session.workspace.path}"
+    wanted = f"ua_tui.core.toolkit --workspace {session.workspace.path}"
     return next((pid for pid, _, command in processes() if wanted in command), 0)
 
 

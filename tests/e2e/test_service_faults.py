@@ -14,22 +14,22 @@ from pathlib import Path
 
 import pytest
 
-from core.api import open_session
-from core.events.describe import describe
-from core.events.types import AgentSilent, ErrorRaised, Event, QueryFinished
-from core.session.session import Session
 from tests.e2e.certificates import certificate, server_context
 from tests.e2e.faulty_service import faulty_service
 from tests.e2e.live import agent_of, live
 from tests.e2e.running import DEADLINE, model_environment, model_settings
 from tests.waiting import PATIENCE
+from ua_tui.api import open_session
+from ua_tui.core.events.describe import describe
+from ua_tui.core.events.types import AgentSilent, ErrorRaised, Event, QueryFinished
+from ua_tui.core.session.session import Session
 
 TABLE: dict[str, tuple[str, str]] = json.loads(Path(__file__).with_name("service_faults.json").read_text())
 """By fault: the reason and the advice after a query."""
 # Every query of one session, as each would start an agent of its own otherwise.
 ASK_ALL = """
 import asyncio, json, sys
-from core.api import open_session
+from ua_tui.api import open_session
 async def main():
     async with open_session() as session:
         for fault in sys.argv[1:]:
@@ -98,10 +98,10 @@ async def test_a_service_that_cannot_be_reached_is_named_with_the_reason(
 
 @pytest.fixture
 def quick(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr("core.agent.messages.silence.REPORT_AFTER", 0.6)
+    monkeypatch.setattr("ua_tui.core.agent.messages.silence.REPORT_AFTER", 0.6)
     # Longer than a busy machine lets an agent that reacts wait.
-    monkeypatch.setattr("core.agent.messages.silence._REACTS_WITHIN", PATIENCE)
-    monkeypatch.setattr("core.agent.turn._STOP_WITHIN", PATIENCE)
+    monkeypatch.setattr("ua_tui.core.agent.messages.silence._REACTS_WITHIN", PATIENCE)
+    monkeypatch.setattr("ua_tui.core.agent.turn._STOP_WITHIN", PATIENCE)
     monkeypatch.chdir(tmp_path)
     for name in set(os.environ):
         monkeypatch.delenv(name)
@@ -140,8 +140,8 @@ async def test_a_silent_service_and_a_stopped_process_are_named_and_can_be_stopp
                 assert isinstance(end := events[-1], QueryFinished)
                 assert (end.status, end.error) == ("interrupted", None), fault
 
-            monkeypatch.setattr("core.agent.messages.silence._REACTS_WITHIN", 1.0)
-            monkeypatch.setattr("core.agent.turn._STOP_WITHIN", 2.0)
+            monkeypatch.setattr("ua_tui.core.agent.messages.silence._REACTS_WITHIN", 1.0)
+            monkeypatch.setattr("ua_tui.core.agent.turn._STOP_WITHIN", 2.0)
             events = await stopped_when_silent(session, "hello", suspend=True)
             assert next(event.waits_for for event in events if isinstance(event, AgentSilent)) == "process"
             assert isinstance(end := events[-1], QueryFinished)

@@ -6,11 +6,11 @@ import asyncio
 import os
 from pathlib import Path
 
-from core.events.types import Event
-from core.session.session import SessionState
 from tests.e2e.live import children, demo_settings
 from tests.waiting import until
-from tui.compose import compose_session
+from ua_tui.core.events.types import Event
+from ua_tui.core.session.parts import SessionState
+from ua_tui.tui.compose import compose_session
 
 
 async def test_closing_while_the_agent_connects_ends_everything_once(tmp_path: Path) -> None:
@@ -24,5 +24,9 @@ async def test_closing_while_the_agent_connects_ends_everything_once(tmp_path: P
     assert [event.event_name for event in events].count("session_finished") == 1
     assert events[-1].event_name == "session_finished"
     assert session.state is SessionState.CLOSED
-    left = [command for _, command in children(os.getpid()) if "claude" in command or "core.demo" in command]
+    left = [
+        command
+        for _, command in children(os.getpid())
+        if "claude" in command or "ua_tui.core.demo" in command
+    ]
     assert left == []

@@ -16,16 +16,16 @@ from typing import Any
 
 import pytest
 
-from core.events import types as ev
-from core.records.journal import read_journal
-from core.settings.loading import load_settings
-from tui.compose import compose_session
+from ua_tui.core.events import types as ev
+from ua_tui.core.records.journal import read_journal
+from ua_tui.core.settings.loading import load_settings
+from ua_tui.tui.compose import compose_session
 
 RESEARCH = "Who is the CEO of Northwind Silicon?"
 CAPITAL = "What is the capital of France?"
 _LEVELS = ("debug", "info", "warning", "error")
 # A slow machine has something to say of its own.
-_UNSTEADY = ("asyncio", "core.knowledge.store")
+_UNSTEADY = ("asyncio", "ua_tui.core.knowledge.store")
 
 
 async def run(base: Path, query: str) -> Path:

@@ -12,13 +12,13 @@ from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import Any
 
-from core.events import types as ev
-from core.session.session import SessionState
-from core.storage.queue_file import read_queue
 from tests.e2e.live import Live, agent_of, live
 from tests.e2e.running import model_settings
 from tests.e2e.scripted_model import Block, Text, Use, scripted_model
 from tests.waiting import PATIENCE, until
+from ua_tui.core.events import types as ev
+from ua_tui.core.session.parts import SessionState
+from ua_tui.core.storage.queue_file import read_queue
 
 LIST = "mcp__local_toolkit__list_directory"
 STEER = "also mention cats"

@@ -6,13 +6,13 @@ import threading
 from pathlib import Path
 from typing import Any
 
-from core.events.types import ErrorRaised, Event
-from core.team.records import SessionId
 from tests.e2e.running import DEADLINE, model_environment, model_settings, run
 from tests.e2e.scripted_model import Block, Text, Use, scripted_model
 from tests.postgres_server import Database
 from tests.waiting import until, until_in_thread
-from tui.compose import compose_session
+from ua_tui.core.events.types import ErrorRaised, Event
+from ua_tui.core.team.records import SessionId
+from ua_tui.tui.compose import compose_session
 
 LIST = "mcp__local_toolkit__list_directory"
 FIRST, SECOND = "Remember the word heliotrope", "Which word was it?"

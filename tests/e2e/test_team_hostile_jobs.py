@@ -11,10 +11,6 @@ from typing import Any
 import msgspec
 import pytest
 
-from core.knowledge.place import Origin
-from core.postgres.address import Address
-from core.team.mailbox import PostgresMailbox
-from core.team.records import Command
 from tests.core.knowledge.postgres.stored import fill
 from tests.core.knowledge.stored import document
 from tests.core.team.stores import add_session
@@ -22,6 +18,10 @@ from tests.e2e.jobs_at_work import claim_of, run, tool_results
 from tests.e2e.running import model_settings
 from tests.e2e.scripted_model import Block, Text, Use, scripted_model
 from tests.postgres_server import Cluster, Database
+from ua_tui.core.knowledge.place import Origin
+from ua_tui.core.postgres.address import Address
+from ua_tui.core.team.mailbox import PostgresMailbox
+from ua_tui.core.team.records import Command
 
 TOOLKIT = "mcp__local_toolkit"
 HELP, AGENT = "Help and read", "report-creation-expert"

@@ -15,15 +15,6 @@ from typing import Any
 
 import pytest
 
-from core.events.continuation import RESUMED
-from core.events.types import Event, PermissionAsked, QueryReceived, SessionFinished, SessionStarted
-from core.postgres.address import Address
-from core.records.journal import read_journal
-from core.storage.workspace import CONVERSATION
-from core.team import mailbox, replica
-from core.team.jobs.queue import Timing
-from core.team.mailbox import PostgresMailbox
-from core.team.records import Answer, Answered, Command, JobLost
 from tests.core.team.copied_session import stored_lines
 from tests.core.team.stores import add_local_session, add_session, take_over, take_over_locally
 from tests.e2e.jobs_at_work import (
@@ -42,7 +33,16 @@ from tests.paths import PROJECT
 from tests.postgres_server import Cluster, Database
 from tests.tcp_proxy import TcpProxy
 from tests.waiting import until, until_in_thread
-from tui.team.job_session import CLOSE_SECONDS
+from ua_tui.core.events.continuation import RESUMED
+from ua_tui.core.events.types import Event, PermissionAsked, QueryReceived, SessionFinished, SessionStarted
+from ua_tui.core.postgres.address import Address
+from ua_tui.core.records.journal import read_journal
+from ua_tui.core.storage.workspace import CONVERSATION
+from ua_tui.core.team import mailbox, replica
+from ua_tui.core.team.jobs.queue import Timing
+from ua_tui.core.team.mailbox import PostgresMailbox
+from ua_tui.core.team.records import Answer, Answered, Command, JobLost
+from ua_tui.tui.team.job_session import CLOSE_SECONDS
 
 QUERY = "Send the report to Ann"
 SENT = "ann@example.com: report\n"

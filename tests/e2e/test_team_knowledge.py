@@ -10,13 +10,13 @@ from uuid import uuid4
 
 import pytest
 
-from core.events.types import ErrorRaised, ToolCallFinished
-from core.postgres.schema import grant
 from tests.core.knowledge.postgres.stored import THERE, address_of, fill, found
 from tests.core.knowledge.stored import document
 from tests.e2e.running import model_environment, run
 from tests.e2e.scripted_model import Block, Text, Use, scripted_model
 from tests.postgres_server import Cluster, Database
+from ua_tui.core.events.types import ErrorRaised, ToolCallFinished
+from ua_tui.core.postgres.schema import grant
 
 PASSWORD = "correct-horse-battery-0123456789"
 
@@ -56,7 +56,9 @@ def test_a_session_asks_and_fills_the_database_and_only_a_private_file_has_the_p
             return [Text("The wombats of the team reached 71 percent.")]
         assert given("cmdline") == []
         seen.extend(
-            command for _, command in given("environ") if b"core.toolkit" in command or b"claude" in command
+            command
+            for _, command in given("environ")
+            if b"ua_tui.core.toolkit" in command or b"claude" in command
         )
         return [Use("mcp__local_toolkit__knowledge_search", {"query": "yield of dies"})]
 

@@ -11,13 +11,13 @@ from typing import Any
 
 import pytest
 
-from core.events.types import QueryFinished, SessionFinished
-from core.records.journal import read_journal
 from tests.e2e.running import environment, model_environment
 from tests.e2e.scripted_model import Block, Text, Use, scripted_model
 from tests.e2e.terminal import CONVERSATION, OBSERVERS, TRACE, WORKSPACE, Terminal, terminal
 from tests.faults.evidence import processes_in
 from tests.waiting import PATIENCE, wait_until
+from ua_tui.core.events.types import QueryFinished, SessionFinished
+from ua_tui.core.records.journal import read_journal
 
 BLUR, FOCUS = "\x1b[O", "\x1b[I"
 NOTIFICATION = b"\x1b]777;notify;ua-tui;ua-tui: "
@@ -170,8 +170,8 @@ def test_whoever_stays_can_wait_for_the_end_of_the_work(tmp_path: Path) -> None:
 HANGS = """
 import time
 from textual.app import App
-from tui.app.app import UaTuiApp
-from tui.app.controllers.shutdown import end_within
+from ua_tui.tui.app.app import UaTuiApp
+from ua_tui.tui.app.controllers.shutdown import end_within
 
 class Hangs(App):
     restore_terminal = UaTuiApp.restore_terminal

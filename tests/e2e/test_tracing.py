@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from core.demo.composio.services import RemoteSession, ToolAnswer
-from core.events.types import QueryFinished, TracingFailed
 from tests.collector import Collector, Span, collector
 from tests.composio_server import KEY, stand_in
 from tests.e2e.running import environment, model_environment, run
 from tests.e2e.scripted_model import Block, Text, Thinking, Use, scripted_model
+from ua_tui.core.demo.composio.services import RemoteSession, ToolAnswer
+from ua_tui.core.events.types import QueryFinished, TracingFailed
 
 QUERY = "Search the folder for reports and list it"
 WRITE, DOWNLOAD = "mcp__local_toolkit__write_local_file", "mcp__local_toolkit__workbench_download"

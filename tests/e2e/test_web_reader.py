@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
-from core.events.types import ObserverFinished, ToolCallFinished
-from core.web_reader.blacklist import Blacklist
 from tests.e2e.added_server import events_of
 from tests.e2e.running import command
 from tests.e2e.scripted_model import Block, Text, Use
 from tests.e2e.serving import free_port, serving
 from tests.waiting import wait_until
+from ua_tui.core.events.types import ObserverFinished, ToolCallFinished
+from ua_tui.core.web_reader.blacklist import Blacklist
 
 READER = "mcp__web_reader__webReader"
 SITE = "https://papers.example"

@@ -14,16 +14,17 @@ from typing import Any
 
 import pytest
 
-from core.errors import KnowledgeError
-from core.events.codec import decode_event
-from core.events.types import Event, TextDelta, ThinkingDelta, ToolCallStarted
-from core.knowledge.database import FILE, open_reader
-from core.knowledge.store import KnowledgeStore
-from core.redaction.redactor import Redactor
-from core.storage.workspace import WORKSPACES
-from observers.knowledge.catch_up import catch_up
 from tests.e2e.scripted_model import Block, Text, Use
 from tests.observers.knowledge.recorded import passages
+from ua_tui.core.errors import KnowledgeError
+from ua_tui.core.events.codec import decode_event
+from ua_tui.core.events.types import Event, TextDelta, ThinkingDelta, ToolCallStarted
+from ua_tui.core.knowledge.database import open_reader
+from ua_tui.core.knowledge.database_file import FILE
+from ua_tui.core.knowledge.store import KnowledgeStore
+from ua_tui.core.redaction.redactor import Redactor
+from ua_tui.core.storage.folders import WORKSPACES
+from ua_tui.observers.knowledge.catch_up import catch_up
 
 LIST = "mcp__local_toolkit__list_directory"
 WRITE = "mcp__local_toolkit__write_local_file"

@@ -23,16 +23,22 @@ from typing import Any
 from tests.paths import PROJECT
 
 SLOW_TO_IMPORT = (
-    "tui.cli.full_screen",
-    "tui.compose",
-    "tui.plain.one_query",
+    "ua_tui.tui.cli.full_screen",
+    "ua_tui.tui.compose",
+    "ua_tui.tui.plain.one_query",
     "claude_agent_sdk",
-    "core.telemetry.exporters",
+    "ua_tui.core.telemetry.exporters",
 )
 CLOCK_STEP = "FAULTS_CLOCK_STEP"
 """The variable with the seconds by which the clock is set during a session."""
 CALLS_BEFORE_STEP = 200
-STAMPING = ("core.bus", "core.agent.loop", "core.agent.messages.translate", "observers.base", "tui.compose")
+STAMPING = (
+    "ua_tui.core.bus",
+    "ua_tui.core.agent.loop",
+    "ua_tui.core.agent.messages.translate",
+    "ua_tui.observers.base",
+    "ua_tui.tui.compose",
+)
 
 
 class Starter:
@@ -91,7 +97,7 @@ def main() -> int:
 
 
 def _become(args: Sequence[str], cwd: str, env: dict[str, str], terminal: str, output: str) -> int:
-    from tui.cli import main as program
+    from ua_tui.tui.cli import main as program
 
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     os.setsid()

@@ -15,8 +15,6 @@ from typing import Any
 
 import pytest
 
-from core.events import types as ev
-from core.storage.workspace import WORKSPACES
 from tests.bench.processes import descendants
 from tests.e2e import own_server
 from tests.e2e.running import model_environment
@@ -25,9 +23,11 @@ from tests.e2e.terminal import Terminal, terminal
 from tests.faults.conftest import Report
 from tests.faults.evidence import LIST, Left, processes_in
 from tests.waiting import PATIENCE, wait_until
+from ua_tui.core.events import types as ev
+from ua_tui.core.storage.folders import WORKSPACES
 
 NOTE = "mcp__notes__take_note"
-AGENT, TOOLKIT, NOTES = "stream-json", "core.toolkit", "own_server.py"
+AGENT, TOOLKIT, NOTES = "stream-json", "ua_tui.core.toolkit", "own_server.py"
 ARGUMENTS: dict[str, dict[str, Any]] = {LIST: {"path": ""}, NOTE: {"text": "milk"}}
 
 

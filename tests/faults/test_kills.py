@@ -24,9 +24,6 @@ from pathlib import Path
 
 import pytest
 
-from core.events.types import QueryFinished, SessionFinished, SessionStarted
-from core.history.rebuild import DERIVED
-from core.storage.workspace import SAVED_REPORTS, WORKSPACES
 from tests.e2e.running import model_environment
 from tests.e2e.scripted_model import scripted_model
 from tests.e2e.terminal import RESTORED
@@ -34,6 +31,9 @@ from tests.faults.conftest import Report
 from tests.faults.evidence import ALLOWED, AT_ONCE, Busy, Left, indexed_differently, is_indexed, processes_in
 from tests.faults.starter import Starter
 from tests.waiting import wait_until
+from ua_tui.core.events.types import QueryFinished, SessionFinished, SessionStarted
+from ua_tui.core.history.rebuild import DERIVED
+from ua_tui.core.storage.folders import SAVED_REPORTS, WORKSPACES
 
 KILLS = int(os.environ.get("FAULTS_KILLS", "12")) // 2
 """In each test."""

@@ -15,14 +15,14 @@ from typing import Any
 
 import pytest
 
-from core.events.types import ErrorRaised, QueryFinished, SessionFinished, ToolCallFinished
-from core.storage.workspace import SAVED_REPORTS, WORKSPACES
 from tests.e2e.running import model_environment, program, run
 from tests.e2e.scripted_model import scripted_model
 from tests.faults.conftest import Report
 from tests.faults.evidence import ALLOWED, CALLS, Busy, Left, index_rest, indexed_differently, session_of
 from tests.faults.starter import Starter
 from tests.waiting import PATIENCE, wait_until
+from ua_tui.core.events.types import ErrorRaised, QueryFinished, SessionFinished, ToolCallFinished
+from ua_tui.core.storage.folders import SAVED_REPORTS, WORKSPACES
 
 READ_ONLY = Path("/sys")
 """A folder in which nobody can make files, whoever runs the tests."""

@@ -8,7 +8,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from core.events.types import ObserverFinished, QueryFinished, SessionFinished
 from tests.e2e.running import model_environment
 from tests.e2e.scripted_model import Block, Text, Use, scripted_model
 from tests.e2e.terminal import Terminal, terminal
@@ -16,14 +15,15 @@ from tests.faults.conftest import Report
 from tests.faults.evidence import ALLOWED, LIST, Left, processes_in, session_of
 from tests.observers.plugin_package import install
 from tests.waiting import wait_until
+from ua_tui.core.events.types import ObserverFinished, QueryFinished, SessionFinished
 
 CALLS = 20
 OBSERVER = """
 import time
 from pathlib import Path
 
-from core.storage.names import safe_name
-from observers.base import ObserverSpec, Outcome, Saved
+from ua_tui.core.storage.names import safe_name
+from ua_tui.observers.base import ObserverSpec, Outcome, Saved
 
 
 class Slow:

@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from core.observation import McpObservation, TextContent, ToolCall, ToolResult
-from core.storage.workspace import Workspace
-from observers.base import ObserverContext
-from observers.search.tool_names import inner_tools, short_name
-from observers.search_results import SearchResults
 from tests.observers.formats import problems_in
+from ua_tui.core.observation import McpObservation, TextContent, ToolCall, ToolResult
+from ua_tui.core.storage.workspace import Workspace
+from ua_tui.observers.base import ObserverContext
+from ua_tui.observers.search.tool_names import inner_tools, short_name
+from ua_tui.observers.search_results import SearchResults
 
 NOON = datetime(2026, 3, 10, 12, 0, 0, tzinfo=timezone(timedelta(hours=1)))
 

@@ -8,10 +8,8 @@ from typing import Any
 
 import jsonschema  # type: ignore[import-untyped]  # comes with mcp, without types
 
-from core.storage.workspace import Workspace
-from observers.output.formats import artifact_schema
-
-__all__ = ["FOLDERS", "closed", "problems_in"]
+from ua_tui.core.storage.workspace import Workspace
+from ua_tui.observers.output.formats import artifact_schema
 
 FOLDERS = {
     "search_results": "search_results", "extracted_articles": "article",

@@ -9,23 +9,23 @@ from pathlib import Path
 
 import pytest
 
-from core.concurrency.spawn import spawn_task
-from core.events.types import ArtifactSaved, Event, ObserverFinished, ObserverStarted
-from core.observation import ToolResult
-from core.plugins import PluginProblem
-from observers.api import ObserverError, keep_json
-from observers.base import Observer, ObserverContext
-from observers.catalogue import default_observers
-from observers.execution.replay import observe_result
-from observers.execution.runner import ObserverRunner
-from observers.plugins import load_failure_events, load_plugins
 from tests.observers.plugin_package import example, install, install_example
 from tests.waiting import PATIENCE
+from ua_tui.core.concurrency.spawn import spawn_task
+from ua_tui.core.events.types import ArtifactSaved, Event, ObserverFinished, ObserverStarted
+from ua_tui.core.observation import ToolResult
+from ua_tui.core.plugins import PluginProblem
+from ua_tui.observers.base import Observer, ObserverContext
+from ua_tui.observers.catalogue import default_observers
+from ua_tui.observers.execution.replay import observe_result
+from ua_tui.observers.execution.runner import ObserverRunner
+from ua_tui.observers.plugins import load_failure_events, load_plugins
+from ua_tui.plugins import ObserverError, keep_json
 
 Make = Callable[..., ToolResult]
 Plugged = Callable[..., tuple[list[Observer], list[PluginProblem]]]
 BUILT_IN = [observer.name for observer in default_observers(plugins=False)]
-HEAD = "from observers.api import Interest, Outcome, Saved, keep_json\n"
+HEAD = "from ua_tui.plugins import Interest, Outcome, Saved, keep_json\n"
 QUIET = """
     def wants(self, call): return True
     def observe(self, result, context): return Outcome()

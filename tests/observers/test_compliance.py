@@ -11,19 +11,19 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from core.agent.definitions.prompts import read_subagent
-from core.agent.definitions.rules import Rule, read_rules
-from core.errors import SettingsError
-from core.evidence.files import save_check
-from core.evidence.records import Claim, ReportCheck, Verdict
-from core.observation import ToolCall, ToolResult
-from core.redaction.redactor import Redactor
-from core.storage.workspace import Workspace
-from observers.base import ObserverContext
-from observers.compliance import Compliance, shipped_rules, unmet_rules
-from observers.evidence.check import check_report
-from observers.evidence.session_sources import read_sources
 from tests.observers.evidence.sessions import ReadSession
+from ua_tui.core.agent.definitions.prompts import read_subagent
+from ua_tui.core.agent.definitions.rules import Rule, read_rules
+from ua_tui.core.errors import SettingsError
+from ua_tui.core.evidence.files import save_check
+from ua_tui.core.evidence.records import Claim, ReportCheck, Verdict
+from ua_tui.core.observation import ToolCall, ToolResult
+from ua_tui.core.redaction.redactor import Redactor
+from ua_tui.core.storage.workspace import Workspace
+from ua_tui.observers.base import ObserverContext
+from ua_tui.observers.compliance import Compliance, shipped_rules, unmet_rules
+from ua_tui.observers.evidence.check import check_report
+from ua_tui.observers.evidence.session_sources import read_sources
 
 Make = Callable[..., ToolResult]
 

@@ -9,16 +9,16 @@ from typing import Any
 import msgspec
 import pytest
 
-from core.observation import McpObservation, ToolResult
-from core.redaction.redactor import Redactor
-from core.storage.workspace import Workspace
-from core.toolkit.articles import Article, Reference, article_path, encode_article
-from core.web_reader.blacklist import Blacklist
-from observers import enrichment
-from observers.base import Interest, ObserverContext, Outcome
-from observers.corpus import Corpus
-from observers.search_results import SearchResults
 from tests.observers.conftest import NOON
+from ua_tui.core.observation import McpObservation, ToolResult
+from ua_tui.core.redaction.redactor import Redactor
+from ua_tui.core.storage.workspace import Workspace
+from ua_tui.core.toolkit.articles import Article, Reference, article_path, encode_article
+from ua_tui.core.web_reader.blacklist import Blacklist
+from ua_tui.observers import enrichment
+from ua_tui.observers.base import Interest, ObserverContext, Outcome
+from ua_tui.observers.corpus import Corpus
+from ua_tui.observers.search_results import SearchResults
 
 Make = Callable[..., ToolResult]
 READER = "mcp__web_reader__webReader"

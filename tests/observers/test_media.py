@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from core.errors import ObserverError, WorkspaceError
-from core.observation import ToolCall, ToolResult
-from core.storage.files import AlreadyThere, Root
-from core.storage.media_types import media_type
-from observers import media
-from observers.base import ObserverContext
-from observers.media import Media
+from ua_tui.core.errors import ObserverError, WorkspaceError
+from ua_tui.core.observation import ToolCall, ToolResult
+from ua_tui.core.storage.files import AlreadyThere, Root
+from ua_tui.core.storage.media_types import media_type
+from ua_tui.observers import media
+from ua_tui.observers.base import ObserverContext
+from ua_tui.observers.media import Media
 
 Make = Callable[..., ToolResult]
 MP4 = b"\x00\x00\x00\x18ftypisom" + bytes(range(256)) * 8

@@ -16,25 +16,25 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from core.agent.definitions.rules import RequestPattern, Rule
-from core.concurrency.spawn import spawn_task
-from core.concurrency.worker import WorkerProcess
-from core.events.types import Event, ObserverFinished
-from core.observation import NativeObservation, TextContent, ToolCall, ToolResult
-from core.redaction.redactor import Redactor
-from core.storage.workspace import Workspace
-from core.web_reader.blacklist import Blacklist
-from observers.base import ObserverContext, Outcome, Saved
-from observers.catalogue import default_observers
-from observers.corpus import Corpus
-from observers.decoding.decode import MAX_TEXT
-from observers.decoding.lenient import decode_bytes
-from observers.execution.offload import LARGE, ResultOffload
-from observers.execution.run import Run, perform
-from observers.execution.runner import ObserverRunner
-from observers.search_results import SearchResults
 from tests.observers.conftest import NOON, make_result
 from tests.waiting import PATIENCE
+from ua_tui.core.agent.definitions.rules import RequestPattern, Rule
+from ua_tui.core.concurrency.spawn import spawn_task
+from ua_tui.core.concurrency.worker import WorkerProcess
+from ua_tui.core.events.types import Event, ObserverFinished
+from ua_tui.core.observation import NativeObservation, TextContent, ToolCall, ToolResult
+from ua_tui.core.redaction.redactor import Redactor
+from ua_tui.core.storage.workspace import Workspace
+from ua_tui.core.web_reader.blacklist import Blacklist
+from ua_tui.observers.base import ObserverContext, Outcome, Saved
+from ua_tui.observers.catalogue import default_observers
+from ua_tui.observers.corpus import Corpus
+from ua_tui.observers.decoding.decode import MAX_TEXT
+from ua_tui.observers.decoding.lenient import decode_bytes
+from ua_tui.observers.execution.offload import LARGE, ResultOffload
+from ua_tui.observers.execution.run import Run, perform
+from ua_tui.observers.execution.runner import ObserverRunner
+from ua_tui.observers.search_results import SearchResults
 
 Make = Callable[..., ToolResult]
 ROOT = Path(__file__).parents[2]

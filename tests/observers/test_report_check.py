@@ -8,22 +8,23 @@ from typing import Any
 
 import pytest
 
-from core.events.types import ArtifactSaved, ObserverFinished, ReportChecked
-from core.evidence.files import load_check
-from core.evidence.records import Claim, Verdict
-from core.knowledge.database import FILE
-from core.knowledge.store import KnowledgeStore
-from core.observation import ToolResult
-from core.redaction.redactor import Redactor
-from core.storage.workspace import WORKSPACES, Workspace
-from observers import report_check
-from observers.base import ObserverContext
-from observers.evidence import check
-from observers.evidence.report import Block, Link, Report
-from observers.execution.run import Run, perform
-from observers.knowledge.catch_up import index_piece
-from observers.report_check import ReportChecker
 from tests.observers.evidence.sessions import ReadSession
+from ua_tui.core.events.types import ArtifactSaved, ObserverFinished, ReportChecked
+from ua_tui.core.evidence.files import load_check
+from ua_tui.core.evidence.records import Claim, Verdict
+from ua_tui.core.knowledge.database_file import FILE
+from ua_tui.core.knowledge.store import KnowledgeStore
+from ua_tui.core.observation import ToolResult
+from ua_tui.core.redaction.redactor import Redactor
+from ua_tui.core.storage.folders import WORKSPACES
+from ua_tui.core.storage.workspace import Workspace
+from ua_tui.observers import report_check
+from ua_tui.observers.base import ObserverContext
+from ua_tui.observers.evidence import check
+from ua_tui.observers.evidence.report import Block, Link, Report
+from ua_tui.observers.execution.run import Run, perform
+from ua_tui.observers.knowledge.catch_up import index_piece
+from ua_tui.observers.report_check import ReportChecker
 
 Make = Callable[..., ToolResult]
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)

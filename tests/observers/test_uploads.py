@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from core.observation import ToolResult
-from observers.base import ObserverContext, Outcome
-from observers.uploads import Uploads
+from ua_tui.core.observation import ToolResult
+from ua_tui.observers.base import ObserverContext, Outcome
+from ua_tui.observers.uploads import Uploads
 
 Make = Callable[..., ToolResult]
 TOOLKIT = "mcp__local_toolkit__workbench_upload"

@@ -11,12 +11,12 @@ from typing import Any
 
 import pytest
 
-from core.errors import WorkspaceError
-from core.observation import ToolResult
-from core.storage.workspace import Workspace
-from observers.base import ObserverContext, Outcome
-from observers.output import written_files
-from observers.work_products import WorkProducts, is_draft
+from ua_tui.core.errors import WorkspaceError
+from ua_tui.core.observation import ToolResult
+from ua_tui.core.storage.workspace import Workspace
+from ua_tui.observers.base import ObserverContext, Outcome
+from ua_tui.observers.output import written_files
+from ua_tui.observers.work_products import WorkProducts, is_draft
 
 Make = Callable[..., ToolResult]
 WRITER = "mcp__local_toolkit__write_local_file"

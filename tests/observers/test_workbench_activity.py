@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from core.observation import ToolResult
-from observers.base import ObserverContext, Outcome
-from observers.workbench_activity import WorkbenchActivity
+from ua_tui.core.observation import ToolResult
+from ua_tui.observers.base import ObserverContext, Outcome
+from ua_tui.observers.workbench_activity import WorkbenchActivity
 
 Make = Callable[..., ToolResult]
 WORKBENCH = "mcp__composio__COMPOSIO_REMOTE_WORKBENCH"

@@ -11,12 +11,12 @@ from textual.app import App
 from textual.pilot import Pilot
 from textual.worker import WorkerState
 
-from core.events.types import Event, PermissionAsked
 from tests.tui.fakes import FakeSession, make_app, make_session
 from tests.tui.files_host import finished
 from tests.waiting import until
-from tui.app.app import UaTuiApp
-from tui.widgets.dialog import Dialog
+from ua_tui.core.events.types import Event, PermissionAsked
+from ua_tui.tui.app.app import UaTuiApp
+from ua_tui.tui.widgets.dialog import Dialog
 
 ASKED = PermissionAsked(request_id="r1", tool_name="Bash", input={"command": "ls"}, proposed=["Bash(ls)"])
 

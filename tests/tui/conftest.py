@@ -38,7 +38,7 @@ def shared_styles() -> Iterator[dict[tuple[object, ...], list[RuleSet]]]:
 @pytest.fixture(autouse=True)
 def letters_answer_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let a single letter answer a dialog at once; what holds it back has its own tests."""
-    monkeypatch.setattr("tui.widgets.dialog.HOLD_SECONDS", 0.0)
+    monkeypatch.setattr("ua_tui.tui.widgets.dialog.HOLD_SECONDS", 0.0)
 
 
 @pytest.fixture

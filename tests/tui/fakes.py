@@ -8,22 +8,22 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, cast
 
-from core.agent.attachments.copying import attach
-from core.agent.attachments.places import Places
-from core.agent.definitions.commands import CustomCommand
-from core.agent.mcp.references import ServerReferences
-from core.agent.messages.context_usage import ContextUsage
-from core.agent.permissions.rule_set import RuleSet
-from core.bus import Bus
-from core.concurrency.spawn import Spawn
-from core.events import types as ev
-from core.provider.models import KnownModel, ModelChoice
-from core.settings.model import PermissionMode, Settings
-from core.storage.workspace import Workspace
-from core.telemetry.tracer import Trace
-from tui.app.app import UaTuiApp
-from tui.app.session_source import LiveSource
-from tui.terminal.clipboard import Clipboard
+from ua_tui.core.agent.attachments.copying import attach
+from ua_tui.core.agent.attachments.places import Places
+from ua_tui.core.agent.definitions.commands import CustomCommand
+from ua_tui.core.agent.mcp.references import ServerReferences
+from ua_tui.core.agent.messages.context_usage import ContextUsage
+from ua_tui.core.agent.permissions.rule_set import RuleSet
+from ua_tui.core.bus import Bus
+from ua_tui.core.concurrency.spawn import Spawn
+from ua_tui.core.events import types as ev
+from ua_tui.core.provider.models import KnownModel, ModelChoice
+from ua_tui.core.settings.model import PermissionMode, Settings
+from ua_tui.core.storage.workspace import Workspace
+from ua_tui.core.telemetry.tracer import Trace
+from ua_tui.tui.app.app import UaTuiApp
+from ua_tui.tui.app.session_source import LiveSource
+from ua_tui.tui.terminal.clipboard import Clipboard
 
 
 @dataclass

@@ -15,11 +15,11 @@ from textual.worker import Worker
 
 from tests.tui.fixture_types import Patch
 from tests.waiting import until
-from tui.screens.application.help import show_help
-from tui.theme.themes import THEMES
+from ua_tui.tui.screens.application.help import show_help
+from ua_tui.tui.theme.themes import THEMES
 
 if TYPE_CHECKING:
-    from tui.panes.workspace.pane import WorkspacePane
+    from ua_tui.tui.panes.workspace.pane import WorkspacePane
 
 STYLES = Path(__file__).parents[2] / "styles"
 
@@ -70,13 +70,13 @@ class Host(App[None]):
             return
         self.highlighted.append(event.path)
         if self.previewing:
-            from tui.panes.workspace.pane import WorkspacePane
+            from ua_tui.tui.panes.workspace.pane import WorkspacePane
 
             for pane in self.query(WorkspacePane):
                 pane.previewed(event.path)
 
     def on_file_actions_deletion_requested(self, event: WorkspacePane.DeletionRequested) -> None:
-        from tui.screens.files.confirm_delete import DeleteScreen
+        from ua_tui.tui.screens.files.confirm_delete import DeleteScreen
 
         self.push_screen(DeleteScreen(event.name, event.facts), event.answer)
 

@@ -13,14 +13,14 @@ from textual.pilot import Pilot
 from textual.widget import Widget
 from textual.widgets import Button
 
-from core.events.types import ToolCallFinished, ToolCallStarted
-from core.observation import AnyObservation, McpObservation, TextContent
-from tui.panes.conversation.pane import ConversationPane
-from tui.panes.observers.pane import ObserversPane
-from tui.panes.trace.pane import TracePane
-from tui.screens.files.link import follow_link
-from tui.theme.themes import DEFAULT_THEME, THEMES
-from tui.virtual_list.virtual_list import VirtualList
+from ua_tui.core.events.types import ToolCallFinished, ToolCallStarted
+from ua_tui.core.observation import AnyObservation, McpObservation, TextContent
+from ua_tui.tui.panes.conversation.pane import ConversationPane
+from ua_tui.tui.panes.observers.pane import ObserversPane
+from ua_tui.tui.panes.trace.pane import TracePane
+from ua_tui.tui.screens.files.link import follow_link
+from ua_tui.tui.theme.themes import DEFAULT_THEME, THEMES
+from ua_tui.tui.virtual_list.virtual_list import VirtualList
 
 STYLES = Path(__file__).parents[2] / "styles"
 START = datetime(2026, 11, 21, 14, 2, tzinfo=UTC)

@@ -15,8 +15,8 @@ from textual.pilot import Pilot
 from textual.widgets import Input
 
 from tests.waiting import until
-from tui.app.base_app import BaseApp
-from tui.terminal.clipboard import Clipboard
+from ua_tui.tui.app.base_app import BaseApp
+from ua_tui.tui.terminal.clipboard import Clipboard
 
 Size = tuple[int, int]
 SMALL, MEDIUM, LARGE = (80, 24), (120, 40), (200, 50)

@@ -6,9 +6,9 @@ import re
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from core.bus import Bus
-from core.events.codec import decode_event
-from core.events.types import Event
+from ua_tui.core.bus import Bus
+from ua_tui.core.events.codec import decode_event
+from ua_tui.core.events.types import Event
 
 PLAYED = Path(__file__).with_suffix(".jsonl")
 """One event a line; x*9 stands for a text of nine letters."""

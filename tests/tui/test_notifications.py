@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.paths import PROJECT
-from tui.render.format import first_sentence
+from ua_tui.tui.render.format import first_sentence
 
 MOST = 80
 CALLS = {"notify", "warn", "_report", "_notify_unopened", "NoProgram", "NoDesktop"}

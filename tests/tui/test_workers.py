@@ -11,9 +11,9 @@ from textual.app import App
 from tests.paths import PROJECT
 from tests.tui.fixture_types import Patch
 from tests.waiting import until
-from tui.terminal.browser import browse
-from tui.terminal.copy import Copying
-from tui.workers import start_job
+from ua_tui.tui.terminal.browser import browse
+from ua_tui.tui.terminal.copy import Copying
+from ua_tui.tui.workers import start_job
 
 
 def test_only_one_module_starts_workers_of_textual() -> None:

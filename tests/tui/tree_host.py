@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 from tests.waiting import until
-from tui.app.app import UaTuiApp
-from tui.panes.workspace.folder_tree import FolderTree, Row
-from tui.panes.workspace.pane import WorkspacePane
-from tui.panes.workspace.preview import PreviewPane
+from ua_tui.tui.app.app import UaTuiApp
+from ua_tui.tui.panes.workspace.folder_tree import FolderTree, Row
+from ua_tui.tui.panes.workspace.pane import WorkspacePane
+from ua_tui.tui.panes.workspace.preview import PreviewPane
 
 
 def laid_session(folder: Path, name: str = "session_20261121_050000") -> Path:

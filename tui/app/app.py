@@ -17,61 +17,59 @@ from textual.driver import Driver
 from textual.screen import Screen
 from textual.worker import Worker, WorkerState
 
-from core.concurrency.allocator import return_large_blocks
-from core.concurrency.garbage_collection import deferred
-from core.concurrency.spawn import Work
-from core.errors import CredentialsError
-from core.settings.model import Settings
-from tui.app.base_app import BaseApp
-from tui.app.controllers.budget import Budget
-from tui.app.controllers.escape import Escape
-from tui.app.controllers.failures import Failures, error_text
-from tui.app.controllers.folder_trust import FolderTrustQuestion
-from tui.app.controllers.key_hints import KeyHints
-from tui.app.controllers.model_choice import ModelSelection
-from tui.app.controllers.navigation import Navigation
-from tui.app.controllers.permission_mode import PermissionModeSelection
-from tui.app.controllers.queries import Queries
-from tui.app.controllers.questions import Questions
-from tui.app.controllers.setup import NOT_SET_UP, Setup
-from tui.app.controllers.shutdown import Shutdown
-from tui.app.controllers.typed_ahead import TypedAhead, is_text
-from tui.app.event_pump import EventHandler, EventPump
-from tui.app.main_screen import MainScreen
-from tui.app.open_session import open_fleet_row, open_read_only
-from tui.graphics.app import AppGraphics
-from tui.keys.keymap import choose_keys
-from tui.keys.ordering import KeyQueue
-from tui.keys.places import key_binding
-from tui.layout.frame import Frame
-from tui.layout.store import LayoutStore
-from tui.panes.spec import pane_specs
-from tui.panes.status.bar import StatusLine
-from tui.panes.status.notice import NoticeBar
-from tui.ports import SessionPort
-from tui.render.activity import CurrentActivity
-from tui.render.frames import forget_rows
-from tui.terminal.copy import copy_text
-from tui.terminal.disconnect import guard_output
-from tui.terminal.input_wait import wait_for_input
-from tui.terminal.paste import guard_pastes
-from tui.widgets.text_field import focused_field
-from tui.workers import start_job
+from ua_tui.core.concurrency.allocator import return_large_blocks
+from ua_tui.core.concurrency.garbage_collection import deferred
+from ua_tui.core.concurrency.spawn import Work
+from ua_tui.core.errors import CredentialsError
+from ua_tui.core.settings.model import Settings
+from ua_tui.tui.app.base_app import BaseApp
+from ua_tui.tui.app.controllers.budget import Budget
+from ua_tui.tui.app.controllers.escape import Escape
+from ua_tui.tui.app.controllers.failures import Failures, error_text
+from ua_tui.tui.app.controllers.folder_trust import FolderTrustQuestion
+from ua_tui.tui.app.controllers.key_hints import KeyHints
+from ua_tui.tui.app.controllers.model_choice import ModelSelection
+from ua_tui.tui.app.controllers.navigation import Navigation
+from ua_tui.tui.app.controllers.permission_mode import PermissionModeSelection
+from ua_tui.tui.app.controllers.queries import Queries
+from ua_tui.tui.app.controllers.questions import Questions
+from ua_tui.tui.app.controllers.setup import NOT_SET_UP, Setup
+from ua_tui.tui.app.controllers.shutdown import Shutdown
+from ua_tui.tui.app.controllers.typed_ahead import TypedAhead, is_text
+from ua_tui.tui.app.event_pump import EventHandler, EventPump
+from ua_tui.tui.app.main_screen import MainScreen
+from ua_tui.tui.app.open_session import open_fleet_row, open_read_only
+from ua_tui.tui.graphics.app import AppGraphics
+from ua_tui.tui.keys.keymap import choose_keys
+from ua_tui.tui.keys.ordering import KeyQueue
+from ua_tui.tui.keys.places import key_binding
+from ua_tui.tui.layout.frame import Frame
+from ua_tui.tui.layout.store import LayoutStore
+from ua_tui.tui.panes.spec import pane_specs
+from ua_tui.tui.panes.status.bar import StatusLine
+from ua_tui.tui.panes.status.notice import NoticeBar
+from ua_tui.tui.ports import SessionPort
+from ua_tui.tui.render.activity import CurrentActivity
+from ua_tui.tui.render.frames import forget_rows
+from ua_tui.tui.terminal.copy import copy_text
+from ua_tui.tui.terminal.disconnect import guard_output
+from ua_tui.tui.terminal.input_wait import wait_for_input
+from ua_tui.tui.terminal.paste import guard_pastes
+from ua_tui.tui.widgets.text_field import focused_field
+from ua_tui.tui.workers import start_job
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from core.events.types import Event
-    from tui.app.controllers.attention import Attention
-    from tui.app.session_source import SessionSource
-    from tui.panes.conversation.pane import ConversationPane
-    from tui.panes.prompt.pane import Prompt
-    from tui.panes.trace.pane import TracePane
-    from tui.screens.team.fleet import FleetScreen
-    from tui.terminal.clipboard import Clipboard
-    from tui.widgets.command import Command
-
-__all__ = ["UaTuiApp"]
+    from ua_tui.core.events.types import Event
+    from ua_tui.tui.app.controllers.attention import Attention
+    from ua_tui.tui.app.session_source import SessionSource
+    from ua_tui.tui.panes.conversation.pane import ConversationPane
+    from ua_tui.tui.panes.prompt.pane import Prompt
+    from ua_tui.tui.panes.trace.pane import TracePane
+    from ua_tui.tui.screens.team.fleet import FleetScreen
+    from ua_tui.tui.terminal.clipboard import Clipboard
+    from ua_tui.tui.widgets.command import Command
 
 AGAIN_SECONDS = 2.0
 NOTE_SECONDS = 20.0
@@ -283,8 +281,8 @@ class UaTuiApp(BaseApp):
         self.status.state = self.state
 
     async def _open_history(self) -> None:
-        from tui.app.commands import read_screen_commands
-        from tui.panes.prompt.history import history_of
+        from ua_tui.tui.app.commands import read_screen_commands
+        from ua_tui.tui.panes.prompt.history import history_of
 
         await asyncio.to_thread(read_screen_commands)
         self._commands_read = True
@@ -479,7 +477,7 @@ class UaTuiApp(BaseApp):
         if command is not None:
             command.run()
         elif event.rows:
-            from tui.screens.session.status import StatusScreen
+            from ua_tui.tui.screens.session.status import StatusScreen
 
             self.push_screen(StatusScreen(event.rows))
 
@@ -579,7 +577,7 @@ class UaTuiApp(BaseApp):
 
     def commands(self) -> tuple[Command, ...]:
         """Return every command; they are not needed for the first frame."""
-        from tui.app.commands import commands_of
+        from ua_tui.tui.app.commands import commands_of
 
         return commands_of(self)
 

@@ -20,30 +20,28 @@ from textual.notifications import SeverityLevel
 from textual.widget import MountError
 from textual.worker import WorkerFailed
 
-from core.settings.theme_names import OWN_THEMES
-from core.text import clean_line
-from tui.keys.keymap import ActiveBindings, Keys
-from tui.keys.ordering import KeyQueue
-from tui.keys.places import ANYWHERE, KeyPlace, key_binding
-from tui.render.format import first_sentence, middle_cut
-from tui.render.frames import improve_frames
-from tui.render.strips import improve_strips
-from tui.terminal.browser import browse
-from tui.terminal.copy import Copying, copy_text
-from tui.terminal.output_filter import ControlFilter
-from tui.terminal.suspend import repaint_when_continued, suspend_process
-from tui.theme.colors_256 import PaletteFilter
-from tui.theme.stylesheet import CachedStylesheet
-from tui.theme.themes import MISSING, THEMES, readable, setting_of, theme_named
-from tui.workers import start_job
+from ua_tui.core.settings.theme_names import OWN_THEMES
+from ua_tui.core.text import clean_line
+from ua_tui.tui.keys.keymap import ActiveBindings, Keys
+from ua_tui.tui.keys.ordering import KeyQueue
+from ua_tui.tui.keys.places import ANYWHERE, KeyPlace, key_binding
+from ua_tui.tui.render.format import first_sentence, middle_cut
+from ua_tui.tui.render.frames import improve_frames
+from ua_tui.tui.render.strips import improve_strips
+from ua_tui.tui.terminal.browser import browse
+from ua_tui.tui.terminal.copy import Copying, copy_text
+from ua_tui.tui.terminal.output_filter import ControlFilter
+from ua_tui.tui.terminal.suspend import repaint_when_continued, suspend_process
+from ua_tui.tui.theme.colors_256 import PaletteFilter
+from ua_tui.tui.theme.stylesheet import CachedStylesheet
+from ua_tui.tui.theme.themes import MISSING, THEMES, readable, setting_of, theme_named
+from ua_tui.tui.workers import start_job
 
 if TYPE_CHECKING:
     from textual.command import CommandPalette
     from textual.theme import Theme
 
-    from tui.terminal.clipboard import Clipboard
-
-__all__ = ["BaseApp"]
+    from ua_tui.tui.terminal.clipboard import Clipboard
 
 STYLES = Path(__file__).parents[2] / "styles"
 _GONE = (NoMatches, NoScreen, NoWidget, ScreenStackError, MountError)
@@ -223,27 +221,27 @@ class BaseApp(App[str]):
 
     def action_command_palette(self) -> None:
         """Offer every command by name."""
-        from tui.screens.application.command_palette import Palette
+        from ua_tui.tui.screens.application.command_palette import Palette
 
         if self.use_command_palette and not Palette.is_open(self.app):
             self.push_screen(Palette(id="--command-palette"))
 
     def action_help(self) -> None:
         """Show every key."""
-        from tui.screens.application.help import show_help
+        from ua_tui.tui.screens.application.help import show_help
 
         show_help(self, everything=True)
 
     def action_keys_here(self) -> None:
         """Show the keys of the pane or screen that has the focus."""
-        from tui.screens.application.help import show_help
+        from ua_tui.tui.screens.application.help import show_help
 
         show_help(self)
 
     def search_themes(self) -> None:
         """Offer the themes, and prepare ours while one is chosen."""
-        from tui.app.theme_picker import ThemeList
-        from tui.screens.application.command_palette import Palette
+        from ua_tui.tui.app.theme_picker import ThemeList
+        from ua_tui.tui.screens.application.command_palette import Palette
 
         self.push_screen(Palette(providers=[ThemeList], placeholder="Search for themes…"))
         self._prepare(THEMES)

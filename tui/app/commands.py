@@ -7,15 +7,13 @@ from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from tui.panes.spec import pane_specs, tab_specs
-from tui.ports import ScreenHost
-from tui.widgets.command import Argument, Command, CommandSpec, declared_commands
-from tui.widgets.placeholder import Placeholder
+from ua_tui.tui.panes.spec import pane_specs, tab_specs
+from ua_tui.tui.ports import ScreenHost
+from ua_tui.tui.widgets.command import Argument, Command, CommandSpec, declared_commands
+from ua_tui.tui.widgets.placeholder import Placeholder
 
 if TYPE_CHECKING:
-    from tui.app.app import UaTuiApp
-
-__all__ = ["commands_of"]
+    from ua_tui.tui.app.app import UaTuiApp
 
 
 def commands_of(app: UaTuiApp) -> tuple[Command, ...]:
@@ -64,7 +62,7 @@ def commands_of(app: UaTuiApp) -> tuple[Command, ...]:
 
 def read_screen_commands() -> tuple[CommandSpec, ...]:
     """Return what the screens declare; call it first in a thread, as it reads all of their modules."""
-    return declared_commands("tui.screens")
+    return declared_commands("ua_tui.tui.screens")
 
 
 def _screen_commands(app: UaTuiApp) -> Iterator[Command]:

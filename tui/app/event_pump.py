@@ -7,9 +7,7 @@ import logging
 from collections.abc import Callable, Iterable, Sequence
 from typing import Protocol
 
-from core.events.types import Event
-
-__all__ = ["EventHandler", "EventPump"]
+from ua_tui.core.events.types import Event
 
 INTERVAL = 1 / 10
 

@@ -9,17 +9,15 @@ from typing import TYPE_CHECKING
 
 from textual import events
 
-from tui.app.base_app import BaseApp
-from tui.app.controllers.attention import Attention
-from tui.app.open_session import open_fleet_row
+from ua_tui.tui.app.base_app import BaseApp
+from ua_tui.tui.app.controllers.attention import Attention
+from ua_tui.tui.app.open_session import open_fleet_row
 
 if TYPE_CHECKING:
-    from core.settings.model import Settings
-    from core.team.fleet.source import FleetSource
-    from tui.keys.keymap import Keys
-    from tui.screens.team.fleet import FleetScreen
-
-__all__ = ["FleetApp"]
+    from ua_tui.core.settings.model import Settings
+    from ua_tui.core.team.fleet.source import FleetSource
+    from ua_tui.tui.keys.keymap import Keys
+    from ua_tui.tui.screens.team.fleet import FleetScreen
 
 
 class FleetApp(BaseApp):
@@ -53,7 +51,7 @@ class FleetApp(BaseApp):
 
     def on_mount(self) -> None:
         """Show the fleet."""
-        from tui.screens.team.fleet import FleetScreen
+        from ua_tui.tui.screens.team.fleet import FleetScreen
 
         self.read_other_styles()
         screen = FleetScreen(

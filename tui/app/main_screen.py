@@ -11,11 +11,9 @@ from textual.screen import Screen
 from textual.scrollbar import ScrollBar
 from textual.widget import Widget
 
-from tui.keys.places import ANYWHERE, TO_PROMPT, KeyPlace, key_binding
-from tui.layout.frame import Frame
-from tui.panes.spec import tab_specs
-
-__all__ = ["MainScreen"]
+from ua_tui.tui.keys.places import ANYWHERE, TO_PROMPT, KeyPlace, key_binding
+from ua_tui.tui.layout.frame import Frame
+from ua_tui.tui.panes.spec import tab_specs
 
 _STEPS = Binding.Group("next, previous pane")
 _SHOW = Binding.Group("show a pane")

@@ -11,10 +11,8 @@ from typing import TYPE_CHECKING, Any
 from textual.app import App, SuspendNotSupported
 
 if TYPE_CHECKING:
-    from core.team.fleet.rows import FleetRow
-    from core.team.fleet.source import FleetSource
-
-__all__ = ["open_fleet_row", "open_read_only"]
+    from ua_tui.core.team.fleet.rows import FleetRow
+    from ua_tui.core.team.fleet.source import FleetSource
 
 
 def open_read_only(app: App[Any], folder: Path) -> None:
@@ -24,8 +22,8 @@ def open_read_only(app: App[Any], folder: Path) -> None:
         JournalError: there is no journal that can be read.
         NoProgram: the command cannot be started or failed, or the application has no terminal to give away.
     """
-    from core.history.journal_reader import PastJournal
-    from core.storage.workspace import JOURNAL
+    from ua_tui.core.history.journal_reader import PastJournal
+    from ua_tui.core.storage.workspace import JOURNAL
 
     # Fail here if the journal cannot be read: the next frame of this screen would overwrite the child's message.
     PastJournal(folder / JOURNAL).close()
@@ -51,10 +49,10 @@ def open_fleet_row(app: App[Any], row: FleetRow, source: FleetSource) -> None:
 
 
 def _run(app: App[Any], arguments: Sequence[str]) -> None:
-    from tui.terminal.foreground import run_suspended
-    from tui.terminal.programs import NoProgram
+    from ua_tui.tui.terminal.foreground import run_suspended
+    from ua_tui.tui.terminal.programs import NoProgram
 
-    start = "import sys; from tui.cli import main; sys.exit(main())"
+    start = "import sys; from ua_tui.tui.cli import main; sys.exit(main())"
     theme = ["--theme", app.theme] if app.theme in app.available_themes else []
     command = [sys.executable, "-I", "-c", start, *arguments, *theme]
     try:

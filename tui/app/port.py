@@ -6,23 +6,21 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
-from core.settings.model import Settings
+from ua_tui.core.settings.model import Settings
 
 if TYPE_CHECKING:
     from textual.notifications import SeverityLevel
     from textual.screen import Screen
     from textual.worker import Worker
 
-    from core.concurrency.spawn import Work
-    from core.events.types import Event
-    from tui.app.event_pump import EventPump
-    from tui.keys.keymap import Keys
-    from tui.layout.frame import Frame
-    from tui.panes.status.bar import StatusLine
-    from tui.panes.status.notice import NoticeBar
-    from tui.ports import SessionPort
-
-__all__ = ["AppPort", "SessionHost", "session_to_change"]
+    from ua_tui.core.concurrency.spawn import Work
+    from ua_tui.core.events.types import Event
+    from ua_tui.tui.app.event_pump import EventPump
+    from ua_tui.tui.keys.keymap import Keys
+    from ua_tui.tui.layout.frame import Frame
+    from ua_tui.tui.panes.status.bar import StatusLine
+    from ua_tui.tui.panes.status.notice import NoticeBar
+    from ua_tui.tui.ports import SessionPort
 
 Result = TypeVar("Result")
 

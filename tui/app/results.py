@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-__all__ = ["DEMO", "SET_UP", "resume_result", "resumed_folder"]
-
 DEMO = "demo"
 """The user asked for the demo."""
 SET_UP = "set up"

@@ -1,4 +1,4 @@
-"""Where the session on the screen comes from: a live one here, a past or resumed one in `tui.replay`."""
+"""Where the session on the screen comes from: a live one here, a past or resumed one in `ua_tui.tui.replay`."""
 
 from __future__ import annotations
 
@@ -7,16 +7,14 @@ from abc import ABC, abstractmethod
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
-from tui.widgets.placeholder import ASK
+from ua_tui.tui.widgets.placeholder import ASK
 
 if TYPE_CHECKING:
-    from core.settings.model import Settings
-    from tui.app.port import SessionHost
-    from tui.panes.status.bar import StatusLine
-    from tui.panes.status.facts import StatusFacts
-    from tui.ports import Build
-
-__all__ = ["LiveSource", "SessionSource", "show_settings"]
+    from ua_tui.core.settings.model import Settings
+    from ua_tui.tui.app.port import SessionHost
+    from ua_tui.tui.panes.status.bar import StatusLine
+    from ua_tui.tui.panes.status.facts import StatusFacts
+    from ua_tui.tui.ports import Build
 
 
 class SessionSource(ABC):
@@ -37,8 +35,8 @@ class SessionSource(ABC):
 
     def make_status(self, settings: Settings) -> StatusLine:
         """Make the status line."""
-        from tui.panes.status.bar import StatusLine
-        from tui.panes.status.facts import StatusFacts
+        from ua_tui.tui.panes.status.bar import StatusLine
+        from ua_tui.tui.panes.status.facts import StatusFacts
 
         facts = StatusFacts()
         show_settings(settings, facts)
@@ -60,7 +58,7 @@ def _is_compiled() -> bool:
 
 def show_settings(settings: Settings, facts: StatusFacts) -> None:
     """Have the status line show what is known before there is a session."""
-    from tui.panes.status.bar import traces
+    from ua_tui.tui.panes.status.bar import traces
 
     facts.demo = settings.demo
     facts.model = settings.model

@@ -6,16 +6,14 @@ from datetime import tzinfo
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tui.app.base_app import BaseApp
-from tui.app.open_session import open_read_only
-from tui.app.results import resume_result
+from ua_tui.tui.app.base_app import BaseApp
+from ua_tui.tui.app.open_session import open_read_only
+from ua_tui.tui.app.results import resume_result
 
 if TYPE_CHECKING:
-    from core.history.index import SessionIndex
-    from core.knowledge.place import KnowledgePlace
-    from tui.keys.keymap import Keys
-
-__all__ = ["SessionsApp"]
+    from ua_tui.core.history.index import SessionIndex
+    from ua_tui.core.knowledge.place import KnowledgePlace
+    from ua_tui.tui.keys.keymap import Keys
 
 
 class SessionsApp(BaseApp):
@@ -48,7 +46,7 @@ class SessionsApp(BaseApp):
 
     def on_mount(self) -> None:
         """Show the sessions."""
-        from tui.screens.session.sessions import SessionsScreen
+        from ua_tui.tui.screens.session.sessions import SessionsScreen
 
         self.read_other_styles()
         screen = SessionsScreen(

@@ -7,9 +7,7 @@ from typing import Protocol, runtime_checkable
 
 from textual.command import DiscoveryHit, Hit, Hits, Provider
 
-from tui.theme.themes import ABOUT, listed
-
-__all__ = ["ThemeList"]
+from ua_tui.tui.theme.themes import ABOUT, listed
 
 
 @runtime_checkable

@@ -12,17 +12,15 @@ import sys
 from collections.abc import Sequence
 from typing import TextIO
 
-from tui.cli.arguments import (
+from ua_tui.tui.cli.arguments import (
     WrongUsage,
     command_first,
     read_arguments,
     wrong_usage,
 )
-from tui.cli.output import complain
-from tui.cli.table import COMMANDS
-from tui.terminal.exit_codes import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_USAGE
-
-__all__ = ["main"]
+from ua_tui.tui.cli.output import complain
+from ua_tui.tui.cli.table import COMMANDS
+from ua_tui.tui.terminal.exit_codes import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_USAGE
 
 # The errors of a full or broken disk.
 _UNWRITABLE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
@@ -36,7 +34,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments = command_first(arguments, COMMANDS)
     name = arguments[0] if arguments and arguments[0] in COMMANDS else None
     prog = f"ua-tui {name}" if name else "ua-tui"
-    from core.errors import SettingsError, UniversalAgentError
+    from ua_tui.core.errors import SettingsError, UniversalAgentError
 
     try:
         args = read_arguments(prog, COMMANDS[name], arguments[1:] if name else arguments)

@@ -7,26 +7,26 @@ import sys
 from contextlib import closing, suppress
 from pathlib import Path
 
-from core.errors import UniversalAgentError
-from core.events.types import PermissionAnswered
-from core.events.units import quantity
-from core.history.headline import read_heading
-from core.knowledge.database import FILE, adopt_knowledge
-from core.knowledge.folders import is_session
-from core.knowledge.status import read_status
-from core.records.journal import iter_journal
-from core.redaction.redactor import Redactor
-from core.storage.files import Root
-from core.storage.ownership import is_own_session, seal_session
-from core.storage.queue_file import read_queue, write_queue
-from core.storage.workspace import JOURNAL, WORKSPACES
-from core.team.jobs.sqlite_jobs import FILE as JOBS
-from core.team.jobs.sqlite_tables import adopt_jobs, explain
-from core.text import clean_line
-from tui.cli.output import complain, print_line
-from tui.terminal.exit_codes import EXIT_USAGE
-
-__all__ = ["adopt"]
+from ua_tui.core.errors import UniversalAgentError
+from ua_tui.core.events.types import PermissionAnswered
+from ua_tui.core.events.units import quantity
+from ua_tui.core.history.headline import read_heading
+from ua_tui.core.knowledge.database import adopt_knowledge
+from ua_tui.core.knowledge.database_file import FILE
+from ua_tui.core.knowledge.folders import is_session
+from ua_tui.core.knowledge.status import read_status
+from ua_tui.core.records.journal import iter_journal
+from ua_tui.core.redaction.redactor import Redactor
+from ua_tui.core.storage.files import Root
+from ua_tui.core.storage.folders import WORKSPACES
+from ua_tui.core.storage.ownership import is_own_session, seal_session
+from ua_tui.core.storage.queue_file import read_queue, write_queue
+from ua_tui.core.storage.workspace import JOURNAL
+from ua_tui.core.team.jobs.sqlite_jobs import FILE as JOBS
+from ua_tui.core.team.jobs.sqlite_tables import adopt_jobs, explain
+from ua_tui.core.text import clean_line
+from ua_tui.tui.cli.output import complain, print_line
+from ua_tui.tui.terminal.exit_codes import EXIT_USAGE
 
 _RIGHTS = "json_extract(settings, '$.allow', '$.permission_mode') != '[null,null]'"
 _JOBS = f"SELECT count(*), total({_RIGHTS}), count(answer) FROM job"  # noqa: S608

@@ -7,13 +7,11 @@ import json
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
-from core.text import clean_line
-from tui.cli.output import complain, print_line, print_table
+from ua_tui.core.text import clean_line
+from ua_tui.tui.cli.output import complain, print_line, print_table
 
 if TYPE_CHECKING:
-    from core.agent.definitions.roster import RosterEntry
-
-__all__ = ["add_arguments", "run", "tools_of"]
+    from ua_tui.core.agent.definitions.roster import RosterEntry
 
 _HEADER = ("NAME", "KIND", "STATE", "TOOLS", "MODEL", "FROM")
 
@@ -30,9 +28,14 @@ def run(args: argparse.Namespace) -> int:
     Raises:
         SettingsError: a settings file is wrong.
     """
-    from core.agent.definitions.roster import expected_servers, problems_of, read_roster, roster_entries
-    from core.settings.loading import load_settings
-    from core.settings.places import Places
+    from ua_tui.core.agent.definitions.roster import (
+        expected_servers,
+        problems_of,
+        read_roster,
+        roster_entries,
+    )
+    from ua_tui.core.settings.loading import load_settings
+    from ua_tui.core.settings.places import Places
 
     settings, places = load_settings({"demo": args.demo or None}), Places.of()
     roster = read_roster(settings, places)

@@ -11,32 +11,10 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
-from tui.terminal.exit_codes import EXIT_USAGE
+from ua_tui.tui.terminal.exit_codes import EXIT_USAGE
 
 if TYPE_CHECKING:
-    from core.settings.model import Settings
-
-
-__all__ = [
-    "SETTING_OPTIONS",
-    "Adder",
-    "Command",
-    "SettingOption",
-    "WrongUsage",
-    "add_fresh",
-    "add_no_plugins",
-    "add_plain",
-    "add_session",
-    "add_session_options",
-    "add_sessions_folder",
-    "add_theme",
-    "add_version",
-    "command_first",
-    "first_query",
-    "read_arguments",
-    "settings_of",
-    "wrong_usage",
-]
+    from ua_tui.core.settings.model import Settings
 
 
 Adder = Callable[[argparse.ArgumentParser], object]
@@ -120,7 +98,7 @@ class _ShowVersion(argparse.Action):
     """Shows the version, which takes longer to find out than all options take to parse."""
 
     def __call__(self, parser: argparse.ArgumentParser, *_rest: object) -> None:
-        from core.version import VERSION
+        from ua_tui.core.version import VERSION
 
         sys.stdout.write(f"ua-tui {VERSION}\n")
         sys.stdout.flush()
@@ -261,8 +239,8 @@ def settings_of(args: argparse.Namespace) -> Settings:
     Raises:
         SettingsError: an option is invalid, or refused for root.
     """
-    from core.settings.loading import load_settings
-    from core.settings.model import refuse_skip_as_root
+    from ua_tui.core.settings.loading import load_settings
+    from ua_tui.core.settings.model import refuse_skip_as_root
 
     if args.dangerously_skip_permissions:
         refuse_skip_as_root("--dangerously-skip-permissions")

@@ -10,16 +10,14 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from core.errors import UniversalAgentError
-from core.text import clean_line
-from tui.cli.arguments import add_sessions_folder
-from tui.cli.output import complain, print_line, print_table
-from tui.terminal.exit_codes import EXIT_FAILED, EXIT_USAGE
+from ua_tui.core.errors import UniversalAgentError
+from ua_tui.core.text import clean_line
+from ua_tui.tui.cli.arguments import add_sessions_folder
+from ua_tui.tui.cli.output import complain, print_line, print_table
+from ua_tui.tui.terminal.exit_codes import EXIT_FAILED, EXIT_USAGE
 
 if TYPE_CHECKING:
-    from core.web_reader.blacklist import Blacklist, Listing
-
-__all__ = ["add_arguments", "run"]
+    from ua_tui.core.web_reader.blacklist import Blacklist, Listing
 
 _complain = partial(complain, prog="ua-tui blacklist")
 _HEADER = ("SITE", "ERRORS", "LAST ERROR", "LISTED SINCE", "UNTIL")
@@ -51,9 +49,9 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _open(workspace: str | None) -> Blacklist:
-    from core.settings.loading import load_settings
-    from core.storage.workspace import WORKSPACES
-    from core.web_reader.blacklist import Blacklist
+    from ua_tui.core.settings.loading import load_settings
+    from ua_tui.core.storage.folders import WORKSPACES
+    from ua_tui.core.web_reader.blacklist import Blacklist
 
     settings = load_settings({"workspace_base": Path(workspace) if workspace else None})
     return Blacklist(settings.workspace_base / WORKSPACES)

@@ -10,21 +10,19 @@ from functools import partial
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING
 
-from core.errors import SettingsError, UniversalAgentError, WorkspaceError
-from core.evidence.files import FORMATS, LARGEST_REPORT, report_format
-from core.storage.compression import SUFFIXES, Unpacked, inner_name
-from core.storage.regular_file import open_regular
-from core.storage.workspace import JOURNAL
-from core.text import clean_line
-from tui.cli.arguments import WrongUsage, add_sessions_folder
-from tui.cli.output import complain, print_line
-from tui.terminal.exit_codes import EXIT_FAILED, EXIT_USAGE
+from ua_tui.core.errors import SettingsError, UniversalAgentError, WorkspaceError
+from ua_tui.core.evidence.files import FORMATS, LARGEST_REPORT, report_format
+from ua_tui.core.storage.compression import SUFFIXES, Unpacked, inner_name
+from ua_tui.core.storage.regular_file import open_regular
+from ua_tui.core.storage.workspace import JOURNAL
+from ua_tui.core.text import clean_line
+from ua_tui.tui.cli.arguments import WrongUsage, add_sessions_folder
+from ua_tui.tui.cli.output import complain, print_line
+from ua_tui.tui.terminal.exit_codes import EXIT_FAILED, EXIT_USAGE
 
 if TYPE_CHECKING:
-    from core.evidence.records import ReportCheck
-    from core.settings.model import Settings
-
-__all__ = ["add_arguments", "run"]
+    from ua_tui.core.evidence.records import ReportCheck
+    from ua_tui.core.settings.model import Settings
 
 _complain = partial(complain, prog="ua-tui check")
 _INPUT = "-"
@@ -76,7 +74,7 @@ def run(args: argparse.Namespace) -> int:
     logging.getLogger().addHandler(logging.NullHandler())
     if args.file == _INPUT and args.session is None:
         raise WrongUsage("standard input needs a session, such as --session latest")
-    from core.settings.loading import load_settings
+    from ua_tui.core.settings.loading import load_settings
 
     settings = load_settings({"workspace_base": Path(args.workspace) if args.workspace else None})
     try:
@@ -92,7 +90,7 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         _print_json(check)
     else:
-        from tui.cli.check_page import CheckPage
+        from ua_tui.tui.cli.check_page import CheckPage
 
         for line in CheckPage.of_output().lines(check, folder.name, starts, everything=args.all):
             print_line(line)
@@ -101,12 +99,12 @@ def run(args: argparse.Namespace) -> int:
 
 def _check(data: bytes, report: str, folder: Path, settings: Settings) -> tuple[ReportCheck, Sequence[int]]:
     """Check a report; gives the check without secrets, and where each line of the report begins."""
-    from core.knowledge.place import place_of
-    from core.redaction.redactor import Redactor
-    from core.settings.secrets import secrets
-    from observers.evidence.check import check_in_session
-    from observers.evidence.reading.document import read_report
-    from tui.export.redaction import Redaction
+    from ua_tui.core.knowledge.place import place_of
+    from ua_tui.core.redaction.redactor import Redactor
+    from ua_tui.core.settings.secrets import secrets
+    from ua_tui.observers.evidence.check import check_in_session
+    from ua_tui.observers.evidence.reading.document import read_report
+    from ua_tui.tui.export.redaction import Redaction
 
     redactor = Redactor(secrets(settings, os.environ))
     check = check_in_session(data, report, folder, redactor, place_of(settings))
@@ -117,8 +115,8 @@ def _check(data: bytes, report: str, folder: Path, settings: Settings) -> tuple[
 
 def _session_of(file: str, name: str, wanted: str | None, settings: Settings) -> tuple[Path, str]:
     """The folder of the session with whose sources it is compared, and its path in it, or only its name."""
-    from core.history.lookup import find_session
-    from core.history.versions import find_origin
+    from ua_tui.core.history.lookup import find_session
+    from ua_tui.core.history.versions import find_origin
 
     origin = None if file == _INPUT else find_origin(Path(os.path.abspath(file)))
     if wanted is not None:
@@ -171,7 +169,7 @@ def _too_large(what: str) -> _Unusable:
 def _print_json(check: ReportCheck) -> None:
     import msgspec
 
-    from core.text import escape_unsafe
+    from ua_tui.core.text import escape_unsafe
 
     encoded = msgspec.json.format(msgspec.json.encode(check), indent=2)
     print_line(escape_unsafe(encoded.decode()))

@@ -9,13 +9,11 @@ from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from typing import Self
 
-from core.events.units import quantity
-from core.evidence.records import Claim, Disagreement, Evidence, Level, ReportCheck
-from core.evidence.wording import NAMES, finding, summary
-from core.text import clean_line
-from tui.viewers.evidence.signs import sign_of
-
-__all__ = ["CheckPage"]
+from ua_tui.core.events.units import quantity
+from ua_tui.core.evidence.records import Claim, Disagreement, Evidence, Level, ReportCheck
+from ua_tui.core.evidence.wording import NAMES, finding, summary
+from ua_tui.core.text import clean_line
+from ua_tui.tui.viewers.evidence.signs import sign_of
 
 _INDENT = "    "
 _WIDEST = 100
@@ -127,7 +125,7 @@ class CheckPage:
         if self._width is None:
             yield indent + text
             return
-        from tui.render.layout import PLAIN, wrap
+        from ua_tui.tui.render.layout import PLAIN, wrap
 
         later = indent if later is None or len(later) > self._width // 2 else later
         room = self._width - max(len(indent), len(later))
@@ -167,6 +165,6 @@ def _padded(text: str, width: int) -> str:
 
 def _cells(text: str) -> int:
     """The width of a text on the screen."""
-    from tui.render.layout import width_of
+    from ua_tui.tui.render.layout import width_of
 
     return width_of(text)

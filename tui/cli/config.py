@@ -8,15 +8,13 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from core.text import clean_line
-from tui.cli.arguments import WrongUsage
-from tui.cli.output import complain, print_line, print_table
+from ua_tui.core.text import clean_line
+from ua_tui.tui.cli.arguments import WrongUsage
+from ua_tui.tui.cli.output import complain, print_line, print_table
 
 if TYPE_CHECKING:
-    from core.settings.describe import SettingListing, StoredSetting
-    from core.settings.places import Places
-
-__all__ = ["add_arguments", "run"]
+    from ua_tui.core.settings.describe import SettingListing, StoredSetting
+    from ua_tui.core.settings.places import Places
 
 _HEADER = ("SETTING", "VALUE", "FROM")
 _LONGEST_VALUE = 44
@@ -44,7 +42,7 @@ def run(args: argparse.Namespace) -> int:
         SettingsError: a name or value is wrong, or a file cannot be read or written.
         WrongUsage: the words do not go together.
     """
-    from core.settings.places import Places
+    from ua_tui.core.settings.places import Places
 
     places = Places.of()
     match args.words:
@@ -63,7 +61,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _store(places: Places, word: str, value: str | None, args: argparse.Namespace) -> int:
-    from core.settings.describe import setting_of, store_setting
+    from ua_tui.core.settings.describe import setting_of, store_setting
 
     if args.json:
         raise WrongUsage("--json goes without set and unset")
@@ -99,7 +97,7 @@ def _unseen(name: str) -> str:
 
 
 def _show(places: Places, words: list[str], *, as_json: bool) -> int:
-    from core.settings.describe import list_settings, setting_of
+    from ua_tui.core.settings.describe import list_settings, setting_of
 
     names = [setting_of(word) for word in words]
     every = {each.name: each for each in list_settings(places)}

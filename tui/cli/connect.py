@@ -12,17 +12,15 @@ from contextlib import AsyncExitStack
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from core.text import clean_line
-from tui.cli.links import open_link
-from tui.cli.output import complain, print_line, print_table
-from tui.cli.start import report_untrusted
-from tui.terminal.exit_codes import EXIT_FAILED, EXIT_USAGE
+from ua_tui.core.text import clean_line
+from ua_tui.tui.cli.links import open_link
+from ua_tui.tui.cli.output import complain, print_line, print_table
+from ua_tui.tui.cli.start import report_untrusted
+from ua_tui.tui.terminal.exit_codes import EXIT_FAILED, EXIT_USAGE
 
 if TYPE_CHECKING:
-    from core.connections.composio.accounts import Accounts, Link, Toolkit
-    from core.settings.model import Settings
-
-__all__ = ["add_arguments", "run"]
+    from ua_tui.core.connections.composio.accounts import Accounts, Link, Toolkit
+    from ua_tui.core.settings.model import Settings
 
 LOOK_EVERY = 1.0
 LIVES = 600.0
@@ -73,8 +71,8 @@ def run(args: argparse.Namespace) -> int:
     0 when the account is connected, or the list is shown; 1 when it is not, or the service is at fault; 2 for a
     toolkit there is not. Raises the errors of settings.
     """
-    from core.records.log import install_root_handler
-    from core.settings.loading import load_settings
+    from ua_tui.core.records.log import install_root_handler
+    from ua_tui.core.settings.loading import load_settings
 
     settings = load_settings({"demo": args.demo})
     report_untrusted(settings)
@@ -89,7 +87,7 @@ def run(args: argparse.Namespace) -> int:
 async def _run(settings: Settings, args: argparse.Namespace) -> int:
     async with AsyncExitStack() as stack:
         if args.toolkit is not None:
-            from tui.cli.server_login import login_target, run_login
+            from ua_tui.tui.cli.server_login import login_target, run_login
 
             if (target := login_target(settings, args.toolkit)) is not None:
                 return await run_login(target, args)
@@ -98,7 +96,7 @@ async def _run(settings: Settings, args: argparse.Namespace) -> int:
                 "--forget takes one of your own MCP servers: ua-tui servers lists them", EXIT_USAGE
             )
         if settings.demo:
-            from core.demo.launch import demo_servers, demo_settings
+            from ua_tui.core.demo.launch import demo_servers, demo_settings
 
             settings = demo_settings(settings, await stack.enter_async_context(demo_servers(0)))
         if not settings.composio_api_key:
@@ -107,9 +105,9 @@ async def _run(settings: Settings, args: argparse.Namespace) -> int:
                 words = f"{clean_line(slug, 60)} is not one of your own MCP servers, and {_NO_KEY}"
                 return _Reporter(as_json=args.json).failed(slug, "no_key", words)
             return _complain(_NO_KEY, EXIT_FAILED)
-        from core.concurrency.threads import apart
-        from core.connections.composio.accounts import Accounts
-        from core.errors import ConnectionFailed
+        from ua_tui.core.concurrency.threads import apart
+        from ua_tui.core.connections.composio.accounts import Accounts
+        from ua_tui.core.errors import ConnectionFailed
 
         accounts = Accounts(settings)
         reporter = _Reporter(as_json=args.json)
@@ -128,7 +126,7 @@ async def _run(settings: Settings, args: argparse.Namespace) -> int:
 
 
 async def _within(seconds: float, work: Callable[[], object]) -> None:
-    from core.concurrency.threads import apart
+    from ua_tui.core.concurrency.threads import apart
 
     try:
         await apart(work, seconds)
@@ -137,7 +135,7 @@ async def _within(seconds: float, work: Callable[[], object]) -> None:
 
 
 async def _connect(accounts: Accounts, slug: str, args: argparse.Namespace, reporter: _Reporter) -> int:
-    from core.concurrency.threads import apart
+    from ua_tui.core.concurrency.threads import apart
 
     toolkit = await apart(lambda: accounts.toolkit(slug))
     if toolkit is None:
@@ -159,9 +157,9 @@ async def _connect(accounts: Accounts, slug: str, args: argparse.Namespace, repo
 
 
 async def _wait(accounts: Accounts, toolkit: Toolkit, link: Link, seconds: float, reporter: _Reporter) -> int:
-    from core.concurrency.threads import apart
-    from core.connections.composio.accounts import FAILED
-    from core.errors import ConnectionFailed
+    from ua_tui.core.concurrency.threads import apart
+    from ua_tui.core.connections.composio.accounts import FAILED
+    from ua_tui.core.errors import ConnectionFailed
 
     name, again = clean_line(toolkit.name, 60), f"`ua-tui connect {toolkit.slug}` gives a new link"
     end, trouble = time.monotonic() + seconds, ""
@@ -228,7 +226,7 @@ class _Reporter:
 def _show_code(url: str) -> None:
     from shutil import get_terminal_size
 
-    from tui.screens.requests.qr import qr_rows
+    from ua_tui.tui.screens.requests.qr import qr_rows
 
     rows, room = qr_rows(url), get_terminal_size()
     if rows and len(rows[0]) <= room.columns and len(rows) + 8 <= room.lines:

@@ -9,17 +9,15 @@ import os
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
-from core.text import clean_line
-from tui.cli.output import print_line
-from tui.cli.start import report_untrusted
-from tui.terminal.exit_codes import EXIT_FAILED
+from ua_tui.core.text import clean_line
+from ua_tui.tui.cli.output import print_line
+from ua_tui.tui.cli.start import report_untrusted
+from ua_tui.tui.terminal.exit_codes import EXIT_FAILED
 
 if TYPE_CHECKING:
-    from core.doctor.findings import Check
-    from core.postgres.address import Address
-    from core.settings.model import Settings
-
-__all__ = ["add_arguments", "run"]
+    from ua_tui.core.doctor.findings import Check
+    from ua_tui.core.postgres.address import Address
+    from ua_tui.core.settings.model import Settings
 
 MARKS = {"ok": "ok     ", "warning": "WARNING", "failed": "FAILED ", "skipped": "skipped"}
 _OF_SESSION = {True: "a session can start", False: "no session can start: fix the checks that FAILED"}
@@ -46,9 +44,9 @@ def run(settings: Settings, *, as_json: bool, address: Address | None = None) ->
 
     It is 0 if a session can start, or the database can be used; else 1.
     """
-    from core.doctor.checks import run_checks, run_team_checks
-    from core.doctor.findings import can_start
-    from core.records.log import install_root_handler
+    from ua_tui.core.doctor.checks import run_checks, run_team_checks
+    from ua_tui.core.doctor.findings import can_start
+    from ua_tui.core.records.log import install_root_handler
 
     report_untrusted(settings)
     # Libraries that find no handler write to the terminal.

@@ -8,15 +8,13 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from core.errors import JournalError, SettingsError, UniversalAgentError
-from tui.cli.arguments import WrongUsage, add_session, add_sessions_folder
-from tui.cli.output import complain, print_line
-from tui.terminal.exit_codes import EXIT_FAILED, EXIT_USAGE
+from ua_tui.core.errors import JournalError, SettingsError, UniversalAgentError
+from ua_tui.tui.cli.arguments import WrongUsage, add_session, add_sessions_folder
+from ua_tui.tui.cli.output import complain, print_line
+from ua_tui.tui.terminal.exit_codes import EXIT_FAILED, EXIT_USAGE
 
 if TYPE_CHECKING:
-    from tui.export.formats import ExportFormat
-
-__all__ = ["add_arguments", "run"]
+    from ua_tui.tui.export.formats import ExportFormat
 
 _complain = partial(complain, prog="ua-tui export")
 _FORMATS = ("html", "md", "json")
@@ -59,12 +57,12 @@ def run(args: argparse.Namespace) -> int:
         raise WrongUsage("-o needs a file; - is standard output")
     # No log is written; without any handler log messages would go to the terminal.
     logging.getLogger().addHandler(logging.NullHandler())
-    from core.history.lookup import find_session
-    from core.knowledge.place import place_of
-    from core.redaction.redactor import Redactor
-    from core.settings.loading import load_settings
-    from core.settings.secrets import secrets
-    from tui.export.formats import export_bytes, write_export
+    from ua_tui.core.history.lookup import find_session
+    from ua_tui.core.knowledge.place import place_of
+    from ua_tui.core.redaction.redactor import Redactor
+    from ua_tui.core.settings.loading import load_settings
+    from ua_tui.core.settings.secrets import secrets
+    from ua_tui.tui.export.formats import export_bytes, write_export
 
     form: ExportFormat = args.format
     try:
@@ -85,8 +83,8 @@ def run(args: argparse.Namespace) -> int:
         return _complain(str(error), EXIT_USAGE)
     except UniversalAgentError as error:
         return _complain(str(error), EXIT_FAILED)
-    from core.events.units import size
-    from core.text import clean_line
+    from ua_tui.core.events.units import size
+    from ua_tui.core.text import clean_line
 
     print_line(
         f"Exported {folder.name} to {clean_line(str(written), 1000)} ({size(written.stat().st_size)})."
@@ -96,7 +94,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _write(path: Path, data: bytes) -> Path:
     """Write a file of that name; one that exists is never replaced."""
-    from core.storage.files import Root
+    from ua_tui.core.storage.files import Root
 
     root = Root(path.absolute().parent)
     root.write(path.name, data, replace=False)

@@ -9,22 +9,21 @@ from dataclasses import replace
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from core.errors import CredentialsError
-from core.events.describe import describe
-from core.events.types import SessionFinished
-from core.settings.model import Settings
-from core.text import clean_line
-from tui.app.app import UaTuiApp
-from tui.app.controllers.attention import Attention
-from tui.app.results import DEMO, SET_UP, resumed_folder
-from tui.app.session_source import LiveSource, SessionSource
-from tui.theme.store import store_theme
+from ua_tui.core.errors import CredentialsError
+from ua_tui.core.events.describe import describe
+from ua_tui.core.events.types import SessionFinished
+from ua_tui.core.settings.model import Settings
+from ua_tui.core.text import clean_line
+from ua_tui.tui.app.app import UaTuiApp
+from ua_tui.tui.app.controllers.attention import Attention
+from ua_tui.tui.app.results import DEMO, SET_UP, resumed_folder
+from ua_tui.tui.app.session_source import LiveSource, SessionSource
+from ua_tui.tui.theme.store import store_theme
 
 if TYPE_CHECKING:
-    from core.session.resume import Resume
-    from core.session.session import Session, Spawn
-
-__all__ = ["make_app", "run_screen"]
+    from ua_tui.core.concurrency.spawn import Spawn
+    from ua_tui.core.session.resume import Resume
+    from ua_tui.core.session.session import Session
 
 
 def make_app(settings: Settings, first_query: str | None = None, resume: Resume | None = None) -> UaTuiApp:
@@ -43,8 +42,8 @@ def make_app(settings: Settings, first_query: str | None = None, resume: Resume 
         if not settings.has_credentials():
             raise CredentialsError("No API key, token, login or local server was found.")
         # Behind the first frame, and beside the event loop: this imports everything the session needs.
-        await asyncio.to_thread(import_module, "tui.compose")
-        from tui.compose import compose_session
+        await asyncio.to_thread(import_module, "ua_tui.tui.compose")
+        from ua_tui.tui.compose import compose_session
 
         current = resumed.resume if resumed is not None else None
         return await compose_session(settings, interactive=True, spawn=spawn, resume=current)
@@ -52,8 +51,8 @@ def make_app(settings: Settings, first_query: str | None = None, resume: Resume 
     resumed: ResumedSource | None = None
     source: SessionSource = LiveSource(build)
     if resume is not None:
-        from core.history.session import PastSession
-        from tui.replay.resumed_source import ResumedSource
+        from ua_tui.core.history.session import PastSession
+        from ua_tui.tui.replay.resumed_source import ResumedSource
 
         source = resumed = ResumedSource(build, PastSession(resume.folder), resume)
     app = UaTuiApp(settings, source, first_query)
@@ -82,8 +81,8 @@ def run_screen(settings: Settings, first_query: str | None = None, resume: Resum
             was, settings = settings, replace(app.settings, theme=theme)
             resume = None
             if app.session_folder is not None and not was.demo:
-                from core.session.overrides import OVERRIDABLE
-                from core.session.resume import Resume
+                from ua_tui.core.session.overrides import OVERRIDABLE
+                from ua_tui.core.session.resume import Resume
 
                 # Another server has other models, and may refuse the conversation with the previous one.
                 moved = settings.base_url != was.base_url
@@ -100,6 +99,6 @@ def run_screen(settings: Settings, first_query: str | None = None, resume: Resum
         folder = resumed_folder(result)
         if folder is None:
             return app.return_code or 0
-        from core.session.resume import prepare_resume
+        from ua_tui.core.session.resume import prepare_resume
 
         settings, resume = prepare_resume(replace(settings, demo=False), folder)

@@ -14,23 +14,21 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from core.errors import UniversalAgentError, WorkspaceError
-from core.storage.compression import SUFFIX, Unpacked
-from core.storage.regular_file import open_regular
-from core.text import clean_line
-from tui.cli.arguments import add_no_plugins
-from tui.cli.output import complain, print_line
-from tui.terminal.exit_codes import EXIT_FAILED, EXIT_USAGE
+from ua_tui.core.errors import UniversalAgentError, WorkspaceError
+from ua_tui.core.storage.compression import SUFFIX, Unpacked
+from ua_tui.core.storage.regular_file import open_regular
+from ua_tui.core.text import clean_line
+from ua_tui.tui.cli.arguments import add_no_plugins
+from ua_tui.tui.cli.output import complain, print_line
+from ua_tui.tui.terminal.exit_codes import EXIT_FAILED, EXIT_USAGE
 
 if TYPE_CHECKING:
-    from core.events.types import Event
-    from core.plugins import PluginProblem
-    from core.settings.model import Settings
-    from core.storage.workspace import Workspace
-    from observers.base import ObserverContext
-    from observers.execution.run import Run
-
-__all__ = ["add_arguments", "run"]
+    from ua_tui.core.events.types import Event
+    from ua_tui.core.plugins import PluginProblem
+    from ua_tui.core.settings.model import Settings
+    from ua_tui.core.storage.workspace import Workspace
+    from ua_tui.observers.base import ObserverContext
+    from ua_tui.observers.execution.run import Run
 
 _JOURNAL = "journal.jsonl"
 _MAX_FILE = 256 << 20
@@ -93,8 +91,8 @@ def _check_usage(args: argparse.Namespace) -> None:
 
 
 def _observe_file(args: argparse.Namespace) -> int:
-    from core.storage.workspace import Workspace
-    from observers.execution.replay import saved_result
+    from ua_tui.core.storage.workspace import Workspace
+    from ua_tui.observers.execution.replay import saved_result
 
     data = _read(args.result, "the result")
     arguments = _read_input(args.input) if args.input else {}
@@ -109,8 +107,8 @@ def _observe_file(args: argparse.Namespace) -> int:
 
 
 def _context(workspace: Workspace, settings: Settings) -> ObserverContext:
-    from core.knowledge.place import place_of
-    from observers.base import ObserverContext
+    from ua_tui.core.knowledge.place import place_of
+    from ua_tui.observers.base import ObserverContext
 
     return ObserverContext(workspace, knowledge=place_of(settings), public_searches=settings.public_searches)
 
@@ -122,9 +120,9 @@ def _id_of(tool: str, arguments: dict[str, Any], data: bytes) -> str:
 
 
 def _observe_session(args: argparse.Namespace) -> int:
-    from core.records.journal import read_journal
-    from core.storage.workspace import Workspace
-    from observers.execution.replay import results_of
+    from ua_tui.core.records.journal import read_journal
+    from ua_tui.core.storage.workspace import Workspace
+    from ua_tui.observers.execution.replay import results_of
 
     folder = Path(args.session)
     if not (folder / _JOURNAL).is_file():
@@ -154,9 +152,9 @@ class _Report:
         self._artifacts = 0
 
     def over(self, results: list[tuple[Any, ObserverContext]]) -> int:
-        from core.bus import Bus
-        from observers.catalogue import default_observers
-        from observers.execution.replay import observe_result
+        from ua_tui.core.bus import Bus
+        from ua_tui.observers.catalogue import default_observers
+        from ua_tui.observers.execution.replay import observe_result
 
         bus = Bus()
         if self._as_json:
@@ -199,8 +197,8 @@ class _Report:
 
 
 def _print_event(event: Event) -> None:
-    from core.events.codec import encode_event
-    from core.text import escape_unsafe
+    from ua_tui.core.events.codec import encode_event
+    from ua_tui.core.text import escape_unsafe
 
     try:
         sys.stdout.write(escape_unsafe(encode_event(event).decode()) + "\n")
@@ -211,14 +209,14 @@ def _print_event(event: Event) -> None:
 
 
 def _settings(args: argparse.Namespace) -> Settings:
-    from core.settings.loading import load_settings
+    from ua_tui.core.settings.loading import load_settings
 
     return load_settings({"plugins": args.plugins})
 
 
 def _redactor(settings: Settings) -> Any:
-    from core.redaction.redactor import Redactor
-    from core.settings.secrets import secrets
+    from ua_tui.core.redaction.redactor import Redactor
+    from ua_tui.core.settings.secrets import secrets
 
     return Redactor(secrets(settings, os.environ))
 

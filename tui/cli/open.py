@@ -7,12 +7,10 @@ import os
 import sys
 from functools import partial
 
-from core.errors import JournalError, SettingsError, UniversalAgentError
-from tui.cli.arguments import add_session, add_sessions_folder, add_theme
-from tui.cli.output import complain
-from tui.terminal.exit_codes import EXIT_FAILED, EXIT_USAGE
-
-__all__ = ["add_arguments", "run"]
+from ua_tui.core.errors import JournalError, SettingsError, UniversalAgentError
+from ua_tui.tui.cli.arguments import add_session, add_sessions_folder, add_theme
+from ua_tui.tui.cli.output import complain
+from ua_tui.tui.terminal.exit_codes import EXIT_FAILED, EXIT_USAGE
 
 _complain = partial(complain, prog="ua-tui open")
 _EXAMPLES = """\
@@ -43,9 +41,9 @@ def run(args: argparse.Namespace) -> int:
 
     # No log is written; without any handler log messages would go to the terminal.
     logging.getLogger().addHandler(logging.NullHandler())
-    from core.history.lookup import find_session
-    from core.history.session import PastSession
-    from core.settings.loading import load_settings
+    from ua_tui.core.history.lookup import find_session
+    from ua_tui.core.history.session import PastSession
+    from ua_tui.core.settings.loading import load_settings
 
     try:
         base = Path(args.workspace) if args.workspace else None
@@ -64,17 +62,17 @@ def run(args: argparse.Namespace) -> int:
         return _complain(
             "the full screen needs a terminal that can move its cursor, but TERM is dumb", EXIT_FAILED
         )
-    from core.concurrency.garbage_collection import pause_collection
+    from ua_tui.core.concurrency.garbage_collection import pause_collection
 
     # Hardly anything becomes garbage before the first frame.
     pause_collection()
     from dataclasses import replace
 
-    from tui.app.app import UaTuiApp
-    from tui.app.results import resumed_folder
-    from tui.layout.store import LayoutStore
-    from tui.replay.past_source import PastSource
-    from tui.theme.store import store_theme
+    from ua_tui.tui.app.app import UaTuiApp
+    from ua_tui.tui.app.results import resumed_folder
+    from ua_tui.tui.layout.store import LayoutStore
+    from ua_tui.tui.replay.past_source import PastSource
+    from ua_tui.tui.theme.store import store_theme
 
     try:
         app = UaTuiApp(settings, PastSource(session, from_list=args.back), layout=LayoutStore())
@@ -84,8 +82,8 @@ def run(args: argparse.Namespace) -> int:
     result = app.run()
     settings = replace(settings, theme=app.chosen_theme or settings.theme)
     if (folder := resumed_folder(result)) is not None:
-        from core.session.resume import prepare_resume
-        from tui.cli.full_screen import run_screen
+        from ua_tui.core.session.resume import prepare_resume
+        from ua_tui.tui.cli.full_screen import run_screen
 
         settings, resume = prepare_resume(settings, folder)
         return run_screen(settings, resume=resume)

@@ -5,9 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
-from tui.terminal.exit_codes import EXIT_FAILED
-
-__all__ = ["complain", "print_line", "print_table"]
+from ua_tui.tui.terminal.exit_codes import EXIT_FAILED
 
 
 def print_line(text: str, *, flush: bool = False) -> None:
@@ -29,7 +27,7 @@ def print_table(rows: Sequence[Sequence[str]]) -> None:
 def complain(message: str, code: int = EXIT_FAILED, *, prog: str = "ua-tui") -> int:
     """Write an error in one line to standard error, in the name of `prog`; returns the exit code."""
     # A command without errors need not wait for this import.
-    from core.text import clean_line
+    from ua_tui.core.text import clean_line
 
     sys.stderr.write(f"{prog}: {clean_line(message, 1000)}\n")
     return code

@@ -7,15 +7,13 @@ import json
 from datetime import datetime
 from pathlib import Path
 
-from core.agent.permissions.rule_set import rules_of
-from core.agent.permissions.rules import Rule
-from core.agent.permissions.store import RuleStore, StoredRule
-from core.settings.loading import load_settings
-from core.text import clean_line
-from tui.cli.arguments import WrongUsage, add_sessions_folder
-from tui.cli.output import complain, print_line, print_table
-
-__all__ = ["add_arguments", "run"]
+from ua_tui.core.agent.permissions.rule_set import rules_of
+from ua_tui.core.agent.permissions.rules import Rule
+from ua_tui.core.agent.permissions.store import RuleStore, StoredRule
+from ua_tui.core.settings.loading import load_settings
+from ua_tui.core.text import clean_line
+from ua_tui.tui.cli.arguments import WrongUsage, add_sessions_folder
+from ua_tui.tui.cli.output import complain, print_line, print_table
 
 _HEADER = ("NUMBER", "EFFECT", "RULE", "SERVER", "FROM", "LAST USED")
 _LOG_HEADER = ("TIME", "DECISION", "TOOLS", "BY", "RULE OR REASON")
@@ -118,8 +116,8 @@ def _remove(store: RuleStore, args: argparse.Namespace) -> int:
 
 
 def _log(args: argparse.Namespace) -> int:
-    from core.history.lookup import LATEST, find_session
-    from core.history.permission_log import read_decisions
+    from ua_tui.core.history.lookup import LATEST, find_session
+    from ua_tui.core.history.permission_log import read_decisions
 
     if len(args.names) > 1:
         raise WrongUsage("log takes one session")

@@ -7,15 +7,13 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from core.errors import JournalError, SettingsError, UniversalAgentError
-from tui.cli.arguments import add_session, add_sessions_folder
-from tui.cli.output import complain, print_line
-from tui.terminal.exit_codes import EXIT_FAILED, EXIT_USAGE
+from ua_tui.core.errors import JournalError, SettingsError, UniversalAgentError
+from ua_tui.tui.cli.arguments import add_session, add_sessions_folder
+from ua_tui.tui.cli.output import complain, print_line
+from ua_tui.tui.terminal.exit_codes import EXIT_FAILED, EXIT_USAGE
 
 if TYPE_CHECKING:
-    from core.history.rebuild import Rebuilt
-
-__all__ = ["add_arguments", "run"]
+    from ua_tui.core.history.rebuild import Rebuilt
 
 _complain = partial(complain, prog="ua-tui rebuild")
 
@@ -34,11 +32,11 @@ def run(args: argparse.Namespace) -> int:
 
     # No log is written; without any handler log messages would go to the terminal.
     logging.getLogger().addHandler(logging.NullHandler())
-    from core.history.lookup import find_session
-    from core.history.rebuild import rebuild
-    from core.redaction.redactor import Redactor
-    from core.settings.loading import load_settings
-    from core.settings.secrets import secrets
+    from ua_tui.core.history.lookup import find_session
+    from ua_tui.core.history.rebuild import rebuild
+    from ua_tui.core.redaction.redactor import Redactor
+    from ua_tui.core.settings.loading import load_settings
+    from ua_tui.core.settings.secrets import secrets
 
     try:
         settings = load_settings({"workspace_base": Path(args.workspace) if args.workspace else None})
@@ -54,8 +52,8 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _report(rebuilt: Rebuilt) -> list[str]:
-    from core.history.rebuild import DERIVED
-    from core.text import clean_line
+    from ua_tui.core.history.rebuild import DERIVED
+    from ua_tui.core.text import clean_line
 
     folder = clean_line(str(rebuilt.folder), 1000)
     lines = [f"Rebuilt {', '.join(DERIVED[:-1])} and {DERIVED[-1]} in {folder} from {rebuilt.events} events."]

@@ -10,10 +10,8 @@ import socket
 import sys
 from collections.abc import Sequence
 
-from core.errors import SettingsError
-from tui.serve.guard import Guard, is_loopback, names_of
-
-__all__ = ["add_arguments", "passed_on", "run"]
+from ua_tui.core.errors import SettingsError
+from ua_tui.tui.serve.guard import Guard, is_loopback, names_of
 
 PORT = 8000
 SHORTEST_TOKEN = 16
@@ -73,7 +71,7 @@ def run(args: argparse.Namespace, given: Sequence[str]) -> int:
 
 
 async def _serve(args: argparse.Namespace, token: str | None, arguments: Sequence[str]) -> int:
-    from tui.serve.server import Server
+    from ua_tui.tui.serve.server import Server
 
     host, port = args.host, args.port
     here = is_loopback(host)

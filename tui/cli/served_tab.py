@@ -12,9 +12,7 @@ from typing import Any
 from textual.color import Color
 from textual.drivers import web_driver
 
-from tui.cli import main
-
-__all__ = ["run"]
+from ua_tui.tui.cli import main
 
 _LOOK_SECONDS = 2.0
 

@@ -13,19 +13,17 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from core.errors import ConnectionFailed, WorkspaceError
-from core.text import clean_line
-from tui.cli.links import open_link
-from tui.cli.output import complain, print_line
-from tui.terminal.exit_codes import EXIT_FAILED
+from ua_tui.core.errors import ConnectionFailed, WorkspaceError
+from ua_tui.core.text import clean_line
+from ua_tui.tui.cli.links import open_link
+from ua_tui.tui.cli.output import complain, print_line
+from ua_tui.tui.terminal.exit_codes import EXIT_FAILED
 
 if TYPE_CHECKING:
-    from core.connections.oauth.redirect import Redirect
-    from core.connections.oauth.store import LoginStore
-    from core.connections.oauth.target import LoginTarget
-    from core.settings.model import Settings
-
-__all__ = ["login_target", "run_login"]
+    from ua_tui.core.connections.oauth.redirect import Redirect
+    from ua_tui.core.connections.oauth.store import LoginStore
+    from ua_tui.core.connections.oauth.target import LoginTarget
+    from ua_tui.core.settings.model import Settings
 
 _LONGEST = 4_000
 
@@ -39,8 +37,8 @@ def login_target(settings: Settings, name: str) -> LoginTarget | None:
     Raises:
         ConnectionFailed: the server is not trusted, or something is wrong with its configuration.
     """
-    from core.connections.trust import ServerTrust
-    from core.connections.user_servers import UnusableServer, connection_to, find_user_servers
+    from ua_tui.core.connections.trust import ServerTrust
+    from ua_tui.core.connections.user_servers import UnusableServer, connection_to, find_user_servers
 
     folder = Path.cwd()
     found = [] if settings.demo else find_user_servers(settings, folder)
@@ -71,7 +69,7 @@ def login_target(settings: Settings, name: str) -> LoginTarget | None:
 
 async def run_login(target: LoginTarget, args: argparse.Namespace) -> int:
     """Log in to a server, or out with `--forget`; returns the exit code."""
-    from core.connections.oauth.store import LoginStore
+    from ua_tui.core.connections.oauth.store import LoginStore
 
     store, reporter = LoginStore(), _Reporter(target, as_json=args.json)
     try:
@@ -84,7 +82,7 @@ async def run_login(target: LoginTarget, args: argparse.Namespace) -> int:
 async def _log_in_or_out(
     target: LoginTarget, args: argparse.Namespace, store: LoginStore, reporter: _Reporter
 ) -> int:
-    from core.connections.oauth.flow import log_in
+    from ua_tui.core.connections.oauth.flow import log_in
 
     if args.forget:
         gone = await store.forget(target)

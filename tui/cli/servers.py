@@ -8,16 +8,20 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from core.connections.oauth.store import LoginStore
-from core.connections.trust import ServerTrust
-from core.connections.user_servers import Acts, UnusableServer, UserServer, connection_to, find_user_servers
-from core.errors import ConnectionFailed
-from core.settings.loading import load_settings
-from core.text import clean_line
-from tui.cli.arguments import WrongUsage
-from tui.cli.output import complain, print_line, print_table
-
-__all__ = ["add_arguments", "run"]
+from ua_tui.core.connections.oauth.store import LoginStore
+from ua_tui.core.connections.trust import ServerTrust
+from ua_tui.core.connections.user_servers import (
+    Acts,
+    UnusableServer,
+    UserServer,
+    connection_to,
+    find_user_servers,
+)
+from ua_tui.core.errors import ConnectionFailed
+from ua_tui.core.settings.loading import load_settings
+from ua_tui.core.text import clean_line
+from ua_tui.tui.cli.arguments import WrongUsage
+from ua_tui.tui.cli.output import complain, print_line, print_table
 
 _HEADER = ("SERVER", "STATE", "TRANSPORT", "STARTS OR OPENS", "FROM")
 _STATES = {"trusted": "trusted", "refused": "refused", None: "not trusted yet"}

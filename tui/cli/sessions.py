@@ -10,14 +10,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from core.text import clean_line
-from tui.cli.output import complain, print_line, print_table
+from ua_tui.core.text import clean_line
+from ua_tui.tui.cli.output import complain, print_line, print_table
 
 if TYPE_CHECKING:
-    from core.history.headline import Summary
-    from core.settings.model import Settings
-
-__all__ = ["run"]
+    from ua_tui.core.history.headline import Summary
+    from ua_tui.core.settings.model import Settings
 
 _HEADER = ("SESSION", "STATE", "STARTED", "DURATION", "COST", "CALLS", "FILES", "TITLE OR FIRST QUERY")
 
@@ -27,9 +25,9 @@ def run(args: argparse.Namespace) -> tuple[Settings, Path | None]:
 
     Without a terminal, or with `--json`, the sessions are printed.
     """
-    from core.history.index import SessionIndex
-    from core.knowledge.place import place_of
-    from core.settings.loading import load_settings
+    from ua_tui.core.history.index import SessionIndex
+    from ua_tui.core.knowledge.place import place_of
+    from ua_tui.core.settings.loading import load_settings
 
     base = Path(args.workspace) if args.workspace else None
     settings = load_settings({"workspace_base": base, "theme": args.theme})
@@ -42,10 +40,10 @@ def run(args: argparse.Namespace) -> tuple[Settings, Path | None]:
         else:
             _print(found, as_json=args.json)
         return settings, None
-    from core.knowledge.place import place_of
-    from tui.app.results import resumed_folder
-    from tui.app.sessions_app import SessionsApp
-    from tui.keys.keymap import choose_keys
+    from ua_tui.core.knowledge.place import place_of
+    from ua_tui.tui.app.results import resumed_folder
+    from ua_tui.tui.app.sessions_app import SessionsApp
+    from ua_tui.tui.keys.keymap import choose_keys
 
     app = SessionsApp(index, settings.theme, keys=choose_keys(settings.keys), database=place_of(settings))
     return settings, resumed_folder(app.run())
@@ -76,7 +74,7 @@ def _fields(summary: Summary) -> dict[str, Any]:
 
 
 def _row(summary: Summary) -> tuple[str, ...]:
-    from core.events.units import duration
+    from ua_tui.core.events.units import duration
 
     return (
         summary.name,
@@ -91,7 +89,7 @@ def _row(summary: Summary) -> tuple[str, ...]:
 
 
 def _cost(summary: Summary) -> str:
-    from core.events.units import money
+    from ua_tui.core.events.units import money
 
     if summary.unpriced:
         return "?"

@@ -11,15 +11,13 @@ from collections.abc import Callable, Coroutine, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tui.cli.output import complain
+from ua_tui.tui.cli.output import complain
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from core.session.resume import Resume
-    from core.settings.model import Settings
-
-__all__ = ["report_untrusted", "start_headless", "start_line_by_line", "start_on_screen"]
+    from ua_tui.core.session.resume import Resume
+    from ua_tui.core.settings.model import Settings
 
 # What serves the screen to a browser has it drawn by this driver, through pipes.
 _WEB_DRIVER = "textual.drivers.web_driver:WebDriver"
@@ -41,23 +39,23 @@ def start_on_screen(settings: Settings, query: str | None, resume: Resume | None
             "the full screen needs a terminal that can move its cursor, but TERM is dumb: "
             "use `ua-tui --plain`, which works line by line"
         )
-    from core.concurrency.garbage_collection import pause_collection
+    from ua_tui.core.concurrency.garbage_collection import pause_collection
 
     # Hardly anything becomes garbage before the first frame.
     pause_collection()
-    from tui.cli.full_screen import run_screen
+    from ua_tui.tui.cli.full_screen import run_screen
 
     return run_screen(settings, first_query=query, resume=resume)
 
 
 def start_line_by_line(settings: Settings, query: str | None, resume: Resume | None = None) -> int:
     """Run queries from standard input, starting with `query`; returns the exit code."""
-    from tui.plain.session import run_plain
+    from ua_tui.tui.plain.session import run_plain
 
     if settings.demo or settings.folder.once or not (sys.stdin.isatty() and sys.stdout.isatty()):
         report_untrusted(settings)
     else:
-        from tui.plain.folder_trust import ask_about_folder
+        from ua_tui.tui.plain.folder_trust import ask_about_folder
 
         settings = ask_about_folder(settings)
     return _without_screen(settings, lambda: run_plain(settings, query, resume))
@@ -81,10 +79,10 @@ def start_headless(
         SettingsError: the schema or a rule cannot be used.
         WorkspaceError: a file cannot be attached.
     """
-    from core.agent.attachments.copying import check_file
-    from core.agent.output_schema import read_output_schema
-    from core.agent.permissions.rule_set import RuleSet, rules_of
-    from tui.plain.one_query import run_headless
+    from ua_tui.core.agent.attachments.copying import check_file
+    from ua_tui.core.agent.output_schema import read_output_schema
+    from ua_tui.core.agent.permissions.rule_set import RuleSet, rules_of
+    from ua_tui.tui.plain.one_query import run_headless
 
     # Before a session begins: it would be listed for ever.
     schema = None if output_schema is None else read_output_schema(output_schema)
@@ -110,8 +108,8 @@ def report_untrusted(settings: Settings) -> None:
     """Say in a line that the files of the folder have no effect, if that is not what the user decided."""
     if settings.demo or settings.folder.once:
         return
-    from core.settings.places import Places
-    from core.trust_question.question import describe_untrusted, find_question
+    from ua_tui.core.settings.places import Places
+    from ua_tui.core.trust_question.question import describe_untrusted, find_question
 
     if (question := find_question(Places.of())) is not None:
         complain(describe_untrusted(question))
@@ -122,7 +120,7 @@ def _without_screen(settings: Settings, start: Callable[[], Coroutine[Any, Any, 
         return complain(_NO_MODEL)
     import asyncio
 
-    from core.errors import ConversationGone
+    from ua_tui.core.errors import ConversationGone
 
     try:
         return asyncio.run(start())

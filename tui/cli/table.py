@@ -12,7 +12,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tui.cli.arguments import (
+from ua_tui.tui.cli.arguments import (
     Adder,
     Command,
     WrongUsage,
@@ -26,13 +26,11 @@ from tui.cli.arguments import (
     first_query,
     settings_of,
 )
-from tui.cli.start import start_headless, start_line_by_line, start_on_screen
+from ua_tui.tui.cli.start import start_headless, start_line_by_line, start_on_screen
 
 if TYPE_CHECKING:
-    from core.session.resume import Resume
-    from core.settings.model import Settings
-
-__all__ = ["COMMANDS"]
+    from ua_tui.core.session.resume import Resume
+    from ua_tui.core.settings.model import Settings
 
 
 def _session(args: argparse.Namespace) -> int:
@@ -109,7 +107,7 @@ def _add_run(parser: argparse.ArgumentParser) -> None:
 
 
 def _seconds(text: str) -> float:
-    from core.settings.parsers import number
+    from ua_tui.core.settings.parsers import number
 
     try:
         return float(number(above=0)(text))
@@ -118,8 +116,8 @@ def _seconds(text: str) -> float:
 
 
 def _sessions(args: argparse.Namespace) -> int:
-    from core.session.resume import prepare_resume
-    from tui.cli.sessions import run
+    from ua_tui.core.session.resume import prepare_resume
+    from ua_tui.tui.cli.sessions import run
 
     settings, folder = run(args)
     if folder is None:
@@ -142,8 +140,8 @@ def _resume(args: argparse.Namespace) -> int:
 
 def _resumed(settings: Settings, wanted: str, args: argparse.Namespace) -> tuple[Settings, Resume]:
     """Find the session to resume."""
-    from core.history.lookup import find_session
-    from core.session.resume import prepare_resume
+    from ua_tui.core.history.lookup import find_session
+    from ua_tui.core.session.resume import prepare_resume
 
     folder = find_session(settings.workspace_base, wanted)
     options = {"model": args.model, "effort": args.effort, "max_cost_usd": args.max_cost}
@@ -157,14 +155,14 @@ def _serve(args: argparse.Namespace) -> int:
         raise WrongUsage(f"{args.query!r} is a command; only sessions can be served")
     # Report errors in the settings here rather than in every tab.
     settings_of(args)
-    from tui.cli.serve import run
+    from ua_tui.tui.cli.serve import run
 
     return run(args, args.given)
 
 
 def _doctor(args: argparse.Namespace) -> int:
-    from core.postgres.address import Address
-    from tui.cli.doctor import run
+    from ua_tui.core.postgres.address import Address
+    from ua_tui.tui.cli.doctor import run
 
     address = Address.parse(args.address) if args.address is not None else None
     return run(settings_of(args), as_json=args.json, address=address)
@@ -173,14 +171,14 @@ def _doctor(args: argparse.Namespace) -> int:
 def _schema(args: argparse.Namespace) -> int:
     import json
 
-    from core.events.schema import journal_schema
-    from observers.output.formats import artifact_schema
+    from ua_tui.core.events.schema import journal_schema
+    from ua_tui.observers.output.formats import artifact_schema
 
     match args.format:
         case "journal":
             schema = journal_schema()
         case "export":
-            from tui.export.records import export_schema
+            from ua_tui.tui.export.records import export_schema
 
             schema = export_schema()
         case _:
@@ -237,7 +235,7 @@ COMMANDS: dict[str | None, Command] = {
         (add_sessions_folder, add_theme, _add_sessions),
     ),
     "open": _in_module(
-        "tui.cli.open",
+        "ua_tui.tui.cli.open",
         "a past session",
         "Open a past session on the full screen, read-only.",
     ),
@@ -255,52 +253,52 @@ COMMANDS: dict[str | None, Command] = {
         ),
     ),
     "find": _in_module(
-        "tui.cli.knowledge.find",
+        "ua_tui.tui.cli.knowledge.find",
         "in what sessions found",
         "Find what the sessions of a folder read, found and wrote, in their knowledge base.",
     ),
     "knowledge": _in_module(
-        "tui.cli.knowledge.maintenance",
+        "ua_tui.tui.cli.knowledge.maintenance",
         "its size, and forgetting",
         "Show the knowledge base of a folder's sessions, update or rebuild it, or forget something.",
     ),
     "batch": _in_module(
-        "tui.cli.team.batch",
+        "ua_tui.tui.cli.team.batch",
         "many queries",
         "Run the queries of a file as sessions, on this machine or by the workers of a team, and print the answers.",
     ),
     "worker": _in_module(
-        "tui.cli.team.worker",
+        "ua_tui.tui.cli.team.worker",
         "runs the jobs of batches",
         "Run jobs of a team's batches, or those of this folder, until it is stopped; then hand them back.",
     ),
     "fleet": _in_module(
-        "tui.cli.team.fleet",
+        "ua_tui.tui.cli.team.fleet",
         "all sessions, live",
         "Show all sessions of this machine and of a team, live; follow one, answer its questions, interrupt it.",
     ),
     "team": _in_module(
-        "tui.cli.team.manage",
+        "ua_tui.tui.cli.team.manage",
         "its database",
         "Show the state of a team's database, create its tables, or grant and revoke access.",
     ),
     "check": _in_module(
-        "tui.cli.check",
+        "ua_tui.tui.cli.check",
         "a report's claims",
         "Check the links, quotations, figures and names of a report against what its session has read.",
     ),
     "export": _in_module(
-        "tui.cli.export",
+        "ua_tui.tui.cli.export",
         "a session in one file",
         "Write a session into one file to hand on: the report with its evidence, the conversation and the trace.",
     ),
     "observe": _in_module(
-        "tui.cli.observe",
+        "ua_tui.tui.cli.observe",
         "on saved results",
         "Run the observers on a saved tool result, or again on a past session.",
     ),
     "rebuild": _in_module(
-        "tui.cli.rebuild",
+        "ua_tui.tui.cli.rebuild",
         "derived files",
         "Write the derived files of a past session again from its journal, for example after a crash.",
     ),
@@ -311,7 +309,7 @@ COMMANDS: dict[str | None, Command] = {
         (
             first_query("a first query for every session"),
             add_theme,
-            _arguments_of("tui.cli.serve"),
+            _arguments_of("ua_tui.tui.cli.serve"),
             add_session_options,
         ),
     ),
@@ -319,40 +317,40 @@ COMMANDS: dict[str | None, Command] = {
         "checks keys, servers and folders",
         "Check what a session needs with one small request each, and say how to fix what fails.",
         _doctor,
-        (_arguments_of("tui.cli.doctor"), add_session_options),
+        (_arguments_of("ua_tui.tui.cli.doctor"), add_session_options),
     ),
     "connect": _in_module(
-        "tui.cli.connect",
+        "ua_tui.tui.cli.connect",
         "a Composio account",
         "Connect a Composio account before a session, or list every toolkit with the state of its account.",
     ),
     "config": _in_module(
-        "tui.cli.config",
+        "ua_tui.tui.cli.config",
         "settings and their sources",
         "Show every setting with its value and source, or set one in a file.",
     ),
     "servers": _in_module(
-        "tui.cli.servers",
+        "ua_tui.tui.cli.servers",
         "your own MCP servers",
         "Show your own MCP servers, and trust those of this folder or not.",
     ),
     "trust": _in_module(
-        "tui.cli.trust",
+        "ua_tui.tui.cli.trust",
         "in the files of a folder",
         "Show what the files of a folder change in a session, and trust the folder or not.",
     ),
     "permissions": _in_module(
-        "tui.cli.permissions",
+        "ua_tui.tui.cli.permissions",
         "rules and the log of decisions",
         "Show the permission rules and when they were last used, remove stored ones, or show what was decided.",
     ),
     "agents": _in_module(
-        "tui.cli.agents",
+        "ua_tui.tui.cli.agents",
         "sub-agents, skills and commands",
         "Show the sub-agents, skills and commands of a session in this folder, with their sources and problems.",
     ),
     "blacklist": _in_module(
-        "tui.cli.blacklist",
+        "ua_tui.tui.cli.blacklist",
         "of the web reader",
         "Show the sites that the web reader cannot read and the crawler skips, or clear them.",
     ),

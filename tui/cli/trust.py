@@ -8,16 +8,14 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from core.text import clean_line
-from tui.cli.arguments import WrongUsage
-from tui.cli.output import complain, print_line, print_table
+from ua_tui.core.text import clean_line
+from ua_tui.tui.cli.arguments import WrongUsage
+from ua_tui.tui.cli.output import complain, print_line, print_table
 
 if TYPE_CHECKING:
-    from core.settings.places import Places
-    from core.trust.state import Answer
-    from core.trust_question.question import FolderQuestion
-
-__all__ = ["add_arguments", "run"]
+    from ua_tui.core.settings.places import Places
+    from ua_tui.core.trust.state import Answer
+    from ua_tui.core.trust_question.question import FolderQuestion
 
 STATES = {
     "harmless": "nothing to trust",
@@ -57,8 +55,8 @@ def run(args: argparse.Namespace) -> int:
         WorkspaceError: the answer cannot be stored.
         WrongUsage: the words do not go together, or there is no such folder.
     """
-    from core.settings.places import Places
-    from core.trust_question.question import read_folder, revoke
+    from ua_tui.core.settings.places import Places
+    from ua_tui.core.trust_question.question import read_folder, revoke
 
     if args.json and args.action not in ("show", "list"):
         raise WrongUsage("--json goes with show and list")
@@ -66,7 +64,7 @@ def run(args: argparse.Namespace) -> int:
         return _list(as_json=args.json)
     folder = Path(args.folder).expanduser() if args.folder else Path.cwd()
     if args.action == "adopt":
-        from tui.cli.adopt import adopt
+        from ua_tui.tui.cli.adopt import adopt
 
         return adopt(folder, yes=args.yes)
     places = replace(Places.of(), cwd=folder.resolve())
@@ -87,7 +85,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _show(question: FolderQuestion, *, as_json: bool) -> int:
-    from core.trust_question.question import describe_question
+    from ua_tui.core.trust_question.question import describe_question
 
     if as_json:
         content = {
@@ -109,7 +107,7 @@ def _show(question: FolderQuestion, *, as_json: bool) -> int:
 
 
 def _answer(question: FolderQuestion, answer: Answer, places: Places) -> int:
-    from core.trust_question.question import describe_question
+    from ua_tui.core.trust_question.question import describe_question
 
     if question.state == "harmless":
         return complain(f"no file in {clean_line(str(question.folder), 1000)} needs to be trusted", 0)
@@ -123,7 +121,7 @@ def _answer(question: FolderQuestion, answer: Answer, places: Places) -> int:
 
 
 def _list(*, as_json: bool) -> int:
-    from core.trust.decisions import FolderDecisions
+    from ua_tui.core.trust.decisions import FolderDecisions
 
     decisions = list(FolderDecisions().all())
     if as_json:

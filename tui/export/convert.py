@@ -11,24 +11,14 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from core.concurrency.cancellation import NEVER, Stop
-from core.evidence.files import ReportFormat
-from tui.viewers.conversion import conversions
+from ua_tui.core.concurrency.cancellation import NEVER, Stop
+from ua_tui.core.evidence.files import ReportFormat
+from ua_tui.tui.viewers.conversion import conversions
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
 
-    from core.concurrency.worker_child import TaskContext
-
-__all__ = [
-    "PICTURE",
-    "convert",
-    "convert_in_child",
-    "harmless_markdown",
-    "markdown_of",
-    "markdown_of_in_child",
-    "plain_html",
-]
+    from ua_tui.core.concurrency.worker_child import TaskContext
 
 SECONDS = 10.0
 PICTURE = "x-picture:"
@@ -96,7 +86,7 @@ def markdown_of(source: str, stop: Stop = NEVER) -> str:
 
 def markdown_of_in_child(_: TaskContext, source: str) -> str:
     """Convert HTML into Markdown in the worker process."""
-    from tui.viewers.safe_html import to_markdown
+    from ua_tui.tui.viewers.safe_html import to_markdown
 
     return to_markdown(source)
 

@@ -7,13 +7,11 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from urllib.parse import unquote
 
-from core.evidence.records import Claim, Evidence, Level, ReportCheck, Source
-from core.evidence.wording import NAMES, finding
-from tui.export.convert import PICTURE
-from tui.export.marks import MOST_MARKS, START, TOKEN, marked_ids, without_marks
-from tui.export.markup import GLYPHS, element, escaped, facts, source_line
-
-__all__ = ["Pictures", "disagreement_list", "doubtful_list", "evidence_list", "mark_up", "noted_claims"]
+from ua_tui.core.evidence.records import Claim, Evidence, Level, ReportCheck, Source
+from ua_tui.core.evidence.wording import NAMES, finding
+from ua_tui.tui.export.convert import PICTURE
+from ua_tui.tui.export.marks import MOST_MARKS, START, TOKEN, marked_ids, without_marks
+from ua_tui.tui.export.markup import GLYPHS, element, escaped, facts, source_line
 
 Pictures = Mapping[str, str]
 """The data addresses of pictures by the addresses that a report has for them."""

@@ -8,25 +8,23 @@ from typing import TYPE_CHECKING, Literal, get_args
 
 import msgspec
 
-from core.concurrency.cancellation import NEVER, Stop
-from core.evidence.records import ReportCheck
-from core.redaction.redactor import Redactor
-from core.storage.files import Root, Written
-from core.storage.names import safe_name
-from core.text import escape_unsafe
-from core.version import VERSION
-from tui.export.markdown import markdown_text
-from tui.export.marks import MOST_MARKS
-from tui.export.page import html_page
-from tui.export.records import Export
-from tui.export.redaction import Redaction, session_folders
-from tui.export.report import read_reported
-from tui.export.session import read_session
+from ua_tui.core.concurrency.cancellation import NEVER, Stop
+from ua_tui.core.evidence.records import ReportCheck
+from ua_tui.core.redaction.redactor import Redactor
+from ua_tui.core.storage.files import Root, Written
+from ua_tui.core.storage.names import safe_name
+from ua_tui.core.text import escape_unsafe
+from ua_tui.core.version import VERSION
+from ua_tui.tui.export.markdown import markdown_text
+from ua_tui.tui.export.marks import MOST_MARKS
+from ua_tui.tui.export.page import html_page
+from ua_tui.tui.export.records import Export
+from ua_tui.tui.export.redaction import Redaction, session_folders
+from ua_tui.tui.export.report import read_reported
+from ua_tui.tui.export.session import read_session
 
 if TYPE_CHECKING:
-    from core.knowledge.place import KnowledgePlace
-
-__all__ = ["FORMATS", "ExportFormat", "export_bytes", "export_name", "read_export", "write_export"]
+    from ua_tui.core.knowledge.place import KnowledgePlace
 
 ExportFormat = Literal["html", "md", "json"]
 FORMATS: tuple[ExportFormat, ...] = get_args(ExportFormat)

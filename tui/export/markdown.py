@@ -5,19 +5,17 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from core.concurrency.cancellation import NEVER, Stop
-from core.concurrency.conversions import ConversionFailed
-from core.events.units import money, size, spoken_duration
-from core.evidence.records import Claim, Source
-from core.evidence.wording import NAMES, summary
-from core.text import clean, clean_line
-from tui.export.convert import harmless_markdown, markdown_of
-from tui.export.evidence import noted_claims
-from tui.export.marks import mark_claims, marked_ids, replace_marks, without_marks
-from tui.export.records import Export, Query
-from tui.export.redaction import Redaction
-
-__all__ = ["markdown_text"]
+from ua_tui.core.concurrency.cancellation import NEVER, Stop
+from ua_tui.core.concurrency.conversions import ConversionFailed
+from ua_tui.core.events.units import money, size, spoken_duration
+from ua_tui.core.evidence.records import Claim, Source
+from ua_tui.core.evidence.wording import NAMES, summary
+from ua_tui.core.text import clean, clean_line
+from ua_tui.tui.export.convert import harmless_markdown, markdown_of
+from ua_tui.tui.export.evidence import noted_claims
+from ua_tui.tui.export.marks import mark_claims, marked_ids, replace_marks, without_marks
+from ua_tui.tui.export.records import Export, Query
+from ua_tui.tui.export.redaction import Redaction
 
 _SPECIAL = re.compile(r"([\\`*_\[\]<>|#~])")
 _FENCE = re.compile(r"`+|~+")

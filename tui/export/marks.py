@@ -10,10 +10,8 @@ import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 
-from core.evidence.files import ReportFormat
-from core.evidence.records import Claim
-
-__all__ = ["MOST_MARKS", "TOKEN", "mark_claims", "marked_ids", "replace_marks", "without_marks"]
+from ua_tui.core.evidence.files import ReportFormat
+from ua_tui.core.evidence.records import Claim
 
 MOST_MARKS = 1_500
 START, END, CLOSE = "\ue000", "\ue001", "\ue002"

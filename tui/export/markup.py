@@ -8,9 +8,7 @@ from collections.abc import Iterable
 from datetime import datetime
 from urllib.parse import urlsplit
 
-from core.evidence.records import Level, Source
-
-__all__ = ["GLYPHS", "element", "escaped", "facts", "host_of", "link", "moment", "source_line"]
+from ua_tui.core.evidence.records import Level, Source
 
 GLYPHS = {Level.SUPPORTED: "✓", Level.LOOK: "?", Level.UNSUPPORTED: "!"}
 _SAFE_LINK = re.compile(r"https?://[^\s]+\Z", re.IGNORECASE)

@@ -9,23 +9,21 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from core.concurrency.cancellation import NEVER, Stop
-from core.concurrency.conversions import ConversionFailed
-from core.events.continuation import is_own
-from core.events.units import money, quantity, size, spoken_duration
-from core.evidence.wording import summary
-from core.storage.files import Root
-from core.text import clean, clean_line
-from tui.export.convert import convert, plain_html
-from tui.export.evidence import disagreement_list, doubtful_list, evidence_list, mark_up, noted_claims
-from tui.export.marks import mark_claims, marked_ids, without_marks
-from tui.export.markup import element, escaped, facts, host_of, link, moment
-from tui.export.pictures import embedded_pictures
-from tui.export.records import Export, Message, Query
-from tui.export.redaction import Redaction
-from tui.export.waterfall import waterfall
-
-__all__ = ["html_page"]
+from ua_tui.core.concurrency.cancellation import NEVER, Stop
+from ua_tui.core.concurrency.conversions import ConversionFailed
+from ua_tui.core.events.continuation import is_own
+from ua_tui.core.events.units import money, quantity, size, spoken_duration
+from ua_tui.core.evidence.wording import summary
+from ua_tui.core.storage.files import Root
+from ua_tui.core.text import clean, clean_line
+from ua_tui.tui.export.convert import convert, plain_html
+from ua_tui.tui.export.evidence import disagreement_list, doubtful_list, evidence_list, mark_up, noted_claims
+from ua_tui.tui.export.marks import mark_claims, marked_ids, without_marks
+from ua_tui.tui.export.markup import element, escaped, facts, host_of, link, moment
+from ua_tui.tui.export.pictures import embedded_pictures
+from ua_tui.tui.export.records import Export, Message, Query
+from ua_tui.tui.export.redaction import Redaction
+from ua_tui.tui.export.waterfall import waterfall
 
 _SHORT_HASH = 16
 _LONGEST_TITLE = 200

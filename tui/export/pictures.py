@@ -9,13 +9,11 @@ import re
 from collections.abc import Iterator
 from urllib.parse import unquote
 
-from core.errors import PathRefused, WorkspaceError
-from core.redaction.redactor import Redactor
-from core.storage.files import Root
-from core.storage.media_types import HEAD_SIZE, media_suffix
-from tui.export.convert import PICTURE
-
-__all__ = ["LARGEST", "embedded_pictures"]
+from ua_tui.core.errors import PathRefused, WorkspaceError
+from ua_tui.core.redaction.redactor import Redactor
+from ua_tui.core.storage.files import Root
+from ua_tui.core.storage.media_types import HEAD_SIZE, media_suffix
+from ua_tui.tui.export.convert import PICTURE
 
 LARGEST = 1 << 20
 """Bytes of a picture that is embedded."""

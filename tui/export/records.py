@@ -7,25 +7,9 @@ from typing import Any, Literal
 
 import msgspec
 
-from core.events.types import Usage
-from core.evidence.files import ReportFormat
-from core.evidence.records import ReportCheck, Source
-
-__all__ = [
-    "VERSION",
-    "Artifact",
-    "Call",
-    "Costs",
-    "Export",
-    "Message",
-    "ModelCosts",
-    "Query",
-    "ReportText",
-    "SenderKind",
-    "SessionFacts",
-    "SessionState",
-    "export_schema",
-]
+from ua_tui.core.events.types import Usage
+from ua_tui.core.evidence.files import ReportFormat
+from ua_tui.core.evidence.records import ReportCheck, Source
 
 VERSION = 1
 

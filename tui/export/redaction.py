@@ -10,13 +10,11 @@ from typing import Any, TypeVar, get_args
 
 import msgspec
 
-from core.evidence.files import ReportFormat
-from core.evidence.records import Kind, SourceKind, Verdict
-from core.redaction.redactor import Redactor
-from core.text import clean
-from tui.export.records import SenderKind, SessionState
-
-__all__ = ["Redaction", "session_folders"]
+from ua_tui.core.evidence.files import ReportFormat
+from ua_tui.core.evidence.records import Kind, SourceKind, Verdict
+from ua_tui.core.redaction.redactor import Redactor
+from ua_tui.core.text import clean
+from ua_tui.tui.export.records import SenderKind, SessionState
 
 _Struct = TypeVar("_Struct", bound=msgspec.Struct)
 

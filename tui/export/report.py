@@ -11,25 +11,24 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from core.concurrency.cancellation import NEVER, Stop, Stopped
-from core.errors import PathRefused, SettingsError, WorkspaceError
-from core.evidence.files import LARGEST_REPORT, load_check, report_format
-from core.evidence.records import ReportCheck, Source
-from core.storage.compression import LARGEST, SUFFIX, Unpacked
-from core.storage.files import Root
-from core.text import clean_line
-from observers.evidence.check import check_in_session
-from observers.evidence.reading.document import read_report
-from observers.evidence.session_sources import read_sources
-from observers.work_products import FOLDER, is_draft
-from tui.export.records import Artifact, ReportText
-from tui.export.redaction import Redaction
-from tui.viewers.safe_html import title_of
+from ua_tui.core.concurrency.cancellation import NEVER, Stop, Stopped
+from ua_tui.core.errors import PathRefused, SettingsError, WorkspaceError
+from ua_tui.core.evidence.files import LARGEST_REPORT, load_check, report_format
+from ua_tui.core.evidence.records import ReportCheck, Source
+from ua_tui.core.storage.compression import LARGEST, SUFFIX, Unpacked
+from ua_tui.core.storage.files import Root
+from ua_tui.core.text import clean_line
+from ua_tui.observers.evidence.check import check_in_session
+from ua_tui.observers.evidence.reading.document import read_report
+from ua_tui.observers.evidence.session_sources import read_sources
+from ua_tui.observers.output.written_files import FOLDER
+from ua_tui.observers.work_products import is_draft
+from ua_tui.tui.export.records import Artifact, ReportText
+from ua_tui.tui.export.redaction import Redaction
+from ua_tui.tui.viewers.safe_html import title_of
 
 if TYPE_CHECKING:
-    from core.knowledge.place import KnowledgePlace
-
-__all__ = ["Reported", "read_reported"]
+    from ua_tui.core.knowledge.place import KnowledgePlace
 
 _LARGEST_SOURCE = 2 << 20
 """Characters of a report that are exported."""

@@ -10,10 +10,10 @@ from typing import TypeVar
 
 import msgspec
 
-from core.concurrency.cancellation import NEVER, Stop
-from core.errors import JournalError, WorkspaceError
-from core.events.tool_names import main_argument, tool_label, tool_name
-from core.events.types import (
+from ua_tui.core.concurrency.cancellation import NEVER, Stop
+from ua_tui.core.errors import JournalError, WorkspaceError
+from ua_tui.core.events.tool_names import main_argument, tool_label, tool_name
+from ua_tui.core.events.types import (
     ArtifactChanged,
     ArtifactSaved,
     ElicitationAsked,
@@ -24,20 +24,25 @@ from core.events.types import (
     ToolCallStarted,
     Usage,
 )
-from core.events.units import quantity
-from core.history.event_replay import EventReplay
-from core.history.headline import read_heading
-from core.history.journal_reader import PastJournal
-from core.history.session import runs_elsewhere
-from core.history.stats import SessionStats, Totals
-from core.records.digest import CallEntry, DigestRecorder, MessageEntry, NoteEntry, QueryEntry, SessionRecord
-from core.redaction.redactor import Redactor
-from core.storage.files import Root
-from core.storage.workspace import JOURNAL
-from core.text import middle_truncate
-from tui.export.records import Artifact, Call, Costs, Message, ModelCosts, Query, SessionFacts
-
-__all__ = ["MOST_CALLS", "SessionContent", "read_session"]
+from ua_tui.core.events.units import quantity
+from ua_tui.core.history.event_replay import EventReplay
+from ua_tui.core.history.headline import read_heading
+from ua_tui.core.history.journal_reader import PastJournal
+from ua_tui.core.history.session import runs_elsewhere
+from ua_tui.core.history.stats import SessionStats, Totals
+from ua_tui.core.records.digest import (
+    CallEntry,
+    DigestRecorder,
+    MessageEntry,
+    NoteEntry,
+    QueryEntry,
+    SessionRecord,
+)
+from ua_tui.core.redaction.redactor import Redactor
+from ua_tui.core.storage.files import Root
+from ua_tui.core.storage.workspace import JOURNAL
+from ua_tui.core.text import middle_truncate
+from ua_tui.tui.export.records import Artifact, Call, Costs, Message, ModelCosts, Query, SessionFacts
 
 _Item = TypeVar("_Item")
 

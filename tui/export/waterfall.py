@@ -5,12 +5,10 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 
-from core.events.units import size, spoken_duration
-from core.text import clean_line
-from tui.export.markup import element, escaped, facts
-from tui.export.records import Call, Export, Query
-
-__all__ = ["waterfall"]
+from ua_tui.core.events.units import size, spoken_duration
+from ua_tui.core.text import clean_line
+from ua_tui.tui.export.markup import element, escaped, facts
+from ua_tui.tui.export.records import Call, Export, Query
 
 _UNITS = 1_000
 _LEAST = 4.0

@@ -11,9 +11,7 @@ from textual.screen import Screen
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from tui.graphics.store import PictureStore
-
-__all__ = ["AppGraphics", "HasGraphics"]
+    from ua_tui.tui.graphics.store import PictureStore
 
 
 class AppGraphics:
@@ -35,7 +33,7 @@ class AppGraphics:
     def pictures(self) -> PictureStore:
         """The pictures shown in terminal graphics."""
         if self._store is None:
-            from tui.graphics.store import PictureStore
+            from ua_tui.tui.graphics.store import PictureStore
 
             self._store = PictureStore(self._app, self._setting)
         return self._store

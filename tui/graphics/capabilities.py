@@ -13,8 +13,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-__all__ = ["DEFAULT_CELL", "Canvas", "Cell", "Graphics", "cell_size", "detect_graphics"]
-
 Graphics = Literal["kitty", "sixel", "blocks"]
 
 # Terminals that support Unicode placeholders; WezTerm supports the Kitty protocol, but no placeholders.

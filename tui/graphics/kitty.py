@@ -20,18 +20,6 @@ from rich.segment import Segment
 from rich.style import Style
 from textual.strip import Strip
 
-__all__ = [
-    "MAX_CELLS",
-    "PICTURE_KEYS",
-    "PLACEHOLDER",
-    "PLACEHOLDER_COLOUR",
-    "deletion",
-    "image_id",
-    "is_cells",
-    "row_of",
-    "transmission",
-]
-
 PLACEHOLDER = "\U0010eeee"
 PLACEHOLDER_COLOUR = 17 + int.from_bytes(urandom(2)) % 214
 """The colour of all placeholders, one of 256: random for each process, so that IDs rarely clash with other programs."""

@@ -13,9 +13,7 @@ from textual.geometry import Region
 from textual.screen import Screen
 from textual.widget import Widget
 
-from tui.graphics.image import SixelPicture
-
-__all__ = ["is_free", "is_overwritten", "repainted_rows"]
+from ua_tui.tui.graphics.image import SixelPicture
 
 _PROBE_STEP = 3
 

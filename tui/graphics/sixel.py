@@ -13,8 +13,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from PIL.Image import Image
 
-__all__ = ["encode_rows"]
-
 _BAND = 6
 _CLEAR = 255
 """The colour number of transparent pixels."""

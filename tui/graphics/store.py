@@ -14,12 +14,10 @@ from textual.geometry import Region
 from textual.screen import Screen
 from textual.widget import Widget
 
-from tui.graphics.capabilities import Canvas, Graphics, cell_size, detect_graphics
-from tui.graphics.image import KittyPicture, Picture, PlacedPicture, SixelPicture
-from tui.graphics.kitty import PICTURE_KEYS, deletion, transmission
-from tui.workers import start_job
-
-__all__ = ["PictureAnchor", "PictureStore"]
+from ua_tui.tui.graphics.capabilities import Canvas, Graphics, cell_size, detect_graphics
+from ua_tui.tui.graphics.image import KittyPicture, Picture, PlacedPicture, SixelPicture
+from ua_tui.tui.graphics.kitty import PICTURE_KEYS, deletion, transmission
+from ua_tui.tui.workers import start_job
 
 _COLOURS = {"truecolor": 1 << 24, "256": 256}
 _MAX_QUEUED = 8
@@ -207,7 +205,7 @@ class PictureStore:
             place = anchor.picture_region
             if place is None or screen is not self._app.screen:
                 continue
-            from tui.graphics.overlay import is_free, is_overwritten, repainted_rows
+            from ua_tui.tui.graphics.overlay import is_free, is_overwritten, repainted_rows
 
             def wanted(row: Region, anchor: PictureAnchor = anchor) -> bool:
                 painting = is_overwritten(update, row) and is_free(screen, row, anchor.surface)

@@ -7,11 +7,9 @@ from typing import NamedTuple, Protocol, runtime_checkable
 
 from textual.widget import Widget
 
-from tui.keys.keymap import Keys
-from tui.keys.names import key_name, shown_key
-from tui.keys.standard import STANDARD
-
-__all__ = ["Hint", "hints_of", "word_of_escape"]
+from ua_tui.tui.keys.keymap import Keys
+from ua_tui.tui.keys.names import key_name, shown_key
+from ua_tui.tui.keys.standard import STANDARD
 
 
 class Hint(NamedTuple):

@@ -11,13 +11,11 @@ from textual.binding import Binding
 from textual.dom import DOMNode
 from textual.widget import Widget
 
-from core.settings.keymap import KeyChoice
-from core.settings.sources import ended
-from core.text import clean_line
-from tui.keys.names import is_typed, key_name, shown_key
-from tui.keys.standard import STANDARD, TOGETHER
-
-__all__ = ["ActiveBindings", "Keys", "choose_keys", "keys_of", "written_key"]
+from ua_tui.core.settings.keymap import KeyChoice
+from ua_tui.core.settings.sources import ended
+from ua_tui.core.text import clean_line
+from ua_tui.tui.keys.names import is_typed, key_name, shown_key
+from ua_tui.tui.keys.standard import STANDARD, TOGETHER
 
 _EDITING = frozenset(
     {"up", "down", "left", "right", "home", "end", "pageup", "pagedown", "backspace", "delete", "tab"}

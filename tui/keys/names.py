@@ -8,8 +8,6 @@ import unicodedata
 from textual.keys import KEY_NAME_REPLACEMENTS, _character_to_key, key_to_character
 from textual.keys import Keys as KnownKeys
 
-__all__ = ["is_typed", "key_name", "shown_key"]
-
 _SHOWN = {
     "up": "↑",
     "down": "↓",

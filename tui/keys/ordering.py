@@ -17,8 +17,6 @@ from textual.app import App
 from textual.message import Message
 from textual.widget import Widget
 
-__all__ = ["KeyQueue"]
-
 _ROUNDS = 2
 """The effects of a key, such as the submission of an input, are complete when a second message came the same way."""
 _LONGEST_SECONDS = 0.25

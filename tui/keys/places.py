@@ -13,27 +13,8 @@ from itertools import chain
 from textual.binding import Binding
 from textual.dom import DOMNode
 
-from tui.keys.keymap import Keys
-from tui.keys.names import is_typed, shown_key
-
-__all__ = [
-    "ANYWHERE",
-    "COPY_FILE",
-    "FOLD",
-    "IN_PANE",
-    "LINK",
-    "MATCHES",
-    "SEARCH",
-    "TO_PROMPT",
-    "KeyPlace",
-    "Lines",
-    "bindings_of",
-    "classes_with_place",
-    "key_binding",
-    "moving",
-    "sections_of",
-    "shown_line",
-]
+from ua_tui.tui.keys.keymap import Keys
+from ua_tui.tui.keys.names import is_typed, shown_key
 
 
 @dataclass(frozen=True)

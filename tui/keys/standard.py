@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-__all__ = ["STANDARD"]
-
 STANDARD: Mapping[str, str] = {
     "next_pane": "tab",
     "previous_pane": "shift+tab",

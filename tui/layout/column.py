@@ -6,9 +6,7 @@ from typing import ClassVar
 
 from textual.containers import Vertical
 
-from tui.widgets.unscrolled import unscrolled_size
-
-__all__ = ["Column"]
+from ua_tui.tui.widgets.unscrolled import unscrolled_size
 
 
 class Column(Vertical):

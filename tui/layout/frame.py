@@ -22,24 +22,22 @@ from textual.geometry import Size
 from textual.message import Message
 from textual.widget import Widget
 
-from core.events.types import Event
-from tui.keys.keymap import keys_of
-from tui.keys.places import IN_PANE, KeyPlace, key_binding
-from tui.layout.column import Column
-from tui.layout.pane_requests import PaneRequests
-from tui.layout.splitters import Splitters
-from tui.layout.store import LayoutStore
-from tui.layout.tabs import PaneTabs
-from tui.panes.spec import column_specs, pane_specs, side_specs, tab_specs
-from tui.theme.stylesheet import CachedStylesheet
-from tui.widgets.placeholder import Placeholder
-from tui.widgets.unscrolled import unscrolled_size
+from ua_tui.core.events.types import Event
+from ua_tui.tui.keys.keymap import keys_of
+from ua_tui.tui.keys.places import IN_PANE, KeyPlace, key_binding
+from ua_tui.tui.layout.column import Column
+from ua_tui.tui.layout.pane_requests import PaneRequests
+from ua_tui.tui.layout.splitters import Splitters
+from ua_tui.tui.layout.store import LayoutStore
+from ua_tui.tui.layout.tabs import PaneTabs
+from ua_tui.tui.panes.spec import column_specs, pane_specs, side_specs, tab_specs
+from ua_tui.tui.theme.stylesheet import CachedStylesheet
+from ua_tui.tui.widgets.placeholder import Placeholder
+from ua_tui.tui.widgets.unscrolled import unscrolled_size
 
 if TYPE_CHECKING:
-    from tui.panes.moment import CursorMoved
-    from tui.panes.prompt.pane import Prompt
-
-__all__ = ["Frame", "Pane", "SessionSource", "shape_of"]
+    from ua_tui.tui.panes.moment import CursorMoved
+    from ua_tui.tui.panes.prompt.pane import Prompt
 
 SHAPES = ("narrow", "medium", "stacked", "wide")
 MEDIUM_COLUMNS, WIDE_COLUMNS = 100, 140
@@ -155,7 +153,7 @@ class Frame(PaneRequests):
     @property
     def prompt(self) -> Prompt:
         """Where the person types, once it is there."""
-        from tui.panes.prompt.pane import Prompt
+        from ua_tui.tui.panes.prompt.pane import Prompt
 
         return self.query_one("#prompt", Prompt)
 
@@ -286,8 +284,8 @@ class Frame(PaneRequests):
         """Move the cursor of the other pane to the same moment."""
         event.stop()
         if self.splits.linked:
-            from tui.panes.conversation.pane import ConversationPane
-            from tui.panes.trace.pane import TracePane
+            from ua_tui.tui.panes.conversation.pane import ConversationPane
+            from ua_tui.tui.panes.trace.pane import TracePane
 
             if event.pane == "trace":
                 self.query_one("#conversation", ConversationPane).show_moment(event.at, event.call)

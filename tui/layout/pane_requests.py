@@ -10,19 +10,17 @@ from typing import TYPE_CHECKING
 
 from textual.containers import Horizontal
 
-from core.errors import UniversalAgentError
-from core.events.types import REPORT_CHECK, ArtifactSaved, Event
+from ua_tui.core.errors import UniversalAgentError
+from ua_tui.core.events.types import REPORT_CHECK, ArtifactSaved, Event
 
 if TYPE_CHECKING:
-    from tui.panes.conversation.pane import ConversationPane
-    from tui.panes.observers.pane import ObserversPane
-    from tui.panes.trace.pane import TracePane
-    from tui.panes.workspace.pane import WorkspacePane
-    from tui.panes.workspace.preview import PreviewPane
-    from tui.screens.tool_call.screen import ToolCallScreen
-    from tui.viewers.view.document_view import DocumentView
-
-__all__ = ["PaneRequests"]
+    from ua_tui.tui.panes.conversation.pane import ConversationPane
+    from ua_tui.tui.panes.observers.pane import ObserversPane
+    from ua_tui.tui.panes.trace.pane import TracePane
+    from ua_tui.tui.panes.workspace.pane import WorkspacePane
+    from ua_tui.tui.panes.workspace.preview import PreviewPane
+    from ua_tui.tui.screens.tool_call.screen import ToolCallScreen
+    from ua_tui.tui.viewers.view.document_view import DocumentView
 
 
 class PaneRequests(Horizontal):
@@ -65,8 +63,8 @@ class PaneRequests(Horizontal):
         self._open(event.tool_use_id)
 
     def _open(self, tool_use_id: str) -> None:
-        from tui.panes.trace.pane import TracePane
-        from tui.screens.tool_call.screen import ToolCallScreen
+        from ua_tui.tui.panes.trace.pane import TracePane
+        from ua_tui.tui.screens.tool_call.screen import ToolCallScreen
 
         record = self.query_one("#trace", TracePane).record(tool_use_id)
         if record is None:
@@ -112,7 +110,7 @@ class PaneRequests(Horizontal):
 
     def _preview(self, selected: Path | None) -> None:
         """Show the beginning of the selected file, of the newest artifact if none is, or what the pane is for."""
-        from tui.panes.workspace.preview import PreviewPane
+        from ua_tui.tui.panes.workspace.preview import PreviewPane
 
         if not self.shows("preview"):
             return
@@ -131,9 +129,9 @@ class PaneRequests(Horizontal):
 
     def on_preview_pane_article_requested(self, event: PreviewPane.ArticleRequested) -> None:
         """Open the article of a row of the preview."""
-        from tui.screens.files.article import open_article
-        from tui.screens.files.viewer import ViewerScreen
-        from tui.viewers.articles.session import session_of
+        from ua_tui.tui.screens.files.article import open_article
+        from ua_tui.tui.screens.files.viewer import ViewerScreen
+        from ua_tui.tui.viewers.articles.session import session_of
 
         session = session_of(event.path, self.folder)
         viewer = partial(ViewerScreen, root=session, read_only=self._workspace.is_only_read)
@@ -148,7 +146,7 @@ class PaneRequests(Horizontal):
         self._show_call(event.tool_use_id, "The tool call of this run is not in the trace.")
 
     def _show_call(self, tool_use_id: str, missing: str) -> None:
-        from tui.panes.trace.pane import TracePane
+        from ua_tui.tui.panes.trace.pane import TracePane
 
         if self.query_one("#trace", TracePane).reveal(tool_use_id):
             self._open(tool_use_id)
@@ -157,7 +155,7 @@ class PaneRequests(Horizontal):
 
     def on_file_actions_past_call_requested(self, event: WorkspacePane.PastCallRequested) -> None:
         """Show the call that a file of another session came from."""
-        from tui.screens.tool_call.screen import ToolCallScreen
+        from ua_tui.tui.screens.tool_call.screen import ToolCallScreen
 
         call = event.call
         self.app.push_screen(
@@ -174,13 +172,13 @@ class PaneRequests(Horizontal):
 
     @property
     def _conversation(self) -> ConversationPane:
-        from tui.panes.conversation.pane import ConversationPane
+        from ua_tui.tui.panes.conversation.pane import ConversationPane
 
         return self.query_one("#conversation", ConversationPane)
 
     @property
     def _workspace(self) -> WorkspacePane:
-        from tui.panes.workspace.pane import WorkspacePane
+        from ua_tui.tui.panes.workspace.pane import WorkspacePane
 
         return self.query_one("#workspace", WorkspacePane)
 
@@ -191,7 +189,7 @@ class PaneRequests(Horizontal):
 
     def follow_conversation(self) -> None:
         """Go to the end of the conversation, and follow it: the person has sent something."""
-        from tui.panes.conversation.pane import ConversationPane
+        from ua_tui.tui.panes.conversation.pane import ConversationPane
 
         conversation = self.query_one("#conversation")
         if isinstance(conversation, ConversationPane):
@@ -199,7 +197,7 @@ class PaneRequests(Horizontal):
 
     def open_newest_report(self) -> None:
         """Show the newest report, or else what was finished last; say so if there is nothing yet."""
-        from tui.panes.conversation.pane import ConversationPane
+        from ua_tui.tui.panes.conversation.pane import ConversationPane
 
         pane = self.query_one("#conversation")
         result = pane.dialogue.results.newest() if isinstance(pane, ConversationPane) else None
@@ -226,13 +224,13 @@ class PaneRequests(Horizontal):
         self._follow_link(event.url)
 
     def _follow_link(self, url: str) -> None:
-        from tui.screens.files.link import follow_link
+        from ua_tui.tui.screens.files.link import follow_link
 
         follow_link(self, url)
 
     def on_document_view_links_found(self, event: DocumentView.LinksFound) -> None:
         """Let the person choose one of the links of the preview."""
-        from tui.screens.files.links import LinksScreen
+        from ua_tui.tui.screens.files.links import LinksScreen
 
         event.stop()
         self.app.push_screen(LinksScreen(event.links, event.first), event.choose)
@@ -243,19 +241,19 @@ class PaneRequests(Horizontal):
         self._compare(event.path)
 
     def _compare(self, path: Path) -> None:
-        from tui.screens.files.compare import CompareScreen
+        from ua_tui.tui.screens.files.compare import CompareScreen
 
         self.app.push_screen(CompareScreen(path))
 
     def on_file_actions_deletion_requested(self, event: WorkspacePane.DeletionRequested) -> None:
         """Ask before a file is deleted."""
-        from tui.screens.files.confirm_delete import DeleteScreen
+        from ua_tui.tui.screens.files.confirm_delete import DeleteScreen
 
         event.stop()
         self.app.push_screen(DeleteScreen(event.name, event.facts), event.answer)
 
     def _view(self, path: Path, line: int = 0) -> None:
-        from tui.screens.files.viewer import ViewerScreen
+        from ua_tui.tui.screens.files.viewer import ViewerScreen
 
         read_only = self._workspace.is_only_read
         self.app.push_screen(ViewerScreen(path, self.folder, read_only=read_only, line=line))

@@ -7,8 +7,6 @@ from typing import Final
 
 import msgspec
 
-__all__ = ["LEAST_LINES", "Proportions", "columns", "pane_lines", "with_border", "with_lines"]
-
 LEAST_TALK = 40
 LEAST_FILES = 24
 LEAST_MACHINERY = 36

@@ -14,15 +14,13 @@ from textual.geometry import Offset, Region
 from textual.timer import Timer
 from textual.widget import Widget
 
-from tui.layout.proportions import Proportions, columns, pane_lines, with_border, with_lines
-from tui.layout.store import Layout, LayoutStore
-from tui.panes.spec import column_specs, pane_specs, side_specs
-from tui.workers import start_job
+from ua_tui.tui.layout.proportions import Proportions, columns, pane_lines, with_border, with_lines
+from ua_tui.tui.layout.store import Layout, LayoutStore
+from ua_tui.tui.panes.spec import column_specs, pane_specs, side_specs
+from ua_tui.tui.workers import start_job
 
 if TYPE_CHECKING:
-    from tui.layout.frame import Frame
-
-__all__ = ["Splitters"]
+    from ua_tui.tui.layout.frame import Frame
 
 REDRAW_SECONDS = 1 / 30
 """The least time between two new sizes: each one wraps and paints the whole screen, and a pointer moves more often than

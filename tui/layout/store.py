@@ -7,11 +7,9 @@ from pathlib import Path
 
 import msgspec
 
-from core.errors import UniversalAgentError
-from tui.layout.proportions import Proportions
-from tui.panes.spec import side_specs
-
-__all__ = ["LAYOUT_FILE", "Layout", "LayoutStore"]
+from ua_tui.core.errors import UniversalAgentError
+from ua_tui.tui.layout.proportions import Proportions
+from ua_tui.tui.panes.spec import side_specs
 
 LAYOUT_FILE = "layout.json"
 _FORMAT = 1
@@ -89,7 +87,7 @@ class LayoutStore:
 
     def write(self, layout: Layout) -> str:
         """Store `layout`; returns an error message, or an empty text. Blocks until it is on the disk."""
-        from core.storage.files import Root
+        from ua_tui.core.storage.files import Root
 
         try:
             root = Root(self.folder, create=True)

@@ -10,10 +10,8 @@ from textual.content import Content
 from textual.message import Message
 from textual.widget import Widget
 
-from tui.panes.spec import PaneSpec
-from tui.widgets.unscrolled import unscrolled_size
-
-__all__ = ["PaneTabs"]
+from ua_tui.tui.panes.spec import PaneSpec
+from ua_tui.tui.widgets.unscrolled import unscrolled_size
 
 
 class PaneTabs(Widget):

@@ -6,8 +6,6 @@ from dataclasses import dataclass
 
 from textual.message import Message
 
-__all__ = ["END", "CursorMoved"]
-
 END = float("inf")
 """The moment of a cursor that follows the end."""
 

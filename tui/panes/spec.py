@@ -9,8 +9,6 @@ from pathlib import Path
 
 from textual.widget import Widget
 
-__all__ = ["PaneCommand", "PaneSpec", "column_specs", "pane_specs", "side_specs", "tab_specs"]
-
 
 @dataclass(frozen=True)
 class PaneCommand:

@@ -6,10 +6,8 @@ import tomllib
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from core.events.types import Event, McpStatus, QueryReceived
-from core.settings.model import Settings
-
-__all__ = ["LISTS", "Suggestions"]
+from ua_tui.core.events.types import Event, McpStatus, QueryReceived
+from ua_tui.core.settings.model import Settings
 
 _UNUSABLE = frozenset({"disabled", "failed", "needs-auth", "off"})
 LISTS: dict[str, list[str]] = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))

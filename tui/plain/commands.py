@@ -6,15 +6,13 @@ from functools import partial
 from inspect import isawaitable
 from typing import Any
 
-from core.agent.messages.context_usage import describe_total
-from core.errors import SettingsError, UniversalAgentError
-from core.events.describe import MODE_RULES
-from core.session.session import Session
-from core.text import clean_line
-from tui.widgets.command import Argument, Command, command_problem, typed_command
-from tui.widgets.sent_commands import sent_commands
-
-__all__ = ["run_command"]
+from ua_tui.core.agent.messages.context_usage import describe_total
+from ua_tui.core.errors import SettingsError, UniversalAgentError
+from ua_tui.core.events.describe import MODE_RULES
+from ua_tui.core.session.session import Session
+from ua_tui.core.text import clean_line
+from ua_tui.tui.widgets.command import Argument, Command, command_problem, typed_command
+from ua_tui.tui.widgets.sent_commands import sent_commands
 
 _SKIP = "Every check can only be skipped from the start, with --dangerously-skip-permissions."
 _NO_RULES = "There are no rules: what is not contained asks each time."

@@ -5,17 +5,15 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-from core.errors import WorkspaceError
-from core.settings.loading import reload_folder
-from core.settings.model import Settings
-from core.settings.places import Places
-from core.text import clean
-from core.trust_question.question import FolderQuestion, describe_question, find_question
+from ua_tui.core.errors import WorkspaceError
+from ua_tui.core.settings.loading import reload_folder
+from ua_tui.core.settings.model import Settings
+from ua_tui.core.settings.places import Places
+from ua_tui.core.text import clean
+from ua_tui.core.trust_question.question import FolderQuestion, describe_question, find_question
 
 if TYPE_CHECKING:
-    from core.trust.state import Answer
-
-__all__ = ["ask_about_folder"]
+    from ua_tui.core.trust.state import Answer
 
 _LABELS: dict[Answer, str] = {
     "trusted": "Trust them",

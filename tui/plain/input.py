@@ -11,8 +11,6 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 
-__all__ = ["MOST_IN_LINE", "TypedLines", "hidden_input"]
-
 MOST_IN_LINE = 1 << 20
 """Characters of a line without an end; more become another line."""
 

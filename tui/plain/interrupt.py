@@ -8,8 +8,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
 
-__all__ = ["InterruptKey", "interrupt_key"]
-
 
 class InterruptKey:
     """The interrupt key, changed to a key that ends a line, so that it is read at once.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from core.events.types import (
+from ua_tui.core.events.types import (
     KNOWLEDGE,
     ArtifactSaved,
     Event,
@@ -17,11 +17,9 @@ from core.events.types import (
     ReportChecked,
     ToolCallFinished,
 )
-from core.events.units import quantity
-from core.text import clean, clean_line
-from tui.render.events import EventLines
-
-__all__ = ["Narrator"]
+from ua_tui.core.events.units import quantity
+from ua_tui.core.text import clean, clean_line
+from ua_tui.tui.render.events import EventLines
 
 OBSERVER_START_SECONDS = 0.05
 """Seconds within which an observer starts on a result, if one does."""
@@ -102,7 +100,7 @@ class Narrator:
         speaker = "Agent (incomplete): " if incomplete else "Agent: "
         if self._read_aloud:
             # Only this needs the Markdown parser.
-            from tui.plain.plain_markdown import unmarked
+            from ua_tui.tui.plain.plain_markdown import unmarked
 
             self._write(speaker + unmarked(self._last_answer))
         else:

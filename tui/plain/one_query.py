@@ -12,25 +12,23 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TextIO
 
-from core.agent.attachments.places import missing_names
-from core.agent.output_schema import NOT_FITTING, REFUSED_SCHEMA
-from core.concurrency.garbage_collection import deferred
-from core.concurrency.race import until
-from core.errors import SettingsError, UniversalAgentError
-from core.events.model_problems import CONNECTION_BROKE
-from core.events.types import AuthRequired, Event, MessageFinished, QueryFinished
-from core.text import clean_line
-from tui.render.events import EventLines
-from tui.terminal.exit_codes import EXIT_FAILED, EXIT_NOT_FITTING, EXIT_TIMEOUT, EXIT_USAGE
+from ua_tui.core.agent.attachments.places import missing_names
+from ua_tui.core.agent.output_schema import NOT_FITTING, REFUSED_SCHEMA
+from ua_tui.core.concurrency.garbage_collection import deferred
+from ua_tui.core.concurrency.race import until
+from ua_tui.core.errors import SettingsError, UniversalAgentError
+from ua_tui.core.events.model_problems import CONNECTION_BROKE
+from ua_tui.core.events.types import AuthRequired, Event, MessageFinished, QueryFinished
+from ua_tui.core.text import clean_line
+from ua_tui.tui.render.events import EventLines
+from ua_tui.tui.terminal.exit_codes import EXIT_FAILED, EXIT_NOT_FITTING, EXIT_TIMEOUT, EXIT_USAGE
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from core.session.resume import Resume
-    from core.session.session import Session
-    from core.settings.model import Settings
-
-__all__ = ["SIGNALS", "OutputLines", "ProgressPrinter", "note_signal", "run_headless"]
+    from ua_tui.core.session.resume import Resume
+    from ua_tui.core.session.session import Session
+    from ua_tui.core.settings.model import Settings
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
@@ -71,7 +69,7 @@ async def run_headless(
         ConversationGone: that conversation no longer exists.
         OSError: not everything could be written to standard output.
     """
-    from tui.compose import compose_session
+    from ua_tui.tui.compose import compose_session
 
     if output_schema is not None:
         # Such an answer is given with a tool, which is not for simple queries.
@@ -129,7 +127,7 @@ async def run_headless(
 
 def _ends_early(folder: Path) -> bool:
     """Whether the journal of a closed session lacks its end, as on a full disk; says so."""
-    from core.history.headline import ends_in_order
+    from ua_tui.core.history.headline import ends_in_order
 
     try:
         if ends_in_order(folder):
@@ -185,7 +183,7 @@ def _print_answer(ended: QueryFinished, links: Sequence[AuthRequired], *, struct
 
 
 async def _query(session: Session, query: str) -> None:
-    from tui.widgets.sent_commands import problem_of_query
+    from ua_tui.tui.widgets.sent_commands import problem_of_query
 
     with deferred():
         await session.start()

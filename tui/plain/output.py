@@ -6,9 +6,7 @@ import asyncio
 import sys
 from collections.abc import Callable
 
-from tui.plain.one_query import OutputLines
-
-__all__ = ["PlainOutput"]
+from ua_tui.tui.plain.one_query import OutputLines
 
 _AGAIN_SECONDS = 0.2
 

@@ -6,10 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from core.events.types import AuthRequired, PermissionAsked
-from core.text import clean, clean_line
-
-__all__ = ["DENIED", "Answer", "Question", "question_of", "questions_of_agent"]
+from ua_tui.core.events.types import AuthRequired, PermissionAsked
+from ua_tui.core.text import clean, clean_line
 
 
 @dataclass(frozen=True)
@@ -111,7 +109,7 @@ def _parts(typed: str) -> list[str]:
 
 def questions_of_agent(event: PermissionAsked) -> dict[str, Question]:
     """Describe the questions that the agent asks, each by its text."""
-    from tui.screens.requests.question import agent_questions
+    from ua_tui.tui.screens.requests.question import agent_questions
 
     return {
         each.text: Question(
@@ -147,8 +145,8 @@ def question_of(event: PermissionAsked | AuthRequired) -> Question:
 
 
 def _permission(event: PermissionAsked) -> Question:
-    from tui.screens.requests.arguments import argument_lines, reveal
-    from tui.screens.requests.headings import heading_of
+    from ua_tui.tui.screens.requests.arguments import argument_lines, reveal
+    from ua_tui.tui.screens.requests.headings import heading_of
 
     subjects = [reveal(subject) for subject in event.subjects]
     runs = ", ".join(subjects) or reveal(event.tool_name)
@@ -175,7 +173,7 @@ def _permission(event: PermissionAsked) -> Question:
 
 
 def _plan(event: PermissionAsked) -> Question:
-    from tui.plain.plain_markdown import unmarked
+    from ua_tui.tui.plain.plain_markdown import unmarked
 
     plan = unmarked(str(event.input.get("plan") or ""))
     return Question(

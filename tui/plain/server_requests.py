@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from core.agent.elicitation.form import Value, checked_value, field_hint
-from core.errors import FormError
-from core.events.types import ElicitationAsked, FormField
-from core.text import clean_line
-from tui.plain.questions import DENIED, Answer, Question
-from tui.terminal.links import browser_link
-
-__all__ = ["CANCELLED", "field_lines", "server_question", "typed_value"]
+from ua_tui.core.agent.elicitation.form import Value, checked_value, field_hint
+from ua_tui.core.errors import FormError
+from ua_tui.core.events.types import ElicitationAsked, FormField
+from ua_tui.core.text import clean_line
+from ua_tui.tui.plain.questions import DENIED, Answer, Question
+from ua_tui.tui.terminal.links import browser_link
 
 CANCELLED = Answer(reason="cancel")
 _WARNING = (
@@ -19,7 +17,7 @@ _WARNING = (
 
 def server_question(event: ElicitationAsked) -> Question:
     """Ask whether a request is answered, with all that it asks for."""
-    from tui.screens.requests.arguments import reveal, reveal_line
+    from ua_tui.tui.screens.requests.arguments import reveal, reveal_line
 
     server, said = reveal_line(event.server), reveal(event.message) or "(no message)"
     if event.mode == "url":

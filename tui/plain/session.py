@@ -11,11 +11,11 @@ from contextlib import nullcontext, suppress
 from dataclasses import replace
 from typing import Any, Literal
 
-from core.concurrency.garbage_collection import deferred
-from core.concurrency.race import until
-from core.errors import FormError, UniversalAgentError
-from core.events.describe import describe
-from core.events.types import (
+from ua_tui.core.concurrency.garbage_collection import deferred
+from ua_tui.core.concurrency.race import until
+from ua_tui.core.errors import FormError, UniversalAgentError
+from ua_tui.core.events.describe import describe
+from ua_tui.core.events.types import (
     AuthFinished,
     AuthRequired,
     BudgetReached,
@@ -28,21 +28,19 @@ from core.events.types import (
     QueryFinished,
     SessionFinished,
 )
-from core.session.resume import Resume
-from core.session.session import Session
-from core.settings.model import Settings
-from core.text import clean, clean_line
-from tui.plain.commands import run_command
-from tui.plain.input import TypedLines, hidden_input
-from tui.plain.interrupt import InterruptKey, interrupt_key
-from tui.plain.narrator import Narrator
-from tui.plain.one_query import note_signal
-from tui.plain.output import PlainOutput
-from tui.plain.questions import DENIED, Answer, Question, question_of, questions_of_agent
-from tui.plain.server_requests import field_lines, server_question, typed_value
-from tui.terminal.exit_codes import EXIT_FAILED
-
-__all__ = ["run_plain"]
+from ua_tui.core.session.resume import Resume
+from ua_tui.core.session.session import Session
+from ua_tui.core.settings.model import Settings
+from ua_tui.core.text import clean, clean_line
+from ua_tui.tui.plain.commands import run_command
+from ua_tui.tui.plain.input import TypedLines, hidden_input
+from ua_tui.tui.plain.interrupt import InterruptKey, interrupt_key
+from ua_tui.tui.plain.narrator import Narrator
+from ua_tui.tui.plain.one_query import note_signal
+from ua_tui.tui.plain.output import PlainOutput
+from ua_tui.tui.plain.questions import DENIED, Answer, Question, question_of, questions_of_agent
+from ua_tui.tui.plain.server_requests import field_lines, server_question, typed_value
+from ua_tui.tui.terminal.exit_codes import EXIT_FAILED
 
 Asked = PermissionAsked | ElicitationAsked | AuthRequired
 
@@ -64,7 +62,7 @@ async def run_plain(settings: Settings, first_query: str | None, resume: Resume 
         UniversalAgentError: the session cannot be made, or its conversation is gone.
         OSError: not everything could be written to standard output.
     """
-    from tui.compose import compose_session
+    from ua_tui.tui.compose import compose_session
 
     if settings.demo_pace is None:
         # Answers are written when they are complete: there is nothing to watch.

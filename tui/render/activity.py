@@ -5,12 +5,10 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 
-from core.events.tool_names import main_argument, tool_label
-from core.events.types import Event, QueryFinished, QueryReceived, ToolCallFinished, ToolCallStarted
-from core.events.units import duration
-from core.text import clean_line
-
-__all__ = ["CurrentActivity"]
+from ua_tui.core.events.tool_names import main_argument, tool_label
+from ua_tui.core.events.types import Event, QueryFinished, QueryReceived, ToolCallFinished, ToolCallStarted
+from ua_tui.core.events.units import duration
+from ua_tui.core.text import clean_line
 
 _MAX_CALLS = 4
 _MAX_TEXT = 120

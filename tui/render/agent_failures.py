@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-__all__ = ["informative_causes", "known_causes"]
-
 _SIGNAL = re.compile(r"\bended by (SIG[A-Z0-9]+)")
 _CODE = re.compile(r"\(exit code (\d+)\)")
 # The SDK reports this for every process that ended; it adds nothing to the message.

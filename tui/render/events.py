@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from core.events import types
-from core.events.describe import BROKEN_STATES, Description, Hints, Severity, describe, describe_server
-from core.events.tool_names import main_argument, tool_label
-from core.events.types import (
+from ua_tui.core.events import types
+from ua_tui.core.events.describe import BROKEN_STATES, Description, Hints, Severity, describe, describe_server
+from ua_tui.core.events.tool_names import main_argument, tool_label
+from ua_tui.core.events.types import (
     AgentSilent,
     ApiRetry,
     ArtifactSaved,
@@ -41,10 +41,8 @@ from core.events.types import (
     ToolCallStarted,
     TracingFailed,
 )
-from core.text import clean_line
-from tui.render.wait_time import Wait, WaitingCalls
-
-__all__ = ["MARKS", "EventLines", "ServerChanges"]
+from ua_tui.core.text import clean_line
+from ua_tui.tui.render.wait_time import Wait, WaitingCalls
 
 MARKS = {
     Severity.INFO: "·",

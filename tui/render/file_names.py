@@ -7,9 +7,7 @@ from collections.abc import Callable, Iterator
 
 from rich.style import Style
 
-from tui.render.layout import Piece
-
-__all__ = ["FindFile", "file_style", "no_file", "with_files"]
+from ua_tui.tui.render.layout import Piece
 
 FindFile = Callable[[str], str | None]
 """Returns the path of the file that a word names; None if it names none."""

@@ -8,21 +8,7 @@ from enum import Enum
 
 from rich.cells import cell_len, chop_cells
 
-from core.text import clean_line
-
-__all__ = [
-    "Mark",
-    "artifact_name",
-    "clock",
-    "effort_of",
-    "fallback_of",
-    "first_line",
-    "first_sentence",
-    "middle_cut",
-    "name_cut",
-    "spinner",
-    "tail_cut",
-]
+from ua_tui.core.text import clean_line
 
 ELLIPSIS = "…"
 LINE_LIMIT = 400

@@ -8,8 +8,6 @@ from textual.geometry import Region
 from textual.strip import Strip
 from textual.widget import Widget
 
-__all__ = ["framed_lines"]
-
 
 def framed_lines(
     widget: Widget,

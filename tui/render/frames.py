@@ -12,9 +12,7 @@ from textual._compositor import ChopsUpdate, Compositor, LayoutUpdate
 from textual.geometry import Region
 from textual.strip import Strip
 
-from tui.render.strips import Pen
-
-__all__ = ["forget_rows", "improve_frames"]
+from ua_tui.tui.render.strips import Pen
 
 _render_partial_update = Compositor.render_partial_update
 _changed: WeakKeyDictionary[Compositor, list[Region]] = WeakKeyDictionary()

@@ -10,9 +10,7 @@ from typing import Any, TypeVar
 
 from rich.style import Style
 
-from tui.render.layout import PLAIN, Piece
-
-__all__ = ["CodeTheme", "highlight", "within"]
+from ua_tui.tui.render.layout import PLAIN, Piece
 
 # Lexers are regular expressions that hostile text can make slow, so long blocks and long lines stay plain. A few
 # kilobytes of line breaks can still keep one busy for minutes, token by token.

@@ -9,8 +9,6 @@ from rich.cells import cell_len, chop_cells
 from rich.segment import Segment
 from rich.style import Style
 
-__all__ = ["PLAIN", "Line", "Piece", "cut_line", "line_width", "merge", "plain", "spread", "width_of", "wrap"]
-
 PLAIN = Style.null()
 Line = list[Segment]
 Piece = tuple[str, Style]

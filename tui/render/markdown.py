@@ -18,26 +18,14 @@ from rich.cells import chop_cells
 from rich.segment import Segment
 from rich.style import Style
 
-from core.text import clean
-from tui.render.file_names import FindFile, file_style, no_file, with_files
-from tui.render.highlight import CodeTheme, highlight
-from tui.render.layout import PLAIN, Line, Piece, line_width, merge, plain, width_of, wrap
-from tui.render.markdown_parser import parse_markdown
-from tui.render.markdown_stream import split_stable
-from tui.render.source_map import Unit
-from tui.render.tables import Align, Cell, TableTheme, table_lines
-from tui.render.theme import component_classes, read_theme
-
-__all__ = [
-    "MARKDOWN_COMPONENTS",
-    "Heading",
-    "MarkdownTheme",
-    "markdown_units",
-    "render_markdown",
-    "render_with_headings",
-    "split_stable",
-    "warm_up",
-]
+from ua_tui.core.text import clean
+from ua_tui.tui.render.file_names import FindFile, file_style, no_file, with_files
+from ua_tui.tui.render.highlight import CodeTheme, highlight
+from ua_tui.tui.render.layout import PLAIN, Line, Piece, line_width, merge, plain, width_of, wrap
+from ua_tui.tui.render.markdown_parser import parse_markdown
+from ua_tui.tui.render.source_map import Unit
+from ua_tui.tui.render.tables import Align, Cell, TableTheme, table_lines
+from ua_tui.tui.render.theme import component_classes, read_theme
 
 BULLETS = "•◦▪"
 BOLD = Style(bold=True)

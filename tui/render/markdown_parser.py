@@ -8,9 +8,7 @@ from typing import Any
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from core.text import clean
-
-__all__ = ["MAX_LEVELS", "MOST_KEPT", "parse_markdown"]
+from ua_tui.core.text import clean
 
 MAX_LEVELS = 60
 """What is nested more deeply is omitted."""

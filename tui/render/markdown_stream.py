@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-__all__ = ["Chunk", "blocks_of", "closed", "definitions", "split_long", "split_stable"]
-
 CHUNK_TARGET = 1_500
 CHUNK_LIMIT = 8_000
 

@@ -8,8 +8,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-__all__ = ["Place", "Unit", "chosen_text", "units_of_lines"]
-
 
 @dataclass(frozen=True, slots=True)
 class Unit:

@@ -13,8 +13,6 @@ from rich.style import Style
 from textual.cache import FIFOCache
 from textual.strip import SGR_STYLES, Strip
 
-__all__ = ["Pen", "improve_strips"]
-
 _NO_LINK = "\x1b]8;;\x1b\\"
 _UNSEEN_ON_SPACES = {"1", "2", "3", "5", "6", "8"}
 """Bold, dim, italic, blinking and concealed: a space looks the same with and without them."""

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from core.events.tool_names import main_argument, tool_label
-from core.events.types import (
+from ua_tui.core.events.tool_names import main_argument, tool_label
+from ua_tui.core.events.types import (
     Event,
     MessageFinished,
     SubagentFinished,
     SubagentProgress,
     ToolCallStarted,
 )
-from core.text import clean_line
-
-__all__ = ["Progress"]
+from ua_tui.core.text import clean_line
 
 _MAX_TEXT = 160
 

@@ -9,9 +9,7 @@ from typing import Literal
 from rich.segment import Segment
 from rich.style import Style
 
-from tui.render.layout import PLAIN, Line, Piece, line_width, merge, width_of, wrap
-
-__all__ = ["MAX_ROWS", "Align", "Cell", "TableTheme", "table_lines"]
+from ua_tui.tui.render.layout import PLAIN, Line, Piece, line_width, merge, width_of, wrap
 
 MAX_ROWS = 200
 GAP = 2

@@ -8,8 +8,6 @@ from typing import Any, TypeVar
 
 from rich.style import Style
 
-__all__ = ["component_classes", "read_theme"]
-
 ThemeT = TypeVar("ThemeT")
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from core.events.tool_names import tool_name
-from core.events.types import (
+from ua_tui.core.events.tool_names import tool_name
+from ua_tui.core.events.types import (
     AuthFinished,
     AuthRequired,
     ElicitationAnswered,
@@ -16,8 +16,6 @@ from core.events.types import (
     ToolCallFinished,
     ToolCallStarted,
 )
-
-__all__ = ["MIN_WAIT", "Wait", "WaitingCalls"]
 
 MIN_WAIT = 0.1
 """Seconds; a shorter wait is not that of a user."""

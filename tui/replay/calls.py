@@ -6,19 +6,17 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
-from core.errors import JournalError
-from core.events.types import Event, PermissionAnswered, ToolCallFinished, ToolCallStarted
-from core.history.journal_reader import (
+from ua_tui.core.errors import JournalError
+from ua_tui.core.events.types import Event, PermissionAnswered, ToolCallFinished, ToolCallStarted
+from ua_tui.core.history.journal_reader import (
     PastArtifactSaved,
     PastCallFinished,
     PastCallStarted,
     PastJournal,
     PastPermissionAnswered,
 )
-from tui.panes.trace.calls import CallEvent, CallNode, CallRecord, Record
-from tui.render.subagent_progress import Progress
-
-__all__ = ["PastCall", "PastCalls"]
+from ua_tui.tui.panes.trace.calls import CallEvent, CallNode, CallRecord, Record
+from ua_tui.tui.render.subagent_progress import Progress
 
 UNFINISHED = "unfinished"
 LONGEST_TEXT = 500

@@ -6,26 +6,24 @@ import asyncio
 from functools import partial
 from typing import TYPE_CHECKING
 
-from core.errors import JournalError, TeamError
-from core.events.types import ElicitationAsked, PermissionAsked
-from core.history.session import PastSession
-from core.storage.workspace import JOURNAL
-from core.team.fleet.remote_session import RemoteSession
-from tui.panes.status.bar import StatusLine
-from tui.replay.past_source import PastSource
-from tui.replay.status import STATES
+from ua_tui.core.errors import JournalError, TeamError
+from ua_tui.core.events.types import ElicitationAsked, PermissionAsked
+from ua_tui.core.history.session import PastSession
+from ua_tui.core.storage.workspace import JOURNAL
+from ua_tui.core.team.fleet.remote_session import RemoteSession
+from ua_tui.tui.panes.status.bar import StatusLine
+from ua_tui.tui.replay.past_source import PastSource
+from ua_tui.tui.replay.status import STATES
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from core.events.types import Event
-    from core.settings.model import Settings
-    from core.team.fleet.remote_session import SessionFolder
-    from core.team.records import Mailbox
-    from tui.app.port import SessionHost
-    from tui.replay.loader import SessionLoader
-
-__all__ = ["FollowedSource"]
+    from ua_tui.core.events.types import Event
+    from ua_tui.core.settings.model import Settings
+    from ua_tui.core.team.fleet.remote_session import SessionFolder
+    from ua_tui.core.team.records import Mailbox
+    from ua_tui.tui.app.port import SessionHost
+    from ua_tui.tui.replay.loader import SessionLoader
 
 POLL_SECONDS = 0.1
 OVER = "The session is over."

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from core.events.units import quantity, size
-from core.history.stats import SessionStats
-from core.text import clean
-from tui.panes.conversation.blocks import Tone
-from tui.panes.conversation.notices import AppMessage
-
-__all__ = ["past_message", "resumed_message"]
+from ua_tui.core.events.units import quantity, size
+from ua_tui.core.history.stats import SessionStats
+from ua_tui.core.text import clean
+from ua_tui.tui.panes.conversation.blocks import Tone
+from ua_tui.tui.panes.conversation.notices import AppMessage
 
 MOST_UNSENT = 20
 LONGEST_UNSENT = 2_000

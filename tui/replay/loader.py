@@ -8,25 +8,23 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from core.concurrency.garbage_collection import pause_collection, resume_collection
-from core.errors import JournalError
-from core.events.types import Event
-from core.history.session import JournalSession
-from core.history.stats import SessionStats
-from core.storage.workspace import saved_reports_of
-from tui.layout.frame import Pane
-from tui.panes.conversation.pane import ConversationPane
-from tui.panes.observers.pane import ObserversPane
-from tui.panes.trace.pane import TracePane
-from tui.panes.workspace.pane import WorkspacePane
-from tui.panes.workspace.provenance import Origins
-from tui.replay.calls import PastCalls
+from ua_tui.core.concurrency.garbage_collection import pause_collection, resume_collection
+from ua_tui.core.errors import JournalError
+from ua_tui.core.events.types import Event
+from ua_tui.core.history.session import JournalSession
+from ua_tui.core.history.stats import SessionStats
+from ua_tui.core.storage.workspace import saved_reports_of
+from ua_tui.tui.layout.frame import Pane
+from ua_tui.tui.panes.conversation.pane import ConversationPane
+from ua_tui.tui.panes.observers.pane import ObserversPane
+from ua_tui.tui.panes.trace.pane import TracePane
+from ua_tui.tui.panes.workspace.pane import WorkspacePane
+from ua_tui.tui.panes.workspace.provenance import Origins
+from ua_tui.tui.replay.calls import PastCalls
 
 if TYPE_CHECKING:
-    from tui.app.port import SessionHost
-    from tui.panes.conversation.notices import AppMessage
-
-__all__ = ["SessionLoader"]
+    from ua_tui.tui.app.port import SessionHost
+    from ua_tui.tui.panes.conversation.notices import AppMessage
 
 TURN_SECONDS = 0.005
 """How long events are handled before other tasks have their turn."""

@@ -8,19 +8,17 @@ from typing import TYPE_CHECKING
 
 from textual.content import Content
 
-from core.history.session import PastSession
-from core.settings.model import Settings
-from tui.app.session_source import SessionSource
-from tui.panes.status.bar import StatusLine
-from tui.panes.status.facts import StatusFacts
-from tui.replay.status import PastStatus
+from ua_tui.core.history.session import PastSession
+from ua_tui.core.settings.model import Settings
+from ua_tui.tui.app.session_source import SessionSource
+from ua_tui.tui.panes.status.bar import StatusLine
+from ua_tui.tui.panes.status.facts import StatusFacts
+from ua_tui.tui.replay.status import PastStatus
 
 if TYPE_CHECKING:
-    from core.team.fleet.remote_session import RemoteSession
-    from tui.app.port import SessionHost
-    from tui.replay.loader import SessionLoader
-
-__all__ = ["PastSource"]
+    from ua_tui.core.team.fleet.remote_session import RemoteSession
+    from ua_tui.tui.app.port import SessionHost
+    from ua_tui.tui.replay.loader import SessionLoader
 
 READ_ONLY = "Read-only: past session."
 FOLLOWED = "Read-only: the session runs in another program and is followed here."
@@ -55,8 +53,8 @@ class PastSource(SessionSource):
 
     async def open(self, host: SessionHost) -> None:
         """Show the end of the session, then all of it, then what still happens in it."""
-        from tui.replay.footer import past_message
-        from tui.replay.loader import SessionLoader
+        from ua_tui.tui.replay.footer import past_message
+        from ua_tui.tui.replay.loader import SessionLoader
 
         def report_progress(read: float) -> None:
             self._status.read = read

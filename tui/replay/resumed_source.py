@@ -6,18 +6,16 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from core.errors import ConversationGone
-from core.history.session import PastSession
-from core.records.counters import TokenCount
-from tui.app.session_source import LiveSource, SessionSource
+from ua_tui.core.errors import ConversationGone
+from ua_tui.core.history.session import PastSession
+from ua_tui.core.records.counters import TokenCount
+from ua_tui.tui.app.session_source import LiveSource, SessionSource
 
 if TYPE_CHECKING:
-    from core.session.resume import Resume
-    from tui.app.port import SessionHost
-    from tui.ports import Build
-    from tui.replay.loader import SessionLoader
-
-__all__ = ["ResumedSource"]
+    from ua_tui.core.session.resume import Resume
+    from ua_tui.tui.app.port import SessionHost
+    from ua_tui.tui.ports import Build
+    from ua_tui.tui.replay.loader import SessionLoader
 
 
 class ResumedSource(SessionSource):
@@ -47,7 +45,7 @@ class ResumedSource(SessionSource):
         try:
             await self._live.open(host)
         except ConversationGone as error:
-            from tui.screens.session.confirm_fresh import FreshScreen
+            from ua_tui.tui.screens.session.confirm_fresh import FreshScreen
 
             host.set_state("failed")
             host.push_screen(FreshScreen(str(error)), partial(self._on_choice, host))
@@ -57,8 +55,8 @@ class ResumedSource(SessionSource):
         await self._past.close("quit")
 
     async def _show_past(self, host: SessionHost) -> None:
-        from tui.replay.footer import resumed_message
-        from tui.replay.loader import SessionLoader
+        from ua_tui.tui.replay.footer import resumed_message
+        from ua_tui.tui.replay.loader import SessionLoader
 
         def report_progress(read: float) -> None:
             host.status.hint = f"reading the past session {read:.0%}" if read < 1.0 else ""
@@ -80,8 +78,8 @@ class ResumedSource(SessionSource):
             self._go_live(host)
 
     def _go_live(self, host: SessionHost) -> None:
-        from tui.panes.trace.calls import LiveCalls
-        from tui.panes.trace.pane import TracePane
+        from ua_tui.tui.panes.trace.calls import LiveCalls
+        from ua_tui.tui.panes.trace.pane import TracePane
 
         host.frame.query_one("#trace", TracePane).calls.source = LiveCalls()
         # Cost and tokens count on from those of the past.

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from textual.content import Content
 
-from core.history.stats import SessionStats
-from tui.panes.status.facts import money
-from tui.panes.status.layout import KEPT, Cell, cell, short_count, short_model, short_time
-
-__all__ = ["STATES", "PastStatus"]
+from ua_tui.core.history.stats import SessionStats
+from ua_tui.tui.panes.status.facts import money
+from ua_tui.tui.panes.status.layout import KEPT, Cell, cell, short_count, short_model, short_time
 
 STATES = {
     "finished": "· past session · finished",

@@ -14,11 +14,9 @@ import textual_serve
 from aiohttp import WSMsgType, web
 from aiohttp.http_exceptions import HttpProcessingError
 
-from core.text import clean_line
-from tui.serve.guard import Guard
-from tui.serve.tab import Tab, cells
-
-__all__ = ["COOKIE", "IDLE_SECONDS", "Server"]
+from ua_tui.core.text import clean_line
+from ua_tui.tui.serve.guard import Guard
+from ua_tui.tui.serve.tab import Tab, cells
 
 COOKIE = "ua-tui-token"
 MOST_IN_MESSAGE = 4 << 20

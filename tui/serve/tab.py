@@ -15,19 +15,17 @@ from contextlib import suppress
 from textual_serve.app_service import AppService
 from textual_serve.download_manager import DownloadManager
 
-from core.errors import SettingsError
-from core.redaction.redactor import Redactor
-from core.settings.loading import load_settings
-from core.settings.model import Settings
-from core.settings.secrets import secrets
-from core.text import clean
-from tui.terminal.links import browser_link
-
-__all__ = ["Tab", "cells"]
+from ua_tui.core.errors import SettingsError
+from ua_tui.core.redaction.redactor import Redactor
+from ua_tui.core.settings.loading import load_settings
+from ua_tui.core.settings.model import Settings
+from ua_tui.core.settings.secrets import secrets
+from ua_tui.core.text import clean
+from ua_tui.tui.terminal.links import browser_link
 
 log = logging.getLogger(__name__)
 
-CHILD = (sys.executable, "-I", "-m", "tui.cli.served_tab")
+CHILD = (sys.executable, "-I", "-m", "ua_tui.tui.cli.served_tab")
 LEAVE_SECONDS = 15.0
 """How long a session may take to close before it is killed."""
 END_SECONDS = 6.0

@@ -14,30 +14,20 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
-from core.errors import TeamError
-from core.events.units import quantity
-from core.postgres.problems import describe, is_temporary
-from core.text import clean, clean_line, escape_unsafe
-from tui.team.worker import ModelGuard, session_runner, stopping_on_signals
-from tui.terminal.exit_codes import EXIT_FAILED, EXIT_INTERRUPTED
+from ua_tui.core.errors import TeamError
+from ua_tui.core.events.units import quantity
+from ua_tui.core.postgres.problems import describe, is_temporary
+from ua_tui.core.text import clean, clean_line, escape_unsafe
+from ua_tui.tui.team.worker import ModelGuard, session_runner, stopping_on_signals
+from ua_tui.tui.terminal.exit_codes import EXIT_FAILED, EXIT_INTERRUPTED
 
 if TYPE_CHECKING:
-    from core.postgres.address import Address
-    from core.settings.model import Settings
-    from core.team.jobs.postgres_jobs import PostgresJobs
-    from core.team.jobs.running import RunJob
-    from core.team.jobs.sqlite_jobs import SqliteJobs
-    from core.team.records import Batch, Counts, Job, JobResult, Submitted
-
-__all__ = [
-    "BatchRun",
-    "LineReporter",
-    "TerminalReporter",
-    "counts_line",
-    "open_store",
-    "result_json",
-    "result_text",
-]
+    from ua_tui.core.postgres.address import Address
+    from ua_tui.core.settings.model import Settings
+    from ua_tui.core.team.jobs.postgres_jobs import PostgresJobs
+    from ua_tui.core.team.jobs.running import RunJob
+    from ua_tui.core.team.jobs.sqlite_jobs import SqliteJobs
+    from ua_tui.core.team.records import Batch, Counts, Job, JobResult, Submitted
 
 _POLL_SECONDS = 2.0
 _QUICK_SECONDS = 0.3
@@ -80,12 +70,12 @@ async def open_store(settings: Settings, address: Address | None) -> SqliteJobs 
         TeamError: they cannot be used.
     """
     if address is None:
-        from core.team.jobs.sqlite_jobs import SqliteJobs, jobs_path
+        from ua_tui.core.team.jobs.sqlite_jobs import SqliteJobs, jobs_path
 
         local = SqliteJobs(jobs_path(settings.workspace_base))
         await local.open()
         return local
-    from core.team.jobs.postgres_jobs import PostgresJobs
+    from ua_tui.core.team.jobs.postgres_jobs import PostgresJobs
 
     store = PostgresJobs(address)
     await store.open()
@@ -165,8 +155,8 @@ class BatchRun:
             self.reporter.line(f"interrupted: {quantity(left, 'job')} not over; {here}")
 
     async def _work(self, batch: Batch) -> list[int]:
-        from core.team.jobs.local_worker import LocalWorker
-        from core.team.jobs.sqlite_jobs import SqliteJobs
+        from ua_tui.core.team.jobs.local_worker import LocalWorker
+        from ua_tui.core.team.jobs.sqlite_jobs import SqliteJobs
 
         assert isinstance(self.store, SqliteJobs)
         guard = ModelGuard(self.settings, session_runner(self.settings, self.store, None))
@@ -274,7 +264,7 @@ class BatchRun:
             return
         if now < self._workers_checked + _WORKERS_SECONDS:
             return
-        from core.team.jobs.postgres_jobs import PostgresJobs
+        from ua_tui.core.team.jobs.postgres_jobs import PostgresJobs
 
         assert isinstance(self.store, PostgresJobs)
         self._workers_checked = now
@@ -311,7 +301,7 @@ class BatchRun:
                 await listening
 
     async def _listen(self, changed: asyncio.Event) -> None:
-        from core.team.jobs.postgres_jobs import PostgresJobs
+        from ua_tui.core.team.jobs.postgres_jobs import PostgresJobs
 
         assert isinstance(self.store, PostgresJobs)
         while True:

@@ -15,27 +15,26 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
-from core.concurrency.race import until
-from core.errors import ConversationGone, JournalError, SettingsError, TeamError, UniversalAgentError
-from core.events.continuation import is_own, resumption
-from core.events.types import ErrorRaised, Event
-from core.history.session import runs_elsewhere
-from core.postgres.address import Address
-from core.redaction.redactor import Redactor
-from core.session.resume import Resume, prepare_resume
-from core.session.session import Session, SessionState
-from core.settings.model import Settings
-from core.settings.secrets import secrets
-from core.storage.ownership import check_session
-from core.team.actions import PostgresActions, SessionActions, SqliteActions
-from core.team.jobs.sqlite_jobs import jobs_path
-from core.team.progress import JobProgress, read_progress
-from core.team.records import Claim, JobLost, JobStore, Mailbox, Outcome
-from core.text import clean_line
-from tui.team.job_settings import settings_for_job
-from tui.team.question_relay import QuestionRelay
-
-__all__ = ["run_job"]
+from ua_tui.core.concurrency.race import until
+from ua_tui.core.errors import ConversationGone, JournalError, SettingsError, TeamError, UniversalAgentError
+from ua_tui.core.events.continuation import is_own, resumption
+from ua_tui.core.events.types import ErrorRaised, Event
+from ua_tui.core.history.session import runs_elsewhere
+from ua_tui.core.postgres.address import Address
+from ua_tui.core.redaction.redactor import Redactor
+from ua_tui.core.session.parts import SessionState
+from ua_tui.core.session.resume import Resume, prepare_resume
+from ua_tui.core.session.session import Session
+from ua_tui.core.settings.model import Settings
+from ua_tui.core.settings.secrets import secrets
+from ua_tui.core.storage.ownership import check_session
+from ua_tui.core.team.actions import PostgresActions, SessionActions, SqliteActions
+from ua_tui.core.team.jobs.sqlite_jobs import jobs_path
+from ua_tui.core.team.progress import JobProgress, read_progress
+from ua_tui.core.team.records import Claim, JobLost, JobStore, Mailbox, Outcome
+from ua_tui.core.text import clean_line
+from ua_tui.tui.team.job_settings import settings_for_job
+from ua_tui.tui.team.question_relay import QuestionRelay
 
 log = logging.getLogger(__name__)
 
@@ -185,7 +184,7 @@ class _JobRun:
         return await self._run_session(session, text)
 
     async def _compose(self, settings: Settings, interactive: bool, resume: Resume | None) -> Session:
-        from tui.compose import compose_session
+        from ua_tui.tui.compose import compose_session
 
         more: dict[str, Any] = {}
         if self._address is not None:
@@ -210,7 +209,7 @@ class _JobRun:
 
     async def _copy_rest(self, folder: Path) -> None:
         """Copy what the database could not be given while the session ran, as soon as it is back."""
-        from core.team.session_copy import copy_rest
+        from ua_tui.core.team.session_copy import copy_rest
 
         assert self._address is not None
         try:
@@ -253,7 +252,7 @@ class _JobRun:
         if self._address is None:
             folder = Path(self._claim.folder) if self._claim.folder else None
             return folder if folder is not None and await asyncio.to_thread(folder.is_dir) else None
-        from core.team.restore import restore_session
+        from ua_tui.core.team.restore import restore_session
 
         while True:
             try:
@@ -335,7 +334,7 @@ class _JobRun:
                 copying.add_done_callback(_closing.discard)
 
     async def _ask(self, session: Session, text: str) -> Outcome:
-        from tui.widgets.sent_commands import problem_of_query
+        from ua_tui.tui.widgets.sent_commands import problem_of_query
 
         if problem := problem_of_query(session, text):
             raise SettingsError(problem)
@@ -406,6 +405,6 @@ class _JobRun:
 
 
 def _may_succeed_later(error: TeamError) -> bool:
-    from core.postgres.problems import is_temporary
+    from ua_tui.core.postgres.problems import is_temporary
 
     return isinstance(error.__cause__, Exception) and is_temporary(error.__cause__)

@@ -6,12 +6,10 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from core.errors import CredentialsError
-from core.settings.loading import load_settings
-from core.settings.model import SPECS, Settings
-from core.team.jobs.batch_file import checked_settings
-
-__all__ = ["ASK", "NO_MODEL", "settings_for_job"]
+from ua_tui.core.errors import CredentialsError
+from ua_tui.core.settings.loading import load_settings
+from ua_tui.core.settings.model import SPECS, Settings
+from ua_tui.core.team.jobs.batch_file import checked_settings
 
 ASK = "ask"
 """The name under which a job says whether a person may be asked."""

@@ -7,21 +7,20 @@ import logging
 from collections.abc import Callable
 from contextlib import suppress
 
-from core.agent.elicitation.gate import ElicitationAction
-from core.errors import FormError, TeamError
-from core.events.types import (
+from ua_tui.core.agent.elicitation.gate import ElicitationAction
+from ua_tui.core.errors import FormError, TeamError
+from ua_tui.core.events.types import (
     ElicitationAnswered,
     ElicitationAsked,
     Event,
     PermissionAnswered,
     PermissionAsked,
 )
-from core.session.session import Session, SessionState
-from core.team.letters import make_question
-from core.team.records import Answer, Command, Mailbox, SessionId
-from core.text import clean_line
-
-__all__ = ["QuestionRelay"]
+from ua_tui.core.session.parts import SessionState
+from ua_tui.core.session.session import Session
+from ua_tui.core.team.letters import make_question
+from ua_tui.core.team.records import Answer, Command, Mailbox, SessionId
+from ua_tui.core.text import clean_line
 
 log = logging.getLogger(__name__)
 

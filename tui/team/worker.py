@@ -11,21 +11,19 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Protocol
 
-from core.errors import CredentialsError
-from core.postgres.problems import missing_extra
-from core.text import clean_line
-from tui.team.job_settings import NO_MODEL
-from tui.terminal.exit_codes import EXIT_INTERRUPTED
+from ua_tui.core.errors import CredentialsError
+from ua_tui.core.postgres.problems import missing_extra
+from ua_tui.core.text import clean_line
+from ua_tui.tui.team.job_settings import NO_MODEL
+from ua_tui.tui.terminal.exit_codes import EXIT_INTERRUPTED
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from core.postgres.address import Address
-    from core.settings.model import Settings
-    from core.team.jobs.running import Report, RunJob
-    from core.team.records import Claim, JobStore, Mailbox, Outcome
-
-__all__ = ["ModelGuard", "Stoppable", "report_line", "run_worker", "session_runner", "stopping_on_signals"]
+    from ua_tui.core.postgres.address import Address
+    from ua_tui.core.settings.model import Settings
+    from ua_tui.core.team.jobs.running import Report, RunJob
+    from ua_tui.core.team.records import Claim, JobStore, Mailbox, Outcome
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
@@ -65,8 +63,8 @@ async def run_worker(
     if address is None:
         return await _run_local(settings, parallel, run, report)
     try:
-        from core.team.jobs.postgres_jobs import PostgresJobs
-        from core.team.jobs.queue import QueueWorker
+        from ua_tui.core.team.jobs.postgres_jobs import PostgresJobs
+        from ua_tui.core.team.jobs.queue import QueueWorker
     except ImportError as error:
         raise missing_extra(error) from error
     store = PostgresJobs(address)
@@ -88,8 +86,8 @@ async def run_worker(
 
 
 async def _run_local(settings: Settings, parallel: int, run: RunJob | None, report: Report) -> int:
-    from core.team.jobs.local_worker import LocalWorker
-    from core.team.jobs.sqlite_jobs import SqliteJobs, jobs_path
+    from ua_tui.core.team.jobs.local_worker import LocalWorker
+    from ua_tui.core.team.jobs.sqlite_jobs import SqliteJobs, jobs_path
 
     store = SqliteJobs(jobs_path(settings.workspace_base))
     await store.open()
@@ -158,7 +156,7 @@ def session_runner(settings: Settings, store: JobStore, address: Address | None)
     mailbox: list[Mailbox] = []
 
     async def run(claim: Claim, lost: asyncio.Event) -> Outcome:
-        from tui.team.job_session import run_job
+        from ua_tui.tui.team.job_session import run_job
 
         if not mailbox:
             mailbox.append(_mailbox(settings, address))
@@ -171,11 +169,11 @@ def session_runner(settings: Settings, store: JobStore, address: Address | None)
 
 def _mailbox(settings: Settings, address: Address | None) -> Mailbox:
     if address is not None:
-        from core.team.mailbox import PostgresMailbox
+        from ua_tui.core.team.mailbox import PostgresMailbox
 
         return PostgresMailbox(address)
-    from core.team.jobs.sqlite_jobs import jobs_path
-    from core.team.local_mailbox import SqliteMailbox
+    from ua_tui.core.team.jobs.sqlite_jobs import jobs_path
+    from ua_tui.core.team.local_mailbox import SqliteMailbox
 
     return SqliteMailbox(jobs_path(settings.workspace_base))
 

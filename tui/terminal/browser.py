@@ -10,9 +10,7 @@ from typing import Any
 
 from textual.app import App
 
-from tui.workers import start_job
-
-__all__ = ["browse", "why_no_browser"]
+from ua_tui.tui.workers import start_job
 
 # These would draw over the screen and read the keyboard.
 _IN_TERMINALS = frozenset({"browsh", "elinks", "links", "links2", "lynx", "w3m", "www-browser"})
@@ -21,7 +19,7 @@ _IN_TERMINALS = frozenset({"browsh", "elinks", "links", "links2", "lynx", "w3m",
 def why_no_browser(environment: Mapping[str, str]) -> str | None:
     """Return why no browser can be started; None if one can."""
     if not (setting := environment.get("BROWSER", "")):
-        from tui.terminal.desktop import why_no_desktop
+        from ua_tui.tui.terminal.desktop import why_no_desktop
 
         return why_no_desktop(environment)
     command = setting.split(os.pathsep)[0].split()

@@ -17,11 +17,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-from core.errors import UniversalAgentError
-from core.text import clean_line
-from tui.terminal.desktop import find_program, has_display, is_remote
-
-__all__ = ["Clipboard", "Copied", "Route", "osc52", "routes"]
+from ua_tui.core.errors import UniversalAgentError
+from ua_tui.core.text import clean_line
+from ua_tui.tui.terminal.desktop import find_program, has_display, is_remote
 
 Route = Literal["pbcopy", "wl-copy", "xclip", "xsel", "tmux", "terminal", "file", "none"]
 
@@ -184,7 +182,7 @@ class Clipboard:
         """Write `text` to a new file in `folder`; `why` is part of the message."""
         if folder is None:
             return Copied("none", why=f"{why}, and there is no session folder for a file")
-        from core.storage.files import Root
+        from ua_tui.core.storage.files import Root
 
         try:
             written = await asyncio.to_thread(

@@ -10,12 +10,10 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
 from textual.app import App
 from textual.dom import DOMNode
 
-from tui.workers import start_job
+from ua_tui.tui.workers import start_job
 
 if TYPE_CHECKING:
-    from tui.terminal.clipboard import Clipboard, Copied
-
-__all__ = ["MOST_COPIED", "Copying", "copy_text"]
+    from ua_tui.tui.terminal.clipboard import Clipboard, Copied
 
 MOST_COPIED = 4 * 1024 * 1024
 """Characters; a longer text is not copied."""
@@ -35,7 +33,7 @@ class Copying:
 
     @cached_property
     def _routes(self) -> Clipboard:
-        from tui.terminal.clipboard import Clipboard
+        from ua_tui.tui.terminal.clipboard import Clipboard
 
         return self._given or Clipboard()
 

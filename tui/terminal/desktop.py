@@ -10,10 +10,8 @@ import threading
 from collections.abc import Mapping
 from pathlib import Path
 
-from core.errors import UniversalAgentError
-from core.text import clean_line
-
-__all__ = ["NoDesktop", "find_program", "has_display", "is_remote", "opener", "start", "why_no_desktop"]
+from ua_tui.core.errors import UniversalAgentError
+from ua_tui.core.text import clean_line
 
 # The program gets what it needs to reach the display and its settings, and no API keys of the environment.
 _PASSED = (

@@ -8,8 +8,6 @@ import signal
 from textual.drivers import linux_driver
 from textual.drivers._writer_thread import WriterThread
 
-__all__ = ["DisconnectWriter", "guard_output"]
-
 
 class DisconnectWriter(WriterThread):
     """Writes to the terminal; after a failure, further output is discarded.

@@ -7,8 +7,6 @@ import shlex
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
-__all__ = ["dropped_files", "may_be_dropped"]
-
 _BEGINNINGS = ("/", "~/", "'/", '"/', "'~/", '"~/', "file://", "'file://", '"file://')
 _LONGEST = 8_000
 _MOST_FILES = 20

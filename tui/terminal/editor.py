@@ -8,10 +8,8 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
-from core.errors import UniversalAgentError
-from core.storage.regular_file import open_regular
-
-__all__ = ["LARGEST_DRAFT", "DraftError", "edit_draft"]
+from ua_tui.core.errors import UniversalAgentError
+from ua_tui.core.storage.regular_file import open_regular
 
 LARGEST_DRAFT = 4 << 20
 """Bytes; a longer text is not accepted from the editor."""

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = ["EXIT_FAILED", "EXIT_INTERRUPTED", "EXIT_NOT_FITTING", "EXIT_TIMEOUT", "EXIT_USAGE"]
-
 EXIT_FAILED = 1
 EXIT_USAGE = 2
 EXIT_NOT_FITTING = 3

@@ -13,8 +13,6 @@ from typing import IO, Any
 
 from textual.app import App
 
-__all__ = ["run_in_foreground", "run_suspended"]
-
 
 def run_in_foreground(
     command: Sequence[str], data: bytes | None = None, environment: Mapping[str, str] | None = None

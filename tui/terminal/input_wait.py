@@ -9,8 +9,6 @@ from types import SimpleNamespace
 
 from textual.drivers import linux_driver
 
-__all__ = ["InputSelector", "wait_for_input"]
-
 _SOON = 2.0
 _SELDOM = 0.5
 

@@ -9,8 +9,6 @@ from urllib.parse import urlsplit
 if TYPE_CHECKING:
     from textual.widget import Widget
 
-__all__ = ["Link", "browser_link", "open_browser_link"]
-
 
 @dataclass(frozen=True)
 class Link:

@@ -7,12 +7,10 @@ from collections.abc import Sequence
 
 from textual.app import App, SuspendNotSupported
 
-from core.provider.claude_login import claude_program, login_command, login_environment
-from core.settings.model import Settings
-from tui.terminal.foreground import run_suspended
-from tui.terminal.programs import NoProgram
-
-__all__ = ["command_to_log_in", "log_in"]
+from ua_tui.core.provider.claude_login import claude_program, login_command, login_environment
+from ua_tui.core.settings.model import Settings
+from ua_tui.tui.terminal.foreground import run_suspended
+from ua_tui.tui.terminal.programs import NoProgram
 
 
 def command_to_log_in(settings: Settings) -> Sequence[str]:

@@ -10,9 +10,7 @@ from rich.style import Style
 from textual.color import Color
 from textual.filter import LineFilter
 
-from tui.graphics.kitty import PLACEHOLDER, PLACEHOLDER_COLOUR, is_cells
-
-__all__ = ["ControlFilter", "strip_controls"]
+from ua_tui.tui.graphics.kitty import PLACEHOLDER, PLACEHOLDER_COLOUR, is_cells
 
 _STEERING = re.compile(
     "[\x00-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\U000e0000-\U000e0fff]+"

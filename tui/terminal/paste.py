@@ -9,8 +9,6 @@ from textual._xterm_parser import BRACKETED_PASTE_END, BRACKETED_PASTE_START, XT
 from textual.drivers import linux_driver
 from textual.message import Message
 
-__all__ = ["PasteGuard", "guard_pastes"]
-
 # Line breaks and tabs are text; every other control character could start a key sequence.
 _CONTROLS: Final = dict.fromkeys(
     code for code in (*range(0x20), *range(0x7F, 0xA0)) if chr(code) not in "\t\n\r"

@@ -11,11 +11,9 @@ from pathlib import Path
 
 from textual.app import App, SuspendNotSupported
 
-from core.errors import UniversalAgentError
-from core.text import clean_line
-from tui.terminal.foreground import run_suspended
-
-__all__ = ["EDITOR", "PAGER", "NoProgram", "Program", "command_of", "edit", "page"]
+from ua_tui.core.errors import UniversalAgentError
+from ua_tui.core.text import clean_line
+from ua_tui.tui.terminal.foreground import run_suspended
 
 
 class NoProgram(UniversalAgentError):

@@ -9,8 +9,6 @@ from contextlib import suppress
 
 from textual.drivers.linux_driver import LinuxDriver
 
-__all__ = ["repaint_when_continued", "suspend_process"]
-
 STOPS_WITHIN = 0.5
 """Seconds; if the process still runs after that, there is no shell that could continue it."""
 

@@ -11,8 +11,6 @@ from rich.style import Style
 from textual.color import Color
 from textual.filter import LineFilter
 
-__all__ = ["PaletteFilter", "nearest"]
-
 _STEPS = (0, 95, 135, 175, 215, 255)
 _GREYS = tuple(8 + 10 * step for step in range(24))
 

@@ -11,8 +11,6 @@ from functools import lru_cache
 
 from textual.color import Color
 
-__all__ = ["DIM", "TEXT", "contrast", "legible"]
-
 TEXT = 4.5
 """The minimum contrast of text, as in WCAG."""
 DIM = 3.0

@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from core.errors import SettingsError
-
-__all__ = ["store_theme"]
+from ua_tui.core.errors import SettingsError
 
 
 def store_theme(
@@ -29,8 +27,8 @@ def store_theme(
         cwd: the folder whose settings may win over it.
     """
     # Imported here because the first frame does not need it.
-    from core.settings.files import UserFile
-    from core.settings.loading import set_elsewhere
+    from ua_tui.core.settings.files import UserFile
+    from ua_tui.core.settings.loading import set_elsewhere
 
     try:
         path = UserFile(folder).store({"theme": name})

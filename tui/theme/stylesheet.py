@@ -15,8 +15,6 @@ from textual.css.types import Specificity3
 from textual.dom import DOMNode
 from textual.widget import Widget
 
-__all__ = ["CachedStylesheet"]
-
 MOST_THEMES = 6
 MOST_SOURCES = 256
 COLOURS: Final = frozenset(name for name, rule in vars(StylesBase).items() if isinstance(rule, ColorProperty))

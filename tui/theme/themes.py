@@ -8,10 +8,8 @@ from typing import Any
 
 from textual.theme import Theme
 
-from core.errors import SettingsError
-from core.settings.theme_names import OWN_THEMES
-
-__all__ = ["ABOUT", "DEFAULT_THEME", "MISSING", "THEMES", "listed", "readable", "setting_of", "theme_named"]
+from ua_tui.core.errors import SettingsError
+from ua_tui.core.settings.theme_names import OWN_THEMES
 
 DEFAULT_THEME = "ua-dark"
 MISSING = {
@@ -195,6 +193,6 @@ def readable(theme: Theme, variables: dict[str, str]) -> dict[str, str]:
         # The colours of a terminal are unknown: the cursor reverses them, and muted text is grey.
         ours = {name: value for name, value in ANSI.variables.items() if name.startswith(_OF_TERMINALS)}
         return {**variables, **ours}
-    from tui.theme.contrast import legible
+    from ua_tui.tui.theme.contrast import legible
 
     return legible(variables)

@@ -1,4 +1,4 @@
-"""Reads the tags of an audio file; runs in a worker process of `tui.viewers.conversion`."""
+"""Reads the tags of an audio file; runs in a worker process of `ua_tui.tui.viewers.conversion`."""
 
 from __future__ import annotations
 
@@ -6,12 +6,10 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tui.viewers.reader import open_regular
+from ua_tui.tui.viewers.reader import open_regular
 
 if TYPE_CHECKING:
-    from core.concurrency.worker_child import TaskContext
-
-__all__ = ["read_tags"]
+    from ua_tui.core.concurrency.worker_child import TaskContext
 
 _NAMES = ("duration", "title", "artist", "album", "year", "channels", "samplerate", "bitrate")
 

@@ -1,6 +1,6 @@
 """What a viewer is: it receives a `Sample` of a file and returns a `View` of it.
 
-A viewer is one module in `tui/viewers/types` with a `VIEWER`; `tui.viewers.registry` finds it there.
+A viewer is one module in `tui/viewers/types` with a `VIEWER`; `ua_tui.tui.viewers.registry` finds it there.
 """
 
 from __future__ import annotations
@@ -10,20 +10,9 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import PurePath
 
-from core.concurrency.cancellation import NEVER, Stop
-from tui.viewers.document import Body
-from tui.viewers.reader import Piece, decode, looks_binary
-
-__all__ = [
-    "FULL_LIMIT",
-    "LARGE_LIMIT",
-    "PAGE",
-    "PREVIEW_LIMIT",
-    "Declined",
-    "Sample",
-    "View",
-    "Viewer",
-]
+from ua_tui.core.concurrency.cancellation import NEVER, Stop
+from ua_tui.tui.viewers.document import Body
+from ua_tui.tui.viewers.reader import Piece, decode, looks_binary
 
 PREVIEW_LIMIT = 256 * 1024
 """Bytes read for a preview."""

@@ -7,15 +7,13 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from core.concurrency.conversions import Conversions
-
-__all__ = ["conversions"]
+    from ua_tui.core.concurrency.conversions import Conversions
 
 
 @cache
 def conversions() -> Conversions:
     """Return the worker processes, which end with this one."""
-    from core.concurrency.conversions import Conversions
+    from ua_tui.core.concurrency.conversions import Conversions
 
     made = Conversions()
     atexit.register(made.close)

@@ -6,24 +6,12 @@ from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
-from core.concurrency.cancellation import Stop
-from tui.render.markdown import MarkdownTheme
-from tui.viewers.document import Body, Rows
+from ua_tui.core.concurrency.cancellation import Stop
+from ua_tui.tui.render.markdown import MarkdownTheme
+from ua_tui.tui.viewers.document import Body, Rows
 
 if TYPE_CHECKING:
-    from core.toolkit.articles import Article
-
-__all__ = [
-    "BackgroundWork",
-    "BodyCommand",
-    "CopyText",
-    "CursorBody",
-    "CursorRows",
-    "KeyHint",
-    "OpenArticle",
-    "OpenLink",
-    "Outcome",
-]
+    from ua_tui.core.toolkit.articles import Article
 
 
 @dataclass(frozen=True, slots=True)

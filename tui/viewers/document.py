@@ -10,32 +10,9 @@ from typing import Protocol, runtime_checkable
 from textual.content import Content, Span
 from textual.strip import Strip
 
-from core.concurrency.cancellation import NEVER, Stop
-from core.events.units import size
-from tui.render.markdown import MarkdownTheme
-
-__all__ = [
-    "ROLES",
-    "Body",
-    "Document",
-    "JoinedBody",
-    "Landmark",
-    "ListRows",
-    "Match",
-    "Progressive",
-    "Row",
-    "Rows",
-    "RowsWithLinks",
-    "SearchableRows",
-    "Stoppable",
-    "Text",
-    "find_in",
-    "find_row_by_row",
-    "joined",
-    "landmarks_in",
-    "lay_out",
-    "styled",
-]
+from ua_tui.core.concurrency.cancellation import NEVER, Stop
+from ua_tui.core.events.units import size
+from ua_tui.tui.render.markdown import MarkdownTheme
 
 ROLES = (
     "dim",

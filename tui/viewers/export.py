@@ -7,15 +7,20 @@ import stat
 from dataclasses import dataclass
 from pathlib import Path, PurePath
 
-from core.concurrency.cancellation import NEVER, Stop
-from core.concurrency.conversions import ConversionFailed
-from core.errors import WorkspaceError
-from core.storage.compression import inner_name
-from core.text import clean_line
-from tui.viewers.reader import BINARY_SUFFIXES, FileUnviewable, decode, looks_binary, open_regular, read_piece
-from tui.viewers.safe_html import LARGEST, write_browser_copy
-
-__all__ = ["NotExportable", "Target", "outside_target", "text_of", "why_not_edited"]
+from ua_tui.core.concurrency.cancellation import NEVER, Stop
+from ua_tui.core.concurrency.conversions import ConversionFailed
+from ua_tui.core.errors import WorkspaceError
+from ua_tui.core.storage.compression import inner_name
+from ua_tui.core.text import clean_line
+from ua_tui.tui.viewers.reader import (
+    BINARY_SUFFIXES,
+    FileUnviewable,
+    decode,
+    looks_binary,
+    open_regular,
+    read_piece,
+)
+from ua_tui.tui.viewers.safe_html import LARGEST, write_browser_copy
 
 _MAX_COPIED = 1 << 20
 _CHECKED = 8192

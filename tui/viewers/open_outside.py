@@ -9,25 +9,23 @@ from pathlib import Path
 
 from textual.widget import Widget
 
-from core.concurrency.cancellation import in_thread
-from core.errors import UniversalAgentError
-from core.text import clean_line
-
-__all__ = ["open_outside"]
+from ua_tui.core.concurrency.cancellation import in_thread
+from ua_tui.core.errors import UniversalAgentError
+from ua_tui.core.text import clean_line
 
 _NAME = 120
 
 
 async def open_outside(owner: Widget, path: Path, copies: Path | None) -> bool:
-    """Open a file by the rules of `tui.viewers.export`, and notify the user; True if it was opened.
+    """Open a file by the rules of `ua_tui.tui.viewers.export`, and notify the user; True if it was opened.
 
     Args:
         owner: the widget that notifies the user.
         path: the file.
         copies: the folder of sanitised copies for the browser; None for the user's cache folder.
     """
-    from tui.terminal import desktop
-    from tui.viewers.export import outside_target
+    from ua_tui.tui.terminal import desktop
+    from ua_tui.tui.viewers.export import outside_target
 
     try:
         target = await in_thread(partial(outside_target, path, copies))
@@ -49,8 +47,8 @@ async def open_outside(owner: Widget, path: Path, copies: Path | None) -> bool:
 
 def _check_browser(path: Path) -> None:
     """Raise if there is no desktop session, or if the browser would run in this terminal."""
-    from tui.terminal.browser import why_no_browser
-    from tui.terminal.desktop import NoDesktop
+    from ua_tui.tui.terminal.browser import why_no_browser
+    from ua_tui.tui.terminal.desktop import NoDesktop
 
     if (why := why_no_browser(os.environ)) is not None:
         raise NoDesktop(f"{why.rstrip('.')}: a copy without scripts is {clean_line(os.fspath(path), 1000)}")

@@ -8,10 +8,8 @@ from dataclasses import dataclass
 
 from textual.content import Content
 
-from core.concurrency.cancellation import NEVER, Stop
-from tui.viewers.document import Rows
-
-__all__ = ["Passage", "find_passage"]
+from ua_tui.core.concurrency.cancellation import NEVER, Stop
+from ua_tui.tui.viewers.document import Rows
 
 _WORD = re.compile(r"\w+")
 _RUNS = (8, 5, 3, 2, 1)

@@ -1,4 +1,4 @@
-"""Extracts the text of a PDF page by page; runs in a worker process of `tui.viewers.conversion`."""
+"""Extracts the text of a PDF page by page; runs in a worker process of `ua_tui.tui.viewers.conversion`."""
 
 from __future__ import annotations
 
@@ -6,13 +6,11 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from core.toolkit.sources.pdf import send_pages
-from tui.viewers.reader import open_regular
+from ua_tui.core.toolkit.sources.pdf import send_pages
+from ua_tui.tui.viewers.reader import open_regular
 
 if TYPE_CHECKING:
-    from core.concurrency.worker_child import TaskContext
-
-__all__ = ["extract_pages"]
+    from ua_tui.core.concurrency.worker_child import TaskContext
 
 _MAX_PAGES = 40
 _MAX_CHARACTERS = 800_000

@@ -1,4 +1,4 @@
-"""Decodes and scales a picture; runs in a worker process of `tui.viewers.conversion`."""
+"""Decodes and scales a picture; runs in a worker process of `ua_tui.tui.viewers.conversion`."""
 
 from __future__ import annotations
 
@@ -8,12 +8,10 @@ import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tui.viewers.reader import open_regular
+from ua_tui.tui.viewers.reader import open_regular
 
 if TYPE_CHECKING:
-    from core.concurrency.worker_child import TaskContext
-
-__all__ = ["MAX_PIXELS", "scale_picture"]
+    from ua_tui.core.concurrency.worker_child import TaskContext
 
 MAX_PIXELS = 50_000_000
 _FORMATS = ("PNG", "JPEG", "GIF", "WEBP", "BMP")

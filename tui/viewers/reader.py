@@ -7,21 +7,11 @@ import stat
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from core.concurrency.cancellation import NEVER, Stop
-from core.errors import WorkspaceError
-from core.storage import regular_file
-from core.storage.compression import LARGEST, SUFFIX, SUFFIXES, Unpacked, inner_name
-from core.text import clean
-
-__all__ = [
-    "BINARY_SUFFIXES",
-    "FileUnviewable",
-    "Piece",
-    "decode",
-    "looks_binary",
-    "open_regular",
-    "read_piece",
-]
+from ua_tui.core.concurrency.cancellation import NEVER, Stop
+from ua_tui.core.errors import WorkspaceError
+from ua_tui.core.storage import regular_file
+from ua_tui.core.storage.compression import LARGEST, SUFFIX, SUFFIXES, Unpacked, inner_name
+from ua_tui.core.text import clean
 
 BINARY_SUFFIXES = frozenset(
     {".png", ".jpg", ".jpeg", ".gif", ".webp", ".bmp", ".tif", ".tiff", ".avif", ".heic", ".ico"}

@@ -8,14 +8,12 @@ from functools import cache
 from importlib import import_module
 from pathlib import Path
 
-from core.concurrency.cancellation import NEVER, Stop
-from tui.viewers import types
-from tui.viewers.bodies.text import TextBody
-from tui.viewers.contract import FULL_LIMIT, PAGE, PREVIEW_LIMIT, Declined, Sample, View, Viewer
-from tui.viewers.document import Document
-from tui.viewers.reader import looks_binary, read_piece
-
-__all__ = ["load", "load_page", "viewers"]
+from ua_tui.core.concurrency.cancellation import NEVER, Stop
+from ua_tui.tui.viewers import types
+from ua_tui.tui.viewers.bodies.text import TextBody
+from ua_tui.tui.viewers.contract import FULL_LIMIT, PAGE, PREVIEW_LIMIT, Declined, Sample, View, Viewer
+from ua_tui.tui.viewers.document import Document
+from ua_tui.tui.viewers.reader import looks_binary, read_piece
 
 
 @cache

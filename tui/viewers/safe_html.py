@@ -14,24 +14,13 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from core.concurrency.cancellation import NEVER, Stop
-from core.text import clean
-from core.toolkit.html_text import separate, write_indices
-from tui.viewers.conversion import conversions
+from ua_tui.core.concurrency.cancellation import NEVER, Stop
+from ua_tui.core.text import clean
+from ua_tui.core.toolkit.html_text import separate, write_indices
+from ua_tui.tui.viewers.conversion import conversions
 
 if TYPE_CHECKING:
-    from core.concurrency.worker_child import TaskContext
-
-__all__ = [
-    "LARGEST",
-    "browser_copy",
-    "browser_copy_in_child",
-    "convert_to_markdown",
-    "markdown_in_child",
-    "title_of",
-    "to_markdown",
-    "write_browser_copy",
-]
+    from ua_tui.core.concurrency.worker_child import TaskContext
 
 LARGEST = 4 * 1024 * 1024
 _SECONDS = 5.0

@@ -9,8 +9,6 @@ from rich.segment import Segment
 from rich.style import Style
 from textual.strip import Strip
 
-__all__ = ["LineCache", "Rendered"]
-
 MOST_LINES = 200
 
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from itertools import accumulate
 
-__all__ = ["Heights"]
-
 
 class Heights:
     """A list of heights in lines with its prefix sums (a Fenwick tree).

@@ -9,10 +9,8 @@ from typing import Generic, Protocol, TypeVar
 
 from rich.style import Style
 
-from tui.render.layout import Line
-from tui.virtual_list.heights import Heights
-
-__all__ = ["Entry", "EntryList", "EntryT", "RowSource"]
+from ua_tui.tui.render.layout import Line
+from ua_tui.tui.virtual_list.heights import Heights
 
 
 class Entry(Protocol):

@@ -6,9 +6,7 @@ from collections.abc import Callable
 
 from textual import events
 
-from core.text import clean_line
-
-__all__ = ["TypedQuery"]
+from ua_tui.core.text import clean_line
 
 LONGEST = 200
 SHOWN = 30

@@ -25,14 +25,12 @@ from textual.selection import Selection
 from textual.strip import Strip
 from textual.widget import Widget
 
-from tui.keys.places import moving
-from tui.render.framed import framed_lines
-from tui.render.layout import PLAIN, Line
-from tui.virtual_list.cache import LineCache, Rendered
-from tui.virtual_list.heights import Heights
-from tui.virtual_list.source import EntryList, EntryT, RowSource
-
-__all__ = ["Bookmark", "Highlighter", "ScreenLine", "VirtualList"]
+from ua_tui.tui.keys.places import moving
+from ua_tui.tui.render.framed import framed_lines
+from ua_tui.tui.render.layout import PLAIN, Line
+from ua_tui.tui.virtual_list.cache import LineCache, Rendered
+from ua_tui.tui.virtual_list.heights import Heights
+from ua_tui.tui.virtual_list.source import EntryList, EntryT, RowSource
 
 LINES_A_STEP = 3
 MOST_COUNTED = 200

@@ -11,9 +11,7 @@ from textual.strip import Strip
 from textual.widgets import OptionList
 from textual.widgets.option_list import Option
 
-from tui.keys.places import moving
-
-__all__ = ["ChoiceList", "LetterKeyList", "RowList"]
+from ua_tui.tui.keys.places import moving
 
 
 class ChoiceList(OptionList):

@@ -15,9 +15,7 @@ from textual.message import Message
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
-from tui.keys.places import moving
-
-__all__ = ["HEADER", "ColumnList"]
+from ua_tui.tui.keys.places import moving
 
 HEADER = 1
 

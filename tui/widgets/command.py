@@ -12,17 +12,7 @@ from functools import cache, partial
 from importlib.util import find_spec
 from pathlib import Path
 
-from core.text import clean_line
-
-__all__ = [
-    "Argument",
-    "Command",
-    "CommandSpec",
-    "command_problem",
-    "commands_for",
-    "declared_commands",
-    "typed_command",
-]
+from ua_tui.core.text import clean_line
 
 _WORD = re.compile(r"/([^\W\d_][\w:-]*)(\s.*)?", re.DOTALL)
 _MOST_SUGGESTED = 3
@@ -34,7 +24,7 @@ _DECLARATION = "\nCOMMAND = CommandSpec("
 class CommandSpec:
     """How a screen declares its command, with literals only: `COMMAND = CommandSpec("queue", ...)` in its module.
 
-    The module also has a function `open_screen(app)`, which the command calls; see `tui.ports.ScreenHost`.
+    The module also has a function `open_screen(app)`, which the command calls; see `ua_tui.tui.ports.ScreenHost`.
     The specs are read from the source (`declared_commands`), because importing every screen takes long.
 
     Attributes:

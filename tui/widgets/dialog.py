@@ -15,11 +15,9 @@ from textual.timer import Timer
 from textual.widget import Widget
 from textual.widgets import Button, Input, Static, TextArea
 
-from tui.keys.keymap import ActiveBindings, keys_of, written_key
-from tui.widgets.modal import Modal
-from tui.widgets.text_field import focused_field
-
-__all__ = ["QUIET_SECONDS", "ActiveClock", "Box", "Choice", "Dialog", "FactRows", "Foot", "fields"]
+from ua_tui.tui.keys.keymap import ActiveBindings, keys_of, written_key
+from ua_tui.tui.widgets.modal import Modal
+from ua_tui.tui.widgets.text_field import focused_field
 
 QUIET_SECONDS = 0.3
 TYPING_SECONDS = 1.5

@@ -7,8 +7,6 @@ from collections.abc import Callable
 from textual import events
 from textual.widgets import Input
 
-__all__ = ["InputLine"]
-
 
 class InputLine(Input):
     """A line of a form.

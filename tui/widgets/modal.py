@@ -8,9 +8,7 @@ from textual.await_complete import AwaitComplete
 from textual.binding import Binding, BindingType
 from textual.screen import ModalScreen
 
-from tui.keys.places import KeyPlace, key_binding
-
-__all__ = ["NARROW", "Modal"]
+from ua_tui.tui.keys.places import KeyPlace, key_binding
 
 NARROW = [(0, "-narrow"), (100, "-roomy")]
 

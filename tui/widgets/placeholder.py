@@ -5,8 +5,6 @@ from __future__ import annotations
 from textual.content import Content
 from textual.widget import Widget
 
-__all__ = ["ASK", "Placeholder"]
-
 ASK = "Ask anything · @ names a file · / runs a command"
 """The text shown in an empty prompt."""
 

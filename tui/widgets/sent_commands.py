@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from core.session.session import Session
-from core.text import clean_line
-from tui.widgets.command import Command, command_problem
-
-__all__ = ["problem_of_query", "sent_commands"]
+from ua_tui.core.session.session import Session
+from ua_tui.core.text import clean_line
+from ua_tui.tui.widgets.command import Command, command_problem
 
 _OF_AGENT = (
     ("compact", "summarises the conversation, to free context; add what to keep"),

@@ -8,8 +8,6 @@ from typing import Any
 from textual.screen import Screen
 from textual.widget import Widget
 
-__all__ = ["focused_field", "takes_character"]
-
 
 def focused_field(screen: Screen[Any]) -> Widget | None:
     """The widget of a screen that has the focus and takes typed text; None if a letter would be a command."""

@@ -5,8 +5,6 @@ from __future__ import annotations
 from textual.geometry import Size
 from textual.reactive import Reactive
 
-__all__ = ["unscrolled_size"]
-
 
 def unscrolled_size() -> Reactive[Size]:
     """Return a `virtual_size` for the class of a widget that never scrolls.

@@ -16,22 +16,20 @@ from os.path import isdir, isfile, normpath
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from core.agent.attachments.copying import FOLDER, LARGEST, attach
-from core.agent.attachments.mentions import mentions_in
-from core.agent.attachments.places import Places
-from core.errors import AgentError, WorkspaceError
-from core.events.types import AttachedFile
-from core.storage.workspace import Workspace
-from core.text import clean_line
+from ua_tui.core.agent.attachments.copying import FOLDER, LARGEST, attach
+from ua_tui.core.agent.attachments.mentions import mentions_in
+from ua_tui.core.agent.attachments.places import Places
+from ua_tui.core.errors import AgentError, WorkspaceError
+from ua_tui.core.events.types import AttachedFile
+from ua_tui.core.storage.workspace import Workspace
+from ua_tui.core.text import clean_line
 
 if TYPE_CHECKING:
-    from core.concurrency.conversions import Conversions
-
-__all__ = ["Attachment", "Attachments", "is_media"]
+    from ua_tui.core.concurrency.conversions import Conversions
 
 log = logging.getLogger(__name__)
 
-_TASK = "core.agent.attachments.media:prepare_media"
+_TASK = "ua_tui.core.agent.attachments.media:prepare_media"
 _SECONDS = 20.0
 _MOST_FILES = 20
 # A request of 32 MB is the maximum, and Base64 needs a third more than the data.
@@ -232,7 +230,7 @@ class Attachments:
         return Attachment({"type": "text", "text": f"{head}\n\n{text}"}, file), len(text)
 
     def _prepare(self, path: str, data: bytes) -> tuple[Attachment, int]:
-        from core.concurrency.conversions import ConversionFailed, Conversions, TooComplex
+        from ua_tui.core.concurrency.conversions import ConversionFailed, Conversions, TooComplex
 
         if self._conversions is None:
             self._conversions = Conversions(processes=1)

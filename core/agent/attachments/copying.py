@@ -7,14 +7,12 @@ import stat
 from hashlib import sha256
 from pathlib import Path
 
-from core.agent.attachments.mentions import mention_of
-from core.errors import WorkspaceError
-from core.storage.names import numbered, safe_name
-from core.storage.regular_file import NotRegular, open_regular
-from core.storage.workspace import Workspace
-from core.text import clean_line
-
-__all__ = ["FOLDER", "LARGEST", "attach", "attach_data", "check_file"]
+from ua_tui.core.agent.attachments.mentions import mention_of
+from ua_tui.core.errors import WorkspaceError
+from ua_tui.core.storage.names import numbered, safe_name
+from ua_tui.core.storage.regular_file import NotRegular, open_regular
+from ua_tui.core.storage.workspace import Workspace
+from ua_tui.core.text import clean_line
 
 FOLDER = "attachments"
 LARGEST = 32 << 20

@@ -11,9 +11,7 @@ import warnings
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from core.concurrency.worker_child import TaskContext
-
-__all__ = ["LARGEST_SENT", "MAX_EDGE", "MAX_PAGES", "prepare_media"]
+    from ua_tui.core.concurrency.worker_child import TaskContext
 
 MAX_EDGE = 2000
 """The maximum width and height of a picture that is sent, in pixels: what the agent scales to, too."""

@@ -6,9 +6,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from core.text import is_unsafe
-
-__all__ = ["BEGINS", "Mention", "mention_of", "mentions_in", "without_mentions"]
+from ua_tui.core.text import is_unsafe
 
 BEGINS = r"""(?:^|(?<=[\s(\["'“‘«（「,;，、]))@"""
 """What a name begins with, as a regular expression: an `@` that is not in the middle of a word."""

@@ -12,11 +12,9 @@ from difflib import get_close_matches
 from itertools import islice
 from pathlib import Path
 
-from core.agent.attachments.copying import FOLDER
-from core.agent.attachments.mentions import mention_of, mentions_in
-from core.storage.kinds import has_known_ending
-
-__all__ = ["Places", "missing_names"]
+from ua_tui.core.agent.attachments.copying import FOLDER
+from ua_tui.core.agent.attachments.mentions import mention_of, mentions_in
+from ua_tui.core.storage.kinds import has_known_ending
 
 # A number in brackets is that of a copy: `report(1).csv`.
 _CODE = re.compile(r"\((?!\d+\))|['\[\]{}<>=]")

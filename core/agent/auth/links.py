@@ -8,9 +8,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from core.events.codec import from_json
-
-__all__ = ["AuthLink", "find_auth_link"]
+from ua_tui.core.events.codec import from_json
 
 _LINK = re.compile(
     r"https://(?:connect\.composio\.dev/link|app\.composio\.dev/link|backend\.composio\.dev/s)/[\w\-]+"

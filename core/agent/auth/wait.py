@@ -9,10 +9,8 @@ from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import Literal
 
-from core.concurrency.spawn import Handle, Spawn
-from core.events.types import AuthFinished, AuthRequired, Event, QueryFinished, ToolCallStarted
-
-__all__ = ["AccountPoll", "AuthOutcome", "AuthWait", "IsConnected"]
+from ua_tui.core.concurrency.spawn import Handle, Spawn
+from ua_tui.core.events.types import AuthFinished, AuthRequired, Event, QueryFinished, ToolCallStarted
 
 log = logging.getLogger(__name__)
 

@@ -11,9 +11,7 @@ from uuid import uuid4
 
 import msgspec
 
-from core.redaction.redactor import REDACTED, Redactor, seal_json
-
-__all__ = ["sealed_entry"]
+from ua_tui.core.redaction.redactor import REDACTED, Redactor, seal_json
 
 _SIGNED = {"thinking", "redacted_thinking"}
 _BASE64 = re.compile(r"[A-Za-z0-9+/]{64,}={0,2}")

@@ -11,13 +11,11 @@ from typing import Any
 
 import msgspec
 
-from core.agent.conversation.masking import sealed_entry
-from core.agent.conversation.transcripts import lines_backwards, transcript_of
-from core.errors import AgentError, WorkspaceError
-from core.storage.files import Root
-from core.storage.workspace import CONVERSATION, Workspace
-
-__all__ = ["ConversationStore"]
+from ua_tui.core.agent.conversation.masking import sealed_entry
+from ua_tui.core.agent.conversation.transcripts import lines_backwards, transcript_of
+from ua_tui.core.errors import AgentError, WorkspaceError
+from ua_tui.core.storage.files import Root
+from ua_tui.core.storage.workspace import CONVERSATION, Workspace
 
 _BATCH = 1 << 20
 _METADATA = "agent_metadata"

@@ -11,9 +11,7 @@ from typing import Any, BinaryIO
 
 import msgspec
 
-from core.agent.messages.usage import Spending
-
-__all__ = ["lines_backwards", "spending_so_far", "transcript_of"]
+from ua_tui.core.agent.messages.usage import Spending
 
 _LONGEST_KEY = 200
 _BLOCK = 1 << 20

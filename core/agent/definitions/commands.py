@@ -16,13 +16,11 @@ from dataclasses import dataclass
 from pathlib import Path, PurePath
 from typing import Any
 
-from core.agent.definitions.front_matter import read_markdown, split_front_matter
-from core.agent.definitions.prompts import Source
-from core.agent.definitions.subagents import DefinitionFolder, Found, UnusableFile, read_definitions
-from core.errors import SettingsError
-from core.text import clean_line
-
-__all__ = ["CustomCommand", "command_name", "expand", "find_commands"]
+from ua_tui.core.agent.definitions.front_matter import read_markdown, split_front_matter
+from ua_tui.core.agent.definitions.prompts import Source
+from ua_tui.core.agent.definitions.subagents import DefinitionFolder, Found, UnusableFile, read_definitions
+from ua_tui.core.errors import SettingsError
+from ua_tui.core.text import clean_line
 
 _NAME = re.compile(r"[a-z][\w-]{0,63}(:[a-z][\w-]{0,63})*", re.IGNORECASE)
 _CALL = re.compile(r"/(\S+)(?:\s+(.*))?", re.DOTALL)

@@ -9,11 +9,9 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from core.errors import SettingsError
-from core.storage.regular_file import NotRegular, open_regular
-from core.text import clean_line
-
-__all__ = ["LARGEST", "is_below", "read_markdown", "required_text", "split_front_matter"]
+from ua_tui.core.errors import SettingsError
+from ua_tui.core.storage.regular_file import NotRegular, open_regular
+from ua_tui.core.text import clean_line
 
 LARGEST = 128 << 10
 """The maximum size of such a file, in bytes."""

@@ -9,20 +9,10 @@ from dataclasses import dataclass, replace
 from importlib import resources
 from typing import Any, Literal
 
-from core.agent.definitions.front_matter import required_text, split_front_matter
-from core.agent.definitions.rules import Rule, read_rules
-from core.errors import SettingsError
-from core.text import clean, clean_line
-
-__all__ = [
-    "MODEL_ALIASES",
-    "Source",
-    "SubagentDefinition",
-    "fill_prompt",
-    "read_prompt",
-    "read_subagent",
-    "shipped_subagents",
-]
+from ua_tui.core.agent.definitions.front_matter import required_text, split_front_matter
+from ua_tui.core.agent.definitions.rules import Rule, read_rules
+from ua_tui.core.errors import SettingsError
+from ua_tui.core.text import clean, clean_line
 
 Source = Literal["project", "user", "shipped"]
 """The origin of a definition: the current folder, the user's own folder, or the program."""
@@ -64,13 +54,13 @@ class SubagentDefinition:
 
 def read_prompt(name: str, values: Mapping[str, str]) -> str:
     """Read a shipped prompt and fill its `{placeholders}`."""
-    text = resources.files("core.agent").joinpath("prompts", f"{name}.md").read_text(encoding="utf-8")
+    text = resources.files("ua_tui.core.agent").joinpath("prompts", f"{name}.md").read_text(encoding="utf-8")
     return _fill(text, values)
 
 
 def shipped_subagents() -> list[SubagentDefinition]:
     """Read every sub-agent that ships with the program; its prompt has `{placeholders}`."""
-    folder = resources.files("core.agent").joinpath("subagents")
+    folder = resources.files("ua_tui.core.agent").joinpath("subagents")
     files = sorted((f for f in folder.iterdir() if f.name.endswith(".md")), key=lambda f: f.name)
     return [read_subagent(f.read_text(encoding="utf-8"), origin=f.name) for f in files]
 

@@ -8,11 +8,11 @@ from functools import partial
 from pathlib import Path
 from typing import Literal
 
-from core.agent.definitions.commands import CustomCommand, find_commands
-from core.agent.definitions.prompts import Source, SubagentDefinition
-from core.agent.definitions.rules import Rule
-from core.agent.definitions.skills import Skill, chosen_skills, find_skills
-from core.agent.definitions.subagents import (
+from ua_tui.core.agent.definitions.commands import CustomCommand, find_commands
+from ua_tui.core.agent.definitions.prompts import Source, SubagentDefinition
+from ua_tui.core.agent.definitions.rules import Rule
+from ua_tui.core.agent.definitions.skills import Skill, chosen_skills, find_skills
+from ua_tui.core.agent.definitions.subagents import (
     Found,
     ToolFinding,
     UnusableFile,
@@ -21,27 +21,16 @@ from core.agent.definitions.subagents import (
     find_subagents,
     of_agent,
 )
-from core.agent.options import BASE_TOOLS, RESOURCE_TOOLS
-from core.connections.composio.session import SERVER as COMPOSIO
-from core.connections.toolkit import SERVER as TOOLKIT
-from core.connections.user_servers import UserServer, find_user_servers
-from core.connections.web_reader import SERVER as WEB_READER
-from core.errors import SettingsError
-from core.events.tool_names import tool_name
-from core.events.types import Event, McpServer, McpStatus, SessionStarted
-from core.settings.model import EXTRA_TOOLS, Settings
-from core.settings.places import Places
-
-__all__ = [
-    "Roster",
-    "RosterEntry",
-    "RosterState",
-    "RosterWatch",
-    "expected_servers",
-    "problems_of",
-    "read_roster",
-    "roster_entries",
-]
+from ua_tui.core.agent.options import BASE_TOOLS, RESOURCE_TOOLS
+from ua_tui.core.connections.composio.session import SERVER as COMPOSIO
+from ua_tui.core.connections.toolkit import SERVER as TOOLKIT
+from ua_tui.core.connections.user_servers import UserServer, find_user_servers
+from ua_tui.core.connections.web_reader import SERVER as WEB_READER
+from ua_tui.core.errors import SettingsError
+from ua_tui.core.events.tool_names import tool_name
+from ua_tui.core.events.types import Event, McpServer, McpStatus, SessionStarted
+from ua_tui.core.settings.model import EXTRA_TOOLS, Settings
+from ua_tui.core.settings.places import Places
 
 MAX_REPORTED = 5
 """How many problems a session reports one by one as it starts."""
@@ -133,7 +122,7 @@ def expected_servers(settings: Settings, folder: Path) -> list[McpServer]:
     toolkit = [*_TOOLKIT_TOOLS, *(_KNOWLEDGE_TOOLS if settings.knowledge != "off" else ())]
     tools = {TOOLKIT: toolkit}
     if settings.demo:
-        from core.demo.composio.tools import REMOTE_TOOLS
+        from ua_tui.core.demo.composio.tools import REMOTE_TOOLS
 
         tools = {
             TOOLKIT: [*toolkit, *_WORKBENCH_TOOLS],

@@ -8,14 +8,12 @@ from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from typing import Any
 
-from core.errors import PathRefused, SettingsError, WorkspaceError
-from core.storage.compression import SUFFIX
-from core.storage.files import FolderEntry
-from core.storage.paths import split_path
-from core.storage.workspace import Workspace
-from core.text import clean_line, without_surrogates
-
-__all__ = ["RequestPattern", "Rule", "matching_files", "read_rules"]
+from ua_tui.core.errors import PathRefused, SettingsError, WorkspaceError
+from ua_tui.core.storage.compression import SUFFIX
+from ua_tui.core.storage.files import FolderEntry
+from ua_tui.core.storage.paths import split_path
+from ua_tui.core.storage.workspace import Workspace
+from ua_tui.core.text import clean_line, without_surrogates
 
 _KEYS = ("name", "agents", "when", "requires", "checked", "message")
 _LONGEST_NAME = 80

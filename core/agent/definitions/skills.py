@@ -16,22 +16,13 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from core.agent.attachments.mentions import without_mentions
-from core.agent.definitions.front_matter import read_markdown, required_text, split_front_matter
-from core.agent.definitions.prompts import Source
-from core.agent.definitions.subagents import DefinitionFolder, Found, read_definitions
-from core.errors import SettingsError
-from core.text import clean, clean_line
-from core.trust.files import read_regular
-
-__all__ = [
-    "ALL",
-    "PLUGIN",
-    "Skill",
-    "chosen_skills",
-    "find_skills",
-    "install_skills",
-]
+from ua_tui.core.agent.attachments.mentions import without_mentions
+from ua_tui.core.agent.definitions.front_matter import read_markdown, required_text, split_front_matter
+from ua_tui.core.agent.definitions.prompts import Source
+from ua_tui.core.agent.definitions.subagents import DefinitionFolder, Found, read_definitions
+from ua_tui.core.errors import SettingsError
+from ua_tui.core.text import clean, clean_line
+from ua_tui.core.trust.files import read_regular
 
 PLUGIN = "ua-tui"
 """The prefix of a skill's name, as the model sees it."""

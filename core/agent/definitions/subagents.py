@@ -9,28 +9,13 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Generic, TypeVar
 
-from core.agent.definitions.front_matter import read_markdown
-from core.agent.definitions.prompts import Source, SubagentDefinition, read_subagent, shipped_subagents
-from core.errors import SettingsError
-from core.events.types import McpServer
-from core.text import clean_line
-from core.trust.files import files_below
-from core.trust.state import FolderTrust
-
-__all__ = [
-    "BUILT_IN",
-    "MAX_FILES",
-    "DefinitionFolder",
-    "Found",
-    "NotTrusted",
-    "ToolFinding",
-    "UnusableFile",
-    "check_tools",
-    "definition_folders",
-    "find_subagents",
-    "of_agent",
-    "read_definitions",
-]
+from ua_tui.core.agent.definitions.front_matter import read_markdown
+from ua_tui.core.agent.definitions.prompts import Source, SubagentDefinition, read_subagent, shipped_subagents
+from ua_tui.core.errors import SettingsError
+from ua_tui.core.events.types import McpServer
+from ua_tui.core.text import clean_line
+from ua_tui.core.trust.files import files_below
+from ua_tui.core.trust.state import FolderTrust
 
 D = TypeVar("D")
 

@@ -8,8 +8,6 @@ import logging
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
-__all__ = ["Ask", "ElicitationChannel"]
-
 log = logging.getLogger(__name__)
 
 Ask = Callable[[Mapping[str, Any]], Awaitable[dict[str, Any]]]

@@ -11,12 +11,10 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from core.errors import FormError
-from core.events.types import FormField, FormOption
-from core.redaction.names import names_given_secret
-from core.text import clean
-
-__all__ = ["MOST_FIELDS", "Value", "checked_form", "checked_value", "field_hint", "read_form"]
+from ua_tui.core.errors import FormError
+from ua_tui.core.events.types import FormField, FormOption
+from ua_tui.core.redaction.names import names_given_secret
+from ua_tui.core.text import clean
 
 Value = str | int | float | bool | list[str]
 

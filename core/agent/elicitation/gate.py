@@ -10,13 +10,11 @@ from uuid import uuid4
 
 import msgspec
 
-from core.agent.elicitation.form import Value, checked_form, read_form
-from core.errors import FormError
-from core.events.types import ElicitationAnswered, ElicitationAsked, Event, FormField
-from core.redaction.redactor import REDACTED, Redactor, mask_link
-from core.text import clean, clean_line
-
-__all__ = ["LONGEST_MESSAGE", "ElicitationAction", "ElicitationGate"]
+from ua_tui.core.agent.elicitation.form import Value, checked_form, read_form
+from ua_tui.core.errors import FormError
+from ua_tui.core.events.types import ElicitationAnswered, ElicitationAsked, Event, FormField
+from ua_tui.core.redaction.redactor import REDACTED, Redactor, mask_link
+from ua_tui.core.text import clean, clean_line
 
 ElicitationAction = Literal["accept", "decline", "cancel"]
 _By = Literal["person", "headless", "program", "interrupted", "withdrawn"]

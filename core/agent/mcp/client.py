@@ -17,13 +17,11 @@ from importlib import import_module
 from pathlib import Path
 from typing import IO, Any, TypeVar
 
-from core.agent.mcp.error_messages import describe_server_error, problem_in
-from core.agent.mcp.server_logs import last_words
-from core.errors import ConnectionFailed
-from core.redaction.redactor import Redactor
-from core.text import clean_line
-
-__all__ = ["ask_server"]
+from ua_tui.core.agent.mcp.error_messages import describe_server_error, problem_in
+from ua_tui.core.agent.mcp.server_logs import last_words
+from ua_tui.core.errors import ConnectionFailed
+from ua_tui.core.redaction.redactor import Redactor
+from ua_tui.core.text import clean_line
 
 _WITHIN, _WITHIN_AFTER_OUTPUT = 27.0, 10.0
 """Seconds that a server may take, in all and after output that is not part of the protocol."""

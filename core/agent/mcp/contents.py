@@ -8,20 +8,8 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequenc
 from dataclasses import dataclass
 from typing import Any
 
-from core.errors import AgentError
-from core.text import clean, clean_line, is_unsafe
-
-__all__ = [
-    "Contents",
-    "Part",
-    "PromptArgument",
-    "PromptMessage",
-    "ServerPrompt",
-    "ServerResource",
-    "get_prompt",
-    "list_contents",
-    "read_resource",
-]
+from ua_tui.core.errors import AgentError
+from ua_tui.core.text import clean, clean_line, is_unsafe
 
 _MOST = 1_000
 _MOST_PARTS = 20

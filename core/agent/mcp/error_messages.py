@@ -8,10 +8,8 @@ from __future__ import annotations
 
 import re
 
-from core.errors import Advice
-from core.text import clean_line
-
-__all__ = ["describe_call_error", "describe_server_error", "lacks_login", "login_needed", "problem_in"]
+from ua_tui.core.errors import Advice
+from ua_tui.core.text import clean_line
 
 _ADDRESS = "check its address"
 _WEB_PAGE = Advice("it answers with a web page, so it is not an MCP server", _ADDRESS)

@@ -9,12 +9,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
-from core.agent.permissions.actions import server_of
-from core.connections.base import Connection
-from core.errors import ConnectionFailed
-from core.observation import ToolResult
-
-__all__ = ["MAX_ATTEMPTS", "CallLater", "ReconnectSchedule", "SessionRenewal", "Timer", "call_later"]
+from ua_tui.core.agent.permissions.actions import server_of
+from ua_tui.core.connections.base import Connection
+from ua_tui.core.errors import ConnectionFailed
+from ua_tui.core.observation import ToolResult
 
 MAX_ATTEMPTS = 6
 _MAX_WAIT = 60.0

@@ -17,11 +17,11 @@ from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import Any, TypeVar
 
-from core.agent.attachments.blocks import is_media
-from core.agent.attachments.copying import LARGEST, attach_data
-from core.agent.attachments.mentions import mentions_in, without_mentions
-from core.agent.mcp.client import ask_server
-from core.agent.mcp.contents import (
+from ua_tui.core.agent.attachments.blocks import is_media
+from ua_tui.core.agent.attachments.copying import LARGEST, attach_data
+from ua_tui.core.agent.attachments.mentions import mentions_in, without_mentions
+from ua_tui.core.agent.mcp.client import ask_server
+from ua_tui.core.agent.mcp.contents import (
     Contents,
     Part,
     PromptMessage,
@@ -30,13 +30,11 @@ from core.agent.mcp.contents import (
     list_contents,
     read_resource,
 )
-from core.connections.base import Connection
-from core.errors import AgentError, ConnectionFailed, PathRefused
-from core.events.types import AttachedFile, Event, McpServer, McpStatus
-from core.storage.workspace import Workspace
-from core.text import clean_line
-
-__all__ = ["Expanded", "PromptCall", "ServerReferences"]
+from ua_tui.core.connections.base import Connection
+from ua_tui.core.errors import AgentError, ConnectionFailed, PathRefused
+from ua_tui.core.events.types import AttachedFile, Event, McpServer, McpStatus
+from ua_tui.core.storage.workspace import Workspace
+from ua_tui.core.text import clean_line
 
 _CALL = re.compile(r"/([A-Za-z0-9][\w-]*):(\S*)(?:\s+(.*))?", re.DOTALL)
 _STARTING, _STARTING_SECONDS = frozenset({"pending", "reconnecting"}), 30.0

@@ -6,8 +6,6 @@ import json
 import re
 from pathlib import Path
 
-__all__ = ["ServerLogs", "last_words"]
-
 _LAST = 64 << 10
 # Where a call or a connection begins; what is logged before that is about an earlier one.
 _CALL, _START = '"debug":"Calling MCP tool', '"debug":"Starting connection'

@@ -10,16 +10,14 @@ from functools import partial
 from itertools import count
 from typing import Any, Protocol
 
-from core.agent.mcp.error_messages import problem_in
-from core.agent.mcp.reconnect import MAX_ATTEMPTS, CallLater, ReconnectSchedule, call_later
-from core.agent.mcp.states import ServerOperation, ServerStates
-from core.agent.mcp.status_poll import StatusPoll
-from core.concurrency.spawn import Handle, spawn_task
-from core.errors import ConnectionFailed, UniversalAgentError
-from core.events.types import Event, McpServer, McpStatus, QueryFinished
-from core.text import clean_line
-
-__all__ = ["ServerAgent", "Servers"]
+from ua_tui.core.agent.mcp.error_messages import problem_in
+from ua_tui.core.agent.mcp.reconnect import MAX_ATTEMPTS, CallLater, ReconnectSchedule, call_later
+from ua_tui.core.agent.mcp.states import ServerOperation, ServerStates
+from ua_tui.core.agent.mcp.status_poll import StatusPoll
+from ua_tui.core.concurrency.spawn import Handle, spawn_task
+from ua_tui.core.errors import ConnectionFailed, UniversalAgentError
+from ua_tui.core.events.types import Event, McpServer, McpStatus, QueryFinished
+from ua_tui.core.text import clean_line
 
 log = logging.getLogger(__name__)
 

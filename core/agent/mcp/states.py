@@ -7,12 +7,10 @@ from typing import Any, Literal
 
 import msgspec
 
-from core.agent.mcp.error_messages import describe_server_error, lacks_login, login_needed
-from core.events.types import McpServer, McpStatus
-from core.redaction.redactor import Redactor
-from core.text import clean, clean_line
-
-__all__ = ["ServerOperation", "ServerStates"]
+from ua_tui.core.agent.mcp.error_messages import describe_server_error, lacks_login, login_needed
+from ua_tui.core.events.types import McpServer, McpStatus
+from ua_tui.core.redaction.redactor import Redactor
+from ua_tui.core.text import clean, clean_line
 
 _MOST_TOOLS = 500
 _LONGEST_ERROR = 2_000

@@ -9,11 +9,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from core.agent.mcp.reconnect import CallLater, Timer, call_later
-from core.agent.permissions.actions import server_of
-from core.events.types import Event, QueryFinished, QueryReceived, ToolCallFinished, ToolCallStarted
-
-__all__ = ["StatusPoll"]
+from ua_tui.core.agent.mcp.reconnect import CallLater, Timer, call_later
+from ua_tui.core.agent.permissions.actions import server_of
+from ua_tui.core.events.types import Event, QueryFinished, QueryReceived, ToolCallFinished, ToolCallStarted
 
 _UNREACHABLE = re.compile(r"(SSE error: )?(ECONN|ENOTFOUND|EHOSTUNREACH|ENETUNREACH|ETIMEDOUT)")
 _POLL_SECONDS = 10.0

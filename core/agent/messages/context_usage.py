@@ -7,9 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from core.text import clean_line
-
-__all__ = ["ContextPart", "ContextUsage", "describe_total", "read_context_usage"]
+from ua_tui.core.text import clean_line
 
 _NAMES = {
     "system_prompt": "System prompt",

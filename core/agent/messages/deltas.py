@@ -6,8 +6,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import groupby
 from typing import Any, NamedTuple
 
-__all__ = ["is_delta", "join_deltas"]
-
 _TEXTS = {"text_delta": "text", "thinking_delta": "thinking"}
 """The field with the text, by the type of the piece."""
 

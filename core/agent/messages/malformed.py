@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import logging
 
-from core.events.units import quantity
-from core.text import clean_line
-
-__all__ = ["MalformedMessages"]
+from ua_tui.core.events.units import quantity
+from ua_tui.core.text import clean_line
 
 log = logging.getLogger(__name__)
 

@@ -7,11 +7,9 @@ from dataclasses import dataclass
 
 import msgspec
 
-from core.storage.names import safe_name
-from core.storage.workspace import Workspace
-from core.text import without_surrogates
-
-__all__ = ["ReadableText", "name_of", "write_readable_text"]
+from ua_tui.core.storage.names import safe_name
+from ua_tui.core.storage.workspace import Workspace
+from ua_tui.core.text import without_surrogates
 
 _FOLDER = "tool_results"
 # The agent's search leaves out longer lines, and its reader cannot begin in the middle of one.

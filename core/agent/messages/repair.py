@@ -9,8 +9,6 @@ import math
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-__all__ = ["UNNAMED_TOOL", "repair"]
-
 UNNAMED_TOOL = "unnamed_tool"
 """The name of a tool call whose message has none."""
 

@@ -17,22 +17,20 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from core.agent.messages.readable_text import ReadableText, name_of, write_readable_text
-from core.agent.messages.results import ResultAdapter, replaced_path, results_folder, texts_in
-from core.agent.messages.returned_files import move_to_workspace
-from core.agent.permissions.foreign_text import LOCAL_TOOLKIT
-from core.concurrency.worker import WorkerFailed, WorkerProcess, packed
-from core.errors import WorkspaceError
-from core.events.types import READ_RESOURCE
-from core.events.units import quantity, size
-from core.observation import ReturnedFile
-from core.storage.workspace import Workspace
-from core.text import clean_line
+from ua_tui.core.agent.messages.readable_text import ReadableText, name_of, write_readable_text
+from ua_tui.core.agent.messages.results import ResultAdapter, replaced_path, results_folder, texts_in
+from ua_tui.core.agent.messages.returned_files import move_to_workspace
+from ua_tui.core.agent.permissions.foreign_text import LOCAL_TOOLKIT
+from ua_tui.core.concurrency.worker import WorkerFailed, WorkerProcess, packed
+from ua_tui.core.errors import WorkspaceError
+from ua_tui.core.events.types import READ_RESOURCE
+from ua_tui.core.events.units import quantity, size
+from ua_tui.core.observation import ReturnedFile
+from ua_tui.core.storage.workspace import Workspace
+from ua_tui.core.text import clean_line
 
 if TYPE_CHECKING:
-    from core.concurrency.worker_child import TaskContext
-
-__all__ = ["LIMIT", "READERS", "Received", "ResultFiles", "write_in_child"]
+    from ua_tui.core.concurrency.worker_child import TaskContext
 
 log = logging.getLogger(__name__)
 
@@ -40,7 +38,7 @@ LIMIT = 50_000
 """From this size on, in characters, the command line stores the result of an MCP server."""
 
 _LARGE = 256 << 10
-_TASK = "core.agent.messages.result_files:write_in_child"
+_TASK = "ua_tui.core.agent.messages.result_files:write_in_child"
 _BLOB = r"mcp-(?:[\w.%-]+?-blob-\d+|resource-\d+-\d+)-[a-z0-9]+(?:\.[A-Za-z0-9]{1,8})?"
 _LONGEST_NOTICE = 16 << 10
 _ORIGIN = re.compile(

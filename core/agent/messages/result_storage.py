@@ -10,17 +10,15 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from core.agent.messages.results import RawResult, ResultAdapter, is_cut_off
-from core.concurrency.worker import WorkerFailed, WorkerProcess, packed
-from core.observation import AnyObservation, TextContent
-from core.redaction.redactor import Redactor
-from core.storage.large_results import store_large_result
-from core.storage.workspace import Workspace
+from ua_tui.core.agent.messages.results import RawResult, ResultAdapter, is_cut_off
+from ua_tui.core.concurrency.worker import WorkerFailed, WorkerProcess, packed
+from ua_tui.core.observation import AnyObservation, TextContent
+from ua_tui.core.redaction.redactor import Redactor
+from ua_tui.core.storage.large_results import store_large_result
+from ua_tui.core.storage.workspace import Workspace
 
 if TYPE_CHECKING:
-    from core.concurrency.worker_child import TaskContext
-
-__all__ = ["LARGE", "ResultStore", "store_in_child"]
+    from ua_tui.core.concurrency.worker_child import TaskContext
 
 log = logging.getLogger(__name__)
 
@@ -31,7 +29,7 @@ _MOST_NODES = 2_000
 _LONG = 16 << 10
 _DEEPEST = 8
 _TEXT = 1
-_TASK = "core.agent.messages.result_storage:store_in_child"
+_TASK = "ua_tui.core.agent.messages.result_storage:store_in_child"
 
 
 class ResultStore:

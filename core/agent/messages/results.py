@@ -19,10 +19,10 @@ from typing import Any, Literal
 
 import msgspec
 
-from core.agent.mcp.error_messages import describe_call_error
-from core.events.codec import from_json, to_json
-from core.events.types import READ_RESOURCE
-from core.observation import (
+from ua_tui.core.agent.mcp.error_messages import describe_call_error
+from ua_tui.core.events.codec import from_json, to_json
+from ua_tui.core.events.types import READ_RESOURCE
+from ua_tui.core.observation import (
     AnyObservation,
     ContentBlock,
     CrawlObservation,
@@ -37,9 +37,7 @@ from core.observation import (
     TextContent,
     WorkbenchObservation,
 )
-from core.storage.regular_file import open_regular
-
-__all__ = ["RawResult", "ResultAdapter", "is_cut_off", "replaced_path", "results_folder", "texts_in"]
+from ua_tui.core.storage.regular_file import open_regular
 
 Held = Literal["waiting", "blocked"]
 

@@ -13,17 +13,15 @@ from pathlib import Path, PurePosixPath
 from typing import IO
 from urllib.parse import unquote, urlsplit
 
-from core.errors import PathRefused, WorkspaceError
-from core.observation import ReturnedFile
-from core.redaction.files import masked_file
-from core.storage.files import AlreadyThere
-from core.storage.kinds import check_writable
-from core.storage.media_types import HEAD_SIZE, media_suffix, media_type
-from core.storage.names import numbered, safe_name
-from core.storage.regular_file import open_regular
-from core.storage.workspace import Workspace
-
-__all__ = ["LARGEST", "move_to_workspace"]
+from ua_tui.core.errors import PathRefused, WorkspaceError
+from ua_tui.core.observation import ReturnedFile
+from ua_tui.core.redaction.files import masked_file
+from ua_tui.core.storage.files import AlreadyThere
+from ua_tui.core.storage.kinds import check_writable
+from ua_tui.core.storage.media_types import HEAD_SIZE, media_suffix, media_type
+from ua_tui.core.storage.names import numbered, safe_name
+from ua_tui.core.storage.regular_file import open_regular
+from ua_tui.core.storage.workspace import Workspace
 
 LARGEST = 64 << 20
 _MEDIA = "work_products/media"

@@ -6,9 +6,7 @@ import asyncio
 import time
 from collections.abc import Awaitable, Callable
 
-from core.events.types import AgentSilent, Event
-
-__all__ = ["REPORT_AFTER", "SilenceWatch", "Waiting"]
+from ua_tui.core.events.types import AgentSilent, Event
 
 REPORT_AFTER = 30.0
 """Seconds without a message after which a silence is reported."""

@@ -6,9 +6,7 @@ import logging
 import time
 from collections.abc import Callable
 
-from core.text import clean_line
-
-__all__ = ["StandardError"]
+from ua_tui.core.text import clean_line
 
 log = logging.getLogger(__name__)
 

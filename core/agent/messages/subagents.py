@@ -7,14 +7,12 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Literal
 
-from core.agent.messages.usage import is_count
-from core.events.types import Event, SubagentFinished, SubagentProgress, SubagentStarted, Usage
-from core.text import clean
+from ua_tui.core.agent.messages.usage import is_count
+from ua_tui.core.events.types import Event, SubagentFinished, SubagentProgress, SubagentStarted, Usage
+from ua_tui.core.text import clean
 
 if TYPE_CHECKING:
     import claude_agent_sdk as sdk
-
-__all__ = ["SubagentTask", "SubagentTasks"]
 
 
 @dataclass

@@ -14,16 +14,16 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Literal
 
-from core.agent.mcp.states import ServerStates
-from core.agent.messages.malformed import MalformedMessages
-from core.agent.messages.results import RawResult
-from core.agent.messages.subagents import SubagentTask, SubagentTasks
-from core.agent.messages.usage import Prices, Spending, TokenMeter, usage_of
-from core.agent.output_schema import NOT_FITTING
-from core.events.describe import describe_retry
-from core.events.model_problems import CONNECTION_CLOSED
-from core.events.tool_names import tool_name
-from core.events.types import (
+from ua_tui.core.agent.mcp.states import ServerStates
+from ua_tui.core.agent.messages.malformed import MalformedMessages
+from ua_tui.core.agent.messages.results import RawResult
+from ua_tui.core.agent.messages.subagents import SubagentTask, SubagentTasks
+from ua_tui.core.agent.messages.usage import Prices, Spending, TokenMeter, usage_of
+from ua_tui.core.agent.output_schema import NOT_FITTING
+from ua_tui.core.events.describe import describe_retry
+from ua_tui.core.events.model_problems import CONNECTION_CLOSED
+from ua_tui.core.events.tool_names import tool_name
+from ua_tui.core.events.types import (
     ApiRetry,
     ContextCompaction,
     ConversationCleared,
@@ -36,25 +36,15 @@ from core.events.types import (
     ToolCallStarted,
     Usage,
 )
-from core.observation import FinishedCall, ToolCall
-from core.provider.error_messages import AT_LIMIT, describe_break, describe_failure
-from core.provider.request import DEFAULT_URL
-from core.redaction.redactor import Redactor
-from core.redaction.stream import StreamRedactor
-from core.text import clean, clean_line
+from ua_tui.core.observation import FinishedCall, ToolCall
+from ua_tui.core.provider.error_messages import AT_LIMIT, describe_break, describe_failure
+from ua_tui.core.provider.request import DEFAULT_URL
+from ua_tui.core.redaction.redactor import Redactor
+from ua_tui.core.redaction.stream import StreamRedactor
+from ua_tui.core.text import clean, clean_line
 
 if TYPE_CHECKING:
     import claude_agent_sdk as sdk
-
-__all__ = [
-    "OpenCall",
-    "RawToolResult",
-    "SteeringAccepted",
-    "Translator",
-    "TurnOutcome",
-    "TurnStarted",
-    "is_ping",
-]
 
 log = logging.getLogger(__name__)
 

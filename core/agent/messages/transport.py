@@ -10,17 +10,15 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from core.agent.conversation.store import ConversationStore
-from core.agent.elicitation.channel import Ask, ElicitationChannel
-from core.agent.messages.deltas import is_delta, join_deltas
-from core.agent.messages.malformed import MalformedMessages
-from core.agent.messages.repair import repair
-from core.agent.messages.stderr import StandardError
+from ua_tui.core.agent.conversation.store import ConversationStore
+from ua_tui.core.agent.elicitation.channel import Ask, ElicitationChannel
+from ua_tui.core.agent.messages.deltas import is_delta, join_deltas
+from ua_tui.core.agent.messages.malformed import MalformedMessages
+from ua_tui.core.agent.messages.repair import repair
+from ua_tui.core.agent.messages.stderr import StandardError
 
 if TYPE_CHECKING:
     import claude_agent_sdk as sdk
-
-__all__ = ["CliTransport", "Lines", "message_in"]
 
 # Only a result has this field, and in a text its quotes are escaped.
 _OF_RESULT = re.compile(r'\{"type":"result"|(?<!\\)"duration_api_ms"\s*:')

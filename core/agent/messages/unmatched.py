@@ -5,10 +5,8 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterable
 
-from core.agent.messages.malformed import MalformedMessages
-from core.agent.messages.translate import RawToolResult
-
-__all__ = ["UnmatchedResults"]
+from ua_tui.core.agent.messages.malformed import MalformedMessages
+from ua_tui.core.agent.messages.translate import RawToolResult
 
 log = logging.getLogger(__name__)
 

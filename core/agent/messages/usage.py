@@ -17,14 +17,12 @@ from typing import TYPE_CHECKING, Any, TypeGuard
 
 import msgspec
 
-from core.events.types import TokensSpent, Usage
-from core.settings.prices import ModelPrice
-from core.text import clean
+from ua_tui.core.events.types import TokensSpent, Usage
+from ua_tui.core.settings.prices import ModelPrice
+from ua_tui.core.text import clean
 
 if TYPE_CHECKING:
     import claude_agent_sdk as sdk
-
-__all__ = ["Prices", "Spending", "TokenMeter", "is_count", "usage_between", "usage_of"]
 
 _LISTED = re.compile(r"\$(\d+(?:\.\d+)?)/\$\d+(?:\.\d+)? per Mtok")
 # The price of a token in input tokens: the same proportions for every model of the agent's list.

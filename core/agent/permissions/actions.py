@@ -6,22 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from core.agent.permissions.arguments import words_of
-from core.events.types import READ_RESOURCE
-
-__all__ = [
-    "BUILT_IN_SERVERS",
-    "WRAPPERS",
-    "Action",
-    "actions_of",
-    "can_be_remembered",
-    "is_open_ended",
-    "is_outbound",
-    "is_wrapper",
-    "server_of",
-    "short_name",
-    "subjects_of",
-]
+from ua_tui.core.agent.permissions.arguments import words_of
+from ua_tui.core.events.types import READ_RESOURCE
 
 WRAPPERS = ("MULTI_EXECUTE",)
 BUILT_IN_SERVERS = frozenset({"local_toolkit", "composio", "web_reader"})

@@ -8,26 +8,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 from urllib.parse import SplitResult, unquote, urlsplit
 
-from core.net.addresses import ascii_host
-
-__all__ = [
-    "ADDRESS_WORDS",
-    "CODE_ARGUMENTS",
-    "addresses_in",
-    "addresses_mentioned_in",
-    "fold",
-    "host_of",
-    "hosts_mentioned_in",
-    "is_plain",
-    "is_plain_option",
-    "leaves",
-    "leaves_at",
-    "leaves_named",
-    "names_destination",
-    "paths_of",
-    "runs_code",
-    "words_of",
-]
+from ua_tui.core.net.addresses import ascii_host
 
 _DEEPEST = 64
 _WORD = re.compile(r"[A-Z]?[a-z0-9]+|[A-Z0-9]+(?![a-z])")

@@ -6,10 +6,8 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from core.events.types import ASK_USER
-from core.text import clean_line
-
-__all__ = ["changes_in", "unmasked"]
+from ua_tui.core.events.types import ASK_USER
+from ua_tui.core.text import clean_line
 
 _MOST_SHOWN = 200
 _AROUND = 30

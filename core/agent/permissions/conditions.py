@@ -11,7 +11,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal
 
-from core.agent.permissions.arguments import (
+from ua_tui.core.agent.permissions.arguments import (
     CODE_ARGUMENTS,
     addresses_in,
     addresses_mentioned_in,
@@ -26,11 +26,9 @@ from core.agent.permissions.arguments import (
     paths_of,
     runs_code,
 )
-from core.agent.permissions.places import places_in, starts_with_address
-from core.agent.permissions.programs import may_pass
-from core.agent.permissions.shell import command_words, is_anywhere_in, words_match, words_of_pattern
-
-__all__ = ["Condition", "condition", "conditions_in", "escape", "leaves_destination_open"]
+from ua_tui.core.agent.permissions.places import places_in, starts_with_address
+from ua_tui.core.agent.permissions.programs import may_pass
+from ua_tui.core.agent.permissions.shell import command_words, is_anywhere_in, words_match, words_of_pattern
 
 Kind = Literal["text", "host", "path", "file", "search", "command"]
 

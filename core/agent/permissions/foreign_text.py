@@ -11,31 +11,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from core.agent.output_schema import OUTPUT_TOOL
-from core.agent.permissions.actions import Action, actions_of, server_of
-from core.agent.permissions.known_addresses import addresses_in_text, shown_host
-from core.agent.permissions.policy import HOUSEKEEPING, KNOWLEDGE_TOOLS, PAGE_READERS, is_search
-from core.events.codec import from_json
-from core.events.types import ASK_USER, LIST_RESOURCES, READ_RESOURCE
-from core.text import clean_line
-
-__all__ = [
-    "ATTACHED",
-    "CRAWLER",
-    "FILE",
-    "LARGEST_READ",
-    "LOCAL_TOOLKIT",
-    "REPORT",
-    "Source",
-    "article_paths",
-    "file_read_by",
-    "file_written_by",
-    "has_addresses",
-    "learned_from",
-    "opened_by",
-    "sources_of",
-    "texts_in",
-]
+from ua_tui.core.agent.output_schema import OUTPUT_TOOL
+from ua_tui.core.agent.permissions.actions import Action, actions_of, server_of
+from ua_tui.core.agent.permissions.known_addresses import addresses_in_text, shown_host
+from ua_tui.core.agent.permissions.policy import HOUSEKEEPING, KNOWLEDGE_TOOLS, PAGE_READERS, is_search
+from ua_tui.core.events.codec import from_json
+from ua_tui.core.events.types import ASK_USER, LIST_RESOURCES, READ_RESOURCE
+from ua_tui.core.text import clean_line
 
 LOCAL_TOOLKIT = "local_toolkit"
 CRAWLER = f"mcp__{LOCAL_TOOLKIT}__crawl_parallel"

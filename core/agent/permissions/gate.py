@@ -9,14 +9,14 @@ from pathlib import Path
 from typing import Any, Literal
 from uuid import uuid4
 
-from core.agent.permissions.actions import Action
-from core.agent.permissions.changed_input import changes_in, unmasked
-from core.agent.permissions.own_servers import OwnServers
-from core.agent.permissions.policy import Judgement, PermissionPolicy, Verdict, is_free
-from core.agent.permissions.proposals import advice, exact_pattern, proposal
-from core.agent.permissions.rule_set import RuleSet
-from core.errors import AgentError
-from core.events.types import (
+from ua_tui.core.agent.permissions.actions import Action
+from ua_tui.core.agent.permissions.changed_input import changes_in, unmasked
+from ua_tui.core.agent.permissions.own_servers import OwnServers
+from ua_tui.core.agent.permissions.policy import Judgement, PermissionPolicy, Verdict, is_free
+from ua_tui.core.agent.permissions.proposals import advice, exact_pattern, proposal
+from ua_tui.core.agent.permissions.rule_set import RuleSet
+from ua_tui.core.errors import AgentError
+from ua_tui.core.events.types import (
     ASK_USER,
     EXIT_PLAN,
     Event,
@@ -25,10 +25,8 @@ from core.events.types import (
     PermissionAsked,
     PermissionModeChanged,
 )
-from core.redaction.redactor import Redactor
-from core.text import clean
-
-__all__ = ["REASON_LIMIT", "PermissionGate", "PermissionReply"]
+from ua_tui.core.redaction.redactor import Redactor
+from ua_tui.core.text import clean
 
 REASON_LIMIT = 1_000
 """How many characters of a person's reason for a denial are passed to the model."""

@@ -16,9 +16,7 @@ from hashlib import blake2b
 from itertools import accumulate
 from urllib.parse import quote, unquote, urljoin, urlsplit
 
-from core.agent.permissions.places import places_in
-
-__all__ = ["KnownAddresses", "addresses_in_text", "shown_host"]
+from ua_tui.core.agent.permissions.places import places_in
 
 MOST_SPELLINGS = 100_000
 """More are forgotten, the oldest first; each takes some 100 bytes."""

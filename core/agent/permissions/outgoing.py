@@ -10,14 +10,12 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from core.agent.permissions.actions import Action, is_open_ended, is_outbound
-from core.agent.permissions.arguments import is_plain_option, leaves
-from core.agent.permissions.foreign_text import CRAWLER, LOCAL_TOOLKIT, texts_in
-from core.agent.permissions.places import MAILBOX, is_local_file, places_in, starts_with_address
-from core.agent.permissions.policy import PAGE_READERS, is_search
-from core.events.codec import from_json
-
-__all__ = ["carries_out", "has_text_beside_address", "places_of"]
+from ua_tui.core.agent.permissions.actions import Action, is_open_ended, is_outbound
+from ua_tui.core.agent.permissions.arguments import is_plain_option, leaves
+from ua_tui.core.agent.permissions.foreign_text import CRAWLER, LOCAL_TOOLKIT, texts_in
+from ua_tui.core.agent.permissions.places import MAILBOX, is_local_file, places_in, starts_with_address
+from ua_tui.core.agent.permissions.policy import PAGE_READERS, is_search
+from ua_tui.core.events.codec import from_json
 
 _BUILT_IN_REQUESTS = frozenset({"WebFetch", "WebSearch"})
 _READER_ARGUMENTS = frozenset(

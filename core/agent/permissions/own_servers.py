@@ -9,11 +9,9 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
-from core.agent.permissions.actions import Action
-from core.connections.user_servers import Acts
-from core.events.types import READ_RESOURCE
-
-__all__ = ["Described", "OwnServers"]
+from ua_tui.core.agent.permissions.actions import Action
+from ua_tui.core.connections.user_servers import Acts
+from ua_tui.core.events.types import READ_RESOURCE
 
 _ANSWERS: Mapping[str, Acts] = {"No, only on this machine": "here", "Yes, or I do not know": "outside"}
 _MEANINGS = {

@@ -16,9 +16,7 @@ from pathlib import Path
 from typing import Literal
 from urllib.parse import unquote
 
-from core.agent.permissions.arguments import fold
-
-__all__ = ["MAILBOX", "is_local_file", "places_in", "starts_with_address"]
+from ua_tui.core.agent.permissions.arguments import fold
 
 MAILBOX = "mailto:"
 _WORDS = {

@@ -12,23 +12,12 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
-from core.agent.output_schema import OUTPUT_TOOL
-from core.agent.permissions.actions import Action, actions_of, is_outbound, is_wrapper
-from core.agent.permissions.rules import Effect, Rule, rule_for
-from core.errors import PathRefused
-from core.events.types import ASK_USER, EXIT_PLAN, LIST_RESOURCES, READ_RESOURCE
-from core.storage.kinds import check_writable
-
-__all__ = [
-    "HOUSEKEEPING",
-    "KNOWLEDGE_TOOLS",
-    "PAGE_READERS",
-    "Judgement",
-    "PermissionPolicy",
-    "Verdict",
-    "is_free",
-    "is_search",
-]
+from ua_tui.core.agent.output_schema import OUTPUT_TOOL
+from ua_tui.core.agent.permissions.actions import Action, actions_of, is_outbound, is_wrapper
+from ua_tui.core.agent.permissions.rules import Effect, Rule, rule_for
+from ua_tui.core.errors import PathRefused
+from ua_tui.core.events.types import ASK_USER, EXIT_PLAN, LIST_RESOURCES, READ_RESOURCE
+from ua_tui.core.storage.kinds import check_writable
 
 
 class Verdict(StrEnum):

@@ -16,9 +16,7 @@ from functools import cache
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from core.storage.regular_file import open_regular
-
-__all__ = ["can_become_option", "may_pass"]
+from ua_tui.core.storage.regular_file import open_regular
 
 _QUOTED = re.compile(r"'[^']*'|\"[^\"]*\"")
 _PATTERN = re.compile(r"[*?\[{]")

@@ -8,8 +8,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
 
-from core.agent.permissions.actions import Action, can_be_remembered, is_wrapper
-from core.agent.permissions.arguments import (
+from ua_tui.core.agent.permissions.actions import Action, can_be_remembered, is_wrapper
+from ua_tui.core.agent.permissions.arguments import (
     ADDRESS_WORDS,
     CODE_ARGUMENTS,
     host_of,
@@ -18,13 +18,11 @@ from core.agent.permissions.arguments import (
     names_destination,
     words_of,
 )
-from core.agent.permissions.conditions import escape
-from core.agent.permissions.policy import PermissionPolicy
-from core.agent.permissions.rules import LONGEST_RULE, MAIN_ARGUMENTS, Origin, Rule, check
-from core.agent.permissions.shell import command_words
-from core.events.types import READ_RESOURCE
-
-__all__ = ["advice", "exact_pattern", "first_word", "proposal", "rules_problem", "split_rules"]
+from ua_tui.core.agent.permissions.conditions import escape
+from ua_tui.core.agent.permissions.policy import PermissionPolicy
+from ua_tui.core.agent.permissions.rules import LONGEST_RULE, MAIN_ARGUMENTS, Origin, Rule, check
+from ua_tui.core.agent.permissions.shell import command_words
+from ua_tui.core.events.types import READ_RESOURCE
 
 MOST_RULES = 50
 _MOST_CHOICES = 10

@@ -9,15 +9,13 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Literal
 
-from core.agent.permissions.actions import Action
-from core.agent.permissions.proposals import rules_problem
-from core.agent.permissions.rules import Effect, Origin, Rule, check
-from core.agent.permissions.store import RuleStore
-from core.errors import SettingsError, WorkspaceError
-from core.settings.model import Settings
-from core.settings.sources import Place
-
-__all__ = ["SCOPES", "RuleSet", "Scope", "rules_of"]
+from ua_tui.core.agent.permissions.actions import Action
+from ua_tui.core.agent.permissions.proposals import rules_problem
+from ua_tui.core.agent.permissions.rules import Effect, Origin, Rule, check
+from ua_tui.core.agent.permissions.store import RuleStore
+from ua_tui.core.errors import SettingsError, WorkspaceError
+from ua_tui.core.settings.model import Settings
+from ua_tui.core.settings.sources import Place
 
 Scope = Literal["session", "folder", "everywhere"]
 SCOPES: tuple[Scope, ...] = ("session", "folder", "everywhere")

@@ -14,11 +14,14 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Literal
 
-from core.agent.permissions.actions import Action, can_be_remembered, is_wrapper
-from core.agent.permissions.arguments import fold, is_plain_option, leaves
-from core.agent.permissions.conditions import Condition, condition, conditions_in, leaves_destination_open
-
-__all__ = ["EFFECTS", "LONGEST_RULE", "MAIN_ARGUMENTS", "Effect", "Origin", "Rule", "check", "rule_for"]
+from ua_tui.core.agent.permissions.actions import Action, can_be_remembered, is_wrapper
+from ua_tui.core.agent.permissions.arguments import fold, is_plain_option, leaves
+from ua_tui.core.agent.permissions.conditions import (
+    Condition,
+    condition,
+    conditions_in,
+    leaves_destination_open,
+)
 
 Effect = Literal["allow", "ask", "deny"]
 Origin = Literal["demo", "option", "environment", "config.toml", "session", "folder", "everywhere"]

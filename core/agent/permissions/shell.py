@@ -12,10 +12,8 @@ from collections.abc import Sequence
 from fnmatch import fnmatchcase
 from functools import lru_cache
 
-from core.agent.permissions.arguments import fold, is_plain
-from core.agent.permissions.programs import can_become_option
-
-__all__ = ["command_words", "is_anywhere_in", "words_match", "words_of_pattern"]
+from ua_tui.core.agent.permissions.arguments import fold, is_plain
+from ua_tui.core.agent.permissions.programs import can_become_option
 
 # Plain words; in quotation marks, too, what the shell takes as it is. Shells differ about blanks other than the space.
 _PLAIN = re.compile(r"""(?:[^\s;&|<>()$`\\'"]| |'[^']*'|"[^"$`\\]*")+""")

@@ -12,11 +12,9 @@ from pathlib import Path
 
 import msgspec
 
-from core.agent.permissions.rules import Effect, Rule, check
-from core.errors import PathRefused, WorkspaceError
-from core.storage.files import Root
-
-__all__ = ["RuleStore", "StoredRule"]
+from ua_tui.core.agent.permissions.rules import Effect, Rule, check
+from ua_tui.core.errors import PathRefused, WorkspaceError
+from ua_tui.core.storage.files import Root
 
 _log = logging.getLogger(__name__)
 

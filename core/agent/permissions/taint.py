@@ -17,8 +17,8 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
-from core.agent.permissions.actions import BUILT_IN_SERVERS, Action, actions_of
-from core.agent.permissions.foreign_text import (
+from ua_tui.core.agent.permissions.actions import BUILT_IN_SERVERS, Action, actions_of
+from ua_tui.core.agent.permissions.foreign_text import (
     ATTACHED,
     CRAWLER,
     FILE,
@@ -33,12 +33,12 @@ from core.agent.permissions.foreign_text import (
     sources_of,
     texts_in,
 )
-from core.agent.permissions.known_addresses import KnownAddresses, addresses_in_text
-from core.agent.permissions.outgoing import carries_out, has_text_beside_address, places_of
-from core.agent.permissions.places import MAILBOX
-from core.errors import WorkspaceError
-from core.events.codec import from_json
-from core.events.types import (
+from ua_tui.core.agent.permissions.known_addresses import KnownAddresses, addresses_in_text
+from ua_tui.core.agent.permissions.outgoing import carries_out, has_text_beside_address, places_of
+from ua_tui.core.agent.permissions.places import MAILBOX
+from ua_tui.core.errors import WorkspaceError
+from ua_tui.core.events.codec import from_json
+from ua_tui.core.events.types import (
     ASK_USER,
     Event,
     FilesAttached,
@@ -49,11 +49,9 @@ from core.events.types import (
     ToolCallFinished,
     ToolCallStarted,
 )
-from core.events.units import quantity
-from core.storage.workspace import Workspace
-from core.text import clean_line
-
-__all__ = ["Taint"]
+from ua_tui.core.events.units import quantity
+from ua_tui.core.storage.workspace import Workspace
+from ua_tui.core.text import clean_line
 
 log = logging.getLogger(__name__)
 

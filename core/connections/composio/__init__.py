@@ -2,5 +2,5 @@
 
 Start with `session.py`, which opens the connection. `sdk.py` is the only module that imports the SDK, in a
 thread, as it takes seconds; `process.py` uses it in another process, as it takes 80 MB. `errors.py` turns what
-the SDK raises into a problem and a remedy. It may be imported by whoever may import `core.connections`.
+the SDK raises into a problem and a remedy. It may be imported by whoever may import `ua_tui.core.connections`.
 """

@@ -8,12 +8,10 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any
 
-from core.connections.composio.errors import advice_for
-from core.connections.composio.sdk import delete_session, sdk_calls, sdk_client, sdk_http
-from core.errors import ConnectionFailed
-from core.settings.model import Settings
-
-__all__ = ["FAILED", "Accounts", "Link", "Toolkit"]
+from ua_tui.core.connections.composio.errors import advice_for
+from ua_tui.core.connections.composio.sdk import delete_session, sdk_calls, sdk_client, sdk_http
+from ua_tui.core.errors import ConnectionFailed
+from ua_tui.core.settings.model import Settings
 
 FAILED = frozenset({"FAILED", "EXPIRED", "INACTIVE", "REVOKED"})
 """States of an account that following its link does not change."""

@@ -8,15 +8,13 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import urlsplit
 
-from core.errors import Advice, ConnectionFailed
-from core.net.retries import retry_after
-from core.redaction.redactor import Redactor
-from core.text import clean_line
+from ua_tui.core.errors import Advice, ConnectionFailed
+from ua_tui.core.net.retries import retry_after
+from ua_tui.core.redaction.redactor import Redactor
+from ua_tui.core.text import clean_line
 
 if TYPE_CHECKING:
-    from core.settings.model import Settings
-
-__all__ = ["advice_for", "as_failure", "late_failure", "sdk_errors", "service_name"]
+    from ua_tui.core.settings.model import Settings
 
 log = logging.getLogger(__name__)
 
@@ -145,7 +143,7 @@ def _classify_status(
 
 def _shown(detail: BaseException | str, settings: Settings) -> str:
     if isinstance(detail, BaseException):
-        from core.settings.secrets import secrets
+        from ua_tui.core.settings.secrets import secrets
 
         # Redacted before it is cut: the redactor would not recognise half a secret.
         redactor = Redactor(secrets(settings, os.environ))

@@ -8,10 +8,8 @@ from functools import partial
 from types import SimpleNamespace
 from typing import Any, Literal
 
-from core.concurrency.threads import apart
-from core.telemetry.http import CALL_ID, CURRENT_CALL, CallScope
-
-__all__ = ["Modifier", "native_provider", "native_server"]
+from ua_tui.core.concurrency.threads import apart
+from ua_tui.core.telemetry.http import CALL_ID, CURRENT_CALL, CallScope
 
 _NOT_RUN = "This call did not run: the user has to approve it, or to answer a question, first."
 

@@ -16,12 +16,10 @@ from contextlib import suppress
 from importlib import import_module
 from typing import Any
 
-from core.concurrency.garbage_collection import deferred
-from core.errors import ConnectionFailed
-from core.settings.model import Settings
-from core.telemetry.http import OnRequest
-
-__all__ = ["SdkProcess", "main"]
+from ua_tui.core.concurrency.garbage_collection import deferred
+from ua_tui.core.errors import ConnectionFailed
+from ua_tui.core.settings.model import Settings
+from ua_tui.core.telemetry.http import OnRequest
 
 log = logging.getLogger(__name__)
 

@@ -8,15 +8,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from core.connections.composio.errors import as_failure, sdk_errors
-from core.net.retries import retry_after
-from core.settings.model import Settings
-from core.telemetry.http import OnRequest, reporting_client
+from ua_tui.core.connections.composio.errors import as_failure, sdk_errors
+from ua_tui.core.net.retries import retry_after
+from ua_tui.core.settings.model import Settings
+from ua_tui.core.telemetry.http import OnRequest, reporting_client
 
 if TYPE_CHECKING:
     import httpx
-
-__all__ = ["delete_session", "import_sdk", "sdk_calls", "sdk_client", "sdk_http"]
 
 log = logging.getLogger(__name__)
 

@@ -9,17 +9,15 @@ from functools import partial
 from typing import Any
 from urllib.parse import urlsplit
 
-from core.concurrency.threads import apart
-from core.connections.base import WITHOUT_TOOLS, Connection, Expiry, RemoteSession
-from core.connections.composio.errors import advice_for, late_failure
-from core.connections.composio.native import Modifier, native_provider, native_server
-from core.connections.composio.process import SdkProcess
-from core.connections.composio.sdk import delete_session, import_sdk, sdk_calls, sdk_client, sdk_http
-from core.errors import Advice, ConnectionFailed
-from core.settings.model import Settings
-from core.telemetry.http import OnRequest
-
-__all__ = ["SERVER", "open_composio", "try_composio"]
+from ua_tui.core.concurrency.threads import apart
+from ua_tui.core.connections.base import WITHOUT_TOOLS, Connection, Expiry, RemoteSession
+from ua_tui.core.connections.composio.errors import advice_for, late_failure
+from ua_tui.core.connections.composio.native import Modifier, native_provider, native_server
+from ua_tui.core.connections.composio.process import SdkProcess
+from ua_tui.core.connections.composio.sdk import delete_session, import_sdk, sdk_calls, sdk_client, sdk_http
+from ua_tui.core.errors import Advice, ConnectionFailed
+from ua_tui.core.settings.model import Settings
+from ua_tui.core.telemetry.http import OnRequest
 
 SERVER = "composio"
 _Opened = tuple[str, str, dict[str, str]]

@@ -15,19 +15,17 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import parse_qs, parse_qsl, urlencode, urlsplit, urlunsplit
 
-from core.connections.oauth.network import check_address, is_loopback, login_client
-from core.connections.oauth.redirect import Redirect, receiving
-from core.connections.oauth.store import LoginStore, StoredLogin
-from core.connections.oauth.target import LoginTarget
-from core.errors import Advice, ConnectionFailed, FetchRefused
-from core.events.codec import from_json
-from core.text import clean_line
+from ua_tui.core.connections.oauth.network import check_address, is_loopback, login_client
+from ua_tui.core.connections.oauth.redirect import Redirect, receiving
+from ua_tui.core.connections.oauth.store import LoginStore, StoredLogin
+from ua_tui.core.connections.oauth.target import LoginTarget
+from ua_tui.core.errors import Advice, ConnectionFailed, FetchRefused
+from ua_tui.core.events.codec import from_json
+from ua_tui.core.text import clean_line
 
 if TYPE_CHECKING:
     from mcp.client.auth import OAuthClientProvider
     from mcp.shared.auth import AuthorizationCodeResult, OAuthClientInformationFull, OAuthToken
-
-__all__ = ["LOGIN_SECONDS", "Show", "current_login", "log_in"]
 
 # The client logs tracebacks with the answers of servers, which may have tokens in them. Its errors are reported here.
 logging.getLogger("mcp.client.auth").setLevel(logging.CRITICAL)

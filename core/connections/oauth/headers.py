@@ -16,13 +16,11 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
-from core.connections.oauth.flow import current_login
-from core.connections.oauth.store import LoginStore, StoredLogin
-from core.connections.oauth.target import LoginTarget
-from core.errors import UniversalAgentError
-from core.redaction.sharing import short_path
-
-__all__ = ["LoginHeaders"]
+from ua_tui.core.connections.oauth.flow import current_login
+from ua_tui.core.connections.oauth.store import LoginStore, StoredLogin
+from ua_tui.core.connections.oauth.target import LoginTarget
+from ua_tui.core.errors import UniversalAgentError
+from ua_tui.core.redaction.sharing import short_path
 
 _log = logging.getLogger(__name__)
 

@@ -11,16 +11,14 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 from urllib.request import getproxies
 
-from core.errors import FetchRefused
-from core.net.addresses import is_public
-from core.text import clean_line
+from ua_tui.core.errors import FetchRefused
+from ua_tui.core.net.addresses import is_public
+from ua_tui.core.text import clean_line
 
 if TYPE_CHECKING:
     import httpx2
 
-    from core.net.dialer import Resolver
-
-__all__ = ["check_address", "is_loopback", "login_client"]
+    from ua_tui.core.net.dialer import Resolver
 
 _LARGEST = 256 << 10
 """Bytes of an answer as it is sent; what is compressed may become a thousand times as much."""
@@ -54,7 +52,7 @@ async def login_client(address: str, resolve: Resolver | None = None) -> AsyncIt
     """
     import httpx2
 
-    from core.net.dialer import GuardedBackend, resolve_host
+    from ua_tui.core.net.dialer import GuardedBackend, resolve_host
 
     resolve = resolve or resolve_host
     parts = urlsplit(address)

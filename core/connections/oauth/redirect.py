@@ -9,13 +9,11 @@ from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING
 from urllib.parse import parse_qsl, urlsplit
 
-from core.errors import Advice, ConnectionFailed
-from core.text import clean_line
+from ua_tui.core.errors import Advice, ConnectionFailed
+from ua_tui.core.text import clean_line
 
 if TYPE_CHECKING:
     from aiohttp import web
-
-__all__ = ["Redirect", "receiving"]
 
 _PATH = "/callback"
 _HOSTS = frozenset({"localhost", "127.0.0.1", "[::1]", "::1"})

@@ -15,12 +15,10 @@ from typing import Any, Literal, Protocol
 
 import msgspec
 
-from core.concurrency.threads import apart
-from core.connections.oauth.target import LoginTarget
-from core.errors import ConnectionFailed, WorkspaceError
-from core.storage.files import Root
-
-__all__ = ["Keyring", "LoginState", "LoginStore", "StoredLogin", "system_keyring"]
+from ua_tui.core.concurrency.threads import apart
+from ua_tui.core.connections.oauth.target import LoginTarget
+from ua_tui.core.errors import ConnectionFailed, WorkspaceError
+from ua_tui.core.storage.files import Root
 
 _log = logging.getLogger(__name__)
 

@@ -8,8 +8,6 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 from urllib.parse import urlsplit
 
-__all__ = ["LoginTarget", "OAuthClient", "oauth_client", "oauth_problem"]
-
 _SPELLINGS = {
     "client_id": "client_id",
     "clientId": "client_id",

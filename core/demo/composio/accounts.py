@@ -8,8 +8,6 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-__all__ = ["CONNECTABLE", "NO_AUTH", "Account", "Connections"]
-
 LINK = "https://connect.composio.dev/link/"
 CONNECTABLE = {"gmail": "Gmail", "slack": "Slack"}
 NO_AUTH = {"composio_search": "Composio Search"}

@@ -17,8 +17,6 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-__all__ = ["PREFIX", "Mounts", "sandbox_files"]
-
 PREFIX = "/mnt/files"
 RECORDED = ("revenue.csv", "outputs/monthly_revenue.png")
 STORAGE = "/storage/{ticket}"
@@ -28,7 +26,7 @@ LIFETIME = timedelta(minutes=15)
 
 def sandbox_files() -> Mapping[str, bytes]:
     """The files of a new session: a table of revenue, and its chart."""
-    folder = files("core.demo.composio").joinpath("files")
+    folder = files("ua_tui.core.demo.composio").joinpath("files")
     return {name: folder.joinpath(name).read_bytes() for name in RECORDED}
 
 

@@ -25,12 +25,10 @@ from starlette.responses import HTMLResponse, JSONResponse, Response
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
-from core.demo.composio.accounts import CONNECTABLE, NO_AUTH, Account
-from core.demo.composio.sandbox import Mounts
-from core.demo.composio.services import RemoteSession, Services, ToolFailed
-from core.demo.composio.tools import REMOTE_TOOLS, RemoteTool
-
-__all__ = ["ComposioServer"]
+from ua_tui.core.demo.composio.accounts import CONNECTABLE, NO_AUTH, Account
+from ua_tui.core.demo.composio.sandbox import Mounts
+from ua_tui.core.demo.composio.services import RemoteSession, Services, ToolFailed
+from ua_tui.core.demo.composio.tools import REMOTE_TOOLS, RemoteTool
 
 SESSIONS = "/api/v3.1/tool_router/session"
 MCP_PATH = "/tool_router/{session_id}/mcp"

@@ -11,16 +11,14 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from core.demo.composio.accounts import Connections
-from core.demo.composio.tools import EXECUTED_TOOLS
-from core.demo.pace import Pace
-from core.demo.playbook import Library
-from core.demo.press.articles import Article, Catalogue
-from core.errors import WorkspaceError
-from core.storage.compression import unpack
-from core.storage.files import Root
-
-__all__ = ["RemoteSession", "Services", "ToolAnswer", "ToolFailed"]
+from ua_tui.core.demo.composio.accounts import Connections
+from ua_tui.core.demo.composio.tools import EXECUTED_TOOLS
+from ua_tui.core.demo.pace import Pace
+from ua_tui.core.demo.playbook import Library
+from ua_tui.core.demo.press.articles import Article, Catalogue
+from ua_tui.core.errors import WorkspaceError
+from ua_tui.core.storage.compression import unpack
+from ua_tui.core.storage.files import Root
 
 NEWS_ROWS = 25
 WEB_ROWS = 10
@@ -220,7 +218,7 @@ class Services:
                 f"output_path must be a {CLIP_SUFFIX} file in the {CLIP_FOLDER} folder", failed=True
             )
         await self._pace.wait(SEARCH_SECONDS * 2)
-        data = unpack(files("core.demo.composio").joinpath(CLIP).read_bytes())
+        data = unpack(files("ua_tui.core.demo.composio").joinpath(CLIP).read_bytes())
         try:
             written = Root(path.parent).write_new(path.name, data)
         except WorkspaceError as error:

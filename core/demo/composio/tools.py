@@ -6,8 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-__all__ = ["EXECUTED_TOOLS", "REMOTE_TOOLS", "RemoteTool"]
-
 
 @dataclass(frozen=True)
 class RemoteTool:

@@ -8,9 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from core.events.continuation import RESUMED
-
-__all__ = ["Conversation", "ToolOutcome", "read_conversation"]
+from ua_tui.core.events.continuation import RESUMED
 
 SENT_BACK = "Stop hook feedback:"
 INTERRUPTED = "[Request interrupted"

@@ -11,10 +11,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from core.demo.model.conversation import Conversation, ToolOutcome, read_conversation
-from core.demo.playbook import Condition, Library, Step, Steps, Value, any_match
-
-__all__ = ["CLASSIFIER_MARK", "Script", "ToolUse", "Turn"]
+from ua_tui.core.demo.model.conversation import Conversation, ToolOutcome, read_conversation
+from ua_tui.core.demo.playbook import Condition, Library, Step, Steps, Value, any_match
 
 CLASSIFIER_MARK = "Answer with exactly one word: SIMPLE or COMPLEX"
 _ERROR_LIMIT = 300

@@ -13,10 +13,8 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
-from core.demo.model.script import Script, Turn
-from core.demo.pace import LONG_INPUT, PROSE, THINKING, Pace
-
-__all__ = ["ModelServer"]
+from ua_tui.core.demo.model.script import Script, Turn
+from ua_tui.core.demo.pace import LONG_INPUT, PROSE, THINKING, Pace
 
 DEFAULT_MODEL = "scripted-demo"
 CHARACTERS_PER_TOKEN = 4

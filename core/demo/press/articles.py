@@ -11,8 +11,6 @@ from typing import Literal
 
 import msgspec
 
-__all__ = ["Article", "Catalogue", "load_catalogue"]
-
 DOMAIN = ".example"
 BACKGROUND_PARAGRAPHS = 5
 WORD = re.compile(r"[a-z0-9]{4,}")

@@ -10,10 +10,8 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
-from core.demo.pace import Pace
-from core.demo.press.articles import Article, Catalogue
-
-__all__ = ["ArticlePages"]
+from ua_tui.core.demo.pace import Pace
+from ua_tui.core.demo.press.articles import Article, Catalogue
 
 SECTIONS = ("Front page", "Chips", "Memory", "Cloud", "Markets", "Podcast")
 LEGAL = ("Imprint", "Privacy", "Contact", "Jobs")

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from core.knowledge.conditions import Scope, containing, site_of
-from core.knowledge.postgres.lexemes import phrase
-from core.knowledge.query import Query
-from core.knowledge.query_words import QueryWords
-
-__all__ = ["ask_of"]
+from ua_tui.core.knowledge.conditions import Scope, containing, site_of
+from ua_tui.core.knowledge.postgres.lexemes import phrase
+from ua_tui.core.knowledge.query import Query
+from ua_tui.core.knowledge.query_words import QueryWords
 
 
 def ask_of(query: Query, scope: Scope, words: QueryWords) -> dict[str, Any]:

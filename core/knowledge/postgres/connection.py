@@ -10,13 +10,11 @@ from typing import TypeVar
 import psycopg
 from psycopg.rows import TupleRow
 
-from core.errors import KnowledgeError, TeamError
-from core.postgres.address import Address
-from core.postgres.connection import connect
-from core.postgres.problems import describe, is_temporary
-from core.postgres.schema import VERSION_QUERY, check_version
-
-__all__ = ["Connection", "Link", "reporting"]
+from ua_tui.core.errors import KnowledgeError, TeamError
+from ua_tui.core.postgres.address import Address
+from ua_tui.core.postgres.connection import connect
+from ua_tui.core.postgres.problems import describe, is_temporary
+from ua_tui.core.postgres.schema import VERSION_QUERY, check_version
 
 Connection = psycopg.Connection[TupleRow]
 T = TypeVar("T")

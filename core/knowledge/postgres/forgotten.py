@@ -6,10 +6,8 @@ from pathlib import Path
 
 import msgspec
 
-from core.knowledge.forgotten import Entry, ForgottenList
-from core.knowledge.postgres.connection import Link
-
-__all__ = ["ForgottenRows"]
+from ua_tui.core.knowledge.forgotten import Entry, ForgottenList
+from ua_tui.core.knowledge.postgres.connection import Link
 
 _NEW = (
     "SELECT id, entry, owner = current_user OR is_worker() FROM k_forgotten"

@@ -10,10 +10,8 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from core.knowledge.segments import indexed
-from core.knowledge.tokens import Tokenizer
-
-__all__ = ["Lexemes", "Vector", "phrase"]
+from ua_tui.core.knowledge.segments import indexed
+from ua_tui.core.knowledge.tokens import Tokenizer
 
 # ASCII characters that are neither letters nor digits separate words for the tokenizer, too.
 _PIECE = re.compile(r"[0-9A-Za-z\x80-\U0010ffff]+")

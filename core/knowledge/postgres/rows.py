@@ -9,16 +9,14 @@ from typing import Any
 
 from psycopg.types.json import Jsonb
 
-from core.errors import KnowledgeError
-from core.knowledge.batch import Overtaken, stored_address
-from core.knowledge.forgotten import ForgottenList, traces_of
-from core.knowledge.place import Origin
-from core.knowledge.postgres.connection import Connection
-from core.knowledge.postgres.lexemes import Lexemes, Vector, count_words
-from core.knowledge.preparing import Prepared, storable
-from core.knowledge.records import Call, Cursor, Document, Facts
-
-__all__ = ["Batch", "remove_documents"]
+from ua_tui.core.errors import KnowledgeError
+from ua_tui.core.knowledge.batch import Overtaken, stored_address
+from ua_tui.core.knowledge.forgotten import ForgottenList, traces_of
+from ua_tui.core.knowledge.place import Origin
+from ua_tui.core.knowledge.postgres.connection import Connection
+from ua_tui.core.knowledge.postgres.lexemes import Lexemes, Vector, count_words
+from ua_tui.core.knowledge.preparing import Prepared, storable
+from ua_tui.core.knowledge.records import Call, Cursor, Document, Facts
 
 _DOCUMENTS = """
 INSERT INTO k_document (id, session, call, owner, shared, kind, path, part, url, site, hash, words, title, context,

@@ -8,17 +8,15 @@ from typing import Self
 
 from psycopg.types.json import Jsonb
 
-from core.knowledge.conditions import Scope
-from core.knowledge.forgotten import Doomed
-from core.knowledge.postgres.asking import ask_of
-from core.knowledge.postgres.connection import Link
-from core.knowledge.query import Query
-from core.knowledge.query_words import QueryWords
-from core.knowledge.tokens import Tokenizer
-from core.net.urls import canonical_url
-from core.postgres.address import Address
-
-__all__ = ["PostgresSelection"]
+from ua_tui.core.knowledge.conditions import Scope
+from ua_tui.core.knowledge.forgotten import Doomed
+from ua_tui.core.knowledge.postgres.asking import ask_of
+from ua_tui.core.knowledge.postgres.connection import Link
+from ua_tui.core.knowledge.query import Query
+from ua_tui.core.knowledge.query_words import QueryWords
+from ua_tui.core.knowledge.tokens import Tokenizer
+from ua_tui.core.net.urls import canonical_url
+from ua_tui.core.postgres.address import Address
 
 _OWN = "(d.owner = current_user OR is_worker())"
 

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from core.knowledge.contents import Content
-from core.knowledge.postgres.connection import Connection, Link
-from core.postgres.address import Address
-from core.postgres.schema import LATEST
-
-__all__ = ["read_content"]
+from ua_tui.core.knowledge.contents import Content
+from ua_tui.core.knowledge.postgres.connection import Connection, Link
+from ua_tui.core.postgres.address import Address
+from ua_tui.core.postgres.schema import LATEST
 
 _SIZE = """
 SELECT coalesce(sum(pg_total_relation_size(c.oid)), 0)::bigint FROM pg_class c

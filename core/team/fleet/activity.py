@@ -8,14 +8,12 @@ from typing import Any
 
 import msgspec
 
-from core.events.tool_names import main_argument, tool_label
-from core.events.types import ASK_USER, EXIT_PLAN
-from core.storage.regular_file import open_regular
-from core.storage.workspace import JOURNAL
-from core.team.fleet.rows import FleetState
-from core.text import clean_line
-
-__all__ = ["JournalActivity"]
+from ua_tui.core.events.tool_names import main_argument, tool_label
+from ua_tui.core.events.types import ASK_USER, EXIT_PLAN
+from ua_tui.core.storage.regular_file import open_regular
+from ua_tui.core.storage.workspace import JOURNAL
+from ua_tui.core.team.fleet.rows import FleetState
+from ua_tui.core.text import clean_line
 
 _TAIL = 256 << 10
 _MOST = 1 << 20

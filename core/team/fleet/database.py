@@ -10,22 +10,20 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from core.errors import TeamError
-from core.events.units import live_duration
-from core.postgres.address import Address
-from core.postgres.connection import answering_within, connect_async
-from core.postgres.problems import is_temporary, reporting
-from core.postgres.schema import VERSION_QUERY, check_version
-from core.postgres.state import ALIVE_SECONDS
-from core.team.fleet.local import MOST_WAITING, question_line
-from core.team.fleet.rows import MOST_FINISHED, FleetRow, FleetState
-from core.team.records import CHANNEL
-from core.text import clean_line
+from ua_tui.core.errors import TeamError
+from ua_tui.core.events.units import live_duration
+from ua_tui.core.postgres.address import Address
+from ua_tui.core.postgres.connection import answering_within, connect_async
+from ua_tui.core.postgres.problems import is_temporary, reporting
+from ua_tui.core.postgres.schema import VERSION_QUERY, check_version
+from ua_tui.core.postgres.state import ALIVE_SECONDS
+from ua_tui.core.team.fleet.local import MOST_WAITING, question_line
+from ua_tui.core.team.fleet.rows import MOST_FINISHED, FleetRow, FleetState
+from ua_tui.core.team.records import CHANNEL
+from ua_tui.core.text import clean_line
 
 if TYPE_CHECKING:
     import psycopg
-
-__all__ = ["DatabaseSessions", "find_session"]
 
 log = logging.getLogger(__name__)
 

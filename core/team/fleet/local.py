@@ -10,17 +10,15 @@ from pathlib import Path
 
 import msgspec
 
-from core.errors import TeamError, UniversalAgentError
-from core.events.codec import decode_event
-from core.events.types import ElicitationAsked, PermissionAsked
-from core.history.headline import Summary
-from core.history.index import SessionIndex
-from core.team.fleet.activity import JournalActivity, described_question
-from core.team.fleet.rows import FleetRow, FleetState
-from core.team.jobs.sqlite_tables import check_own
-from core.text import clean_line
-
-__all__ = ["JOBS", "LocalSessions", "question_line"]
+from ua_tui.core.errors import TeamError, UniversalAgentError
+from ua_tui.core.events.codec import decode_event
+from ua_tui.core.events.types import ElicitationAsked, PermissionAsked
+from ua_tui.core.history.headline import Summary
+from ua_tui.core.history.index import SessionIndex
+from ua_tui.core.team.fleet.activity import JournalActivity, described_question
+from ua_tui.core.team.fleet.rows import FleetRow, FleetState
+from ua_tui.core.team.jobs.sqlite_tables import check_own
+from ua_tui.core.text import clean_line
 
 JOBS = "jobs.db"
 """The file of this machine's jobs, beside the folders of the sessions."""

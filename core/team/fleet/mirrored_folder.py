@@ -7,13 +7,11 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from core.errors import TeamError
+from ua_tui.core.errors import TeamError
 
 if TYPE_CHECKING:
-    from core.postgres.address import Address
-    from core.team.restore import SessionMirror
-
-__all__ = ["MirroredFolder"]
+    from ua_tui.core.postgres.address import Address
+    from ua_tui.core.team.restore import SessionMirror
 
 
 class MirroredFolder:
@@ -39,7 +37,7 @@ class MirroredFolder:
         Raises:
             TeamError: the database cannot be used, or has no such session.
         """
-        from core.team.restore import SessionMirror
+        from ua_tui.core.team.restore import SessionMirror
 
         await self.close()
         self._mirror = SessionMirror(self._address, self._session, artifacts=self._artifacts)

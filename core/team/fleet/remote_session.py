@@ -11,10 +11,10 @@ from typing import Any, Literal, Protocol, TypeVar
 
 import msgspec
 
-from core.concurrency.spawn import Spawn
-from core.errors import ConnectionFailed, SettingsError, TeamError
-from core.events.codec import decode_event
-from core.events.types import (
+from ua_tui.core.concurrency.spawn import Spawn
+from ua_tui.core.errors import ConnectionFailed, SettingsError, TeamError
+from ua_tui.core.events.codec import decode_event
+from ua_tui.core.events.types import (
     ElicitationAnswered,
     ElicitationAsked,
     Event,
@@ -26,13 +26,11 @@ from core.events.types import (
     SessionFinished,
     SessionStarted,
 )
-from core.history.session import TAIL, JournalSession, NoModels, runs_elsewhere
-from core.provider.models import ModelChoice
-from core.settings.model import PermissionMode
-from core.team.records import Answer, Answered, Command, Mailbox, Question
-from core.text import clean, clean_line
-
-__all__ = ["LocalFolder", "RemoteSession", "SessionFolder"]
+from ua_tui.core.history.session import TAIL, JournalSession, NoModels, runs_elsewhere
+from ua_tui.core.provider.models import ModelChoice
+from ua_tui.core.settings.model import PermissionMode
+from ua_tui.core.team.records import Answer, Answered, Command, Mailbox, Question
+from ua_tui.core.text import clean, clean_line
 
 E = TypeVar("E", bound=Event)
 ELSEWHERE = "This session runs elsewhere: that cannot be changed from here."

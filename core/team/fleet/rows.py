@@ -7,8 +7,6 @@ from typing import Literal
 
 import msgspec
 
-__all__ = ["MOST_FINISHED", "OVER", "Fleet", "FleetRow", "FleetState", "arrange"]
-
 FleetState = Literal[
     "needs_you", "running", "idle", "waiting", "lost", "done", "failed", "cancelled", "crashed"
 ]

@@ -10,13 +10,11 @@ from datetime import datetime, tzinfo
 
 import msgspec
 
-from core.history.index import SessionIndex
-from core.postgres.address import Address
-from core.team.fleet.database import DatabaseSessions
-from core.team.fleet.local import LocalSessions
-from core.team.fleet.rows import Fleet, FleetRow, arrange, total_cost
-
-__all__ = ["FleetSource"]
+from ua_tui.core.history.index import SessionIndex
+from ua_tui.core.postgres.address import Address
+from ua_tui.core.team.fleet.database import DatabaseSessions
+from ua_tui.core.team.fleet.local import LocalSessions
+from ua_tui.core.team.fleet.rows import Fleet, FleetRow, arrange, total_cost
 
 REFRESH_SECONDS = 2.0
 """How often is looked for new sessions on this machine."""

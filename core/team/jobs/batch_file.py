@@ -12,13 +12,11 @@ from typing import Any, BinaryIO
 
 import msgspec
 
-from core.errors import SettingsError
-from core.settings.model import SPECS
-from core.settings.sources import is_empty
-from core.team.records import Batch, Job
-from core.text import clean_line, is_encodable
-
-__all__ = ["NOT_IN_ID", "ROW_SETTINGS", "BatchProblems", "batch_of", "checked_settings", "read_jobs"]
+from ua_tui.core.errors import SettingsError
+from ua_tui.core.settings.model import SPECS
+from ua_tui.core.settings.sources import is_empty
+from ua_tui.core.team.records import Batch, Job
+from ua_tui.core.text import clean_line, is_encodable
 
 ROW_SETTINGS = (
     "model", "simple_model", "fallback_model", "effort", "classifier", "allow", "deny", "permission_mode",

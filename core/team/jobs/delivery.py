@@ -19,10 +19,10 @@ from procrastinate.exceptions import ConnectorException
 from psycopg.rows import dict_row
 from psycopg_pool import AsyncConnectionPool
 
-from core.postgres.address import Address
-from core.postgres.connection import parameters_of
-from core.postgres.problems import describe, is_temporary
-from core.team.jobs.postgres_jobs import (
+from ua_tui.core.postgres.address import Address
+from ua_tui.core.postgres.connection import parameters_of
+from ua_tui.core.postgres.problems import describe, is_temporary
+from ua_tui.core.team.jobs.postgres_jobs import (
     RECORD,
     claim_call,
     claim_of,
@@ -30,9 +30,7 @@ from core.team.jobs.postgres_jobs import (
     queue_of,
     record_parameters,
 )
-from core.team.records import FORMAT, Claim, Outcome
-
-__all__ = ["Delivered", "Delivery", "Ended", "describe_failure", "make_app", "make_queue_pool"]
+from ua_tui.core.team.records import FORMAT, Claim, Outcome
 
 log = logging.getLogger(__name__)
 

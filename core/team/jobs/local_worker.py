@@ -5,11 +5,9 @@ from __future__ import annotations
 import asyncio
 from contextlib import suppress
 
-from core.team.jobs.running import Report, RunJob, run_to_end
-from core.team.jobs.sqlite_jobs import SqliteJobs
-from core.team.records import Claim
-
-__all__ = ["LocalWorker"]
+from ua_tui.core.team.jobs.running import Report, RunJob, run_to_end
+from ua_tui.core.team.jobs.sqlite_jobs import SqliteJobs
+from ua_tui.core.team.records import Claim
 
 _POLL_SECONDS = 0.5
 

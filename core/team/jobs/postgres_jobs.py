@@ -8,14 +8,14 @@ from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any, Literal
 
-from core.errors import TeamError
-from core.postgres.address import Address
-from core.postgres.connection import answering_within, connect_async, make_pool
-from core.postgres.problems import missing_extra, reporting
-from core.postgres.schema import VERSION_QUERY, check_version
-from core.postgres.state import ALIVE_SECONDS
-from core.team.jobs.batch_file import NOT_IN_ID
-from core.team.records import (
+from ua_tui.core.errors import TeamError
+from ua_tui.core.postgres.address import Address
+from ua_tui.core.postgres.connection import answering_within, connect_async, make_pool
+from ua_tui.core.postgres.problems import missing_extra, reporting
+from ua_tui.core.postgres.schema import VERSION_QUERY, check_version
+from ua_tui.core.postgres.state import ALIVE_SECONDS
+from ua_tui.core.team.jobs.batch_file import NOT_IN_ID
+from ua_tui.core.team.records import (
     CHANNEL,
     FORMAT,
     Batch,
@@ -30,17 +30,6 @@ from core.team.records import (
 
 if TYPE_CHECKING:
     import psycopg
-
-__all__ = [
-    "LOST_AFTER",
-    "RECORD",
-    "PostgresJobs",
-    "claim_call",
-    "claim_of",
-    "claim_parameters",
-    "queue_of",
-    "record_parameters",
-]
 
 LOST_AFTER = ALIVE_SECONDS
 """After so many seconds without a heartbeat, by the clock of the server, a worker counts as lost."""

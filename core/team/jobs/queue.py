@@ -16,23 +16,28 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from core.errors import TeamError
-from core.postgres.address import Address
-from core.postgres.connection import connect_async
-from core.postgres.problems import reporting
-from core.postgres.schema import check_version
-from core.postgres.state import read_rights
-from core.team.jobs.delivery import Delivered, Delivery, Ended, describe_failure, make_app, make_queue_pool
-from core.team.jobs.postgres_jobs import LOST_AFTER, PostgresJobs, queue_of
-from core.team.jobs.running import Report, RunJob, run_to_end
-from core.team.records import FORMAT, Claim
-from core.text import clean_line
-from core.version import VERSION
+from ua_tui.core.errors import TeamError
+from ua_tui.core.postgres.address import Address
+from ua_tui.core.postgres.connection import connect_async
+from ua_tui.core.postgres.problems import reporting
+from ua_tui.core.postgres.schema import check_version
+from ua_tui.core.postgres.state import read_rights
+from ua_tui.core.team.jobs.delivery import (
+    Delivered,
+    Delivery,
+    Ended,
+    describe_failure,
+    make_app,
+    make_queue_pool,
+)
+from ua_tui.core.team.jobs.postgres_jobs import LOST_AFTER, PostgresJobs, queue_of
+from ua_tui.core.team.jobs.running import Report, RunJob, run_to_end
+from ua_tui.core.team.records import FORMAT, Claim
+from ua_tui.core.text import clean_line
+from ua_tui.core.version import VERSION
 
 if TYPE_CHECKING:
     from procrastinate import App
-
-__all__ = ["QueueWorker", "Timing", "worker_name"]
 
 log = logging.getLogger(__name__)
 

@@ -6,11 +6,9 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable
 
-from core.errors import UniversalAgentError
-from core.team.records import Claim, Outcome
-from core.text import clean_line
-
-__all__ = ["Report", "RunJob", "run_to_end"]
+from ua_tui.core.errors import UniversalAgentError
+from ua_tui.core.team.records import Claim, Outcome
+from ua_tui.core.text import clean_line
 
 log = logging.getLogger(__name__)
 

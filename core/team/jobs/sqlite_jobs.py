@@ -16,16 +16,24 @@ from pathlib import Path
 from typing import Any, Literal, TypeVar
 from uuid import uuid4
 
-from core.errors import TeamError
-from core.knowledge.database import transaction
-from core.knowledge.database_file import is_on_network, make_private, opening
-from core.storage.workspace import WORKSPACES
-from core.team.jobs.batch_file import NOT_IN_ID
-from core.team.jobs.sqlite_tables import SEALED, check_own, explain, keep_seals, update_tables
-from core.team.records import FORMAT, Batch, Claim, Counts, Job, JobResult, Outcome, SessionId, Submitted
-from core.text import clean_line, without_surrogates
-
-__all__ = ["FILE", "SqliteJobs", "jobs_path"]
+from ua_tui.core.errors import TeamError
+from ua_tui.core.knowledge.database import transaction
+from ua_tui.core.knowledge.database_file import is_on_network, make_private, opening
+from ua_tui.core.storage.folders import WORKSPACES
+from ua_tui.core.team.jobs.batch_file import NOT_IN_ID
+from ua_tui.core.team.jobs.sqlite_tables import SEALED, check_own, explain, keep_seals, update_tables
+from ua_tui.core.team.records import (
+    FORMAT,
+    Batch,
+    Claim,
+    Counts,
+    Job,
+    JobResult,
+    Outcome,
+    SessionId,
+    Submitted,
+)
+from ua_tui.core.text import clean_line, without_surrogates
 
 FILE = "jobs.db"
 WORKERS = ".workers"

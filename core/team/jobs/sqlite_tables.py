@@ -7,13 +7,11 @@ from contextlib import closing
 from functools import partial
 from pathlib import Path
 
-from core.errors import Advice, TeamError
-from core.knowledge.database import transaction
-from core.storage.own_database import foreign_objects, is_own_file, mark_own
-from core.storage.ownership import not_own, sealer
-from core.text import clean_line
-
-__all__ = ["SEALED", "VERSION", "adopt_jobs", "check_own", "explain", "keep_seals", "update_tables"]
+from ua_tui.core.errors import Advice, TeamError
+from ua_tui.core.knowledge.database import transaction
+from ua_tui.core.storage.own_database import foreign_objects, is_own_file, mark_own
+from ua_tui.core.storage.ownership import not_own, sealer
+from ua_tui.core.text import clean_line
 
 VERSION = 2
 """The version of the tables, which `PRAGMA user_version` has."""

@@ -8,12 +8,10 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
-from core.errors import WorkspaceError
-from core.history.headline import TITLE
-from core.storage.workspace import CONVERSATION, JOURNAL, Workspace, is_record
-from core.team.replication.tails import LineTail, TranscriptTail, files_of, journal_line_of
-
-__all__ = ["FolderCopy", "NewEntries", "NewLines", "transcript_path"]
+from ua_tui.core.errors import WorkspaceError
+from ua_tui.core.history.headline import TITLE
+from ua_tui.core.storage.workspace import CONVERSATION, JOURNAL, Workspace, is_record
+from ua_tui.core.team.replication.tails import LineTail, TranscriptTail, files_of, journal_line_of
 
 log = logging.getLogger(__name__)
 

@@ -7,11 +7,9 @@ from uuid import uuid4
 
 import msgspec
 
-from core.errors import WorkspaceError
-from core.storage.workspace import TEAM, Workspace
-from core.team.records import SessionId
-
-__all__ = ["new_identity", "next_identity", "store_identity"]
+from ua_tui.core.errors import WorkspaceError
+from ua_tui.core.storage.workspace import TEAM, Workspace
+from ua_tui.core.team.records import SessionId
 
 log = logging.getLogger(__name__)
 

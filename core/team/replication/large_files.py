@@ -10,14 +10,12 @@ from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, Protocol
 
-from core.errors import TeamError, WorkspaceError
-from core.storage.files import Root
-from core.text import clean_line
+from ua_tui.core.errors import TeamError, WorkspaceError
+from ua_tui.core.storage.files import Root
+from ua_tui.core.text import clean_line
 
 if TYPE_CHECKING:
     from obstore.store import S3Store
-
-__all__ = ["LARGE", "BucketPlace", "FilePlace", "FolderPlace", "open_place", "verified"]
 
 LARGE = 5 << 20
 """Files that are larger are stored at a place, and not in the database."""
@@ -108,7 +106,7 @@ class BucketPlace:
         try:
             from obstore.store import S3Store
         except ImportError as error:
-            from core.postgres.problems import missing_extra
+            from ua_tui.core.postgres.problems import missing_extra
 
             raise missing_extra(error) from error
         server = os.environ.get("AWS_ENDPOINT_URL") or os.environ.get("AWS_ENDPOINT") or ""

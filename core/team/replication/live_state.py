@@ -6,14 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from core.events import types as ev
-from core.events.continuation import is_own
-from core.events.tool_names import main_argument, tool_label, tool_name
-from core.redaction.redactor import Redactor
-from core.session.resume import PreviousState
-from core.text import clean_line
-
-__all__ = ["LiveState", "StateRow"]
+from ua_tui.core.events import types as ev
+from ua_tui.core.events.continuation import is_own
+from ua_tui.core.events.tool_names import main_argument, tool_label, tool_name
+from ua_tui.core.redaction.redactor import Redactor
+from ua_tui.core.session.resume import PreviousState
+from ua_tui.core.text import clean_line
 
 _TITLE, _ACTIVITY = 200, 120
 _MESSAGES = {ev.ThinkingDelta: "thinks", ev.TextDelta: "writes"}

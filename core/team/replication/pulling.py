@@ -10,30 +10,20 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from core.errors import TeamError, UniversalAgentError
-from core.postgres.address import Address
-from core.postgres.connection import answering_within
-from core.postgres.schema import VERSION_QUERY, check_version
-from core.storage.workspace import JOURNAL, Workspace, is_record
-from core.team.replication.folder_copy import transcript_path
-from core.team.replication.large_files import FilePlace, verified
-from core.team.replication.tails import journal_line_of
-from core.text import clean_line
+from ua_tui.core.errors import TeamError, UniversalAgentError
+from ua_tui.core.postgres.address import Address
+from ua_tui.core.postgres.connection import answering_within
+from ua_tui.core.postgres.schema import VERSION_QUERY, check_version
+from ua_tui.core.storage.workspace import JOURNAL, Workspace, is_record
+from ua_tui.core.team.replication.folder_copy import transcript_path
+from ua_tui.core.team.replication.large_files import FilePlace, verified
+from ua_tui.core.team.replication.tails import journal_line_of
+from ua_tui.core.text import clean_line
 
 if TYPE_CHECKING:
     import psycopg
 
     Connection = psycopg.AsyncConnection[Any]
-
-__all__ = [
-    "PulledFile",
-    "SessionRow",
-    "pull_file",
-    "pull_files",
-    "pull_lines",
-    "pull_transcripts",
-    "read_session",
-]
 
 log = logging.getLogger(__name__)
 

@@ -6,25 +6,15 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from core.team.records import CHANNEL, SessionId
-from core.team.replication.live_state import StateRow
-from core.team.session_store import Superseded
-from core.version import VERSION
+from ua_tui.core.team.records import CHANNEL, SessionId
+from ua_tui.core.team.replication.live_state import StateRow
+from ua_tui.core.team.session_store import Superseded
+from ua_tui.core.version import VERSION
 
 if TYPE_CHECKING:
     import psycopg
 
     Connection = psycopg.AsyncConnection[Any]
-
-__all__ = [
-    "add_artifact",
-    "clear",
-    "known_artifacts",
-    "last_seq",
-    "register",
-    "transcript_end",
-    "write_lines",
-]
 
 
 async def register(

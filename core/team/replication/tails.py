@@ -8,10 +8,8 @@ from typing import Any
 
 import msgspec
 
-from core.storage.files import Root
-from core.team.session_store import encode_entry
-
-__all__ = ["JournalLine", "LineTail", "TranscriptTail", "files_of", "journal_line_of"]
+from ua_tui.core.storage.files import Root
+from ua_tui.core.team.session_store import encode_entry
 
 _PIECE = 1 << 20
 _LONGEST = 64 << 20

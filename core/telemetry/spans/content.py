@@ -6,12 +6,10 @@ from collections import deque
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from core.events.codec import from_json, to_json
-from core.redaction.redactor import Redactor, preview
-from core.telemetry.spans.conventions import Value, named
-from core.text import clean
-
-__all__ = ["Content", "Conversation", "Part"]
+from ua_tui.core.events.codec import from_json, to_json
+from ua_tui.core.redaction.redactor import Redactor, preview
+from ua_tui.core.telemetry.spans.conventions import Value, named
+from ua_tui.core.text import clean
 
 _SHORT, _LONG = 1_000, 8_000
 _MOST_PARTS, _KEPT_TEXTS = 20, 40

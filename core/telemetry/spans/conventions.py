@@ -11,24 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from core.events.types import Usage
-
-__all__ = [
-    "AGENT",
-    "FACTS",
-    "NO_LABELS",
-    "PROVIDER",
-    "SHOWN",
-    "SPANS",
-    "SUBAGENT_CALL",
-    "Fact",
-    "Labels",
-    "Value",
-    "facts_of_child",
-    "facts_of_span",
-    "facts_of_tokens",
-    "named",
-]
+from ua_tui.core.events.types import Usage
 
 AGENT = "ua-tui"
 """The name of the main agent."""

@@ -6,9 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from core.events import types as ev
-
-__all__ = ["INFO", "LOG_LINES", "LogLine", "log_line_of"]
+from ua_tui.core.events import types as ev
 
 INFO: Mapping[str, Any] = {"logfire.span_type": "log", "logfire.level_num": 9}
 """The attributes of a log line."""

@@ -15,11 +15,9 @@ from opentelemetry.trace import (
     set_span_in_context,
 )
 
-from core.telemetry.spans.content import Content
-from core.telemetry.spans.conventions import SHOWN, Labels, Value, facts_of_span, named
-from core.telemetry.spans.log_lines import INFO
-
-__all__ = ["SpanMaker"]
+from ua_tui.core.telemetry.spans.content import Content
+from ua_tui.core.telemetry.spans.conventions import SHOWN, Labels, Value, facts_of_span, named
+from ua_tui.core.telemetry.spans.log_lines import INFO
 
 _CONTENT = frozenset({"text", "query", "input_preview", "raw_response"})
 

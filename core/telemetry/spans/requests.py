@@ -6,12 +6,10 @@ from dataclasses import dataclass
 
 from opentelemetry.trace import Span, SpanKind
 
-from core.telemetry.http import ServiceRequest
-from core.telemetry.spans.content import Content
-from core.telemetry.spans.conventions import named
-from core.telemetry.spans.maker import SpanMaker
-
-__all__ = ["Call", "RequestSpans"]
+from ua_tui.core.telemetry.http import ServiceRequest
+from ua_tui.core.telemetry.spans.content import Content
+from ua_tui.core.telemetry.spans.conventions import named
+from ua_tui.core.telemetry.spans.maker import SpanMaker
 
 
 @dataclass

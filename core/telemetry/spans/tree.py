@@ -8,17 +8,15 @@ from typing import Any
 import msgspec
 from opentelemetry.trace import NonRecordingSpan, Span, SpanContext, TracerProvider
 
-from core.events import types as ev
-from core.events.codec import to_json
-from core.telemetry.http import ServiceRequest
-from core.telemetry.spans.content import Content, Conversation
-from core.telemetry.spans.conventions import SUBAGENT_CALL, Labels, facts_of_span, named
-from core.telemetry.spans.log_lines import log_line_of
-from core.telemetry.spans.maker import SpanMaker
-from core.telemetry.spans.requests import Call, RequestSpans
-from core.telemetry.spans.turns import Agent
-
-__all__ = ["SpanTree"]
+from ua_tui.core.events import types as ev
+from ua_tui.core.events.codec import to_json
+from ua_tui.core.telemetry.http import ServiceRequest
+from ua_tui.core.telemetry.spans.content import Content, Conversation
+from ua_tui.core.telemetry.spans.conventions import SUBAGENT_CALL, Labels, facts_of_span, named
+from ua_tui.core.telemetry.spans.log_lines import log_line_of
+from ua_tui.core.telemetry.spans.maker import SpanMaker
+from ua_tui.core.telemetry.spans.requests import Call, RequestSpans
+from ua_tui.core.telemetry.spans.turns import Agent
 
 _KEPT_CALLS = 1_000
 _KEPT_THINKING = 64

@@ -6,11 +6,9 @@ from dataclasses import dataclass, field
 
 from opentelemetry.trace import Span
 
-from core.events.types import MessageFinished, TokensSpent, ToolCallStarted, Usage
-from core.telemetry.spans.content import Content, Part
-from core.telemetry.spans.conventions import Value, facts_of_tokens, named
-
-__all__ = ["Agent", "ModelTurn"]
+from ua_tui.core.events.types import MessageFinished, TokensSpent, ToolCallStarted, Usage
+from ua_tui.core.telemetry.spans.content import Content, Part
+from ua_tui.core.telemetry.spans.conventions import Value, facts_of_tokens, named
 
 
 @dataclass

@@ -9,19 +9,17 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from core.errors import WorkspaceError
-from core.events.codec import decode_event
-from core.events.types import ArtifactSaved
-from core.knowledge.fingerprints import body_hash
-from core.storage.regular_file import open_regular
-from core.storage.workspace import JOURNAL, Workspace
-from core.toolkit.articles import Article, Reference, count_words, decode_article
+from ua_tui.core.errors import WorkspaceError
+from ua_tui.core.events.codec import decode_event
+from ua_tui.core.events.types import ArtifactSaved
+from ua_tui.core.knowledge.fingerprints import body_hash
+from ua_tui.core.storage.regular_file import open_regular
+from ua_tui.core.storage.workspace import JOURNAL, Workspace
+from ua_tui.core.toolkit.articles import Article, Reference, count_words, decode_article
 
 if TYPE_CHECKING:
-    from core.knowledge.records import FoundDocument, FoundPage
-    from core.toolkit.knowledge.knowledge_base import KnowledgeBase
-
-__all__ = ["earlier_article", "earlier_copy"]
+    from ua_tui.core.knowledge.records import FoundDocument, FoundPage
+    from ua_tui.core.toolkit.knowledge.knowledge_base import KnowledgeBase
 
 _LARGEST = 32 << 20
 

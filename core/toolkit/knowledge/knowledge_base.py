@@ -8,15 +8,13 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from core.knowledge.folders import folder_key, folder_path, is_here
-from core.knowledge.records import FoundDocument, FoundPage, Kind, Results
+from ua_tui.core.knowledge.folders import folder_key, folder_path, is_here
+from ua_tui.core.knowledge.records import FoundDocument, FoundPage, Kind, Results
 
 if TYPE_CHECKING:
-    from core.knowledge.access import AnySearch
-    from core.knowledge.embeddings import Embedder
-    from core.knowledge.place import KnowledgePlace
-
-__all__ = ["KnowledgeBase"]
+    from ua_tui.core.knowledge.access import AnySearch
+    from ua_tui.core.knowledge.embeddings import Embedder
+    from ua_tui.core.knowledge.place import KnowledgePlace
 
 _log = logging.getLogger(__name__)
 
@@ -94,8 +92,8 @@ class KnowledgeBase:
 
     @cached_property
     def _file(self) -> AnySearch:
-        from core.knowledge.access import open_search
-        from core.knowledge.search import PATIENT
+        from ua_tui.core.knowledge.access import open_search
+        from ua_tui.core.knowledge.search import PATIENT
 
         return open_search(self._path, budget=PATIENT, embedder=self._embedder())
 
@@ -104,7 +102,7 @@ class KnowledgeBase:
             return None
         import msgspec
 
-        from core.knowledge.embeddings import Embedder
+        from ua_tui.core.knowledge.embeddings import Embedder
 
         try:
             embedder = msgspec.json.decode(self._embeddings_file.read_bytes(), type=Embedder)

@@ -9,16 +9,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 import msgspec
 from pydantic import Field
 
-from core.errors import KnowledgeError
-from core.knowledge.query import parse_date
-from core.knowledge.records import FoundDocument, Hit, Kind
-from core.text import clean, clean_line
-from core.toolkit.context import ToolContext
+from ua_tui.core.errors import KnowledgeError
+from ua_tui.core.knowledge.query import parse_date
+from ua_tui.core.knowledge.records import FoundDocument, Hit, Kind
+from ua_tui.core.text import clean, clean_line
+from ua_tui.core.toolkit.context import ToolContext
 
 if TYPE_CHECKING:
-    from core.toolkit.knowledge.knowledge_base import KnowledgeBase
-
-__all__ = ["MOST_CHARACTERS", "NOTICE", "knowledge_read", "knowledge_search", "knowledge_sources"]
+    from ua_tui.core.toolkit.knowledge.knowledge_base import KnowledgeBase
 
 MOST_CHARACTERS = 8_000
 MOST_HITS = 20

@@ -7,10 +7,8 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from core.toolkit.articles import count_words
-from core.toolkit.extract import Extracted
-
-__all__ = ["article_in_data", "description_in_data", "to_markdown"]
+from ua_tui.core.toolkit.articles import count_words
+from ua_tui.core.toolkit.extract import Extracted
 
 _STATE = re.compile(
     r"\s*(?:window|self|globalThis)\s*(?:\.\s*\w{2,60}|\[\s*[\"']\w{2,60}[\"']\s*\])\s*=\s*(?=[{\[])"

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["guess_encoding"]
-
 # The encodings of the web apart from UTF-8 and UTF-16; those of the same script stand together.
 _WESTERN = ("cp1252", "cp1250", "iso8859_2", "cp1254", "cp1257")
 _CANDIDATES = [

@@ -11,11 +11,9 @@ from email.utils import parsedate_to_datetime
 from typing import Any
 from urllib.parse import quote, urljoin, urlsplit
 
-from core.text import clean_line
-from core.toolkit.extract import Extracted
-from core.toolkit.sources.embedded_data import to_markdown
-
-__all__ = ["is_feed", "is_json_feed", "json_feed", "xml_feed"]
+from ua_tui.core.text import clean_line
+from ua_tui.core.toolkit.extract import Extracted
+from ua_tui.core.toolkit.sources.embedded_data import to_markdown
 
 MAX_ENTRIES = 200
 _MAX_SUMMARY = 600

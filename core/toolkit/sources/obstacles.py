@@ -6,9 +6,7 @@ import re
 from typing import Any
 from urllib.parse import urlsplit
 
-from core.toolkit.articles import count_words
-
-__all__ = ["REASONS", "obstacle"]
+from ua_tui.core.toolkit.articles import count_words
 
 _OTHER = "use a web reader if there is one, or choose another source"
 REASONS = {

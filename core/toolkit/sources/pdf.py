@@ -10,14 +10,12 @@ import re
 from collections.abc import Callable, Sequence
 from typing import IO, TYPE_CHECKING, Any
 
-from core.text import clean, clean_line
-from core.toolkit.articles import count_words
-from core.toolkit.extract import Extracted, NotReadable
+from ua_tui.core.text import clean, clean_line
+from ua_tui.core.toolkit.articles import count_words
+from ua_tui.core.toolkit.extract import Extracted, NotReadable
 
 if TYPE_CHECKING:
-    from core.concurrency.worker_child import TaskContext
-
-__all__ = ["article_of", "read_in_child", "send_pages"]
+    from ua_tui.core.concurrency.worker_child import TaskContext
 
 MAX_PAGES = 1_000
 MAX_CHARACTERS = 500_000

@@ -10,21 +10,19 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from core.concurrency.cancellation import Stop, in_thread
-from core.errors import UniversalAgentError
-from core.text import clean_line, middle_truncate
-from core.toolkit.articles import count_words, visible
-from core.toolkit.extract import Extracted, NotReadable
-from core.toolkit.sources.feed import is_feed, is_json_feed
-from core.toolkit.sources.obstacles import REASONS
-from core.toolkit.sources.pdf import article_of
-from core.toolkit.sources.web_page import Document, ReadPage, fenced, with_metadata_of
+from ua_tui.core.concurrency.cancellation import Stop, in_thread
+from ua_tui.core.errors import UniversalAgentError
+from ua_tui.core.text import clean_line, middle_truncate
+from ua_tui.core.toolkit.articles import count_words, visible
+from ua_tui.core.toolkit.extract import Extracted, NotReadable
+from ua_tui.core.toolkit.sources.feed import is_feed, is_json_feed
+from ua_tui.core.toolkit.sources.obstacles import REASONS
+from ua_tui.core.toolkit.sources.pdf import article_of
+from ua_tui.core.toolkit.sources.web_page import Document, ReadPage, fenced, with_metadata_of
 
 if TYPE_CHECKING:
-    from core.concurrency.conversions import Conversions
-    from core.net.client import Page
-
-__all__ = ["read_page"]
+    from ua_tui.core.concurrency.conversions import Conversions
+    from ua_tui.core.net.client import Page
 
 logger = logging.getLogger(__name__)
 
@@ -32,9 +30,9 @@ MAX_TEXT = 500_000
 SECONDS_TO_EXTRACT = 20.0
 SECONDS_TO_CONVERT = 10.0
 HTML_TYPES = frozenset({"text/html", "application/xhtml+xml"})
-_READ = "core.toolkit.sources.web_page:read_in_child"
-_CONVERT = "core.toolkit.sources.web_page:convert_in_child"
-_READ_PDF = "core.toolkit.sources.pdf:read_in_child"
+_READ = "ua_tui.core.toolkit.sources.web_page:read_in_child"
+_CONVERT = "ua_tui.core.toolkit.sources.web_page:convert_in_child"
+_READ_PDF = "ua_tui.core.toolkit.sources.pdf:read_in_child"
 
 
 async def read_page(
@@ -97,7 +95,7 @@ async def _other_version(
 
 
 def _read(conversions: Conversions, page: Page, kind: str, may_be_feed: bool, stop: Stop) -> ReadPage:
-    from core.concurrency.conversions import ConversionFailed, TooComplex
+    from ua_tui.core.concurrency.conversions import ConversionFailed, TooComplex
 
     argument = msgspec.to_builtins(
         Document(page.body, page.encoding, page.final_url, kind, may_be_feed), builtin_types=(bytes,)
@@ -123,7 +121,7 @@ def _read(conversions: Conversions, page: Page, kind: str, may_be_feed: bool, st
 
 
 def _read_pdf(conversions: Conversions, page: Page, stop: Stop) -> Extracted:
-    from core.concurrency.conversions import ConversionFailed, TooComplex
+    from ua_tui.core.concurrency.conversions import ConversionFailed, TooComplex
 
     parts: list[Any] = []
     problem = ""

@@ -7,8 +7,6 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 from urllib.parse import urljoin, urlsplit
 
-__all__ = ["frame_of", "other_version"]
-
 _REFRESH = re.compile(r"\s*\d{0,2}(?:\.\d*)?\s*[;,]\s*(?:url\s*=)?\s*[\"']?([^\"']{1,2000})", re.IGNORECASE)
 
 

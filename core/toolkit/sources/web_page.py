@@ -8,27 +8,16 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from core.toolkit.articles import count_words
-from core.toolkit.extract import Extracted, convert_page, extract_html
-from core.toolkit.sources.embedded_data import article_in_data, description_in_data
-from core.toolkit.sources.encoding import guess_encoding
-from core.toolkit.sources.feed import json_feed, xml_feed
-from core.toolkit.sources.obstacles import obstacle
-from core.toolkit.sources.versions import frame_of, other_version
+from ua_tui.core.toolkit.articles import count_words
+from ua_tui.core.toolkit.extract import Extracted, convert_page, extract_html
+from ua_tui.core.toolkit.sources.embedded_data import article_in_data, description_in_data
+from ua_tui.core.toolkit.sources.encoding import guess_encoding
+from ua_tui.core.toolkit.sources.feed import json_feed, xml_feed
+from ua_tui.core.toolkit.sources.obstacles import obstacle
+from ua_tui.core.toolkit.sources.versions import frame_of, other_version
 
 if TYPE_CHECKING:
-    from core.concurrency.worker_child import TaskContext
-
-__all__ = [
-    "Document",
-    "ReadPage",
-    "convert_in_child",
-    "fenced",
-    "read_document",
-    "read_html",
-    "read_in_child",
-    "with_metadata_of",
-]
+    from ua_tui.core.concurrency.worker_child import TaskContext
 
 # Below so many words, a text of linked data is better if it has twice as many; that of a frame may be a widget's.
 _THIN = 50

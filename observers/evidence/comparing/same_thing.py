@@ -8,11 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from datetime import date
 
-from observers.evidence.comparing.statement import Period, Statement
-from observers.evidence.comparing.wordings import GENERIC, LEAST, MOST, NEARLY, NEUTRAL
-from observers.evidence.tracing.dates import published_on
-
-__all__ = ["agree", "is_same_thing"]
+from ua_tui.observers.evidence.comparing.statement import Period, Statement
+from ua_tui.observers.evidence.comparing.wordings import GENERIC, LEAST, MOST, NEARLY, NEUTRAL
+from ua_tui.observers.evidence.tracing.dates import published_on
 
 _SLACK = 0.01
 """Differences up to this share of the larger value are none."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import pairwise
 
-from observers.evidence.comparing.wordings import (
+from ua_tui.observers.evidence.comparing.wordings import (
     AND,
     APART,
     ATTRIBUTION,
@@ -23,12 +23,10 @@ from observers.evidence.comparing.wordings import (
     NO_QUANTITY_AFTER,
     UP,
 )
-from observers.evidence.figures.figure import Figure
-from observers.evidence.quoting.language import language_of
-from observers.evidence.sources import SourceText
-from observers.evidence.tracing.words import stems
-
-__all__ = ["Period", "Statement", "names_in", "sentence_at", "site_of"]
+from ua_tui.observers.evidence.figures.figure import Figure
+from ua_tui.observers.evidence.quoting.language import language_of
+from ua_tui.observers.evidence.sources import SourceText
+from ua_tui.observers.evidence.tracing.words import stems
 
 Period = tuple[int, int]
 """A year and a month as `Figure.date` has them, 0 for what is not written."""

@@ -5,27 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from observers.evidence.tracing.words import stems
-
-__all__ = [
-    "AND",
-    "APART",
-    "ATTRIBUTION",
-    "CHANGE_AFTER",
-    "COUNTER",
-    "DOWN",
-    "EARLIER",
-    "GENERIC",
-    "LABELS",
-    "LEAST",
-    "LEVEL",
-    "MOST",
-    "NEARLY",
-    "NEUTRAL",
-    "NO_QUANTITY",
-    "NO_QUANTITY_AFTER",
-    "UP",
-]
+from ua_tui.observers.evidence.tracing.words import stems
 
 _FLAGS = re.IGNORECASE
 _CURRENCY = r"(?:[\s$€£~]|US){0,6}"

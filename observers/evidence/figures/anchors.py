@@ -6,11 +6,9 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from observers.evidence.figures.dates import MONTH_NAMES, PERIOD_STARTS
-from observers.evidence.figures.numbers import FRACTIONS
-from observers.evidence.figures.words import NUMBER_STARTS, NUMBER_STEMS
-
-__all__ = ["ANCHOR"]
+from ua_tui.observers.evidence.figures.dates import MONTH_NAMES, PERIOD_STARTS
+from ua_tui.observers.evidence.figures.numbers import FRACTIONS
+from ua_tui.observers.evidence.figures.words import NUMBER_STARTS, NUMBER_STEMS
 
 _END = r"(?![^\W_])"
 _BEFORE_DIGITS = r"(?=\.?,?[ \u00a0-](?:del?[ ]|of[ ])?[0-9])"

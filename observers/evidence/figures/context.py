@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import re
 
-from observers.evidence.figures.languages import word_set
-
-__all__ = ["Before", "is_identifier", "skip_identifier"]
+from ua_tui.observers.evidence.figures.languages import word_set
 
 _APPROXIMATE = word_set(
     "about around roughly approximately approx approx. some nearly almost over above under below circa ca "

@@ -7,10 +7,8 @@ from calendar import monthrange
 from datetime import date
 from decimal import Decimal
 
-from observers.evidence.figures.reading import ZERO, Reading
-from observers.evidence.figures.units import Unit
-
-__all__ = ["MONTH_NAMES", "PERIOD_STARTS", "make_date", "read_date", "read_period", "year_of"]
+from ua_tui.observers.evidence.figures.reading import ZERO, Reading
+from ua_tui.observers.evidence.figures.units import Unit
 
 _NAMES: tuple[tuple[str, ...], ...] = (
     ("January", "Jan", "Januar", "Jänner", "janvier", "janv", "enero", "ene"),

@@ -6,8 +6,6 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Literal
 
-__all__ = ["Figure", "FigureKind"]
-
 FigureKind = Literal["number", "share", "money", "measure", "date", "multiple", "ordinal"]
 """`number` counts something or has no unit, `share` is of a whole (percent, a third), `measure` has a physical unit,
 `multiple` compares ("twice", "2.7 times"), `ordinal` is a rank."""

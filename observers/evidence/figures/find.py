@@ -4,22 +4,20 @@ from __future__ import annotations
 
 import re
 
-from observers.evidence.figures.anchors import ANCHOR
-from observers.evidence.figures.context import Before, is_identifier, skip_identifier
-from observers.evidence.figures.dates import make_date, read_date, read_period
-from observers.evidence.figures.figure import Figure
-from observers.evidence.figures.headers import HeaderUnit, header_unit, read_header_unit
-from observers.evidence.figures.languages import languages, word_set
-from observers.evidence.figures.look_alikes import fold
-from observers.evidence.figures.money import BEFORE, CURRENCY_SYMBOLS, currency
-from observers.evidence.figures.numbers import FRACTIONS, Number, decimal_mark, read_number
-from observers.evidence.figures.ranges import join
-from observers.evidence.figures.reading import ONE, ZERO, Reading, to_figure
-from observers.evidence.figures.suffix import add_half, read_rate, read_suffix
-from observers.evidence.figures.units import Unit
-from observers.evidence.figures.wordings import read_wording
-
-__all__ = ["find_figures"]
+from ua_tui.observers.evidence.figures.anchors import ANCHOR
+from ua_tui.observers.evidence.figures.context import Before, is_identifier, skip_identifier
+from ua_tui.observers.evidence.figures.dates import make_date, read_date, read_period
+from ua_tui.observers.evidence.figures.figure import Figure
+from ua_tui.observers.evidence.figures.headers import HeaderUnit, header_unit, read_header_unit
+from ua_tui.observers.evidence.figures.languages import languages, word_set
+from ua_tui.observers.evidence.figures.look_alikes import fold
+from ua_tui.observers.evidence.figures.money import BEFORE, CURRENCY_SYMBOLS, currency
+from ua_tui.observers.evidence.figures.numbers import FRACTIONS, Number, decimal_mark, read_number
+from ua_tui.observers.evidence.figures.ranges import join
+from ua_tui.observers.evidence.figures.reading import ONE, ZERO, Reading, to_figure
+from ua_tui.observers.evidence.figures.suffix import add_half, read_rate, read_suffix
+from ua_tui.observers.evidence.figures.units import Unit
+from ua_tui.observers.evidence.figures.wordings import read_wording
 
 _PIECE = 48 << 10
 _MARGIN = 256

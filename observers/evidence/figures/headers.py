@@ -7,12 +7,10 @@ from dataclasses import dataclass
 from decimal import Decimal
 from functools import lru_cache
 
-from observers.evidence.figures.money import CURRENCY_SYMBOLS
-from observers.evidence.figures.reading import ONE, Reading
-from observers.evidence.figures.suffix import read_suffix
-from observers.evidence.figures.units import Unit
-
-__all__ = ["HeaderUnit", "header_unit", "read_header_unit"]
+from ua_tui.observers.evidence.figures.money import CURRENCY_SYMBOLS
+from ua_tui.observers.evidence.figures.reading import ONE, Reading
+from ua_tui.observers.evidence.figures.suffix import read_suffix
+from ua_tui.observers.evidence.figures.units import Unit
 
 _LONGEST = 200
 _IN_BRACKETS = re.compile(r"[(\[]([^()\[\]]{1,40})[)\]]")

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["LANGUAGES", "languages", "word_set"]
-
 LANGUAGES = ("en", "de", "fr", "es")
 _COMMON = {
     "en": "the of and to is was by with that from for are has were it at more than about its his had which this",

@@ -9,8 +9,6 @@ from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-__all__ = ["HAS_INVISIBLE", "HAS_LOOK_ALIKE", "Marks", "fold"]
-
 HAS_INVISIBLE = "It has invisible characters."
 HAS_LOOK_ALIKE = "It has look-alike characters."
 _SPACES = "\u202f\u2009\u2007\u2008\u200a\u2002\u2003\u2004\u2005\u2006\u205f\u3000"

@@ -5,10 +5,8 @@ from __future__ import annotations
 import re
 from decimal import Decimal
 
-from observers.evidence.figures.languages import word_set
-from observers.evidence.figures.units import Unit
-
-__all__ = ["BEFORE", "CODES", "CURRENCY_SYMBOLS", "CURRENCY_WORDS", "currency"]
+from ua_tui.observers.evidence.figures.languages import word_set
+from ua_tui.observers.evidence.figures.units import Unit
 
 CURRENCY_SYMBOLS = {
     "$": "USD", "€": "EUR", "£": "GBP", "¥": "JPY", "₹": "INR", "₩": "KRW", "₽": "RUB", "₺": "TRY", "₪": "ILS",

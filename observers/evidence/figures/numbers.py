@@ -6,9 +6,8 @@ import re
 from dataclasses import dataclass
 from decimal import Decimal
 
-from observers.evidence.figures.reading import CONTEXT, ONE, ZERO
-
-__all__ = ["FRACTIONS", "Number", "decimal_mark", "read_number"]
+from ua_tui.observers.evidence.figures.reading import ONE, ZERO
+from ua_tui.observers.evidence.figures.units import CONTEXT
 
 FRACTIONS = {
     "½": Decimal("0.5"), "¼": Decimal("0.25"), "¾": Decimal("0.75"), "⅓": Decimal(1) / 3, "⅔": Decimal(2) / 3,

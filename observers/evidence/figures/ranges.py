@@ -6,11 +6,9 @@ import re
 from collections.abc import Sequence
 from decimal import Decimal
 
-from observers.evidence.figures.dates import make_date
-from observers.evidence.figures.reading import Reading
-from observers.evidence.figures.units import Unit
-
-__all__ = ["join"]
+from ua_tui.observers.evidence.figures.dates import make_date
+from ua_tui.observers.evidence.figures.reading import Reading
+from ua_tui.observers.evidence.figures.units import Unit
 
 _DASH = re.compile(r"[ \u00a0]?[-–—‑~][ \u00a0]?")
 _TO = re.compile(

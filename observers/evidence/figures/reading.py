@@ -5,10 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from decimal import Context, Decimal
 
-from observers.evidence.figures.figure import Figure, FigureKind
-from observers.evidence.figures.units import CONTEXT, Unit
-
-__all__ = ["CONTEXT", "ONE", "ZERO", "Reading", "to_figure"]
+from ua_tui.observers.evidence.figures.figure import Figure, FigureKind
+from ua_tui.observers.evidence.figures.units import CONTEXT, Unit
 
 ZERO, ONE = Decimal(0), Decimal(1)
 _ROUNDED = Context(prec=28, Emax=10_000, Emin=-10_000, traps=[])

@@ -8,11 +8,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 
-from observers.evidence.figures.money import CODES, CURRENCY_SYMBOLS, CURRENCY_WORDS, currency
-from observers.evidence.figures.reading import ONE, Reading
-from observers.evidence.figures.units import SYMBOLS, WORDS, Unit, per
-
-__all__ = ["Suffix", "add_half", "read_rate", "read_suffix"]
+from ua_tui.observers.evidence.figures.money import CODES, CURRENCY_SYMBOLS, CURRENCY_WORDS, currency
+from ua_tui.observers.evidence.figures.reading import ONE, Reading
+from ua_tui.observers.evidence.figures.units import SYMBOLS, WORDS, Unit, per
 
 
 def _powers(table: Mapping[str, int]) -> dict[str, Decimal]:

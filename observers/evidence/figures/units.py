@@ -7,10 +7,7 @@ from dataclasses import dataclass
 from decimal import Context, Decimal
 from functools import cache
 
-from observers.evidence.figures.figure import FigureKind
-
-__all__ = ["CONTEXT", "SYMBOLS", "WORDS", "Unit", "per"]
-
+from ua_tui.observers.evidence.figures.figure import FigureKind
 
 CONTEXT = Context(prec=40, Emax=10_000, Emin=-10_000, traps=[])
 """Arithmetic that never raises."""

@@ -9,12 +9,10 @@ from dataclasses import dataclass, field
 from difflib import SequenceMatcher
 from itertools import pairwise
 
-from core.concurrency.cancellation import NEVER, Stop
-from core.text import clean_line
-from observers.evidence.quoting.folding import Folded
-from observers.evidence.quoting.matching import Part, Span
-
-__all__ = ["Alteration", "closest", "describe", "shared_pairs"]
+from ua_tui.core.concurrency.cancellation import NEVER, Stop
+from ua_tui.core.text import clean_line
+from ua_tui.observers.evidence.quoting.folding import Folded
+from ua_tui.observers.evidence.quoting.matching import Part, Span
 
 Place = tuple[int, int]
 """A word of a text and the word of a quotation that is the same."""

@@ -7,11 +7,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from observers.evidence.quoting.folding import count_words, fold
-from observers.evidence.quoting.language import language_of
-from observers.evidence.report import Block
-
-__all__ = ["FEWEST_WORDS", "Quotation", "find_quotations", "is_title"]
+from ua_tui.observers.evidence.quoting.folding import count_words, fold
+from ua_tui.observers.evidence.quoting.language import language_of
+from ua_tui.observers.evidence.report import Block
 
 FEWEST_WORDS = 4
 """Words from which on a text in quotation marks is a quotation; fewer are a term, a title or a doubtful word."""

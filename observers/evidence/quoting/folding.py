@@ -14,16 +14,6 @@ from collections.abc import Iterator
 from functools import lru_cache
 from itertools import accumulate
 
-__all__ = [
-    "INVISIBLE",
-    "SOFT_HYPHEN",
-    "Folded",
-    "count_words",
-    "fold",
-    "has_look_alikes",
-    "latin_form",
-]
-
 SOFT_HYPHEN = "\u00ad"
 INVISIBLE = (
     "\u034f\u061c\u115f\u1160\u17b4\u17b5\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164\ufeff\uffa0"

@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-__all__ = ["language_of"]
-
 _COMMON = {
     "English": "a as the of and to in is that for it on its with was are be this by from have has which not but they",
     "German": "der die das und ist nicht ein eine mit von den zu an in auf für sich dem des im es auch wir als war",

@@ -6,9 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from observers.evidence.quoting.folding import Folded, fold
-
-__all__ = ["FARTHEST", "Part", "Span", "find_parts", "occurrences", "read_parts"]
+from ua_tui.observers.evidence.quoting.folding import Folded, fold
 
 Span = tuple[int, int]
 """The first word and the word after the last one."""

@@ -5,11 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
-from observers.evidence.reading.drafts import Draft
-from observers.evidence.reading.entries import Entries, is_external
-from observers.evidence.report import Link
-
-__all__ = ["Span", "cites_of_sentences", "resolve_links", "set_block_cites"]
+from ua_tui.observers.evidence.reading.drafts import Draft
+from ua_tui.observers.evidence.reading.entries import Entries, is_external
+from ua_tui.observers.evidence.report import Link
 
 Span = tuple[int, int]
 

@@ -6,28 +6,26 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
-from core.concurrency.cancellation import NEVER, Stop
-from core.evidence.files import report_format
-from core.evidence.wording import NOT_READ
-from core.net.bodies import declared_encoding
-from core.text import clean_line
-from observers.evidence.reading.citations import cites_of_sentences, resolve_links, set_block_cites
-from observers.evidence.reading.drafts import Draft
-from observers.evidence.reading.elements import Flow
-from observers.evidence.reading.entries import (
+from ua_tui.core.concurrency.cancellation import NEVER, Stop
+from ua_tui.core.evidence.files import report_format
+from ua_tui.core.evidence.wording import NOT_READ
+from ua_tui.core.net.bodies import declared_encoding
+from ua_tui.core.text import clean_line
+from ua_tui.observers.evidence.reading.citations import cites_of_sentences, resolve_links, set_block_cites
+from ua_tui.observers.evidence.reading.drafts import Draft
+from ua_tui.observers.evidence.reading.elements import Flow
+from ua_tui.observers.evidence.reading.entries import (
     add_bare_addresses,
     find_entries,
     is_list_of_sources,
     set_sections,
 )
-from observers.evidence.reading.markdown_blocks import MarkdownReader
-from observers.evidence.reading.markup import HtmlReader
-from observers.evidence.reading.sentences import split_sentences
-from observers.evidence.reading.tables import cells_of_drafts
-from observers.evidence.reading.text_blocks import read_text
-from observers.evidence.report import Block, Report, Sentence
-
-__all__ = ["LONGEST", "read_report"]
+from ua_tui.observers.evidence.reading.markdown_blocks import MarkdownReader
+from ua_tui.observers.evidence.reading.markup import HtmlReader
+from ua_tui.observers.evidence.reading.sentences import split_sentences
+from ua_tui.observers.evidence.reading.tables import cells_of_drafts
+from ua_tui.observers.evidence.reading.text_blocks import read_text
+from ua_tui.observers.evidence.report import Block, Report, Sentence
 
 LONGEST = 4 << 20
 """Characters of a report that are read at most, with markup, styles and pictures; fewer if there is much text."""

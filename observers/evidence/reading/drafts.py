@@ -8,9 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from html import unescape
 
-from observers.evidence.report import BlockKind, Link
-
-__all__ = ["Anchor", "Draft", "Place"]
+from ua_tui.observers.evidence.report import BlockKind, Link
 
 _PIECE = re.compile(r"[ \t\n\r\f\v]+|&(?:#[0-9]{1,7};?|#[xX][0-9a-fA-F]{1,6};?|[A-Za-z][A-Za-z0-9]{1,31};?)")
 _SPACES = re.compile(r"[ \t\n\r\f\v]+")

@@ -12,11 +12,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
-from core.toolkit.html_text import BLOCKS
-from observers.evidence.reading.drafts import Anchor, Draft, Place
-from observers.evidence.report import BlockKind
-
-__all__ = ["COST_OF_LINE", "Flow"]
+from ua_tui.core.toolkit.html_text import BLOCKS
+from ua_tui.observers.evidence.reading.drafts import Anchor, Draft, Place
+from ua_tui.observers.evidence.report import BlockKind
 
 _VOID_NAMES = "area base br col embed frame hr img input keygen link meta param source track wbr"
 _VOID = frozenset(_VOID_NAMES.split())

@@ -6,17 +6,8 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from observers.evidence.reading.drafts import Draft
-from observers.evidence.report import Link
-
-__all__ = [
-    "Entries",
-    "add_bare_addresses",
-    "find_entries",
-    "is_external",
-    "is_list_of_sources",
-    "set_sections",
-]
+from ua_tui.observers.evidence.reading.drafts import Draft
+from ua_tui.observers.evidence.report import Link
 
 _ADDRESS = re.compile(r"(?:https?://|www\.)[^\s<>\"“”„«»`|\\^{}]{3,4000}", re.IGNORECASE)
 _IN_HEADINGS = (

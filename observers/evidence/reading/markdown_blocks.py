@@ -7,14 +7,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from html import unescape
 
-from core.concurrency.cancellation import NEVER, Stop
-from core.toolkit.html_text import BLOCKS
-from observers.evidence.reading.elements import COST_OF_LINE, Flow
-from observers.evidence.reading.markdown_inline import InlineReader, Range, label_key
-from observers.evidence.reading.markup import HtmlReader
-from observers.evidence.reading.tables import cells_of, is_delimiter_row
-
-__all__ = ["MarkdownReader"]
+from ua_tui.core.concurrency.cancellation import NEVER, Stop
+from ua_tui.core.toolkit.html_text import BLOCKS
+from ua_tui.observers.evidence.reading.elements import COST_OF_LINE, Flow
+from ua_tui.observers.evidence.reading.markdown_inline import InlineReader, Range, label_key
+from ua_tui.observers.evidence.reading.markup import HtmlReader
+from ua_tui.observers.evidence.reading.tables import cells_of, is_delimiter_row
 
 _LINE = re.compile(r"([^\r\n]*)(\r\n?|\n|$)")
 _DEEPEST = 20

@@ -9,10 +9,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from html import unescape
 
-from observers.evidence.reading.elements import Flow
-from observers.evidence.reading.markup import Tag, TagReader
-
-__all__ = ["InlineReader", "Range", "label_key"]
+from ua_tui.observers.evidence.reading.elements import Flow
+from ua_tui.observers.evidence.reading.markup import Tag, TagReader
 
 Range = tuple[int, int]
 """A part of a line: two places of the source."""

@@ -8,10 +8,8 @@ from collections.abc import Mapping
 from html import unescape
 from typing import NamedTuple
 
-from core.concurrency.cancellation import NEVER, Stop
-from observers.evidence.reading.elements import Flow
-
-__all__ = ["HtmlReader", "Tag", "TagReader"]
+from ua_tui.core.concurrency.cancellation import NEVER, Stop
+from ua_tui.observers.evidence.reading.elements import Flow
 
 _NAME = re.compile(r"</?([A-Za-z][^\s/<>\0]{0,60})")
 _TO_END = re.compile(r"(?:[^\"'>]|\"[^\"]{0,4000}\"|'[^']{0,4000}')*+>")

@@ -9,9 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
-from observers.evidence.report import Link
-
-__all__ = ["is_mark", "split_sentences"]
+from ua_tui.observers.evidence.report import Link
 
 _STOP = re.compile("(?:[.!?…]+|[。！？])(?:[\"'”’»“)\\]]|[ \u00a0\u202f]»){0,3}")
 _WORD = re.compile(r"[^\s(\[„“\"'«]+$")

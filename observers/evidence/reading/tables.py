@@ -5,11 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 
-from observers.evidence.figures.headers import header_unit
-from observers.evidence.reading.drafts import Draft, Place
-from observers.evidence.report import Cell
-
-__all__ = ["cells_of", "cells_of_drafts", "is_delimiter_row"]
+from ua_tui.observers.evidence.figures.headers import header_unit
+from ua_tui.observers.evidence.reading.drafts import Draft, Place
+from ua_tui.observers.evidence.report import Cell
 
 _FIGURE = re.compile(r"\W{0,3}\d")
 _LONGEST_HEADER = 200

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import re
 
-from core.concurrency.cancellation import NEVER, Stop
-from observers.evidence.reading.elements import COST_OF_LINE, Flow
-from observers.evidence.reading.entries import is_list_of_sources
-from observers.evidence.reading.tables import cells_of, is_delimiter_row
-
-__all__ = ["read_text"]
+from ua_tui.core.concurrency.cancellation import NEVER, Stop
+from ua_tui.observers.evidence.reading.elements import COST_OF_LINE, Flow
+from ua_tui.observers.evidence.reading.entries import is_list_of_sources
+from ua_tui.observers.evidence.reading.tables import cells_of, is_delimiter_row
 
 _LINE = re.compile(r"[^\r\n]*")
 _BREAK = re.compile(r"\r\n?|\n")

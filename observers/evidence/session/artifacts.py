@@ -7,28 +7,26 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from core.concurrency.cancellation import Stop
-from core.errors import UniversalAgentError
-from core.events.codec import from_json
-from core.evidence.records import Source, SourceKind
-from core.knowledge.records import Document
-from core.storage.files import Root
-from core.toolkit.articles import ARTICLE_FOLDER, ARTICLE_PREFIX, FINAL_URL
-from observers.evidence.addresses import address_key, addresses_in
-from observers.evidence.session.journal import SessionJournal, plain_path
-from observers.evidence.session.texts import moment, source_of, with_title
-from observers.knowledge.artifacts import (
+from ua_tui.core.concurrency.cancellation import Stop
+from ua_tui.core.errors import UniversalAgentError
+from ua_tui.core.events.codec import from_json
+from ua_tui.core.evidence.records import Source, SourceKind
+from ua_tui.core.knowledge.records import Document
+from ua_tui.core.storage.files import Root
+from ua_tui.core.toolkit.articles import ARTICLE_FOLDER, ARTICLE_PREFIX, FINAL_URL
+from ua_tui.observers.evidence.addresses import address_key, addresses_in
+from ua_tui.observers.evidence.session.journal import SessionJournal, plain_path
+from ua_tui.observers.evidence.session.texts import moment, source_of, with_title
+from ua_tui.observers.knowledge.artifacts import (
     ANSWER_PART,
     SavedFile,
     page_documents,
     search_documents,
     workbench_documents,
 )
-from observers.knowledge.cleaning import Cleaner, clean_text
-from observers.knowledge.contents import Content, read_content
-from observers.knowledge.json_items import read_object
-
-__all__ = ["Artifacts", "Found"]
+from ua_tui.observers.knowledge.cleaning import Cleaner, clean_text
+from ua_tui.observers.knowledge.contents import Content, read_content
+from ua_tui.observers.knowledge.json_items import read_object
 
 _PAGES, _RUNS, _UNPARSED = "extracted_articles", "workbench_activity", "search_results/unparsed"
 _ADDRESSES = "search_results/urls.txt"

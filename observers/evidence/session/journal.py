@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
-from core.concurrency.cancellation import NEVER, Stop
-from core.events.codec import decode_event
-from core.events.types import (
+from ua_tui.core.concurrency.cancellation import NEVER, Stop
+from ua_tui.core.events.codec import decode_event
+from ua_tui.core.events.types import (
     ArtifactChanged,
     ArtifactSaved,
     Event,
@@ -21,15 +21,14 @@ from core.events.types import (
     ToolCallFinished,
     ToolCallStarted,
 )
-from core.history.headline import event_lines
-from core.history.journal_reader import unreadable
-from core.observation import FileWriteObservation, ToolCall
-from core.storage.compression import SUFFIX
-from core.storage.regular_file import open_regular
-from core.storage.workspace import JOURNAL, SAVED_REPORTS, is_record
-from observers.search.tool_names import short_name
-
-__all__ = ["REPORTS", "SessionJournal", "plain_path", "read_journal"]
+from ua_tui.core.history.headline import event_lines
+from ua_tui.core.history.journal_reader import unreadable
+from ua_tui.core.observation import FileWriteObservation, ToolCall
+from ua_tui.core.storage.compression import SUFFIX
+from ua_tui.core.storage.folders import SAVED_REPORTS
+from ua_tui.core.storage.regular_file import open_regular
+from ua_tui.core.storage.workspace import JOURNAL, is_record
+from ua_tui.observers.search.tool_names import short_name
 
 REPORTS = frozenset({"work_products", "report_checks", SAVED_REPORTS})
 """Folders of what the agent wrote, and of what was made from it."""

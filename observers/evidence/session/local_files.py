@@ -8,15 +8,13 @@ import re
 from datetime import UTC, datetime
 from urllib.parse import unquote, urlsplit
 
-from core.errors import UniversalAgentError
-from core.evidence.records import Source
-from core.storage.compression import SUFFIX
-from core.storage.files import Root
-from observers.evidence.session.journal import SessionJournal
-from observers.evidence.session.texts import file_text, source_of
-from observers.knowledge.cleaning import Cleaner
-
-__all__ = ["LocalFiles"]
+from ua_tui.core.errors import UniversalAgentError
+from ua_tui.core.evidence.records import Source
+from ua_tui.core.storage.compression import SUFFIX
+from ua_tui.core.storage.files import Root
+from ua_tui.observers.evidence.session.journal import SessionJournal
+from ua_tui.observers.evidence.session.texts import file_text, source_of
+from ua_tui.observers.knowledge.cleaning import Cleaner
 
 _LONGEST = 4_096
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]{1,40}:")

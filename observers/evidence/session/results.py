@@ -11,11 +11,11 @@ from typing import Any
 
 import msgspec
 
-from core.concurrency.cancellation import Stop
-from core.errors import UniversalAgentError
-from core.events.codec import from_json, to_json
-from core.events.types import ToolCallFinished
-from core.observation import (
+from ua_tui.core.concurrency.cancellation import Stop
+from ua_tui.core.errors import UniversalAgentError
+from ua_tui.core.events.codec import from_json, to_json
+from ua_tui.core.events.types import ToolCallFinished
+from ua_tui.core.observation import (
     AnyObservation,
     CrawlObservation,
     FileWriteObservation,
@@ -24,17 +24,17 @@ from core.observation import (
     TextContent,
     ToolCall,
 )
-from core.storage.files import Root
-from core.web_reader.errors import ReaderError, is_web_reader, reader_error
-from observers.decoding.urls import is_web_url
-from observers.evidence.addresses import address_key, addresses_in
-from observers.evidence.session.artifacts import Found
-from observers.evidence.session.journal import SessionJournal, plain_path
-from observers.evidence.session.texts import file_text, source_of
-from observers.knowledge.cleaning import Cleaner, clean_text, clean_title
-from observers.knowledge.contents import read_content
-from observers.search.privacy import is_public_search
-from observers.search.tool_names import (
+from ua_tui.core.storage.files import Root
+from ua_tui.core.web_reader.errors import ReaderError, is_web_reader, reader_error
+from ua_tui.observers.decoding.urls import is_web_url
+from ua_tui.observers.evidence.addresses import address_key, addresses_in
+from ua_tui.observers.evidence.session.artifacts import Found
+from ua_tui.observers.evidence.session.journal import SessionJournal, plain_path
+from ua_tui.observers.evidence.session.texts import file_text, source_of
+from ua_tui.observers.knowledge.cleaning import Cleaner, clean_text, clean_title
+from ua_tui.observers.knowledge.contents import read_content
+from ua_tui.observers.search.privacy import is_public_search
+from ua_tui.observers.search.tool_names import (
     Policy,
     inner_policy_of,
     inner_tools,
@@ -44,8 +44,6 @@ from observers.search.tool_names import (
     short_name,
     words_of,
 )
-
-__all__ = ["CrawledPage", "FailedPage", "Results"]
 
 _FILE_READERS = {"Read": "file_path", "read_local_file": "path"}
 _NO_SOURCES = frozenset(

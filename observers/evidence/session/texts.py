@@ -5,13 +5,11 @@ from __future__ import annotations
 import hashlib
 from datetime import UTC, datetime
 
-from core.evidence.records import Source, SourceKind
-from core.storage.files import Root
-from observers.knowledge.cleaning import Cleaner, clean_text, clean_title
-from observers.knowledge.contents import read_content, whole_words
-from observers.knowledge.html_reading import read_html
-
-__all__ = ["file_text", "moment", "source_of", "with_title"]
+from ua_tui.core.evidence.records import Source, SourceKind
+from ua_tui.core.storage.files import Root
+from ua_tui.observers.knowledge.cleaning import Cleaner, clean_text, clean_title
+from ua_tui.observers.knowledge.contents import read_content, whole_words
+from ua_tui.observers.knowledge.html_reading import read_html
 
 _LONGEST_HTML = 4_000_000
 _HTML = (".html", ".htm", ".xhtml")

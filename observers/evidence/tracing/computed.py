@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["is_period", "is_said_to_be_computed"]
-
 _BEFORE = 70
 _AFTER = 40
 _FARTHEST = 300

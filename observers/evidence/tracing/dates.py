@@ -8,10 +8,8 @@ from datetime import date, timedelta
 from functools import lru_cache
 from itertools import islice
 
-from observers.evidence.figures.figure import Figure
-from observers.evidence.tracing.index import FigureIndex, Place
-
-__all__ = ["Parts", "date_places", "month_named", "published_on", "readings", "relative_day", "relative_year"]
+from ua_tui.observers.evidence.figures.figure import Figure
+from ua_tui.observers.evidence.tracing.index import FigureIndex, Place
 
 Parts = tuple[int, int, int]
 """Year, month and day; 0 for what is not written, a quarter has the month 100 + n, a half-year 200 + n, a season

@@ -8,11 +8,9 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from itertools import combinations, permutations
 
-from observers.evidence.figures.figure import Figure
-from observers.evidence.tracing.computed import is_said_to_be_computed
-from observers.evidence.tracing.rounding import bounds, in_unit, unit_factor
-
-__all__ = ["Derivation", "Operand", "derive", "derive_total", "is_bare", "is_computing", "result_range"]
+from ua_tui.observers.evidence.figures.figure import Figure
+from ua_tui.observers.evidence.tracing.computed import is_said_to_be_computed
+from ua_tui.observers.evidence.tracing.rounding import bounds, in_unit, unit_factor
 
 _SIZES = (2, 3, 8)
 """With so many of the nearest operands a computation is tried, the fewest first."""

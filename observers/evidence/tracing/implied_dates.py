@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from core.evidence.records import Evidence
-from observers.evidence.passages import passage
-from observers.evidence.sources import SourceText
-from observers.evidence.tracing.dates import (
+from ua_tui.core.evidence.records import Evidence
+from ua_tui.observers.evidence.passages import passage
+from ua_tui.observers.evidence.sources import SourceText
+from ua_tui.observers.evidence.tracing.dates import (
     Parts,
     month_named,
     published_on,
@@ -15,11 +15,9 @@ from observers.evidence.tracing.dates import (
     relative_day,
     relative_year,
 )
-from observers.evidence.tracing.places import Tracer
-from observers.evidence.tracing.selection import Checked
-from observers.evidence.tracing.words import stems_around
-
-__all__ = ["implied_date"]
+from ua_tui.observers.evidence.tracing.places import Tracer
+from ua_tui.observers.evidence.tracing.selection import Checked
+from ua_tui.observers.evidence.tracing.words import stems_around
 
 _HEAD = 1_500
 """Characters of a source in which a full date may be that of its publication."""

@@ -7,12 +7,10 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from core.concurrency.cancellation import NEVER, Stop
-from observers.evidence.figures.figure import Figure
-from observers.evidence.sources import SourceText
-from observers.evidence.tracing.rounding import AS_WRITTEN, unit_factor
-
-__all__ = ["FigureIndex", "Place"]
+from ua_tui.core.concurrency.cancellation import NEVER, Stop
+from ua_tui.observers.evidence.figures.figure import Figure
+from ua_tui.observers.evidence.sources import SourceText
+from ua_tui.observers.evidence.tracing.rounding import AS_WRITTEN, unit_factor
 
 _PER_CHECK = 2_000
 _MOST = 400

@@ -8,15 +8,13 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from heapq import nlargest
 
-from observers.evidence.figures.figure import Figure
-from observers.evidence.sources import SourceText
-from observers.evidence.tracing.derived import Derivation, Operand, derive, derive_total, is_computing
-from observers.evidence.tracing.index import Place
-from observers.evidence.tracing.places import Context, Trace, Tracer
-from observers.evidence.tracing.plausible import may_follow
-from observers.evidence.tracing.selection import Checked
-
-__all__ = ["Neighbours"]
+from ua_tui.observers.evidence.figures.figure import Figure
+from ua_tui.observers.evidence.sources import SourceText
+from ua_tui.observers.evidence.tracing.derived import Derivation, Operand, derive, derive_total, is_computing
+from ua_tui.observers.evidence.tracing.index import Place
+from ua_tui.observers.evidence.tracing.places import Context, Trace, Tracer
+from ua_tui.observers.evidence.tracing.plausible import may_follow
+from ua_tui.observers.evidence.tracing.selection import Checked
 
 _NEAR = 300
 """Characters between figures of a source that belong together."""

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from observers.evidence.tracing.index import Place
-from observers.evidence.tracing.selection import Checked
-
-__all__ = ["other_date"]
+from ua_tui.observers.evidence.tracing.index import Place
+from ua_tui.observers.evidence.tracing.selection import Checked
 
 _BESIDE = 160
 _FEW = 3

@@ -7,16 +7,14 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain
 
-from core.concurrency.cancellation import NEVER, Stop
-from observers.evidence.figures.figure import Figure
-from observers.evidence.sources import SourceText
-from observers.evidence.tracing.dates import date_places, published_on, readings
-from observers.evidence.tracing.index import FigureIndex, Place
-from observers.evidence.tracing.rounding import How, are_dollars, how_same, in_unit, windows
-from observers.evidence.tracing.units import is_unit_left_out, is_unit_near
-from observers.evidence.tracing.words import Weights, stems_around
-
-__all__ = ["Context", "Trace", "Tracer", "best"]
+from ua_tui.core.concurrency.cancellation import NEVER, Stop
+from ua_tui.observers.evidence.figures.figure import Figure
+from ua_tui.observers.evidence.sources import SourceText
+from ua_tui.observers.evidence.tracing.dates import date_places, published_on, readings
+from ua_tui.observers.evidence.tracing.index import FigureIndex, Place
+from ua_tui.observers.evidence.tracing.rounding import How, are_dollars, how_same, in_unit, windows
+from ua_tui.observers.evidence.tracing.units import is_unit_left_out, is_unit_near
+from ua_tui.observers.evidence.tracing.words import Weights, stems_around
 
 _KEPT = 60
 """Places that are remembered of the sources that matter most, and of the others."""

@@ -13,11 +13,9 @@ from dataclasses import replace
 from decimal import Decimal
 from itertools import combinations, permutations
 
-from observers.evidence.figures.figure import Figure
-from observers.evidence.tracing.derived import Operand, is_bare, is_computing, result_range
-from observers.evidence.tracing.rounding import in_unit, unit_factor
-
-__all__ = ["may_follow"]
+from ua_tui.observers.evidence.figures.figure import Figure
+from ua_tui.observers.evidence.tracing.derived import Operand, is_bare, is_computing, result_range
+from ua_tui.observers.evidence.tracing.rounding import in_unit, unit_factor
 
 _MOST = 16
 """Operands that are combined, the nearest first."""

@@ -8,20 +8,8 @@ from dataclasses import replace
 from decimal import Decimal
 from typing import Literal
 
-from observers.evidence.figures.figure import Figure
-from observers.evidence.figures.units import SYMBOLS, WORDS
-
-__all__ = [
-    "AS_WRITTEN",
-    "How",
-    "Window",
-    "are_dollars",
-    "bounds",
-    "how_same",
-    "in_unit",
-    "unit_factor",
-    "windows",
-]
+from ua_tui.observers.evidence.figures.figure import Figure
+from ua_tui.observers.evidence.figures.units import SYMBOLS, WORDS
 
 How = Literal["same", "rounded", "converted"]
 Window = tuple[str, float, float]

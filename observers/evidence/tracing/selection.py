@@ -13,15 +13,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
 
-from core.concurrency.cancellation import NEVER, Stop
-from observers.evidence.figures.figure import Figure
-from observers.evidence.figures.find import find_figures
-from observers.evidence.figures.headers import header_unit
-from observers.evidence.report import Block, Report, Sentence
-from observers.evidence.tracing.places import Context
-from observers.evidence.tracing.words import Weights, stems
-
-__all__ = ["Checked", "select"]
+from ua_tui.core.concurrency.cancellation import NEVER, Stop
+from ua_tui.observers.evidence.figures.figure import Figure
+from ua_tui.observers.evidence.figures.find import find_figures
+from ua_tui.observers.evidence.figures.headers import header_unit
+from ua_tui.observers.evidence.report import Block, Report, Sentence
+from ua_tui.observers.evidence.tracing.places import Context
+from ua_tui.observers.evidence.tracing.words import Weights, stems
 
 _MOST = 5_000
 """Figures that are checked; of a report with more these are the first."""

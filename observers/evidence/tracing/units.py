@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import re
 
-from observers.evidence.figures.figure import Figure
-from observers.evidence.tracing.index import Place
-
-__all__ = ["is_unit_left_out", "is_unit_near"]
+from ua_tui.observers.evidence.figures.figure import Figure
+from ua_tui.observers.evidence.tracing.index import Place
 
 _BEFORE = 500
 _HEADER = 400

@@ -9,8 +9,6 @@ from collections import Counter
 from collections.abc import Iterable
 from functools import lru_cache
 
-__all__ = ["AROUND", "Weights", "stems", "stems_around"]
-
 AROUND = 220
 """Characters before and after a figure that are its surroundings: about 30 words."""
 

@@ -9,8 +9,6 @@ from collections.abc import Iterator
 from contextlib import suppress
 from functools import cache
 
-__all__ = ["translations"]
-
 _LATIN = "en es de fr pt it nl pl sv da nb fi cs sk hu ro hr sl tr vi id ms ca lt lv et"
 _SCRIPTS = {
     "CYRILLIC": "ru uk bg sr be mk", "GREEK": "el", "ARABIC": "ar fa ur", "HEBREW": "he", "DEVANAGARI": "hi mr",

@@ -11,8 +11,6 @@ from datetime import UTC, date, datetime, time, timedelta
 from functools import lru_cache
 from typing import Any, Literal
 
-__all__ = ["inferred_date", "iso_date"]
-
 
 @dataclass(frozen=True, slots=True)
 class _Ago:
@@ -188,7 +186,7 @@ def _of_text(text: str) -> _Reading | None:
     if bare != text and (found := _in_english(bare)) is not None:
         return found
     # The words of other languages need a large library, which most sessions never load.
-    from observers.search.dates.multilingual import translations
+    from ua_tui.observers.search.dates.multilingual import translations
 
     readings = {_in_english(english, order) for english, order in translations(bare)} - {None}
     return readings.pop() if len(readings) == 1 else None

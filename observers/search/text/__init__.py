@@ -1,4 +1,4 @@
 """Search results written as text, a module for each format.
 
-Used by `observers.search.detect`; start at `sections.py`.
+Used by `ua_tui.observers.search.detect`; start at `sections.py`.
 """

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from itertools import zip_longest
 from typing import Any
 
-from observers.decoding.urls import is_web_url
-from observers.search.text.labels import label_in, labels_on_one_line
-from observers.search.text.lines import (
+from ua_tui.observers.decoding.urls import is_web_url
+from ua_tui.observers.search.text.labels import label_in, labels_on_one_line
+from ua_tui.observers.search.text.lines import (
     address_in,
     heading_in,
     is_bullet,
@@ -20,9 +20,7 @@ from observers.search.text.lines import (
     plain_title,
     title_in,
 )
-from observers.search.text.values import cleaned, is_open, linked, scalar
-
-__all__ = ["Section", "read_blocks"]
+from ua_tui.observers.search.text.values import cleaned, is_open, linked, scalar
 
 _FOLDED, _MOST_FOLDED = 60, 2000
 _LONGEST_LINE = 4000

@@ -6,11 +6,9 @@ import re
 from html import unescape
 from typing import Any
 
-from observers.decoding.urls import is_web_url
-from observers.search.text.labels import column_of
-from observers.search.text.values import cleaned
-
-__all__ = ["elements_in"]
+from ua_tui.observers.decoding.urls import is_web_url
+from ua_tui.observers.search.text.labels import column_of
+from ua_tui.observers.search.text.values import cleaned
 
 _RESULT = re.compile(
     r"<(item|entry|result|document|search_result|search-result|web_page|webpage|hit|source)\b([^<>]{0,2000})>",

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["as_markdown", "is_html_list"]
-
 _MAX_HTML = 1 << 20
 _LINK = re.compile(r"<a\s[^<>]{0,2000}\bhref\s*=", re.IGNORECASE)
 _PLACE = re.compile(r"<(?:li|div|p|td|h[1-6]|article|section|dt|br)\b", re.IGNORECASE)

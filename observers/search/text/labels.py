@@ -5,9 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from observers.decoding.urls import is_web_url
-
-__all__ = ["column_of", "label_in", "labels_on_one_line", "without_marks"]
+from ua_tui.observers.decoding.urls import is_web_url
 
 _NAMES = {
     "title": (

@@ -5,21 +5,9 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from observers.decoding.urls import is_web_url
-from observers.search.keys import KINDS, fold
-from observers.search.text.labels import without_marks
-
-__all__ = [
-    "address_in",
-    "heading_in",
-    "is_bullet",
-    "is_numbering",
-    "is_rule",
-    "labelled_address_in",
-    "link_in",
-    "plain_title",
-    "title_in",
-]
+from ua_tui.observers.decoding.urls import is_web_url
+from ua_tui.observers.search.keys import KINDS, fold
+from ua_tui.observers.search.text.labels import without_marks
 
 _LONGEST_HEADING = 60
 _ITEM = r"(?:[-*•]|\[?\^?\d{1,3}[\]).:]{1,2}) +"

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from observers.search.text.blocks import Section, read_blocks
-from observers.search.text.elements import elements_in
-from observers.search.text.html_lists import as_markdown, is_html_list
-from observers.search.text.snippets import tuples_in
-from observers.search.text.tables import tables_in
-
-__all__ = ["Section", "sections_in_text"]
+from ua_tui.observers.search.text.blocks import Section, read_blocks
+from ua_tui.observers.search.text.elements import elements_in
+from ua_tui.observers.search.text.html_lists import as_markdown, is_html_list
+from ua_tui.observers.search.text.snippets import tuples_in
+from ua_tui.observers.search.text.tables import tables_in
 
 _MAX_TEXT = 4 << 20
 

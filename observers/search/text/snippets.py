@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from observers.decoding.urls import is_web_url
-
-__all__ = ["tuples_in"]
+from ua_tui.observers.decoding.urls import is_web_url
 
 
 def tuples_in(text: str) -> list[dict[str, Any]]:

@@ -8,11 +8,9 @@ from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from typing import Any
 
-from observers.decoding.urls import is_web_url
-from observers.search.text.labels import column_of
-from observers.search.text.values import linked
-
-__all__ = ["tables_in"]
+from ua_tui.observers.decoding.urls import is_web_url
+from ua_tui.observers.search.text.labels import column_of
+from ua_tui.observers.search.text.values import linked
 
 _CELLS = re.compile(r"(?<!\\)\|")
 _MARKS = (",", "\t", ";", "|")

@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 from typing import Any
 
-__all__ = ["cleaned", "is_open", "linked", "scalar"]
-
 _LINKED = re.compile(r"\[(?P<title>.*)\]\(<?(?P<url>https?://\S+?)>?\)")
 _IN_QUOTES = {"'": re.compile(r"'(?:[^']|'')*+'"), '"': re.compile(r'"(?:[^"\\]|\\.)*+"')}
 _QUOTED_IN = {"'": re.compile(r"'(')"), '"': re.compile(r'\\(["\\/])')}

@@ -11,15 +11,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from core.redaction.redactor import Redactor
-from core.storage.workspace import WORKSPACES
 from tests.bench.evidence.planted import LINK, SECRETS, planted_session
 from tests.bench.table import Row, Section
 from tests.e2e.chromium import BROWSER
 from tests.e2e.running import run
-from tui.export.formats import FORMATS, export_bytes
-
-__all__ = ["export_section"]
+from ua_tui.core.redaction.redactor import Redactor
+from ua_tui.core.storage.folders import WORKSPACES
+from ua_tui.tui.export.formats import FORMATS, export_bytes
 
 RESEARCH = "Research the latest AI chip news and write a comprehensive report"
 SECONDS, MEGABYTES = 2.0, 5.0

@@ -9,12 +9,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from core.evidence.records import Source
-from observers.evidence.sources import Sources, SourceText
 from tests.bench.evidence.fault_texts import LANGUAGES, TEXTS, Texts
 from tests.bench.evidence.fault_values import Value, company_values, draw_distractors
-
-__all__ = ["FORMATS", "Made", "Place", "make_report"]
+from ua_tui.core.evidence.records import Source
+from ua_tui.observers.evidence.sources import Sources, SourceText
 
 FORMATS = ("inline.md", "footnotes.md", "links.html", "notes.html", "numbered.txt")
 _STARTS = (

@@ -11,8 +11,6 @@ from pathlib import Path
 
 import msgspec
 
-__all__ = ["LANGUAGES", "TEXTS", "Fact", "Texts"]
-
 
 @dataclass(frozen=True)
 class Fact:

@@ -6,8 +6,6 @@ import random
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-__all__ = ["Value", "company_values", "draw_distractors"]
-
 Write = Callable[[float], str]
 
 _MONTHS = {

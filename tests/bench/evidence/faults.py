@@ -8,20 +8,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from core.evidence.records import Claim, Level, ReportCheck, Verdict
-from observers.evidence.check import check_report
 from tests.bench.evidence.fault_reports import Made, Place, make_report
 from tests.bench.table import Row, Section
-
-__all__ = [
-    "REPORTS",
-    "Seeded",
-    "check_made",
-    "false_accusations",
-    "is_found",
-    "measure_faults",
-    "seed_faults",
-]
+from ua_tui.core.evidence.records import Claim, Level, ReportCheck, Verdict
+from ua_tui.observers.evidence.check import check_report
 
 REPORTS = 50
 _PER_REPORT = {"figure": 4, "date": 2, "unit": 1, "link": 1, "attribution": 2}

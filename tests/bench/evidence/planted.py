@@ -9,7 +9,8 @@ from pathlib import Path
 
 import msgspec
 
-from core.events.types import (
+from tests.observers.knowledge.recorded import Recorded
+from ua_tui.core.events.types import (
     ArtifactSaved,
     AuthRequired,
     MessageFinished,
@@ -18,10 +19,9 @@ from core.events.types import (
     ToolCallFinished,
     ToolCallStarted,
 )
-from core.evidence.files import check_path
-from core.evidence.records import Claim, Evidence, ReportCheck, Source, Verdict
-from core.observation import Observation, TextContent
-from tests.observers.knowledge.recorded import Recorded
+from ua_tui.core.evidence.files import check_path
+from ua_tui.core.evidence.records import Claim, Evidence, ReportCheck, Source, Verdict
+from ua_tui.core.observation import Observation, TextContent
 
 PLACES = (
     "query", "argument", "result", "error", "answer", "report", "attribute of the report", "link of the report",

@@ -10,8 +10,6 @@ from pathlib import Path
 
 import msgspec
 
-__all__ = ["LANGUAGES", "Language", "sentences"]
-
 
 @dataclass(frozen=True)
 class Language:

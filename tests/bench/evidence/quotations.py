@@ -10,16 +10,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from core.evidence.records import Claim, Source, Verdict
-from observers.evidence.check import check_report
-from observers.evidence.quotations import check_quotations
-from observers.evidence.reading.document import read_report
-from observers.evidence.sources import Sources, SourceText
 from tests.bench.evidence.prose import LANGUAGES, Language, sentences
 from tests.bench.knowledge.prose import Prose
 from tests.bench.table import Row, Section, median
-
-__all__ = ["quotations"]
+from ua_tui.core.evidence.records import Claim, Source, Verdict
+from ua_tui.observers.evidence.check import check_report
+from ua_tui.observers.evidence.quotations import check_quotations
+from ua_tui.observers.evidence.reading.document import read_report
+from ua_tui.observers.evidence.sources import Sources, SourceText
 
 SEED = 18
 TRUE, ALTERED, PER_REPORT = 500, 200, 20

@@ -9,8 +9,6 @@ from tests.bench.evidence.quotations import quotations
 from tests.bench.evidence.speed import speed
 from tests.bench.table import Section
 
-__all__ = ["evidence"]
-
 MEASUREMENTS: Sequence[Callable[[Path], Section]] = (
     quotations,
     measure_faults,

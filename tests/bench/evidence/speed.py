@@ -8,8 +8,6 @@ from pathlib import Path
 from tests.bench.apart import report_of
 from tests.bench.table import Row, Section, median
 
-__all__ = ["speed"]
-
 CHILD = "tests.bench.evidence.speed_child"
 SECONDS = 120.0
 LONGEST, STALL = 1.0, 20.0

@@ -12,20 +12,20 @@ from itertools import cycle
 from pathlib import Path
 from typing import Any
 
-from core.concurrency.spawn import spawn_task
-from core.concurrency.worker import WorkerProcess
-from core.events.types import Event, ReportChecked
-from core.observation import FileWriteObservation, TextContent, ToolCall, ToolResult
-from core.redaction.redactor import Redactor
-from core.storage.workspace import Workspace
-from observers.base import ObserverContext
-from observers.catalogue import default_observers
-from observers.evidence.check import check_report
-from observers.evidence.session_sources import read_sources
-from observers.execution.offload import ResultOffload
-from observers.execution.runner import ObserverRunner
 from tests.bench.heartbeat import Heartbeat
 from tests.bench.knowledge.sessions import Page, Session, invent_sessions, write_session
+from ua_tui.core.concurrency.spawn import spawn_task
+from ua_tui.core.concurrency.worker import WorkerProcess
+from ua_tui.core.events.types import Event, ReportChecked
+from ua_tui.core.observation import FileWriteObservation, TextContent, ToolCall, ToolResult
+from ua_tui.core.redaction.redactor import Redactor
+from ua_tui.core.storage.workspace import Workspace
+from ua_tui.observers.base import ObserverContext
+from ua_tui.observers.catalogue import default_observers
+from ua_tui.observers.evidence.check import check_report
+from ua_tui.observers.evidence.session_sources import read_sources
+from ua_tui.observers.execution.offload import ResultOffload
+from ua_tui.observers.execution.runner import ObserverRunner
 
 WORDS, SOURCES, TIMES = 5_000, 50, 5
 REPORT = "work_products/long.html"

@@ -16,8 +16,6 @@ from tests.e2e.running import environment, program
 from tests.paths import PROJECT
 from tests.postgres_server import Cluster, Database, short_folder
 
-__all__ = ["fleet"]
-
 SECONDS = 60.0
 SESSIONS, STREAMING, FINISHED, WAITING = 8, 4, 500, 1_000
 KEYS, QUESTIONS = 60, 12

@@ -7,8 +7,8 @@ import time
 
 import psycopg
 
-from core.events.codec import encode_event
-from core.events.types import TextDelta
+from ua_tui.core.events.codec import encode_event
+from ua_tui.core.events.types import TextDelta
 
 LINES_A_SECOND = 30
 BATCHES_A_SECOND = 10

@@ -7,12 +7,10 @@ import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
 
-from core.knowledge.chunks import split_chunks
-from core.knowledge.database import open_writer, transaction
-from core.knowledge.fingerprints import body_hash, simhash
 from tests.bench.knowledge.prose import Prose
-
-__all__ = ["CHUNKS", "SITES", "TOPICS", "build_corpus", "corpus_prose"]
+from ua_tui.core.knowledge.chunks import split_chunks
+from ua_tui.core.knowledge.database import open_writer, transaction
+from ua_tui.core.knowledge.fingerprints import body_hash, simhash
 
 CHUNKS = 100_000
 TOPICS = 200

@@ -15,8 +15,6 @@ import msgspec
 
 from tests.bench.knowledge.prose import invent_word
 
-__all__ = ["ATTRIBUTES", "FIELDS", "Attribute", "Company", "Fact", "Field", "invent_company"]
-
 
 @dataclass(frozen=True)
 class Field:

@@ -6,15 +6,13 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from core.knowledge.search import KnowledgeSearch
-from core.redaction.redactor import Redactor
-from core.storage.workspace import WORKSPACES
-from observers.knowledge.rebuild import rebuild
 from tests.bench.knowledge.questions import ask
 from tests.bench.knowledge.sessions import Session, invent_sessions, write_session
 from tests.bench.table import Row
-
-__all__ = ["finding_rows"]
+from ua_tui.core.knowledge.search import KnowledgeSearch
+from ua_tui.core.redaction.redactor import Redactor
+from ua_tui.core.storage.folders import WORKSPACES
+from ua_tui.observers.knowledge.rebuild import rebuild
 
 SESSIONS, QUESTIONS = 200, 500
 FIRST = 5

@@ -9,8 +9,6 @@ import random
 from collections.abc import Sequence
 from itertools import accumulate
 
-__all__ = ["Prose", "invent_word"]
-
 VOCABULARY = 40_000
 TOPIC_WORDS = 150
 TOPIC_SHARE, OWN_SHARE = 0.12, 0.3

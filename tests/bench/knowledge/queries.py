@@ -7,12 +7,10 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from core.knowledge.access import AnySearch
-from core.knowledge.database import open_reader
 from tests.bench.knowledge.corpus import CHUNKS, SITES
 from tests.bench.table import Row, median, quantile
-
-__all__ = ["query_rows"]
+from ua_tui.core.knowledge.access import AnySearch
+from ua_tui.core.knowledge.database import open_reader
 
 SEED = 5
 EACH = 40

@@ -14,8 +14,6 @@ from itertools import cycle, islice
 from tests.bench.knowledge.facts import Attribute
 from tests.bench.knowledge.sessions import Page, Session
 
-__all__ = ["KINDS", "Question", "ask"]
-
 SEED = 99
 
 Asked = tuple[str, frozenset[str]]

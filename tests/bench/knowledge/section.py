@@ -3,15 +3,13 @@ from __future__ import annotations
 from contextlib import closing
 from pathlib import Path
 
-from core.knowledge.access import open_search
-from core.storage.workspace import WORKSPACES
 from tests.bench.knowledge.corpus import CHUNKS, build_corpus
 from tests.bench.knowledge.finding import finding_rows
 from tests.bench.knowledge.queries import query_rows
 from tests.bench.knowledge.team import team_rows
 from tests.bench.table import Row, Section
-
-__all__ = ["knowledge"]
+from ua_tui.core.knowledge.access import open_search
+from ua_tui.core.storage.folders import WORKSPACES
 
 SIZE = 2.2
 

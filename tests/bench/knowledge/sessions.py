@@ -17,9 +17,11 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from core.bus import Bus
-from core.events.codec import encode_event
-from core.events.types import (
+from tests.bench.knowledge.facts import ATTRIBUTES, FIELDS, Company, Fact, Field, invent_company
+from tests.bench.knowledge.prose import Prose, invent_word, join_paragraphs
+from ua_tui.core.bus import Bus
+from ua_tui.core.events.codec import encode_event
+from ua_tui.core.events.types import (
     ArtifactSaved,
     Event,
     MessageFinished,
@@ -30,13 +32,9 @@ from core.events.types import (
     ToolCallFinished,
     ToolCallStarted,
 )
-from core.observation import CrawlObservation, FileWriteObservation, McpObservation, TextContent
-from core.storage.workspace import WORKSPACES
-from core.version import VERSION
-from tests.bench.knowledge.facts import ATTRIBUTES, FIELDS, Company, Fact, Field, invent_company
-from tests.bench.knowledge.prose import Prose, invent_word, join_paragraphs
-
-__all__ = ["Page", "Session", "invent_sessions", "save_article", "write_session"]
+from ua_tui.core.observation import CrawlObservation, FileWriteObservation, McpObservation, TextContent
+from ua_tui.core.storage.folders import WORKSPACES
+from ua_tui.core.version import VERSION
 
 SEED = 1_717
 FIRST = datetime(2026, 1, 1, 8, 0, tzinfo=UTC)

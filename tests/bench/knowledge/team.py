@@ -7,14 +7,12 @@ from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
-from core.knowledge.access import open_search, open_store
-from core.knowledge.records import Call, Cursor, Document, Facts
-from core.postgres.address import Address
 from tests.bench.knowledge.queries import query_rows
 from tests.bench.table import Row
 from tests.postgres_server import Cluster, binaries, short_folder
-
-__all__ = ["team_rows"]
+from ua_tui.core.knowledge.access import open_search, open_store
+from ua_tui.core.knowledge.records import Call, Cursor, Document, Facts
+from ua_tui.core.postgres.address import Address
 
 MEDIAN, P95 = 40.0, 80.0
 _DOCUMENTS = """

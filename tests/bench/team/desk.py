@@ -23,8 +23,6 @@ from tests.e2e.running import model_environment, program
 from tests.e2e.scripted_model import Block, Text, Use, scripted_model
 from tests.postgres_server import Cluster, Database, short_folder
 
-__all__ = ["Desk", "desk", "until"]
-
 _PASSWORD = "desk-password-93"
 _TASK = re.compile(r"task (\d+)\.")
 _RULE = "send_message(recipient=*@desk.example)"

@@ -12,8 +12,6 @@ from tests.bench.table import Row, Section
 from tests.bench.team.desk import Desk, desk, until
 from tests.tcp_proxy import TcpProxy
 
-__all__ = ["Faults", "faults", "run_faults"]
-
 TASKS = 200
 CUT_SECONDS = 60.0
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 from tests.bench.table import Row, Section
 from tests.bench.team.desk import desk
 
-__all__ = ["limits"]
-
 TASKS = 30
 LIMIT = 2.05
 _TURN = 0.1

@@ -10,12 +10,10 @@ import asyncio
 import sys
 from typing import Any
 
-from core.postgres.address import Address
-from core.postgres.connection import parameters_of
-from core.team.jobs.queue import QueueWorker
-from core.team.records import Claim, Outcome
-
-__all__ = ["empty_task"]
+from ua_tui.core.postgres.address import Address
+from ua_tui.core.postgres.connection import parameters_of
+from ua_tui.core.team.jobs.queue import QueueWorker
+from ua_tui.core.team.records import Claim, Outcome
 
 QUEUE = "alone"
 

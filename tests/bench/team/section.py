@@ -9,8 +9,6 @@ from tests.bench.team.faults import faults
 from tests.bench.team.limits import limits
 from tests.bench.team.throughput import throughput
 
-__all__ = ["team"]
-
 
 def team(_base: Path, _runs: int) -> Section:
     """The queue, the spending limit of a batch, and a batch through faults."""

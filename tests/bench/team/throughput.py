@@ -9,14 +9,12 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from core.postgres.address import Address
-from core.team.jobs.postgres_jobs import PostgresJobs
 from tests.bench.table import Row, Section, median
 from tests.bench.team import queue_child
 from tests.core.team.jobs.batches import batch_with, jobs_of
 from tests.postgres_server import Cluster, Database, short_folder
-
-__all__ = ["throughput"]
+from ua_tui.core.postgres.address import Address
+from ua_tui.core.team.jobs.postgres_jobs import PostgresJobs
 
 JOBS, WORKERS, PARALLEL, ROUNDS = 4_000, 4, 4, 5
 BOUND = 1.3

@@ -1,1 +1,1 @@
-"""Tests of `core.agent`."""
+"""Tests of `ua_tui.core.agent`."""

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from core.agent.hooks import AgentHooks
-from core.agent.messages.result_files import ResultFiles
-from core.agent.messages.results import ResultAdapter
-from core.agent.permissions.gate import PermissionGate
-from core.agent.permissions.taint import Taint
-from core.events.types import Event
-from core.pipelines import Pipelines
-from core.storage.workspace import Workspace
+from ua_tui.core.agent.hooks import AgentHooks
+from ua_tui.core.agent.messages.result_files import ResultFiles
+from ua_tui.core.agent.messages.results import ResultAdapter
+from ua_tui.core.agent.permissions.gate import PermissionGate
+from ua_tui.core.agent.permissions.taint import Taint
+from ua_tui.core.events.types import Event
+from ua_tui.core.pipelines import Pipelines
+from ua_tui.core.storage.workspace import Workspace
 
 
 def hooks_of(

@@ -14,16 +14,16 @@ import pytest
 from PIL import Image
 from pypdf import PdfWriter
 
-from core.agent.attachments import media
-from core.agent.attachments.blocks import Attachments, is_media
-from core.agent.attachments.copying import LARGEST, attach
-from core.agent.attachments.media import MAX_EDGE, prepare_media
-from core.agent.attachments.mentions import mention_of, mentions_in
-from core.concurrency.conversions import ConversionFailed, TooComplex
-from core.errors import AgentError, WorkspaceError
-from core.redaction.redactor import Redactor
-from core.storage.workspace import Workspace
 from tests.core.cases import cases_of
+from ua_tui.core.agent.attachments import media
+from ua_tui.core.agent.attachments.blocks import Attachments, is_media
+from ua_tui.core.agent.attachments.copying import LARGEST, attach
+from ua_tui.core.agent.attachments.media import MAX_EDGE, prepare_media
+from ua_tui.core.agent.attachments.mentions import mention_of, mentions_in
+from ua_tui.core.concurrency.conversions import ConversionFailed, TooComplex
+from ua_tui.core.errors import AgentError, WorkspaceError
+from ua_tui.core.redaction.redactor import Redactor
+from ua_tui.core.storage.workspace import Workspace
 
 CASES = cases_of(__file__)
 

@@ -1,10 +1,10 @@
 from __future__ import annotations
 
-from core.agent.auth.wait import OFTEN_FOR_SECONDS, OFTEN_SECONDS, SELDOM_SECONDS, AccountPoll
-from core.concurrency.spawn import spawn_task
-from core.errors import ConnectionFailed
-from core.events.types import AuthRequired
 from tests.waiting import ManualClock
+from ua_tui.core.agent.auth.wait import OFTEN_FOR_SECONDS, OFTEN_SECONDS, SELDOM_SECONDS, AccountPoll
+from ua_tui.core.concurrency.spawn import spawn_task
+from ua_tui.core.errors import ConnectionFailed
+from ua_tui.core.events.types import AuthRequired
 
 LINK = AuthRequired(toolkit="gmail", url="https://connect.example/link/lk_1")
 

@@ -2,11 +2,11 @@ from __future__ import annotations
 
 import asyncio
 
-from core.agent.classifier import Classifier, decide_by_rules, read_decision
-from core.agent.messages.usage import Prices
-from core.provider.request import SmallReply
-from core.settings.prices import ModelPrice
 from tests.core.cases import cases_of
+from ua_tui.core.agent.classifier import Classifier, decide_by_rules, read_decision
+from ua_tui.core.agent.messages.usage import Prices
+from ua_tui.core.provider.request import SmallReply
+from ua_tui.core.settings.prices import ModelPrice
 
 CASES = cases_of(__file__)
 

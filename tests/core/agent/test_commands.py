@@ -14,11 +14,11 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from core.agent.permissions import programs
-from core.agent.permissions.actions import Action
-from core.agent.permissions.rules import Rule
-from core.storage.workspace import WORKSPACES
 from tests.core.cases import cases_of
+from ua_tui.core.agent.permissions import programs
+from ua_tui.core.agent.permissions.actions import Action
+from ua_tui.core.agent.permissions.rules import Rule
+from ua_tui.core.storage.folders import WORKSPACES
 
 CASES = cases_of(__file__)
 GIT, FIND, BASH = (shutil.which(name) for name in ("git", "find", "bash"))

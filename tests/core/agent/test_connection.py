@@ -5,11 +5,11 @@ from typing import Any, cast
 
 import pytest
 
-from core.agent.connection import AgentConnection
-from core.agent.loop import AgentLoop
-from core.concurrency.spawn import spawn_task
-from core.errors import AgentUnavailable
 from tests.waiting import run_ready
+from ua_tui.core.agent.connection import AgentConnection
+from ua_tui.core.agent.loop import AgentLoop
+from ua_tui.core.concurrency.spawn import spawn_task
+from ua_tui.core.errors import AgentUnavailable
 
 
 class Loop:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from core.agent.messages.context_usage import ContextPart, read_context_usage
 from tests.core.cases import cases_of
+from ua_tui.core.agent.messages.context_usage import ContextPart, read_context_usage
 
 CASES = cases_of(__file__)
 

@@ -15,15 +15,15 @@ import pytest
 from claude_agent_sdk import ClaudeAgentOptions, SessionStore, project_key_for_directory
 from claude_agent_sdk.testing import run_session_store_conformance
 
-from core.agent.conversation.masking import sealed_entry
-from core.agent.conversation.store import ConversationStore
-from core.agent.conversation.transcripts import transcript_of
-from core.agent.messages.malformed import MalformedMessages
-from core.agent.messages.stderr import StandardError
-from core.agent.messages.transport import CliTransport
-from core.errors import WorkspaceError
-from core.redaction.redactor import REDACTED, Redactor
-from core.storage.workspace import CONVERSATION, Workspace
+from ua_tui.core.agent.conversation.masking import sealed_entry
+from ua_tui.core.agent.conversation.store import ConversationStore
+from ua_tui.core.agent.conversation.transcripts import transcript_of
+from ua_tui.core.agent.messages.malformed import MalformedMessages
+from ua_tui.core.agent.messages.stderr import StandardError
+from ua_tui.core.agent.messages.transport import CliTransport
+from ua_tui.core.errors import WorkspaceError
+from ua_tui.core.redaction.redactor import REDACTED, Redactor
+from ua_tui.core.storage.workspace import CONVERSATION, Workspace
 
 ID = "30f20b51-92fa-457c-9608-28350960e2e7"
 SUBAGENT = "subagents/agent-a1"

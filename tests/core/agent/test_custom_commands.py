@@ -6,11 +6,11 @@ import re
 from dataclasses import replace
 from pathlib import Path
 
-from core.agent.definitions.commands import CustomCommand, expand, find_commands
-from core.agent.definitions.subagents import definition_folders
-from core.trust.files import definition_fingerprints
-from core.trust.state import FolderTrust
-from core.trust_question.changes import definition_changes
+from ua_tui.core.agent.definitions.commands import CustomCommand, expand, find_commands
+from ua_tui.core.agent.definitions.subagents import definition_folders
+from ua_tui.core.trust.files import definition_fingerprints
+from ua_tui.core.trust.state import FolderTrust
+from ua_tui.core.trust_question.changes import definition_changes
 
 COMMAND = CustomCommand(
     "review", "Review", "[file]", "Review $1 by $2 ($ARGUMENTS), not $10 or $ARGUMENTSX.", "user", ""

@@ -10,14 +10,14 @@ from typing import Any
 import pytest
 from mcp.types import ElicitRequestFormParams
 
-from core.agent.elicitation.channel import ElicitationChannel
-from core.agent.elicitation.form import MOST_FIELDS, checked_form, checked_value, field_hint, read_form
-from core.agent.elicitation.gate import LONGEST_MESSAGE, ElicitationGate
-from core.errors import FormError
-from core.events.types import ElicitationAnswered, ElicitationAsked, Event, FormField, FormOption
-from core.redaction.redactor import Redactor
 from tests.core.cases import cases_of
 from tests.waiting import run_ready, until
+from ua_tui.core.agent.elicitation.channel import ElicitationChannel
+from ua_tui.core.agent.elicitation.form import MOST_FIELDS, checked_form, checked_value, field_hint, read_form
+from ua_tui.core.agent.elicitation.gate import LONGEST_MESSAGE, ElicitationGate
+from ua_tui.core.errors import FormError
+from ua_tui.core.events.types import ElicitationAnswered, ElicitationAsked, Event, FormField, FormOption
+from ua_tui.core.redaction.redactor import Redactor
 
 CASES = cases_of(__file__)
 

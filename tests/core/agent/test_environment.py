@@ -7,9 +7,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-from core.agent.environment import PrivateFolder, cli_environment, make_private
-from core.agent.options import own_environment, tool_search
-from core.settings.model import Settings
+from ua_tui.core.agent.environment import PrivateFolder, cli_environment, make_private
+from ua_tui.core.agent.options import own_environment, tool_search
+from ua_tui.core.settings.model import Settings
 
 
 def test_the_agent_sees_nothing_it_was_not_given_and_of_a_cloud_only_when_it_is_switched_on() -> None:

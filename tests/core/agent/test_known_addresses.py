@@ -3,8 +3,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.agent.permissions.known_addresses import KnownAddresses, addresses_in_text, shown_host
 from tests.core.cases import cases_of
+from ua_tui.core.agent.permissions.known_addresses import KnownAddresses, addresses_in_text, shown_host
 
 CASES = cases_of(__file__)
 

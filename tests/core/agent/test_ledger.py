@@ -10,18 +10,25 @@ from typing import Any
 
 import pytest
 
-from core.agent.ledger import RESULT_LIMIT, ActionRecorder, EarlierAction, LedgerRefusal, acting, key_of
-from core.agent.mcp.states import ServerStates
-from core.agent.messages.subagents import SubagentTask
-from core.agent.permissions.actions import Action
-from core.agent.permissions.gate import PermissionGate, PermissionReply
-from core.agent.permissions.policy import PermissionPolicy
-from core.agent.permissions.rules import Rule
-from core.events.types import Event, PermissionAsked
-from core.redaction.redactor import Redactor
-from core.storage.workspace import Workspace
 from tests.core.agent.hooks import hooks_of
 from tests.core.cases import cases_of
+from ua_tui.core.agent.ledger import (
+    RESULT_LIMIT,
+    ActionRecorder,
+    EarlierAction,
+    LedgerRefusal,
+    acting,
+    key_of,
+)
+from ua_tui.core.agent.mcp.states import ServerStates
+from ua_tui.core.agent.messages.subagents import SubagentTask
+from ua_tui.core.agent.permissions.actions import Action
+from ua_tui.core.agent.permissions.gate import PermissionGate, PermissionReply
+from ua_tui.core.agent.permissions.policy import PermissionPolicy
+from ua_tui.core.agent.permissions.rules import Rule
+from ua_tui.core.events.types import Event, PermissionAsked
+from ua_tui.core.redaction.redactor import Redactor
+from ua_tui.core.storage.workspace import Workspace
 
 CASES = cases_of(__file__)
 

@@ -20,29 +20,29 @@ from claude_agent_sdk._internal.message_parser import parse_message
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.agent.client import AgentClient
-from core.agent.elicitation.gate import ElicitationGate
-from core.agent.gates import Gates
-from core.agent.loop import AgentLoop
-from core.agent.mcp.servers import Servers
-from core.agent.mcp.states import ServerStates
-from core.agent.messages.malformed import MalformedMessages
-from core.agent.messages.result_files import ResultFiles
-from core.agent.messages.result_storage import ResultStore
-from core.agent.messages.results import ResultAdapter
-from core.agent.messages.translate import Translator, TurnOutcome
-from core.agent.messages.transport import Lines, message_in
-from core.agent.permissions.gate import PermissionGate
-from core.agent.permissions.policy import PermissionPolicy
-from core.errors import AgentUnavailable
-from core.events.codec import decode_event, encode_event
-from core.events.types import ErrorRaised, Event, ToolCallFinished, ToolCallStarted
-from core.provider.models import Models
-from core.redaction.redactor import Redactor
-from core.settings.model import Settings
-from core.storage.workspace import Workspace
 from tests.core.agent.hooks import hooks_of
 from tests.waiting import PATIENCE
+from ua_tui.core.agent.client import AgentClient
+from ua_tui.core.agent.elicitation.gate import ElicitationGate
+from ua_tui.core.agent.gates import Gates
+from ua_tui.core.agent.loop import AgentLoop
+from ua_tui.core.agent.mcp.servers import Servers
+from ua_tui.core.agent.mcp.states import ServerStates
+from ua_tui.core.agent.messages.malformed import MalformedMessages
+from ua_tui.core.agent.messages.result_files import ResultFiles
+from ua_tui.core.agent.messages.result_storage import ResultStore
+from ua_tui.core.agent.messages.results import ResultAdapter
+from ua_tui.core.agent.messages.translate import Translator, TurnOutcome
+from ua_tui.core.agent.messages.transport import Lines, message_in
+from ua_tui.core.agent.permissions.gate import PermissionGate
+from ua_tui.core.agent.permissions.policy import PermissionPolicy
+from ua_tui.core.errors import AgentUnavailable
+from ua_tui.core.events.codec import decode_event, encode_event
+from ua_tui.core.events.types import ErrorRaised, Event, ToolCallFinished, ToolCallStarted
+from ua_tui.core.provider.models import Models
+from ua_tui.core.redaction.redactor import Redactor
+from ua_tui.core.settings.model import Settings
+from ua_tui.core.storage.workspace import Workspace
 
 RECORDED = Path(__file__).with_name("recorded_messages.jsonl")
 """A real query: two calls, a sub-agent with a call of its own, and an answer."""

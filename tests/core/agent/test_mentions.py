@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from core.agent.attachments.mentions import mentions_in
-from core.agent.attachments.places import Places, missing_names
 from tests.core.cases import cases_of
+from ua_tui.core.agent.attachments.mentions import mentions_in
+from ua_tui.core.agent.attachments.places import Places, missing_names
 
 TABLES = cases_of(__file__)
 

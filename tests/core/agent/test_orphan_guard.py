@@ -7,12 +7,12 @@ from collections.abc import Iterator
 
 import pytest
 
-from core.agent.orphan_guard import OrphanGuard
 from tests.waiting import PATIENCE
+from ua_tui.core.agent.orphan_guard import OrphanGuard
 
 DIES = """
 import asyncio, os, sys
-from core.agent.orphan_guard import OrphanGuard
+from ua_tui.core.agent.orphan_guard import OrphanGuard
 
 async def main():
     await OrphanGuard(int(sys.argv[1])).start()

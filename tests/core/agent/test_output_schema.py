@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from core.agent.output_schema import read_output_schema
-from core.errors import SettingsError
+from ua_tui.core.agent.output_schema import read_output_schema
+from ua_tui.core.errors import SettingsError
 
 
 def test_a_schema_is_given_to_the_agent_without_its_dialect(tmp_path: Path) -> None:

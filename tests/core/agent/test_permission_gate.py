@@ -6,15 +6,15 @@ from typing import Any
 
 import pytest
 
-from core.agent.permissions.gate import REASON_LIMIT, PermissionGate, PermissionReply
-from core.agent.permissions.policy import PermissionPolicy
-from core.agent.permissions.rule_set import RuleSet
-from core.agent.permissions.rules import Rule
-from core.agent.permissions.store import RuleStore
-from core.errors import AgentError
-from core.events import types as ev
-from core.redaction.redactor import Redactor
 from tests.waiting import run_ready
+from ua_tui.core.agent.permissions.gate import REASON_LIMIT, PermissionGate, PermissionReply
+from ua_tui.core.agent.permissions.policy import PermissionPolicy
+from ua_tui.core.agent.permissions.rule_set import RuleSet
+from ua_tui.core.agent.permissions.rules import Rule
+from ua_tui.core.agent.permissions.store import RuleStore
+from ua_tui.core.errors import AgentError
+from ua_tui.core.events import types as ev
+from ua_tui.core.redaction.redactor import Redactor
 
 NOTION = "mcp__composio__NOTION_GET_PAGE"
 MAIL = "mcp__composio__GMAIL_SEND_EMAIL"

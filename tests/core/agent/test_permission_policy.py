@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from core.agent.permissions.actions import Action, actions_of, is_outbound, server_of, subjects_of
-from core.agent.permissions.policy import PermissionPolicy, Verdict, is_search
-from core.agent.permissions.proposals import exact_pattern, proposal, rules_problem, split_rules
-from core.agent.permissions.rule_set import RuleSet
-from core.agent.permissions.rules import Effect, Rule
 from tests.core.cases import cases_of
+from ua_tui.core.agent.permissions.actions import Action, actions_of, is_outbound, server_of, subjects_of
+from ua_tui.core.agent.permissions.policy import PermissionPolicy, Verdict, is_search
+from ua_tui.core.agent.permissions.proposals import exact_pattern, proposal, rules_problem, split_rules
+from ua_tui.core.agent.permissions.rule_set import RuleSet
+from ua_tui.core.agent.permissions.rules import Effect, Rule
 
 CASES = cases_of(__file__)
 

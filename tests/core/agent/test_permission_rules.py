@@ -13,12 +13,12 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from core.agent.permissions.actions import Action
-from core.agent.permissions.policy import PermissionPolicy, Verdict
-from core.agent.permissions.proposals import advice, proposal, rules_problem
-from core.agent.permissions.rules import Effect, Rule, check
-from core.agent.permissions.shell import command_words
 from tests.core.cases import cases_of
+from ua_tui.core.agent.permissions.actions import Action
+from ua_tui.core.agent.permissions.policy import PermissionPolicy, Verdict
+from ua_tui.core.agent.permissions.proposals import advice, proposal, rules_problem
+from ua_tui.core.agent.permissions.rules import Effect, Rule, check
+from ua_tui.core.agent.permissions.shell import command_words
 
 CASES = cases_of(__file__)
 

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from core.agent.definitions.prompts import fill_prompt, read_subagent, shipped_subagents
-from core.agent.options import write_briefing
-from core.agent.permissions.policy import PermissionPolicy, Verdict
-from core.errors import SettingsError
+from ua_tui.core.agent.definitions.prompts import fill_prompt, read_subagent, shipped_subagents
+from ua_tui.core.agent.options import write_briefing
+from ua_tui.core.agent.permissions.policy import PermissionPolicy, Verdict
+from ua_tui.core.errors import SettingsError
 
 VALUES = {"today": "Friday", "workspace": "/ws", "tools": "- none", "knowledge": ""}
 

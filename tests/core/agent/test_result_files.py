@@ -6,15 +6,15 @@ from typing import Any
 
 import pytest
 
-from core.agent.messages import returned_files
-from core.agent.messages.result_files import LIMIT, Received, ResultFiles
-from core.agent.messages.results import RawResult, ResultAdapter
-from core.agent.messages.returned_files import move_to_workspace
-from core.errors import WorkspaceError
-from core.observation import McpObservation, ReturnedFile
-from core.redaction.redactor import Redactor
-from core.storage.workspace import Workspace
 from tests.e2e.archive_server import KEY, picture, sound
+from ua_tui.core.agent.messages import returned_files
+from ua_tui.core.agent.messages.result_files import LIMIT, Received, ResultFiles
+from ua_tui.core.agent.messages.results import RawResult, ResultAdapter
+from ua_tui.core.agent.messages.returned_files import move_to_workspace
+from ua_tui.core.errors import WorkspaceError
+from ua_tui.core.observation import McpObservation, ReturnedFile
+from ua_tui.core.redaction.redactor import Redactor
+from ua_tui.core.storage.workspace import Workspace
 
 LOOKUP = "mcp__notes__lookup"
 

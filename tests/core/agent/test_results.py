@@ -6,10 +6,11 @@ from typing import Any
 
 import pytest
 
-from core.agent.messages.results import RawResult, ResultAdapter
-from core.events.codec import decode_event, encode_event
-from core.events.types import ToolCallFinished
-from core.observation import (
+from tests.core.cases import cases_of
+from ua_tui.core.agent.messages.results import RawResult, ResultAdapter
+from ua_tui.core.events.codec import decode_event, encode_event
+from ua_tui.core.events.types import ToolCallFinished
+from ua_tui.core.observation import (
     AnyObservation,
     ImageContent,
     Observation,
@@ -17,7 +18,6 @@ from core.observation import (
     TextContent,
     WorkbenchObservation,
 )
-from tests.core.cases import cases_of
 
 CASES = cases_of(__file__)
 

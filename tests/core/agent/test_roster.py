@@ -6,22 +6,22 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from core.agent.attachments.mentions import without_mentions
-from core.agent.definitions.roster import (
+from tests.trusted import TRUSTED
+from ua_tui.core.agent.attachments.mentions import without_mentions
+from ua_tui.core.agent.definitions.roster import (
     RosterEntry,
     RosterWatch,
     expected_servers,
     read_roster,
     roster_entries,
 )
-from core.agent.definitions.skills import find_skills, install_skills
-from core.doctor.definitions import check_definitions
-from core.errors import SettingsError
-from core.events.types import McpServer, McpStatus, SessionStarted
-from core.settings.loading import load_settings
-from core.settings.model import Settings
-from core.settings.places import Places
-from tests.trusted import TRUSTED
+from ua_tui.core.agent.definitions.skills import find_skills, install_skills
+from ua_tui.core.doctor.definitions import check_definitions
+from ua_tui.core.errors import SettingsError
+from ua_tui.core.events.types import McpServer, McpStatus, SessionStarted
+from ua_tui.core.settings.loading import load_settings
+from ua_tui.core.settings.model import Settings
+from ua_tui.core.settings.places import Places
 
 TOOLKIT = McpServer(name="local_toolkit", status="connected", tool_names=["crawl_parallel", "save_corpus"])
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from core.agent.mcp.error_messages import describe_call_error, describe_server_error, problem_in
-from core.agent.mcp.states import ServerStates
-from core.redaction.redactor import Redactor
 from tests.core.cases import cases_of
+from ua_tui.core.agent.mcp.error_messages import describe_call_error, describe_server_error, problem_in
+from ua_tui.core.agent.mcp.states import ServerStates
+from ua_tui.core.redaction.redactor import Redactor
 
 CASES = cases_of(__file__)
 

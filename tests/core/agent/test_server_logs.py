@@ -3,9 +3,9 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from core.agent.mcp.server_logs import ServerLogs
-from core.agent.mcp.states import ServerStates
-from core.redaction.redactor import Redactor
+from ua_tui.core.agent.mcp.server_logs import ServerLogs
+from ua_tui.core.agent.mcp.states import ServerStates
+from ua_tui.core.redaction.redactor import Redactor
 
 TOO_LONG = (
     "wrote >16MB to stdout without a JSON-RPC message boundary. The server is likely writing logs or other "

@@ -6,11 +6,11 @@ from typing import Any, Literal
 
 import pytest
 
-from core.agent.mcp.reconnect import MAX_ATTEMPTS, ReconnectSchedule
-from core.agent.mcp.status_poll import StatusPoll
-from core.events.types import QueryFinished, QueryReceived, ToolCallFinished, ToolCallStarted
-from core.observation import McpObservation
 from tests.core.cases import cases_of
+from ua_tui.core.agent.mcp.reconnect import MAX_ATTEMPTS, ReconnectSchedule
+from ua_tui.core.agent.mcp.status_poll import StatusPoll
+from ua_tui.core.events.types import QueryFinished, QueryReceived, ToolCallFinished, ToolCallStarted
+from ua_tui.core.observation import McpObservation
 
 CASES = cases_of(__file__)
 

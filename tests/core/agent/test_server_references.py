@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from core.errors import UniversalAgentError
-from core.events.types import McpServer, McpStatus
-from core.redaction.redactor import Redactor
-from core.storage.workspace import Workspace
 from tests.notes_server import Desk
 from tests.waiting import run_ready
+from ua_tui.core.errors import UniversalAgentError
+from ua_tui.core.events.types import McpServer, McpStatus
+from ua_tui.core.redaction.redactor import Redactor
+from ua_tui.core.storage.workspace import Workspace
 
 
 async def error_of(desk: Desk, text: str) -> str:
@@ -94,7 +94,7 @@ async def test_an_error_says_what_to_do(desk: Desk) -> None:
 
 async def test_a_server_that_is_gone_is_not_restarted(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as patch:
-        patch.setattr("core.agent.mcp.references.LARGEST", 3)
+        patch.setattr("ua_tui.core.agent.mcp.references.LARGEST", 3)
         assert "is larger than 0 MB: name a smaller one" in await error_of(desk, "@notes:notes://today")
     await desk.references.prepare("@notes:notes://today")
     desk.gone = True

@@ -12,20 +12,20 @@ from typing import Any
 
 import pytest
 
-from core.agent.permissions.actions import is_outbound, is_wrapper
-from core.agent.permissions.gate import PermissionGate, PermissionReply
-from core.agent.permissions.own_servers import OwnServers
-from core.agent.permissions.places import places_in
-from core.agent.permissions.policy import PermissionPolicy, Verdict
-from core.agent.permissions.rule_set import RuleSet
-from core.agent.permissions.rules import Rule
-from core.agent.permissions.taint import Taint
-from core.connections.user_servers import Acts
-from core.events import types as ev
-from core.redaction.redactor import Redactor
-from core.storage.workspace import Workspace
 from tests.core.cases import cases_of
 from tests.waiting import run_ready
+from ua_tui.core.agent.permissions.actions import is_outbound, is_wrapper
+from ua_tui.core.agent.permissions.gate import PermissionGate, PermissionReply
+from ua_tui.core.agent.permissions.own_servers import OwnServers
+from ua_tui.core.agent.permissions.places import places_in
+from ua_tui.core.agent.permissions.policy import PermissionPolicy, Verdict
+from ua_tui.core.agent.permissions.rule_set import RuleSet
+from ua_tui.core.agent.permissions.rules import Rule
+from ua_tui.core.agent.permissions.taint import Taint
+from ua_tui.core.connections.user_servers import Acts
+from ua_tui.core.events import types as ev
+from ua_tui.core.redaction.redactor import Redactor
+from ua_tui.core.storage.workspace import Workspace
 
 CASES = cases_of(__file__)
 KNOWN = "https://docs.example/guide"

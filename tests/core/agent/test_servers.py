@@ -6,14 +6,14 @@ from typing import Any
 
 import pytest
 
-from core.agent.mcp.servers import Servers
-from core.agent.mcp.states import ServerStates
-from core.errors import ConnectionFailed
-from core.events import types as ev
-from core.observation import McpObservation
-from core.redaction.redactor import Redactor
 from tests.core.agent.test_server_reconnect import NOW, Time
 from tests.waiting import run_ready
+from ua_tui.core.agent.mcp.servers import Servers
+from ua_tui.core.agent.mcp.states import ServerStates
+from ua_tui.core.errors import ConnectionFailed
+from ua_tui.core.events import types as ev
+from ua_tui.core.observation import McpObservation
+from ua_tui.core.redaction.redactor import Redactor
 
 TOOLS = [{"name": "crawl_parallel"}, {"name": "save_corpus"}]
 

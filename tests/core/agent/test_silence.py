@@ -3,10 +3,10 @@ from __future__ import annotations
 import asyncio
 from contextlib import suppress
 
-from core.agent.messages.silence import REPORT_AFTER, SilenceWatch
-from core.events.describe import describe
-from core.events.types import AgentSilent, Event
 from tests.waiting import ManualClock, run_ready
+from ua_tui.core.agent.messages.silence import REPORT_AFTER, SilenceWatch
+from ua_tui.core.events.describe import describe
+from ua_tui.core.events.types import AgentSilent, Event
 
 
 class Bench:

@@ -4,9 +4,9 @@ import logging
 
 import pytest
 
-from core.agent.messages.stderr import StandardError
-from core.redaction.redactor import Redactor
 from tests.waiting import ManualClock
+from ua_tui.core.agent.messages.stderr import StandardError
+from ua_tui.core.redaction.redactor import Redactor
 
 
 def logged(caplog: pytest.LogCaptureFixture) -> list[str]:

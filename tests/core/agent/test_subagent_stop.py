@@ -9,15 +9,15 @@ from typing import Any
 
 import pytest
 
-from core.agent.hooks import SubagentCheck
-from core.agent.messages.subagents import SubagentTask
-from core.agent.permissions.gate import PermissionGate
-from core.agent.permissions.policy import PermissionPolicy
-from core.events.types import ComplianceEnforced, ComplianceFailed, Event
-from core.redaction.redactor import Redactor
-from core.storage.workspace import Workspace
 from tests.core.agent.hooks import hooks_of
 from tests.waiting import until
+from ua_tui.core.agent.hooks import SubagentCheck
+from ua_tui.core.agent.messages.subagents import SubagentTask
+from ua_tui.core.agent.permissions.gate import PermissionGate
+from ua_tui.core.agent.permissions.policy import PermissionPolicy
+from ua_tui.core.events.types import ComplianceEnforced, ComplianceFailed, Event
+from ua_tui.core.redaction.redactor import Redactor
+from ua_tui.core.storage.workspace import Workspace
 
 STARTED = datetime(2026, 11, 24, tzinfo=UTC)
 STOP = {"agent_type": "expert", "agent_id": "a1"}

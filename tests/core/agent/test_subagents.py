@@ -5,9 +5,12 @@ import re
 from itertools import pairwise
 from pathlib import Path
 
-from core.agent.definitions.front_matter import LARGEST
-from core.agent.definitions.prompts import SubagentDefinition, read_subagent
-from core.agent.definitions.subagents import (
+from tests.core.cases import cases_of
+from tests.permissions import permissions_obeyed
+from tests.trusted import TRUSTED
+from ua_tui.core.agent.definitions.front_matter import LARGEST
+from ua_tui.core.agent.definitions.prompts import SubagentDefinition, read_subagent
+from ua_tui.core.agent.definitions.subagents import (
     MAX_FILES,
     DefinitionFolder,
     Found,
@@ -15,12 +18,9 @@ from core.agent.definitions.subagents import (
     definition_folders,
     find_subagents,
 )
-from core.agent.options import BASE_TOOLS
-from core.events.types import McpServer
-from core.settings.model import EXTRA_TOOLS
-from tests.core.cases import cases_of
-from tests.permissions import permissions_obeyed
-from tests.trusted import TRUSTED
+from ua_tui.core.agent.options import BASE_TOOLS
+from ua_tui.core.events.types import McpServer
+from ua_tui.core.settings.model import EXTRA_TOOLS
 
 CASES = cases_of(__file__)
 

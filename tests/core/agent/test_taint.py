@@ -8,16 +8,16 @@ from typing import Any
 
 import pytest
 
-from core.agent.permissions.actions import actions_of
-from core.agent.permissions.own_servers import OwnServers
-from core.agent.permissions.policy import PermissionPolicy, Verdict
-from core.agent.permissions.rules import Rule
-from core.agent.permissions.taint import Taint
-from core.events import types as ev
-from core.observation import McpObservation, TextContent
-from core.storage.workspace import Workspace
-from core.toolkit.articles import Article, article_path, encode_article
 from tests.core.cases import cases_of
+from ua_tui.core.agent.permissions.actions import actions_of
+from ua_tui.core.agent.permissions.own_servers import OwnServers
+from ua_tui.core.agent.permissions.policy import PermissionPolicy, Verdict
+from ua_tui.core.agent.permissions.rules import Rule
+from ua_tui.core.agent.permissions.taint import Taint
+from ua_tui.core.events import types as ev
+from ua_tui.core.observation import McpObservation, TextContent
+from ua_tui.core.storage.workspace import Workspace
+from ua_tui.core.toolkit.articles import Article, article_path, encode_article
 
 CASES = cases_of(__file__)
 

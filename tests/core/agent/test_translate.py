@@ -5,16 +5,16 @@ from typing import Any
 
 import claude_agent_sdk as sdk
 
-from core.agent.messages.translate import (
+from ua_tui.core.agent.messages.translate import (
     RawToolResult,
     SteeringAccepted,
     Translator,
     TurnOutcome,
     TurnStarted,
 )
-from core.events import types as ev
-from core.events.describe import Severity, describe
-from core.redaction.redactor import Redactor
+from ua_tui.core.events import types as ev
+from ua_tui.core.events.describe import Severity, describe
+from ua_tui.core.redaction.redactor import Redactor
 
 Item = ev.Event | RawToolResult | TurnOutcome | SteeringAccepted | TurnStarted
 

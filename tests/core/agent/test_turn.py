@@ -4,8 +4,8 @@ import asyncio
 
 import pytest
 
-from core.agent.turn import Stopping
-from core.errors import AgentUnavailable
+from ua_tui.core.agent.turn import Stopping
+from ua_tui.core.errors import AgentUnavailable
 
 
 class Agent:
@@ -46,7 +46,7 @@ async def test_all_asking_ends_when_the_agent_is_let_go() -> None:
 
 
 async def test_it_is_asked_until_the_turn_is_over(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("core.agent.turn._ASK_AGAIN", 0)
+    monkeypatch.setattr("ua_tui.core.agent.turn._ASK_AGAIN", 0)
     agent = Agent()
     agent.may_answer.set()
     stopping = Stopping(agent)
@@ -72,7 +72,7 @@ async def test_an_agent_that_does_not_stop_is_ended_and_no_other(monkeypatch: py
     for future in (done, gone):
         await Stopping(agent).stop(future)
     assert (agent.asked, agent.killed) == (2, False)
-    monkeypatch.setattr("core.agent.turn._STOP_WITHIN", 0)
+    monkeypatch.setattr("ua_tui.core.agent.turn._STOP_WITHIN", 0)
     await Stopping(agent).stop(asyncio.get_running_loop().create_future())
     assert agent.killed
 

@@ -7,12 +7,12 @@ from typing import Any
 import claude_agent_sdk as sdk
 import pytest
 
-from core.agent.messages.translate import Translator, TurnOutcome
-from core.agent.messages.usage import Prices, Spending, usage_between
-from core.events.types import TokensSpent, Usage
-from core.settings.prices import read_prices
 from tests.core.agent.test_translate import begin, fed, result, stream
 from tests.core.cases import cases_of
+from ua_tui.core.agent.messages.translate import Translator, TurnOutcome
+from ua_tui.core.agent.messages.usage import Prices, Spending, usage_between
+from ua_tui.core.events.types import TokensSpent, Usage
+from ua_tui.core.settings.prices import read_prices
 
 CASES = cases_of(__file__)
 

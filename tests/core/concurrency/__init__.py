@@ -1,1 +1,1 @@
-"""Tests of `core.concurrency`."""
+"""Tests of `ua_tui.core.concurrency`."""

@@ -11,11 +11,11 @@ from typing import Any
 
 import pytest
 
-from core.concurrency.cancellation import Stop, Stopped
-from core.concurrency.conversions import ConversionFailed, Conversions, TooComplex
-from core.concurrency.worker_child import TaskContext
 from tests.paths import PROJECT
 from tests.waiting import PATIENCE
+from ua_tui.core.concurrency.cancellation import Stop, Stopped
+from ua_tui.core.concurrency.conversions import ConversionFailed, Conversions, TooComplex
+from ua_tui.core.concurrency.worker_child import TaskContext
 
 
 def work_for_ever(desk: TaskContext, _: Any) -> None:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import psutil
 import pytest
 
-from core.concurrency.process_tree import ProcessTree
+from ua_tui.core.concurrency.process_tree import ProcessTree
 
 PARENT = """
 import subprocess, sys
@@ -79,6 +79,8 @@ def test_a_tree_is_ended_from_outside(parent: subprocess.Popen[str]) -> None:
     child = child_of(parent)
     for pid in (parent.pid, child.pid):
         os.kill(pid, signal.SIGSTOP)
-    subprocess.run([sys.executable, "-I", "-m", "core.concurrency.process_tree", str(parent.pid)], check=True)
+    subprocess.run(
+        [sys.executable, "-I", "-m", "ua_tui.core.concurrency.process_tree", str(parent.pid)], check=True
+    )
     assert parent.wait() != 0
     assert is_over(child)

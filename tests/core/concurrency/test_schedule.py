@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from core.concurrency.schedule import Schedule
 from tests.waiting import PATIENCE
+from ua_tui.core.concurrency.schedule import Schedule
 
 
 @pytest.fixture

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import threading
 
-from core.concurrency.threads import Coalesced
 from tests.waiting import PATIENCE
+from ua_tui.core.concurrency.threads import Coalesced
 
 
 def test_repeated_work_has_one_thread_until_it_is_finished() -> None:

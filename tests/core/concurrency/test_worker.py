@@ -16,22 +16,22 @@ from typing import Any
 import msgspec
 import pytest
 
-from core.agent.messages.result_storage import ResultStore
-from core.agent.messages.results import RawResult, ResultAdapter
-from core.concurrency import worker as aside_module
-from core.concurrency.worker import WorkerFailed, WorkerProcess, WorkerUnavailable
-from core.concurrency.worker_child import TaskContext
-from core.observation import McpObservation, TextContent, ToolCall, ToolResult
-from core.redaction.redactor import Redactor
-from core.storage.workspace import Workspace
-from observers.base import ObserverContext
-from observers.execution.offload import LARGE, ResultOffload
-from observers.execution.run import Run, perform
-from observers.search_results import SearchResults
-from observers.workbench_activity import WorkbenchActivity
 from tests.observers.plugin_package import install
 from tests.paths import PROJECT
 from tests.waiting import PATIENCE
+from ua_tui.core.agent.messages.result_storage import ResultStore
+from ua_tui.core.agent.messages.results import RawResult, ResultAdapter
+from ua_tui.core.concurrency import worker as aside_module
+from ua_tui.core.concurrency.worker import WorkerFailed, WorkerProcess, WorkerUnavailable
+from ua_tui.core.concurrency.worker_child import TaskContext
+from ua_tui.core.observation import McpObservation, TextContent, ToolCall, ToolResult
+from ua_tui.core.redaction.redactor import Redactor
+from ua_tui.core.storage.workspace import Workspace
+from ua_tui.observers.base import ObserverContext
+from ua_tui.observers.execution.offload import LARGE, ResultOffload
+from ua_tui.observers.execution.run import Run, perform
+from ua_tui.observers.search_results import SearchResults
+from ua_tui.observers.workbench_activity import WorkbenchActivity
 
 HERE = "tests.core.concurrency.test_worker"
 SEARCH = "mcp__any__web_search"
@@ -71,8 +71,8 @@ def give_number_too_large(desk: TaskContext, _: Any) -> int:
 
 def where_things_are(desk: TaskContext, _: Any) -> dict[str, Any]:
     """What the child knows of the world."""
-    import core
-    from core.agent.messages import result_storage as settling
+    from ua_tui import core
+    from ua_tui.core.agent.messages import result_storage as settling
 
     files = [str(core.__file__), str(settling.__file__)]
     environment = Path("/proc/self/environ").read_bytes().decode("utf-8", "replace")
@@ -297,7 +297,7 @@ def test_a_folder_in_the_way_is_not_imported_and_no_secret_is_where_others_can_r
     assert found["cwd"] == str(planted)
     assert all(file.startswith(str(PROJECT)) for file in found["files"])
     assert not [secret for secret in (SECRET, LATER) if secret in found["environment"] + found["command"]]
-    assert "core.concurrency.worker_child" in found["command"]
+    assert "ua_tui.core.concurrency.worker_child" in found["command"]
 
 
 def test_what_the_child_logs_is_in_the_log(shared: WorkerProcess, caplog: pytest.LogCaptureFixture) -> None:
@@ -306,7 +306,7 @@ def test_what_the_child_logs_is_in_the_log(shared: WorkerProcess, caplog: pytest
     messages = [record.getMessage() for record in caplog.records]
     logged = {(each.name, each.levelname, each.getMessage().split("\n")[0]) for each in caplog.records}
     assert ("observers.somewhere", "WARNING", "about a word") in logged
-    assert ("core.concurrency.worker_child", "ERROR", f"{HERE}:log_and_fail failed") in logged
+    assert ("ua_tui.core.concurrency.worker_child", "ERROR", f"{HERE}:log_and_fail failed") in logged
     assert any("Traceback" in message for message in messages)
 
 
@@ -338,7 +338,7 @@ def test_texts_and_secrets_of_any_bytes_arrive(shared: WorkerProcess) -> None:
 
 COUNTER = """
 import os
-from observers.api import Outcome, keep_json, texts_of
+from ua_tui.plugins import Outcome, keep_json, texts_of
 
 class Counter:
     name = "counter"

@@ -1,1 +1,1 @@
-"""Tests of `core.connections`."""
+"""Tests of `ua_tui.core.connections`."""

@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import pytest
 
-from core.connections.composio import session as composio
-from core.errors import ConnectionFailed
-from core.settings.model import Settings
+from ua_tui.core.connections.composio import session as composio
+from ua_tui.core.errors import ConnectionFailed
+from ua_tui.core.settings.model import Settings
 
 KEY = "ak_0123456789abcdefghij"
 

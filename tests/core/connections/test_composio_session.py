@@ -11,11 +11,11 @@ from typing import Any
 
 import pytest
 
-from core.connections.composio import session as composio
-from core.connections.composio.sdk import import_sdk, sdk_client, sdk_http
-from core.errors import ConnectionFailed
-from core.telemetry.http import ServiceRequest
 from tests.composio_server import HTML, KEY, Fault, StandIn, stand_in
+from ua_tui.core.connections.composio import session as composio
+from ua_tui.core.connections.composio.sdk import import_sdk, sdk_client, sdk_http
+from ua_tui.core.errors import ConnectionFailed
+from ua_tui.core.telemetry.http import ServiceRequest
 
 open_here = partial(composio.open_composio, own_process=False)
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from core.connections.launcher import launched
+from ua_tui.core.connections.launcher import launched
 
 CAPABILITIES = {"roots": {"listChanged": True}, "elicitation": {}}
 INITIALIZE = {"method": "initialize", "params": {"capabilities": CAPABILITIES}, "id": 0}

@@ -20,17 +20,17 @@ import uvicorn
 from mcp.server.auth.provider import TokenError
 from mcp.shared.auth import OAuthToken
 
-from core.connections.oauth import headers as headers_of_logins
-from core.connections.oauth import store as stores
-from core.connections.oauth.flow import current_login, log_in
-from core.connections.oauth.headers import LoginHeaders
-from core.connections.oauth.network import check_address, login_client
-from core.connections.oauth.redirect import Redirect, receiving
-from core.connections.oauth.store import LoginStore, StoredLogin
-from core.connections.oauth.target import LoginTarget, OAuthClient
-from core.errors import ConnectionFailed, FetchRefused, WorkspaceError
 from tests.e2e.oauth_server import Accounts, make_server
 from tests.waiting import PATIENCE
+from ua_tui.core.connections.oauth import headers as headers_of_logins
+from ua_tui.core.connections.oauth import store as stores
+from ua_tui.core.connections.oauth.flow import current_login, log_in
+from ua_tui.core.connections.oauth.headers import LoginHeaders
+from ua_tui.core.connections.oauth.network import check_address, login_client
+from ua_tui.core.connections.oauth.redirect import Redirect, receiving
+from ua_tui.core.connections.oauth.store import LoginStore, StoredLogin
+from ua_tui.core.connections.oauth.target import LoginTarget, OAuthClient
+from ua_tui.core.errors import ConnectionFailed, FetchRefused, WorkspaceError
 
 
 class Seen:

@@ -10,18 +10,18 @@ from typing import Any
 
 import pytest
 
-from core.connections.oauth.target import OAuthClient
-from core.connections.trust import ServerTrust, UserConnections
-from core.connections.user_servers import (
+from tests.core.cases import cases_of
+from ua_tui.core.connections.oauth.target import OAuthClient
+from ua_tui.core.connections.trust import ServerTrust, UserConnections
+from ua_tui.core.connections.user_servers import (
     UnusableServer,
     UserServer,
     connection_to,
     project_servers,
     settings_servers,
 )
-from core.errors import ConnectionFailed
-from core.settings.sources import SourcedValue
-from tests.core.cases import cases_of
+from ua_tui.core.errors import ConnectionFailed
+from ua_tui.core.settings.sources import SourcedValue
 
 CASES = cases_of(__file__)
 

@@ -1,1 +1,1 @@
-"""Tests of `core.demo`."""
+"""Tests of `ua_tui.core.demo`."""

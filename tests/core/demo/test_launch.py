@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
-from core.demo import launch
-from core.demo.launch import demo_servers
+from ua_tui.core.demo import launch
+from ua_tui.core.demo.launch import demo_servers
 
 CHILD = """\
 #!/bin/sh

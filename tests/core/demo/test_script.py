@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-import core.demo
-from core.demo.model.conversation import read_conversation
-from core.demo.model.script import CLASSIFIER_MARK, Script, Turn
-from core.demo.playbook import load_library
-from core.events.continuation import resumption
+import ua_tui.core.demo
 from tests.core.cases import cases_of
+from ua_tui.core.demo.model.conversation import read_conversation
+from ua_tui.core.demo.model.script import CLASSIFIER_MARK, Script, Turn
+from ua_tui.core.demo.playbook import load_library
+from ua_tui.core.events.continuation import resumption
 
 CASES = cases_of(__file__)
 
@@ -22,7 +22,7 @@ SUBAGENT_SYSTEM = [
     {"type": "text", "text": "x-header: cc_is_subagent=true;"},
     {"type": "text", "text": "You write."},
 ]
-PLAYBOOKS = Path(core.demo.__file__).with_name("playbooks")
+PLAYBOOKS = Path(ua_tui.core.demo.__file__).with_name("playbooks")
 
 
 @pytest.fixture(scope="module")

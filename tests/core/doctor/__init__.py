@@ -1,1 +1,1 @@
-"""Tests of `core.doctor`."""
+"""Tests of `ua_tui.core.doctor`."""

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from core.doctor.services import check_collector, check_logfire
-from core.settings.model import Settings
-from core.telemetry.environment import Exports
 from tests.collector import collector
 from tests.waiting import PATIENCE
+from ua_tui.core.doctor.services import check_collector, check_logfire
+from ua_tui.core.settings.model import Settings
+from ua_tui.core.telemetry.environment import Exports
 
 ADDRESS = "check OTEL_EXPORTER_OTLP_ENDPOINT"
 

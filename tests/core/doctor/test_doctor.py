@@ -15,24 +15,24 @@ from typing import Any
 import msgspec
 import pytest
 
-from core.connections.base import Connection
-from core.connections.toolkit import SERVER
-from core.doctor import machine
-from core.doctor.__main__ import _read_settings
-from core.doctor.checks import TimeLimits, run_checks
-from core.doctor.findings import Check, Finding, PlannedCheck, Status, can_start, failed, run_check
-from core.doctor.machine import check_agent, check_folder, check_knowledge, check_python
-from core.doctor.servers import check_toolkit
-from core.doctor.services import check_composio, check_logfire, check_session_model, models_of
-from core.errors import ConnectionFailed
-from core.knowledge.store import KnowledgeStore
-from core.postgres.address import Address
-from core.redaction.redactor import Redactor
-from core.settings.model import Settings
 from tests.core.cases import cases_of
 from tests.model_server import Answer, ModelServer, model_server, refusal
 from tests.postgres_server import Database
 from tests.waiting import PATIENCE, until
+from ua_tui.core.connections.base import Connection
+from ua_tui.core.connections.toolkit import SERVER
+from ua_tui.core.doctor import machine
+from ua_tui.core.doctor.__main__ import _read_settings
+from ua_tui.core.doctor.checks import TimeLimits, run_checks
+from ua_tui.core.doctor.findings import Check, Finding, PlannedCheck, Status, can_start, failed, run_check
+from ua_tui.core.doctor.machine import check_agent, check_folder, check_knowledge, check_python
+from ua_tui.core.doctor.servers import check_toolkit
+from ua_tui.core.doctor.services import check_composio, check_logfire, check_session_model, models_of
+from ua_tui.core.errors import ConnectionFailed
+from ua_tui.core.knowledge.store import KnowledgeStore
+from ua_tui.core.postgres.address import Address
+from ua_tui.core.redaction.redactor import Redactor
+from ua_tui.core.settings.model import Settings
 
 CASES = cases_of(__file__)
 

@@ -10,20 +10,20 @@ from typing import Any
 
 import pytest
 
-from core.agent.mcp import client as mcp_client
-from core.connections.oauth.store import LoginStore, StoredLogin
-from core.connections.trust import ServerTrust
-from core.connections.user_servers import UnusableServer, UserServer, connection_to, find_user_servers
-from core.doctor import checks
-from core.doctor.findings import Finding
-from core.doctor.mcp_probe import probe_server
-from core.doctor.servers import check_user_server, check_web_reader
-from core.settings.model import Settings
 from tests.core.doctor.test_doctor import ended_when_given_up
 from tests.e2e.serving import free_port, serving
 from tests.model_server import Answer, model_server
 from tests.paths import PROJECT
 from tests.waiting import PATIENCE, until
+from ua_tui.core.agent.mcp import client as mcp_client
+from ua_tui.core.connections.oauth.store import LoginStore, StoredLogin
+from ua_tui.core.connections.trust import ServerTrust
+from ua_tui.core.connections.user_servers import UnusableServer, UserServer, connection_to, find_user_servers
+from ua_tui.core.doctor import checks
+from ua_tui.core.doctor.findings import Finding
+from ua_tui.core.doctor.mcp_probe import probe_server
+from ua_tui.core.doctor.servers import check_user_server, check_web_reader
+from ua_tui.core.settings.model import Settings
 
 PROGRAM = str(PROJECT / "tests" / "e2e" / "own_server.py")
 KEY = "canary-0123456789abcdef"

@@ -8,16 +8,16 @@ from pathlib import Path
 
 import pytest
 
-from core.doctor.checks import run_checks, run_team_checks
-from core.doctor.findings import Check, can_start
-from core.doctor.team import TeamChecks, _is_local
-from core.postgres.address import Address
-from core.postgres.schema import LATEST, grant
-from core.settings.model import Settings
-from core.version import VERSION
 from tests.core.cases import cases_of
 from tests.old_postgres import old_postgres
 from tests.postgres_server import Cluster, Database
+from ua_tui.core.doctor.checks import run_checks, run_team_checks
+from ua_tui.core.doctor.findings import Check, can_start
+from ua_tui.core.doctor.team import TeamChecks, _is_local
+from ua_tui.core.postgres.address import Address
+from ua_tui.core.postgres.schema import LATEST, grant
+from ua_tui.core.settings.model import Settings
+from ua_tui.core.version import VERSION
 
 CASES = cases_of(__file__)
 
@@ -211,7 +211,7 @@ async def test_the_clocks_are_compared(unchanged: Database, environ: dict[str, s
 async def test_a_read_only_server_with_few_connections_left_and_a_password_file_that_is_not_there(
     tmp_path: Path, unchanged: Database, environ: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("core.doctor.team._FEW_CONNECTIONS", 10_000)
+    monkeypatch.setattr("ua_tui.core.doctor.team._FEW_CONNECTIONS", 10_000)
     options = f"&options=-c%20default_transaction_read_only%3Don&passfile={tmp_path}/none"
     found = await checked(unchanged.url + options, environ)
     assert (found["capacity"].status, "are free" in found["capacity"].found) == ("warning", True)

@@ -9,11 +9,11 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from core.doctor.findings import Check
 from tests.core.cases import cases_of
 from tests.core.doctor.test_team import checked
 from tests.e2e.certificates import certificate
 from tests.postgres_server import MISSING, Cluster, binaries, short_folder
+from ua_tui.core.doctor.findings import Check
 
 CASES = cases_of(__file__)
 
@@ -52,7 +52,7 @@ def as_if_over_a_network(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dic
         monkeypatch.delenv(name)
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("PGPASSWORD", SECRET)
-    monkeypatch.setattr("core.doctor.team._is_local", lambda *_where: False)
+    monkeypatch.setattr("ua_tui.core.doctor.team._is_local", lambda *_where: False)
     return {"HOME": str(tmp_path), "PGPASSWORD": SECRET}
 
 

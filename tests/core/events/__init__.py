@@ -1,1 +1,1 @@
-"""Tests of `core.events`."""
+"""Tests of `ua_tui.core.events`."""

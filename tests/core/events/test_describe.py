@@ -7,11 +7,18 @@ from typing import Any, Literal
 import msgspec
 import pytest
 
-from core.events import types as ev
-from core.events.codec import EVENT_TYPES, decode_event, encode_event
-from core.events.describe import Hints, Severity, describe, describe_resume, describe_retry, describe_server
-from core.observation import McpObservation, TextContent
 from tests.core.cases import cases_of
+from ua_tui.core.events import types as ev
+from ua_tui.core.events.codec import EVENT_TYPES, decode_event, encode_event
+from ua_tui.core.events.describe import (
+    Hints,
+    Severity,
+    describe,
+    describe_resume,
+    describe_retry,
+    describe_server,
+)
+from ua_tui.core.observation import McpObservation, TextContent
 
 CASES = cases_of(__file__)
 

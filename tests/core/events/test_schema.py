@@ -6,10 +6,16 @@ import jsonschema  # type: ignore[import-untyped]  # comes with mcp, without typ
 import msgspec
 import pytest
 
-from core.events.codec import EVENT_TYPES, decode_event, encode_event
-from core.events.schema import journal_schema
-from core.events.types import McpServer, McpStatus, QueryReceived, ToolCallFinished, ToolCallStarted
-from core.observation import CrawlObservation, ImageContent, McpObservation, SearchObservation, TextContent
+from ua_tui.core.events.codec import EVENT_TYPES, decode_event, encode_event
+from ua_tui.core.events.schema import journal_schema
+from ua_tui.core.events.types import McpServer, McpStatus, QueryReceived, ToolCallFinished, ToolCallStarted
+from ua_tui.core.observation import (
+    CrawlObservation,
+    ImageContent,
+    McpObservation,
+    SearchObservation,
+    TextContent,
+)
 
 
 def test_every_event_and_field_is_in_the_schema_with_a_description() -> None:

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
-from core.events.tool_names import inner_calls, main_argument, tool_label, tool_name
 from tests.core.cases import cases_of
+from ua_tui.core.events.tool_names import inner_calls, main_argument, tool_label, tool_name
 
 CASES = cases_of(__file__)
 

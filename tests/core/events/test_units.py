@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from core.events import units
 from tests.core.cases import cases_of
+from ua_tui.core.events import units
 
 CASES = cases_of(__file__)
 

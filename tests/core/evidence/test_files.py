@@ -4,8 +4,8 @@ import json
 from pathlib import Path
 from typing import Any
 
-from core.evidence.files import LARGEST, check_path, load_check, report_format
-from core.storage.files import Root
+from ua_tui.core.evidence.files import LARGEST, check_path, load_check, report_format
+from ua_tui.core.storage.files import Root
 
 REPORT = "work_products/a.html"
 CLAIM = {"id": 1, "kind": "figure", "verdict": "traced", "text": "41", "start": 0, "end": 2}

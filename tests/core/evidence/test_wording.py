@@ -1,7 +1,7 @@
 import msgspec
 
-from core.evidence.records import Claim, Kind, ReportCheck, Verdict
-from core.evidence.wording import summary
+from ua_tui.core.evidence.records import Claim, Kind, ReportCheck, Verdict
+from ua_tui.core.evidence.wording import summary
 
 
 def check(*found: tuple[Kind, Verdict]) -> ReportCheck:

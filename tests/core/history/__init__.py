@@ -1,1 +1,1 @@
-"""Tests of `core.history`."""
+"""Tests of `ua_tui.core.history`."""

@@ -7,10 +7,16 @@ from pathlib import Path
 
 import pytest
 
-from core.errors import JournalError
-from core.events.codec import encode_event
-from core.events.types import ArtifactSaved, Event, PermissionAnswered, ToolCallFinished, ToolCallStarted
-from core.history.call_lookup import read_call
+from ua_tui.core.errors import JournalError
+from ua_tui.core.events.codec import encode_event
+from ua_tui.core.events.types import (
+    ArtifactSaved,
+    Event,
+    PermissionAnswered,
+    ToolCallFinished,
+    ToolCallStarted,
+)
+from ua_tui.core.history.call_lookup import read_call
 
 _EVENTS: tuple[Event, ...] = (
     ToolCallStarted(query_id="q1", tool_use_id="a", name="Read", input={"file_path": "b"}),

@@ -10,19 +10,19 @@ from typing import Any
 
 import pytest
 
-from core.bus import Bus
-from core.errors import WorkspaceError
-from core.events import types as ev
-from core.events.codec import encode_event
-from core.history import headline as session_summary
-from core.history.headline import TITLE, Summary, read_heading, texts_of
-from core.history.index import SessionIndex
-from core.knowledge.database import FILE
-from core.knowledge.store import KnowledgeStore
-from core.storage.workspace import WORKSPACES
-from core.version import VERSION
 from tests.core.cases import cases_of
 from tests.core.knowledge.stored import add, document, found
+from ua_tui.core.bus import Bus
+from ua_tui.core.errors import WorkspaceError
+from ua_tui.core.events import types as ev
+from ua_tui.core.events.codec import encode_event
+from ua_tui.core.history import headline as session_summary
+from ua_tui.core.history.headline import TITLE, Summary, read_heading, texts_of
+from ua_tui.core.history.index import SessionIndex
+from ua_tui.core.knowledge.database_file import FILE
+from ua_tui.core.knowledge.store import KnowledgeStore
+from ua_tui.core.storage.folders import WORKSPACES
+from ua_tui.core.version import VERSION
 
 CASES = cases_of(__file__)
 
@@ -252,7 +252,7 @@ def test_only_what_changed_is_read_again(tmp_path: Path, monkeypatch: pytest.Mon
         read.append(folder.name[-1])
         return real(folder, stamp, before)
 
-    monkeypatch.setattr("core.history.index.read_summary", noting)
+    monkeypatch.setattr("ua_tui.core.history.index.read_summary", noting)
     assert listed(index(tmp_path)) == first
     assert read == []
     with (tmp_path / WORKSPACES / "session_20261121_000002" / "journal.jsonl").open("ab") as journal:

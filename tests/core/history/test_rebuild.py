@@ -13,16 +13,17 @@ from typing import Any
 import msgspec
 import pytest
 
-from core.errors import JournalError, WorkspaceError
-from core.events import types as ev
-from core.events.codec import encode_event
-from core.history.rebuild import DERIVED, clean_up_after_kills, rebuild
-from core.records.digest import DigestRecorder
-from core.records.trace import TraceInfo
-from core.records.writer import write_derived
-from core.redaction.redactor import Redactor
-from core.storage.ownership import seal_session
-from core.storage.workspace import OWNER, SAVED_REPORTS, WORKSPACES, Workspace
+from ua_tui.core.errors import JournalError, WorkspaceError
+from ua_tui.core.events import types as ev
+from ua_tui.core.events.codec import encode_event
+from ua_tui.core.history.rebuild import DERIVED, clean_up_after_kills, rebuild
+from ua_tui.core.records.digest import DigestRecorder
+from ua_tui.core.records.trace import TraceInfo
+from ua_tui.core.records.writer import write_derived
+from ua_tui.core.redaction.redactor import Redactor
+from ua_tui.core.storage.folders import SAVED_REPORTS, WORKSPACES
+from ua_tui.core.storage.ownership import seal_session
+from ua_tui.core.storage.workspace import OWNER, Workspace
 
 START = datetime(2026, 11, 21, 14, 2, tzinfo=UTC)
 BEGUN: tuple[ev.Event, ...] = (

@@ -11,17 +11,18 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from core.errors import JournalError, SettingsError
-from core.events import types as ev
-from core.events.codec import encode_event
-from core.history import journal_reader as past_journal
-from core.history.journal_reader import PastCallFinished, PastCallStarted, PastJournal
-from core.history.lookup import find_session, session_names
-from core.history.session import PastSession, SessionOver, runs_elsewhere
-from core.observation import McpObservation, TextContent
-from core.storage.queue_file import QUEUE_FILE
-from core.storage.workspace import WORKSPACES, Workspace
 from tests.waiting import PATIENCE, run_ready, until
+from ua_tui.core.errors import JournalError, SettingsError
+from ua_tui.core.events import types as ev
+from ua_tui.core.events.codec import encode_event
+from ua_tui.core.history import journal_reader as past_journal
+from ua_tui.core.history.journal_reader import PastCallFinished, PastCallStarted, PastJournal
+from ua_tui.core.history.lookup import find_session, session_names
+from ua_tui.core.history.session import PastSession, SessionOver, runs_elsewhere
+from ua_tui.core.observation import McpObservation, TextContent
+from ua_tui.core.storage.folders import WORKSPACES
+from ua_tui.core.storage.queue_file import QUEUE_FILE
+from ua_tui.core.storage.workspace import Workspace
 
 START = datetime(2026, 11, 21, 14, 2, tzinfo=UTC)
 

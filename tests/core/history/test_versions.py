@@ -8,9 +8,9 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from core.events.codec import encode_event
-from core.events.types import Event, PermissionAnswered, ToolCallFinished, ToolCallStarted
-from core.history.versions import find_versions, other_texts
+from ua_tui.core.events.codec import encode_event
+from ua_tui.core.events.types import Event, PermissionAnswered, ToolCallFinished, ToolCallStarted
+from ua_tui.core.history.versions import find_versions, other_texts
 
 START = datetime(2026, 11, 21, 9, 0, tzinfo=UTC)
 SESSION = "session_20261121_090000"

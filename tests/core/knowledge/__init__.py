@@ -1,1 +1,1 @@
-"""Tests of `core.knowledge`."""
+"""Tests of `ua_tui.core.knowledge`."""

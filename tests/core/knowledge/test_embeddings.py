@@ -12,18 +12,19 @@ from pathlib import Path
 
 import pytest
 
-from core.errors import KnowledgeError
-from core.knowledge import embeddings
-from core.knowledge.database import FILE, open_reader
-from core.knowledge.embeddings import Embedder, TextsRefused, embedder_of, similarities
-from core.knowledge.forgetting import forget
-from core.knowledge.records import Results
-from core.knowledge.search import KnowledgeSearch
-from core.knowledge.store import KnowledgeStore
-from core.knowledge.vectors import VectorStore
-from core.settings.model import Settings
 from tests.core.knowledge.stored import add, document
 from tests.embeddings_server import EmbeddingsServer, embeddings_server
+from ua_tui.core.errors import KnowledgeError
+from ua_tui.core.knowledge import embeddings
+from ua_tui.core.knowledge.database import open_reader
+from ua_tui.core.knowledge.database_file import FILE
+from ua_tui.core.knowledge.embeddings import Embedder, TextsRefused, embedder_of, similarities
+from ua_tui.core.knowledge.forgetting import forget
+from ua_tui.core.knowledge.records import Results
+from ua_tui.core.knowledge.search import KnowledgeSearch
+from ua_tui.core.knowledge.store import KnowledgeStore
+from ua_tui.core.knowledge.vectors import VectorStore
+from ua_tui.core.settings.model import Settings
 
 KEY = "sk-embeddings-canary-0123456789"
 TARGET = "What a car costs"

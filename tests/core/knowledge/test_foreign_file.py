@@ -7,11 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from core.knowledge.database import FILE, adopt_knowledge, connect, open_writer
-from core.knowledge.problems import KnowledgeForeign
-from core.knowledge.search import KnowledgeSearch
-from core.knowledge.store import KnowledgeStore
 from tests.core.knowledge.stored import add, document
+from ua_tui.core.knowledge.database import adopt_knowledge, connect, open_writer
+from ua_tui.core.knowledge.database_file import FILE
+from ua_tui.core.knowledge.problems import KnowledgeForeign
+from ua_tui.core.knowledge.search import KnowledgeSearch
+from ua_tui.core.knowledge.store import KnowledgeStore
 
 
 @pytest.fixture

@@ -7,14 +7,15 @@ from typing import Any
 
 import pytest
 
-from core.errors import KnowledgeError
-from core.knowledge import database, forgetting
-from core.knowledge.database import FILE, open_reader
-from core.knowledge.forgetting import Forgotten, forget, forget_deleted
-from core.knowledge.forgotten import Entry, ForgottenList, forgotten_file, source_trace
-from core.knowledge.records import Cursor, Facts
-from core.knowledge.store import KnowledgeStore
 from tests.core.knowledge.stored import add, content, document, found
+from ua_tui.core.errors import KnowledgeError
+from ua_tui.core.knowledge import database, forgetting
+from ua_tui.core.knowledge.database import open_reader
+from ua_tui.core.knowledge.database_file import FILE
+from ua_tui.core.knowledge.forgetting import Forgotten, forget, forget_deleted
+from ua_tui.core.knowledge.forgotten import Entry, ForgottenList, forgotten_file, source_trace
+from ua_tui.core.knowledge.records import Cursor, Facts
+from ua_tui.core.knowledge.store import KnowledgeStore
 
 SECRET = b"zqxwombat"
 WORD = SECRET.decode()

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from core.knowledge.plain_passage import plain_passage
 from tests.core.cases import cases_of
+from ua_tui.core.knowledge.plain_passage import plain_passage
 
 CASES = cases_of(__file__)
 

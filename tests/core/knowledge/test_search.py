@@ -15,16 +15,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.errors import KnowledgeError
-from core.knowledge import matching
-from core.knowledge.access import AnySearch, open_search, open_store
-from core.knowledge.citation import citation
-from core.knowledge.database import FILE
-from core.knowledge.place import KnowledgePlace
-from core.knowledge.records import Call, Cursor, Document, Facts, Hit, Kind
-from core.knowledge.search import KnowledgeSearch
-from core.postgres.address import Address
 from tests.postgres_server import Cluster, Database
+from ua_tui.core.errors import KnowledgeError
+from ua_tui.core.knowledge import matching
+from ua_tui.core.knowledge.access import AnySearch, open_search, open_store
+from ua_tui.core.knowledge.citation import citation
+from ua_tui.core.knowledge.database_file import FILE
+from ua_tui.core.knowledge.place import KnowledgePlace
+from ua_tui.core.knowledge.records import Call, Cursor, Document, Facts, Hit, Kind
+from ua_tui.core.knowledge.search import KnowledgeSearch
+from ua_tui.core.postgres.address import Address
 
 DAY = 86_400.0
 NOW = time.time()

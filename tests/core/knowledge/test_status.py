@@ -2,14 +2,15 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from core.knowledge.database import FILE
-from core.knowledge.forgetting import forget
-from core.knowledge.forgotten import forgotten_file
-from core.knowledge.schema import VERSION
-from core.knowledge.status import Lag, Status, read_status
-from core.knowledge.store import KnowledgeStore
-from core.storage.workspace import JOURNAL, WORKSPACES
 from tests.core.knowledge.stored import add, document
+from ua_tui.core.knowledge.database_file import FILE
+from ua_tui.core.knowledge.forgetting import forget
+from ua_tui.core.knowledge.forgotten import forgotten_file
+from ua_tui.core.knowledge.schema import VERSION
+from ua_tui.core.knowledge.status import Lag, Status, read_status
+from ua_tui.core.knowledge.store import KnowledgeStore
+from ua_tui.core.storage.folders import WORKSPACES
+from ua_tui.core.storage.workspace import JOURNAL
 
 
 def test_what_is_in_it_and_what_is_missing(tmp_path: Path) -> None:

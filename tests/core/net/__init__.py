@@ -1,1 +1,1 @@
-"""Tests of `core.net`."""
+"""Tests of `ua_tui.core.net`."""

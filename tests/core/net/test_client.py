@@ -19,13 +19,13 @@ import stamina.instrumentation
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.errors import ConnectionFailed, FetchRefused
-from core.net.addresses import Routes, is_public, parse_endpoint
-from core.net.bodies import Inflater, content_type, declared_encoding
-from core.net.client import RETRY_AFTER_CAP, Fetcher
-from core.net.dialer import GuardedBackend
-from core.toolkit.sources.encoding import guess_encoding
 from tests.core.cases import cases_of
+from ua_tui.core.errors import ConnectionFailed, FetchRefused
+from ua_tui.core.net.addresses import Routes, is_public, parse_endpoint
+from ua_tui.core.net.bodies import Inflater, content_type, declared_encoding
+from ua_tui.core.net.client import RETRY_AFTER_CAP, Fetcher
+from ua_tui.core.net.dialer import GuardedBackend
+from ua_tui.core.toolkit.sources.encoding import guess_encoding
 
 CASES = cases_of(__file__)
 

@@ -6,10 +6,10 @@ from hypothesis import strategies as st
 from psycopg import ProgrammingError
 from psycopg.conninfo import conninfo_to_dict
 
-from core.errors import SettingsError, TeamError
-from core.postgres.address import Address
-from core.postgres.connection import parameters_of
 from tests.core.cases import cases_of
+from ua_tui.core.errors import SettingsError, TeamError
+from ua_tui.core.postgres.address import Address
+from ua_tui.core.postgres.connection import parameters_of
 
 CASES = cases_of(__file__)
 

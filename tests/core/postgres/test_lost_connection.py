@@ -7,13 +7,13 @@ from concurrent.futures import ThreadPoolExecutor
 import psycopg
 import pytest
 
-from core.errors import TeamError
-from core.postgres.address import Address
-from core.postgres.connection import connect
-from core.postgres.problems import is_temporary
 from tests.postgres_server import Cluster, Database
 from tests.tcp_proxy import TcpProxy
 from tests.waiting import PATIENCE, wait_until
+from ua_tui.core.errors import TeamError
+from ua_tui.core.postgres.address import Address
+from ua_tui.core.postgres.connection import connect
+from ua_tui.core.postgres.problems import is_temporary
 
 
 @pytest.fixture(autouse=True)

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from core.postgres.schema import migrations
 from tests.paths import PROJECT
+from ua_tui.core.postgres.schema import migrations
 
 
 @pytest.fixture(scope="module")

@@ -8,13 +8,13 @@ import pytest
 from psycopg import errors
 from psycopg_pool import PoolTimeout
 
-from core.errors import TeamError
-from core.postgres.address import Address
-from core.postgres.connection import connect
-from core.postgres.problems import describe, explain, is_temporary
-from core.postgres.refusals import refusal_state
 from tests.core.cases import cases_of
 from tests.postgres_server import Cluster, Database
+from ua_tui.core.errors import TeamError
+from ua_tui.core.postgres.address import Address
+from ua_tui.core.postgres.connection import connect
+from ua_tui.core.postgres.problems import describe, explain, is_temporary
+from ua_tui.core.postgres.refusals import refusal_state
 
 CASES = cases_of(__file__)
 

@@ -12,13 +12,13 @@ import psycopg
 import pytest
 from psycopg import errors
 
-from core.postgres import schema
-from core.postgres.address import Address
-from core.postgres.connection import connect
-from core.postgres.problems import describe
-from core.postgres.schema import grant, revoke
 from tests.core.cases import cases_of
 from tests.postgres_server import Cluster, Database
+from ua_tui.core.postgres import schema
+from ua_tui.core.postgres.address import Address
+from ua_tui.core.postgres.connection import connect
+from ua_tui.core.postgres.problems import describe
+from ua_tui.core.postgres.schema import grant, revoke
 
 CASES = cases_of(__file__)
 

@@ -2,10 +2,10 @@ from __future__ import annotations
 
 import pytest
 
-from core.errors import TeamError
-from core.postgres.address import Address
-from core.postgres.schema import LATEST, check_version, migrate, migrations
 from tests.postgres_server import Cluster, Database
+from ua_tui.core.errors import TeamError
+from ua_tui.core.postgres.address import Address
+from ua_tui.core.postgres.schema import LATEST, check_version, migrate, migrations
 
 
 def test_the_migrations_end_with_the_version_of_this_program() -> None:

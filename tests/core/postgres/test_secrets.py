@@ -14,8 +14,8 @@ import pytest
 from tests.e2e.running import DEADLINE, environment, program
 from tests.postgres_server import Cluster, Database
 from tests.tui.cli.test_arguments import CASES
-from tui.cli import main
-from tui.cli.table import COMMANDS
+from ua_tui.tui.cli import main
+from ua_tui.tui.cli.table import COMMANDS
 
 
 def secret() -> str:

@@ -1,1 +1,1 @@
-"""Tests of `core.provider`."""
+"""Tests of `ua_tui.core.provider`."""

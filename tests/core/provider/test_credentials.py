@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from core.provider.credentials import Credential, credentials_of, servers_of
-from core.settings.loading import load_settings
-from core.settings.model import Settings
 from tests.core.cases import cases_of
+from ua_tui.core.provider.credentials import Credential, credentials_of, servers_of
+from ua_tui.core.settings.loading import load_settings
+from ua_tui.core.settings.model import Settings
 
 CASES = cases_of(__file__)
 

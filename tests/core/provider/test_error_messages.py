@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Literal
 
-from core.agent.messages.translate import Translator
-from core.events.types import MessageFinished
-from core.provider.error_messages import describe_failure
 from tests.core.cases import cases_of
+from ua_tui.core.agent.messages.translate import Translator
+from ua_tui.core.events.types import MessageFinished
+from ua_tui.core.provider.error_messages import describe_failure
 
 CASES = cases_of(__file__)
 

@@ -2,10 +2,10 @@ from __future__ import annotations
 
 import pytest
 
-from core.errors import SettingsError
-from core.events.types import Event, ModelChosen
-from core.provider.models import KnownModel, ModelChoice, Models
-from core.settings.model import Settings
+from ua_tui.core.errors import SettingsError
+from ua_tui.core.events.types import Event, ModelChosen
+from ua_tui.core.provider.models import KnownModel, ModelChoice, Models
+from ua_tui.core.settings.model import Settings
 
 
 def made(**settings: str) -> tuple[Models, list[Event]]:

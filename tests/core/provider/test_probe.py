@@ -10,11 +10,11 @@ from typing import Any, get_args
 
 import pytest
 
-from core.provider.probe import ModelVerdict, VerdictKind, check_model
-from core.settings.model import Settings
 from tests.core.cases import cases_of
 from tests.model_server import Answer, model_server, refusal
 from tests.waiting import PATIENCE
+from ua_tui.core.provider.probe import ModelVerdict, VerdictKind, check_model
+from ua_tui.core.settings.model import Settings
 
 CASES = cases_of(__file__)
 

@@ -4,8 +4,10 @@ import json
 from datetime import UTC, datetime
 from pathlib import Path
 
-from core.provider.claude_login import claude_program, find_login, login_environment
-from core.provider.setup import (
+from tests.core.cases import cases_of
+from tests.trusted import TRUSTED
+from ua_tui.core.provider.claude_login import claude_program, find_login, login_environment
+from ua_tui.core.provider.setup import (
     ZAI_URL,
     ModelSetup,
     SetupInput,
@@ -14,10 +16,8 @@ from core.provider.setup import (
     normalize_address,
     normalize_key,
 )
-from core.settings.loading import load_settings
-from core.settings.model import Settings
-from tests.core.cases import cases_of
-from tests.trusted import TRUSTED
+from ua_tui.core.settings.loading import load_settings
+from ua_tui.core.settings.model import Settings
 
 CASES = cases_of(__file__)
 

@@ -1,1 +1,1 @@
-"""Tests of `core.records`."""
+"""Tests of `ua_tui.core.records`."""

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from core.events.types import Event, MessageFinished, QueryFinished, TokensSpent, Usage
-from core.records.counters import KEPT_TIMES, RunMetrics, TokenCount, quantile
+from ua_tui.core.events.types import Event, MessageFinished, QueryFinished, TokensSpent, Usage
+from ua_tui.core.records.counters import KEPT_TIMES, RunMetrics, TokenCount, quantile
 
 
 def test_a_quantile_is_the_nearest_rank() -> None:

@@ -9,21 +9,21 @@ from typing import Any
 
 import pytest
 
-from core.bus import Bus
-from core.errors import WorkspaceError
-from core.events import types as ev
-from core.events.continuation import AUTH_COMPLETE
-from core.observation import McpObservation, TextContent
-from core.records.digest import DigestRecorder, SessionRecord
-from core.records.journal import DeltaJoiner, Journal, read_journal
-from core.records.summary import build_summary
-from core.records.trace import TraceInfo, build_trace
-from core.records.transcript import build_transcript
-from core.records.writer import DerivedFiles, write_derived
-from core.redaction.redactor import Redactor
-from core.storage.workspace import Workspace
 from tests.core.cases import cases_of
 from tests.waiting import until
+from ua_tui.core.bus import Bus
+from ua_tui.core.errors import WorkspaceError
+from ua_tui.core.events import types as ev
+from ua_tui.core.events.continuation import AUTH_COMPLETE
+from ua_tui.core.observation import McpObservation, TextContent
+from ua_tui.core.records.digest import DigestRecorder, SessionRecord
+from ua_tui.core.records.journal import DeltaJoiner, Journal, read_journal
+from ua_tui.core.records.summary import build_summary
+from ua_tui.core.records.trace import TraceInfo, build_trace
+from ua_tui.core.records.transcript import build_transcript
+from ua_tui.core.records.writer import DerivedFiles, write_derived
+from ua_tui.core.redaction.redactor import Redactor
+from ua_tui.core.storage.workspace import Workspace
 
 CASES = cases_of(__file__)
 

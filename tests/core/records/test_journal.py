@@ -11,14 +11,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.bus import Bus
-from core.errors import JournalError
-from core.events import types as ev
-from core.observation import McpObservation, TextContent
-from core.records.journal import DeltaJoiner, Journal, iter_journal, journal_line, read_journal
-from core.redaction.redactor import Redactor
 from tests.core.limits import file_size_limit
 from tests.waiting import PATIENCE, ManualClock, run_ready
+from ua_tui.core.bus import Bus
+from ua_tui.core.errors import JournalError
+from ua_tui.core.events import types as ev
+from ua_tui.core.observation import McpObservation, TextContent
+from ua_tui.core.records.journal import DeltaJoiner, Journal, iter_journal, journal_line, read_journal
+from ua_tui.core.redaction.redactor import Redactor
 
 
 @pytest.fixture
@@ -171,7 +171,7 @@ def test_a_full_disk_is_reported_once_and_loses_nothing(path: Path, caplog: pyte
 
 
 async def test_what_waited_is_written_when_there_is_room(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("core.records.journal._RETRY_AFTER", 0.0)
+    monkeypatch.setattr("ua_tui.core.records.journal._RETRY_AFTER", 0.0)
     journal = Journal(path, Redactor())
     with file_size_limit(0):
         journal.append(query(1))

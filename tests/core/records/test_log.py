@@ -14,15 +14,15 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from core.concurrency.threads import Coalesced, apart
-from core.errors import WorkspaceError
-from core.events import types as ev
-from core.events.codec import EVENT_TYPES
-from core.observation import McpObservation, TextContent
-from core.records.log import LogFile, RootHandler, SessionLog, install_root_handler
-from core.redaction.redactor import Redactor
 from tests.core.events.test_describe import sample
 from tests.core.limits import file_size_limit
+from ua_tui.core.concurrency.threads import Coalesced, apart
+from ua_tui.core.errors import WorkspaceError
+from ua_tui.core.events import types as ev
+from ua_tui.core.events.codec import EVENT_TYPES
+from ua_tui.core.observation import McpObservation, TextContent
+from ua_tui.core.records.log import LogFile, RootHandler, SessionLog, install_root_handler
+from ua_tui.core.redaction.redactor import Redactor
 
 AT = datetime(2026, 11, 21, 5, 10, 11, 123456, tzinfo=UTC)
 HEAD = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3}  \S+")
@@ -243,7 +243,7 @@ async def test_records_of_a_session_are_in_its_log_alone_and_others_in_all(tmp_p
 
 def test_a_library_that_sets_up_logging_on_import_finds_it_done() -> None:
     script = (
-        "from core.records.log import install_root_handler\n"
+        "from ua_tui.core.records.log import install_root_handler\n"
         "install_root_handler()\n"
         "import logging\n"
         "logging.basicConfig(level=logging.DEBUG)\n"

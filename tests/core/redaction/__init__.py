@@ -1,4 +1,4 @@
-"""Tests of `core.redaction`."""
+"""Tests of `ua_tui.core.redaction`."""
 
 from __future__ import annotations
 

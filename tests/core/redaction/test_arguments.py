@@ -3,9 +3,9 @@ from __future__ import annotations
 import shlex
 from pathlib import Path
 
-from core.redaction.arguments import Masked, masked_address, masked_command, masked_variable
-from core.redaction.names import names_given_secret, names_secret
 from tests.core.redaction import CASES
+from ua_tui.core.redaction.arguments import Masked, masked_address, masked_command, masked_variable
+from ua_tui.core.redaction.names import names_given_secret, names_secret
 
 
 def written(masked: Masked) -> tuple[str, list[str]]:

@@ -9,13 +9,13 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from core.events.types import AuthRequired, ErrorRaised, QueryReceived, ToolCallFinished
-from core.observation import Observation, TextContent
-from core.redaction import detectors
-from core.redaction.events import mask_event
-from core.redaction.redactor import REDACTED, Redactor
-from core.redaction.stream import StreamRedactor
-from core.text import clean_line, middle_truncate
+from ua_tui.core.events.types import AuthRequired, ErrorRaised, QueryReceived, ToolCallFinished
+from ua_tui.core.observation import Observation, TextContent
+from ua_tui.core.redaction import detectors
+from ua_tui.core.redaction.events import mask_event
+from ua_tui.core.redaction.redactor import REDACTED, Redactor
+from ua_tui.core.redaction.stream import StreamRedactor
+from ua_tui.core.text import clean_line, middle_truncate
 
 SECRET = "Zx9-canary-8c1f-QzX27!"
 PASSPHRASE = "correct horse 7 battery"

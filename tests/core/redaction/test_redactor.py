@@ -8,10 +8,10 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from core.redaction.names import names_secret
-from core.redaction.redactor import REDACTED, Redactor
-from core.text import escape_unsafe
 from tests.core.redaction import CASES
+from ua_tui.core.redaction.names import names_secret
+from ua_tui.core.redaction.redactor import REDACTED, Redactor
+from ua_tui.core.text import escape_unsafe
 
 any_text = st.text(st.characters(exclude_categories=()), max_size=200)
 json_values = st.recursive(

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.redaction.redactor import REDACTED, Redactor
 from tests.core.redaction import CASES
+from ua_tui.core.redaction.redactor import REDACTED, Redactor
 
 
 @pytest.mark.parametrize("before", ["x_", "id_", "x", '"x', "9", "ü", "…", "token is "])

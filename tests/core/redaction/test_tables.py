@@ -6,10 +6,10 @@ import json
 
 import pytest
 
-from core.redaction.names import names_given_secret
-from core.redaction.redactor import Redactor
-from core.redaction.stream import StreamRedactor
 from tests.core.redaction.tables import INNOCENT, TABLES, Planted, halves, ordinary_files, planted
+from ua_tui.core.redaction.names import names_given_secret
+from ua_tui.core.redaction.redactor import Redactor
+from ua_tui.core.redaction.stream import StreamRedactor
 
 HALVES = halves(planted())
 PIECE = 5

@@ -1,1 +1,1 @@
-"""Tests of `core.session`."""
+"""Tests of `ua_tui.core.session`."""

@@ -4,11 +4,11 @@ import math
 
 import pytest
 
-from core.bus import Bus
-from core.errors import SettingsError
-from core.events import types as ev
-from core.session.budget import Budget
 from tests.core.cases import cases_of
+from ua_tui.core.bus import Bus
+from ua_tui.core.errors import SettingsError
+from ua_tui.core.events import types as ev
+from ua_tui.core.session.budget import Budget
 
 CASES = cases_of(__file__)
 

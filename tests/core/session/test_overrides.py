@@ -1,8 +1,8 @@
 from __future__ import annotations
 
-from core.events.types import BudgetRaised, Event, ModelChosen, SessionStarted
-from core.session.overrides import Overrides, ResumedSettings
-from core.settings.model import Settings
+from ua_tui.core.events.types import BudgetRaised, Event, ModelChosen, SessionStarted
+from ua_tui.core.session.overrides import Overrides, ResumedSettings
+from ua_tui.core.settings.model import Settings
 
 OPUS = ModelChosen(model="opus", fallback_model="haiku", effort="low")
 HALF = BudgetRaised(spent_usd=0.1, limit_usd=0.5)

@@ -8,19 +8,24 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from core.agent.conversation.transcripts import spending_so_far, transcript_of
-from core.agent.messages.usage import Spending
-from core.bus import Bus
-from core.errors import ConversationGone, JournalError, SettingsError, WorkspaceError
-from core.events import types as ev
-from core.events.codec import encode_event
-from core.history.headline import read_summary, stamp_of
-from core.session.resume import PreviousState, conversation_to_resume, prepare_resume, read_previous_state
-from core.settings.model import Settings
-from core.storage.ownership import seal_session
-from core.storage.queue_file import QUEUE_FILE, QueryQueue
-from core.storage.workspace import Workspace
 from tests.core.cases import cases_of
+from ua_tui.core.agent.conversation.transcripts import spending_so_far, transcript_of
+from ua_tui.core.agent.messages.usage import Spending
+from ua_tui.core.bus import Bus
+from ua_tui.core.errors import ConversationGone, JournalError, SettingsError, WorkspaceError
+from ua_tui.core.events import types as ev
+from ua_tui.core.events.codec import encode_event
+from ua_tui.core.history.headline import read_summary, stamp_of
+from ua_tui.core.session.resume import (
+    PreviousState,
+    conversation_to_resume,
+    prepare_resume,
+    read_previous_state,
+)
+from ua_tui.core.settings.model import Settings
+from ua_tui.core.storage.ownership import seal_session
+from ua_tui.core.storage.queue_file import QUEUE_FILE, QueryQueue
+from ua_tui.core.storage.workspace import Workspace
 
 CASES = cases_of(__file__)
 

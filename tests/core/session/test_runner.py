@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from core.bus import Bus
-from core.concurrency.spawn import spawn_task
-from core.session.budget import Budget
-from core.session.runner import QueryRunner
-from core.storage.queue_file import QueryQueue
-from core.storage.workspace import Workspace
 from tests.waiting import PATIENCE
+from ua_tui.core.bus import Bus
+from ua_tui.core.concurrency.spawn import spawn_task
+from ua_tui.core.session.budget import Budget
+from ua_tui.core.session.runner import QueryRunner
+from ua_tui.core.storage.queue_file import QueryQueue
+from ua_tui.core.storage.workspace import Workspace
 
 
 async def test_a_session_that_ends_before_its_queries_begin_waits_for_nothing(

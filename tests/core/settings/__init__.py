@@ -1,1 +1,1 @@
-"""Tests of `core.settings`."""
+"""Tests of `ua_tui.core.settings`."""

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from core.errors import SettingsError
-from core.settings.describe import Origin, list_settings, setting_of, store_setting
-from core.settings.model import ENVIRONMENT, SPECS
-from core.settings.places import Places
 from tests.core.cases import cases_of
+from ua_tui.core.errors import SettingsError
+from ua_tui.core.settings.describe import Origin, list_settings, setting_of, store_setting
+from ua_tui.core.settings.model import ENVIRONMENT, SPECS
+from ua_tui.core.settings.places import Places
 
 CASES = cases_of(__file__)
 

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.errors import SettingsError
-from core.settings.files import UserFile, changed
 from tests.core.cases import cases_of
 from tests.permissions import permissions_obeyed
+from ua_tui.core.errors import SettingsError
+from ua_tui.core.settings.files import UserFile, changed
 
 CASES = cases_of(__file__)
 

@@ -6,18 +6,18 @@ from typing import Any
 
 import pytest
 
-from core.agent.permissions.rule_set import rules_of
-from core.api import open_session
-from core.errors import SettingsError
-from core.postgres.address import Address
-from core.settings.folder import PROJECT_FILE
-from core.settings.loading import load_settings
-from core.settings.model import ENVIRONMENT, KNOWN, Settings
-from core.settings.places import USER_FILE
-from core.settings.secrets import secrets
-from core.settings.sources import from_overrides
 from tests.core.cases import cases_of
-from tui.cli.arguments import SETTING_OPTIONS
+from ua_tui.api import open_session
+from ua_tui.core.agent.permissions.rule_set import rules_of
+from ua_tui.core.errors import SettingsError
+from ua_tui.core.postgres.address import Address
+from ua_tui.core.settings.folder import PROJECT_FILE
+from ua_tui.core.settings.loading import load_settings
+from ua_tui.core.settings.model import ENVIRONMENT, KNOWN, Settings
+from ua_tui.core.settings.places import USER_FILE
+from ua_tui.core.settings.secrets import secrets
+from ua_tui.core.settings.sources import from_overrides
+from ua_tui.tui.cli.arguments import SETTING_OPTIONS
 
 CASES = cases_of(__file__)
 

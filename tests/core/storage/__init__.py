@@ -1,1 +1,1 @@
-"""Tests of `core.storage`."""
+"""Tests of `ua_tui.core.storage`."""

@@ -13,10 +13,10 @@ import zstandard
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.errors import PathRefused, WorkspaceError
-from core.redaction.redactor import Redactor
-from core.storage.compression import LIMIT, Unpacked, inner_name, pack, unpack
-from core.storage.workspace import Workspace
+from ua_tui.core.errors import PathRefused, WorkspaceError
+from ua_tui.core.redaction.redactor import Redactor
+from ua_tui.core.storage.compression import LIMIT, Unpacked, inner_name, pack, unpack
+from ua_tui.core.storage.workspace import Workspace
 
 CANARY = "canary-8c1f-QzX27"
 LONG = "".join(f"{number} lines of an article\n" for number in range(60_000))

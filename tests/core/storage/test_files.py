@@ -13,11 +13,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.errors import PathRefused, WorkspaceError
-from core.storage.files import AlreadyThere, Root
-from core.storage.paths import split_path
-from core.text import is_unsafe
 from tests.paths import PROJECT
+from ua_tui.core.errors import PathRefused, WorkspaceError
+from ua_tui.core.storage.files import AlreadyThere, Root
+from ua_tui.core.storage.paths import split_path
+from ua_tui.core.text import is_unsafe
 
 BACKSLASH = "\\"
 any_path = st.text(st.characters(exclude_categories=()), max_size=60) | st.lists(
@@ -277,7 +277,7 @@ def test_a_line_with_a_break_inside_is_not_appended(root: Root) -> None:
 APPENDER = """
 import sys
 from pathlib import Path
-from core.storage.files import Root
+from ua_tui.core.storage.files import Root
 root = Root(Path(sys.argv[1]))
 for number in range(50):
     root.append_lines("lines.txt", [f"{sys.argv[2]}-{number}-".encode() + b"x" * 5000])

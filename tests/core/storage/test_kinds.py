@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import pytest
 
-from core.errors import PathRefused
-from core.storage.kinds import check_writable, is_document
 from tests.core.cases import cases_of
+from ua_tui.core.errors import PathRefused
+from ua_tui.core.storage.kinds import check_writable, is_document
 
 CASES = cases_of(__file__)
 

@@ -7,12 +7,12 @@ from typing import Any
 import msgspec
 import pytest
 
-from core.events.types import ToolCallFinished
-from core.observation import AnyObservation, ContentBlock, ImageContent, McpObservation, TextContent
-from core.records.journal import journal_line
-from core.redaction.redactor import Redactor
-from core.storage.large_results import INLINE_LIMIT, store_large_result
-from core.storage.workspace import Workspace
+from ua_tui.core.events.types import ToolCallFinished
+from ua_tui.core.observation import AnyObservation, ContentBlock, ImageContent, McpObservation, TextContent
+from ua_tui.core.records.journal import journal_line
+from ua_tui.core.redaction.redactor import Redactor
+from ua_tui.core.storage.large_results import INLINE_LIMIT, store_large_result
+from ua_tui.core.storage.workspace import Workspace
 
 SECRET = "hunter2hunter2-and-more-of-it"
 PICTURE = ImageContent(base64.b64encode(bytes(15_000)).decode())

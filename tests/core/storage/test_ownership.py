@@ -13,13 +13,13 @@ from pathlib import Path
 
 import pytest
 
-from core.errors import WorkspaceError
-from core.redaction.redactor import Redactor
-from core.storage.files import Root
-from core.storage.ownership import check_session, is_own_session, is_sealed, seal, seal_session
-from core.storage.queue_file import QUEUE_FILE, read_queue, write_queue
-from core.storage.workspace import JOURNAL, OWNER
 from tests.tui.fixture_types import Patch
+from ua_tui.core.errors import WorkspaceError
+from ua_tui.core.redaction.redactor import Redactor
+from ua_tui.core.storage.files import Root
+from ua_tui.core.storage.ownership import check_session, is_own_session, is_sealed, seal, seal_session
+from ua_tui.core.storage.queue_file import QUEUE_FILE, read_queue, write_queue
+from ua_tui.core.storage.workspace import JOURNAL, OWNER
 
 FIRST = b'{"event": "session_started", "session_id": "s"}\n'
 QUERIES = (
@@ -138,7 +138,7 @@ def test_a_queue_of_somebody_else_is_not_used(folder: Path, change: Change) -> N
 def test_programs_that_begin_at_once_have_one_key_that_others_cannot_read(
     state: Path, tmp_path: Path
 ) -> None:
-    code = "from core.storage.ownership import seal; from pathlib import Path; print(seal('k', Path('/'), 1))"
+    code = "from ua_tui.core.storage.ownership import seal; from pathlib import Path; print(seal('k', Path('/'), 1))"
     programs = [
         subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, cwd=Path(__file__).parents[3])
         for _ in range(4)

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from core.errors import WorkspaceError
-from core.redaction.redactor import Redactor
-from core.storage.queue_file import QUEUE_FILE, QueryQueue, read_queue
-from core.storage.workspace import Workspace
+from ua_tui.core.errors import WorkspaceError
+from ua_tui.core.redaction.redactor import Redactor
+from ua_tui.core.storage.queue_file import QUEUE_FILE, QueryQueue, read_queue
+from ua_tui.core.storage.workspace import Workspace
 
 SECRET = "sk-ant-canary-9876543210"
 

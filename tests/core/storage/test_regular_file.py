@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from core.storage.regular_file import NotRegular, open_regular
+from ua_tui.core.storage.regular_file import NotRegular, open_regular
 
 
 def test_only_a_regular_file_is_opened_and_nothing_is_waited_for(tmp_path: Path) -> None:

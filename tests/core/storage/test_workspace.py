@@ -15,12 +15,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.errors import PathRefused, WorkspaceError
-from core.redaction.redactor import Redactor
-from core.storage.workspace import FOLDERS, Workspace
-from core.text import is_unsafe
 from tests.core.cases import cases_of
 from tests.paths import PROJECT
+from ua_tui.core.errors import PathRefused, WorkspaceError
+from ua_tui.core.redaction.redactor import Redactor
+from ua_tui.core.storage.workspace import FOLDERS, Workspace
+from ua_tui.core.text import is_unsafe
 
 CASES = cases_of(__file__)
 
@@ -80,7 +80,7 @@ def test_links_are_followed_only_where_the_user_named_the_folder(tmp_path: Path)
 def test_the_lock_of_a_process_that_died_is_free(tmp_path: Path) -> None:
     code = (
         "import sys; from datetime import datetime, UTC; from pathlib import Path;"
-        "from core.storage.workspace import Workspace;"
+        "from ua_tui.core.storage.workspace import Workspace;"
         "w = Workspace.create(Path(sys.argv[1]), datetime.now(UTC)); print(w.path, flush=True)"
     )
     path = Path(

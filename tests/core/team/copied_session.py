@@ -11,15 +11,15 @@ from typing import Any
 # The agent has loaded it before there is anything to copy; it takes long beside other load.
 import claude_agent_sdk  # noqa: F401
 
-from core.bus import Bus
-from core.events.types import ArtifactSaved, Event, SessionStarted
-from core.postgres.address import Address
-from core.records.journal import Journal
-from core.session.resume import read_previous_state
-from core.storage.workspace import JOURNAL, Workspace
-from core.team.records import SessionId
-from core.team.replica import SessionReplica
 from tests.postgres_server import Database
+from ua_tui.core.bus import Bus
+from ua_tui.core.events.types import ArtifactSaved, Event, SessionStarted
+from ua_tui.core.postgres.address import Address
+from ua_tui.core.records.journal import Journal
+from ua_tui.core.session.resume import read_previous_state
+from ua_tui.core.storage.workspace import JOURNAL, Workspace
+from ua_tui.core.team.records import SessionId
+from ua_tui.core.team.replica import SessionReplica
 
 NOW = datetime(2026, 11, 20, 10, 11, 12, tzinfo=UTC)
 

@@ -7,14 +7,12 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
-from core.events.codec import encode_event
-from core.events.types import PermissionAsked
-from core.team.fleet.rows import Fleet, FleetRow
-from core.team.fleet.source import FleetSource
 from tests.postgres_server import Database
 from tests.waiting import until
-
-__all__ = ["Watched", "add_job", "add_session", "ask", "change", "watched"]
+from ua_tui.core.events.codec import encode_event
+from ua_tui.core.events.types import PermissionAsked
+from ua_tui.core.team.fleet.rows import Fleet, FleetRow
+from ua_tui.core.team.fleet.source import FleetSource
 
 
 def add_job(database: Database, id_: str, query: str = "Do it.", state: str = "waiting", **more: Any) -> None:

@@ -5,11 +5,9 @@ from __future__ import annotations
 import sqlite3
 from pathlib import Path
 
-from core.team.jobs.sqlite_tables import update_tables
-from core.team.records import SessionId
 from tests.postgres_server import Database
-
-__all__ = ["add_local_session", "add_session", "take_over", "take_over_locally"]
+from ua_tui.core.team.jobs.sqlite_tables import update_tables
+from ua_tui.core.team.records import SessionId
 
 SESSION = SessionId(id="s1", job="j1")
 

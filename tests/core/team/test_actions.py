@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from core.agent.ledger import SUPERSEDED, LedgerRefusal
-from core.postgres.address import Address
-from core.team.actions import PostgresActions, SessionActions, SqliteActions
-from core.team.records import SessionId
 from tests.core.team.stores import SESSION, add_local_session, add_session, take_over, take_over_locally
 from tests.postgres_server import Cluster, Database
 from tests.waiting import PATIENCE, until_in_thread
+from ua_tui.core.agent.ledger import SUPERSEDED, LedgerRefusal
+from ua_tui.core.postgres.address import Address
+from ua_tui.core.team.actions import PostgresActions, SessionActions, SqliteActions
+from ua_tui.core.team.records import SessionId
 
 SEND = {"key-of-send": "mcp__mail__send"}
 

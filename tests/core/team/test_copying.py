@@ -10,14 +10,14 @@ from typing import Any
 
 import pytest
 
-from core.errors import TeamError
-from core.storage.workspace import Workspace
-from core.team.records import SessionId
-from core.team.replica import SessionReplica
-from core.team.session_store import append_entries, load_sdk
 from tests.core.team.copied_session import NOW, CopiedSession, copied_session
 from tests.postgres_server import Database
 from tests.waiting import PATIENCE, run_ready
+from ua_tui.core.errors import TeamError
+from ua_tui.core.storage.workspace import Workspace
+from ua_tui.core.team.records import SessionId
+from ua_tui.core.team.replica import SessionReplica
+from ua_tui.core.team.session_store import append_entries, load_sdk
 
 
 async def test_the_copy_ends_although_a_cancellation_is_lost(
@@ -62,8 +62,8 @@ async def test_the_sdk_is_loaded_in_a_thread_before_the_transaction(
         calls.append(("append", True))
         await append_entries(*args, **more)
 
-    monkeypatch.setattr("core.team.replica.load_sdk", load)
-    monkeypatch.setattr("core.team.replica.append_entries", append)
+    monkeypatch.setattr("ua_tui.core.team.replica.load_sdk", load)
+    monkeypatch.setattr("ua_tui.core.team.replica.append_entries", append)
     async with copied_session(tmp_path, team_database) as session:
         session.append_entry(b'{"type":"mode"}')
         assert await session.replica.flush(PATIENCE)

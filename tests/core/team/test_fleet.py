@@ -12,22 +12,22 @@ from pathlib import Path
 
 import pytest
 
-from core.errors import TeamError
-from core.events import types as ev
-from core.events.codec import encode_event
-from core.history.index import SessionIndex
-from core.postgres.address import Address
-from core.storage.workspace import WORKSPACES
-from core.team.fleet import database as fleet_database
-from core.team.fleet.activity import JournalActivity
-from core.team.fleet.database import find_session
-from core.team.fleet.rows import MOST_FINISHED, FleetRow, arrange
-from core.team.fleet.source import FleetSource
-from core.version import VERSION
 from tests.core.team.fleet_rows import add_job, add_session, ask, change, watched
 from tests.postgres_server import Cluster, Database
 from tests.tcp_proxy import TcpProxy
 from tests.waiting import until
+from ua_tui.core.errors import TeamError
+from ua_tui.core.events import types as ev
+from ua_tui.core.events.codec import encode_event
+from ua_tui.core.history.index import SessionIndex
+from ua_tui.core.postgres.address import Address
+from ua_tui.core.storage.folders import WORKSPACES
+from ua_tui.core.team.fleet import database as fleet_database
+from ua_tui.core.team.fleet.activity import JournalActivity
+from ua_tui.core.team.fleet.database import find_session
+from ua_tui.core.team.fleet.rows import MOST_FINISHED, FleetRow, arrange
+from ua_tui.core.team.fleet.source import FleetSource
+from ua_tui.core.version import VERSION
 
 NAME = "session_20261121_140200"
 CALL = ev.ToolCallStarted(query_id="q1", tool_use_id="t1", name="Bash", input={"command": "ls \x1b"})
@@ -126,7 +126,7 @@ async def test_sessions_of_this_machine_are_followed(tmp_path: Path, monkeypatch
         return look()
 
     monkeypatch.setattr(source.local, "refresh_running", look_and_note)
-    monkeypatch.setattr("core.team.fleet.source.RUNNING_SECONDS", 0.05)
+    monkeypatch.setattr("ua_tui.core.team.fleet.source.RUNNING_SECONDS", 0.05)
     lay(
         tmp_path,
         "session_20261121_130000",

@@ -15,23 +15,23 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.errors import TeamError
-from core.events.codec import decode_event
-from core.events.types import ElicitationAsked, PermissionAsked
-from core.postgres.address import Address
-from core.postgres.schema import grant
-from core.team import mailbox as mailbox_module
-from core.team.actions import PostgresActions
-from core.team.letters import LARGEST, encode_answer, make_question, read_answer, read_command
-from core.team.local_mailbox import SqliteMailbox
-from core.team.mailbox import PostgresMailbox
-from core.team.records import Answer, Answered, Command, Mailbox, Question, SessionId
-from core.text import clean
 from tests.core.cases import cases_of
 from tests.core.team.stores import SESSION, add_local_session, add_session, take_over, take_over_locally
 from tests.postgres_server import Cluster, Database
 from tests.tcp_proxy import TcpProxy
 from tests.waiting import PATIENCE, run_ready, until, until_in_thread
+from ua_tui.core.errors import TeamError
+from ua_tui.core.events.codec import decode_event
+from ua_tui.core.events.types import ElicitationAsked, PermissionAsked
+from ua_tui.core.postgres.address import Address
+from ua_tui.core.postgres.schema import grant
+from ua_tui.core.team import mailbox as mailbox_module
+from ua_tui.core.team.actions import PostgresActions
+from ua_tui.core.team.letters import LARGEST, encode_answer, make_question, read_answer, read_command
+from ua_tui.core.team.local_mailbox import SqliteMailbox
+from ua_tui.core.team.mailbox import PostgresMailbox
+from ua_tui.core.team.records import Answer, Answered, Command, Mailbox, Question, SessionId
+from ua_tui.core.text import clean
 
 CASES = cases_of(__file__)
 

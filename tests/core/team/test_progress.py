@@ -4,12 +4,12 @@ from pathlib import Path
 
 import pytest
 
-from core.errors import JournalError
-from core.events import types as ev
-from core.events.codec import encode_event
-from core.events.continuation import AUTH_COMPLETE, RESUMED, is_own, occasion_of, resumption
-from core.storage.workspace import JOURNAL
-from core.team.progress import JobProgress, read_progress
+from ua_tui.core.errors import JournalError
+from ua_tui.core.events import types as ev
+from ua_tui.core.events.codec import encode_event
+from ua_tui.core.events.continuation import AUTH_COMPLETE, RESUMED, is_own, occasion_of, resumption
+from ua_tui.core.storage.workspace import JOURNAL
+from ua_tui.core.team.progress import JobProgress, read_progress
 
 
 def started(conversation: str = "c1") -> ev.SessionStarted:

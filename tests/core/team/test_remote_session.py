@@ -9,17 +9,17 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from core.concurrency.spawn import Work
-from core.errors import ConnectionFailed, SettingsError, TeamError
-from core.events import types as ev
-from core.provider.models import ModelChoice
-from core.team.fleet.remote_session import RemoteSession
-from core.team.letters import make_question
-from core.team.local_mailbox import SqliteMailbox
-from core.team.records import Answer, Answered, Command, Question, SessionId
 from tests.core.team.stores import SESSION, add_local_session
 from tests.core.team.test_fleet import lay, write
 from tests.waiting import PATIENCE, until
+from ua_tui.core.concurrency.spawn import Work
+from ua_tui.core.errors import ConnectionFailed, SettingsError, TeamError
+from ua_tui.core.events import types as ev
+from ua_tui.core.provider.models import ModelChoice
+from ua_tui.core.team.fleet.remote_session import RemoteSession
+from ua_tui.core.team.letters import make_question
+from ua_tui.core.team.local_mailbox import SqliteMailbox
+from ua_tui.core.team.records import Answer, Answered, Command, Question, SessionId
 
 ASKED = ev.PermissionAsked(request_id="r1", tool_name="Bash", input={"command": "ls"})
 ALLOWED = ev.PermissionAnswered(request_id="r1", tool_name="Bash", decision="allow")
@@ -116,8 +116,8 @@ async def test_who_comes_too_late_or_watches_reads_who_has_answered(
     followed: Followed, monkeypatch: pytest.MonkeyPatch, is_late: bool
 ) -> None:
     await followed.ask()
-    monkeypatch.setattr("core.team.local_mailbox._user", lambda: "mary\x1b[31m")
-    monkeypatch.setattr("core.team.local_mailbox.time.time", lambda: 1_795_183_320.0)
+    monkeypatch.setattr("ua_tui.core.team.local_mailbox._user", lambda: "mary\x1b[31m")
+    monkeypatch.setattr("ua_tui.core.team.local_mailbox.time.time", lambda: 1_795_183_320.0)
     await followed.mailbox.answer(SESSION.id, Answer(request="r1", allow=True))
     if is_late:
         followed.session.answer_permission("r1", allow=False)
@@ -142,7 +142,7 @@ async def test_what_nobody_answered_in_person_names_nobody(followed: Followed) -
 
 
 async def test_answers_wait_for_their_question(followed: Followed, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("core.team.fleet.remote_session.AGAIN_SECONDS", 0.05)
+    monkeypatch.setattr("ua_tui.core.team.fleet.remote_session.AGAIN_SECONDS", 0.05)
     await followed.read(ASKED)
     answer = followed.mailbox.answer
     tries = 0

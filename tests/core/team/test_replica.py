@@ -15,15 +15,15 @@ from typing import Any
 import psycopg
 import pytest
 
-from core.events import types as ev
-from core.postgres.address import Address
-from core.postgres.schema import grant
-from core.team.records import SessionId
-from core.team.replication.large_files import FolderPlace
 from tests.core.team.copied_session import copied_session, stored_lines
 from tests.postgres_server import Cluster, Database
 from tests.tcp_proxy import TcpProxy
 from tests.waiting import PATIENCE, ManualClock, run_ready, until, until_in_thread
+from ua_tui.core.events import types as ev
+from ua_tui.core.postgres.address import Address
+from ua_tui.core.postgres.schema import grant
+from ua_tui.core.team.records import SessionId
+from ua_tui.core.team.replication.large_files import FolderPlace
 
 pytestmark = pytest.mark.slow
 
@@ -82,7 +82,7 @@ async def test_an_event_is_in_the_database_and_announced_at_once(
     tmp_path: Path, team_database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # Nothing is found by looking regularly.
-    monkeypatch.setattr("core.team.replica._POLL_S", 3600.0)
+    monkeypatch.setattr("ua_tui.core.team.replica._POLL_S", 3600.0)
     async with copied_session(tmp_path, team_database) as session:
         assert await session.replica.flush(PATIENCE)
         with psycopg.connect(team_database.url, autocommit=True) as db:
@@ -93,7 +93,7 @@ async def test_an_event_is_in_the_database_and_announced_at_once(
                 assert notice.payload == "session s1"
                 assert len(stored_lines(team_database)) == number + 2
             # Events that come during the pause after a write are announced together.
-            monkeypatch.setattr("core.team.replica._PAUSE_S", 3600.0)
+            monkeypatch.setattr("ua_tui.core.team.replica._PAUSE_S", 3600.0)
             for number in range(100):
                 session.publish(ev.QueryReceived(query_id=f"r{number}", text="go"))
                 await run_ready()
@@ -130,7 +130,7 @@ async def test_a_cut_connection_is_bridged(tmp_path: Path, team_database: Databa
 async def test_connections_cut_at_any_time_lose_and_repeat_nothing(
     tmp_path: Path, team_database: Database, proxy: TcpProxy, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("core.team.replica._LONGEST_PAUSE_S", 0.02)
+    monkeypatch.setattr("ua_tui.core.team.replica._LONGEST_PAUSE_S", 0.02)
     async with copied_session(tmp_path, proxy.url(team_database.tcp)) as session:
         at, count = Random(7), 0
         for cut in range(40):
@@ -154,7 +154,7 @@ async def test_connections_cut_at_any_time_lose_and_repeat_nothing(
 async def test_a_black_hole_is_noticed(
     tmp_path: Path, team_database: Database, proxy: TcpProxy, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("core.team.replica._ANSWER_S", 0.3)
+    monkeypatch.setattr("ua_tui.core.team.replica._ANSWER_S", 0.3)
     async with copied_session(tmp_path, proxy.url(team_database.tcp)) as session:
         assert await session.replica.flush(PATIENCE)
         proxy.pause()
@@ -162,7 +162,7 @@ async def test_a_black_hole_is_noticed(
         await until_in_thread(lambda: session.failures)
         assert session.replica.silent_for > 0.2
         # The end of the session does not wait for the network.
-        monkeypatch.setattr("core.team.replica._ANSWER_S", 3600.0)
+        monkeypatch.setattr("ua_tui.core.team.replica._ANSWER_S", 3600.0)
         assert await session.replica.drain(0.3) == "1 event"
         proxy.cut()
         proxy.resume()
@@ -298,7 +298,7 @@ async def test_small_files_do_not_wait_for_a_place_that_fails(
     monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:1")
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", "key")
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "a-secret-of-the-bucket")
-    monkeypatch.setattr("core.team.replication.large_files._RETRIES", 0)
+    monkeypatch.setattr("ua_tui.core.team.replication.large_files._RETRIES", 0)
     async with copied_session(tmp_path, team_database, place="s3://bucket") as session:
         session.save("downloads/large.bin", bytes(6 << 20))
         session.save("downloads/small.txt", b"small")

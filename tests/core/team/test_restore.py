@@ -11,22 +11,22 @@ from typing import Any
 import psycopg
 import pytest
 
-from core.errors import TeamError
-from core.events.types import ArtifactSaved, QueryReceived, SessionFinished
-from core.history.session import runs_elsewhere
-from core.postgres.address import Address
-from core.postgres.schema import grant
-from core.session.resume import prepare_resume, read_previous_state
-from core.settings.model import Settings
-from core.storage.workspace import Workspace
-from core.team.records import SessionId
-from core.team.replication import pulling
-from core.team.restore import SessionMirror, restore_session
 from tests.core.cases import cases_of
 from tests.core.team.copied_session import CopiedSession, copied_session
 from tests.postgres_server import Cluster, Database
 from tests.tcp_proxy import TcpProxy
 from tests.waiting import PATIENCE, until_in_thread
+from ua_tui.core.errors import TeamError
+from ua_tui.core.events.types import ArtifactSaved, QueryReceived, SessionFinished
+from ua_tui.core.history.session import runs_elsewhere
+from ua_tui.core.postgres.address import Address
+from ua_tui.core.postgres.schema import grant
+from ua_tui.core.session.resume import prepare_resume, read_previous_state
+from ua_tui.core.settings.model import Settings
+from ua_tui.core.storage.workspace import Workspace
+from ua_tui.core.team.records import SessionId
+from ua_tui.core.team.replication import pulling
+from ua_tui.core.team.restore import SessionMirror, restore_session
 
 CASES = cases_of(__file__)
 
@@ -189,7 +189,7 @@ async def test_a_mirror_follows_a_session_and_notices_its_end(
     tmp_path: Path, team_database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # Nothing is found by looking regularly.
-    monkeypatch.setattr("core.team.restore._POLL_S", 3600.0)
+    monkeypatch.setattr("ua_tui.core.team.restore._POLL_S", 3600.0)
     async with copied_session(tmp_path / "a", team_database) as session:
         await fill(session)
         mirror = SessionMirror(Address.parse(team_database.url), "s1", tmp_path / "mirror")

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 from claude_agent_sdk.testing import run_session_store_conformance
 
-from core.postgres.address import Address
-from core.team.records import SessionId
-from core.team.session_store import PostgresSessionStore, Superseded
 from tests.postgres_server import Database
+from ua_tui.core.postgres.address import Address
+from ua_tui.core.team.records import SessionId
+from ua_tui.core.team.session_store import PostgresSessionStore, Superseded
 
 KEY = {"project_key": "project", "session_id": "conversation"}
 

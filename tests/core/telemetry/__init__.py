@@ -1,12 +1,12 @@
-"""Tests of `core.telemetry`."""
+"""Tests of `ua_tui.core.telemetry`."""
 
 from __future__ import annotations
 
 import json
 from pathlib import Path
 
-from core.events.codec import decode_event
-from core.events.types import Event
+from ua_tui.core.events.codec import decode_event
+from ua_tui.core.events.types import Event
 
 
 def recorded(name: str, **texts: str) -> list[Event]:

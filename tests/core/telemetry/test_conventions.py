@@ -11,15 +11,15 @@ from typing import Any
 
 import pytest
 
-from core.events import types as ev
-from core.redaction.redactor import Redactor
-from core.telemetry.environment import Exports
-from core.telemetry.http import ServiceRequest
-from core.telemetry.spans.conventions import Labels, facts_of_child
-from core.telemetry.tracer import Tracer
 from tests.collector import collector
 from tests.core.telemetry import recorded
 from tests.waiting import PATIENCE
+from ua_tui.core.events import types as ev
+from ua_tui.core.redaction.redactor import Redactor
+from ua_tui.core.telemetry.environment import Exports
+from ua_tui.core.telemetry.http import ServiceRequest
+from ua_tui.core.telemetry.spans.conventions import Labels, facts_of_child
+from ua_tui.core.telemetry.tracer import Tracer
 
 START = datetime(2026, 11, 23, 5, 10, tzinfo=UTC)
 SECRET = "hunter2hunter2"

@@ -7,9 +7,9 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import (
     ExportTraceServiceResponse,
 )
 
-from core.errors import Advice
-from core.telemetry.export_errors import answer_problem
 from tests.core.cases import cases_of
+from ua_tui.core.errors import Advice
+from ua_tui.core.telemetry.export_errors import answer_problem
 
 CASES = cases_of(__file__)
 

@@ -9,14 +9,14 @@ from typing import Any
 
 import pytest
 
-from core.events import types as ev
-from core.redaction.redactor import Redactor
-from core.telemetry.environment import Exports
-from core.telemetry.metrics import INSTRUMENTS
-from core.telemetry.tracer import Tracer
 from tests.collector import Collector, Point, collector
 from tests.core.telemetry.test_conventions import MODEL, events
 from tests.waiting import PATIENCE
+from ua_tui.core.events import types as ev
+from ua_tui.core.redaction.redactor import Redactor
+from ua_tui.core.telemetry.environment import Exports
+from ua_tui.core.telemetry.metrics import INSTRUMENTS
+from ua_tui.core.telemetry.tracer import Tracer
 
 
 async def send(folder: Path, found: Collector, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -21,18 +21,18 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTrace
 from opentelemetry.proto.common.v1.common_pb2 import AnyValue, ArrayValue, KeyValue
 from opentelemetry.proto.trace.v1.trace_pb2 import ResourceSpans, ScopeSpans, Span
 
-from core.concurrency.threads import in_loop
-from core.errors import Advice
-from core.events import types as ev
-from core.redaction.redactor import Redactor
-from core.telemetry.environment import Exports, agent_environment
-from core.telemetry.http import ServiceRequest
-from core.telemetry.tracer import Trace, Tracer, trace_targets
 from tests.collector import Collector, collector
 from tests.core.cases import cases_of
 from tests.core.telemetry import recorded
 from tests.paths import PROJECT
 from tests.waiting import PATIENCE, until
+from ua_tui.core.concurrency.threads import in_loop
+from ua_tui.core.errors import Advice
+from ua_tui.core.events import types as ev
+from ua_tui.core.redaction.redactor import Redactor
+from ua_tui.core.telemetry.environment import Exports, agent_environment
+from ua_tui.core.telemetry.http import ServiceRequest
+from ua_tui.core.telemetry.tracer import Trace, Tracer, trace_targets
 
 CASES = cases_of(__file__)
 
@@ -264,7 +264,8 @@ async def test_a_bad_event_does_not_end_tracing(tmp_path: Path, caplog: pytest.L
 
 
 def test_the_subscriber_imports_nothing_heavy() -> None:
-    script = "import sys, core.telemetry.tracer\nassert not {'logfire', 'opentelemetry', 'pydantic'} & set(sys.modules)"
+    heavy = "{'logfire', 'opentelemetry', 'pydantic'}"
+    script = f"import sys, ua_tui.core.telemetry.tracer\nassert not {heavy} & set(sys.modules)"
     subprocess.run([sys.executable, "-c", script], check=True)
 
 
@@ -277,8 +278,8 @@ def logfire() -> Iterator[Collector]:
 _SCRIPT = """
 import asyncio, sys
 from pathlib import Path
-from core.redaction.redactor import Redactor
-from core.telemetry.tracer import Tracer
+from ua_tui.core.redaction.redactor import Redactor
+from ua_tui.core.telemetry.tracer import Tracer
 from tests.core.telemetry.test_tracer import session
 async def main():
     folder = Path(sys.argv[1])

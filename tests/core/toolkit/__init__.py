@@ -1,1 +1,1 @@
-"""Tests of `core.toolkit`."""
+"""Tests of `ua_tui.core.toolkit`."""

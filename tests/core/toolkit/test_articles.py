@@ -7,9 +7,9 @@ import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.net.urls import canonical_url
-from core.redaction.redactor import Redactor
-from core.toolkit.articles import (
+from ua_tui.core.net.urls import canonical_url
+from ua_tui.core.redaction.redactor import Redactor
+from ua_tui.core.toolkit.articles import (
     Article,
     Reference,
     article_path,

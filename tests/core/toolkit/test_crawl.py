@@ -8,21 +8,21 @@ from typing import Any
 
 import pytest
 
-from core.concurrency.conversions import Conversions
-from core.errors import FetchRefused
-from core.net.client import Fetcher, Page
-from core.storage.workspace import Workspace
-from core.toolkit import crawl
-from core.toolkit.articles import Reference, decode_article
-from core.toolkit.context import ToolContext
-from core.toolkit.extract import NotReadable
-from core.toolkit.sources.reading import read_page
-from core.web_reader.blacklist import Blacklist
 from tests.core.cases import cases_of
 from tests.core.toolkit_site import Site, article_html, running_site
 from tests.e2e.serving import free_port
 from tests.pdf_files import pdf_file, protected
 from tests.waiting import PATIENCE
+from ua_tui.core.concurrency.conversions import Conversions
+from ua_tui.core.errors import FetchRefused
+from ua_tui.core.net.client import Fetcher, Page
+from ua_tui.core.storage.workspace import Workspace
+from ua_tui.core.toolkit import crawl
+from ua_tui.core.toolkit.articles import Reference, decode_article
+from ua_tui.core.toolkit.context import ToolContext
+from ua_tui.core.toolkit.extract import NotReadable
+from ua_tui.core.toolkit.sources.reading import read_page
+from ua_tui.core.web_reader.blacklist import Blacklist
 
 CASES = cases_of(__file__)
 

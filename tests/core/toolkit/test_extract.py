@@ -2,15 +2,15 @@ from __future__ import annotations
 
 import pytest
 
-from core.concurrency.conversions import Conversions
-from core.net.client import Page
-from core.toolkit import article_links
-from core.toolkit.articles import Article, Reference, decode_article, encode_article
-from core.toolkit.extract import MAX_ARTICLE_HTML, Extracted, NotReadable, convert_page, extract_html
-from core.toolkit.sources import reading
-from core.toolkit.sources.reading import read_page
 from tests.bench.extracting import f1, pages
 from tests.core.toolkit_site import SENTENCE, article_html
+from ua_tui.core.concurrency.conversions import Conversions
+from ua_tui.core.net.client import Page
+from ua_tui.core.toolkit import article_links
+from ua_tui.core.toolkit.articles import Article, Reference, decode_article, encode_article
+from ua_tui.core.toolkit.extract import MAX_ARTICLE_HTML, Extracted, NotReadable, convert_page, extract_html
+from ua_tui.core.toolkit.sources import reading
+from ua_tui.core.toolkit.sources.reading import read_page
 
 URL = "https://chips.example/story/1"
 

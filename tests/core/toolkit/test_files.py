@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from core.errors import PathRefused, WorkspaceError
-from core.net.client import Fetcher
-from core.storage.workspace import Workspace
-from core.toolkit import files
-from core.toolkit.articles import Article, Reference, encode_article
-from core.toolkit.context import ToolContext
+from ua_tui.core.errors import PathRefused, WorkspaceError
+from ua_tui.core.net.client import Fetcher
+from ua_tui.core.storage.workspace import Workspace
+from ua_tui.core.toolkit import files
+from ua_tui.core.toolkit.articles import Article, Reference, encode_article
+from ua_tui.core.toolkit.context import ToolContext
 
 
 def _no_fetcher() -> Fetcher:

@@ -2,11 +2,11 @@ from __future__ import annotations
 
 import pytest
 
-from core.toolkit.extract import MAX_ARTICLE_HTML, extract_html
-from core.toolkit.html_text import separate, without_scripts
-from observers.search.sanitise import plain_text, plain_texts
 from tests.core.cases import cases_of
-from tui.viewers.safe_html import to_markdown
+from ua_tui.core.toolkit.extract import MAX_ARTICLE_HTML, extract_html
+from ua_tui.core.toolkit.html_text import separate, without_scripts
+from ua_tui.observers.search.sanitise import plain_text, plain_texts
+from ua_tui.tui.viewers.safe_html import to_markdown
 
 CASES = cases_of(__file__)
 

@@ -9,23 +9,24 @@ from typing import Any, Literal, get_args
 
 import pytest
 
-from core.errors import KnowledgeError
-from core.events.codec import encode_event
-from core.events.types import ArtifactSaved
-from core.knowledge import embeddings
-from core.knowledge.records import Cursor, Document, Facts
-from core.knowledge.store import KnowledgeStore
-from core.net.client import Fetcher
-from core.redaction.redactor import Redactor
-from core.storage.workspace import JOURNAL, WORKSPACES, Workspace
-from core.toolkit import crawl
-from core.toolkit.articles import Article, Reference, article_path, decode_article, encode_article
-from core.toolkit.context import ToolContext
-from core.toolkit.knowledge import knowledge_tools as tools
-from core.toolkit.knowledge.knowledge_base import KnowledgeBase
 from tests.core.toolkit_site import Site, running_site
 from tests.embeddings_server import embeddings_server
 from tests.waiting import PATIENCE
+from ua_tui.core.errors import KnowledgeError
+from ua_tui.core.events.codec import encode_event
+from ua_tui.core.events.types import ArtifactSaved
+from ua_tui.core.knowledge import embeddings
+from ua_tui.core.knowledge.records import Cursor, Document, Facts
+from ua_tui.core.knowledge.store import KnowledgeStore
+from ua_tui.core.net.client import Fetcher
+from ua_tui.core.redaction.redactor import Redactor
+from ua_tui.core.storage.folders import WORKSPACES
+from ua_tui.core.storage.workspace import JOURNAL, Workspace
+from ua_tui.core.toolkit import crawl
+from ua_tui.core.toolkit.articles import Article, Reference, article_path, decode_article, encode_article
+from ua_tui.core.toolkit.context import ToolContext
+from ua_tui.core.toolkit.knowledge import knowledge_tools as tools
+from ua_tui.core.toolkit.knowledge.knowledge_base import KnowledgeBase
 
 NOW = datetime(2026, 11, 23, 12, tzinfo=UTC)
 PAGE = "https://chips.example/story/3"

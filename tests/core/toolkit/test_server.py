@@ -16,17 +16,17 @@ import pytest
 from mcp import Client, StdioServerParameters
 from mcp.types import CallToolResult, TextContent, ToolAnnotations
 
-from core.agent.environment import PrivateFolder
-from core.connections.progress import ProgressReceiver, send_progress
-from core.connections.toolkit import PROGRESS_SOCKET, SECRETS_SOCKET
-from core.events.describe import describe
-from core.events.types import Event, ToolCallProgress
-from core.redaction.redactor import Redactor
-from core.redaction.sharing import SharedSecrets, short_path
-from core.telemetry.http import ServiceRequest
-from core.toolkit.__main__ import main
 from tests.core.toolkit_site import running_site
 from tests.waiting import PATIENCE, until
+from ua_tui.core.agent.environment import PrivateFolder
+from ua_tui.core.connections.progress import ProgressReceiver, send_progress
+from ua_tui.core.connections.toolkit import PROGRESS_SOCKET, SECRETS_SOCKET
+from ua_tui.core.events.describe import describe
+from ua_tui.core.events.types import Event, ToolCallProgress
+from ua_tui.core.redaction.redactor import Redactor
+from ua_tui.core.redaction.sharing import SharedSecrets, short_path
+from ua_tui.core.telemetry.http import ServiceRequest
+from ua_tui.core.toolkit.__main__ import main
 
 HOSTILE = "import pathlib; pathlib.Path(__file__).with_name('imported').touch()\n"
 
@@ -53,7 +53,7 @@ async def toolkit(
     }
     server = StdioServerParameters(
         command=sys.executable,
-        args=["-I", "-m", "core.toolkit", "--workspace", str(workspace), *options],
+        args=["-I", "-m", "ua_tui.core.toolkit", "--workspace", str(workspace), *options],
         env=environment,
         cwd=cwd,
     )
@@ -264,7 +264,7 @@ def test_wrong_usage_is_one_line_and_makes_nothing(
         output, errors = capsys.readouterr()
         assert (ended.value.code, output) == (2, "")
         assert len(errors.splitlines()) == 1
-        assert errors.startswith("core.toolkit: ")
+        assert errors.startswith("ua_tui.core.toolkit: ")
         assert not list(tmp_path.iterdir())
 
 
@@ -272,7 +272,7 @@ def test_it_ends_with_its_input_and_a_workspace_that_cannot_be_made_is_one_line(
     (tmp_path / "file").write_text("in the way")
     for folder, status, lines in (("file/ws", 1, 1), ("ws", 0, 0)):
         done = subprocess.run(
-            [sys.executable, "-I", "-m", "core.toolkit", "--workspace", str(tmp_path / folder)],
+            [sys.executable, "-I", "-m", "ua_tui.core.toolkit", "--workspace", str(tmp_path / folder)],
             stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=PATIENCE, check=False,
         )  # fmt: skip
         assert (done.returncode, done.stdout, len(done.stderr.splitlines())) == (status, "", lines)
@@ -282,8 +282,11 @@ def test_it_ends_with_its_input_and_a_workspace_that_cannot_be_made_is_one_line(
 @pytest.mark.slow
 def test_starting_loads_nothing_that_only_a_crawl_needs(tmp_path: Path) -> None:
     code = (
-        "import asyncio, sys; from core.toolkit.context import ToolContext; from core.toolkit.server import "
-        "build_server; from core.storage.workspace import Workspace; from pathlib import Path\n"
+        "import asyncio, sys\n"
+        "from pathlib import Path\n"
+        "from ua_tui.core.storage.workspace import Workspace\n"
+        "from ua_tui.core.toolkit.context import ToolContext\n"
+        "from ua_tui.core.toolkit.server import build_server\n"
         "build_server(ToolContext(Workspace.open(Path(sys.argv[1])), lambda: None))\n"
         "print([name for name in ('trafilatura', 'httpx', 'html_to_markdown', 'logfire', 'textual', 'composio',"
         " 'claude_agent_sdk') if name in sys.modules])"

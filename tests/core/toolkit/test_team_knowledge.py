@@ -6,12 +6,12 @@ import os
 from datetime import UTC, datetime
 from pathlib import Path
 
-from core.knowledge.folders import folder_key
-from core.knowledge.records import Document
-from core.toolkit.knowledge.earlier_articles import earlier_article
-from core.toolkit.knowledge.knowledge_base import KnowledgeBase
 from tests.core.knowledge.postgres.stored import HERE, address_of, fill
 from tests.postgres_server import Database
+from ua_tui.core.knowledge.folders import folder_key
+from ua_tui.core.knowledge.records import Document
+from ua_tui.core.toolkit.knowledge.earlier_articles import earlier_article
+from ua_tui.core.toolkit.knowledge.knowledge_base import KnowledgeBase
 
 NOW = datetime(2026, 11, 23, 12, tzinfo=UTC)
 PAGE = "https://chips.example/story/3"

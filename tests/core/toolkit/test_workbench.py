@@ -12,19 +12,25 @@ from pathlib import Path
 import httpx
 import pytest
 
-from core.connections.base import RemoteSession
-from core.errors import ConnectionFailed, FetchRefused, PathRefused, UniversalAgentError, WorkspaceError
-from core.net.client import Fetcher
-from core.observation import McpObservation, TextContent, ToolCall, ToolResult
-from core.redaction.redactor import Redactor
-from core.storage.workspace import Workspace
-from core.toolkit import remote, workbench
-from core.toolkit.context import ToolContext
-from core.toolkit.remote import RemoteFiles
-from observers.base import ObserverContext
-from observers.downloads import Downloads
 from tests.composio_server import HTML, KEY, Fault, StandIn, stand_in
 from tests.core.cases import cases_of
+from ua_tui.core.connections.base import RemoteSession
+from ua_tui.core.errors import (
+    ConnectionFailed,
+    FetchRefused,
+    PathRefused,
+    UniversalAgentError,
+    WorkspaceError,
+)
+from ua_tui.core.net.client import Fetcher
+from ua_tui.core.observation import McpObservation, TextContent, ToolCall, ToolResult
+from ua_tui.core.redaction.redactor import Redactor
+from ua_tui.core.storage.workspace import Workspace
+from ua_tui.core.toolkit import remote, workbench
+from ua_tui.core.toolkit.context import ToolContext
+from ua_tui.core.toolkit.remote import RemoteFiles
+from ua_tui.observers.base import ObserverContext
+from ua_tui.observers.downloads import Downloads
 
 CASES = cases_of(__file__)
 

@@ -11,21 +11,21 @@ from typing import Any
 
 import pytest
 
-from core.agent.definitions.roster import read_roster
-from core.agent.definitions.skills import install_skills
-from core.connections.trust import ServerTrust
-from core.connections.user_servers import UserServer, project_servers
-from core.errors import SettingsError
-from core.settings.describe import list_settings, store_setting
-from core.settings.loading import load_from as load
-from core.settings.model import SPECS, Settings
-from core.settings.places import Places
-from core.settings.secrets import secrets
-from core.trust.decisions import FolderDecisions
-from core.trust.files import definition_fingerprints
-from core.trust.state import Answer, FolderTrust
-from core.trust_question.question import FolderQuestion, find_question, read_folder, revoke
 from tests.core.cases import cases_of
+from ua_tui.core.agent.definitions.roster import read_roster
+from ua_tui.core.agent.definitions.skills import install_skills
+from ua_tui.core.connections.trust import ServerTrust
+from ua_tui.core.connections.user_servers import UserServer, project_servers
+from ua_tui.core.errors import SettingsError
+from ua_tui.core.settings.describe import list_settings, store_setting
+from ua_tui.core.settings.loading import load_from as load
+from ua_tui.core.settings.model import SPECS, Settings
+from ua_tui.core.settings.places import Places
+from ua_tui.core.settings.secrets import secrets
+from ua_tui.core.trust.decisions import FolderDecisions
+from ua_tui.core.trust.files import definition_fingerprints
+from ua_tui.core.trust.state import Answer, FolderTrust
+from ua_tui.core.trust_question.question import FolderQuestion, find_question, read_folder, revoke
 
 CASES = cases_of(__file__)
 

@@ -1,1 +1,1 @@
-"""Tests of `core.web_reader`."""
+"""Tests of `ua_tui.core.web_reader`."""

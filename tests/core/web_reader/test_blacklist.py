@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from core.errors import WorkspaceError
-from core.redaction.redactor import Redactor
-from core.storage.workspace import Workspace
-from core.web_reader.blacklist import BLACKLIST, FIRST_LIFETIME, LIFETIME, Blacklist, host_of
 from tests.core.cases import cases_of
 from tests.paths import PROJECT
+from ua_tui.core.errors import WorkspaceError
+from ua_tui.core.redaction.redactor import Redactor
+from ua_tui.core.storage.workspace import Workspace
+from ua_tui.core.web_reader.blacklist import BLACKLIST, FIRST_LIFETIME, LIFETIME, Blacklist, host_of
 
 CASES = cases_of(__file__)
 
@@ -187,7 +187,7 @@ def test_the_list_lies_beside_the_sessions(tmp_path: Path) -> None:
 WRITER = """
 import sys
 from pathlib import Path
-from core.web_reader.blacklist import Blacklist
+from ua_tui.core.web_reader.blacklist import Blacklist
 folder, own = Path(sys.argv[1]), sys.argv[2]
 blacklist = Blacklist(folder)
 for number in range(15):

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from core.observation import McpObservation, TextContent
-from core.pipelines import AfterTool, BeforeTool, Pipelines, ToolErrored
-from core.web_reader.blacklist import Blacklist
-from core.web_reader.errors import MOST_RETRIES, ReaderError, is_web_reader, reader_error
-from core.web_reader.retry_policy import ReaderPolicy
 from tests.core.cases import cases_of
+from ua_tui.core.observation import McpObservation, TextContent
+from ua_tui.core.pipelines import AfterTool, BeforeTool, Pipelines, ToolErrored
+from ua_tui.core.web_reader.blacklist import Blacklist
+from ua_tui.core.web_reader.errors import MOST_RETRIES, ReaderError, is_web_reader, reader_error
+from ua_tui.core.web_reader.retry_policy import ReaderPolicy
 
 CASES = cases_of(__file__)
 

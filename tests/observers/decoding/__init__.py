@@ -1,1 +1,1 @@
-"""Tests of `observers.decoding`."""
+"""Tests of `ua_tui.observers.decoding`."""

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from observers.decoding.decode import MAX_TEXT, decode_text, decode_texts
-from observers.decoding.lenient import decode_bytes
-from observers.decoding.truncated_json import CUT_OFF
+from ua_tui.observers.decoding.decode import MAX_TEXT, decode_text, decode_texts
+from ua_tui.observers.decoding.lenient import decode_bytes
+from ua_tui.observers.decoding.truncated_json import CUT_OFF
 
 ROWS = {"results": [{"title": "A “quoted” title", "url": "https://a.example/1"}]}
 

@@ -8,17 +8,15 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal
 
-from core.events.types import ArtifactSaved, ToolCallFinished, ToolCallStarted
-from core.observation import (
+from tests.observers.knowledge.recorded import Recorded
+from ua_tui.core.events.types import ArtifactSaved, ToolCallFinished, ToolCallStarted
+from ua_tui.core.observation import (
     AnyObservation,
     CrawlObservation,
     FileWriteObservation,
     McpObservation,
     TextContent,
 )
-from tests.observers.knowledge.recorded import Recorded
-
-__all__ = ["REPORT", "ReadSession", "crawled_page"]
 
 REPORT = "work_products/report.html"
 CRAWL = "mcp__local_toolkit__crawl_parallel"

@@ -10,13 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.concurrency.cancellation import Stop, Stopped
-from core.evidence.records import Claim, Disagreement, Source, SourceKind
-from observers.evidence.disagreements import find_disagreements
-from observers.evidence.figure_claims import check_figures
-from observers.evidence.report import Block, Link, Report, Sentence
-from observers.evidence.sources import SourceText
 from tests.observers.evidence.quoting.reports import Known
+from ua_tui.core.concurrency.cancellation import Stop, Stopped
+from ua_tui.core.evidence.records import Claim, Disagreement, Source, SourceKind
+from ua_tui.observers.evidence.disagreements import find_disagreements
+from ua_tui.observers.evidence.figure_claims import check_figures
+from ua_tui.observers.evidence.report import Block, Link, Report, Sentence
+from ua_tui.observers.evidence.sources import SourceText
 
 
 def source(

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from core.concurrency.cancellation import Stop, Stopped
-from core.evidence.records import Claim, Source, Verdict
-from observers.evidence.figure_claims import check_figures
-from observers.evidence.reading.document import read_report
-from observers.evidence.report import Block, Cell, Link, Report, Sentence
-from observers.evidence.sources import SourceText
 from tests.observers.evidence.quoting.reports import Known, block, page, report
+from ua_tui.core.concurrency.cancellation import Stop, Stopped
+from ua_tui.core.evidence.records import Claim, Source, Verdict
+from ua_tui.observers.evidence.figure_claims import check_figures
+from ua_tui.observers.evidence.reading.document import read_report
+from ua_tui.observers.evidence.report import Block, Cell, Link, Report, Sentence
+from ua_tui.observers.evidence.sources import SourceText
 
 # Sources, and sentences that cite the first of them: each of their figures with its verdict, and its computation.
 CASES = json.loads(Path(__file__).with_name("figure_claims.json").read_text(encoding="utf-8"))

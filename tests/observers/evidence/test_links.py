@@ -5,12 +5,12 @@ from collections.abc import Sequence
 
 import pytest
 
-from core.concurrency.cancellation import NEVER, Stop, Stopped
-from core.evidence.records import Claim, Source, SourceKind, Verdict
-from observers.evidence import links
-from observers.evidence.links import check_links, report_addresses
-from observers.evidence.report import Block, Link, Report, Sentence
-from observers.evidence.sources import Sources, SourceText
+from ua_tui.core.concurrency.cancellation import NEVER, Stop, Stopped
+from ua_tui.core.evidence.records import Claim, Source, SourceKind, Verdict
+from ua_tui.observers.evidence import links
+from ua_tui.observers.evidence.links import check_links, report_addresses
+from ua_tui.observers.evidence.report import Block, Link, Report, Sentence
+from ua_tui.observers.evidence.sources import Sources, SourceText
 
 PAGE = "https://chips.example/story/3"
 SEEN = "https://seen.example/1"

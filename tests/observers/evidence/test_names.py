@@ -2,10 +2,10 @@ from __future__ import annotations
 
 import pytest
 
-from core.evidence.records import Verdict
-from observers.evidence.names import check_names
-from observers.evidence.report import Block
 from tests.observers.evidence.quoting.reports import Known, block, page, report
+from ua_tui.core.evidence.records import Verdict
+from ua_tui.observers.evidence.names import check_names
+from ua_tui.observers.evidence.report import Block
 
 SOURCE = (
     "Doe, Jane, leads the lab in Germany. Société Générale and the International Energy Agency paid for it, "

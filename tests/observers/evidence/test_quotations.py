@@ -5,13 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from core.concurrency.cancellation import Stop, Stopped
-from core.evidence.records import Claim, Verdict
-from observers.evidence.quotations import check_quotations
-from observers.evidence.reading.document import read_report
-from observers.evidence.report import Block
-from observers.evidence.sources import SourceText
 from tests.observers.evidence.quoting.reports import Known, block, page, report
+from ua_tui.core.concurrency.cancellation import Stop, Stopped
+from ua_tui.core.evidence.records import Claim, Verdict
+from ua_tui.observers.evidence.quotations import check_quotations
+from ua_tui.observers.evidence.reading.document import read_report
+from ua_tui.observers.evidence.report import Block
+from ua_tui.observers.evidence.sources import SourceText
 
 # Two sources, quotations that the first of them has, and others with what is altered in them.
 CASES = json.loads(Path(__file__).with_name("quotations.json").read_text(encoding="utf-8"))

@@ -4,9 +4,9 @@ import random
 
 import pytest
 
-from core.evidence.records import Level
 from tests.bench.evidence.fault_reports import FORMATS, make_report
 from tests.bench.evidence.faults import check_made, false_accusations, is_found, seed_faults
+from ua_tui.core.evidence.records import Level
 
 
 @pytest.mark.parametrize("number", range(len(FORMATS)))

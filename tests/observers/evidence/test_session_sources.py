@@ -6,28 +6,29 @@ from pathlib import Path
 
 import pytest
 
-from core.concurrency.cancellation import Stop, Stopped
-from core.events import types as ev
-from core.evidence.records import SourceKind, Verdict
-from core.knowledge.database import FILE
-from core.knowledge.store import KnowledgeStore
-from core.observation import (
+from tests.bench.knowledge.sessions import invent_sessions, write_session
+from tests.observers.evidence.sessions import REPORT, SEARCH, ReadSession, crawled_page
+from ua_tui.core.concurrency.cancellation import Stop, Stopped
+from ua_tui.core.events import types as ev
+from ua_tui.core.evidence.records import SourceKind, Verdict
+from ua_tui.core.knowledge.database_file import FILE
+from ua_tui.core.knowledge.store import KnowledgeStore
+from ua_tui.core.observation import (
     KnowledgeObservation,
     NativeObservation,
     SubagentObservation,
     WorkbenchObservation,
 )
-from core.redaction.redactor import Redactor
-from core.storage.compression import pack
-from core.storage.workspace import JOURNAL, WORKSPACES
-from core.toolkit.articles import Article, Reference, article_path, encode_article
-from observers.evidence import session_sources
-from observers.evidence.earlier import earlier_pages
-from observers.evidence.session_sources import read_sources
-from observers.evidence.sources import Sources
-from observers.knowledge.catch_up import index_piece
-from tests.bench.knowledge.sessions import invent_sessions, write_session
-from tests.observers.evidence.sessions import REPORT, SEARCH, ReadSession, crawled_page
+from ua_tui.core.redaction.redactor import Redactor
+from ua_tui.core.storage.compression import pack
+from ua_tui.core.storage.folders import WORKSPACES
+from ua_tui.core.storage.workspace import JOURNAL
+from ua_tui.core.toolkit.articles import Article, Reference, article_path, encode_article
+from ua_tui.observers.evidence import session_sources
+from ua_tui.observers.evidence.earlier import earlier_pages
+from ua_tui.observers.evidence.session_sources import read_sources
+from ua_tui.observers.evidence.sources import Sources
+from ua_tui.observers.knowledge.catch_up import index_piece
 
 PAGE = "https://animals.example/otters"
 NONE = "This session itself has read no sources."

@@ -9,15 +9,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.errors import KnowledgeError
-from core.evidence.records import Source, SourceKind, Verdict
-from core.redaction.redactor import Redactor
-from core.storage.files import Root
-from observers.evidence.addresses import address_key, addresses_in, key_is_in
-from observers.evidence.session.journal import SessionJournal
-from observers.evidence.session.local_files import LocalFiles
-from observers.evidence.sources import EarlierPage, Sources, SourceText
-from observers.knowledge.cleaning import Cleaner
+from ua_tui.core.errors import KnowledgeError
+from ua_tui.core.evidence.records import Source, SourceKind, Verdict
+from ua_tui.core.redaction.redactor import Redactor
+from ua_tui.core.storage.files import Root
+from ua_tui.observers.evidence.addresses import address_key, addresses_in, key_is_in
+from ua_tui.observers.evidence.session.journal import SessionJournal
+from ua_tui.observers.evidence.session.local_files import LocalFiles
+from ua_tui.observers.evidence.sources import EarlierPage, Sources, SourceText
+from ua_tui.observers.knowledge.cleaning import Cleaner
 
 PAGE = "https://chips.example/story/3"
 

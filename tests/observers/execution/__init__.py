@@ -1,1 +1,1 @@
-"""Tests of `observers.execution`."""
+"""Tests of `ua_tui.observers.execution`."""

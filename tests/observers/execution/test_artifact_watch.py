@@ -11,11 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from core.bus import Bus
-from core.concurrency.spawn import spawn_task
-from core.events.types import ArtifactChanged, ArtifactSaved, Event
-from core.storage.workspace import Workspace
-from observers.execution.artifact_watch import ArtifactWatch
+from ua_tui.core.bus import Bus
+from ua_tui.core.concurrency.spawn import spawn_task
+from ua_tui.core.events.types import ArtifactChanged, ArtifactSaved, Event
+from ua_tui.core.storage.workspace import Workspace
+from ua_tui.observers.execution.artifact_watch import ArtifactWatch
 
 PATH = "work_products/report.md"
 

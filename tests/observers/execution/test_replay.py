@@ -10,20 +10,20 @@ from typing import Literal
 import msgspec
 import pytest
 
-from core.errors import ObserverError, WorkspaceError
-from core.events.codec import encode_event
-from core.events.types import PermissionAnswered, QueryReceived, ToolCallFinished, ToolCallStarted
-from core.observation import McpObservation, TextContent, ToolCall, ToolResult
-from core.records.journal import Journal
-from core.redaction.redactor import Redactor
-from core.storage.large_results import store_large_result
-from core.storage.workspace import Workspace
-from observers.base import ObserverContext, texts_of
-from observers.catalogue import default_observers
-from observers.execution.replay import observe_result, results_of
-from observers.search_results import SearchResults
 from tests.observers.conftest import NOON
-from tui.cli.observe import add_arguments, run
+from ua_tui.core.errors import ObserverError, WorkspaceError
+from ua_tui.core.events.codec import encode_event
+from ua_tui.core.events.types import PermissionAnswered, QueryReceived, ToolCallFinished, ToolCallStarted
+from ua_tui.core.observation import McpObservation, TextContent, ToolCall, ToolResult
+from ua_tui.core.records.journal import Journal
+from ua_tui.core.redaction.redactor import Redactor
+from ua_tui.core.storage.large_results import store_large_result
+from ua_tui.core.storage.workspace import Workspace
+from ua_tui.observers.base import ObserverContext, texts_of
+from ua_tui.observers.catalogue import default_observers
+from ua_tui.observers.execution.replay import observe_result, results_of
+from ua_tui.observers.search_results import SearchResults
+from ua_tui.tui.cli.observe import add_arguments, run
 
 Make = Callable[..., ToolResult]
 SEARCH = "mcp__any__web_search"

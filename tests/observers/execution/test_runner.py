@@ -8,14 +8,14 @@ from typing import Any
 
 import pytest
 
-from core.concurrency.spawn import Handle, Work, spawn_task
-from core.events.types import ArtifactSaved, Event, ObserverFinished, ObserverStarted
-from core.observation import ToolCall, ToolResult
-from observers.base import Interest, ObserverContext, Outcome, Saved
-from observers.catalogue import default_observers
-from observers.execution.replay import observe_result
-from observers.execution.runner import ObserverRunner
 from tests.waiting import PATIENCE, run_ready, until
+from ua_tui.core.concurrency.spawn import Handle, Work, spawn_task
+from ua_tui.core.events.types import ArtifactSaved, Event, ObserverFinished, ObserverStarted
+from ua_tui.core.observation import ToolCall, ToolResult
+from ua_tui.observers.base import Interest, ObserverContext, Outcome, Saved
+from ua_tui.observers.catalogue import default_observers
+from ua_tui.observers.execution.replay import observe_result
+from ua_tui.observers.execution.runner import ObserverRunner
 
 Make = Callable[..., ToolResult]
 

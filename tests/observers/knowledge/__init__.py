@@ -1,1 +1,1 @@
-"""Tests of `observers.knowledge`."""
+"""Tests of `ua_tui.observers.knowledge`."""

@@ -5,10 +5,10 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from core.knowledge.store import KnowledgeStore
-from core.redaction.redactor import Redactor
-from observers.knowledge.catch_up import catch_up
 from tests.observers.knowledge.recorded import database_of
+from ua_tui.core.knowledge.store import KnowledgeStore
+from ua_tui.core.redaction.redactor import Redactor
+from ua_tui.observers.knowledge.catch_up import catch_up
 
 if __name__ == "__main__":
     base = Path(sys.argv[1])

@@ -9,12 +9,14 @@ from pathlib import Path
 
 import msgspec
 
-from core.events import types as ev
-from core.events.codec import encode_event
-from core.knowledge.database import FILE, connect, open_writer
-from core.storage.files import Root
-from core.storage.ownership import seal_session
-from core.storage.workspace import JOURNAL, WORKSPACES
+from ua_tui.core.events import types as ev
+from ua_tui.core.events.codec import encode_event
+from ua_tui.core.knowledge.database import connect, open_writer
+from ua_tui.core.knowledge.database_file import FILE
+from ua_tui.core.storage.files import Root
+from ua_tui.core.storage.folders import WORKSPACES
+from ua_tui.core.storage.ownership import seal_session
+from ua_tui.core.storage.workspace import JOURNAL
 
 NOON = datetime(2026, 3, 10, 12, tzinfo=UTC)
 

@@ -8,13 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from core.errors import KnowledgeError
-from core.knowledge.database import adopt_knowledge
-from core.knowledge.store import KnowledgeStore
-from core.redaction.redactor import Redactor
-from core.storage.workspace import JOURNAL, WORKSPACES
-from observers.knowledge.catch_up import catch_up, index_piece
 from tests.observers.knowledge.recorded import Recorded, database_of, passages, sessions
+from ua_tui.core.errors import KnowledgeError
+from ua_tui.core.knowledge.database import adopt_knowledge
+from ua_tui.core.knowledge.store import KnowledgeStore
+from ua_tui.core.redaction.redactor import Redactor
+from ua_tui.core.storage.folders import WORKSPACES
+from ua_tui.core.storage.workspace import JOURNAL
+from ua_tui.observers.knowledge.catch_up import catch_up, index_piece
 
 OLD, MIDDLE, NEW = "session_20260310_120000", "session_20260311_120000", "session_20260312_120000"
 

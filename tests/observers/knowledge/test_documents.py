@@ -12,16 +12,16 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from core.knowledge.records import Document
-from core.redaction.redactor import Redactor
-from core.storage.compression import pack
-from core.storage.files import Root
-from core.text import is_unsafe
-from core.toolkit.articles import Article, encode_article
-from observers.knowledge.artifacts import ANSWER_PART, PANEL_PART, SavedFile
-from observers.knowledge.cleaning import LONGEST_TEXT, Cleaner
-from observers.knowledge.contents import LARGEST
-from observers.knowledge.documents import documents_of
+from ua_tui.core.knowledge.records import Document
+from ua_tui.core.redaction.redactor import Redactor
+from ua_tui.core.storage.compression import pack
+from ua_tui.core.storage.files import Root
+from ua_tui.core.text import is_unsafe
+from ua_tui.core.toolkit.articles import Article, encode_article
+from ua_tui.observers.knowledge.artifacts import ANSWER_PART, PANEL_PART, SavedFile
+from ua_tui.observers.knowledge.cleaning import LONGEST_TEXT, Cleaner
+from ua_tui.observers.knowledge.contents import LARGEST
+from ua_tui.observers.knowledge.documents import documents_of
 
 SECRET = "correct-horse-battery-7731"
 KEY = "sk-ant-api03-" + "Ab1" * 30
@@ -212,7 +212,7 @@ def test_half_of_a_secret_at_the_end_of_what_is_read_is_left_out(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, missing: int
 ) -> None:
     limit = 20_000
-    monkeypatch.setattr("observers.knowledge.documents._LONGEST_HTML", limit)
+    monkeypatch.setattr("ua_tui.observers.knowledge.documents._LONGEST_HTML", limit)
     filling = ("<br>" * limit)[: limit - 11 - len(SECRET) + missing]
     (found,) = documents(tmp_path, "written", f"beginning {filling} {SECRET}", "work_products/report.html")
     assert found.text.startswith("beginning")

@@ -10,20 +10,20 @@ from typing import Any, TypeVar
 
 import pytest
 
-from core.bus import Bus
-from core.events import types as ev
-from core.knowledge import database
-from core.knowledge.database import open_writer, transaction
-from core.knowledge.place import Origin
-from core.postgres.address import Address
-from core.records.journal import Journal
-from core.redaction.redactor import Redactor
-from core.storage.workspace import JOURNAL
-from observers.knowledge import feed
-from observers.knowledge.feed import KnowledgeFeed, Pace
 from tests.core.limits import file_size_limit
 from tests.observers.knowledge.recorded import Recorded, database_of, passages, sessions
 from tests.waiting import PATIENCE, until, until_in_thread
+from ua_tui.core.bus import Bus
+from ua_tui.core.events import types as ev
+from ua_tui.core.knowledge import database
+from ua_tui.core.knowledge.database import open_writer, transaction
+from ua_tui.core.knowledge.place import Origin
+from ua_tui.core.postgres.address import Address
+from ua_tui.core.records.journal import Journal
+from ua_tui.core.redaction.redactor import Redactor
+from ua_tui.core.storage.workspace import JOURNAL
+from ua_tui.observers.knowledge import feed
+from ua_tui.observers.knowledge.feed import KnowledgeFeed, Pace
 
 PACE = Pace(wake=0.01, report=0.05, start=0.01, check=0.1, pause=0.001, retry=0.02)
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from observers.knowledge.html_reading import read_html
+from ua_tui.observers.knowledge.html_reading import read_html
 
 
 def test_the_text_of_a_page() -> None:

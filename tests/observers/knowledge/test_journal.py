@@ -9,17 +9,17 @@ from typing import Any
 
 import pytest
 
-from core.errors import JournalError
-from core.events import types as ev
-from core.history.headline import TITLE
-from core.knowledge.records import Call, Cursor, Document, Facts
-from core.observation import FileWriteObservation, McpObservation
-from core.redaction.redactor import Redactor
-from core.storage.files import Root
-from core.storage.ownership import seal_session
-from core.storage.workspace import JOURNAL, OWNER
-from observers.knowledge.journal import MOST_FILES, Batch, read_batch
 from tests.observers.knowledge.recorded import NOON, Recorded
+from ua_tui.core.errors import JournalError
+from ua_tui.core.events import types as ev
+from ua_tui.core.history.headline import TITLE
+from ua_tui.core.knowledge.records import Call, Cursor, Document, Facts
+from ua_tui.core.observation import FileWriteObservation, McpObservation
+from ua_tui.core.redaction.redactor import Redactor
+from ua_tui.core.storage.files import Root
+from ua_tui.core.storage.ownership import seal_session
+from ua_tui.core.storage.workspace import JOURNAL, OWNER
+from ua_tui.observers.knowledge.journal import MOST_FILES, Batch, read_batch
 
 SECRET = "correct-horse-battery-7731"
 MULTI = "mcp__composio__COMPOSIO_MULTI_EXECUTE_TOOL"

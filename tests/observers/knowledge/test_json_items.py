@@ -8,8 +8,8 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from observers.knowledge import json_items
-from observers.knowledge.json_items import read_object
+from ua_tui.observers.knowledge import json_items
+from ua_tui.observers.knowledge.json_items import read_object
 
 _VALUES: Any = st.recursive(
     st.none() | st.booleans() | st.integers(-9, 9) | st.text(max_size=5),

@@ -12,22 +12,22 @@ from pathlib import Path
 import psutil
 import pytest
 
-from core.errors import KnowledgeError
-from core.knowledge.forgetting import forget
-from core.knowledge.status import read_status
-from core.knowledge.store import KnowledgeStore
-from core.redaction.redactor import Redactor
-from core.storage.workspace import JOURNAL
-from observers.knowledge.catch_up import catch_up, index_piece
-from observers.knowledge.rebuild import rebuild
 from tests.observers.knowledge.recorded import Recorded, database_of, passages
+from ua_tui.core.errors import KnowledgeError
+from ua_tui.core.knowledge.forgetting import forget
+from ua_tui.core.knowledge.status import read_status
+from ua_tui.core.knowledge.store import KnowledgeStore
+from ua_tui.core.redaction.redactor import Redactor
+from ua_tui.core.storage.workspace import JOURNAL
+from ua_tui.observers.knowledge.catch_up import catch_up, index_piece
+from ua_tui.observers.knowledge.rebuild import rebuild
 
 ROOT = Path(__file__).parents[3]
 IN_STEPS = """
 import sys
 from pathlib import Path
-from core.redaction.redactor import Redactor
-from observers.knowledge.rebuild import rebuild
+from ua_tui.core.redaction.redactor import Redactor
+from ua_tui.observers.knowledge.rebuild import rebuild
 base = Path(sys.argv[1])
 def report(done, total):
     print(done, flush=True)

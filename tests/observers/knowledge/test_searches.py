@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from core.events.types import ArtifactSaved
-from core.knowledge.records import Cursor
-from core.redaction.redactor import Redactor
-from observers.knowledge.journal import read_batch
 from tests.observers.knowledge.recorded import Recorded
+from ua_tui.core.events.types import ArtifactSaved
+from ua_tui.core.knowledge.records import Cursor
+from ua_tui.core.redaction.redactor import Redactor
+from ua_tui.observers.knowledge.journal import read_batch
 
 SECRET = "correct-horse-battery-7731"
 URL = "https://www.zoo.example/cats?utm_source=x"

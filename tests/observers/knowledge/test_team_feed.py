@@ -9,20 +9,20 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from core.events.types import ErrorRaised, ObserverFinished, QueryFinished
-from core.knowledge.access import open_store
-from core.knowledge.folders import folder_key
-from core.knowledge.place import Origin
-from core.postgres.address import Address
-from core.redaction.redactor import Redactor
-from observers.knowledge.catch_up import catch_up
-from observers.knowledge.rebuild import rebuild
 from tests.core.knowledge.postgres.stored import THERE, address_of, disconnect, fill, found
 from tests.core.knowledge.stored import document
 from tests.observers.knowledge.recorded import Recorded
 from tests.observers.knowledge.test_feed import Live, attempts_of_feeds
 from tests.postgres_server import Cluster, Database
 from tests.waiting import until, until_in_thread
+from ua_tui.core.events.types import ErrorRaised, ObserverFinished, QueryFinished
+from ua_tui.core.knowledge.access import open_store
+from ua_tui.core.knowledge.folders import folder_key
+from ua_tui.core.knowledge.place import Origin
+from ua_tui.core.postgres.address import Address
+from ua_tui.core.redaction.redactor import Redactor
+from ua_tui.observers.knowledge.catch_up import catch_up
+from ua_tui.observers.knowledge.rebuild import rebuild
 
 ORIGIN = Origin("job1-1")
 

@@ -6,12 +6,12 @@ import hashlib
 import json
 from pathlib import Path
 
-from core.redaction.redactor import Redactor
-from core.storage.files import Root
-from core.toolkit.articles import Article, encode_article
-from observers.knowledge.artifacts import SavedFile
-from observers.knowledge.cleaning import Cleaner
-from observers.knowledge.documents import documents_of
+from ua_tui.core.redaction.redactor import Redactor
+from ua_tui.core.storage.files import Root
+from ua_tui.core.toolkit.articles import Article, encode_article
+from ua_tui.observers.knowledge.artifacts import SavedFile
+from ua_tui.observers.knowledge.cleaning import Cleaner
+from ua_tui.observers.knowledge.documents import documents_of
 
 EVIL = "https://evil.example/?d=secret"
 PATH = "extracted_articles/a.json"

@@ -9,15 +9,16 @@ from pathlib import Path
 
 import pytest
 
-from core.events.types import ErrorRaised, Event, QueryFinished, SessionFinished, SessionStarted
-from core.knowledge.database import FILE, open_reader
-from core.knowledge.embeddings import Embedder
-from core.knowledge.store import KnowledgeStore
-from core.redaction.redactor import Redactor
-from observers.knowledge.vectors import VectorFeed, VectorPace
 from tests.core.knowledge.stored import add, document
 from tests.embeddings_server import EmbeddingsServer, embeddings_server
 from tests.waiting import run_ready, until, until_in_thread
+from ua_tui.core.events.types import ErrorRaised, Event, QueryFinished, SessionFinished, SessionStarted
+from ua_tui.core.knowledge.database import open_reader
+from ua_tui.core.knowledge.database_file import FILE
+from ua_tui.core.knowledge.embeddings import Embedder
+from ua_tui.core.knowledge.store import KnowledgeStore
+from ua_tui.core.redaction.redactor import Redactor
+from ua_tui.observers.knowledge.vectors import VectorFeed, VectorPace
 
 PACE = VectorPace(wake=0.01, check=0.05, pause=0.001, retry=0.01)
 START = SessionStarted(session_id="s", workspace="/", cwd="/", version="1")

@@ -1,1 +1,1 @@
-"""Tests of `observers.output`."""
+"""Tests of `ua_tui.observers.output`."""

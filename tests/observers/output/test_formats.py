@@ -9,17 +9,17 @@ from typing import Any
 import jsonschema  # type: ignore[import-untyped]  # comes with mcp, without types
 import pytest
 
-from core.observation import ToolResult
-from core.storage.workspace import Workspace
-from observers.base import Observer, ObserverContext
-from observers.corpus import Corpus
-from observers.output.formats import FORMATS, ResultRow, UploadedFile, artifact_schema
-from observers.search.keys import KINDS
-from observers.search_results import SearchResults
-from observers.workbench_activity import WorkbenchActivity
 from tests.observers.formats import closed, problems_in
 from tests.paths import DOCS
-from tui.cli import main
+from ua_tui.core.observation import ToolResult
+from ua_tui.core.storage.workspace import Workspace
+from ua_tui.observers.base import Observer, ObserverContext
+from ua_tui.observers.corpus import Corpus
+from ua_tui.observers.output.formats import FORMATS, ResultRow, UploadedFile, artifact_schema
+from ua_tui.observers.search.keys import KINDS
+from ua_tui.observers.search_results import SearchResults
+from ua_tui.observers.workbench_activity import WorkbenchActivity
+from ua_tui.tui.cli import main
 
 Make = Callable[..., ToolResult]
 ROW: ResultRow = {

@@ -13,18 +13,18 @@ from typing import Any
 
 import pytest
 
-from core.observation import ToolResult
-from core.redaction.redactor import Redactor
-from core.storage.compression import unpack
-from core.storage.workspace import Workspace
-from observers.base import ObserverContext
-from observers.output import write_lock as turns
-from observers.output.ledger import URL_LIST, Ledger
-from observers.output.saving import save_once, unique_id, write_json
-from observers.search_results import FOLDER, SearchResults
 from tests.observers.conftest import NOON, make_result
 from tests.paths import PROJECT
 from tests.waiting import PATIENCE
+from ua_tui.core.observation import ToolResult
+from ua_tui.core.redaction.redactor import Redactor
+from ua_tui.core.storage.compression import unpack
+from ua_tui.core.storage.workspace import Workspace
+from ua_tui.observers.base import ObserverContext
+from ua_tui.observers.output import write_lock as turns
+from ua_tui.observers.output.ledger import URL_LIST, Ledger
+from ua_tui.observers.output.saving import save_once, unique_id, write_json
+from ua_tui.observers.search_results import FOLDER, SearchResults
 
 Make = Callable[..., ToolResult]
 
@@ -33,9 +33,9 @@ SAVER = """
 import sys
 from datetime import datetime
 from pathlib import Path
-from core.storage.workspace import Workspace
-from observers.base import ObserverContext
-from observers.search_results import SearchResults
+from ua_tui.core.storage.workspace import Workspace
+from ua_tui.observers.base import ObserverContext
+from ua_tui.observers.search_results import SearchResults
 from tests.observers.conftest import NOON
 from tests.observers.output.test_ledger import page
 
@@ -202,8 +202,8 @@ def test_rewriting_keeps_other_programs_out(
 
     monkeypatch.setattr(fcntl, "flock", flock)
     rewriter = start(
-        "import sys\nfrom pathlib import Path\nfrom core.storage.workspace import Workspace\n"
-        "from observers.output.ledger import Ledger\n"
+        "import sys\nfrom pathlib import Path\nfrom ua_tui.core.storage.workspace import Workspace\n"
+        "from ua_tui.observers.output.ledger import Ledger\n"
         "workspace = Workspace.open(Path(sys.argv[1]))\nledger = Ledger(workspace)\n"
         "with ledger.editing():\n"
         "    print('inside', flush=True)\n    sys.stdin.readline()\n    workspace.write('order.txt', 'theirs')\n",

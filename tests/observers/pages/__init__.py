@@ -1,1 +1,1 @@
-"""Tests of `observers.pages`."""
+"""Tests of `ua_tui.observers.pages`."""

@@ -8,13 +8,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from core.observation import ToolCall, ToolResult
-from core.redaction.redactor import Redactor
-from core.storage.workspace import Workspace
-from observers.base import ObserverContext
-from observers.corpus import Corpus
-from observers.pages.reading import read_pages
 from tests.observers.conftest import NOON
+from ua_tui.core.observation import ToolCall, ToolResult
+from ua_tui.core.redaction.redactor import Redactor
+from ua_tui.core.storage.workspace import Workspace
+from ua_tui.observers.base import ObserverContext
+from ua_tui.observers.corpus import Corpus
+from ua_tui.observers.pages.reading import read_pages
 
 Make = Callable[..., ToolResult]
 ONE = "https://site1.example/story-1"

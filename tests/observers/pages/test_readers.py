@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from core.observation import ToolResult
-from core.storage.workspace import Workspace
-from observers.base import Interest, ObserverContext, Outcome
-from observers.corpus import Corpus
-from observers.search_results import SearchResults
 from tests.observers.conftest import NOON
 from tests.observers.formats import problems_in
+from ua_tui.core.observation import ToolResult
+from ua_tui.core.storage.workspace import Workspace
+from ua_tui.observers.base import Interest, ObserverContext, Outcome
+from ua_tui.observers.corpus import Corpus
+from ua_tui.observers.search_results import SearchResults
 
 Make = Callable[..., ToolResult]
 ONE, TWO, THREE = (f"https://site{n}.example/story-{n}" for n in (1, 2, 3))

@@ -1,1 +1,1 @@
-"""Tests of `observers.search`."""
+"""Tests of `ua_tui.observers.search`."""

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from core.observation import ToolCall
-from observers.decoding.decode import decode_text
-from observers.search.detect import recognise
-from observers.search.rows import normalise
 from tests.observers.conftest import NOON
+from ua_tui.core.observation import ToolCall
+from ua_tui.observers.decoding.decode import decode_text
+from ua_tui.observers.search.detect import recognise
+from ua_tui.observers.search.rows import normalise
 
 CASES = json.loads(Path(__file__).with_name("addresses.json").read_text(encoding="utf-8"))
 B = "https://two.example/b"

@@ -14,13 +14,13 @@ from typing import Any
 
 import pytest
 
-from core.observation import ToolResult
-from core.storage.workspace import Workspace
-from observers.base import ObserverContext
-from observers.decoding.decode import decode_text, decode_texts
-from observers.search_results import SearchResults
 from tests.observers.conftest import NOON, make_result, pages_found
 from tests.observers.formats import problems_in
+from ua_tui.core.observation import ToolResult
+from ua_tui.core.storage.workspace import Workspace
+from ua_tui.observers.base import ObserverContext
+from ua_tui.observers.decoding.decode import decode_text, decode_texts
+from ua_tui.observers.search_results import SearchResults
 
 Make = Callable[..., ToolResult]
 ANSWERS = sorted(Path(__file__).with_name("answers").glob("*.json"))

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from observers.decoding.urls import are_web_urls, is_web_url, normal_form, normal_forms
-from observers.search import bulk_rows as columns
-from observers.search.rows import normalise
-from observers.search.sanitise import plain_text, plain_texts
+from ua_tui.observers.decoding.urls import are_web_urls, is_web_url, normal_form, normal_forms
+from ua_tui.observers.search import bulk_rows as columns
+from ua_tui.observers.search.rows import normalise
+from ua_tui.observers.search.sanitise import plain_text, plain_texts
 
 NOON = datetime(2026, 11, 21, 12, tzinfo=UTC)
 PIECES = st.sampled_from(
@@ -77,7 +77,7 @@ def test_a_list_of_plain_rows_is_read_in_columns_alone(monkeypatch: pytest.Monke
     made: list[Any] = []
     whole = columns.rows_of_columns
     monkeypatch.setattr(
-        "observers.search.rows.rows_of_columns",
+        "ua_tui.observers.search.rows.rows_of_columns",
         lambda *given: made.append(whole(*given)) or made[-1],  # type: ignore[func-returns-value]
     )
     items = [

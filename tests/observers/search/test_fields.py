@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from core.observation import ToolResult
-from observers.base import ObserverContext
-from observers.search_results import SearchResults
+from ua_tui.core.observation import ToolResult
+from ua_tui.observers.base import ObserverContext
+from ua_tui.observers.search_results import SearchResults
 
 Make = Callable[..., ToolResult]
 A = "https://www.one.example/a"

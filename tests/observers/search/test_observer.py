@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from core.observation import NativeObservation, ToolCall, ToolResult
-from observers.base import Interest, ObserverContext, Outcome
-from observers.search_results import SearchResults
 from tests.observers.conftest import pages_found
+from ua_tui.core.observation import NativeObservation, ToolCall, ToolResult
+from ua_tui.observers.base import Interest, ObserverContext, Outcome
+from ua_tui.observers.search_results import SearchResults
 
 MULTI = "mcp__composio__COMPOSIO_MULTI_EXECUTE_TOOL"
 Make = Callable[..., ToolResult]

@@ -10,12 +10,12 @@ from typing import Any
 
 import pytest
 
-from core.observation import ToolResult
-from core.storage.workspace import Workspace
-from observers.base import Interest, ObserverContext, Outcome
-from observers.search.privacy import is_public_search, rows_are_public
-from observers.search_results import SearchResults
 from tests.observers.conftest import NOON, make_result
+from ua_tui.core.observation import ToolResult
+from ua_tui.core.storage.workspace import Workspace
+from ua_tui.observers.base import Interest, ObserverContext, Outcome
+from ua_tui.observers.search.privacy import is_public_search, rows_are_public
+from ua_tui.observers.search_results import SearchResults
 
 Make = Callable[..., ToolResult]
 SECTIONS = Path(__file__).with_name("privacy.txt").read_text(encoding="utf-8").split("# ")[1:]

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from core.observation import ToolCall
-from observers.decoding.decode import Decoded, decode_text
-from observers.search import detect
-from observers.search.detect import recognise
-from observers.search.rows import url_of
+from ua_tui.core.observation import ToolCall
+from ua_tui.observers.decoding.decode import Decoded, decode_text
+from ua_tui.observers.search import detect
+from ua_tui.observers.search.detect import recognise
+from ua_tui.observers.search.rows import url_of
 
 WEB = "https://site.example/page"
 PAGE = {"title": "T", "url": WEB}

@@ -9,14 +9,14 @@ from typing import Any
 
 import pytest
 
-from core.observation import ToolCall, ToolResult
-from observers.base import ObserverContext
-from observers.decoding.decode import decode_text
-from observers.search.detect import recognise
-from observers.search.rows import normalise
-from observers.search.text.sections import sections_in_text
-from observers.search_results import SearchResults
 from tests.observers.conftest import NOON
+from ua_tui.core.observation import ToolCall, ToolResult
+from ua_tui.observers.base import ObserverContext
+from ua_tui.observers.decoding.decode import decode_text
+from ua_tui.observers.search.detect import recognise
+from ua_tui.observers.search.rows import normalise
+from ua_tui.observers.search.text.sections import sections_in_text
+from ua_tui.observers.search_results import SearchResults
 
 Make = Callable[..., ToolResult]
 ROWS = (

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from observers.search.tool_names import Policy, policy_of, reads_pages
+from ua_tui.observers.search.tool_names import Policy, policy_of, reads_pages
 
 SECTIONS = Path(__file__).with_name("tool_names.txt").read_text(encoding="utf-8").split("# ")[1:]
 NAMES = {title: names.split() for title, _, names in (section.partition("\n") for section in SECTIONS)}

@@ -1,1 +1,1 @@
-"""Tests of `tui.app`."""
+"""Tests of `ua_tui.tui.app`."""

@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 from textual import events
 
-from core.events import types as ev
-from core.settings.model import Settings
 from tests.tui.app_host import settled, shown
 from tests.tui.fakes import make_app, make_session
 from tests.tui.fixture_types import Patch
 from tests.waiting import until
-from tui.app.controllers.attention import Attention, notification, way_of
+from ua_tui.core.events import types as ev
+from ua_tui.core.settings.model import Settings
+from ua_tui.tui.app.controllers.attention import Attention, notification, way_of
 
 LONG = ev.QueryFinished(query_id="q1", status="success", duration_ms=10_001)
 SHORT = ev.QueryFinished(query_id="q1", status="success", duration_ms=9_999)

@@ -8,7 +8,7 @@ from textual.widgets import Static
 from textual.worker import Worker
 
 from tests.waiting import until
-from tui.app.base_app import BaseApp
+from ua_tui.tui.app.base_app import BaseApp
 
 
 class Late(Static):

@@ -7,18 +7,18 @@ from pathlib import Path
 from textual.pilot import Pilot
 from textual.widgets import Input
 
-from core.telemetry.tracer import Trace
 from tests.tui.app_host import opened, settled, shown
 from tests.tui.fakes import make_app, make_session
 from tests.tui.files_host import screen_text
 from tests.tui.panes.test_trace import SESSION
 from tests.waiting import until
-from tui.app.app import UaTuiApp
-from tui.app.commands import commands_of
-from tui.keys.standard import STANDARD
-from tui.screens.files.link import LinkScreen
-from tui.screens.session.status import StatusScreen
-from tui.widgets.command import typed_command
+from ua_tui.core.telemetry.tracer import Trace
+from ua_tui.tui.app.app import UaTuiApp
+from ua_tui.tui.app.commands import commands_of
+from ua_tui.tui.keys.standard import STANDARD
+from ua_tui.tui.screens.files.link import LinkScreen
+from ua_tui.tui.screens.session.status import StatusScreen
+from ua_tui.tui.widgets.command import typed_command
 
 WIDE = (200, 50)
 HANDS_ON = {"copy", "commands", "app.suspend", "next_pane", "previous_pane"}

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from core.errors import SettingsError
-from core.pipelines import BeforeTool
-from core.settings.loading import load_settings
 from tests.tui.fixture_types import Patch
-from tui import compose
+from ua_tui.core.errors import SettingsError
+from ua_tui.core.pipelines import BeforeTool
+from ua_tui.core.settings.loading import load_settings
+from ua_tui.tui import compose
 
 
 async def test_every_line_becomes_a_handler(monkeypatch: Patch) -> None:

@@ -10,8 +10,8 @@ from textual import events
 from tests.tui.app_host import at_work, notices
 from tests.tui.files_host import screen_text
 from tests.waiting import until
-from tui.app.app import UaTuiApp
-from tui.app.controllers.escape import MOVED_SECONDS, REPEAT_SECONDS
+from ua_tui.tui.app.app import UaTuiApp
+from ua_tui.tui.app.controllers.escape import MOVED_SECONDS, REPEAT_SECONDS
 
 WARNING = "Esc again stops the agent"
 PLACES = {

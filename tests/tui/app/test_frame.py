@@ -7,14 +7,14 @@ from textual import events
 from textual.content import Content
 from textual.pilot import Pilot
 
-from core.events.types import ObserverFinished, ObserverStarted
 from tests.tui.app_host import opened, settled, shown
 from tests.tui.fakes import make_app, make_session
 from tests.tui.files_host import screen_text
 from tests.waiting import until
-from tui.app.app import UaTuiApp
-from tui.screens.application.help import HelpScreen
-from tui.terminal.output_filter import ControlFilter
+from ua_tui.core.events.types import ObserverFinished, ObserverStarted
+from ua_tui.tui.app.app import UaTuiApp
+from ua_tui.tui.screens.application.help import HelpScreen
+from ua_tui.tui.terminal.output_filter import ControlFilter
 
 PANES = ("conversation", "trace", "observers", "workspace")
 WIDE, STACKED, MEDIUM, NARROW = (200, 50), (120, 40), (120, 33), (80, 24)

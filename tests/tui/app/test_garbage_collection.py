@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from core.events.types import TextDelta
 from tests.tui.app_host import settled
 from tests.tui.fakes import make_app, make_session
-from tui.panes.conversation.pane import ConversationPane
-from tui.virtual_list.cache import MOST_LINES
+from ua_tui.core.events.types import TextDelta
+from ua_tui.tui.panes.conversation.pane import ConversationPane
+from ua_tui.tui.virtual_list.cache import MOST_LINES
 
 OLDEST = 2
 PARAGRAPH = "The makers of chips told **what they make**, and `when`.\n\n- one\n- two\n\n"

@@ -14,25 +14,27 @@ from tests.e2e.running import environment
 from tests.waiting import PATIENCE
 
 HEAVY = (
-    "claude_agent_sdk", "composio", "logfire", "mcp", "httpx", "watchfiles", "trafilatura", "lxml",
-    "html_to_markdown", "nh3", "starlette", "uvicorn", "pydantic", "markdown_it", "pygments", "core.session.session",
-    "core.net.client", "core.telemetry.tracer", "core.storage.files", "core.agent", "hashlib", "zstandard", "tomllib",
-    "tui.panes.conversation.pane", "tui.panes.trace.pane", "tui.panes.workspace.pane", "tui.panes.prompt.pane",
-    "textual.widgets._text_area", "tui.graphics.store", "tui.terminal.clipboard", "tui.terminal.desktop",
-    "core.session.resume", "core.redaction", "core.events.codec", "core.trust_question", "sqlite3",
-    "core.knowledge.store", "core.knowledge.search", "observers.knowledge", "core.team.records", "core.postgres.schema",
+    "claude_agent_sdk", "composio", "logfire", "mcp", "httpx", "watchfiles", "trafilatura", "lxml", "html_to_markdown",
+    "nh3", "starlette", "uvicorn", "pydantic", "markdown_it", "pygments", "ua_tui.core.session.session",
+    "ua_tui.core.net.client", "ua_tui.core.telemetry.tracer", "ua_tui.core.storage.files", "ua_tui.core.agent",
+    "hashlib", "zstandard", "tomllib", "ua_tui.tui.panes.conversation.pane", "ua_tui.tui.panes.trace.pane",
+    "ua_tui.tui.panes.workspace.pane", "ua_tui.tui.panes.prompt.pane", "textual.widgets._text_area",
+    "ua_tui.tui.graphics.store", "ua_tui.tui.terminal.clipboard", "ua_tui.tui.terminal.desktop",
+    "ua_tui.core.session.resume", "ua_tui.core.redaction", "ua_tui.core.events.codec", "ua_tui.core.trust_question",
+    "sqlite3", "ua_tui.core.knowledge.store", "ua_tui.core.knowledge.search", "ua_tui.observers.knowledge",
+    "ua_tui.core.team.records", "ua_tui.core.postgres.schema",
 )  # fmt: skip
 TEAM = (
-    "psycopg", "psycopg_pool", "procrastinate", "obstore", "core.team", "core.postgres.connection",
-    "tui.team",
+    "psycopg", "psycopg_pool", "procrastinate", "obstore", "ua_tui.core.team", "ua_tui.core.postgres.connection",
+    "ua_tui.tui.team",
 )  # fmt: skip
 """What only a command of a team, or the setting that names its database, may import."""
 
 FIRST_FRAME = """
 import sys
-from core.settings.loading import load_settings
-from tui.app.app import UaTuiApp
-from tui.cli.full_screen import run_screen
+from ua_tui.core.settings.loading import load_settings
+from ua_tui.tui.app.app import UaTuiApp
+from ua_tui.tui.cli.full_screen import run_screen
 
 seen = []
 run = UaTuiApp.run
@@ -50,10 +52,10 @@ print("\\n".join(seen))
 
 FIRST_FRAME_OF_THE_PAST = """
 import pathlib, sys, tempfile
-from core.history.session import PastSession
-from core.settings.model import Settings
-from tui.app.app import UaTuiApp
-from tui.replay.past_source import PastSource
+from ua_tui.core.history.session import PastSession
+from ua_tui.core.settings.model import Settings
+from ua_tui.tui.app.app import UaTuiApp
+from ua_tui.tui.replay.past_source import PastSource
 
 seen = []
 
@@ -70,14 +72,20 @@ print("\\n".join(seen))
 """
 COMMAND_LINE = """
 import sys
-from tui.cli import main
+from ua_tui.tui.cli import main
 try:
     main(sys.argv[1:])
 except SystemExit:
     pass
 print("\\n".join(sys.modules), file=sys.stderr)
 """
-READING = {"hashlib", "core.storage.files", "zstandard", "core.redaction", "core.events.codec"}
+READING = {
+    "hashlib",
+    "ua_tui.core.storage.files",
+    "zstandard",
+    "ua_tui.core.redaction",
+    "ua_tui.core.events.codec",
+}
 """What is needed to find the folder of a past session and to read its journal."""
 
 
@@ -103,15 +111,15 @@ def test_nothing_heavy_is_imported_before_the_first_frame_of_a_past_session() ->
 @pytest.mark.parametrize("given", [["--wrong"], ["run", "--help"], ["resume"], ["team", "--help"]])
 def test_nothing_heavy_is_imported_to_read_the_options(given: list[str]) -> None:
     imported = {*printed(COMMAND_LINE, *given)[1].split()}
-    assert "tui.cli.arguments" in imported
-    others = ("textual", "core.settings.model", "asyncio")
+    assert "ua_tui.tui.cli.arguments" in imported
+    others = ("textual", "ua_tui.core.settings.model", "asyncio")
     assert [name for name in (*HEAVY, *TEAM, *others) if name in imported] == []
 
 
 def test_run_imports_nothing_of_the_screen() -> None:
     """Without credentials it ends where a session would begin."""
     imported = {*printed(COMMAND_LINE, "run", "hello")[1].split()}
-    assert "tui.plain.one_query" in imported
+    assert "ua_tui.tui.plain.one_query" in imported
     screen = re.compile(r"textual|rich|tui\.(app|layout|panes|screens|viewers)\b")
     assert [name for name in sorted(imported) if screen.match(name)] == []
 
@@ -122,7 +130,7 @@ def test_a_session_imports_nothing_of_a_team(tmp_path: Path) -> None:
     answer, modules = printed(COMMAND_LINE, *query, folder=tmp_path)
     imported = {*modules.split()}
     assert "Paris" in answer
-    assert "core.session.session" in imported
+    assert "ua_tui.core.session.session" in imported
     assert [name for name in TEAM if name in imported] == []
 
 

@@ -8,8 +8,8 @@ from pathlib import Path
 from tests.tui.app_host import opened
 from tests.tui.files_host import screen_text
 from tests.waiting import until
-from tui.app.app import UaTuiApp
-from tui.app.controllers.escape import MOVED_SECONDS
+from ua_tui.tui.app.app import UaTuiApp
+from ua_tui.tui.app.controllers.escape import MOVED_SECONDS
 
 
 def shown_text(app: UaTuiApp) -> str:

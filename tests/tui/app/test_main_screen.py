@@ -20,8 +20,8 @@ from tests.tui.app_host import settled
 from tests.tui.fakes import make_app, make_session
 from tests.tui.fixture_types import Patch
 from tests.waiting import until
-from tui.app.app import UaTuiApp
-from tui.theme.themes import theme_named
+from ua_tui.tui.app.app import UaTuiApp
+from ua_tui.tui.theme.themes import theme_named
 
 
 async def resized(app: UaTuiApp, pilot: Pilot[str], width: int, height: int) -> None:

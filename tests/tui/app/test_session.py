@@ -9,25 +9,25 @@ import pytest
 from msgspec.structs import replace
 from textual.widgets import Static
 
-from core.concurrency.spawn import Spawn
-from core.errors import AgentUnavailable, ConnectionFailed, CredentialsError
-from core.events import types as ev
-from core.settings.model import Settings
 from tests.tui.app_host import ASKED, ask, at_work, failed, listen, opened, settled, shown
 from tests.tui.fakes import FakeSession, make_app, make_session
 from tests.tui.fixture_types import Patch
 from tests.waiting import PATIENCE, run_ready, until
-from tui.app import session_source
-from tui.app.app import UaTuiApp
-from tui.app.event_pump import EventHandler, EventPump
-from tui.app.results import DEMO
-from tui.app.session_source import LiveSource
-from tui.panes.conversation.pane import ConversationPane
-from tui.screens.application.error import ErrorScreen
-from tui.screens.requests.auth import AuthScreen
-from tui.screens.requests.permission import PermissionScreen
-from tui.screens.session.quit import QuitScreen
-from tui.screens.setup.screen import SetupScreen
+from ua_tui.core.concurrency.spawn import Spawn
+from ua_tui.core.errors import AgentUnavailable, ConnectionFailed, CredentialsError
+from ua_tui.core.events import types as ev
+from ua_tui.core.settings.model import Settings
+from ua_tui.tui.app import session_source
+from ua_tui.tui.app.app import UaTuiApp
+from ua_tui.tui.app.event_pump import EventHandler, EventPump
+from ua_tui.tui.app.results import DEMO
+from ua_tui.tui.app.session_source import LiveSource
+from ua_tui.tui.panes.conversation.pane import ConversationPane
+from ua_tui.tui.screens.application.error import ErrorScreen
+from ua_tui.tui.screens.requests.auth import AuthScreen
+from ua_tui.tui.screens.requests.permission import PermissionScreen
+from ua_tui.tui.screens.session.quit import QuitScreen
+from ua_tui.tui.screens.setup.screen import SetupScreen
 
 
 async def test_what_is_typed_before_the_session_is_ready_is_kept_and_sent(tmp_path: Path) -> None:

@@ -4,19 +4,19 @@ from pathlib import Path
 
 import pytest
 
-from core.concurrency.spawn import Spawn
-from core.errors import CredentialsError
-from core.redaction.redactor import Redactor
-from core.settings.model import Settings
 from tests.model_server import model_server
 from tests.tui.app_host import answerable, failed, notices, settled, shown
 from tests.tui.fakes import FakeSession, make_app, make_session
 from tests.tui.fixture_types import Patch
 from tests.waiting import until
-from tui.app.app import UaTuiApp
-from tui.app.results import SET_UP
-from tui.app.session_source import LiveSource
-from tui.screens.setup.screen import SetupResult, SetupScreen
+from ua_tui.core.concurrency.spawn import Spawn
+from ua_tui.core.errors import CredentialsError
+from ua_tui.core.redaction.redactor import Redactor
+from ua_tui.core.settings.model import Settings
+from ua_tui.tui.app.app import UaTuiApp
+from ua_tui.tui.app.results import SET_UP
+from ua_tui.tui.app.session_source import LiveSource
+from ua_tui.tui.screens.setup.screen import SetupResult, SetupScreen
 
 
 @pytest.fixture(autouse=True)

@@ -13,9 +13,9 @@ from tests.tui.pictured import LOOKS, MEDIUM, SMALL, Compare, Size, looks, sizes
 from tests.tui.played import QUERY, fixed_bus, lay_files, played_events
 from tests.tui.tree_host import rows
 from tests.waiting import until
-from tui.app.app import UaTuiApp
-from tui.panes.workspace.pane import WorkspacePane
-from tui.panes.workspace.preview import PreviewPane
+from ua_tui.tui.app.app import UaTuiApp
+from ua_tui.tui.panes.workspace.pane import WorkspacePane
+from ua_tui.tui.panes.workspace.preview import PreviewPane
 
 pytestmark = pytest.mark.usefixtures("still")
 

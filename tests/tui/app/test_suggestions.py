@@ -7,14 +7,14 @@ from typing import Any
 
 import pytest
 
-from core.demo.playbook import load_library
-from core.events.types import ErrorRaised, McpServer, McpStatus, PermissionModeChanged
 from tests.tui.app_host import opened, shown
 from tests.tui.files_host import screen_text
-from tui.app.app import UaTuiApp
-from tui.panes.conversation.pane import ConversationPane
-from tui.panes.prompt.history import PromptHistory
-from tui.panes.suggestions import LISTS
+from ua_tui.core.demo.playbook import load_library
+from ua_tui.core.events.types import ErrorRaised, McpServer, McpStatus, PermissionModeChanged
+from ua_tui.tui.app.app import UaTuiApp
+from ua_tui.tui.panes.conversation.pane import ConversationPane
+from ua_tui.tui.panes.prompt.history import PromptHistory
+from ua_tui.tui.panes.suggestions import LISTS
 
 MEDIUM, SMALL = (120, 40), (60, 16)
 TO_CHOOSE, CHOSEN = "↓ to choose, or type your own", "↑↓ choose · Enter send"

@@ -10,9 +10,9 @@ from textual.widgets._toast import Toast
 from tests.tui.app_host import opened, settled
 from tests.tui.fakes import make_app, make_session
 from tests.waiting import until
-from tui.app.app import UaTuiApp
-from tui.screens.session.quit import QuitScreen
-from tui.widgets.dialog import Foot
+from ua_tui.tui.app.app import UaTuiApp
+from ua_tui.tui.screens.session.quit import QuitScreen
+from ua_tui.tui.widgets.dialog import Foot
 
 LONG = "A sentence that has to be told in more lines than one, as it goes on for quite a while and ends only here."
 
@@ -56,7 +56,7 @@ async def test_a_toast_is_short_and_the_log_has_it_all(
     reasons = (f"cannot delete {path}: Permission denied; check its permissions", "It failed. Why? See x")
     async with app.run_test(size=(80, 24), notifications=True) as pilot:
         await settled(app, pilot)
-        with caplog.at_level("INFO", "tui.app.base_app"):
+        with caplog.at_level("INFO", "ua_tui.tui.app.base_app"):
             for reason in reasons:
                 app.screen.notify(reason, markup=False, timeout=1000)
         await until(lambda: len(toasts(app)) == 2)

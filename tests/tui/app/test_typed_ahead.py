@@ -10,15 +10,15 @@ from textual import events
 from textual.app import App
 from textual.keys import _character_to_key
 
-from core.events.types import AuthRequired, BudgetReached, ErrorRaised, Event, PermissionAnswered
 from tests.tui.app_host import ASKED, answerable, ask, at_work, listen, opened, shown
 from tests.waiting import until
-from tui.app.app import UaTuiApp
-from tui.screens.application.error import ErrorScreen
-from tui.screens.requests.permission import PermissionScreen
-from tui.screens.session.budget import BudgetScreen
-from tui.screens.session.quit import QuitScreen
-from tui.widgets.dialog import QUIET_SECONDS, TYPING_SECONDS, ActiveClock, Dialog
+from ua_tui.core.events.types import AuthRequired, BudgetReached, ErrorRaised, Event, PermissionAnswered
+from ua_tui.tui.app.app import UaTuiApp
+from ua_tui.tui.screens.application.error import ErrorScreen
+from ua_tui.tui.screens.requests.permission import PermissionScreen
+from ua_tui.tui.screens.session.budget import BudgetScreen
+from ua_tui.tui.screens.session.quit import QuitScreen
+from ua_tui.tui.widgets.dialog import QUIET_SECONDS, TYPING_SECONDS, ActiveClock, Dialog
 
 AUTH = AuthRequired(toolkit="gmail", url="https://connect.example/link/lk_1")
 SPENT = BudgetReached(spent_usd=2.0, limit_usd=1.0, level="spent")

@@ -1,1 +1,1 @@
-"""Tests of `tui.cli`."""
+"""Tests of `ua_tui.tui.cli`."""

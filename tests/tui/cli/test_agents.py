@@ -4,7 +4,7 @@ from pathlib import Path
 
 from tests.e2e.added_server import own_home
 from tests.tui.fixture_types import Output, Patch
-from tui.cli import main
+from ua_tui.tui.cli import main
 
 
 def test_the_list_says_what_a_file_replaces(tmp_path: Path, monkeypatch: Patch, capsys: Output) -> None:

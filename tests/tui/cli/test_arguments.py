@@ -6,9 +6,9 @@ from itertools import permutations
 import pytest
 
 from tests.tui.fixture_types import Output
-from tui.cli import main
-from tui.cli.arguments import command_first, read_arguments
-from tui.cli.table import COMMANDS
+from ua_tui.tui.cli import main
+from ua_tui.tui.cli.arguments import command_first, read_arguments
+from ua_tui.tui.cli.table import COMMANDS
 
 CASES: dict[str | None, tuple[list[str], list[tuple[str, ...]]]] = {
     None: (["why?"], [("--plain",), ("--allow", "A_*"), ("--max-cost=2",)]),

@@ -13,15 +13,15 @@ import zstandard
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.evidence.records import Claim, Disagreement, Evidence, ReportCheck, Source, Verdict
-from core.storage.workspace import SAVED_REPORTS
-from core.text import clean
 from tests.observers.knowledge.recorded import Recorded
 from tests.tui.export.exported import reported
 from tests.tui.fixture_types import Output, Patch
-from tui.cli import main
-from tui.cli.check_page import CheckPage
-from tui.render.layout import width_of
+from ua_tui.core.evidence.records import Claim, Disagreement, Evidence, ReportCheck, Source, Verdict
+from ua_tui.core.storage.folders import SAVED_REPORTS
+from ua_tui.core.text import clean
+from ua_tui.tui.cli import main
+from ua_tui.tui.cli.check_page import CheckPage
+from ua_tui.tui.render.layout import width_of
 
 REPORT = "# Power\n\nIt used 23 percent.\n"
 SOURCES = (

@@ -9,7 +9,7 @@ import pytest
 
 from tests.observers.evidence.sessions import ReadSession
 from tests.tui.fixture_types import Output, Patch
-from tui.cli import main
+from ua_tui.tui.cli import main
 
 PAGE = "https://cats.example/power"
 OTHER = "https://dogs.example/power"

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.tui.fixture_types import Output, Patch
-from tui.cli import main
+from ua_tui.tui.cli import main
 
 SECRET = "canary-0123456789"
 

@@ -9,7 +9,7 @@ from tests.observers.knowledge.recorded import Recorded
 from tests.permissions import permissions_obeyed
 from tests.tui.export.exported import answered, reported
 from tests.tui.fixture_types import Output, Patch
-from tui.cli import main
+from ua_tui.tui.cli import main
 
 
 @pytest.fixture

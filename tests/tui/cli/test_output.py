@@ -4,7 +4,7 @@ import io
 import sys
 
 from tests.tui.fixture_types import Output, Patch
-from tui.cli.output import complain, print_line, print_table
+from ua_tui.tui.cli.output import complain, print_line, print_table
 
 
 def test_what_the_encoding_of_the_output_lacks_is_escaped(monkeypatch: Patch) -> None:

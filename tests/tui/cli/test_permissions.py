@@ -5,13 +5,14 @@ from pathlib import Path
 
 import pytest
 
-from core.agent.permissions.rules import Rule
-from core.agent.permissions.store import RuleStore
-from core.events.codec import encode_event
-from core.events.types import PermissionAnswered, PermissionApplied
-from core.storage.workspace import JOURNAL, WORKSPACES
 from tests.tui.fixture_types import Output, Patch
-from tui.cli import main
+from ua_tui.core.agent.permissions.rules import Rule
+from ua_tui.core.agent.permissions.store import RuleStore
+from ua_tui.core.events.codec import encode_event
+from ua_tui.core.events.types import PermissionAnswered, PermissionApplied
+from ua_tui.core.storage.folders import WORKSPACES
+from ua_tui.core.storage.workspace import JOURNAL
+from ua_tui.tui.cli import main
 
 
 @pytest.fixture

@@ -2,11 +2,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from core.events.codec import encode_event
-from core.events.types import QueryReceived, SessionStarted
-from core.storage.workspace import WORKSPACES
 from tests.tui.fixture_types import Output
-from tui.cli import main
+from ua_tui.core.events.codec import encode_event
+from ua_tui.core.events.types import QueryReceived, SessionStarted
+from ua_tui.core.storage.folders import WORKSPACES
+from ua_tui.tui.cli import main
 
 
 def test_it_says_what_was_rebuilt_and_what_could_not_be_read(tmp_path: Path, capsys: Output) -> None:

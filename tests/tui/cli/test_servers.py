@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from core.connections.oauth.store import LoginStore, StoredLogin
-from core.connections.trust import ServerTrust
-from core.connections.user_servers import UserServer, connection_to, find_user_servers, project_servers
-from core.settings.loading import load_settings
 from tests.tui.fixture_types import Output, Patch
-from tui.cli import main
+from ua_tui.core.connections.oauth.store import LoginStore, StoredLogin
+from ua_tui.core.connections.trust import ServerTrust
+from ua_tui.core.connections.user_servers import UserServer, connection_to, find_user_servers, project_servers
+from ua_tui.core.settings.loading import load_settings
+from ua_tui.tui.cli import main
 
 SERVERS = {
     "notes": {

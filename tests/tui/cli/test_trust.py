@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from core.api import open_session
-from core.errors import CredentialsError, SettingsError
-from core.settings.loading import load_settings
 from tests.tui.fixture_types import Output, Patch
-from tui.cli import main
+from ua_tui.api import open_session
+from ua_tui.core.errors import CredentialsError, SettingsError
+from ua_tui.core.settings.loading import load_settings
+from ua_tui.tui.cli import main
 
 KEY = "sk-ant-canary-0123456789"
 

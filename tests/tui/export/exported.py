@@ -12,13 +12,13 @@ from typing import Any
 import msgspec
 from lxml import html  # type: ignore[import-untyped]
 
-from core.events.types import ArtifactSaved, MessageFinished, QueryFinished, TokensSpent, Usage
-from core.evidence.files import check_path
-from core.evidence.records import Claim, Disagreement, Evidence, ReportCheck, Source, Verdict
-from core.redaction.redactor import Redactor
-from observers.evidence.reading.document import read_report
 from tests.observers.knowledge.recorded import Recorded
-from tui.export.formats import ExportFormat, export_bytes
+from ua_tui.core.events.types import ArtifactSaved, MessageFinished, QueryFinished, TokensSpent, Usage
+from ua_tui.core.evidence.files import check_path
+from ua_tui.core.evidence.records import Claim, Disagreement, Evidence, ReportCheck, Source, Verdict
+from ua_tui.core.redaction.redactor import Redactor
+from ua_tui.observers.evidence.reading.document import read_report
+from ua_tui.tui.export.formats import ExportFormat, export_bytes
 
 NOW = datetime(2026, 3, 11, tzinfo=UTC)
 PASSAGE = "About 41 percent of the cats in the survey smile."

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-import tui.export
+import ua_tui.tui.export
 
-STYLE = (Path(tui.export.__file__).parent / "page.css").read_text()
+STYLE = (Path(ua_tui.tui.export.__file__).parent / "page.css").read_text()
 PAIRS = [
     ("ink", "paper"), ("ink", "wash"), ("soft", "paper"), ("soft", "wash"), ("accent", "paper"), ("accent", "wash"),
     ("good", "good-wash"), ("good", "paper"), ("look", "look-wash"), ("bad", "bad-wash"), ("bad", "paper"),

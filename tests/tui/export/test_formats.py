@@ -8,14 +8,14 @@ import jsonschema  # type: ignore[import-untyped]
 import msgspec
 import pytest
 
-from core.events.types import SessionStarted
-from core.evidence.records import Verdict
-from core.storage.workspace import JOURNAL
 from tests.observers.knowledge.recorded import Recorded
 from tests.tui.export.exported import PASSAGE, answered, checked, claim, exported, reported, source_of
 from tests.tui.fixture_types import Output
-from tui.cli import main
-from tui.export.records import Export, export_schema
+from ua_tui.core.events.types import SessionStarted
+from ua_tui.core.evidence.records import Verdict
+from ua_tui.core.storage.workspace import JOURNAL
+from ua_tui.tui.cli import main
+from ua_tui.tui.export.records import Export, export_schema
 
 REPORT = "<h1>Cats</h1><p>Of all cats <b>41 %</b> smile, see https://cats.example/smiles.</p>"
 

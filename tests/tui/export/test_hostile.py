@@ -6,14 +6,14 @@ from typing import Any
 
 import pytest
 
-from core.errors import JournalError
-from core.events.types import ArtifactSaved, QueryReceived, ToolCallFinished, ToolCallStarted
-from core.evidence.files import check_path
-from core.evidence.records import Evidence, Verdict
-from core.storage.workspace import JOURNAL
 from tests.observers.knowledge.recorded import Recorded
 from tests.tui.export.exported import answered, checked, claim, exported, page_of, reported, select, source_of
-from tui.export.marks import END, START, mark_claims, marked_ids, without_marks
+from ua_tui.core.errors import JournalError
+from ua_tui.core.events.types import ArtifactSaved, QueryReceived, ToolCallFinished, ToolCallStarted
+from ua_tui.core.evidence.files import check_path
+from ua_tui.core.evidence.records import Evidence, Verdict
+from ua_tui.core.storage.workspace import JOURNAL
+from ua_tui.tui.export.marks import END, START, mark_claims, marked_ids, without_marks
 
 HOSTILE = """<!doctype html><html><head><base href="https://evil.example/"><title></title><script>x</script>
 <meta http-equiv="refresh" content="0;url=https://evil.example/"><link rel="stylesheet" href="https://evil.example/a.css">

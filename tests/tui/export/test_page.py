@@ -7,8 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from core.events.types import MessageFinished, SessionFinished, ToolCallFinished, ToolCallStarted
-from core.evidence.records import Disagreement, Evidence, Verdict
 from tests.observers.knowledge.recorded import Recorded
 from tests.tui.export.exported import (
     PASSAGE,
@@ -21,6 +19,8 @@ from tests.tui.export.exported import (
     select,
     source_of,
 )
+from ua_tui.core.events.types import MessageFinished, SessionFinished, ToolCallFinished, ToolCallStarted
+from ua_tui.core.evidence.records import Disagreement, Evidence, Verdict
 
 REPORT = "<h1>Cats</h1><p>Of all cats <b>41 %</b> smile, see <a href='https://cats.example/smiles'>the survey</a>.</p>"
 PIXEL = base64.b64decode(

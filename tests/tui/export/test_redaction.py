@@ -5,14 +5,14 @@ from pathlib import Path
 
 import pytest
 
-from core.events import types as ev
-from core.observation import Observation, TextContent
-from core.redaction.redactor import Redactor
 from tests.observers.knowledge.recorded import Recorded
 from tests.tui.export.exported import checked, claim, exported, reported, source_of
 from tests.tui.fixture_types import Patch
-from tui.export.formats import FORMATS, ExportFormat
-from tui.export.redaction import Redaction, session_folders
+from ua_tui.core.events import types as ev
+from ua_tui.core.observation import Observation, TextContent
+from ua_tui.core.redaction.redactor import Redactor
+from ua_tui.tui.export.formats import FORMATS, ExportFormat
+from ua_tui.tui.export.redaction import Redaction, session_folders
 
 KNOWN = "correct-horse-battery-9"
 PATTERN = "sk-ant-api03-Zm9vYmFyYmF6cXV4MTIzNDU2Nzg5MGFiY2RlZg"

@@ -1,1 +1,1 @@
-"""Tests of `tui.graphics`."""
+"""Tests of `ua_tui.tui.graphics`."""

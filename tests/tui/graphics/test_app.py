@@ -15,19 +15,19 @@ from textual._compositor import LayoutUpdate
 from textual.pilot import Pilot
 from textual.widget import Widget
 
-from core.events.types import ToolCallFinished, ToolCallStarted
-from core.observation import ImageContent, McpObservation, TextContent
 from tests.tui.fakes import make_app, make_session
 from tests.tui.files_host import screen_text
 from tests.tui.fixture_types import Patch
 from tests.tui.tree_host import previewed
 from tests.waiting import until
-from tui.app.app import UaTuiApp
-from tui.graphics.kitty import PLACEHOLDER
-from tui.panes.workspace.pane import WorkspacePane
-from tui.screens.files.viewer import ViewerScreen
-from tui.screens.tool_call.screen import CallView, ToolCallScreen
-from tui.viewers.view.document_view import DocumentView
+from ua_tui.core.events.types import ToolCallFinished, ToolCallStarted
+from ua_tui.core.observation import ImageContent, McpObservation, TextContent
+from ua_tui.tui.app.app import UaTuiApp
+from ua_tui.tui.graphics.kitty import PLACEHOLDER
+from ua_tui.tui.panes.workspace.pane import WorkspacePane
+from ua_tui.tui.screens.files.viewer import ViewerScreen
+from ua_tui.tui.screens.tool_call.screen import CallView, ToolCallScreen
+from ua_tui.tui.viewers.view.document_view import DocumentView
 
 GRAPHICS = re.compile("\x1b_G([^;\x1b]*)(?:;([^\x1b]*))?\x1b\\\\")
 
@@ -181,7 +181,7 @@ async def test_a_picture_left_while_sent_is_deleted_first(tmp_path: Path, monkey
     async with on_terminal(tmp_path, monkeypatch, "kitty") as (app, sent, _):
         most = 0
         monkeypatch.setattr(
-            "tui.graphics.store.PictureStore._has_room", lambda _self: len(sent.commands) < most
+            "ua_tui.tui.graphics.store.PictureStore._has_room", lambda _self: len(sent.commands) < most
         )
         await viewed(app, folder / "a.png")
         await until(lambda: app.graphics.pictures.placed)

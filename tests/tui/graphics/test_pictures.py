@@ -19,9 +19,9 @@ from textual._compositor import ChopsUpdate, LayoutUpdate
 from textual.color import Color
 from textual.geometry import Region
 
-from tui.graphics.capabilities import DEFAULT_CELL, cell_size, detect_graphics
-from tui.graphics.image import SixelPicture
-from tui.graphics.kitty import (
+from ua_tui.tui.graphics.capabilities import DEFAULT_CELL, cell_size, detect_graphics
+from ua_tui.tui.graphics.image import SixelPicture
+from ua_tui.tui.graphics.kitty import (
     MAX_CELLS,
     PICTURE_KEYS,
     PLACEHOLDER,
@@ -32,9 +32,9 @@ from tui.graphics.kitty import (
     row_of,
     transmission,
 )
-from tui.graphics.overlay import is_overwritten, repainted_rows
-from tui.graphics.sixel import encode_rows
-from tui.terminal.output_filter import ControlFilter
+from ua_tui.tui.graphics.overlay import is_overwritten, repainted_rows
+from ua_tui.tui.graphics.sixel import encode_rows
+from ua_tui.tui.terminal.output_filter import ControlFilter
 
 TABLES = json.loads(Path(__file__).with_name("tables.json").read_text(encoding="utf-8"))
 

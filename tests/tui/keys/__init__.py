@@ -1,1 +1,1 @@
-"""Tests of `tui.keys`."""
+"""Tests of `ua_tui.tui.keys`."""

@@ -9,21 +9,21 @@ from pathlib import Path
 import pytest
 from textual.pilot import Pilot
 
-from core.events.types import PermissionAsked
-from core.settings.keymap import KeyChoice
-from core.settings.loading import load_settings
 from tests.tui.app_host import opened, shown
 from tests.tui.fakes import FakeSession
 from tests.tui.files_host import screen_text
 from tests.tui.panes.test_trace import SESSION
 from tests.waiting import until
-from tui.app.app import UaTuiApp
-from tui.app.commands import commands_of
-from tui.keys.keymap import Keys, choose_keys
-from tui.render.format import first_sentence
-from tui.screens.application.help import HelpScreen
-from tui.screens.requests.permission import PermissionScreen
-from tui.screens.tool_call.screen import ToolCallScreen
+from ua_tui.core.events.types import PermissionAsked
+from ua_tui.core.settings.keymap import KeyChoice
+from ua_tui.core.settings.loading import load_settings
+from ua_tui.tui.app.app import UaTuiApp
+from ua_tui.tui.app.commands import commands_of
+from ua_tui.tui.keys.keymap import Keys, choose_keys
+from ua_tui.tui.render.format import first_sentence
+from ua_tui.tui.screens.application.help import HelpScreen
+from ua_tui.tui.screens.requests.permission import PermissionScreen
+from ua_tui.tui.screens.tool_call.screen import ToolCallScreen
 
 
 def chosen(*keys: tuple[str, object], in_folder: bool = False) -> tuple[KeyChoice, ...]:

@@ -7,10 +7,10 @@ import re
 from tests.core.test_docs import sections
 from tests.keys_page import classes_with_keys, every_place, named_bindings, together
 from tests.paths import PROJECT
-from tui.keys.keymap import Keys
-from tui.keys.names import shown_key
-from tui.keys.places import bindings_of, sections_of
-from tui.keys.standard import STANDARD, TOGETHER
+from ua_tui.tui.keys.keymap import Keys
+from ua_tui.tui.keys.names import shown_key
+from ua_tui.tui.keys.places import bindings_of, sections_of
+from ua_tui.tui.keys.standard import STANDARD, TOGETHER
 
 FIXED = {
     "Dialog", "HelpScreen", "LetterKeyList", "SetupScreen", "ModeScreen", "ModelScreen", "FieldChoices",
@@ -75,7 +75,7 @@ def test_the_usage_page_names_only_keys_of_the_help() -> None:
     table = pages["The screen"] + pages["Queries"]
     cells = [line.split("|")[1] for line in table.splitlines() if line.startswith("| `")]
     named = {key for cell in cells for key in re.findall(r"`([^`]+)`", cell)}
-    running = [each for each in every_place() if not each.__module__.startswith("tui.screens")]
+    running = [each for each in every_place() if not each.__module__.startswith("ua_tui.tui.screens")]
     help_of_panes = sections_of(running, Keys())
     keys = {
         key for lines in help_of_panes.values() for each in lines.values() for key in sum(each.values(), ())

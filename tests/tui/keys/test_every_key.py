@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 from textual.widgets import OptionList
 
-from core.events.types import PermissionAsked
 from tests.tui.app_host import opened, settled
 from tests.tui.files_host import Host, hosted, screen_text
 from tests.tui.fixture_types import Patch
@@ -21,16 +20,17 @@ from tests.tui.screens.test_dialogs import SEND, Stage
 from tests.tui.screens.test_viewer import ready, write
 from tests.tui.tree_host import cursor, laid_session, rows
 from tests.waiting import until
-from tui.panes.workspace.pane import WorkspacePane
-from tui.panes.workspace.preview import PreviewPane
-from tui.screens.application.help import HelpScreen
-from tui.screens.files.confirm_delete import DeleteScreen
-from tui.screens.files.link import LinkScreen
-from tui.screens.files.viewer import ViewerScreen
-from tui.screens.requests.permission import PermissionScreen
-from tui.screens.services.blacklist import BlacklistScreen
-from tui.screens.tool_call.screen import ToolCallScreen
-from tui.widgets.dialog import QUIET_SECONDS, Box, Dialog
+from ua_tui.core.events.types import PermissionAsked
+from ua_tui.tui.panes.workspace.pane import WorkspacePane
+from ua_tui.tui.panes.workspace.preview import PreviewPane
+from ua_tui.tui.screens.application.help import HelpScreen
+from ua_tui.tui.screens.files.confirm_delete import DeleteScreen
+from ua_tui.tui.screens.files.link import LinkScreen
+from ua_tui.tui.screens.files.viewer import ViewerScreen
+from ua_tui.tui.screens.requests.permission import PermissionScreen
+from ua_tui.tui.screens.services.blacklist import BlacklistScreen
+from ua_tui.tui.screens.tool_call.screen import ToolCallScreen
+from ua_tui.tui.widgets.dialog import QUIET_SECONDS, Box, Dialog
 
 LONG = PermissionAsked(
     request_id="r", tool_name="Bash", input={f"argument_{number}": "value " * 9 for number in range(60)}

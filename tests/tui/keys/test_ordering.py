@@ -10,10 +10,10 @@ from textual.keys import _character_to_key
 
 from tests.tui.fakes import make_app, make_session
 from tests.waiting import until
-from tui.app.app import UaTuiApp
-from tui.panes.conversation.pane import ConversationPane
-from tui.panes.trace.pane import TracePane
-from tui.screens.application.help import HelpScreen
+from ua_tui.tui.app.app import UaTuiApp
+from ua_tui.tui.panes.conversation.pane import ConversationPane
+from ua_tui.tui.panes.trace.pane import TracePane
+from ua_tui.tui.screens.application.help import HelpScreen
 
 NAMED = {"\x15": "ctrl+u", "\t": "tab", "\x1b": "escape", "\r": "enter"}
 

@@ -1,1 +1,1 @@
-"""Tests of `tui.layout`."""
+"""Tests of `ua_tui.tui.layout`."""

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from core.settings.keymap import KeyChoice
 from tests.tui.app.test_snapshots import played_app, steps
 from tests.tui.app_host import settled
 from tests.tui.fakes import make_app, make_session
 from tests.tui.pictured import LARGE, MEDIUM, SMALL, Compare, looks
-from tui.keys.keymap import choose_keys
+from ua_tui.core.settings.keymap import KeyChoice
+from ua_tui.tui.keys.keymap import choose_keys
 
 pytestmark = pytest.mark.usefixtures("still")
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from core.events.types import MessageFinished, QueryFinished, SubagentFinished, SubagentStarted
 from tests.tui.app_host import at_work, shown
 from tests.tui.pane_host import finished, started
-from tui.layout.store import LayoutStore
-from tui.panes.conversation.blocks import Fold, Prose, Verbatim
-from tui.panes.conversation.pane import ConversationPane
-from tui.panes.trace.pane import TracePane
+from ua_tui.core.events.types import MessageFinished, QueryFinished, SubagentFinished, SubagentStarted
+from ua_tui.tui.layout.store import LayoutStore
+from ua_tui.tui.panes.conversation.blocks import Fold, Prose, Verbatim
+from ua_tui.tui.panes.conversation.pane import ConversationPane
+from ua_tui.tui.panes.trace.pane import TracePane
 
 
 def said(message: str, text: str, parent: str | None = None) -> MessageFinished:

@@ -14,13 +14,13 @@ from textual.pilot import Pilot
 from textual.strip import Strip
 from textual.widget import Widget
 
-from core.events.types import QueryReceived
 from tests.tui.app_host import settled
 from tests.tui.fakes import make_app, make_session
 from tests.tui.tree_host import rows
 from tests.waiting import run_ready, until
-from tui.app.app import UaTuiApp
-from tui.layout.proportions import (
+from ua_tui.core.events.types import QueryReceived
+from ua_tui.tui.app.app import UaTuiApp
+from ua_tui.tui.layout.proportions import (
     LEAST_FILES,
     LEAST_LINES,
     LEAST_MACHINERY,
@@ -29,9 +29,9 @@ from tui.layout.proportions import (
     Proportions,
     columns,
 )
-from tui.layout.store import LAYOUT_FILE, Layout, LayoutStore
-from tui.panes.conversation.pane import ConversationPane
-from tui.panes.workspace.pane import WorkspacePane
+from ua_tui.tui.layout.store import LAYOUT_FILE, Layout, LayoutStore
+from ua_tui.tui.panes.conversation.pane import ConversationPane
+from ua_tui.tui.panes.workspace.pane import WorkspacePane
 
 WIDE, MEDIUM, NARROW = (200, 50), (120, 33), (80, 24)
 
@@ -110,7 +110,7 @@ async def test_a_border_that_moves_has_all_laid_out_and_painted_once_and_the_oth
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # A sweep for changed files would paint the other column, too.
-    monkeypatch.setattr("tui.panes.workspace.tree.SWEEP_SECONDS", 3_600.0)
+    monkeypatch.setattr("ua_tui.tui.panes.workspace.tree.SWEEP_SECONDS", 3_600.0)
     session = make_session(tmp_path)
     (session.workspace.path / "notes.md").touch()
     app = make_app(tmp_path, session)

@@ -8,18 +8,18 @@ import msgspec
 import pytest
 from textual.geometry import Size
 
-from core.events.types import QueryReceived
 from tests.tui.app_host import opened, settled, shown
 from tests.tui.fakes import make_app, make_session
 from tests.tui.files_host import screen_text
 from tests.tui.layout.test_sizes import drag, press, region
 from tests.tui.layout.test_workspace_frame import playing
-from tui.app.app import UaTuiApp
-from tui.layout.frame import shape_of
-from tui.layout.proportions import LEAST_LINES, LEAST_SIDE, LEAST_TALK, Proportions
-from tui.layout.store import LAYOUT_FILE, LayoutStore
-from tui.panes.conversation.pane import ConversationPane
-from tui.panes.trace.pane import TracePane
+from ua_tui.core.events.types import QueryReceived
+from ua_tui.tui.app.app import UaTuiApp
+from ua_tui.tui.layout.frame import shape_of
+from ua_tui.tui.layout.proportions import LEAST_LINES, LEAST_SIDE, LEAST_TALK, Proportions
+from ua_tui.tui.layout.store import LAYOUT_FILE, LayoutStore
+from ua_tui.tui.panes.conversation.pane import ConversationPane
+from ua_tui.tui.panes.trace.pane import TracePane
 
 LEAST, USUAL, LOW = (100, 34), (120, 40), (120, 33)
 STACK = ("trace", "observers", "workspace")

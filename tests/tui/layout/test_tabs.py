@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from textual.app import App, ComposeResult
 
-from tui.layout.tabs import PaneTabs
-from tui.panes.spec import PaneSpec, side_specs, tab_specs
+from ua_tui.tui.layout.tabs import PaneTabs
+from ua_tui.tui.panes.spec import PaneSpec, side_specs, tab_specs
 
 TABS, SIDE = tab_specs(), side_specs()
 TITLES = {spec.title for spec in TABS}

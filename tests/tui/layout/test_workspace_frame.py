@@ -8,21 +8,21 @@ from pathlib import Path
 import pytest
 from textual.pilot import Pilot
 
-from core.events.types import ArtifactSaved, SubagentProgress, ToolCallFinished, ToolCallStarted, Usage
-from core.storage.compression import pack
 from tests.tui.app_host import shown
 from tests.tui.fakes import FakeSession, make_app, make_session
 from tests.tui.files_host import screen_text
 from tests.tui.played import QUERY, fixed_bus, played_events
 from tests.tui.tree_host import cursor, rows
 from tests.waiting import until
-from tui.app.app import UaTuiApp
-from tui.panes.trace.pane import TracePane
-from tui.panes.workspace.pane import WorkspacePane
-from tui.panes.workspace.preview import PreviewPane
-from tui.screens.files.article import ArticleScreen
-from tui.screens.files.viewer import ViewerScreen
-from tui.screens.tool_call.screen import ToolCallScreen
+from ua_tui.core.events.types import ArtifactSaved, SubagentProgress, ToolCallFinished, ToolCallStarted, Usage
+from ua_tui.core.storage.compression import pack
+from ua_tui.tui.app.app import UaTuiApp
+from ua_tui.tui.panes.trace.pane import TracePane
+from ua_tui.tui.panes.workspace.pane import WorkspacePane
+from ua_tui.tui.panes.workspace.preview import PreviewPane
+from ua_tui.tui.screens.files.article import ArticleScreen
+from ua_tui.tui.screens.files.viewer import ViewerScreen
+from ua_tui.tui.screens.tool_call.screen import ToolCallScreen
 
 NEWS = "search_results/composio_search_news_140203_ab.json"
 REPORT = "work_products/ai-chip-news.html"
@@ -146,7 +146,7 @@ def _reported(app: UaTuiApp) -> str:
 async def test_without_a_preview_in_sight_only_opening_a_file_counts_as_seeing_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tui.panes.workspace.pane._SEEN_AFTER", 0.001)
+    monkeypatch.setattr("ua_tui.tui.panes.workspace.pane._SEEN_AFTER", 0.001)
     async with playing(tmp_path, (80, 24)) as (app, session, pane, pilot):
         await pilot.press("f5")
         pane.reveal(session.workspace.path / REPORT)

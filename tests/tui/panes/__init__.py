@@ -1,1 +1,1 @@
-"""Tests of `tui.panes`."""
+"""Tests of `ua_tui.tui.panes`."""

@@ -4,17 +4,17 @@ from datetime import UTC
 
 import pytest
 
-from core.events.types import (
+from tests.tui.pane_host import PaneHost, at, hosted, rows
+from tests.waiting import until
+from ua_tui.core.events.types import (
     Event,
     MessageFinished,
     QueryClassified,
     QueryReceived,
     TextDelta,
 )
-from tests.tui.pane_host import PaneHost, at, hosted, rows
-from tests.waiting import until
-from tui.panes.conversation.pane import ConversationPane
-from tui.screens.files.link import LinkScreen
+from ua_tui.tui.panes.conversation.pane import ConversationPane
+from ua_tui.tui.screens.files.link import LinkScreen
 
 
 def pane() -> ConversationPane:

@@ -9,12 +9,19 @@ from typing import Any
 import pytest
 from textual.pilot import Pilot
 
-from core.events.types import Event, MessageFinished, PermissionAsked, QueryReceived, TextDelta, ThinkingDelta
 from tests.tui.pane_host import PaneHost, at, hosted, rows
-from tui.panes.conversation.pane import ConversationPane
-from tui.render.layout import plain
-from tui.render.markdown import MarkdownTheme, markdown_units, render_markdown
-from tui.render.source_map import chosen_text
+from ua_tui.core.events.types import (
+    Event,
+    MessageFinished,
+    PermissionAsked,
+    QueryReceived,
+    TextDelta,
+    ThinkingDelta,
+)
+from ua_tui.tui.panes.conversation.pane import ConversationPane
+from ua_tui.tui.render.layout import plain
+from ua_tui.tui.render.markdown import MarkdownTheme, markdown_units, render_markdown
+from ua_tui.tui.render.source_map import chosen_text
 
 LONG = "The **first** paragraph is long enough that a narrow screen must break it into several lines."
 SOURCE = f"""\

@@ -5,7 +5,10 @@ from typing import Any
 
 import pytest
 
-from core.events.types import (
+from tests.tui.app_host import at_work, shown
+from tests.tui.pane_host import PaneHost, finished, hosted, rows, started
+from tests.waiting import until
+from ua_tui.core.events.types import (
     ArtifactChanged,
     ArtifactSaved,
     ErrorRaised,
@@ -16,15 +19,12 @@ from core.events.types import (
     ReportChecked,
     SubagentStarted,
 )
-from tests.tui.app_host import at_work, shown
-from tests.tui.pane_host import PaneHost, finished, hosted, rows, started
-from tests.waiting import until
-from tui.panes.conversation.blocks import Card
-from tui.panes.conversation.file_links import FileLinks
-from tui.panes.conversation.pane import ConversationPane
-from tui.panes.conversation.results import Result, Results, describe_file
-from tui.render.markdown import MarkdownTheme, render_markdown
-from tui.screens.files.viewer import ViewerScreen
+from ua_tui.tui.panes.conversation.blocks import Card
+from ua_tui.tui.panes.conversation.file_links import FileLinks
+from ua_tui.tui.panes.conversation.pane import ConversationPane
+from ua_tui.tui.panes.conversation.results import Result, Results, describe_file
+from ua_tui.tui.render.markdown import MarkdownTheme, render_markdown
+from ua_tui.tui.screens.files.viewer import ViewerScreen
 
 REPORT = "work_products/ai-chip-news.html"
 PAGE = """<html><head><title>AI chips &amp; memory</title></head><body><h1>Other</h1>

@@ -8,7 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from core.events.types import (
+from tests.tui.fakes import make_app, make_session
+from tests.tui.pane_host import PaneHost, at, hosted, rows
+from tests.waiting import until
+from ua_tui.core.events.types import (
     Event,
     MessageFinished,
     QueryFinished,
@@ -16,13 +19,10 @@ from core.events.types import (
     TextDelta,
     ThinkingDelta,
 )
-from tests.tui.fakes import make_app, make_session
-from tests.tui.pane_host import PaneHost, at, hosted, rows
-from tests.waiting import until
-from tui.app.controllers.escape import MOVED_SECONDS
-from tui.panes.conversation.blocks import Prose, Verbatim
-from tui.panes.conversation.pane import ConversationPane
-from tui.panes.conversation.search import Findings
+from ua_tui.tui.app.controllers.escape import MOVED_SECONDS
+from ua_tui.tui.panes.conversation.blocks import Prose, Verbatim
+from ua_tui.tui.panes.conversation.pane import ConversationPane
+from ua_tui.tui.panes.conversation.search import Findings
 
 
 def written(text: str, message: str, parent: str | None = None) -> MessageFinished:

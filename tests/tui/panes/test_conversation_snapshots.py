@@ -7,12 +7,12 @@ from datetime import UTC
 import pytest
 from textual.pilot import Pilot
 
-from core.events.types import Event
 from tests.tui.pane_host import PaneHost
 from tests.tui.pictured import DARK, MEDIUM, SMALL, Compare, looks
 from tests.tui.played import fixed_bus, played_events
 from tests.waiting import until
-from tui.panes.conversation.pane import ConversationPane
+from ua_tui.core.events.types import Event
+from ua_tui.tui.panes.conversation.pane import ConversationPane
 
 pytestmark = pytest.mark.usefixtures("still")
 

@@ -2,15 +2,15 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from core.events.types import (
+from tests.tui.pane_host import PaneHost, hosted, rows
+from ua_tui.core.events.types import (
     ArtifactSaved,
     ObserverFinished,
 )
-from core.records.counters import RunMetrics
-from tests.tui.pane_host import PaneHost, hosted, rows
-from tui.panes.observers.pane import ObserversPane, ObserversTheme, Run, render_run
-from tui.panes.observers.table import TableStyles, render_table
-from tui.render.layout import PLAIN, line_width, plain
+from ua_tui.core.records.counters import RunMetrics
+from ua_tui.tui.panes.observers.pane import ObserversPane, ObserversTheme, Run, render_run
+from ua_tui.tui.panes.observers.table import TableStyles, render_table
+from ua_tui.tui.render.layout import PLAIN, line_width, plain
 
 
 def ended(

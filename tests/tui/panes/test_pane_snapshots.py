@@ -7,17 +7,17 @@ from pathlib import Path
 
 import pytest
 
-from core.events.types import Event, ObserverFinished, QueryReceived
 from tests.tui.files_host import Host
 from tests.tui.pane_host import PaneHost, finished, started
 from tests.tui.panes.test_prompt import PromptApp
 from tests.tui.pictured import DARK, MEDIUM, SMALL, THEMED, Compare, looks
 from tests.tui.played import fixed_bus, played_events
 from tests.waiting import until
-from tui.panes.observers.pane import ObserversPane
-from tui.panes.trace.pane import TracePane
-from tui.panes.workspace.preview import PreviewPane
-from tui.widgets.command import Command
+from ua_tui.core.events.types import Event, ObserverFinished, QueryReceived
+from ua_tui.tui.panes.observers.pane import ObserversPane
+from ua_tui.tui.panes.trace.pane import TracePane
+from ua_tui.tui.panes.workspace.preview import PreviewPane
+from ua_tui.tui.widgets.command import Command
 
 REPORT = """\
 ---
@@ -50,7 +50,7 @@ pytestmark = pytest.mark.usefixtures("still")
 
 @pytest.fixture(autouse=True)
 def no_ticks(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tui.panes.trace.pane.TICK", 3_600.0)
+    monkeypatch.setattr("ua_tui.tui.panes.trace.pane.TICK", 3_600.0)
 
 
 def at_their_times(events: Sequence[Event]) -> list[Event]:

@@ -11,9 +11,9 @@ from tests.tui.fakes import make_app, make_session
 from tests.tui.files_host import sit_at_a_desktop
 from tests.tui.tree_host import previewed
 from tests.waiting import until
-from tui.app.app import UaTuiApp
-from tui.panes.workspace.preview import PreviewPane
-from tui.screens.files.confirm_delete import DeleteScreen
+from ua_tui.tui.app.app import UaTuiApp
+from ua_tui.tui.panes.workspace.preview import PreviewPane
+from ua_tui.tui.screens.files.confirm_delete import DeleteScreen
 
 NOTES = "notes.txt"
 

@@ -8,15 +8,15 @@ from PIL import Image
 from textual import events
 from textual.app import App, ComposeResult
 
-from core.agent.attachments.copying import LARGEST, attach
-from core.agent.attachments.places import Places
-from core.storage.workspace import Workspace
 from tests.paths import STYLES
 from tests.waiting import until
-from tui.panes.prompt.attachments import AttachmentBar
-from tui.panes.prompt.history import PromptHistory
-from tui.panes.prompt.pane import PASTE_LIMIT, Prompt
-from tui.theme.themes import DEFAULT_THEME, THEMES
+from ua_tui.core.agent.attachments.copying import LARGEST, attach
+from ua_tui.core.agent.attachments.places import Places
+from ua_tui.core.storage.workspace import Workspace
+from ua_tui.tui.panes.prompt.attachments import AttachmentBar
+from ua_tui.tui.panes.prompt.history import PromptHistory
+from ua_tui.tui.panes.prompt.pane import PASTE_LIMIT, Prompt
+from ua_tui.tui.theme.themes import DEFAULT_THEME, THEMES
 
 
 class PromptApp(App[None]):

@@ -9,21 +9,21 @@ import pytest
 from textual.pilot import Pilot
 from textual.widgets import Static
 
-from core.agent.attachments.places import Places
-from core.agent.definitions.commands import CustomCommand
-from core.storage.workspace import SAVED_REPORTS, WORKSPACES
 from tests.tui.app_host import opened, settled
 from tests.tui.fakes import make_app, make_session
 from tests.tui.files_host import finished, screen_text
 from tests.tui.panes.test_prompt import PromptApp
 from tests.waiting import PATIENCE, until
-from tui.app.commands import commands_of
-from tui.panes.prompt.completion import CompletionList, sought_at
-from tui.panes.prompt.file_index import FileIndex, FileList, FoundFile, search, search_files
-from tui.screens.application.help import HelpScreen
-from tui.screens.services.connections import ConnectionsScreen
-from tui.screens.session.mode import ModeScreen
-from tui.widgets.command import Command, command_problem, commands_for, typed_command
+from ua_tui.core.agent.attachments.places import Places
+from ua_tui.core.agent.definitions.commands import CustomCommand
+from ua_tui.core.storage.folders import SAVED_REPORTS, WORKSPACES
+from ua_tui.tui.app.commands import commands_of
+from ua_tui.tui.panes.prompt.completion import CompletionList, sought_at
+from ua_tui.tui.panes.prompt.file_index import FileIndex, FileList, FoundFile, search, search_files
+from ua_tui.tui.screens.application.help import HelpScreen
+from ua_tui.tui.screens.services.connections import ConnectionsScreen
+from ua_tui.tui.screens.session.mode import ModeScreen
+from ua_tui.tui.widgets.command import Command, command_problem, commands_for, typed_command
 
 TABLES = json.loads(Path(__file__).with_name("tables.json").read_text(encoding="utf-8"))
 
@@ -305,7 +305,7 @@ async def test_escape_closes_the_offers_until_another_name_is_begun(tmp_path: Pa
 async def test_files_that_come_while_names_are_offered_are_offered_too(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tui.panes.prompt.completer._FRESH_SECONDS", 0.05)
+    monkeypatch.setattr("ua_tui.tui.panes.prompt.completer._FRESH_SECONDS", 0.05)
     folder = session_folder(tmp_path)
     app = PromptApp()
     async with app.run_test() as pilot:

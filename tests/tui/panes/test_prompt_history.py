@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from core.redaction.redactor import Redactor
-from core.storage.files import Root
-from tui.panes.prompt.history import LIMIT, PromptHistory, history_file_name, open_history
+from ua_tui.core.redaction.redactor import Redactor
+from ua_tui.core.storage.files import Root
+from ua_tui.tui.panes.prompt.history import LIMIT, PromptHistory, history_file_name, open_history
 
 
 def same(text: str) -> str:

@@ -8,15 +8,15 @@ from pathlib import Path
 
 from textual.pilot import Pilot
 
-from core.agent.attachments.places import Places
-from core.redaction.redactor import Redactor
-from core.storage.workspace import Workspace
 from tests.notes_server import Desk
 from tests.tui.panes.test_prompt import PromptApp
 from tests.tui.panes.test_prompt_completion import offered, offers
-from tui.panes.prompt.attachments import AttachmentBar
-from tui.panes.prompt.completion import sought_at
-from tui.widgets.command import Command
+from ua_tui.core.agent.attachments.places import Places
+from ua_tui.core.redaction.redactor import Redactor
+from ua_tui.core.storage.workspace import Workspace
+from ua_tui.tui.panes.prompt.attachments import AttachmentBar
+from ua_tui.tui.panes.prompt.completion import sought_at
+from ua_tui.tui.widgets.command import Command
 
 
 class FilesApp(PromptApp):

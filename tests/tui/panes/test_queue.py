@@ -9,10 +9,10 @@ from tests.tui.app_host import opened, settled, shown
 from tests.tui.fakes import FakeSession, make_app, make_session
 from tests.tui.panes.test_prompt import PromptApp
 from tests.waiting import until
-from tui.app.app import UaTuiApp
-from tui.panes.prompt.queue_bar import QueueBar
-from tui.render.format import first_line
-from tui.screens.session.queue import QueueScreen
+from ua_tui.tui.app.app import UaTuiApp
+from ua_tui.tui.panes.prompt.queue_bar import QueueBar
+from ua_tui.tui.render.format import first_line
+from ua_tui.tui.screens.session.queue import QueueScreen
 
 
 def rows(app: PromptApp | UaTuiApp) -> list[str]:

@@ -28,18 +28,18 @@ import pytest
 from textual.events import Paste
 from textual.pilot import Pilot
 
-from core import observation
-from core.events import types
-from core.events.types import Event
-from core.observation import TextContent
-from core.settings.model import Settings
 from tests.tui.pane_host import PaneHost, at, finished, rows, started
 from tests.waiting import until
-from tui.panes.conversation.pane import ConversationPane
-from tui.panes.observers.pane import ObserversPane
-from tui.panes.status.facts import StatusFacts
-from tui.panes.status.layout import lay_out
-from tui.panes.trace.pane import TracePane
+from ua_tui.core import observation
+from ua_tui.core.events import types
+from ua_tui.core.events.types import Event
+from ua_tui.core.observation import TextContent
+from ua_tui.core.settings.model import Settings
+from ua_tui.tui.panes.conversation.pane import ConversationPane
+from ua_tui.tui.panes.observers.pane import ObserversPane
+from ua_tui.tui.panes.status.facts import StatusFacts
+from ua_tui.tui.panes.status.layout import lay_out
+from ua_tui.tui.panes.trace.pane import TracePane
 
 SCENES = Path(__file__).with_name("scenes")
 SHORT = {

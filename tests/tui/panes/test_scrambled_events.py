@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from core.events.types import (
+from tests.tui.pane_host import START, PaneHost, finished, started
+from ua_tui.core.events.types import (
     ApiRetry,
     ArtifactSaved,
     ComplianceEnforced,
@@ -29,11 +30,10 @@ from core.events.types import (
     ToolCallProgress,
     Usage,
 )
-from tests.tui.pane_host import START, PaneHost, finished, started
-from tui.panes.conversation.pane import ConversationPane
-from tui.panes.observers.pane import ObserversPane
-from tui.panes.trace.pane import TracePane
-from tui.virtual_list.virtual_list import VirtualList
+from ua_tui.tui.panes.conversation.pane import ConversationPane
+from ua_tui.tui.panes.observers.pane import ObserversPane
+from ua_tui.tui.panes.trace.pane import TracePane
+from ua_tui.tui.virtual_list.virtual_list import VirtualList
 
 pytestmark = pytest.mark.slow
 

@@ -6,18 +6,18 @@ import msgspec
 import pytest
 from textual.app import App, ComposeResult
 
-from core.events.describe import describe_plan
-from core.events.types import (
+from tests.paths import STYLES
+from ua_tui.core.events.describe import describe_plan
+from ua_tui.core.events.types import (
     Event,
     PlanLimit,
     QueryClassified,
     QueryReceived,
     SessionStarted,
 )
-from tests.paths import STYLES
-from tui.panes.status.bar import StatusLine
-from tui.panes.status.facts import StatusFacts
-from tui.panes.status.layout import short_count, short_model, short_time
+from ua_tui.tui.panes.status.bar import StatusLine
+from ua_tui.tui.panes.status.facts import StatusFacts
+from ua_tui.tui.panes.status.layout import short_count, short_model, short_time
 
 STARTED = SessionStarted(
     session_id="s", workspace="/w", cwd="/c", version="1", model="claude-sonnet-4-5-20250929", demo=True

@@ -6,7 +6,7 @@ import itertools
 
 import pytest
 
-from core.events.types import (
+from ua_tui.core.events.types import (
     BudgetReached,
     Event,
     McpServer,
@@ -20,10 +20,10 @@ from core.events.types import (
     TracingFailed,
     Usage,
 )
-from core.history.stats import SessionStats, Totals
-from core.telemetry.tracer import Trace
-from tui.panes.status.facts import StatusFacts
-from tui.panes.status.layout import Line, cell, lay_out
+from ua_tui.core.history.stats import SessionStats, Totals
+from ua_tui.core.telemetry.tracer import Trace
+from ua_tui.tui.panes.status.facts import StatusFacts
+from ua_tui.tui.panes.status.layout import Line, cell, lay_out
 
 WIDTHS = [200, 120, 80, 60, 40]
 KEYS = [["F1 keys", "^Q quit"], ["F1 keys"]]

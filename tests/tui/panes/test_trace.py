@@ -4,7 +4,8 @@ from collections.abc import Sequence
 
 import pytest
 
-from core.events.types import (
+from tests.tui.pane_host import PaneHost, finished, hosted, rows, started
+from ua_tui.core.events.types import (
     ASK_USER,
     ArtifactSaved,
     Event,
@@ -13,11 +14,10 @@ from core.events.types import (
     QueryReceived,
     SubagentStarted,
 )
-from tests.tui.pane_host import PaneHost, finished, hosted, rows, started
-from tui.panes.trace.calls import CallNode, add_text, call_node, message_node, query_node
-from tui.panes.trace.pane import TracePane
-from tui.panes.trace.rows import TraceTheme, render_message, render_node
-from tui.render.layout import Line, line_width, plain
+from ua_tui.tui.panes.trace.calls import CallNode, add_text, call_node, message_node, query_node
+from ua_tui.tui.panes.trace.pane import TracePane
+from ua_tui.tui.panes.trace.rows import TraceTheme, render_message, render_node
+from ua_tui.tui.render.layout import Line, line_width, plain
 
 
 class Clock:

@@ -7,12 +7,12 @@ from collections.abc import Callable
 import pytest
 from textual.events import Key
 
-from core.events.types import Event, QueryReceived
 from tests.tui.pane_host import PaneHost, finished, hosted, started
 from tests.waiting import until
-from tui.panes.trace.calls import CallNode
-from tui.panes.trace.filter import CallFilter
-from tui.panes.trace.pane import TracePane
+from ua_tui.core.events.types import Event, QueryReceived
+from ua_tui.tui.panes.trace.calls import CallNode
+from ua_tui.tui.panes.trace.filter import CallFilter
+from ua_tui.tui.panes.trace.pane import TracePane
 
 QUERIES, CALLS = 20, 1_000
 
@@ -60,8 +60,8 @@ def meanwhile(view: TracePane) -> None:
 async def test_rows_that_come_out_of_order_while_a_filter_is_taken_off_find_their_places(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("tui.panes.trace.filter.STEP", 1)
-    monkeypatch.setattr("tui.panes.trace.filter.STEPS_AT_ONCE", 1)
+    monkeypatch.setattr("ua_tui.tui.panes.trace.filter.STEP", 1)
+    monkeypatch.setattr("ua_tui.tui.panes.trace.filter.STEPS_AT_ONCE", 1)
     async with hosted(TracePane(monotonic=lambda: 0.0), 70, 20) as (view, _):
         view.handle_events([asked(1), *[started(f"t{n}", "Read", query="q1") for n in range(6)]])
         view.tree_rows.filter.show_only("read")

@@ -5,7 +5,9 @@ import math
 import msgspec
 import pytest
 
-from core.events.types import (
+from tests.tui.pane_host import at, finished, hosted, rows, started
+from tests.tui.panes.test_trace import Clock, pane, shown
+from ua_tui.core.events.types import (
     AuthFinished,
     AuthRequired,
     Event,
@@ -17,9 +19,7 @@ from core.events.types import (
     TokensSpent,
     Usage,
 )
-from tests.tui.pane_host import at, finished, hosted, rows, started
-from tests.tui.panes.test_trace import Clock, pane, shown
-from tui.panes.trace.pane import TracePane
+from ua_tui.tui.panes.trace.pane import TracePane
 
 CELLS = 26
 """Of a waterfall in a terminal of 120 columns."""

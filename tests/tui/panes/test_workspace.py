@@ -10,15 +10,15 @@ from pathlib import Path
 
 import pytest
 
-from core.events.types import QueryFinished, QueryReceived
 from tests.paths import PROJECT
 from tests.tui.files_host import hosted, screen_text
 from tests.tui.tree_host import cursor, laid_session, model_of, on_screen, rows
 from tests.waiting import until
-from tui.panes.workspace.folder_tree import FOLDER_CAP
-from tui.panes.workspace.pane import WorkspacePane
-from tui.panes.workspace.preview import PreviewPane
-from tui.panes.workspace.scan import list_folder
+from ua_tui.core.events.types import QueryFinished, QueryReceived
+from ua_tui.tui.panes.workspace.folder_tree import FOLDER_CAP
+from ua_tui.tui.panes.workspace.pane import WorkspacePane
+from ua_tui.tui.panes.workspace.preview import PreviewPane
+from ua_tui.tui.panes.workspace.scan import list_folder
 
 
 @pytest.fixture
@@ -181,7 +181,7 @@ def test_leaving_never_hangs(tmp_path: Path) -> None:
         import asyncio, sys
         from pathlib import Path
         from textual.app import App
-        from tui.panes.workspace.pane import WorkspacePane
+        from ua_tui.tui.panes.workspace.pane import WorkspacePane
         class Leaves(App):
             def compose(self):
                 yield WorkspacePane(Path(sys.argv[1]), Path(sys.argv[1]) / "missing")
@@ -213,9 +213,9 @@ def test_leaving_never_hangs(tmp_path: Path) -> None:
 
 def test_nothing_heavy_is_imported_before_a_folder_is_watched_or_a_file_acted_on() -> None:
     code = (
-        "import sys, tui.panes.workspace.pane; heavy = {'tui.terminal.programs', 'core.toolkit', "
-        "'tui.screens.files.confirm_delete', 'tui.viewers.safe_html'}; first = heavy & {*sys.modules}; "
-        "import tui.panes.workspace.preview; print(first | ({'watchfiles', 'nh3'} & {*sys.modules}))"
+        "import sys, ua_tui.tui.panes.workspace.pane; heavy = {'ua_tui.tui.terminal.programs', 'ua_tui.core.toolkit', "
+        "'ua_tui.tui.screens.files.confirm_delete', 'ua_tui.tui.viewers.safe_html'}; first = heavy & {*sys.modules}; "
+        "import ua_tui.tui.panes.workspace.preview; print(first | ({'watchfiles', 'nh3'} & {*sys.modules}))"
     )
     done = subprocess.run(
         [sys.executable, "-c", code], cwd=PROJECT, capture_output=True, text=True, check=True

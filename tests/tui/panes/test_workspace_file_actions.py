@@ -8,15 +8,15 @@ from pathlib import Path
 
 import pytest
 
-from core.errors import WorkspaceError
-from core.storage.compression import pack
-from core.storage.files import Root
 from tests.tui.files_host import Host, hosted, sit_at_a_desktop
 from tests.tui.tree_host import cursor, laid_session, rows
 from tests.waiting import until
-from tui.panes.workspace.pane import WorkspacePane
-from tui.terminal.programs import EDITOR, NoProgram, command_of
-from tui.viewers.export import text_of
+from ua_tui.core.errors import WorkspaceError
+from ua_tui.core.storage.compression import pack
+from ua_tui.core.storage.files import Root
+from ua_tui.tui.panes.workspace.pane import WorkspacePane
+from ua_tui.tui.terminal.programs import EDITOR, NoProgram, command_of
+from ua_tui.tui.viewers.export import text_of
 
 
 @pytest.fixture

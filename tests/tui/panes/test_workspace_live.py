@@ -7,16 +7,16 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from core.events.types import QueryFinished, QueryReceived, SessionStarted
 from tests.tui.files_host import hosted, screen_text
 from tests.tui.tree_host import cursor, laid_session, on_screen, rows
 from tests.waiting import until
-from tui.panes.workspace import tree as workspace_tree
-from tui.panes.workspace import watch as folder_watch
-from tui.panes.workspace.folder_tree import FolderTree
-from tui.panes.workspace.pane import WorkspacePane
-from tui.panes.workspace.scan import FileEntry, Listing, Order
-from tui.panes.workspace.watch import FolderWatch, Unseen
+from ua_tui.core.events.types import QueryFinished, QueryReceived, SessionStarted
+from ua_tui.tui.panes.workspace import tree as workspace_tree
+from ua_tui.tui.panes.workspace import watch as folder_watch
+from ua_tui.tui.panes.workspace.folder_tree import FolderTree
+from ua_tui.tui.panes.workspace.pane import WorkspacePane
+from ua_tui.tui.panes.workspace.scan import FileEntry, Listing, Order
+from ua_tui.tui.panes.workspace.watch import FolderWatch, Unseen
 
 
 @pytest.fixture

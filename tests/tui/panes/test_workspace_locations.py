@@ -5,16 +5,16 @@ from pathlib import Path
 
 import pytest
 
-from core.events.types import ArtifactSaved, PermissionAnswered, ToolCallFinished, ToolCallStarted
-from core.observation import McpObservation
-from core.records.journal import Journal
-from core.redaction.redactor import Redactor
-from core.toolkit.articles import article_path
 from tests.tui.files_host import Host, hosted
 from tests.tui.tree_host import cursor, laid_session, rows
 from tests.waiting import until
-from tui.panes.workspace.pane import WorkspacePane
-from tui.panes.workspace.provenance import Origins
+from ua_tui.core.events.types import ArtifactSaved, PermissionAnswered, ToolCallFinished, ToolCallStarted
+from ua_tui.core.observation import McpObservation
+from ua_tui.core.records.journal import Journal
+from ua_tui.core.redaction.redactor import Redactor
+from ua_tui.core.toolkit.articles import article_path
+from ua_tui.tui.panes.workspace.pane import WorkspacePane
+from ua_tui.tui.panes.workspace.provenance import Origins
 
 
 @pytest.fixture

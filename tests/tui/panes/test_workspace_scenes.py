@@ -28,13 +28,13 @@ from typing import Any
 import pytest
 from textual.pilot import Pilot
 
-from core.storage.compression import pack
 from tests.tui.files_host import Host, hosted, screen_text
 from tests.tui.panes.test_scenes import event_of, scenes
 from tests.tui.tree_host import cursor, laid_session, model_of, rows
 from tests.waiting import until
-from tui.panes.workspace.pane import WorkspacePane
-from tui.screens.files.confirm_delete import DeleteScreen
+from ua_tui.core.storage.compression import pack
+from ua_tui.tui.panes.workspace.pane import WorkspacePane
+from ua_tui.tui.screens.files.confirm_delete import DeleteScreen
 
 
 class Desk:

@@ -11,7 +11,7 @@ from tests.tui.files_host import Host
 from tests.tui.pictured import DARK, MEDIUM, SMALL, Compare, looks
 from tests.tui.tree_host import laid_session, rows
 from tests.waiting import until
-from tui.panes.workspace.pane import WorkspacePane
+from ua_tui.tui.panes.workspace.pane import WorkspacePane
 
 FILES = (
     ("search_results/composio_search_news_140203_abcdefgh.json", 14_300),

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from tui.panes.workspace import scan as folder_scan
-from tui.panes.workspace.folder_tree import FolderTree
-from tui.panes.workspace.scan import Request, file_time_ns, list_folder, list_folders
+from ua_tui.tui.panes.workspace import scan as folder_scan
+from ua_tui.tui.panes.workspace.folder_tree import FolderTree
+from ua_tui.tui.panes.workspace.scan import Request, file_time_ns, list_folder, list_folders
 
 
 def settle(monkeypatch: pytest.MonkeyPatch) -> None:

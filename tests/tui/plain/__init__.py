@@ -1,1 +1,1 @@
-"""Tests of `tui.plain`."""
+"""Tests of `ua_tui.tui.plain`."""

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.tui.panes.test_scenes import event_of, scenes_of
-from tui.plain.narrator import Narrator
+from ua_tui.tui.plain.narrator import Narrator
 
 
 class Narrated:

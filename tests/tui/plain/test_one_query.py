@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import io
 
-from core.events.types import Event, QueryReceived, QuerySteered, SessionStarted, TextDelta
-from tui.plain.one_query import ProgressPrinter
+from ua_tui.core.events.types import Event, QueryReceived, QuerySteered, SessionStarted, TextDelta
+from ua_tui.tui.plain.one_query import ProgressPrinter
 
 
 def printed(*events: Event) -> list[str]:

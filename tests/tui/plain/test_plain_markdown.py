@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tui.plain import plain_markdown
-from tui.plain.plain_markdown import unmarked
+from ua_tui.tui.plain import plain_markdown
+from ua_tui.tui.plain.plain_markdown import unmarked
 
 
 @pytest.mark.parametrize(("source", "text"), [

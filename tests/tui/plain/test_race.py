@@ -12,14 +12,14 @@ from typing import Any
 
 import pytest
 
-from core.concurrency.race import until
-from core.events.types import QueryFinished
-from core.settings.model import Settings
 from tests.tui.fakes import FakeSession, make_session
 from tests.waiting import PATIENCE, run_ready
-from tui import compose
-from tui.plain.one_query import run_headless
-from tui.plain.session import run_plain
+from ua_tui.core.concurrency.race import until
+from ua_tui.core.events.types import QueryFinished
+from ua_tui.core.settings.model import Settings
+from ua_tui.tui import compose
+from ua_tui.tui.plain.one_query import run_headless
+from ua_tui.tui.plain.session import run_plain
 
 
 class Work:

@@ -9,15 +9,15 @@ import termios
 from collections.abc import Callable
 from datetime import UTC, datetime
 
-from core.events.types import (
+from tests.waiting import PATIENCE
+from ua_tui.core.events.types import (
     AuthRequired,
     PermissionAsked,
 )
-from tests.waiting import PATIENCE
-from tui.plain.input import TypedLines
-from tui.plain.interrupt import interrupt_key
-from tui.plain.output import PlainOutput
-from tui.plain.questions import Answer, question_of
+from ua_tui.tui.plain.input import TypedLines
+from ua_tui.tui.plain.interrupt import interrupt_key
+from ua_tui.tui.plain.output import PlainOutput
+from ua_tui.tui.plain.questions import Answer, question_of
 
 
 def test_a_permission_shows_everything_and_is_denied_unless_a_number_says_otherwise() -> None:

@@ -1,1 +1,1 @@
-"""Tests of `tui.render`."""
+"""Tests of `ua_tui.tui.render`."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tui.render.agent_failures import known_causes
+from ua_tui.tui.render.agent_failures import known_causes
 
 POINTER = (
     "ProcessError: Command failed with exit code {0} (exit code: {0})\n"

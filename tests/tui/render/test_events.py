@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from core.events.types import (
+from ua_tui.core.events.types import (
     AgentSilent,
     ApiRetry,
     AuthFinished,
@@ -16,7 +16,7 @@ from core.events.types import (
     ToolCallFinished,
     ToolCallStarted,
 )
-from tui.render.events import EventLines
+from ua_tui.tui.render.events import EventLines
 
 
 @pytest.mark.parametrize("marks", [True, False])

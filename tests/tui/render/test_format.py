@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from tui.render.format import artifact_name, clock, middle_cut, name_cut, tail_cut
+from ua_tui.tui.render.format import artifact_name, clock, middle_cut, name_cut, tail_cut
 
 
 def test_the_clock_shows_the_time_of_its_zone_within_all_calendars() -> None:

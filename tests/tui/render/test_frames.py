@@ -16,8 +16,8 @@ from textual.screen import ModalScreen, Screen
 from textual.strip import Strip
 from textual.widgets import Static
 
-from tui.render.frames import forget_rows, improve_frames
-from tui.render.strips import improve_strips
+from ua_tui.tui.render.frames import forget_rows, improve_frames
+from ua_tui.tui.render.strips import improve_strips
 
 # Blocks of four cells: plain text, frames, wide characters, and marks that belong to the character before them.
 BLOCK, BLOCKS, ROWS = 4, 5, 2

@@ -7,12 +7,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.style import Style
 
-from tui.render.highlight import CodeTheme
-from tui.render.layout import Line, line_width, plain, wrap
-from tui.render.markdown import MarkdownTheme, render_markdown, split_stable
-from tui.render.markdown_parser import MOST_KEPT, parse_markdown
-from tui.render.markdown_stream import blocks_of, closed, definitions, split_long
-from tui.render.tables import MAX_ROWS
+from ua_tui.tui.render.highlight import CodeTheme
+from ua_tui.tui.render.layout import Line, line_width, plain, wrap
+from ua_tui.tui.render.markdown import MarkdownTheme, render_markdown
+from ua_tui.tui.render.markdown_parser import MOST_KEPT, parse_markdown
+from ua_tui.tui.render.markdown_stream import blocks_of, closed, definitions, split_long, split_stable
+from ua_tui.tui.render.tables import MAX_ROWS
 
 THEME = MarkdownTheme()
 CASES = json.loads(Path(__file__).with_name("markdown.json").read_text(encoding="utf-8"))

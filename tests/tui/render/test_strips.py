@@ -15,7 +15,7 @@ from rich.segment import Segment
 from rich.style import Style
 from textual.strip import Strip
 
-from tui.render.strips import improve_strips
+from ua_tui.tui.render.strips import improve_strips
 
 
 def test_a_line_that_was_painted_is_freed_without_a_collection() -> None:

@@ -1,1 +1,1 @@
-"""Tests of `tui.replay`."""
+"""Tests of `ua_tui.tui.replay`."""

@@ -8,17 +8,6 @@ from typing import Any
 
 from textual.pilot import Pilot
 
-from core.errors import TeamError
-from core.events import types as ev
-from core.events.codec import encode_event
-from core.postgres.address import Address
-from core.settings.model import Settings
-from core.team.fleet.remote_session import LocalFolder, SessionFolder
-from core.team.letters import make_question
-from core.team.local_mailbox import SqliteMailbox
-from core.team.mailbox import PostgresMailbox
-from core.team.records import Answer, Command, Mailbox, SessionId
-from core.version import VERSION
 from tests.core.team.fleet_rows import add_session
 from tests.core.team.stores import SESSION, add_local_session
 from tests.core.team.test_fleet import lay, locked, write
@@ -29,14 +18,25 @@ from tests.tui.files_host import screen_text
 from tests.tui.fixture_types import Patch
 from tests.tui.pane_host import rows
 from tests.waiting import PATIENCE, until
-from tui.app.app import UaTuiApp
-from tui.cli.team.following import make_source
-from tui.panes.conversation.pane import ConversationPane
-from tui.replay.followed_source import FollowedSource
-from tui.screens.application.error import ErrorScreen
-from tui.screens.requests.permission import PermissionScreen
-from tui.screens.requests.server_form import ServerFormScreen
-from tui.terminal.clipboard import Clipboard
+from ua_tui.core.errors import TeamError
+from ua_tui.core.events import types as ev
+from ua_tui.core.events.codec import encode_event
+from ua_tui.core.postgres.address import Address
+from ua_tui.core.settings.model import Settings
+from ua_tui.core.team.fleet.remote_session import LocalFolder, SessionFolder
+from ua_tui.core.team.letters import make_question
+from ua_tui.core.team.local_mailbox import SqliteMailbox
+from ua_tui.core.team.mailbox import PostgresMailbox
+from ua_tui.core.team.records import Answer, Command, Mailbox, SessionId
+from ua_tui.core.version import VERSION
+from ua_tui.tui.app.app import UaTuiApp
+from ua_tui.tui.cli.team.following import make_source
+from ua_tui.tui.panes.conversation.pane import ConversationPane
+from ua_tui.tui.replay.followed_source import FollowedSource
+from ua_tui.tui.screens.application.error import ErrorScreen
+from ua_tui.tui.screens.requests.permission import PermissionScreen
+from ua_tui.tui.screens.requests.server_form import ServerFormScreen
+from ua_tui.tui.terminal.clipboard import Clipboard
 
 ASKED = ev.PermissionAsked(request_id="r1", tool_name="Bash", input={"command": "ls"})
 
@@ -130,7 +130,7 @@ async def test_a_question_that_waits_already_is_asked_once(tmp_path: Path) -> No
 async def test_a_dialog_closes_when_someone_else_answers_or_another_worker_continues(
     tmp_path: Path, monkeypatch: Patch
 ) -> None:
-    monkeypatch.setattr("core.team.local_mailbox._user", lambda: "mary [b]")
+    monkeypatch.setattr("ua_tui.core.team.local_mailbox._user", lambda: "mary [b]")
     async with local(tmp_path) as (app, _, mailbox, folder):
         await mailbox.ask(SESSION, make_question(SESSION, ASKED))
         write(folder, [ASKED])

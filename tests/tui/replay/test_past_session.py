@@ -9,34 +9,34 @@ from typing import Any
 
 from textual.pilot import Pilot
 
-from core.events import types as ev
-from core.events.codec import encode_event
-from core.history import journal_reader as past_journal
-from core.history.session import PastSession
-from core.history.stats import SessionStats
-from core.redaction.redactor import Redactor
-from core.settings.model import Settings
-from core.storage.files import Root
-from core.storage.queue_file import write_queue
-from core.storage.workspace import WORKSPACES
 from tests.tui.fakes import make_app, make_session
 from tests.tui.fixture_types import Patch
 from tests.tui.pane_host import finished, rows, started
 from tests.tui.played import fixed_bus, lay_files, played_events
 from tests.tui.tree_host import cursor
 from tests.waiting import PATIENCE, until
-from tui.app.app import UaTuiApp
-from tui.panes.conversation.blocks import Tone
-from tui.panes.conversation.pane import ConversationPane
-from tui.panes.observers.pane import ObserversPane
-from tui.panes.trace.pane import TracePane
-from tui.panes.workspace.pane import WorkspacePane
-from tui.replay.footer import past_message
-from tui.replay.loader import SessionLoader
-from tui.replay.past_source import PastSource
-from tui.screens.files.viewer import ViewerScreen
-from tui.screens.tool_call.screen import ToolCallScreen
-from tui.terminal.clipboard import Clipboard
+from ua_tui.core.events import types as ev
+from ua_tui.core.events.codec import encode_event
+from ua_tui.core.history import journal_reader as past_journal
+from ua_tui.core.history.session import PastSession
+from ua_tui.core.history.stats import SessionStats
+from ua_tui.core.redaction.redactor import Redactor
+from ua_tui.core.settings.model import Settings
+from ua_tui.core.storage.files import Root
+from ua_tui.core.storage.folders import WORKSPACES
+from ua_tui.core.storage.queue_file import write_queue
+from ua_tui.tui.app.app import UaTuiApp
+from ua_tui.tui.panes.conversation.blocks import Tone
+from ua_tui.tui.panes.conversation.pane import ConversationPane
+from ua_tui.tui.panes.observers.pane import ObserversPane
+from ua_tui.tui.panes.trace.pane import TracePane
+from ua_tui.tui.panes.workspace.pane import WorkspacePane
+from ua_tui.tui.replay.footer import past_message
+from ua_tui.tui.replay.loader import SessionLoader
+from ua_tui.tui.replay.past_source import PastSource
+from ua_tui.tui.screens.files.viewer import ViewerScreen
+from ua_tui.tui.screens.tool_call.screen import ToolCallScreen
+from ua_tui.tui.terminal.clipboard import Clipboard
 
 NAME = "session_20261121_140200"
 

@@ -8,27 +8,27 @@ from typing import Any
 from textual.pilot import Pilot
 from textual.widgets import Static
 
-from core.concurrency.spawn import Spawn
-from core.errors import ConversationGone, JournalError
-from core.events import types as ev
-from core.history.session import PastSession
-from core.session.resume import Resume
-from core.settings.model import Settings
 from tests.tui.fakes import FakeSession, FakeWorkspace
 from tests.tui.fixture_types import Patch
 from tests.tui.pane_host import finished, rows, started
 from tests.tui.replay.test_past_session import NAME, many, write
 from tests.waiting import until
-from tui.app.app import UaTuiApp
-from tui.panes.conversation.blocks import Verbatim
-from tui.panes.conversation.pane import ConversationPane
-from tui.panes.trace.pane import TracePane
-from tui.panes.workspace.pane import WorkspacePane
-from tui.replay.resumed_source import ResumedSource
-from tui.screens.application.error import ErrorScreen
-from tui.screens.session.confirm_fresh import FreshScreen
-from tui.terminal.clipboard import Clipboard
-from tui.virtual_list.virtual_list import VirtualList
+from ua_tui.core.concurrency.spawn import Spawn
+from ua_tui.core.errors import ConversationGone, JournalError
+from ua_tui.core.events import types as ev
+from ua_tui.core.history.session import PastSession
+from ua_tui.core.session.resume import Resume
+from ua_tui.core.settings.model import Settings
+from ua_tui.tui.app.app import UaTuiApp
+from ua_tui.tui.panes.conversation.blocks import Verbatim
+from ua_tui.tui.panes.conversation.pane import ConversationPane
+from ua_tui.tui.panes.trace.pane import TracePane
+from ua_tui.tui.panes.workspace.pane import WorkspacePane
+from ua_tui.tui.replay.resumed_source import ResumedSource
+from ua_tui.tui.screens.application.error import ErrorScreen
+from ua_tui.tui.screens.session.confirm_fresh import FreshScreen
+from ua_tui.tui.terminal.clipboard import Clipboard
+from ua_tui.tui.virtual_list.virtual_list import VirtualList
 
 
 class ResumableSession(FakeSession):

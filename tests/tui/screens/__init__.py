@@ -1,1 +1,1 @@
-"""Tests of `tui.screens`."""
+"""Tests of `ua_tui.tui.screens`."""

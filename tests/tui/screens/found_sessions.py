@@ -6,14 +6,14 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
-from core.events import types as ev
-from core.events.codec import encode_event
-from core.knowledge.database import FILE
-from core.knowledge.records import Call, Cursor, Document, Facts
-from core.knowledge.store import KnowledgeStore
-from core.storage.workspace import WORKSPACES
-from core.version import VERSION
 from tests.tui.played import fixed_bus
+from ua_tui.core.events import types as ev
+from ua_tui.core.events.codec import encode_event
+from ua_tui.core.knowledge.database_file import FILE
+from ua_tui.core.knowledge.records import Call, Cursor, Document, Facts
+from ua_tui.core.knowledge.store import KnowledgeStore
+from ua_tui.core.storage.folders import WORKSPACES
+from ua_tui.core.version import VERSION
 
 NAME = "session_20261120_140200"
 TITLE = "Bicycles for the office"

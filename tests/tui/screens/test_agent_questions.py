@@ -8,16 +8,16 @@ from typing import Any
 from textual.pilot import Pilot
 from textual.widgets import TextArea
 
-from core.events.types import PermissionAnswered, PermissionAsked
 from tests.tui.app_host import answerable, at_work, shown
 from tests.tui.fakes import FakeSession
 from tests.waiting import until
-from tui.app.app import UaTuiApp
-from tui.panes.conversation.notices import message_of
-from tui.plain.questions import DENIED, Answer, questions_of_agent
-from tui.screens.requests.permission import PermissionScreen
-from tui.screens.requests.question import QuestionScreen
-from tui.widgets.dialog import Dialog
+from ua_tui.core.events.types import PermissionAnswered, PermissionAsked
+from ua_tui.tui.app.app import UaTuiApp
+from ua_tui.tui.panes.conversation.notices import message_of
+from ua_tui.tui.plain.questions import DENIED, Answer, questions_of_agent
+from ua_tui.tui.screens.requests.permission import PermissionScreen
+from ua_tui.tui.screens.requests.question import QuestionScreen
+from ua_tui.tui.widgets.dialog import Dialog
 
 COLOUR, SOURCES = "Which colour?", "Which sources?"
 _QUESTIONS = [

@@ -8,8 +8,6 @@ from typing import Any
 import pytest
 from textual.pilot import Pilot
 
-from core.events.types import McpServer, McpStatus
-from core.settings.places import Places
 from tests.trusted import TRUSTED
 from tests.tui.fakes import make_app, make_session
 from tests.tui.files_host import screen_text
@@ -17,8 +15,10 @@ from tests.tui.fixture_types import Patch
 from tests.tui.pictured import DARK, SMALL, Compare, Size, looks
 from tests.tui.theme.test_contrast import quiet_colours, unreadable
 from tests.waiting import until
-from tui.app.app import UaTuiApp
-from tui.screens.services.agents import AgentsScreen
+from ua_tui.core.events.types import McpServer, McpStatus
+from ua_tui.core.settings.places import Places
+from ua_tui.tui.app.app import UaTuiApp
+from ua_tui.tui.screens.services.agents import AgentsScreen
 
 SERVERS = [
     McpServer(

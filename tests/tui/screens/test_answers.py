@@ -10,19 +10,19 @@ import pytest
 from textual.binding import Binding
 
 from tests.tui.screens.test_dialogs import AUTH, FOLDER, READ, SEND, Stage
-from tui.screens.application.error import ErrorScreen
-from tui.screens.files.confirm_delete import DeleteScreen
-from tui.screens.files.link import LinkScreen
-from tui.screens.requests.arguments_editor import ArgumentsEditor
-from tui.screens.requests.auth import AuthScreen
-from tui.screens.requests.folder_trust import FolderTrustScreen
-from tui.screens.requests.permission import PermissionAnswer, PermissionScreen
-from tui.screens.requests.text_answer import TextAnswer
-from tui.screens.session.budget import BudgetScreen
-from tui.screens.session.confirm_fresh import FreshScreen
-from tui.screens.session.quit import QuitScreen
-from tui.screens.session.status import StatusScreen
-from tui.widgets.dialog import Choice, Dialog
+from ua_tui.tui.screens.application.error import ErrorScreen
+from ua_tui.tui.screens.files.confirm_delete import DeleteScreen
+from ua_tui.tui.screens.files.link import LinkScreen
+from ua_tui.tui.screens.requests.arguments_editor import ArgumentsEditor
+from ua_tui.tui.screens.requests.auth import AuthScreen
+from ua_tui.tui.screens.requests.folder_trust import FolderTrustScreen
+from ua_tui.tui.screens.requests.permission import PermissionAnswer, PermissionScreen
+from ua_tui.tui.screens.requests.text_answer import TextAnswer
+from ua_tui.tui.screens.session.budget import BudgetScreen
+from ua_tui.tui.screens.session.confirm_fresh import FreshScreen
+from ua_tui.tui.screens.session.quit import QuitScreen
+from ua_tui.tui.screens.session.status import StatusScreen
+from ua_tui.tui.widgets.dialog import Choice, Dialog
 
 URL = "https://a.example/b"
 NOTHING = ("nothing", None)

@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from core.errors import FormError
-from core.events.types import PermissionAsked
 from tests.tui.screens.test_dialogs import Stage
-from tui.screens.requests.argument_fields import fields_of, with_texts
-from tui.screens.requests.arguments_editor import ArgumentsEditor
-from tui.screens.requests.permission import PermissionAnswer, PermissionScreen
+from ua_tui.core.errors import FormError
+from ua_tui.core.events.types import PermissionAsked
+from ua_tui.tui.screens.requests.argument_fields import fields_of, with_texts
+from ua_tui.tui.screens.requests.arguments_editor import ArgumentsEditor
+from ua_tui.tui.screens.requests.permission import PermissionAnswer, PermissionScreen
 
 MAIL: dict[str, Any] = {
     "thought": "x",

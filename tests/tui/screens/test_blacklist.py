@@ -8,15 +8,15 @@ from pathlib import Path
 import pytest
 from textual.widgets import Button, OptionList, Static
 
-from core.settings.loading import load_settings
-from core.web_reader.blacklist import BLACKLIST, Blacklist
 from tests.tui.files_host import screen_text
 from tests.tui.fixture_types import Output, Patch
 from tests.tui.screens.test_dialogs import Stage
 from tests.waiting import until
-from tui.cli.blacklist import add_arguments, run
-from tui.screens.services.blacklist import BlacklistScreen
-from tui.widgets.dialog import Choice
+from ua_tui.core.settings.loading import load_settings
+from ua_tui.core.web_reader.blacklist import BLACKLIST, Blacklist
+from ua_tui.tui.cli.blacklist import add_arguments, run
+from ua_tui.tui.screens.services.blacklist import BlacklistScreen
+from ua_tui.tui.widgets.dialog import Choice
 
 BRIGHT_BLACK = 8
 

@@ -7,15 +7,15 @@ from pathlib import Path
 from textual.pilot import Pilot
 from textual.widgets import Input, Static
 
-from core.errors import SettingsError
-from core.events.types import BudgetReached
 from tests.tui.app_host import notices, opened
 from tests.tui.files_host import screen_text
 from tests.tui.fixture_types import Patch
 from tests.tui.screens.test_dialogs import Stage
 from tests.waiting import until
-from tui.app.app import UaTuiApp
-from tui.screens.session.budget import BudgetScreen, amount_of
+from ua_tui.core.errors import SettingsError
+from ua_tui.core.events.types import BudgetReached
+from ua_tui.tui.app.app import UaTuiApp
+from ua_tui.tui.screens.session.budget import BudgetScreen, amount_of
 
 NEAR = BudgetReached(level="warning", spent_usd=0.85, limit_usd=1.0)
 SPENT = BudgetReached(level="spent", spent_usd=1.02, limit_usd=1.0)

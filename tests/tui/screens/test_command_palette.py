@@ -14,8 +14,8 @@ from tests.tui.files_host import screen_text
 from tests.tui.pictured import LARGE, SMALL, Compare, no_blinking
 from tests.tui.theme.test_contrast import parts
 from tests.waiting import until
-from tui.screens.application.command_palette import Palette
-from tui.theme.contrast import TEXT, contrast
+from ua_tui.tui.screens.application.command_palette import Palette
+from ua_tui.tui.theme.contrast import TEXT, contrast
 
 
 @pytest.mark.usefixtures("still")

@@ -10,11 +10,6 @@ from typing import Any
 import pytest
 from textual.pilot import Pilot
 
-from core.doctor.child import DoctorFailed
-from core.doctor.findings import Check, Status
-from core.events.types import McpServer, McpStatus
-from core.settings.model import Settings
-from core.telemetry.tracer import Trace
 from tests.trusted import TRUSTED
 from tests.tui.app_host import notices
 from tests.tui.fakes import FakeSession, make_app, make_session
@@ -23,10 +18,15 @@ from tests.tui.fixture_types import Patch
 from tests.tui.pictured import DARK, MEDIUM, SMALL, Compare, Size, looks
 from tests.tui.theme.test_contrast import quiet_colours, unreadable
 from tests.waiting import until
-from tui.app.app import UaTuiApp
-from tui.panes.prompt.pane import Prompt
-from tui.screens.services.connections import ConnectionsScreen
-from tui.widgets.choice_list import RowList
+from ua_tui.core.doctor.child import DoctorFailed
+from ua_tui.core.doctor.findings import Check, Status
+from ua_tui.core.events.types import McpServer, McpStatus
+from ua_tui.core.settings.model import Settings
+from ua_tui.core.telemetry.tracer import Trace
+from ua_tui.tui.app.app import UaTuiApp
+from ua_tui.tui.panes.prompt.pane import Prompt
+from ua_tui.tui.screens.services.connections import ConnectionsScreen
+from ua_tui.tui.widgets.choice_list import RowList
 
 TOOLS = ["crawl_parallel", "save_corpus", "write_local_file", "read_local_file", "list_directory"]
 TOOLKIT = McpServer(name="local_toolkit", status="connected", tools=5, tool_names=TOOLS)

@@ -5,13 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import cast
 
-from core.agent.messages.context_usage import ContextPart, ContextUsage
-from core.errors import ConnectionFailed
 from tests.tui.fakes import FakeSession, make_session
 from tests.tui.screens.test_dialogs import Stage
 from tests.waiting import until
-from tui.ports import SessionPort
-from tui.screens.session.context import ContextScreen, describe_usage
+from ua_tui.core.agent.messages.context_usage import ContextPart, ContextUsage
+from ua_tui.core.errors import ConnectionFailed
+from ua_tui.tui.ports import SessionPort
+from ua_tui.tui.screens.session.context import ContextScreen, describe_usage
 
 PARTS = (
     ContextPart("Messages", 50_000, details=(("answers", 40_000),)),

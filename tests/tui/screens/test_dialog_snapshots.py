@@ -14,36 +14,36 @@ import msgspec
 import pytest
 from textual.pilot import Pilot
 
-from core.events.codec import ANY_EVENT
-from core.trust_question.changes import Change
-from core.trust_question.question import FolderQuestion
-from core.web_reader.blacklist import LIFETIME, Blacklist, Listing, Strike
 from tests.tui.app.test_snapshots import played_app, steps
 from tests.tui.files_host import finished
 from tests.tui.pictured import DARK, MEDIUM, SMALL, THEMED, Compare, Size, Stage, looks, no_blinking, sizes
 from tests.waiting import until
-from tui.panes.status.facts import StatusFacts
-from tui.render.activity import CurrentActivity
-from tui.screens.application.error import RESTARTS, ErrorScreen
-from tui.screens.files.confirm_delete import DeleteScreen
-from tui.screens.files.link import LinkScreen
-from tui.screens.files.links import LinksScreen
-from tui.screens.requests.auth import AuthScreen
-from tui.screens.requests.folder_trust import FolderFilesScreen, FolderTrustScreen
-from tui.screens.requests.permission import PermissionScreen
-from tui.screens.requests.plan import PlanScreen
-from tui.screens.requests.question import QuestionScreen
-from tui.screens.requests.server_form import ServerFormScreen
-from tui.screens.requests.server_link import ServerLinkScreen
-from tui.screens.services.blacklist import BlacklistScreen
-from tui.screens.session.budget import BudgetScreen
-from tui.screens.session.confirm_fresh import FreshScreen
-from tui.screens.session.mode import ModeScreen
-from tui.screens.session.queue import QueueScreen
-from tui.screens.session.quit import QuitScreen
-from tui.screens.session.status import StatusScreen
-from tui.viewers.view.links import FoundLink
-from tui.widgets.modal import Modal
+from ua_tui.core.events.codec import ANY_EVENT
+from ua_tui.core.trust_question.changes import Change
+from ua_tui.core.trust_question.question import FolderQuestion
+from ua_tui.core.web_reader.blacklist import LIFETIME, Blacklist, Listing, Strike
+from ua_tui.tui.panes.status.facts import StatusFacts
+from ua_tui.tui.render.activity import CurrentActivity
+from ua_tui.tui.screens.application.error import RESTARTS, ErrorScreen
+from ua_tui.tui.screens.files.confirm_delete import DeleteScreen
+from ua_tui.tui.screens.files.link import LinkScreen
+from ua_tui.tui.screens.files.links import LinksScreen
+from ua_tui.tui.screens.requests.auth import AuthScreen
+from ua_tui.tui.screens.requests.folder_trust import FolderFilesScreen, FolderTrustScreen
+from ua_tui.tui.screens.requests.permission import PermissionScreen
+from ua_tui.tui.screens.requests.plan import PlanScreen
+from ua_tui.tui.screens.requests.question import QuestionScreen
+from ua_tui.tui.screens.requests.server_form import ServerFormScreen
+from ua_tui.tui.screens.requests.server_link import ServerLinkScreen
+from ua_tui.tui.screens.services.blacklist import BlacklistScreen
+from ua_tui.tui.screens.session.budget import BudgetScreen
+from ua_tui.tui.screens.session.confirm_fresh import FreshScreen
+from ua_tui.tui.screens.session.mode import ModeScreen
+from ua_tui.tui.screens.session.queue import QueueScreen
+from ua_tui.tui.screens.session.quit import QuitScreen
+from ua_tui.tui.screens.session.status import StatusScreen
+from ua_tui.tui.viewers.view.links import FoundLink
+from ua_tui.tui.widgets.modal import Modal
 
 NOW = datetime(2026, 11, 21, 14, 2, 7, tzinfo=UTC)
 _EVENTS = json.loads(Path(__file__).with_name("asked.json").read_bytes())

@@ -13,25 +13,25 @@ from textual import events
 from textual.keys import _character_to_key
 from textual.pilot import Pilot
 
-from core.events.types import ElicitationAsked, PermissionAsked
 from tests.tui.app_host import ASKED, answerable, ask, at_work
 from tests.tui.fixture_types import Patch
 from tests.tui.screens.test_dialogs import AUTH, FOLDER, READ, Stage
 from tests.tui.screens.typed_sentences import typed_sentences
 from tests.waiting import until
-from tui.app.app import UaTuiApp
-from tui.screens.application.error import ErrorScreen
-from tui.screens.files.confirm_delete import DeleteScreen
-from tui.screens.requests.auth import AuthScreen
-from tui.screens.requests.folder_trust import FolderTrustScreen
-from tui.screens.requests.permission import PermissionAnswer, PermissionScreen
-from tui.screens.requests.plan import PlanScreen
-from tui.screens.requests.question import QuestionScreen
-from tui.screens.requests.server_link import ServerLinkScreen
-from tui.screens.requests.text_answer import TextAnswer
-from tui.screens.session.mode import SkipScreen
-from tui.screens.session.quit import QuitScreen
-from tui.widgets.dialog import Dialog
+from ua_tui.core.events.types import ElicitationAsked, PermissionAsked
+from ua_tui.tui.app.app import UaTuiApp
+from ua_tui.tui.screens.application.error import ErrorScreen
+from ua_tui.tui.screens.files.confirm_delete import DeleteScreen
+from ua_tui.tui.screens.requests.auth import AuthScreen
+from ua_tui.tui.screens.requests.folder_trust import FolderTrustScreen
+from ua_tui.tui.screens.requests.permission import PermissionAnswer, PermissionScreen
+from ua_tui.tui.screens.requests.plan import PlanScreen
+from ua_tui.tui.screens.requests.question import QuestionScreen
+from ua_tui.tui.screens.requests.server_link import ServerLinkScreen
+from ua_tui.tui.screens.requests.text_answer import TextAnswer
+from ua_tui.tui.screens.session.mode import SkipScreen
+from ua_tui.tui.screens.session.quit import QuitScreen
+from ua_tui.tui.widgets.dialog import Dialog
 
 HOLD = 0.5
 OFFERS = {"questions": [{"question": "Which?", "options": [{"label": each} for each in "ABC"]}]}
@@ -59,7 +59,7 @@ DIALOGS: dict[str, Callable[[], Dialog[Any]]] = {
 
 @pytest.fixture(autouse=True)
 def letters_are_held_back(monkeypatch: Patch, letters_answer_at_once: None) -> None:
-    monkeypatch.setattr("tui.widgets.dialog.HOLD_SECONDS", HOLD)
+    monkeypatch.setattr("ua_tui.tui.widgets.dialog.HOLD_SECONDS", HOLD)
 
 
 async def type_(app: Stage, dialog: Dialog[Any], text: str, waits: tuple[float, ...]) -> None:

@@ -13,17 +13,23 @@ from textual.content import Content
 from textual.pilot import Pilot
 from textual.widgets import Button, Input, Static
 
-from core.events.types import AuthRequired, PermissionAsked, QueryFinished, QueryReceived, ToolCallStarted
-from core.provider.setup import ModelSetup
-from core.settings.model import Settings
-from core.trust_question.question import FolderQuestion
 from tests.paths import STYLES
 from tests.tui.files_host import finished
 from tests.waiting import until
-from tui.render.activity import CurrentActivity
-from tui.screens.application.error import ErrorScreen
-from tui.screens.application.help import HelpScreen
-from tui.screens.requests.arguments import (
+from ua_tui.core.events.types import (
+    AuthRequired,
+    PermissionAsked,
+    QueryFinished,
+    QueryReceived,
+    ToolCallStarted,
+)
+from ua_tui.core.provider.setup import ModelSetup
+from ua_tui.core.settings.model import Settings
+from ua_tui.core.trust_question.question import FolderQuestion
+from ua_tui.tui.render.activity import CurrentActivity
+from ua_tui.tui.screens.application.error import ErrorScreen
+from ua_tui.tui.screens.application.help import HelpScreen
+from ua_tui.tui.screens.requests.arguments import (
     ArgumentsView,
     argument_lines,
     call_lines,
@@ -31,15 +37,15 @@ from tui.screens.requests.arguments import (
     reveal,
     thought_of,
 )
-from tui.screens.requests.auth import AuthScreen
-from tui.screens.requests.folder_trust import FolderTrustScreen
-from tui.screens.requests.headings import heading_of
-from tui.screens.requests.permission import PermissionAnswer, PermissionScreen
-from tui.screens.requests.qr import QrCode
-from tui.screens.session.quit import QuitScreen
-from tui.screens.setup.screen import SetupScreen
-from tui.theme.themes import DEFAULT_THEME, THEMES
-from tui.widgets.dialog import QUIET_SECONDS, TYPING_SECONDS, Box, Dialog
+from ua_tui.tui.screens.requests.auth import AuthScreen
+from ua_tui.tui.screens.requests.folder_trust import FolderTrustScreen
+from ua_tui.tui.screens.requests.headings import heading_of
+from ua_tui.tui.screens.requests.permission import PermissionAnswer, PermissionScreen
+from ua_tui.tui.screens.requests.qr import QrCode
+from ua_tui.tui.screens.session.quit import QuitScreen
+from ua_tui.tui.screens.setup.screen import SetupScreen
+from ua_tui.tui.theme.themes import DEFAULT_THEME, THEMES
+from ua_tui.tui.widgets.dialog import QUIET_SECONDS, TYPING_SECONDS, Box, Dialog
 
 SEND = PermissionAsked(
     request_id="r1",

@@ -14,13 +14,6 @@ from textual.app import App
 from textual.pilot import Pilot
 from textual.widgets import Input
 
-from core.errors import JournalError
-from core.knowledge.access import open_store
-from core.knowledge.folders import folder_key
-from core.knowledge.place import KnowledgePlace
-from core.knowledge.records import Cursor, Document
-from core.postgres.address import Address
-from core.storage.workspace import WORKSPACES
 from tests.postgres_server import Database
 from tests.tui.app_host import settled
 from tests.tui.fakes import make_app, make_session
@@ -28,13 +21,20 @@ from tests.tui.files_host import Host, hosted, screen_text
 from tests.tui.pictured import DARK, SMALL, Compare, Size, Stage, looks, no_blinking
 from tests.tui.screens.found_sessions import DOCUMENTS, MADE_AT, NAME, REPORT, fill, lay_session
 from tests.waiting import until
-from tui.app.commands import commands_of
-from tui.screens.files.viewer import ViewerScreen
-from tui.screens.knowledge.find import FindScreen
-from tui.screens.knowledge.hit_list import HitList
-from tui.screens.knowledge.opening import SessionAccess
-from tui.screens.tool_call.screen import ToolCallScreen
-from tui.widgets.command import typed_command
+from ua_tui.core.errors import JournalError
+from ua_tui.core.knowledge.access import open_store
+from ua_tui.core.knowledge.folders import folder_key
+from ua_tui.core.knowledge.place import KnowledgePlace
+from ua_tui.core.knowledge.records import Cursor, Document
+from ua_tui.core.postgres.address import Address
+from ua_tui.core.storage.folders import WORKSPACES
+from ua_tui.tui.app.commands import commands_of
+from ua_tui.tui.screens.files.viewer import ViewerScreen
+from ua_tui.tui.screens.knowledge.find import FindScreen
+from ua_tui.tui.screens.knowledge.hit_list import HitList
+from ua_tui.tui.screens.knowledge.opening import SessionAccess
+from ua_tui.tui.screens.tool_call.screen import ToolCallScreen
+from ua_tui.tui.widgets.command import typed_command
 
 
 def closed(_folder: Path) -> None:

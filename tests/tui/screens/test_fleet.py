@@ -11,12 +11,6 @@ from typing import Any
 import msgspec
 from textual.pilot import Pilot
 
-from core.errors import UniversalAgentError
-from core.history.index import SessionIndex
-from core.postgres.address import Address
-from core.settings.model import Settings
-from core.team.fleet.rows import Fleet, FleetRow, arrange
-from core.team.fleet.source import FleetSource
 from tests.core.team.fleet_rows import add_job, add_session, ask
 from tests.postgres_server import Database
 from tests.tui.app_host import notices
@@ -25,11 +19,17 @@ from tests.tui.files_host import screen_text
 from tests.tui.fixture_types import Output, Patch
 from tests.tui.pictured import DARK, SMALL, Compare, Size, looks, no_blinking
 from tests.waiting import until
-from tui.app.fleet_app import FleetApp
-from tui.cli import main
-from tui.screens.application.help import HelpScreen
-from tui.screens.team.fleet import FleetScreen
-from tui.screens.team.fleet_list import FleetList
+from ua_tui.core.errors import UniversalAgentError
+from ua_tui.core.history.index import SessionIndex
+from ua_tui.core.postgres.address import Address
+from ua_tui.core.settings.model import Settings
+from ua_tui.core.team.fleet.rows import Fleet, FleetRow, arrange
+from ua_tui.core.team.fleet.source import FleetSource
+from ua_tui.tui.app.fleet_app import FleetApp
+from ua_tui.tui.cli import main
+from ua_tui.tui.screens.application.help import HelpScreen
+from ua_tui.tui.screens.team.fleet import FleetScreen
+from ua_tui.tui.screens.team.fleet_list import FleetList
 
 NOW = 1_795_183_320.0
 """2026-11-20 14:02 UTC."""
@@ -159,7 +159,7 @@ async def test_enter_follows_a_session_and_says_why_not(tmp_path: Path, monkeypa
         if len(followed) > 1:
             raise UniversalAgentError("There is no [red]terminal")
 
-    monkeypatch.setattr("tui.app.fleet_app.open_fleet_row", follow)
+    monkeypatch.setattr("ua_tui.tui.app.fleet_app.open_fleet_row", follow)
     source = PlayedSource(tmp_path)
     async with fleet(source) as (app, screen, pilot):
         await play(screen, source, FLEET)

@@ -3,10 +3,10 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from core.trust_question.changes import Change
-from core.trust_question.question import FolderQuestion
 from tests.tui.screens.test_dialogs import Stage
-from tui.screens.requests.folder_trust import FolderFilesScreen, FolderTrustScreen
+from ua_tui.core.trust_question.changes import Change
+from ua_tui.core.trust_question.question import FolderQuestion
+from ua_tui.tui.screens.requests.folder_trust import FolderFilesScreen, FolderTrustScreen
 
 QUESTION = FolderQuestion(
     folder=Path("/work/\x1b[31mproject"),

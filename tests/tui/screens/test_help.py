@@ -4,23 +4,23 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from core.events.types import PermissionAsked
 from tests.tui.app_host import opened, settled, shown
 from tests.tui.fakes import make_app, make_session
 from tests.tui.files_host import screen_text
 from tests.tui.panes.test_trace import SESSION
 from tests.tui.screens.test_blacklist import fill
 from tests.waiting import until
-from tui.app.app import UaTuiApp
-from tui.app.commands import commands_of
-from tui.keys.places import sections_of
-from tui.screens.application.help import HelpScreen
-from tui.screens.files.viewer import ViewerScreen
-from tui.screens.requests.permission import PermissionScreen
-from tui.screens.services.blacklist import BlacklistScreen
-from tui.screens.session.sessions import SessionsScreen
-from tui.screens.tool_call.screen import ToolCallScreen
-from tui.widgets.command import typed_command
+from ua_tui.core.events.types import PermissionAsked
+from ua_tui.tui.app.app import UaTuiApp
+from ua_tui.tui.app.commands import commands_of
+from ua_tui.tui.keys.places import sections_of
+from ua_tui.tui.screens.application.help import HelpScreen
+from ua_tui.tui.screens.files.viewer import ViewerScreen
+from ua_tui.tui.screens.requests.permission import PermissionScreen
+from ua_tui.tui.screens.services.blacklist import BlacklistScreen
+from ua_tui.tui.screens.session.sessions import SessionsScreen
+from ua_tui.tui.screens.tool_call.screen import ToolCallScreen
+from ua_tui.tui.widgets.command import typed_command
 
 WIDE = (200, 56)
 MOVING = "Moving in a pane or a file"

@@ -9,14 +9,14 @@ from rich.segment import Segment
 from rich.style import Style
 from textual.strip import Strip
 
-from core.concurrency.cancellation import NEVER
 from tests.tui.files_host import Host, hosted, screen_text
 from tests.waiting import until
-from tui.screens.files.link import LinkScreen
-from tui.screens.files.links import LinksScreen
-from tui.screens.files.viewer import ViewerScreen
-from tui.viewers.document import ListRows
-from tui.viewers.view.links import FoundLink, first_from, links_in
+from ua_tui.core.concurrency.cancellation import NEVER
+from ua_tui.tui.screens.files.link import LinkScreen
+from ua_tui.tui.screens.files.links import LinksScreen
+from ua_tui.tui.screens.files.viewer import ViewerScreen
+from ua_tui.tui.viewers.document import ListRows
+from ua_tui.tui.viewers.view.links import FoundLink, first_from, links_in
 
 TEXT = (
     "# Head\n\nSee [the bank](https://bank.example/login) and [evil](vscode://x).\n\n"

@@ -9,9 +9,9 @@ from textual.widgets import OptionList
 from tests.tui.screens.test_blacklist import fill
 from tests.tui.screens.test_dialogs import Stage
 from tests.waiting import until
-from tui.screens.files.links import LinksScreen
-from tui.screens.services.blacklist import BlacklistScreen
-from tui.viewers.view.links import FoundLink
+from ua_tui.tui.screens.files.links import LinksScreen
+from ua_tui.tui.screens.services.blacklist import BlacklistScreen
+from ua_tui.tui.viewers.view.links import FoundLink
 
 URLS = [f"https://{name}.example/" for name in "abc"]
 

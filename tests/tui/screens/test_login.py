@@ -2,16 +2,16 @@ from __future__ import annotations
 
 from textual import events
 
-from core.connections.oauth.flow import Show
-from core.connections.oauth.redirect import Redirect
-from core.connections.oauth.store import LoginStore
-from core.connections.oauth.target import LoginTarget
-from core.connections.user_servers import UserServer
-from core.errors import ConnectionFailed
 from tests.tui.screens.test_dialogs import Stage
 from tests.waiting import until
-from tui.screens.services.login import LoginScreen
-from tui.widgets.dialog import Box
+from ua_tui.core.connections.oauth.flow import Show
+from ua_tui.core.connections.oauth.redirect import Redirect
+from ua_tui.core.connections.oauth.store import LoginStore
+from ua_tui.core.connections.oauth.target import LoginTarget
+from ua_tui.core.connections.user_servers import UserServer
+from ua_tui.core.errors import ConnectionFailed
+from ua_tui.tui.screens.services.login import LoginScreen
+from ua_tui.tui.widgets.dialog import Box
 
 SERVER = UserServer("notes", {"url": "https://notes.example/mcp"}, "config.toml", in_folder=False)
 PAGE = "https://login.example/authorize?state=s3cr3t"

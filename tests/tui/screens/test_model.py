@@ -7,16 +7,16 @@ from pathlib import Path
 
 from textual.pilot import Pilot
 
-from core.errors import SettingsError
-from core.provider.models import KnownModel, ModelChoice
 from tests.tui import app_host
 from tests.tui.app_host import notices
 from tests.tui.fakes import FakeModels, FakeSession
 from tests.tui.files_host import screen_text
 from tests.tui.fixture_types import Patch
 from tests.waiting import until
-from tui.app.app import UaTuiApp
-from tui.screens.session.model import ModelScreen
+from ua_tui.core.errors import SettingsError
+from ua_tui.core.provider.models import KnownModel, ModelChoice
+from ua_tui.tui.app.app import UaTuiApp
+from ua_tui.tui.screens.session.model import ModelScreen
 
 
 @asynccontextmanager

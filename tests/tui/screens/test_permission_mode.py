@@ -8,16 +8,16 @@ from pathlib import Path
 
 from textual.pilot import Pilot
 
-from core.events.types import PermissionAsked
 from tests.tui.app_host import answerable, at_work, notices, shown
 from tests.tui.fakes import FakeSession, make_app, make_session
 from tests.tui.files_host import screen_text
 from tests.tui.fixture_types import Patch
 from tests.waiting import until
-from tui.app.app import UaTuiApp
-from tui.plain.questions import Answer, question_of
-from tui.screens.requests.plan import PlanScreen
-from tui.screens.session.mode import ModeScreen, SkipScreen
+from ua_tui.core.events.types import PermissionAsked
+from ua_tui.tui.app.app import UaTuiApp
+from ua_tui.tui.plain.questions import Answer, question_of
+from ua_tui.tui.screens.requests.plan import PlanScreen
+from ua_tui.tui.screens.session.mode import ModeScreen, SkipScreen
 
 PLAN = PermissionAsked(
     request_id="p1", tool_name="ExitPlanMode", input={"plan": "# Tides\n\n1. Search\n2. Write"}

@@ -3,16 +3,16 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from pathlib import Path
 
-from core.agent.permissions.rule_set import RuleSet
-from core.agent.permissions.rules import Rule
-from core.agent.permissions.store import RuleStore
-from core.events.codec import encode_event
-from core.events.types import PermissionAnswered, PermissionApplied
-from core.storage.workspace import JOURNAL
 from tests.tui.fakes import FakeSession, make_app, make_session
 from tests.tui.files_host import screen_text
 from tests.waiting import until
-from tui.screens.services.permissions import PermissionsScreen
+from ua_tui.core.agent.permissions.rule_set import RuleSet
+from ua_tui.core.agent.permissions.rules import Rule
+from ua_tui.core.agent.permissions.store import RuleStore
+from ua_tui.core.events.codec import encode_event
+from ua_tui.core.events.types import PermissionAnswered, PermissionApplied
+from ua_tui.core.storage.workspace import JOURNAL
+from ua_tui.tui.screens.services.permissions import PermissionsScreen
 
 AT = datetime(2026, 11, 21, 14, 2, tzinfo=UTC)
 

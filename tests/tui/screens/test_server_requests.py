@@ -9,21 +9,21 @@ import pytest
 from textual.pilot import Pilot
 from textual.widgets import Input, Static
 
-from core.agent.elicitation.form import read_form
-from core.errors import FormError
-from core.events.types import ElicitationAnswered, ElicitationAsked
 from tests.tui.app_host import answerable, at_work, notices, shown
 from tests.tui.fakes import FakeSession
 from tests.tui.fixture_types import Patch
 from tests.waiting import until
-from tui.app.app import UaTuiApp
-from tui.panes.conversation.notices import message_of
-from tui.plain.server_requests import field_lines, server_question, typed_value
-from tui.render.events import EventLines
-from tui.screens.requests.form_fields import FieldRow
-from tui.screens.requests.server_form import ServerFormScreen
-from tui.screens.requests.server_link import ServerLinkScreen
-from tui.widgets.dialog import Box, Choice
+from ua_tui.core.agent.elicitation.form import read_form
+from ua_tui.core.errors import FormError
+from ua_tui.core.events.types import ElicitationAnswered, ElicitationAsked
+from ua_tui.tui.app.app import UaTuiApp
+from ua_tui.tui.panes.conversation.notices import message_of
+from ua_tui.tui.plain.server_requests import field_lines, server_question, typed_value
+from ua_tui.tui.render.events import EventLines
+from ua_tui.tui.screens.requests.form_fields import FieldRow
+from ua_tui.tui.screens.requests.server_form import ServerFormScreen
+from ua_tui.tui.screens.requests.server_link import ServerLinkScreen
+from ua_tui.tui.widgets.dialog import Box, Choice
 
 SCHEMA = {
     "type": "object",

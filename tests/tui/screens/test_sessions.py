@@ -13,14 +13,6 @@ from msgspec.structs import replace
 from textual.pilot import Pilot
 from textual.widgets import Input, Static
 
-from core.errors import UniversalAgentError
-from core.events import types as ev
-from core.events.codec import encode_event
-from core.history.headline import TITLE, Summary
-from core.history.index import SessionIndex
-from core.knowledge.records import Document
-from core.storage.workspace import WORKSPACES
-from core.version import VERSION
 from tests.many_sessions import COUNT, WORD, lay_sessions
 from tests.tui.app_host import notices
 from tests.tui.fakes import make_app, make_session
@@ -30,14 +22,22 @@ from tests.tui.pictured import DARK, SMALL, Compare, Size, looks
 from tests.tui.played import fixed_bus
 from tests.tui.screens.found_sessions import fill
 from tests.waiting import PATIENCE, until
-from tui.app.app import UaTuiApp
-from tui.app.results import resume_result, resumed_folder
-from tui.app.sessions_app import SessionsApp
-from tui.cli import main
-from tui.panes.conversation.pane import ConversationPane
-from tui.screens.files.confirm_delete import DeleteScreen
-from tui.screens.session.session_list import SessionList
-from tui.screens.session.sessions import SessionsScreen
+from ua_tui.core.errors import UniversalAgentError
+from ua_tui.core.events import types as ev
+from ua_tui.core.events.codec import encode_event
+from ua_tui.core.history.headline import TITLE, Summary
+from ua_tui.core.history.index import SessionIndex
+from ua_tui.core.knowledge.records import Document
+from ua_tui.core.storage.folders import WORKSPACES
+from ua_tui.core.version import VERSION
+from ua_tui.tui.app.app import UaTuiApp
+from ua_tui.tui.app.results import resume_result, resumed_folder
+from ua_tui.tui.app.sessions_app import SessionsApp
+from ua_tui.tui.cli import main
+from ua_tui.tui.panes.conversation.pane import ConversationPane
+from ua_tui.tui.screens.files.confirm_delete import DeleteScreen
+from ua_tui.tui.screens.session.session_list import SessionList
+from ua_tui.tui.screens.session.sessions import SessionsScreen
 
 ASKED = (
     ("Research the latest AI chip news and write a comprehensive report", "Foundries are full.", 41.2, 0.21),
@@ -146,7 +146,7 @@ async def test_enter_reads_the_session_and_a_click_moves_the_cursor(
 ) -> None:
     lay_all(tmp_path)
     read: list[Path] = []
-    monkeypatch.setattr("tui.app.sessions_app.open_read_only", lambda app, folder: read.append(folder))
+    monkeypatch.setattr("ua_tui.tui.app.sessions_app.open_read_only", lambda app, folder: read.append(folder))
     async with sessions(tmp_path) as (_, screen, pilot):
         await pilot.press("down", "enter")
         await pilot.pause()
@@ -168,7 +168,7 @@ async def test_r_resumes_a_session_and_what_cannot_be_opened_is_reported(
     def fail(app: object, folder: Path) -> None:
         raise UniversalAgentError("There is no [red]terminal")
 
-    monkeypatch.setattr("tui.app.sessions_app.open_read_only", fail)
+    monkeypatch.setattr("ua_tui.tui.app.sessions_app.open_read_only", fail)
     async with sessions(tmp_path) as (app, _, pilot):
         await pilot.press("enter")
         await until(lambda: "There is no [red]terminal" in notices(app))
@@ -181,7 +181,7 @@ async def test_r_resumes_a_session_and_what_cannot_be_opened_is_reported(
 
 async def test_x_exports_a_session_or_says_why_not(tmp_path: Path, monkeypatch: Patch) -> None:
     # A session whose journal is gone stays listed.
-    monkeypatch.setattr("tui.screens.session.sessions.REFRESH_SECONDS", 10 * PATIENCE)
+    monkeypatch.setattr("ua_tui.tui.screens.session.sessions.REFRESH_SECONDS", 10 * PATIENCE)
     lay_all(tmp_path)
     page = tmp_path / f"{name(4)}.html"
     async with sessions(tmp_path) as (app, screen, pilot):
@@ -305,7 +305,7 @@ async def test_a_thousand_sessions_are_listed_and_searched_as_one_types(tmp_path
 
 
 async def test_the_list_moves_on_with_what_other_programs_do(tmp_path: Path, monkeypatch: Patch) -> None:
-    monkeypatch.setattr("tui.screens.session.sessions.REFRESH_SECONDS", 0.05)
+    monkeypatch.setattr("ua_tui.tui.screens.session.sessions.REFRESH_SECONDS", 0.05)
     lay(tmp_path, 0)
     async with sessions(tmp_path) as (app, screen, pilot):
 

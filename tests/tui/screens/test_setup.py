@@ -15,18 +15,18 @@ from textual.app import App
 from textual.pilot import Pilot
 from textual.widgets import Button, Input, Static
 
-from core.provider.request import DEFAULT_URL
-from core.provider.setup import LOCAL_URL, ZAI_URL, ModelSetup
-from core.settings.model import Settings
 from tests.model_server import Answer, ModelServer, model_server, refusal
 from tests.paths import STYLES
 from tests.tui.fixture_types import Patch
 from tests.waiting import until
-from tui.screens.setup.pages import FORMS, METHODS, FormField
-from tui.screens.setup.screen import SetupResult, SetupScreen
-from tui.terminal.programs import NoProgram
-from tui.theme.themes import DEFAULT_THEME, THEMES
-from tui.widgets.dialog import QUIET_SECONDS
+from ua_tui.core.provider.request import DEFAULT_URL
+from ua_tui.core.provider.setup import LOCAL_URL, ZAI_URL, ModelSetup
+from ua_tui.core.settings.model import Settings
+from ua_tui.tui.screens.setup.pages import FORMS, METHODS, FormField
+from ua_tui.tui.screens.setup.screen import SetupResult, SetupScreen
+from ua_tui.tui.terminal.programs import NoProgram
+from ua_tui.tui.theme.themes import DEFAULT_THEME, THEMES
+from ua_tui.tui.widgets.dialog import QUIET_SECONDS
 
 KEY = "sk-ant-api03-canary-9f8e7d6c5b4a"
 REFUSED = Answer(401, refusal("authentication_error", "invalid x-api-key"))
@@ -87,8 +87,8 @@ def no_proxy(monkeypatch: Patch) -> None:
 def server(monkeypatch: Patch) -> Iterator[ModelServer]:
     """A model that answers, also in the place of Anthropic's own and of Z.AI's."""
     with model_server() as running:
-        monkeypatch.setattr("core.provider.request.DEFAULT_URL", running.url)
-        monkeypatch.setattr("core.provider.setup.ZAI_URL", f"{running.url}/zai")
+        monkeypatch.setattr("ua_tui.core.provider.request.DEFAULT_URL", running.url)
+        monkeypatch.setattr("ua_tui.core.provider.setup.ZAI_URL", f"{running.url}/zai")
         running.answers["/zai/v1/messages"] = running.answers["/v1/messages"]
         yield running
 
@@ -323,7 +323,7 @@ async def test_what_cannot_be_stored_is_used_all_the_same(
         await pilot.press("1")
         await paste(pilot, KEY)
         with monkeypatch.context() as broken:
-            broken.setattr("core.storage.files.os.fsync", full)
+            broken.setattr("ua_tui.core.storage.files.os.fsync", full)
             await pilot.press("enter")
             await until(lambda: "could not be saved" in app.shown)
         assert "No space left on device" in app.shown.replace("\n", " ")

@@ -11,18 +11,18 @@ from textual.app import App
 from textual.pilot import Pilot
 from textual.widgets import Input
 
-from core.errors import SettingsError
-from core.provider.claude_login import Login
-from core.provider.probe import ModelVerdict
-from core.provider.setup import SetupPlan, StoredSetup
 from tests.tui.fixture_types import Patch
 from tests.tui.screens.test_dialogs import Stage
 from tests.tui.screens.test_setup_snapshots import BAD, GOOD, SERVER, Desk
 from tests.waiting import until
-from tui.screens.setup import pages as setup_pages
-from tui.screens.setup.pages import METHODS, MethodRow
-from tui.screens.setup.screen import SetupScreen
-from tui.widgets.dialog import Choice
+from ua_tui.core.errors import SettingsError
+from ua_tui.core.provider.claude_login import Login
+from ua_tui.core.provider.probe import ModelVerdict
+from ua_tui.core.provider.setup import SetupPlan, StoredSetup
+from ua_tui.tui.screens.setup import pages as setup_pages
+from ua_tui.tui.screens.setup.pages import METHODS, MethodRow
+from ua_tui.tui.screens.setup.screen import SetupScreen
+from ua_tui.tui.widgets.dialog import Choice
 
 AWAY = ModelVerdict(kind="unreachable", server=SERVER, model="", status=0, detail="", seconds=0.1)
 COMMAND = ["/opt/claude", "auth", "login"]

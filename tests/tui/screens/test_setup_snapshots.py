@@ -12,16 +12,16 @@ from textual.app import App
 from textual.pilot import Pilot
 from textual.widgets import Input
 
-from core.provider.claude_login import Login
-from core.provider.probe import ModelVerdict
-from core.provider.setup import ModelSetup, SetupPlan, StoredSetup
-from core.settings.model import Settings
 from tests.tui.files_host import finished
 from tests.tui.fixture_types import Patch
 from tests.tui.pictured import DARK, SMALL, Compare, Size, Stage, looks, no_blinking
 from tests.waiting import until
-from tui.screens.setup import pages as setup_pages
-from tui.screens.setup.screen import SetupScreen
+from ua_tui.core.provider.claude_login import Login
+from ua_tui.core.provider.probe import ModelVerdict
+from ua_tui.core.provider.setup import ModelSetup, SetupPlan, StoredSetup
+from ua_tui.core.settings.model import Settings
+from ua_tui.tui.screens.setup import pages as setup_pages
+from ua_tui.tui.screens.setup.screen import SetupScreen
 
 FOLDER = Path("/home/ann/.config/ua-tui")
 SERVER = "http://127.0.0.1:11434"

@@ -14,9 +14,14 @@ import pytest
 from PIL import Image
 from textual.widgets import Input
 
-from core.events import types as ev
-from core.events.units import size
-from core.observation import (
+from tests.tui.files_host import finished as workers_end
+from tests.tui.files_host import hosted, screen_text
+from tests.tui.fixture_types import Patch
+from tests.tui.viewers.test_viewers import lines
+from tests.waiting import PATIENCE, until
+from ua_tui.core.events import types as ev
+from ua_tui.core.events.units import size
+from ua_tui.core.observation import (
     AnyObservation,
     ImageContent,
     McpObservation,
@@ -25,21 +30,16 @@ from core.observation import (
     TextContent,
     WorkbenchObservation,
 )
-from core.storage.large_results import store_large_result
-from core.storage.workspace import Workspace
-from core.text import is_unsafe
-from tests.tui.files_host import finished as workers_end
-from tests.tui.files_host import hosted, screen_text
-from tests.tui.fixture_types import Patch
-from tests.tui.viewers.test_viewers import lines
-from tests.waiting import PATIENCE, until
-from tui.render.subagent_progress import Progress
-from tui.screens.application.help import HelpScreen
-from tui.screens.files.artifact_list import ArtifactList
-from tui.screens.tool_call.screen import CallView, ToolCallScreen
-from tui.terminal.programs import PAGER, NoProgram, command_of
-from tui.viewers.tool_call.body import arguments_text, call_body, call_text, notes_of, result_text
-from tui.viewers.tool_call.stored_result import StoredResult, read_stored_result
+from ua_tui.core.storage.large_results import store_large_result
+from ua_tui.core.storage.workspace import Workspace
+from ua_tui.core.text import is_unsafe
+from ua_tui.tui.render.subagent_progress import Progress
+from ua_tui.tui.screens.application.help import HelpScreen
+from ua_tui.tui.screens.files.artifact_list import ArtifactList
+from ua_tui.tui.screens.tool_call.screen import CallView, ToolCallScreen
+from ua_tui.tui.terminal.programs import PAGER, NoProgram, command_of
+from ua_tui.tui.viewers.tool_call.body import arguments_text, call_body, call_text, notes_of, result_text
+from ua_tui.tui.viewers.tool_call.stored_result import StoredResult, read_stored_result
 
 NAME = "mcp__composio__COMPOSIO_SEARCH_NEWS"
 
@@ -417,7 +417,7 @@ async def test_the_arguments_are_there_while_a_result_is_still_read(
         go_on.wait(PATIENCE)
         return read_stored_result(end, folder)
 
-    monkeypatch.setattr("tui.screens.tool_call.screen.read_stored_result", slow)
+    monkeypatch.setattr("ua_tui.tui.screens.tool_call.screen.read_stored_result", slow)
     observation = stored(tmp_path, "beginning " + "x " * 100_000 + "the end")
     screen = ToolCallScreen(started(query="chips"), finished(observation), folder=tmp_path)
     try:

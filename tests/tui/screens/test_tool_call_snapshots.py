@@ -9,12 +9,12 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from core.events.codec import ANY_EVENT
 from tests.tui.files_host import finished, hosted
 from tests.tui.pictured import DARK, MEDIUM, SMALL, Compare, Size, looks
 from tests.waiting import until
-from tui.render.subagent_progress import Progress
-from tui.screens.tool_call.screen import ToolCallScreen
+from ua_tui.core.events.codec import ANY_EVENT
+from ua_tui.tui.render.subagent_progress import Progress
+from ua_tui.tui.screens.tool_call.screen import ToolCallScreen
 
 CALLS = json.loads(Path(__file__).with_name("calls.json").read_bytes())
 """Of each kind: the call, its end, and the files that were saved of it."""

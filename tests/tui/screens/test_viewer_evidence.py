@@ -7,20 +7,20 @@ from pathlib import Path
 import msgspec
 from textual.pilot import Pilot
 
-from core.concurrency.cancellation import Stop
-from core.errors import WorkspaceError
-from core.evidence.files import check_path
-from core.evidence.records import Claim, ReportCheck, Verdict
 from tests.tui.files_host import Host, finished, hosted, screen_text
 from tests.tui.fixture_types import Patch
 from tests.tui.viewers.checked_report import HTML, REPORT, claims_in, write_session
 from tests.waiting import until
-from tui.panes.workspace.preview import PreviewPane
-from tui.screens.files import evidence
-from tui.screens.files.viewer import ViewerScreen
-from tui.viewers.evidence.marks import MarkedBody
-from tui.viewers.evidence.origin import CheckedFile
-from tui.viewers.evidence.words import words_of_sentences
+from ua_tui.core.concurrency.cancellation import Stop
+from ua_tui.core.errors import WorkspaceError
+from ua_tui.core.evidence.files import check_path
+from ua_tui.core.evidence.records import Claim, ReportCheck, Verdict
+from ua_tui.tui.panes.workspace.preview import PreviewPane
+from ua_tui.tui.screens.files import evidence
+from ua_tui.tui.screens.files.viewer import ViewerScreen
+from ua_tui.tui.viewers.evidence.marks import MarkedBody
+from ua_tui.tui.viewers.evidence.origin import CheckedFile
+from ua_tui.tui.viewers.evidence.words import words_of_sentences
 
 
 @asynccontextmanager

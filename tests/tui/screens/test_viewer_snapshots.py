@@ -12,8 +12,8 @@ from tests.tui.fixture_types import Patch
 from tests.tui.pictured import DARK, MEDIUM, SMALL, Compare, Size, looks
 from tests.tui.viewers.checked_report import REPORT, write_session
 from tests.waiting import until
-from tui.screens.files.viewer import ViewerScreen
-from tui.viewers.evidence.marks import MarkedBody
+from ua_tui.tui.screens.files.viewer import ViewerScreen
+from ua_tui.tui.viewers.evidence.marks import MarkedBody
 
 FILES = Path(__file__).parent / "files"
 
@@ -41,7 +41,7 @@ async def test_a_checked_report(
     snap_compare: Compare, screen_compare: Compare, tmp_path: Path, monkeypatch: Patch, size: Size, theme: str
 ) -> None:
     # The time of a source is shown in the time zone of the machine, with its age.
-    monkeypatch.setattr("tui.viewers.evidence.passages._when", lambda at: f"{at:%Y-%m-%d}")
+    monkeypatch.setattr("ua_tui.tui.viewers.evidence.passages._when", lambda at: f"{at:%Y-%m-%d}")
     session = write_session(tmp_path)
     screen = ViewerScreen(session / REPORT, session)
     async with hosted(screen=screen, size=size, theme=theme) as (app, pilot):

@@ -1,1 +1,1 @@
-"""Tests of `tui.serve`."""
+"""Tests of `ua_tui.tui.serve`."""

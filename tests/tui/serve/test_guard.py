@@ -7,9 +7,9 @@ import argparse
 import pytest
 
 from tests.tui.fixture_types import Output
-from tui.cli.serve import add_arguments, passed_on
-from tui.serve.guard import Guard, is_loopback, names_of
-from tui.serve.tab import cells
+from ua_tui.tui.cli.serve import add_arguments, passed_on
+from ua_tui.tui.serve.guard import Guard, is_loopback, names_of
+from ua_tui.tui.serve.tab import cells
 
 TOKEN = "a-token-of-sixteen"
 LOOPBACK = Guard(None, names_of("127.0.0.1"))

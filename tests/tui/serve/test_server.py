@@ -5,8 +5,8 @@ import asyncio
 import pytest
 
 from tests.waiting import PATIENCE
-from tui.serve import server
-from tui.serve.guard import Guard
+from ua_tui.tui.serve import server
+from ua_tui.tui.serve.guard import Guard
 
 
 async def test_a_connection_without_a_complete_request_is_closed(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from tests.waiting import run_ready, until
-from tui.serve import tab as tab_module
-from tui.serve.tab import Tab
+from ua_tui.tui.serve import tab as tab_module
+from ua_tui.tui.serve.tab import Tab
 
 CHILD = """
 import pathlib, signal, sys

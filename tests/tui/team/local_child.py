@@ -9,14 +9,14 @@ import asyncio
 import sys
 from pathlib import Path
 
-from core.settings.model import Settings
-from core.team.jobs.sqlite_jobs import SqliteJobs, jobs_path
-from core.team.records import Claim, Outcome
 from tests.waiting import until
-from tui.cli.arguments import read_arguments
-from tui.cli.table import COMMANDS
-from tui.cli.team.batch import run_batch
-from tui.team.worker import run_worker
+from ua_tui.core.settings.model import Settings
+from ua_tui.core.team.jobs.sqlite_jobs import SqliteJobs, jobs_path
+from ua_tui.core.team.records import Claim, Outcome
+from ua_tui.tui.cli.arguments import read_arguments
+from ua_tui.tui.cli.table import COMMANDS
+from ua_tui.tui.cli.team.batch import run_batch
+from ua_tui.tui.team.worker import run_worker
 
 
 async def main() -> int:

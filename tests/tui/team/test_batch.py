@@ -17,28 +17,28 @@ from uuid import uuid4
 import psycopg
 import pytest
 
-from core.errors import CredentialsError
-from core.postgres import connection
-from core.postgres.address import Address
-from core.postgres.connection import make_pool
-from core.postgres.problems import explain
-from core.postgres.schema import grant
-from core.settings.model import Settings
-from core.team.jobs import postgres_jobs
-from core.team.jobs.postgres_jobs import PostgresJobs
-from core.team.jobs.sqlite_jobs import SqliteJobs, jobs_path
-from core.team.records import Claim, Counts, Job, JobResult, Outcome
 from tests.core.team.jobs.batches import QUICK, address_of, working
 from tests.postgres_server import Cluster, Database
 from tests.tcp_proxy import TcpProxy
 from tests.tui.fixture_types import Output, Patch
 from tests.waiting import PATIENCE, ManualClock, until
-from tui.cli import main
-from tui.cli.arguments import read_arguments
-from tui.cli.table import COMMANDS
-from tui.cli.team.batch import run_batch
-from tui.team import batch
-from tui.team.batch import BatchRun, LineReporter, TerminalReporter, counts_line, result_text
+from ua_tui.core.errors import CredentialsError
+from ua_tui.core.postgres import connection
+from ua_tui.core.postgres.address import Address
+from ua_tui.core.postgres.connection import make_pool
+from ua_tui.core.postgres.problems import explain
+from ua_tui.core.postgres.schema import grant
+from ua_tui.core.settings.model import Settings
+from ua_tui.core.team.jobs import postgres_jobs
+from ua_tui.core.team.jobs.postgres_jobs import PostgresJobs
+from ua_tui.core.team.jobs.sqlite_jobs import SqliteJobs, jobs_path
+from ua_tui.core.team.records import Claim, Counts, Job, JobResult, Outcome
+from ua_tui.tui.cli import main
+from ua_tui.tui.cli.arguments import read_arguments
+from ua_tui.tui.cli.table import COMMANDS
+from ua_tui.tui.cli.team.batch import run_batch
+from ua_tui.tui.team import batch
+from ua_tui.tui.team.batch import BatchRun, LineReporter, TerminalReporter, counts_line, result_text
 
 Run = Callable[[Claim, asyncio.Event], object]
 ADDRESS = Address.parse("postgresql:///team")

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from core.errors import CredentialsError, SettingsError
-from core.settings.loading import load_settings
-from tui.team.job_settings import settings_for_job
+from ua_tui.core.errors import CredentialsError, SettingsError
+from ua_tui.core.settings.loading import load_settings
+from ua_tui.tui.team.job_settings import settings_for_job
 
 KEY = {"api_key": "sk-ant-test-0123456789"}
 

@@ -8,16 +8,16 @@ from typing import Any
 
 import pytest
 
-from core.errors import FormError, TeamError
-from core.events import types as ev
-from core.session.session import SessionState
-from core.team.letters import LARGEST
-from core.team.local_mailbox import SqliteMailbox
-from core.team.records import Answer, Command, Question, SessionId
 from tests.core.team.stores import SESSION, add_local_session
 from tests.tui.fixture_types import Patch
 from tests.waiting import until, until_in_thread
-from tui.team.question_relay import QuestionRelay
+from ua_tui.core.errors import FormError, TeamError
+from ua_tui.core.events import types as ev
+from ua_tui.core.session.parts import SessionState
+from ua_tui.core.team.letters import LARGEST
+from ua_tui.core.team.local_mailbox import SqliteMailbox
+from ua_tui.core.team.records import Answer, Command, Question, SessionId
+from ua_tui.tui.team.question_relay import QuestionRelay
 
 CALL = ev.PermissionAsked(request_id="r1", tool_name="mcp__mail__send", input={"to": "Ann"})
 FORM = ev.ElicitationAsked(request_id="r2", server="desk", message="Which city?")
@@ -156,7 +156,7 @@ async def test_a_question_too_large_to_be_asked_is_denied(desk: Desk) -> None:
 async def test_a_question_is_asked_when_the_store_can_be_reached_again(
     desk: Desk, monkeypatch: Patch
 ) -> None:
-    monkeypatch.setattr("tui.team.question_relay._RETRY_SECONDS", 0.01)
+    monkeypatch.setattr("ua_tui.tui.team.question_relay._RETRY_SECONDS", 0.01)
     ask, failures = desk.worker.ask, [TeamError("no server"), RuntimeError("odd")]
 
     async def fail_first(session: SessionId, question: Question) -> None:

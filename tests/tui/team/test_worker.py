@@ -8,17 +8,17 @@ from pathlib import Path
 
 import pytest
 
-from core.errors import CredentialsError
-from core.postgres.address import Address
-from core.settings.model import Settings
-from core.team.jobs.postgres_jobs import PostgresJobs
-from core.team.jobs.sqlite_jobs import SqliteJobs, jobs_path
-from core.team.records import Counts
 from tests.core.team.jobs.batches import batch_with, jobs_of
 from tests.paths import PROJECT
 from tests.postgres_server import Database
 from tests.waiting import PATIENCE, wait_until
-from tui.team.worker import run_worker
+from ua_tui.core.errors import CredentialsError
+from ua_tui.core.postgres.address import Address
+from ua_tui.core.settings.model import Settings
+from ua_tui.core.team.jobs.postgres_jobs import PostgresJobs
+from ua_tui.core.team.jobs.sqlite_jobs import SqliteJobs, jobs_path
+from ua_tui.core.team.records import Counts
+from ua_tui.tui.team.worker import run_worker
 
 Start = Callable[..., "subprocess.Popen[str]"]
 
@@ -140,7 +140,7 @@ def run_without(folder: Path, missing: tuple[str, ...], *command: str) -> subpro
     (folder / "queries.txt").write_text("one\n")
     code = (
         f"import sys; [sys.modules.__setitem__(each, None) for each in {missing!r}]\n"
-        f"from tui.cli import main; sys.exit(main({list(command)!r}))"
+        f"from ua_tui.tui.cli import main; sys.exit(main({list(command)!r}))"
     )
     return subprocess.run(
         [sys.executable, "-c", code], cwd=folder, env={"PYTHONPATH": str(PROJECT), "HOME": str(folder)},

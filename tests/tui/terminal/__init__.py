@@ -1,1 +1,1 @@
-"""Tests of `tui.terminal`."""
+"""Tests of `ua_tui.tui.terminal`."""

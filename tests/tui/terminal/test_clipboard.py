@@ -14,7 +14,7 @@ import pytest
 from tests.tui.fakes import make_app, make_session
 from tests.tui.fixture_types import Patch
 from tests.waiting import PATIENCE, until
-from tui.terminal.clipboard import MOST_FOR_TERMINAL, Clipboard, osc52, routes
+from ua_tui.tui.terminal.clipboard import MOST_FOR_TERMINAL, Clipboard, osc52, routes
 
 TABLES = json.loads(Path(__file__).with_name("tables.json").read_text(encoding="utf-8"))
 

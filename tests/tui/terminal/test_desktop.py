@@ -10,8 +10,8 @@ import pytest
 from tests.tui.files_host import hosted, screen_text, sit_at_a_desktop
 from tests.tui.fixture_types import Patch
 from tests.waiting import until
-from tui.screens.files.viewer import ViewerScreen
-from tui.terminal.desktop import NoDesktop, opener, start, why_no_desktop
+from ua_tui.tui.screens.files.viewer import ViewerScreen
+from ua_tui.tui.terminal.desktop import NoDesktop, opener, start, why_no_desktop
 
 TABLES = json.loads(Path(__file__).with_name("tables.json").read_text(encoding="utf-8"))
 

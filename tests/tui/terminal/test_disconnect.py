@@ -12,7 +12,7 @@ import pytest
 from textual.drivers import linux_driver
 
 from tests.waiting import PATIENCE
-from tui.terminal.disconnect import DisconnectWriter, guard_output
+from ua_tui.tui.terminal.disconnect import DisconnectWriter, guard_output
 
 
 class Gone(io.StringIO):

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from tui.terminal.links import browser_link
+from ua_tui.tui.terminal.links import browser_link
 
 
 @pytest.mark.parametrize("url", [

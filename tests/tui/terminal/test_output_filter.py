@@ -9,7 +9,7 @@ from textual.content import Content
 from textual.filter import LineFilter
 from textual.widgets import Static
 
-from tui.terminal.output_filter import ControlFilter, strip_controls
+from ua_tui.tui.terminal.output_filter import ControlFilter, strip_controls
 
 BLACK = Color(0, 0, 0)
 HOSTILE = [

@@ -1,1 +1,1 @@
-"""Tests of `tui.theme`."""
+"""Tests of `ua_tui.tui.theme`."""

@@ -7,8 +7,8 @@ from rich.style import Style
 from textual.color import Color
 from textual.theme import Theme
 
-from tui.theme.colors_256 import PaletteFilter, nearest
-from tui.theme.themes import DARK, LIGHT
+from ua_tui.tui.theme.colors_256 import PaletteFilter, nearest
+from ua_tui.tui.theme.themes import DARK, LIGHT
 
 BLACK = Color(0, 0, 0)
 

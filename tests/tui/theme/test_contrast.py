@@ -18,7 +18,6 @@ from textual.screen import Screen
 from textual.theme import BUILTIN_THEMES
 from textual.widget import Widget
 
-from core.events.types import BudgetReached, ErrorRaised, McpServer, McpStatus
 from tests.tui.app.test_snapshots import played_app, steps
 from tests.tui.app_host import shown
 from tests.tui.files_host import hosted, screen_text
@@ -26,15 +25,16 @@ from tests.tui.fixture_types import Patch
 from tests.tui.pictured import Stage
 from tests.tui.screens.test_dialog_snapshots import DIALOGS, listens
 from tests.waiting import run_ready, until
-from tui.app.base_app import BaseApp
-from tui.panes.conversation.pane import ConversationPane
-from tui.panes.prompt.completion import CompletionList
-from tui.panes.prompt.pane import Prompt
-from tui.screens.files.viewer import ViewerScreen
-from tui.theme.contrast import DIM, TEXT, legible
-from tui.theme.contrast import contrast as contrast_of
-from tui.theme.themes import THEMES, readable
-from tui.viewers.view.document_view import DocumentView
+from ua_tui.core.events.types import BudgetReached, ErrorRaised, McpServer, McpStatus
+from ua_tui.tui.app.base_app import BaseApp
+from ua_tui.tui.panes.conversation.pane import ConversationPane
+from ua_tui.tui.panes.prompt.completion import CompletionList
+from ua_tui.tui.panes.prompt.pane import Prompt
+from ua_tui.tui.screens.files.viewer import ViewerScreen
+from ua_tui.tui.theme.contrast import DIM, TEXT, legible
+from ua_tui.tui.theme.contrast import contrast as contrast_of
+from ua_tui.tui.theme.themes import THEMES, readable
+from ua_tui.tui.viewers.view.document_view import DocumentView
 
 # A colour on its way to another one is none of a theme.
 pytestmark = pytest.mark.usefixtures("still")
@@ -162,7 +162,7 @@ async def test_every_pane_can_be_read_in_every_theme(tmp_path: Path, part: int) 
 @pytest.mark.slow
 async def test_every_dialog_can_be_read_in_every_theme(monkeypatch: Patch, part: int) -> None:
     # To parse the styles anew for each dialog would take more time than all the rest.
-    monkeypatch.setattr("tui.theme.stylesheet.MOST_THEMES", len(COLOURED))
+    monkeypatch.setattr("ua_tui.tui.theme.stylesheet.MOST_THEMES", len(COLOURED))
     app = Stage()
     bad = {}
     async with app.run_test(size=SMALL) as pilot:

@@ -11,14 +11,14 @@ import pytest
 from textual import events
 from textual.pilot import Pilot
 
-from core.errors import SettingsError
-from core.settings.loading import load_settings
 from tests.tui.app_host import opened
 from tests.tui.fakes import make_app, make_session
 from tests.tui.files_host import screen_text
 from tests.waiting import until
-from tui.app.app import UaTuiApp
-from tui.theme.store import store_theme
+from ua_tui.core.errors import SettingsError
+from ua_tui.core.settings.loading import load_settings
+from ua_tui.tui.app.app import UaTuiApp
+from ua_tui.tui.theme.store import store_theme
 
 
 def kept_in(folder: Path, **environ: str) -> Callable[[str], str]:

@@ -8,7 +8,7 @@ from pathlib import Path
 from textual.theme import BUILTIN_THEMES
 
 from tests.paths import STYLES
-from tui.theme.themes import MISSING, THEMES
+from ua_tui.tui.theme.themes import MISSING, THEMES
 
 FILES = sorted((STYLES).glob("*.tcss"))
 COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)

@@ -14,14 +14,14 @@ from textual.dom import DOMNode
 from textual.pilot import Pilot
 from textual.theme import BUILTIN_THEMES
 
-from core.settings.theme_names import OF_TEXTUAL, OWN_THEMES
 from tests.tui.app_host import opened
 from tests.tui.fakes import make_app, make_session
 from tests.tui.fixture_types import Patch
 from tests.waiting import until
-from tui.app.app import UaTuiApp
-from tui.theme.themes import ABOUT, THEMES, setting_of
-from tui.virtual_list.virtual_list import VirtualList
+from ua_tui.core.settings.theme_names import OF_TEXTUAL, OWN_THEMES
+from ua_tui.tui.app.app import UaTuiApp
+from ua_tui.tui.theme.themes import ABOUT, THEMES, setting_of
+from ua_tui.tui.virtual_list.virtual_list import VirtualList
 
 
 async def chosen(app: UaTuiApp, pilot: Pilot[str], theme: str) -> None:

@@ -1,1 +1,1 @@
-"""Tests of `tui.viewers`."""
+"""Tests of `ua_tui.tui.viewers`."""

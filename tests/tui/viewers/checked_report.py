@@ -11,8 +11,8 @@ from pathlib import Path
 
 import msgspec
 
-from core.evidence.files import check_path
-from core.evidence.records import Claim, Disagreement, Evidence, Kind, ReportCheck, Source, Verdict
+from ua_tui.core.evidence.files import check_path
+from ua_tui.core.evidence.records import Claim, Disagreement, Evidence, Kind, ReportCheck, Source, Verdict
 
 REPORT = "work_products/report.html"
 ARTICLE = "extracted_articles/h200.md"

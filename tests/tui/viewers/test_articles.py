@@ -6,22 +6,22 @@ from typing import Any
 
 import pytest
 
-from core.concurrency.cancellation import NEVER
-from core.events.types import ToolCallFinished, ToolCallStarted
-from core.observation import McpObservation, TextContent
-from core.storage.compression import pack
-from core.text import is_unsafe
-from core.toolkit.articles import Article, Reference, article_path, encode_article
 from tests.tui.viewers.test_viewers import THEME, do, lines, shown
-from tui.viewers.articles.page import article_body, article_in
-from tui.viewers.articles.results import ResultsTable
-from tui.viewers.articles.session import find_article, session_of
-from tui.viewers.bodies.table import FILTER_KEY
-from tui.viewers.cursor_body import BackgroundWork, BodyCommand, CopyText, OpenArticle, OpenLink
-from tui.viewers.registry import load
-from tui.viewers.tool_call.body import call_body
-from tui.viewers.tool_call.sections import SectionsBody
-from tui.viewers.view.links import links_in
+from ua_tui.core.concurrency.cancellation import NEVER
+from ua_tui.core.events.types import ToolCallFinished, ToolCallStarted
+from ua_tui.core.observation import McpObservation, TextContent
+from ua_tui.core.storage.compression import pack
+from ua_tui.core.text import is_unsafe
+from ua_tui.core.toolkit.articles import Article, Reference, article_path, encode_article
+from ua_tui.tui.viewers.articles.page import article_body, article_in
+from ua_tui.tui.viewers.articles.results import ResultsTable
+from ua_tui.tui.viewers.articles.session import find_article, session_of
+from ua_tui.tui.viewers.bodies.table import FILTER_KEY
+from ua_tui.tui.viewers.cursor_body import BackgroundWork, BodyCommand, CopyText, OpenArticle, OpenLink
+from ua_tui.tui.viewers.registry import load
+from ua_tui.tui.viewers.tool_call.body import call_body
+from ua_tui.tui.viewers.tool_call.sections import SectionsBody
+from ua_tui.tui.viewers.view.links import links_in
 
 RESULTS = json.loads(Path(__file__).with_name("results.json").read_text(encoding="utf-8"))
 URL = "https://wire.example/chips/h7"

@@ -16,9 +16,9 @@ from tests.tui.files_host import Host, hosted, screen_text
 from tests.tui.fixture_types import Patch
 from tests.tui.tree_host import laid_session, rows
 from tests.waiting import until
-from tui.panes.workspace.pane import WorkspacePane
-from tui.panes.workspace.preview import PreviewPane
-from tui.screens.files.viewer import ViewerScreen
+from ua_tui.tui.panes.workspace.pane import WorkspacePane
+from ua_tui.tui.panes.workspace.preview import PreviewPane
+from ua_tui.tui.screens.files.viewer import ViewerScreen
 
 pytestmark = pytest.mark.slow
 

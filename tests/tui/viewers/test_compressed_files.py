@@ -9,18 +9,18 @@ from pathlib import Path
 import pytest
 import zstandard
 
-from core.events.types import ArtifactSaved
-from core.storage.compression import pack
-from core.storage.workspace import Workspace
 from tests.tui.files_host import hosted, screen_text
 from tests.tui.viewers.test_viewers import shown
 from tests.waiting import until
-from tui.panes.workspace.preview import PreviewPane
-from tui.screens.files.viewer import ViewerScreen
-from tui.viewers.contract import FULL_LIMIT, PREVIEW_LIMIT
-from tui.viewers.export import NotExportable, outside_target
-from tui.viewers.reader import FileUnviewable, read_piece
-from tui.viewers.registry import load, load_page
+from ua_tui.core.events.types import ArtifactSaved
+from ua_tui.core.storage.compression import pack
+from ua_tui.core.storage.workspace import Workspace
+from ua_tui.tui.panes.workspace.preview import PreviewPane
+from ua_tui.tui.screens.files.viewer import ViewerScreen
+from ua_tui.tui.viewers.contract import FULL_LIMIT, PREVIEW_LIMIT
+from ua_tui.tui.viewers.export import NotExportable, outside_target
+from ua_tui.tui.viewers.reader import FileUnviewable, read_piece
+from ua_tui.tui.viewers.registry import load, load_page
 
 SEARCH = {"type": "web", "tool": "COMPOSIO_SEARCH_WEB", "query": "copper prices", "results": [
     {"title": f"Copper story {n}", "url": f"https://metal.example/{n}", "snippet": "words " * 900}

@@ -10,26 +10,26 @@ from pathlib import Path
 
 import pytest
 
-from core.concurrency.cancellation import Stop, Stopped
-from core.concurrency.conversions import Conversions
 from tests.tui.files_host import hosted, screen_text
 from tests.tui.fixture_types import Patch
 from tests.waiting import until
-from tui.panes.workspace.preview import PreviewPane
-from tui.render import highlight
-from tui.render.markdown import MarkdownTheme
-from tui.screens.files.viewer import ViewerScreen
-from tui.viewers import safe_html
-from tui.viewers.bodies import code, markdown, picture
-from tui.viewers.bodies.hex import HexBody
-from tui.viewers.bodies.markdown import MarkdownBody
-from tui.viewers.contract import FULL_LIMIT
-from tui.viewers.document import find_in
-from tui.viewers.export import NotExportable, outside_target
-from tui.viewers.registry import load
-from tui.viewers.types import csv, media
-from tui.viewers.types.csv import Lines, record_starts
-from tui.viewers.types.media import read_mp4
+from ua_tui.core.concurrency.cancellation import Stop, Stopped
+from ua_tui.core.concurrency.conversions import Conversions
+from ua_tui.tui.panes.workspace.preview import PreviewPane
+from ua_tui.tui.render import highlight
+from ua_tui.tui.render.markdown import MarkdownTheme
+from ua_tui.tui.screens.files.viewer import ViewerScreen
+from ua_tui.tui.viewers import safe_html
+from ua_tui.tui.viewers.bodies import code, markdown, picture
+from ua_tui.tui.viewers.bodies.hex import HexBody
+from ua_tui.tui.viewers.bodies.markdown import MarkdownBody
+from ua_tui.tui.viewers.contract import FULL_LIMIT
+from ua_tui.tui.viewers.document import find_in
+from ua_tui.tui.viewers.export import NotExportable, outside_target
+from ua_tui.tui.viewers.registry import load
+from ua_tui.tui.viewers.types import csv, media
+from ua_tui.tui.viewers.types.csv import Lines, record_starts
+from ua_tui.tui.viewers.types.media import read_mp4
 
 DIVS = "<div/>" * 100_000
 THEME = MarkdownTheme()

@@ -5,11 +5,11 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.concurrency.cancellation import NEVER
-from tui.render.markdown import MarkdownTheme
-from tui.viewers.compare.body import SIDE_BY_SIDE, DifferenceBody
-from tui.viewers.compare.difference import Difference, compare_lines, compare_texts
-from tui.viewers.document import landmarks_in
+from ua_tui.core.concurrency.cancellation import NEVER
+from ua_tui.tui.render.markdown import MarkdownTheme
+from ua_tui.tui.viewers.compare.body import SIDE_BY_SIDE, DifferenceBody
+from ua_tui.tui.viewers.compare.difference import Difference, compare_lines, compare_texts
+from ua_tui.tui.viewers.document import landmarks_in
 
 OLD = "# Chips\n\nYields rose to 84 percent in the spring.\n\nA line that goes.\n\nThe end."
 NEW = "# Chips\n\nYields rose to 86 percent in the spring.\n\nThe end.\n\nA new line at last."

@@ -11,13 +11,13 @@ import pytest
 from tests.tui.files_host import Host, hosted, screen_text
 from tests.tui.fixture_types import Patch
 from tests.waiting import until
-from tui.render.markdown import MarkdownTheme
-from tui.screens.files import viewer
-from tui.screens.files.viewer import ViewerScreen
-from tui.viewers.bodies.markdown import MarkdownBody
-from tui.viewers.contract import PREVIEW_LIMIT
-from tui.viewers.document import Document, ListRows
-from tui.viewers.registry import load, load_page
+from ua_tui.tui.render.markdown import MarkdownTheme
+from ua_tui.tui.screens.files import viewer
+from ua_tui.tui.screens.files.viewer import ViewerScreen
+from ua_tui.tui.viewers.bodies.markdown import MarkdownBody
+from ua_tui.tui.viewers.contract import PREVIEW_LIMIT
+from ua_tui.tui.viewers.document import Document, ListRows
+from ua_tui.tui.viewers.registry import load, load_page
 
 PARAGRAPHS = "\n\n".join(f"Paragraph {number}" for number in range(2_000))
 LONG_TEXTS = {

@@ -7,7 +7,6 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from core.evidence.records import LEVELS, Claim, Level, ReportCheck, Verdict
 from tests.tui.viewers.checked_report import (
     CLAIMS,
     HTML,
@@ -17,19 +16,20 @@ from tests.tui.viewers.checked_report import (
     save_copy,
     write_session,
 )
-from tui.render.markdown import MarkdownTheme
-from tui.viewers.bodies.markdown import MarkdownBody
-from tui.viewers.bodies.page import PageBody
-from tui.viewers.bodies.text import TextBody
-from tui.viewers.document import Body
-from tui.viewers.evidence.alignment import align
-from tui.viewers.evidence.marks import MarkedBody, MarkedRows
-from tui.viewers.evidence.origin import CheckedFile, find_check
-from tui.viewers.evidence.passages import claim_body
-from tui.viewers.evidence.signs import SIGNS, severity, sign_of
-from tui.viewers.evidence.summary import summary_line
-from tui.viewers.evidence.words import ClaimWords, row_text, words_of_sentences, words_of_texts
-from tui.viewers.safe_html import to_markdown
+from ua_tui.core.evidence.records import LEVELS, Claim, Level, ReportCheck, Verdict
+from ua_tui.tui.render.markdown import MarkdownTheme
+from ua_tui.tui.viewers.bodies.markdown import MarkdownBody
+from ua_tui.tui.viewers.bodies.page import PageBody
+from ua_tui.tui.viewers.bodies.text import TextBody
+from ua_tui.tui.viewers.document import Body
+from ua_tui.tui.viewers.evidence.alignment import align
+from ua_tui.tui.viewers.evidence.marks import MarkedBody, MarkedRows
+from ua_tui.tui.viewers.evidence.origin import CheckedFile, find_check
+from ua_tui.tui.viewers.evidence.passages import claim_body
+from ua_tui.tui.viewers.evidence.signs import SIGNS, severity, sign_of
+from ua_tui.tui.viewers.evidence.summary import summary_line
+from ua_tui.tui.viewers.evidence.words import ClaimWords, row_text, words_of_sentences, words_of_texts
+from ua_tui.tui.viewers.safe_html import to_markdown
 
 THEME = MarkdownTheme()
 

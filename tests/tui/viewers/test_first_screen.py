@@ -10,20 +10,20 @@ from pathlib import Path
 import pytest
 import zstandard
 
-from core.concurrency.cancellation import NEVER, Stop
 from tests.tui.files_host import hosted, screen_text
 from tests.tui.fixture_types import Patch
 from tests.waiting import until
-from tui.render.markdown import MarkdownTheme
-from tui.screens.files import viewer
-from tui.screens.files.link import LinkScreen
-from tui.screens.files.viewer import ViewerScreen
-from tui.viewers.articles.results import ResultsTable
-from tui.viewers.bodies.markdown import MarkdownBody
-from tui.viewers.bodies.table import TableView
-from tui.viewers.contract import FULL_LIMIT, PREVIEW_LIMIT
-from tui.viewers.document import Document, JoinedBody, Progressive, Rows
-from tui.viewers.registry import load, load_page
+from ua_tui.core.concurrency.cancellation import NEVER, Stop
+from ua_tui.tui.render.markdown import MarkdownTheme
+from ua_tui.tui.screens.files import viewer
+from ua_tui.tui.screens.files.link import LinkScreen
+from ua_tui.tui.screens.files.viewer import ViewerScreen
+from ua_tui.tui.viewers.articles.results import ResultsTable
+from ua_tui.tui.viewers.bodies.markdown import MarkdownBody
+from ua_tui.tui.viewers.bodies.table import TableView
+from ua_tui.tui.viewers.contract import FULL_LIMIT, PREVIEW_LIMIT
+from ua_tui.tui.viewers.document import Document, JoinedBody, Progressive, Rows
+from ua_tui.tui.viewers.registry import load, load_page
 
 THEME = MarkdownTheme()
 

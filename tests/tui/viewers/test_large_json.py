@@ -13,13 +13,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.tui.fixture_types import Patch
-from tui.viewers.bodies import json_scan as json_members
-from tui.viewers.bodies import json_values
-from tui.viewers.bodies.json_text import complete_json
-from tui.viewers.bodies.json_tree import JsonTree
-from tui.viewers.bodies.json_values import open_level
-from tui.viewers.contract import FULL_LIMIT
-from tui.viewers.registry import load
+from ua_tui.tui.viewers.bodies import json_scan as json_members
+from ua_tui.tui.viewers.bodies import json_values
+from ua_tui.tui.viewers.bodies.json_text import complete_json
+from ua_tui.tui.viewers.bodies.json_tree import JsonTree
+from ua_tui.tui.viewers.bodies.json_values import open_level
+from ua_tui.tui.viewers.contract import FULL_LIMIT
+from ua_tui.tui.viewers.registry import load
 
 SCALARS = (
     st.none() | st.booleans() | st.integers() | st.text(max_size=40) | st.floats(
@@ -134,13 +134,13 @@ def test_a_member_that_is_large_is_unfolded_in_pieces_and_found_in(tmp_path: Pat
     tree = load(path, FULL_LIMIT).rendered
     assert isinstance(tree, JsonTree)
     assert tree.entries == 20_001, "the one large member is open"
-    from core.concurrency.cancellation import NEVER
+    from ua_tui.core.concurrency.cancellation import NEVER
 
     assert list(tree.find_places("Story, 19999", NEVER)) == [(0, 19_999, 1)]
 
 
 def test_lines_that_are_records_are_cut_where_they_begin(tmp_path: Path, monkeypatch: Patch) -> None:
-    from tui.viewers.types import jsonl as json_lines
+    from ua_tui.tui.viewers.types import jsonl as json_lines
 
     monkeypatch.setattr(json_lines, "_STEP", 16)
     path = tmp_path / "records.jsonl"

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from textual.content import Content
 
-from tui.viewers.document import ListRows
-from tui.viewers.passage import Passage, find_passage
+from ua_tui.tui.viewers.document import ListRows
+from ua_tui.tui.viewers.passage import Passage, find_passage
 
 _TEXT = (
     "Three bicycles", "", "The Velomax has", "the strongest motor", "of all. The motor",

@@ -10,13 +10,13 @@ from pathlib import Path
 import pytest
 
 from tests.tui.fixture_types import Patch
-from tui.viewers import types
-from tui.viewers.registry import viewers
+from ua_tui.tui.viewers import types
+from ua_tui.tui.viewers.registry import viewers
 
 
 @pytest.fixture
 def more_types(tmp_path: Path, monkeypatch: Patch) -> Iterator[Path]:
-    """A folder whose modules count as modules of `tui.viewers.types`."""
+    """A folder whose modules count as modules of `ua_tui.tui.viewers.types`."""
     folder = tmp_path / "types"
     folder.mkdir()
     monkeypatch.setattr(types, "__path__", [*types.__path__, str(folder)])
@@ -40,8 +40,8 @@ def test_every_module_of_types_with_a_viewer_is_found_in_order() -> None:
 def test_no_viewer_is_loaded_before_the_first_file_and_no_slow_library_to_find_them() -> None:
     slow = ["PIL", "pypdf", "tinytag", "pygments", "nh3", "html_to_markdown", "lxml"]
     code = (
-        "import sys; from tui.viewers.registry import viewers; "
-        "print(*(name for name in sys.modules if name.startswith('tui.viewers.types.'))); viewers(); "
+        "import sys; from ua_tui.tui.viewers.registry import viewers; "
+        "print(*(name for name in sys.modules if name.startswith('ua_tui.tui.viewers.types.'))); viewers(); "
         f"print(*(name for name in {slow!r} if name in sys.modules))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from tui.render.markdown import MarkdownTheme
-from tui.viewers.bodies.text import TextBody
-from tui.viewers.cursor_body import BodyCommand
-from tui.viewers.tool_call.sections import Part, Section, SectionsBody
+from ua_tui.tui.render.markdown import MarkdownTheme
+from ua_tui.tui.viewers.bodies.text import TextBody
+from ua_tui.tui.viewers.cursor_body import BodyCommand
+from ua_tui.tui.viewers.tool_call.sections import Part, Section, SectionsBody
 
 
 def result(*texts: str) -> SectionsBody:

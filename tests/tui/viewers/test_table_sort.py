@@ -10,15 +10,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.concurrency.cancellation import NEVER, Stop
 from tests.tui.files_host import hosted, screen_text
 from tests.tui.fixture_types import Patch
 from tests.waiting import until
-from tui.screens.files.viewer import ViewerScreen
-from tui.viewers.bodies import table_sort as sorting
-from tui.viewers.bodies.table import Column, Table
-from tui.viewers.bodies.table_sort import SortKey, key_of, sorted_gently
-from tui.viewers.types.csv import DelimitedTable, Lines, record_starts
+from ua_tui.core.concurrency.cancellation import NEVER, Stop
+from ua_tui.tui.screens.files.viewer import ViewerScreen
+from ua_tui.tui.viewers.bodies import table_sort as sorting
+from ua_tui.tui.viewers.bodies.table import Column, Table
+from ua_tui.tui.viewers.bodies.table_sort import SortKey, key_of, sorted_gently
+from ua_tui.tui.viewers.types.csv import DelimitedTable, Lines, record_starts
 
 KEYS = st.none() | st.floats(allow_nan=False) | st.text(max_size=3)
 CELLS = st.text(st.characters(codec="utf-8", exclude_characters=",\n\r"), max_size=9) | st.sampled_from(

@@ -24,32 +24,39 @@ from rich.style import Style
 from textual.content import Content
 from textual.strip import Strip
 
-from core.concurrency.cancellation import NEVER, Stop, Stopped
-from core.text import clean_line, is_unsafe
 from tests.pdf_files import pdf_file
 from tests.permissions import permissions_obeyed
-from tui.render.format import tail_cut
-from tui.render.markdown import MarkdownTheme
-from tui.viewers.articles.results import ResultsTable, hits_in
-from tui.viewers.articles.session import article_path
-from tui.viewers.bodies.json_text import complete_json, format_json, style_json_line
-from tui.viewers.bodies.json_tree import Branch, JsonTree
-from tui.viewers.bodies.json_values import open_level
-from tui.viewers.bodies.markdown import MarkdownBody
-from tui.viewers.bodies.picture import PictureHeader, read_header
-from tui.viewers.bodies.table import Column, Table
-from tui.viewers.bodies.text import TextBody, fold_points
-from tui.viewers.contract import FULL_LIMIT, PAGE, PREVIEW_LIMIT, Declined, Sample
-from tui.viewers.cursor_body import BackgroundWork, BodyCommand, CopyText, CursorBody, OpenArticle, OpenLink
-from tui.viewers.document import ROLES, Body, Document, JoinedBody, Rows, find_in
-from tui.viewers.export import NotExportable, outside_target
-from tui.viewers.reader import FileUnviewable, Piece, looks_binary, read_piece
-from tui.viewers.registry import load, load_page, viewers
-from tui.viewers.safe_html import browser_copy
-from tui.viewers.types.csv import Lines, record_starts
-from tui.viewers.types.markdown import split_front_matter
-from tui.viewers.types.media import read_mp4, read_webm
-from tui.viewers.types.pdf import read_pages
+from ua_tui.core.concurrency.cancellation import NEVER, Stop, Stopped
+from ua_tui.core.text import clean_line, is_unsafe
+from ua_tui.tui.render.format import tail_cut
+from ua_tui.tui.render.markdown import MarkdownTheme
+from ua_tui.tui.viewers.articles.results import ResultsTable, hits_in
+from ua_tui.tui.viewers.articles.session import article_path
+from ua_tui.tui.viewers.bodies.json_text import complete_json, format_json, style_json_line
+from ua_tui.tui.viewers.bodies.json_tree import Branch, JsonTree
+from ua_tui.tui.viewers.bodies.json_values import open_level
+from ua_tui.tui.viewers.bodies.markdown import MarkdownBody
+from ua_tui.tui.viewers.bodies.picture import PictureHeader, read_header
+from ua_tui.tui.viewers.bodies.table import Column, Table
+from ua_tui.tui.viewers.bodies.text import TextBody, fold_points
+from ua_tui.tui.viewers.contract import FULL_LIMIT, PAGE, PREVIEW_LIMIT, Declined, Sample
+from ua_tui.tui.viewers.cursor_body import (
+    BackgroundWork,
+    BodyCommand,
+    CopyText,
+    CursorBody,
+    OpenArticle,
+    OpenLink,
+)
+from ua_tui.tui.viewers.document import ROLES, Body, Document, JoinedBody, Rows, find_in
+from ua_tui.tui.viewers.export import NotExportable, outside_target
+from ua_tui.tui.viewers.reader import FileUnviewable, Piece, looks_binary, read_piece
+from ua_tui.tui.viewers.registry import load, load_page, viewers
+from ua_tui.tui.viewers.safe_html import browser_copy
+from ua_tui.tui.viewers.types.csv import Lines, record_starts
+from ua_tui.tui.viewers.types.markdown import split_front_matter
+from ua_tui.tui.viewers.types.media import read_mp4, read_webm
+from ua_tui.tui.viewers.types.pdf import read_pages
 
 THEME = MarkdownTheme()
 

@@ -1,1 +1,1 @@
-"""Tests of `tui.virtual_list`."""
+"""Tests of `ua_tui.tui.virtual_list`."""

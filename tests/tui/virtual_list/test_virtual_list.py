@@ -13,11 +13,11 @@ from textual.selection import Selection
 from textual.strip import Strip
 
 from tests.tui.pane_host import PaneHost, hosted, rows
-from tui.render.layout import Line, wrap
-from tui.virtual_list.cache import LineCache
-from tui.virtual_list.heights import Heights
-from tui.virtual_list.source import RowSource
-from tui.virtual_list.virtual_list import VirtualList
+from ua_tui.tui.render.layout import Line, wrap
+from ua_tui.tui.virtual_list.cache import LineCache
+from ua_tui.tui.virtual_list.heights import Heights
+from ua_tui.tui.virtual_list.source import RowSource
+from ua_tui.tui.virtual_list.virtual_list import VirtualList
 
 
 @dataclass

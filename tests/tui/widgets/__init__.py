@@ -1,1 +1,1 @@
-"""Tests of `tui.widgets`."""
+"""Tests of `ua_tui.tui.widgets`."""

@@ -13,8 +13,8 @@ from textual.widgets.option_list import Option
 
 from tests.tui.app_host import opened
 from tests.waiting import until
-from tui.app.base_app import BaseApp
-from tui.widgets.choice_list import ChoiceList
+from ua_tui.tui.app.base_app import BaseApp
+from ua_tui.tui.widgets.choice_list import ChoiceList
 
 
 class ListHost(BaseApp):

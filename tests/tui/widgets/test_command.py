@@ -7,9 +7,9 @@ import sys
 from dataclasses import replace
 from importlib import import_module
 
-from tui.widgets.command import declared_commands
+from ua_tui.tui.widgets.command import declared_commands
 
-DECLARED = declared_commands("tui.screens")
+DECLARED = declared_commands("ua_tui.tui.screens")
 
 
 def test_the_commands_of_the_screens_are_found_in_their_order() -> None:
@@ -27,8 +27,9 @@ def test_what_is_read_from_the_source_is_what_the_module_declares() -> None:
 
 def test_no_screen_is_imported_to_find_the_commands() -> None:
     code = (
-        "import sys; from tui.widgets.command import declared_commands; assert declared_commands('tui.screens'); "
-        "print([each for each in sys.modules if each.startswith(('tui.screens.', 'textual'))])"
+        "import sys\nfrom ua_tui.tui.widgets.command import declared_commands\n"
+        "assert declared_commands('ua_tui.tui.screens')\n"
+        "print([each for each in sys.modules if each.startswith(('ua_tui.tui.screens.', 'textual'))])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"

@@ -6,13 +6,13 @@ from pathlib import Path
 
 from textual.app import App
 
-from core.events.types import PermissionAnswered, PermissionAsked
 from tests.tui.app_host import opened, shown
 from tests.tui.pane_host import started
-from tui.screens.application.help import HelpScreen
-from tui.screens.requests.permission import PermissionScreen
-from tui.screens.tool_call.screen import ToolCallScreen
-from tui.widgets.dialog import Dialog
+from ua_tui.core.events.types import PermissionAnswered, PermissionAsked
+from ua_tui.tui.screens.application.help import HelpScreen
+from ua_tui.tui.screens.requests.permission import PermissionScreen
+from ua_tui.tui.screens.tool_call.screen import ToolCallScreen
+from ua_tui.tui.widgets.dialog import Dialog
 
 ASKED = PermissionAsked(request_id="r1", tool_name="Bash", input={"command": "ls"})
 

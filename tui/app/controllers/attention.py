@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from os import environ
 from typing import Literal
 
-from core.events.types import (
+from ua_tui.core.events.types import (
     AuthFinished,
     AuthRequired,
     ElicitationAnswered,
@@ -23,11 +23,9 @@ from core.events.types import (
     QueryFinished,
     QueryReceived,
 )
-from core.settings.model import Settings
-from core.settings.secrets import secrets
-from core.text import clean_line
-
-__all__ = ["Attention", "NotificationMethod", "notification", "way_of"]
+from ua_tui.core.settings.model import Settings
+from ua_tui.core.settings.secrets import secrets
+from ua_tui.core.text import clean_line
 
 NotificationMethod = Literal["bell", "osc9", "osc777", "off"]
 
@@ -166,7 +164,7 @@ class Attention:
         self._write(notification(self._way, text))
 
     def _title(self) -> str:
-        from core.redaction.redactor import Redactor
+        from ua_tui.core.redaction.redactor import Redactor
 
         # Redacted before it is cut: half a secret would not be recognised.
         redacted = Redactor(secrets(self._settings, environ)).redact(self._query[:10_000])

@@ -6,15 +6,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from core.errors import SettingsError
-from core.events.types import BudgetRaised, BudgetReached, Event
-from core.events.units import spent_of
+from ua_tui.core.errors import SettingsError
+from ua_tui.core.events.types import BudgetRaised, BudgetReached, Event
+from ua_tui.core.events.units import spent_of
 
 if TYPE_CHECKING:
-    from tui.app.controllers.queries import Queries
-    from tui.app.port import AppPort
-
-__all__ = ["Budget"]
+    from ua_tui.tui.app.controllers.queries import Queries
+    from ua_tui.tui.app.port import AppPort
 
 
 class Budget:
@@ -49,7 +47,7 @@ class Budget:
         self._open(requested=True)
 
     def _open(self, *, requested: bool) -> None:
-        from tui.screens.session.budget import BudgetScreen
+        from ua_tui.tui.screens.session.budget import BudgetScreen
 
         facts = self._app.status.facts
         if self._app.session is None or isinstance(self._app.screen, BudgetScreen):

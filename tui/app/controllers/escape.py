@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tui.panes.status.bar import AT_REST, STOPS
+from ua_tui.tui.panes.status.bar import AT_REST, STOPS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from textual import events
 
-    from tui.app.port import AppPort
-
-__all__ = ["Escape"]
+    from ua_tui.tui.app.port import AppPort
 
 MOVED_SECONDS = 1.0
 """A person who presses Esc until they are in the prompt presses it once too often within this time."""

@@ -10,16 +10,14 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from core.errors import CredentialsError, causes_of
-from core.events.types import KNOWLEDGE, AgentSilent, ErrorRaised, Event, QueryFinished, QueryReceived
+from ua_tui.core.errors import CredentialsError, causes_of
+from ua_tui.core.events.types import KNOWLEDGE, AgentSilent, ErrorRaised, Event, QueryFinished, QueryReceived
 
 if TYPE_CHECKING:
-    from tui.app.controllers.queries import Queries
-    from tui.app.controllers.setup import Setup
-    from tui.app.controllers.shutdown import Shutdown
-    from tui.app.port import AppPort
-
-__all__ = ["Failures", "error_text"]
+    from ua_tui.tui.app.controllers.queries import Queries
+    from ua_tui.tui.app.controllers.setup import Setup
+    from ua_tui.tui.app.controllers.shutdown import Shutdown
+    from ua_tui.tui.app.port import AppPort
 
 
 class Failures:
@@ -63,7 +61,7 @@ class Failures:
 
     def _show_silence(self, event: AgentSilent) -> None:
         """Show how long there has been no answer, and what to do, until something comes."""
-        from core.events.describe import describe
+        from ua_tui.core.events.describe import describe
 
         since = time.monotonic() - event.silent_ms / 1000
 
@@ -92,7 +90,7 @@ class Failures:
 
     def _is_news(self, error: str | None) -> bool:
         """Whether an error is shown nowhere else: neither in a visible conversation nor in a dialog."""
-        from core.provider.error_messages import AT_LIMIT
+        from ua_tui.core.provider.error_messages import AT_LIMIT
 
         in_dialog = error == AT_LIMIT or self._app.state == "failed"
         return not (in_dialog or self._app.frame.shows("conversation"))
@@ -111,8 +109,8 @@ class Failures:
 
     def _open(self, failure: ErrorRaised, *, afterwards: str = "") -> None:
         """Open the dialog; after it the notice bar shows `afterwards`, or else the message of the failure."""
-        from tui.render.agent_failures import known_causes
-        from tui.screens.application.error import ErrorScreen
+        from ua_tui.tui.render.agent_failures import known_causes
+        from ua_tui.tui.screens.application.error import ErrorScreen
 
         self._app.notice.clear()
         self._app.status.state = self._app.state
@@ -123,7 +121,7 @@ class Failures:
             self._app.push_screen(dialog, partial(self._on_choice, afterwards or failure.message))
 
     def _advice(self, failure: ErrorRaised) -> list[str]:
-        from tui.screens.application.error import RESTARTS, TRIES_AGAIN
+        from ua_tui.tui.screens.application.error import RESTARTS, TRIES_AGAIN
 
         folder = self._app.session_folder
         advice = [RESTARTS if folder is not None else TRIES_AGAIN]

@@ -5,18 +5,16 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, TypeVar
 
-from core.errors import UniversalAgentError
+from ua_tui.core.errors import UniversalAgentError
 
 if TYPE_CHECKING:
     from textual.screen import Screen
 
-    from core.settings.model import Settings
-    from core.trust.state import Answer
-    from core.trust_question.question import FolderQuestion
-    from tui.app.port import AppPort
-    from tui.screens.requests.folder_trust import FolderAnswer
-
-__all__ = ["FolderTrustQuestion"]
+    from ua_tui.core.settings.model import Settings
+    from ua_tui.core.trust.state import Answer
+    from ua_tui.core.trust_question.question import FolderQuestion
+    from ua_tui.tui.app.port import AppPort
+    from ua_tui.tui.screens.requests.folder_trust import FolderAnswer
 
 Result = TypeVar("Result")
 
@@ -50,7 +48,7 @@ class FolderTrustQuestion:
 
     async def _answer(self, question: FolderQuestion) -> Answer | None:
         """Show the question, and the files as often as a person wants to see them; None means not now."""
-        from tui.screens.requests.folder_trust import FolderFilesScreen, FolderTrustScreen
+        from ua_tui.tui.screens.requests.folder_trust import FolderFilesScreen, FolderTrustScreen
 
         requested = False
         self._app.status.state = "needs you"
@@ -82,8 +80,8 @@ class FolderTrustQuestion:
         return True
 
     async def _reload(self) -> None:
-        from core.settings.loading import reload_folder
-        from tui.app.session_source import show_settings
+        from ua_tui.core.settings.loading import reload_folder
+        from ua_tui.tui.app.session_source import show_settings
 
         self._app.settings = await asyncio.to_thread(reload_folder, self._app.settings)
         show_settings(self._app.settings, self._app.status.facts)
@@ -103,7 +101,7 @@ def _may_need_answer(settings: Settings) -> bool:
 
 
 def _find() -> FolderQuestion | None:
-    from core.settings.places import Places
-    from core.trust_question.question import find_question
+    from ua_tui.core.settings.places import Places
+    from ua_tui.core.trust_question.question import find_question
 
     return find_question(Places.of())

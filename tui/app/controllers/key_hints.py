@@ -7,14 +7,12 @@ from typing import TYPE_CHECKING
 
 from textual.content import Content
 
-from core.events.types import Event
-from tui.keys.hints import hints_of, word_of_escape
+from ua_tui.core.events.types import Event
+from ua_tui.tui.keys.hints import hints_of, word_of_escape
 
 if TYPE_CHECKING:
-    from tui.app.controllers.escape import Escape
-    from tui.app.port import AppPort
-
-__all__ = ["KeyHints"]
+    from ua_tui.tui.app.controllers.escape import Escape
+    from ua_tui.tui.app.port import AppPort
 
 PANE_KEYS = "back to prompt · pane keys active"
 

@@ -5,14 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from core.errors import SettingsError
-from tui.app.port import session_to_change
+from ua_tui.core.errors import SettingsError
+from ua_tui.tui.app.port import session_to_change
 
 if TYPE_CHECKING:
-    from core.provider.models import ModelChoice
-    from tui.app.port import AppPort
-
-__all__ = ["ModelSelection"]
+    from ua_tui.core.provider.models import ModelChoice
+    from ua_tui.tui.app.port import AppPort
 
 
 class ModelSelection:
@@ -23,7 +21,7 @@ class ModelSelection:
 
     def open(self) -> None:
         """Show the available models."""
-        from tui.screens.session.model import ModelScreen
+        from ua_tui.tui.screens.session.model import ModelScreen
 
         session = session_to_change(self._app)
         if session is not None and not isinstance(self._app.screen, ModelScreen):

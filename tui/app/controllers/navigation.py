@@ -6,17 +6,15 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tui.app.results import resume_result
+from ua_tui.tui.app.results import resume_result
 
 if TYPE_CHECKING:
-    from core.postgres.address import Address
-    from core.settings.model import Settings
-    from core.team.fleet.rows import FleetRow
-    from core.team.fleet.source import FleetSource
-    from tui.app.controllers.shutdown import Shutdown
-    from tui.app.port import AppPort
-
-__all__ = ["Navigation"]
+    from ua_tui.core.postgres.address import Address
+    from ua_tui.core.settings.model import Settings
+    from ua_tui.core.team.fleet.rows import FleetRow
+    from ua_tui.core.team.fleet.source import FleetSource
+    from ua_tui.tui.app.controllers.shutdown import Shutdown
+    from ua_tui.tui.app.port import AppPort
 
 
 class Navigation:
@@ -35,7 +33,7 @@ class Navigation:
 
     def open_trace_link(self) -> None:
         """Offer the web page of the session's trace; show what is known of the trace if it has none."""
-        from tui.screens.files.link import follow_link
+        from ua_tui.tui.screens.files.link import follow_link
 
         session = self._app.session
         trace = session.trace if session is not None else None
@@ -46,9 +44,9 @@ class Navigation:
 
     def open_sessions(self) -> None:
         """Show all sessions."""
-        from core.history.index import SessionIndex
-        from core.knowledge.place import place_of
-        from tui.screens.session.sessions import SessionsScreen
+        from ua_tui.core.history.index import SessionIndex
+        from ua_tui.core.knowledge.place import place_of
+        from ua_tui.tui.screens.session.sessions import SessionsScreen
 
         session = self._app.session
         current = session.workspace.path if session is not None else None
@@ -65,10 +63,10 @@ class Navigation:
 
     def open_fleet(self, open_row: Callable[[FleetRow, FleetSource], None]) -> None:
         """Show the sessions of this machine and of the team; `open_row` shows one of them."""
-        from core.errors import SettingsError
-        from core.history.index import SessionIndex
-        from core.team.fleet.source import FleetSource
-        from tui.screens.team.fleet import FleetScreen
+        from ua_tui.core.errors import SettingsError
+        from ua_tui.core.history.index import SessionIndex
+        from ua_tui.core.team.fleet.source import FleetSource
+        from ua_tui.tui.screens.team.fleet import FleetScreen
 
         settings = self._app.settings
         index = SessionIndex(settings.workspace_base)
@@ -81,10 +79,10 @@ class Navigation:
 
     def open_find(self, words: str) -> None:
         """Show what any session found for these words; a search that is open already is shown again."""
-        from core.knowledge.place import place_of
-        from tui.screens.knowledge.find import FindScreen
-        from tui.screens.knowledge.opening import SessionAccess
-        from tui.widgets.dialog import Dialog
+        from ua_tui.core.knowledge.place import place_of
+        from ua_tui.tui.screens.knowledge.find import FindScreen
+        from ua_tui.tui.screens.knowledge.opening import SessionAccess
+        from ua_tui.tui.widgets.dialog import Dialog
 
         stack = self._app.screen_stack
         opened = next((screen for screen in stack if isinstance(screen, FindScreen)), None)
@@ -126,7 +124,7 @@ def team_of(settings: Settings) -> Address | None:
     Raises:
         SettingsError: it is no address.
     """
-    from core.postgres.address import Address
+    from ua_tui.core.postgres.address import Address
 
     text: str | None = settings.team
     return Address.parse(text) if text else None

@@ -6,14 +6,12 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, cast
 
-from core.errors import SettingsError
-from core.settings.model import PermissionMode, refuse_skip_as_root
-from tui.app.port import session_to_change
+from ua_tui.core.errors import SettingsError
+from ua_tui.core.settings.model import PermissionMode, refuse_skip_as_root
+from ua_tui.tui.app.port import session_to_change
 
 if TYPE_CHECKING:
-    from tui.app.port import AppPort
-
-__all__ = ["PermissionModeSelection"]
+    from ua_tui.tui.app.port import AppPort
 
 _SKIP = "bypassPermissions"
 
@@ -26,7 +24,7 @@ class PermissionModeSelection:
 
     def open(self) -> None:
         """Show the modes."""
-        from tui.screens.session.mode import ModeScreen
+        from ua_tui.tui.screens.session.mode import ModeScreen
 
         session = session_to_change(self._app)
         if session is not None and not isinstance(self._app.screen, ModeScreen):
@@ -39,7 +37,7 @@ class PermissionModeSelection:
 
     def choose(self, mode: str) -> None:
         """Change the mode, after a confirmation if it skips every check."""
-        from tui.screens.session.mode import SkipScreen
+        from ua_tui.tui.screens.session.mode import SkipScreen
 
         session = session_to_change(self._app)
         if session is None:

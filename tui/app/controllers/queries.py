@@ -6,15 +6,13 @@ from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
-from core.errors import ConnectionFailed
-from core.events.types import Event
+from ua_tui.core.errors import ConnectionFailed
+from ua_tui.core.events.types import Event
 
 if TYPE_CHECKING:
-    from tui.app.port import AppPort
-    from tui.ports import SessionPort
-    from tui.screens.session.queue import QueueScreen
-
-__all__ = ["Queries"]
+    from ua_tui.tui.app.port import AppPort
+    from ua_tui.tui.ports import SessionPort
+    from ua_tui.tui.screens.session.queue import QueueScreen
 
 _ACCEPTS = ("idle", "running", "stopping")
 _NOTE_SECONDS = 20.0
@@ -146,7 +144,7 @@ class Queries:
 
     def open(self) -> None:
         """Open the list of waiting queries."""
-        from tui.screens.session.queue import QueueScreen
+        from ua_tui.tui.screens.session.queue import QueueScreen
 
         if self.waiting:
             self._screen = QueueScreen(lambda: self.waiting, self.change)

@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from core.events.types import (
+from ua_tui.core.events.types import (
     AuthFinished,
     AuthRequired,
     ElicitationAnswered,
@@ -20,15 +20,13 @@ from core.events.types import (
     SessionStarted,
     ToolCallStarted,
 )
-from core.text import clean_line
+from ua_tui.core.text import clean_line
 
 if TYPE_CHECKING:
-    from tui.app.controllers.permission_mode import PermissionModeSelection
-    from tui.app.port import AppPort
-    from tui.ports import SessionPort
-    from tui.widgets.dialog import Dialog
-
-__all__ = ["Questions"]
+    from ua_tui.tui.app.controllers.permission_mode import PermissionModeSelection
+    from ua_tui.tui.app.port import AppPort
+    from ua_tui.tui.ports import SessionPort
+    from ua_tui.tui.widgets.dialog import Dialog
 
 Question = PermissionAsked | ElicitationAsked | AuthRequired
 MOST_SEEN = 500
@@ -80,7 +78,7 @@ class Questions:
 
     def _remember_call(self, event: ToolCallStarted) -> None:
         if len(self._seen) < MOST_SEEN:
-            from core.agent.permissions.actions import server_of, subjects_of
+            from ua_tui.core.agent.permissions.actions import server_of, subjects_of
 
             server = server_of(event.name)
             self._seen.update((server, subject) for subject in subjects_of(event.name, event.input))
@@ -99,8 +97,8 @@ class Questions:
 
     def _return_drafts(self, dialog: Dialog[Any]) -> None:
         """Write what a person is typing into a dialog into the prompt, before the dialog closes by itself."""
-        from tui.screens.requests.form_fields import FieldRow
-        from tui.screens.requests.text_answer import TextAnswer
+        from ua_tui.tui.screens.requests.form_fields import FieldRow
+        from ua_tui.tui.screens.requests.text_answer import TextAnswer
 
         prompt = self._app.frame.prompt
         for line in (*dialog.query(TextAnswer), *dialog.query(FieldRow)):
@@ -116,12 +114,12 @@ class Questions:
         self._show_waiting()
 
     def _dialog(self, event: Question) -> Dialog[Any]:
-        from tui.screens.requests.auth import AuthScreen
-        from tui.screens.requests.permission import PermissionScreen
-        from tui.screens.requests.plan import PlanScreen
-        from tui.screens.requests.question import QuestionScreen
-        from tui.screens.requests.server_form import ServerFormScreen
-        from tui.screens.requests.server_link import ServerLinkScreen
+        from ua_tui.tui.screens.requests.auth import AuthScreen
+        from ua_tui.tui.screens.requests.permission import PermissionScreen
+        from ua_tui.tui.screens.requests.plan import PlanScreen
+        from ua_tui.tui.screens.requests.question import QuestionScreen
+        from ua_tui.tui.screens.requests.server_form import ServerFormScreen
+        from ua_tui.tui.screens.requests.server_link import ServerLinkScreen
 
         match event:
             case AuthRequired():
@@ -142,7 +140,7 @@ class Questions:
     def _show_waiting(self) -> None:
         if self._shown is None:
             return
-        from tui.screens.requests.permission import PermissionScreen
+        from ua_tui.tui.screens.requests.permission import PermissionScreen
 
         (event, dialog), count = self._shown, len(self._open)
         if isinstance(dialog, PermissionScreen):
@@ -158,8 +156,8 @@ class Questions:
         self._show_next()
 
     def _send_answer(self, session: SessionPort, event: Question, answer: object) -> None:
-        from tui.screens.requests.permission import PermissionAnswer
-        from tui.screens.requests.server_form import ServerAnswer
+        from ua_tui.tui.screens.requests.permission import PermissionAnswer
+        from ua_tui.tui.screens.requests.server_form import ServerAnswer
 
         match event, answer:
             case PermissionAsked(), PermissionAnswer():

@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Literal
 
-from tui.app.results import DEMO, SET_UP
+from ua_tui.tui.app.results import DEMO, SET_UP
 
 if TYPE_CHECKING:
-    from core.settings.model import Settings
-    from tui.app.controllers.shutdown import Shutdown
-    from tui.app.port import AppPort
-    from tui.screens.setup.screen import SetupResult
-
-__all__ = ["NOT_SET_UP", "Setup"]
+    from ua_tui.core.settings.model import Settings
+    from ua_tui.tui.app.controllers.shutdown import Shutdown
+    from ua_tui.tui.app.port import AppPort
+    from ua_tui.tui.screens.setup.screen import SetupResult
 
 NOT_SET_UP = "not set up"
 """The state of the application while no model is set up."""
@@ -38,8 +36,8 @@ class Setup:
         self._open("", requested=True)
 
     def _open(self, message: str, *, requested: bool) -> None:
-        from core.provider.setup import ModelSetup
-        from tui.screens.setup.screen import SetupScreen
+        from ua_tui.core.provider.setup import ModelSetup
+        from ua_tui.tui.screens.setup.screen import SetupScreen
 
         screen = SetupScreen(
             ModelSetup(self._app.settings),

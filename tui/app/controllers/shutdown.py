@@ -12,15 +12,13 @@ from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING
 
-from core.events.types import Event, ObserverFinished, ObserverStarted
+from ua_tui.core.events.types import Event, ObserverFinished, ObserverStarted
 
 if TYPE_CHECKING:
-    from tui.app.controllers.queries import Queries
-    from tui.app.port import AppPort
-    from tui.render.activity import CurrentActivity
-    from tui.screens.session.quit import QuitAnswer
-
-__all__ = ["Shutdown", "end_within"]
+    from ua_tui.tui.app.controllers.queries import Queries
+    from ua_tui.tui.app.port import AppPort
+    from ua_tui.tui.render.activity import CurrentActivity
+    from ua_tui.tui.screens.session.quit import QuitAnswer
 
 _SIGNALS = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
 _BUSY = ("running", "stopping")
@@ -68,7 +66,7 @@ class Shutdown:
 
     def request(self) -> None:
         """Shut down; confirm first while work runs; end at once when requested again."""
-        from tui.screens.session.quit import QuitScreen
+        from ua_tui.tui.screens.session.quit import QuitScreen
 
         if self._begun:
             # What is not ended by then is ended by the guard of the agent.

@@ -7,13 +7,11 @@ from typing import TYPE_CHECKING, Any
 from textual import events
 from textual.widget import Widget
 
-from tui.widgets.text_field import focused_field, takes_character
+from ua_tui.tui.widgets.text_field import focused_field, takes_character
 
 if TYPE_CHECKING:
-    from tui.app.port import AppPort
-    from tui.widgets.dialog import Dialog
-
-__all__ = ["TypedAhead", "is_text"]
+    from ua_tui.tui.app.port import AppPort
+    from ua_tui.tui.widgets.dialog import Dialog
 
 EDITING = frozenset({"backspace", "delete", "left", "right", "home", "end", "ctrl+w", "ctrl+u"})
 BREAKS = frozenset({"enter", "ctrl+j"})
@@ -100,7 +98,7 @@ class TypedAhead:
 
     def _requested(self) -> Dialog[Any] | None:
         """The dialog on top, if the person opened it from the panes."""
-        from tui.widgets.dialog import Dialog
+        from ua_tui.tui.widgets.dialog import Dialog
 
         screen = self._app.screen
         if isinstance(screen, Dialog) and not screen.is_unrequested and len(self._app.screen_stack) == 2:
@@ -121,7 +119,7 @@ class TypedAhead:
     def _field_for(self, event: events.Key | events.Paste) -> Widget | None:
         from textual.widgets import TextArea
 
-        from tui.widgets.dialog import Dialog
+        from ua_tui.tui.widgets.dialog import Dialog
 
         dialog = self._app.screen
         if not isinstance(dialog, Dialog) or not (field := dialog.field_below):

@@ -9,18 +9,16 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from core.errors import KnowledgeError
-from core.knowledge.records import KINDS
-from tui.cli.arguments import WrongUsage, add_sessions_folder
-from tui.cli.knowledge.page import Page
-from tui.cli.output import complain, print_line
-from tui.terminal.exit_codes import EXIT_FAILED, EXIT_USAGE
+from ua_tui.core.errors import KnowledgeError
+from ua_tui.core.knowledge.records import KINDS
+from ua_tui.tui.cli.arguments import WrongUsage, add_sessions_folder
+from ua_tui.tui.cli.knowledge.page import Page
+from ua_tui.tui.cli.output import complain, print_line
+from ua_tui.tui.terminal.exit_codes import EXIT_FAILED, EXIT_USAGE
 
 if TYPE_CHECKING:
-    from core.knowledge.place import KnowledgePlace
-    from core.knowledge.records import Facet, Hit, Kind, Results
-
-__all__ = ["add_arguments", "run"]
+    from ua_tui.core.knowledge.place import KnowledgePlace
+    from ua_tui.core.knowledge.records import Facet, Hit, Kind, Results
 
 _complain = partial(complain, prog="ua-tui find")
 _MOST = 1000
@@ -81,10 +79,10 @@ def run(args: argparse.Namespace) -> int:
         SettingsError: a setting is wrong, the knowledge base is off or missing, or there is no such session.
         WrongUsage: an option is wrong.
     """
-    from core.knowledge.access import open_search
-    from core.knowledge.embeddings import embedder_of
-    from core.knowledge.search import PATIENT
-    from tui.cli.knowledge.place import find_database, session_key, settings_of
+    from ua_tui.core.knowledge.access import open_search
+    from ua_tui.core.knowledge.embeddings import embedder_of
+    from ua_tui.core.knowledge.search import PATIENT
+    from ua_tui.tui.cli.knowledge.place import find_database, session_key, settings_of
 
     now = datetime.now().astimezone()
     kinds = _kinds(args.kind, now)
@@ -123,7 +121,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _kinds(given: list[str], now: datetime) -> tuple[Kind, ...]:
-    from core.knowledge.query import parse_query
+    from ua_tui.core.knowledge.query import parse_query
 
     found: list[Kind] = []
     for text in given:
@@ -137,7 +135,7 @@ def _kinds(given: list[str], now: datetime) -> tuple[Kind, ...]:
 def _moment(option: str, text: str | None, now: datetime) -> float | None:
     if text is None:
         return None
-    from core.knowledge.query import parse_date
+    from ua_tui.core.knowledge.query import parse_date
 
     moment = parse_date(text, now, end=option == "--until")
     if moment is None:
@@ -182,7 +180,7 @@ def _fields(query: str, results: Results, database: KnowledgePlace) -> dict[str,
 
 
 def _hit_fields(hit: Hit, database: KnowledgePlace) -> dict[str, Any]:
-    from core.knowledge.folders import folder_path, is_here
+    from ua_tui.core.knowledge.folders import folder_path, is_here
 
     # The files of another machine are not here.
     is_local = is_here(database, hit.session)

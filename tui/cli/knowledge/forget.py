@@ -9,20 +9,18 @@ from collections.abc import Iterator
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from core.errors import KnowledgeError
-from core.events.units import quantity
-from core.knowledge.forgetting import forget
-from core.text import clean_line
-from tui.cli.arguments import WrongUsage
-from tui.cli.knowledge.place import find_database, session_key
-from tui.cli.output import complain, print_line
-from tui.terminal.exit_codes import EXIT_USAGE
+from ua_tui.core.errors import KnowledgeError
+from ua_tui.core.events.units import quantity
+from ua_tui.core.knowledge.forgetting import forget
+from ua_tui.core.text import clean_line
+from ua_tui.tui.cli.arguments import WrongUsage
+from ua_tui.tui.cli.knowledge.place import find_database, session_key
+from ua_tui.tui.cli.output import complain, print_line
+from ua_tui.tui.terminal.exit_codes import EXIT_USAGE
 
 if TYPE_CHECKING:
-    from core.knowledge.forgetting import Forgotten
-    from core.settings.model import Settings
-
-__all__ = ["run_forget"]
+    from ua_tui.core.knowledge.forgetting import Forgotten
+    from ua_tui.core.settings.model import Settings
 
 _complain = partial(complain, prog="ua-tui knowledge")
 _SHOWN = 20

@@ -13,18 +13,16 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from core.text import clean_line
-from tui.cli.arguments import WrongUsage, add_sessions_folder
-from tui.cli.output import complain, print_line
-from tui.terminal.exit_codes import EXIT_FAILED, EXIT_INTERRUPTED
+from ua_tui.core.text import clean_line
+from ua_tui.tui.cli.arguments import WrongUsage, add_sessions_folder
+from ua_tui.tui.cli.output import complain, print_line
+from ua_tui.tui.terminal.exit_codes import EXIT_FAILED, EXIT_INTERRUPTED
 
 if TYPE_CHECKING:
-    from core.knowledge.embeddings import Embedder
-    from core.knowledge.status import Status
-    from core.redaction.redactor import Redactor
-    from core.settings.model import Settings
-
-__all__ = ["add_arguments", "run"]
+    from ua_tui.core.knowledge.embeddings import Embedder
+    from ua_tui.core.knowledge.status import Status
+    from ua_tui.core.redaction.redactor import Redactor
+    from ua_tui.core.settings.model import Settings
 
 _complain = partial(complain, prog="ua-tui knowledge")
 _FORGET_OPTIONS = ("session", "source", "match", "files", "dry_run", "yes")
@@ -74,14 +72,14 @@ def run(args: argparse.Namespace) -> int:
         for name in _FORGET_OPTIONS:
             if getattr(args, name):
                 raise WrongUsage(f"--{name.replace('_', '-')} goes with forget")
-    from tui.cli.knowledge.place import settings_of
+    from ua_tui.tui.cli.knowledge.place import settings_of
 
     settings = settings_of(args)
     if args.action in ("update", "rebuild") and not settings.workspace_base.is_dir():
         raise WrongUsage(f"there is no folder {clean_line(str(settings.workspace_base), 1000)}")
     match args.action:
         case "forget":
-            from tui.cli.knowledge.forget import run_forget
+            from ua_tui.tui.cli.knowledge.forget import run_forget
 
             return run_forget(settings, args)
         case "update":
@@ -92,9 +90,9 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _show(settings: Settings, *, as_json: bool) -> int:
-    from core.knowledge.embeddings import embedder_of
-    from core.knowledge.place import place_of
-    from core.knowledge.status import read_status
+    from ua_tui.core.knowledge.embeddings import embedder_of
+    from ua_tui.core.knowledge.place import place_of
+    from ua_tui.core.knowledge.status import read_status
 
     path = place_of(settings)
     if path is None:
@@ -111,7 +109,7 @@ def _show(settings: Settings, *, as_json: bool) -> int:
 
 
 def _fields(status: Status, embedder: Embedder | None) -> dict[str, Any]:
-    from core.knowledge.place import written_place
+    from ua_tui.core.knowledge.place import written_place
 
     return {
         "path": written_place(status.path),
@@ -138,8 +136,8 @@ def _fields(status: Status, embedder: Embedder | None) -> dict[str, Any]:
 
 
 def _lines(status: Status, embedder: Embedder | None) -> Iterator[str]:
-    from core.events.units import quantity, size
-    from core.knowledge.place import shown_place
+    from ua_tui.core.events.units import quantity, size
+    from ua_tui.core.knowledge.place import shown_place
 
     def row(name: str, value: str) -> str:
         return f"  {name:<13}{clean_line(value, 2000)}"
@@ -193,11 +191,11 @@ _NOUNS: dict[str, tuple[str, str]] = {
 
 
 def _update(settings: Settings, *, as_json: bool) -> int:
-    from core.knowledge.access import open_store
-    from core.knowledge.problems import KnowledgeDamaged
-    from core.knowledge.status import read_status
-    from observers.knowledge.catch_up import catch_up
-    from tui.cli.knowledge.place import find_database
+    from ua_tui.core.knowledge.access import open_store
+    from ua_tui.core.knowledge.problems import KnowledgeDamaged
+    from ua_tui.core.knowledge.status import read_status
+    from ua_tui.observers.knowledge.catch_up import catch_up
+    from ua_tui.tui.cli.knowledge.place import find_database
 
     path = find_database(settings, must_exist=False)
     try:
@@ -217,10 +215,10 @@ def _update(settings: Settings, *, as_json: bool) -> int:
 
 
 def _rebuild(settings: Settings, *, as_json: bool) -> int:
-    from core.events.units import quantity
-    from core.knowledge.place import shown_place, written_place
-    from observers.knowledge.rebuild import rebuild
-    from tui.cli.knowledge.place import find_database
+    from ua_tui.core.events.units import quantity
+    from ua_tui.core.knowledge.place import shown_place, written_place
+    from ua_tui.observers.knowledge.rebuild import rebuild
+    from ua_tui.tui.cli.knowledge.place import find_database
 
     path = find_database(settings, must_exist=False)
     with _interruptible() as stopped, _progress() as on_progress:
@@ -250,8 +248,8 @@ def _rebuild(settings: Settings, *, as_json: bool) -> int:
 
 
 def _redactor(settings: Settings) -> Redactor:
-    from core.redaction.redactor import Redactor
-    from core.settings.secrets import secrets
+    from ua_tui.core.redaction.redactor import Redactor
+    from ua_tui.core.settings.secrets import secrets
 
     return Redactor(secrets(settings, os.environ))
 

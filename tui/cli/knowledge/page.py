@@ -10,15 +10,13 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
-from core.knowledge.folders import folder_path, is_here
-from core.knowledge.plain_passage import plain_passage
-from core.text import clean_line
+from ua_tui.core.knowledge.folders import folder_path, is_here
+from ua_tui.core.knowledge.plain_passage import plain_passage
+from ua_tui.core.text import clean_line
 
 if TYPE_CHECKING:
-    from core.knowledge.place import KnowledgePlace
-    from core.knowledge.records import Hit
-
-__all__ = ["Page"]
+    from ua_tui.core.knowledge.place import KnowledgePlace
+    from ua_tui.core.knowledge.records import Hit
 
 _INDENT = "    "
 _WIDEST = 100
@@ -96,7 +94,7 @@ class Page:
     def _wrapped(self, pieces: list[tuple[str, bool]], indent: str) -> Iterator[str]:
         from rich.style import Style
 
-        from tui.render.layout import PLAIN, wrap
+        from ua_tui.tui.render.layout import PLAIN, wrap
 
         assert self._width is not None
         bold = Style(bold=True)
@@ -106,6 +104,6 @@ class Page:
 
 
 def _on_one_line(text: str) -> str:
-    from core.text import clean
+    from ua_tui.core.text import clean
 
     return clean(text).replace("\n", " ").replace("\t", " ")

@@ -6,19 +6,17 @@ import argparse
 from contextlib import closing
 from pathlib import Path
 
-from core.errors import SettingsError
-from core.history.lookup import find_session
-from core.knowledge.access import open_store
-from core.knowledge.database import open_reader
-from core.knowledge.folders import folder_key
-from core.knowledge.place import KnowledgePlace, is_made, place_of, shown_place
-from core.knowledge.problems import reporting
-from core.postgres.address import Address
-from core.settings.loading import load_settings
-from core.settings.model import Settings
-from core.text import clean_line
-
-__all__ = ["find_database", "session_key", "settings_of"]
+from ua_tui.core.errors import SettingsError
+from ua_tui.core.history.lookup import find_session
+from ua_tui.core.knowledge.access import open_store
+from ua_tui.core.knowledge.database import open_reader
+from ua_tui.core.knowledge.folders import folder_key
+from ua_tui.core.knowledge.place import KnowledgePlace, is_made, place_of, shown_place
+from ua_tui.core.knowledge.problems import reporting
+from ua_tui.core.postgres.address import Address
+from ua_tui.core.settings.loading import load_settings
+from ua_tui.core.settings.model import Settings
+from ua_tui.core.text import clean_line
 
 
 def settings_of(args: argparse.Namespace) -> Settings:

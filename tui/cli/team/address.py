@@ -5,13 +5,11 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from core.errors import SettingsError
+from ua_tui.core.errors import SettingsError
 
 if TYPE_CHECKING:
-    from core.postgres.address import Address
-    from core.settings.model import Settings
-
-__all__ = ["add_address", "optional_address", "team_address"]
+    from ua_tui.core.postgres.address import Address
+    from ua_tui.core.settings.model import Settings
 
 
 def add_address(parser: argparse.ArgumentParser, option: str, about: str) -> None:
@@ -31,7 +29,7 @@ def team_address(given: str | None, settings: Settings) -> Address:
     Raises:
         SettingsError: neither is there, or it has a password, or it is no address.
     """
-    from core.postgres.address import Address
+    from ua_tui.core.postgres.address import Address
 
     # An empty address is a mistake, such as a variable that is not set: it does not mean another database.
     text = settings.team if given is None else given

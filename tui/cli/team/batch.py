@@ -9,18 +9,16 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tui.cli.arguments import SESSION_OPTIONS, WrongUsage
-from tui.cli.team.address import add_address, optional_address
-from tui.cli.team.worker import PARALLEL, add_parallel
-from tui.terminal.exit_codes import EXIT_USAGE
+from ua_tui.tui.cli.arguments import SESSION_OPTIONS, WrongUsage
+from ua_tui.tui.cli.team.address import add_address, optional_address
+from ua_tui.tui.cli.team.worker import PARALLEL, add_parallel
+from ua_tui.tui.terminal.exit_codes import EXIT_USAGE
 
 if TYPE_CHECKING:
-    from core.postgres.address import Address
-    from core.settings.model import Settings
-    from core.team.jobs.running import RunJob
-    from core.team.records import Job
-
-__all__ = ["add_arguments", "run"]
+    from ua_tui.core.postgres.address import Address
+    from ua_tui.core.settings.model import Settings
+    from ua_tui.core.team.jobs.running import RunJob
+    from ua_tui.core.team.records import Job
 
 _ABOUT = """\
 FILE has a query on each line (lines that begin with # are skipped), or an object such as
@@ -72,7 +70,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _dollars(text: str) -> float:
-    from core.settings.parsers import number
+    from ua_tui.core.settings.parsers import number
 
     try:
         return float(number(above=0)(text))
@@ -90,9 +88,9 @@ def run(args: argparse.Namespace) -> int:
     """
     import asyncio
 
-    from core.agent.permissions.rule_set import RuleSet, rules_of
-    from core.records.log import install_root_handler
-    from core.settings.loading import load_settings
+    from ua_tui.core.agent.permissions.rule_set import RuleSet, rules_of
+    from ua_tui.core.records.log import install_root_handler
+    from ua_tui.core.settings.loading import load_settings
 
     settings = load_settings({option.setting: option.given(args) for option in _OPTIONS})
     # Each job would fail for a rule that cannot be used.
@@ -113,16 +111,16 @@ async def run_batch(
     args: argparse.Namespace, settings: Settings, address: Address | None, *, job: RunJob | None = None
 ) -> int:
     """Run the command; `job` runs one job, by default as a session."""
-    from core.team.jobs.batch_file import BatchProblems, batch_of
-    from tui.cli.output import print_line
-    from tui.team.batch import BatchRun, LineReporter, TerminalReporter, open_store
+    from ua_tui.core.team.jobs.batch_file import BatchProblems, batch_of
+    from ua_tui.tui.cli.output import print_line
+    from ua_tui.tui.team.batch import BatchRun, LineReporter, TerminalReporter, open_store
 
     store = await open_store(settings, address)
     reporter = TerminalReporter() if sys.stderr.isatty() else LineReporter()
     try:
         owner = None
         if args.private:
-            from core.team.jobs.postgres_jobs import PostgresJobs
+            from ua_tui.core.team.jobs.postgres_jobs import PostgresJobs
 
             assert isinstance(store, PostgresJobs)
             owner = await store.owner()
@@ -159,8 +157,8 @@ async def run_batch(
 
 
 def _read(args: argparse.Namespace, owner: str | None) -> list[Job]:
-    from core.errors import SettingsError
-    from core.team.jobs.batch_file import read_jobs
+    from ua_tui.core.errors import SettingsError
+    from ua_tui.core.team.jobs.batch_file import read_jobs
 
     defaults: dict[str, Any] = {
         option.setting: given
@@ -188,10 +186,10 @@ def _check_folders(file: Path) -> None:
     Raises:
         SettingsError: it is in such a folder.
     """
-    from core.errors import SettingsError
-    from core.settings.places import Places
-    from core.text import clean_line
-    from core.trust_question.question import read_folder
+    from ua_tui.core.errors import SettingsError
+    from ua_tui.core.settings.places import Places
+    from ua_tui.core.text import clean_line
+    from ua_tui.core.trust_question.question import read_folder
 
     # The home has files of the user's own, such as sub-agents.
     for folder in {*file.resolve().parents, *file.absolute().parents} - {Path.home().resolve()}:

@@ -12,18 +12,16 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from core.text import clean_line
-from tui.cli.arguments import add_sessions_folder, add_theme
-from tui.cli.output import complain, print_line, print_table
-from tui.cli.team.address import add_address, team_address
-from tui.terminal.exit_codes import EXIT_FAILED
+from ua_tui.core.text import clean_line
+from ua_tui.tui.cli.arguments import add_sessions_folder, add_theme
+from ua_tui.tui.cli.output import complain, print_line, print_table
+from ua_tui.tui.cli.team.address import add_address, team_address
+from ua_tui.tui.terminal.exit_codes import EXIT_FAILED
 
 if TYPE_CHECKING:
-    from core.postgres.address import Address
-    from core.settings.model import Settings
-    from core.team.fleet.rows import Fleet, FleetRow
-
-__all__ = ["add_arguments", "run"]
+    from ua_tui.core.postgres.address import Address
+    from ua_tui.core.settings.model import Settings
+    from ua_tui.core.team.fleet.rows import Fleet, FleetRow
 
 _complain = partial(complain, prog="ua-tui fleet")
 _EXAMPLES = """\
@@ -59,17 +57,17 @@ def run(args: argparse.Namespace) -> int:
         SettingsError: the settings or the address are wrong.
         TeamError: the team's database cannot be used.
     """
-    from core.settings.loading import load_settings
+    from ua_tui.core.settings.loading import load_settings
 
     base = Path(args.workspace) if args.workspace else None
     settings = load_settings({"workspace_base": base, "theme": args.theme})
     address = _address(args, settings)
     if args.follow:
-        from tui.cli.team.following import follow
+        from ua_tui.tui.cli.team.following import follow
 
         return follow(settings, args.follow, address, Path(args.folder) if args.folder else None)
-    from core.history.index import SessionIndex
-    from core.team.fleet.source import FleetSource
+    from ua_tui.core.history.index import SessionIndex
+    from ua_tui.core.team.fleet.source import FleetSource
 
     index = SessionIndex(settings.workspace_base)
     dumb = os.environ.get("TERM", "") in {"", "dumb"}
@@ -84,8 +82,8 @@ def run(args: argparse.Namespace) -> int:
 
     # No log is written; without any handler log messages would go to the terminal.
     logging.getLogger().addHandler(logging.NullHandler())
-    from tui.app.fleet_app import FleetApp
-    from tui.keys.keymap import choose_keys
+    from ua_tui.tui.app.fleet_app import FleetApp
+    from ua_tui.tui.keys.keymap import choose_keys
 
     app = FleetApp(FleetSource(index, address), settings, keys=choose_keys(settings.keys))
     app.run()
@@ -144,7 +142,7 @@ def _fields(row: FleetRow) -> dict[str, Any]:
 def _row(row: FleetRow) -> tuple[str, ...]:
     import time
 
-    from core.events.units import duration, money
+    from ua_tui.core.events.units import duration, money
 
     seconds = row.seconds(time.time())
     return (

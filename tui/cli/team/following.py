@@ -9,17 +9,15 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tui.cli.output import complain
-from tui.terminal.exit_codes import EXIT_FAILED
+from ua_tui.tui.cli.output import complain
+from ua_tui.tui.terminal.exit_codes import EXIT_FAILED
 
 if TYPE_CHECKING:
-    from core.postgres.address import Address
-    from core.settings.model import Settings
-    from core.team.fleet.remote_session import SessionFolder
-    from core.team.records import Mailbox
-    from tui.replay.followed_source import FollowedSource
-
-__all__ = ["follow", "make_source"]
+    from ua_tui.core.postgres.address import Address
+    from ua_tui.core.settings.model import Settings
+    from ua_tui.core.team.fleet.remote_session import SessionFolder
+    from ua_tui.core.team.records import Mailbox
+    from ua_tui.tui.replay.followed_source import FollowedSource
 
 _complain = partial(complain, prog="ua-tui fleet")
 
@@ -41,10 +39,10 @@ def follow(settings: Settings, session: str, address: Address | None, folder: Pa
     # No log is written; without any handler log messages would go to the terminal.
     logging.getLogger().addHandler(logging.NullHandler())
     source = asyncio.run(make_source(settings, session, address, folder))
-    from tui.app.app import UaTuiApp
-    from tui.app.controllers.attention import Attention
-    from tui.layout.store import LayoutStore
-    from tui.theme.store import store_theme
+    from ua_tui.tui.app.app import UaTuiApp
+    from ua_tui.tui.app.controllers.attention import Attention
+    from ua_tui.tui.layout.store import LayoutStore
+    from ua_tui.tui.theme.store import store_theme
 
     app = UaTuiApp(settings, source, layout=LayoutStore())
     app.attention = Attention(settings, app.write_to_terminal)
@@ -61,32 +59,32 @@ async def make_source(
     Raises:
         TeamError: the team's database cannot be used, or has no such session.
     """
-    from core.errors import TeamError
-    from core.storage.workspace import WORKSPACES
-    from core.team.fleet.remote_session import LocalFolder
-    from tui.replay.followed_source import FollowedSource
+    from ua_tui.core.errors import TeamError
+    from ua_tui.core.storage.folders import WORKSPACES
+    from ua_tui.core.team.fleet.remote_session import LocalFolder
+    from ua_tui.tui.replay.followed_source import FollowedSource
 
     place: SessionFolder
     mailbox: Mailbox | None = None
     if address is None:
-        from core.team.fleet.local import JOBS
-        from core.team.local_mailbox import SqliteMailbox
+        from ua_tui.core.team.fleet.local import JOBS
+        from ua_tui.core.team.local_mailbox import SqliteMailbox
 
         if folder is None:
             raise TeamError("a session of this machine is followed in its folder: give --folder")
         mailbox = SqliteMailbox(settings.workspace_base / WORKSPACES / JOBS)
         return FollowedSource(LocalFolder(folder), session, mailbox)
-    from core.team.fleet.database import find_session
+    from ua_tui.core.team.fleet.database import find_session
 
     row = await find_session(address, session)
     if row.takes_answers:
-        from core.team.mailbox import PostgresMailbox
+        from ua_tui.core.team.mailbox import PostgresMailbox
 
         mailbox = PostgresMailbox(address)
     if folder is not None:
         place = LocalFolder(folder)
     else:
-        from core.team.fleet.mirrored_folder import MirroredFolder
+        from ua_tui.core.team.fleet.mirrored_folder import MirroredFolder
 
         place = MirroredFolder(address, session, settings.team_artifacts)
     return FollowedSource(place, session, mailbox, where=row.where)

@@ -5,17 +5,15 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
-from core.events.units import duration, quantity
-from core.text import clean_line
-from tui.cli.arguments import WrongUsage
-from tui.cli.output import print_line
-from tui.cli.team.address import add_address, team_address
+from ua_tui.core.events.units import duration, quantity
+from ua_tui.core.text import clean_line
+from ua_tui.tui.cli.arguments import WrongUsage
+from ua_tui.tui.cli.output import print_line
+from ua_tui.tui.cli.team.address import add_address, team_address
 
 if TYPE_CHECKING:
-    from core.postgres.address import Address
-    from core.postgres.state import WorkState
-
-__all__ = ["add_arguments", "run"]
+    from ua_tui.core.postgres.address import Address
+    from ua_tui.core.postgres.state import WorkState
 
 _EXAMPLES = """\
 examples:
@@ -61,7 +59,7 @@ def run(args: argparse.Namespace) -> int:
         raise WrongUsage("--json goes with status")
     import asyncio
 
-    from core.settings.loading import load_settings
+    from ua_tui.core.settings.loading import load_settings
 
     address = team_address(args.address, load_settings())
     match args.action:
@@ -75,7 +73,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _migrate(address: Address) -> None:
-    from core.postgres.schema import LATEST, migrate
+    from ua_tui.core.postgres.schema import LATEST, migrate
 
     done = migrate(address)
     for each in done:
@@ -85,7 +83,7 @@ def _migrate(address: Address) -> None:
 
 
 def _change_rights(address: Address, action: str, users: list[str]) -> None:
-    from core.postgres.schema import grant, revoke
+    from ua_tui.core.postgres.schema import grant, revoke
 
     for user in users:
         name = clean_line(user, 100)
@@ -101,10 +99,10 @@ async def _show_status(address: Address, *, as_json: bool) -> None:
     import json
     from dataclasses import asdict
 
-    from core.postgres.connection import connect_async, shown_version
-    from core.postgres.problems import reporting
-    from core.postgres.schema import check_version
-    from core.postgres.state import read_version, read_work
+    from ua_tui.core.postgres.connection import connect_async, shown_version
+    from ua_tui.core.postgres.problems import reporting
+    from ua_tui.core.postgres.schema import check_version
+    from ua_tui.core.postgres.state import read_version, read_work
 
     db = await connect_async(address)
     async with db:

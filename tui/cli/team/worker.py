@@ -5,10 +5,8 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from tui.cli.arguments import add_sessions_folder
-from tui.cli.team.address import add_address, optional_address
-
-__all__ = ["add_arguments", "add_parallel", "run"]
+from ua_tui.tui.cli.arguments import add_sessions_folder
+from ua_tui.tui.cli.team.address import add_address, optional_address
 
 _EXAMPLES = """\
 examples:
@@ -52,12 +50,12 @@ def run(args: argparse.Namespace) -> int:
     """
     import asyncio
 
-    from core.records.log import install_root_handler
-    from core.settings.loading import load_settings
+    from ua_tui.core.records.log import install_root_handler
+    from ua_tui.core.settings.loading import load_settings
 
     settings = load_settings({"workspace_base": Path(args.workspace) if args.workspace else None})
     address = optional_address(args.address, settings)
-    from tui.team.worker import run_worker
+    from ua_tui.tui.team.worker import run_worker
 
     # What libraries log would go to the terminal.
     handler = install_root_handler(settings.log_level)

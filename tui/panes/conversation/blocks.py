@@ -11,33 +11,17 @@ from typing import assert_never
 from rich.segment import Segment
 from rich.style import Style
 
-from core.events.describe import Severity
-from core.events.units import quantity, size
-from core.text import clean_line
-from tui.panes.conversation.results import Result
-from tui.render.events import MARKS
-from tui.render.file_names import FindFile, no_file, with_files
-from tui.render.format import middle_cut, tail_cut
-from tui.render.layout import PLAIN, Line, line_width, spread, width_of, wrap
-from tui.render.markdown import MarkdownTheme, render_markdown
-from tui.render.markdown_stream import closed
-from tui.render.theme import component_classes, read_theme
-
-__all__ = [
-    "CONVERSATION_COMPONENTS",
-    "Block",
-    "Card",
-    "ConversationTheme",
-    "Fold",
-    "Heading",
-    "Notice",
-    "Prose",
-    "Tone",
-    "Verbatim",
-    "estimate_block",
-    "gap_after",
-    "render_block",
-]
+from ua_tui.core.events.describe import Severity
+from ua_tui.core.events.units import quantity, size
+from ua_tui.core.text import clean_line
+from ua_tui.tui.panes.conversation.results import Result
+from ua_tui.tui.render.events import MARKS
+from ua_tui.tui.render.file_names import FindFile, no_file, with_files
+from ua_tui.tui.render.format import middle_cut, tail_cut
+from ua_tui.tui.render.layout import PLAIN, Line, line_width, spread, width_of, wrap
+from ua_tui.tui.render.markdown import MarkdownTheme, render_markdown
+from ua_tui.tui.render.markdown_stream import closed
+from ua_tui.tui.render.theme import component_classes, read_theme
 
 CARET = "▍"
 CARD = "◆"

@@ -8,7 +8,7 @@ from typing import assert_never
 
 from textual.selection import Selection
 
-from tui.panes.conversation.blocks import (
+from ua_tui.tui.panes.conversation.blocks import (
     Block,
     Card,
     ConversationTheme,
@@ -19,19 +19,9 @@ from tui.panes.conversation.blocks import (
     Verbatim,
     render_block,
 )
-from tui.render.markdown import markdown_units
-from tui.render.source_map import Place, Unit, chosen_text, units_of_lines
-from tui.virtual_list.virtual_list import VirtualList
-
-__all__ = [
-    "join_blocks",
-    "name_of",
-    "part_of_block",
-    "selected_text",
-    "text_of_answer",
-    "text_of_block",
-    "text_of_group",
-]
+from ua_tui.tui.render.markdown import markdown_units
+from ua_tui.tui.render.source_map import Place, Unit, chosen_text, units_of_lines
+from ua_tui.tui.virtual_list.virtual_list import VirtualList
 
 LARGEST_MAPPED = 200_000
 """Characters; a larger block is copied completely."""

@@ -7,10 +7,10 @@ from collections.abc import Hashable, Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime, tzinfo
 
-from core.events.continuation import is_own
-from core.events.describe import PATHS
-from core.events.tool_names import tool_label
-from core.events.types import (
+from ua_tui.core.events.continuation import is_own
+from ua_tui.core.events.describe import PATHS
+from ua_tui.core.events.tool_names import tool_label
+from ua_tui.core.events.types import (
     ArtifactChanged,
     Event,
     McpStatus,
@@ -27,17 +27,15 @@ from core.events.types import (
     ToolCallFinished,
     ToolCallStarted,
 )
-from core.events.units import duration, quantity
-from core.text import clean
-from tui.panes.conversation.blocks import Card, Heading, Notice, Tone, Verbatim
-from tui.panes.conversation.folds import Folds
-from tui.panes.conversation.notices import OF_A_QUERY, RETRIED, AppMessage, message_of, server_message
-from tui.panes.conversation.page import Page
-from tui.panes.conversation.results import Result, Results
-from tui.panes.conversation.stream import MessageStream
-from tui.render.format import clock
-
-__all__ = ["Dialogue"]
+from ua_tui.core.events.units import duration, quantity
+from ua_tui.core.text import clean
+from ua_tui.tui.panes.conversation.blocks import Card, Heading, Notice, Tone, Verbatim
+from ua_tui.tui.panes.conversation.folds import Folds
+from ua_tui.tui.panes.conversation.notices import OF_A_QUERY, RETRIED, AppMessage, message_of, server_message
+from ua_tui.tui.panes.conversation.page import Page
+from ua_tui.tui.panes.conversation.results import Result, Results
+from ua_tui.tui.panes.conversation.stream import MessageStream
+from ua_tui.tui.render.format import clock
 
 PROGRAM = "ua-tui"
 """Who speaks where the program says something to the agent in the place of the person."""

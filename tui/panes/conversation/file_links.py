@@ -6,10 +6,8 @@ import os
 from collections.abc import Iterable
 from pathlib import Path, PurePosixPath
 
-from core.events.types import ArtifactSaved, Event, ToolCallFinished
-from core.storage.workspace import saved_reports_of
-
-__all__ = ["FileLinks"]
+from ua_tui.core.events.types import ArtifactSaved, Event, ToolCallFinished
+from ua_tui.core.storage.workspace import saved_reports_of
 
 _FOLDERS = ("work_products", "work_products/media", "downloads")
 """Where a file may be that is named without its folder."""

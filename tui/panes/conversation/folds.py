@@ -6,8 +6,8 @@ from collections.abc import Hashable, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from core.events.tool_names import main_argument, tool_label
-from core.events.types import (
+from ua_tui.core.events.tool_names import main_argument, tool_label
+from ua_tui.core.events.types import (
     MessageFinished,
     SubagentFinished,
     SubagentStarted,
@@ -16,15 +16,13 @@ from core.events.types import (
     ToolCallFinished,
     ToolCallStarted,
 )
-from core.events.units import count as scaled
-from core.events.units import duration, live_duration, quantity
-from core.text import clean, clean_line
-from tui.panes.conversation.blocks import Block, Fold, Prose, Tone, Verbatim
-from tui.panes.conversation.page import Page
-from tui.panes.conversation.stream import pieces_of
-from tui.render.format import Mark
-
-__all__ = ["Folds"]
+from ua_tui.core.events.units import count as scaled
+from ua_tui.core.events.units import duration, live_duration, quantity
+from ua_tui.core.text import clean, clean_line
+from ua_tui.tui.panes.conversation.blocks import Block, Fold, Prose, Tone, Verbatim
+from ua_tui.tui.panes.conversation.page import Page
+from ua_tui.tui.panes.conversation.stream import pieces_of
+from ua_tui.tui.render.format import Mark
 
 SHORTEST_SHOWN = 0.1
 """Seconds; no duration is shown for shorter thinking."""

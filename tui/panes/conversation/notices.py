@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import msgspec
 
-from core.events.describe import Description, Severity, describe, describe_resume, describe_server
-from core.events.types import (
+from ua_tui.core.events.describe import Description, Severity, describe, describe_resume, describe_server
+from ua_tui.core.events.types import (
     ApiRetry,
     AuthFinished,
     AuthRequired,
@@ -39,14 +39,12 @@ from core.events.types import (
     SessionStarted,
     TracingFailed,
 )
-from core.events.units import spoken_duration
-from core.provider.error_messages import AT_LIMIT
-from core.text import clean_line
-from tui.panes.conversation.blocks import Tone
-from tui.render.agent_failures import informative_causes
-from tui.render.events import MARKS
-
-__all__ = ["RETRIED", "AppMessage", "message_of", "server_message"]
+from ua_tui.core.events.units import spoken_duration
+from ua_tui.core.provider.error_messages import AT_LIMIT
+from ua_tui.core.text import clean_line
+from ua_tui.tui.panes.conversation.blocks import Tone
+from ua_tui.tui.render.agent_failures import informative_causes
+from ua_tui.tui.render.events import MARKS
 
 _LONGEST = 2_000
 _LONGEST_CAUSE = 400

@@ -8,7 +8,7 @@ from typing import Any
 from rich.segment import Segment
 from rich.style import Style
 
-from tui.panes.conversation.blocks import (
+from ua_tui.tui.panes.conversation.blocks import (
     Block,
     ConversationTheme,
     Heading,
@@ -18,13 +18,11 @@ from tui.panes.conversation.blocks import (
     gap_after,
     render_block,
 )
-from tui.panes.conversation.file_links import FileLinks
-from tui.panes.suggestions import Suggestions
-from tui.render.layout import PLAIN, Line, wrap
-from tui.virtual_list.source import RowSource
-from tui.virtual_list.virtual_list import VirtualList
-
-__all__ = ["BlockRows", "Page"]
+from ua_tui.tui.panes.conversation.file_links import FileLinks
+from ua_tui.tui.panes.suggestions import Suggestions
+from ua_tui.tui.render.layout import PLAIN, Line, wrap
+from ua_tui.tui.virtual_list.source import RowSource
+from ua_tui.tui.virtual_list.virtual_list import VirtualList
 
 _WELCOME = "Ask anything. The work is shown here as it happens."
 

@@ -18,25 +18,23 @@ from textual.message import Message
 from textual.selection import Selection
 from textual.timer import Timer
 
-from core.concurrency.garbage_collection import deferred
-from core.events.types import Event, QueryFinished
-from tui.keys.keymap import keys_of
-from tui.keys.places import SEARCH, KeyPlace, key_binding
-from tui.panes.conversation.blocks import CONVERSATION_COMPONENTS, Block, Card, Fold, Heading
-from tui.panes.conversation.copy import name_of, selected_text, text_of_answer, text_of_group
-from tui.panes.conversation.dialogue import Dialogue
-from tui.panes.conversation.notices import AppMessage
-from tui.panes.conversation.page import BlockRows, Page
-from tui.panes.conversation.results import describe_file
-from tui.panes.conversation.search import Search
-from tui.panes.moment import END, CursorMoved
-from tui.render.format import spinner
-from tui.render.markdown import MARKDOWN_COMPONENTS, warm_up
-from tui.terminal.copy import copy_text
-from tui.virtual_list.virtual_list import VirtualList
-from tui.workers import start_job
-
-__all__ = ["ConversationPane"]
+from ua_tui.core.concurrency.garbage_collection import deferred
+from ua_tui.core.events.types import Event, QueryFinished
+from ua_tui.tui.keys.keymap import keys_of
+from ua_tui.tui.keys.places import SEARCH, KeyPlace, key_binding
+from ua_tui.tui.panes.conversation.blocks import CONVERSATION_COMPONENTS, Block, Card, Fold, Heading
+from ua_tui.tui.panes.conversation.copy import name_of, selected_text, text_of_answer, text_of_group
+from ua_tui.tui.panes.conversation.dialogue import Dialogue
+from ua_tui.tui.panes.conversation.notices import AppMessage
+from ua_tui.tui.panes.conversation.page import BlockRows, Page
+from ua_tui.tui.panes.conversation.results import describe_file
+from ua_tui.tui.panes.conversation.search import Search
+from ua_tui.tui.panes.moment import END, CursorMoved
+from ua_tui.tui.render.format import spinner
+from ua_tui.tui.render.markdown import MARKDOWN_COMPONENTS, warm_up
+from ua_tui.tui.terminal.copy import copy_text
+from ua_tui.tui.virtual_list.virtual_list import VirtualList
+from ua_tui.tui.workers import start_job
 
 TICK = 1.0
 A_SESSION = 2_000

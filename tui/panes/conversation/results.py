@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 
-from core.errors import WorkspaceError
-from core.events.types import (
+from ua_tui.core.errors import WorkspaceError
+from ua_tui.core.events.types import (
     ArtifactChanged,
     ArtifactSaved,
     Event,
@@ -17,10 +17,8 @@ from core.events.types import (
     ToolCallFinished,
     ToolCallStarted,
 )
-from core.storage.files import Root
-from core.text import clean_line
-
-__all__ = ["KINDS", "Result", "Results", "describe_file"]
+from ua_tui.core.storage.files import Root
+from ua_tui.core.text import clean_line
 
 KINDS: Mapping[str, tuple[str, ...]] = {
     "report": (".html", ".htm", ".md", ".pdf", ".docx", ".odt", ".rtf", ".tex", ".txt"),

@@ -18,14 +18,12 @@ from rich.style import Style
 from textual.content import Content
 from textual.strip import Strip
 
-from tui.panes.conversation.blocks import Block, Fold, Heading, Prose
-from tui.panes.conversation.copy import text_of_block
-from tui.virtual_list.cache import Rendered
-from tui.virtual_list.typed_query import TypedQuery
-from tui.virtual_list.virtual_list import Bookmark, VirtualList
-from tui.workers import start_job
-
-__all__ = ["Findings", "Hit", "Search", "Span", "drawn_matches"]
+from ua_tui.tui.panes.conversation.blocks import Block, Fold, Heading, Prose
+from ua_tui.tui.panes.conversation.copy import text_of_block
+from ua_tui.tui.virtual_list.cache import Rendered
+from ua_tui.tui.virtual_list.typed_query import TypedQuery
+from ua_tui.tui.virtual_list.virtual_list import Bookmark, VirtualList
+from ua_tui.tui.workers import start_job
 
 TURN_SECONDS = 0.005
 MOST_TRIED = 50

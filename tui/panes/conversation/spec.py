@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from tui.panes.spec import PaneCommand, PaneSpec
-
-__all__ = ["PANES"]
+from ua_tui.tui.panes.spec import PaneCommand, PaneSpec
 
 PANES = (
     PaneSpec(
@@ -12,7 +10,7 @@ PANES = (
         title="Conversation",
         column="talk",
         order=10,
-        widget="tui.panes.conversation.pane:ConversationPane",
+        widget="ua_tui.tui.panes.conversation.pane:ConversationPane",
         number=1,
         commands=(PaneCommand("search", "Search the conversation", "find.search", "find"),),
     ),

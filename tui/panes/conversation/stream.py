@@ -5,11 +5,9 @@ from __future__ import annotations
 import itertools
 from collections.abc import Hashable, Iterator
 
-from tui.panes.conversation.blocks import Prose
-from tui.panes.conversation.page import Page
-from tui.render.markdown_stream import Chunk, blocks_of, definitions, split_long, split_stable
-
-__all__ = ["MessageStream", "pieces_of"]
+from ua_tui.tui.panes.conversation.blocks import Prose
+from ua_tui.tui.panes.conversation.page import Page
+from ua_tui.tui.render.markdown_stream import Chunk, blocks_of, definitions, split_long, split_stable
 
 TAIL_LIMIT = 6_000
 

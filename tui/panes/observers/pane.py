@@ -12,8 +12,8 @@ from textual.binding import BindingType
 from textual.content import Content
 from textual.message import Message
 
-from core.events.tool_names import tool_label
-from core.events.types import (
+from ua_tui.core.events.tool_names import tool_label
+from ua_tui.core.events.types import (
     KNOWLEDGE,
     REPORT_CHECK,
     ArtifactChanged,
@@ -26,18 +26,16 @@ from core.events.types import (
     ReportChecked,
     ToolCallStarted,
 )
-from core.events.units import milliseconds, quantity
-from core.records.counters import RunMetrics
-from core.text import clean, clean_line
-from tui.keys.places import KeyPlace, key_binding
-from tui.panes.observers.table import TableStyles, render_table
-from tui.render.format import Mark, artifact_name, middle_cut, name_cut, tail_cut
-from tui.render.layout import PLAIN, Line, cut_line, line_width, spread, width_of, wrap
-from tui.render.theme import component_classes, read_theme
-from tui.virtual_list.source import RowSource
-from tui.virtual_list.virtual_list import VirtualList
-
-__all__ = ["ObserversPane", "ObserversTheme", "Run", "render_run"]
+from ua_tui.core.events.units import milliseconds, quantity
+from ua_tui.core.records.counters import RunMetrics
+from ua_tui.core.text import clean, clean_line
+from ua_tui.tui.keys.places import KeyPlace, key_binding
+from ua_tui.tui.panes.observers.table import TableStyles, render_table
+from ua_tui.tui.render.format import Mark, artifact_name, middle_cut, name_cut, tail_cut
+from ua_tui.tui.render.layout import PLAIN, Line, cut_line, line_width, spread, width_of, wrap
+from ua_tui.tui.render.theme import component_classes, read_theme
+from ua_tui.tui.virtual_list.source import RowSource
+from ua_tui.tui.virtual_list.virtual_list import VirtualList
 
 NAME_CELLS = 18
 TIME_CELLS = 7

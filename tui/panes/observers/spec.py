@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from tui.panes.spec import PaneCommand, PaneSpec
-
-__all__ = ["PANES"]
+from ua_tui.tui.panes.spec import PaneCommand, PaneSpec
 
 PANES = (
     PaneSpec(
@@ -12,7 +10,7 @@ PANES = (
         title="Observers",
         column="machinery",
         order=40,
-        widget="tui.panes.observers.pane:ObserversPane",
+        widget="ua_tui.tui.panes.observers.pane:ObserversPane",
         number=3,
         commands=(PaneCommand("numbers", "Observer statistics", "observers.numbers", "toggle_table"),),
     ),

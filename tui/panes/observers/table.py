@@ -8,12 +8,10 @@ from typing import NamedTuple
 from rich.segment import Segment
 from rich.style import Style
 
-from core.events.units import count, milliseconds
-from core.records.counters import RunMetrics
-from tui.render.format import middle_cut
-from tui.render.layout import Line, cut_line, width_of
-
-__all__ = ["TableStyles", "render_table"]
+from ua_tui.core.events.units import count, milliseconds
+from ua_tui.core.records.counters import RunMetrics
+from ua_tui.tui.render.format import middle_cut
+from ua_tui.tui.render.layout import Line, cut_line, width_of
 
 COLUMNS = {"runs": 5, "saved": 6, "skip": 5, "fail": 5, "items": 6, "p50": 7, "p95": 7}
 """The columns and their cells, the space before each included."""

@@ -17,22 +17,20 @@ from textual.geometry import Region, Size
 from textual.strip import Strip
 from textual.widget import Widget
 
-from core.agent.attachments.copying import FOLDER, LARGEST
-from core.agent.attachments.mentions import mentions_in
-from core.agent.attachments.places import Places, missing_names
-from core.events.units import size
-from core.text import clean_line
-from tui.render.format import middle_cut, tail_cut
-from tui.workers import start_job
+from ua_tui.core.agent.attachments.copying import FOLDER, LARGEST
+from ua_tui.core.agent.attachments.mentions import mentions_in
+from ua_tui.core.agent.attachments.places import Places, missing_names
+from ua_tui.core.events.units import size
+from ua_tui.core.text import clean_line
+from ua_tui.tui.render.format import middle_cut, tail_cut
+from ua_tui.tui.workers import start_job
 
 if TYPE_CHECKING:
-    from core.agent.mcp.references import ServerReferences
-    from tui.graphics.image import Picture, PlacedPicture
-    from tui.graphics.store import PictureStore
-    from tui.viewers.bodies.picture import PictureHeader
-    from tui.viewers.document import Row
-
-__all__ = ["AttachmentBar", "NamedFile", "find_files", "read_resource"]
+    from ua_tui.core.agent.mcp.references import ServerReferences
+    from ua_tui.tui.graphics.image import Picture, PlacedPicture
+    from ua_tui.tui.graphics.store import PictureStore
+    from ua_tui.tui.viewers.bodies.picture import PictureHeader
+    from ua_tui.tui.viewers.document import Row
 
 ROWS = 4
 """The most files that are listed, and the height of a thumbnail."""
@@ -63,9 +61,9 @@ class NamedFile:
 
 async def read_resource(folder: Path, path: str, references: ServerReferences) -> NamedFile:
     """Read a resource for its preview: what it is, how large it is, and how it begins."""
-    from core.errors import UniversalAgentError
-    from core.storage.files import Root
-    from tui.viewers.bodies.picture import read_header
+    from ua_tui.core.errors import UniversalAgentError
+    from ua_tui.core.storage.files import Root
+    from ua_tui.tui.viewers.bodies.picture import read_header
 
     reference = references.reference(path)
     assert reference is not None
@@ -103,8 +101,8 @@ def _missing(name: str, meant: str) -> NamedFile:
 
 
 def _find(places: Places, name: str) -> NamedFile | None:
-    from core.storage.regular_file import open_regular
-    from tui.viewers.bodies.picture import read_header
+    from ua_tui.core.storage.regular_file import open_regular
+    from ua_tui.tui.viewers.bodies.picture import read_header
 
     path = places.locate(name)
     if path is None or not os.path.exists(path):
@@ -147,7 +145,7 @@ class _Thumbnail:
         if isinstance(drawn, Sequence):
             return _strip(drawn[y]) if y < len(drawn) else Strip.blank(self.columns)
         if placed is not None and placed.ready and y < drawn.rows and hasattr(drawn, "png"):
-            from tui.graphics.kitty import row_of
+            from ua_tui.tui.graphics.kitty import row_of
 
             return row_of(placed.key, y, drawn.columns)
         return Strip.blank(drawn.columns)
@@ -299,8 +297,8 @@ class AttachmentBar(Widget):
         return min(ROWS, len(self._files))
 
     async def _draw(self, path: Path, file: NamedFile) -> None:
-        from tui.graphics.app import HasGraphics
-        from tui.viewers.bodies.picture import PictureBody
+        from ua_tui.tui.graphics.app import HasGraphics
+        from ua_tui.tui.viewers.bodies.picture import PictureBody
 
         assert file.header is not None
         if self.app.current_theme.ansi:

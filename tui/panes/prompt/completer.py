@@ -12,9 +12,9 @@ from textual.timer import Timer
 from textual.widget import Widget
 from textual.widgets import TextArea
 
-from core.agent.attachments.mentions import mention_of
-from core.errors import UniversalAgentError
-from tui.panes.prompt.completion import (
+from ua_tui.core.agent.attachments.mentions import mention_of
+from ua_tui.core.errors import UniversalAgentError
+from ua_tui.tui.panes.prompt.completion import (
     MOST_OFFERED,
     CompletionList,
     Offer,
@@ -27,15 +27,13 @@ from tui.panes.prompt.completion import (
     server_offers,
     sought_at,
 )
-from tui.workers import start_job
+from ua_tui.tui.workers import start_job
 
 if TYPE_CHECKING:
-    from core.agent.mcp.contents import Contents
-    from core.agent.mcp.references import ServerReferences
-    from tui.panes.prompt.file_index import FileIndex, FileList
-    from tui.widgets.command import Command
-
-__all__ = ["Completer"]
+    from ua_tui.core.agent.mcp.contents import Contents
+    from ua_tui.core.agent.mcp.references import ServerReferences
+    from ua_tui.tui.panes.prompt.file_index import FileIndex, FileList
+    from ua_tui.tui.widgets.command import Command
 
 _FRESH_SECONDS = 1.0
 
@@ -166,7 +164,7 @@ class Completer:
     # -- inside -----------------------------------------------------------------------------------
 
     def _show_commands(self, typed: str) -> None:
-        from tui.widgets.command import commands_for
+        from ua_tui.tui.widgets.command import commands_for
 
         server, colon, name = typed.partition(":")
         if colon and server in self._servers:
@@ -249,7 +247,7 @@ class Completer:
     def _show_files(self, typed: str) -> None:
         server, colon, uri = typed.partition(":")
         if colon and server in self._servers:
-            from tui.panes.prompt.file_index import search
+            from ua_tui.tui.panes.prompt.file_index import search
 
             self._show_contents(
                 server,
@@ -268,7 +266,7 @@ class Completer:
             self._open("Files", (), "Searching files…")
             self.is_searching = True
             return
-        from tui.panes.prompt.file_index import search_files
+        from ua_tui.tui.panes.prompt.file_index import search_files
 
         files = file_offers(search_files(typed, self._files, MOST_OFFERED), self._index.places)
         if typed.endswith("/"):

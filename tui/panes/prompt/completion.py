@@ -13,29 +13,15 @@ from textual.content import Content
 from textual.style import Style
 from textual.widget import Widget
 
-from core.agent.attachments.mentions import BEGINS, mention_of
-from core.events.units import size
-from tui.render.format import middle_cut, tail_cut
+from ua_tui.core.agent.attachments.mentions import BEGINS, mention_of
+from ua_tui.core.events.units import size
+from ua_tui.tui.render.format import middle_cut, tail_cut
 
 if TYPE_CHECKING:
-    from core.agent.attachments.places import Places
-    from core.agent.mcp.contents import ServerPrompt, ServerResource
-    from tui.panes.prompt.file_index import FoundFile
-    from tui.widgets.command import Command
-
-__all__ = [
-    "MOST_OFFERED",
-    "CompletionList",
-    "Offer",
-    "Sought",
-    "argument_note",
-    "file_offers",
-    "folder_of",
-    "prompt_offers",
-    "resource_offers",
-    "server_offers",
-    "sought_at",
-]
+    from ua_tui.core.agent.attachments.places import Places
+    from ua_tui.core.agent.mcp.contents import ServerPrompt, ServerResource
+    from ua_tui.tui.panes.prompt.file_index import FoundFile
+    from ua_tui.tui.widgets.command import Command
 
 MOST_OFFERED = 50
 ROWS = 8

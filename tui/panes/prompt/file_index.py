@@ -14,13 +14,12 @@ from operator import attrgetter
 from pathlib import Path
 from typing import NamedTuple, Protocol, TypeVar
 
-from core.agent.attachments.mentions import mention_of
-from core.agent.attachments.places import Places
-from core.storage.workspace import RECORDS, SAVED_REPORTS, WORKSPACES
-from core.text import clean_line
-from tui.panes.prompt.completion import folder_of
-
-__all__ = ["FileIndex", "FileList", "FoundFile", "search", "search_files"]
+from ua_tui.core.agent.attachments.mentions import mention_of
+from ua_tui.core.agent.attachments.places import Places
+from ua_tui.core.storage.folders import SAVED_REPORTS, WORKSPACES
+from ua_tui.core.storage.workspace import RECORDS
+from ua_tui.core.text import clean_line
+from ua_tui.tui.panes.prompt.completion import folder_of
 
 _MOST_FILES = 20_000
 _MOST_FOLDERS = 2_000

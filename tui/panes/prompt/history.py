@@ -9,13 +9,11 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from core.errors import WorkspaceError
+from ua_tui.core.errors import WorkspaceError
 
 if TYPE_CHECKING:
-    from core.settings.model import Settings
-    from core.storage.files import Root
-
-__all__ = ["PromptHistory", "history_file_name", "history_of", "open_history"]
+    from ua_tui.core.settings.model import Settings
+    from ua_tui.core.storage.files import Root
 
 log = logging.getLogger(__name__)
 
@@ -33,7 +31,7 @@ def history_file_name(project: Path) -> str:
     """Name the history file of the folder `project`; different folders have different files."""
     import hashlib
 
-    from core.storage.names import safe_name
+    from ua_tui.core.storage.names import safe_name
 
     digest = hashlib.sha256(str(project).encode("utf-8", "surrogateescape")).hexdigest()[:12]
     return f"{safe_name(project.name or 'root', 40)}-{digest}.jsonl"
@@ -45,8 +43,8 @@ def history_of(settings: Settings, state: Path | None = None) -> PromptHistory:
 
     from platformdirs import user_state_path
 
-    from core.redaction.redactor import Redactor
-    from core.settings.secrets import secrets
+    from ua_tui.core.redaction.redactor import Redactor
+    from ua_tui.core.settings.secrets import secrets
 
     redactor = Redactor(secrets(settings, os.environ))
     return open_history(
@@ -56,7 +54,7 @@ def history_of(settings: Settings, state: Path | None = None) -> PromptHistory:
 
 def open_history(state: Path, project: Path, redact: Callable[[str], str]) -> PromptHistory:
     """Open the history of `project` beneath the folder `state`; without a usable disk it lives in memory."""
-    from core.storage.files import Root
+    from ua_tui.core.storage.files import Root
 
     try:
         history = PromptHistory(Root(state / "history", create=True), history_file_name(project), redact)

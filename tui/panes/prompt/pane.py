@@ -21,28 +21,26 @@ from textual.widget import Widget
 from textual.widgets import TextArea
 from textual.widgets.text_area import Edit, EditResult
 
-from core.agent.attachments.mentions import Mention, mentions_in
-from core.errors import UniversalAgentError
-from core.text import clean_line
-from tui.keys.keymap import keys_of
-from tui.keys.places import KeyPlace, key_binding
-from tui.panes.prompt.attachments import AttachmentBar
-from tui.panes.prompt.completer import Completer
-from tui.panes.prompt.completion import Offer
-from tui.panes.prompt.history import PromptHistory
-from tui.panes.prompt.queue_bar import QueueBar
-from tui.panes.suggestions import Suggestions
-from tui.terminal.dropped import dropped_files, may_be_dropped
-from tui.terminal.output_filter import strip_controls
-from tui.widgets.placeholder import ASK
-from tui.workers import start_job
+from ua_tui.core.agent.attachments.mentions import Mention, mentions_in
+from ua_tui.core.errors import UniversalAgentError
+from ua_tui.core.text import clean_line
+from ua_tui.tui.keys.keymap import keys_of
+from ua_tui.tui.keys.places import KeyPlace, key_binding
+from ua_tui.tui.panes.prompt.attachments import AttachmentBar
+from ua_tui.tui.panes.prompt.completer import Completer
+from ua_tui.tui.panes.prompt.completion import Offer
+from ua_tui.tui.panes.prompt.history import PromptHistory
+from ua_tui.tui.panes.prompt.queue_bar import QueueBar
+from ua_tui.tui.panes.suggestions import Suggestions
+from ua_tui.tui.terminal.dropped import dropped_files, may_be_dropped
+from ua_tui.tui.terminal.output_filter import strip_controls
+from ua_tui.tui.widgets.placeholder import ASK
+from ua_tui.tui.workers import start_job
 
 if TYPE_CHECKING:
-    from core.agent.attachments.places import Places
-    from core.agent.mcp.references import ServerReferences
-    from tui.widgets.command import Command
-
-__all__ = ["Prompt"]
+    from ua_tui.core.agent.attachments.places import Places
+    from ua_tui.core.agent.mcp.references import ServerReferences
+    from ua_tui.tui.widgets.command import Command
 
 PASTE_LIMIT = 8_000
 _HINTS = (
@@ -172,8 +170,8 @@ class Prompt(TextArea):
 
     def offer_files(self, places: Places) -> None:
         """Offer the files that names lead to, and the saved reports beside the session's folder, after an `@`."""
-        from core.storage.workspace import saved_reports_of
-        from tui.panes.prompt.file_index import FileIndex
+        from ua_tui.core.storage.workspace import saved_reports_of
+        from ua_tui.tui.panes.prompt.file_index import FileIndex
 
         self._completer.offer_files(FileIndex(places, saved_reports_of(places.session)))
         self._places = places
@@ -235,7 +233,7 @@ class Prompt(TextArea):
             return
         names_any = self._references is not None and self._references.names_any(text)
         if text.startswith("/") and not names_any:
-            from tui.widgets.command import command_problem, typed_command
+            from ua_tui.tui.widgets.command import command_problem, typed_command
 
             commands = self._completer.commands
             if (command := typed_command(text, commands)) is not None:
@@ -307,8 +305,8 @@ class Prompt(TextArea):
 
     def action_edit_outside(self) -> None:
         """Continue in the person's editor, with pastes written out; a failure leaves the prompt unchanged."""
-        from tui.terminal.editor import edit_draft
-        from tui.terminal.programs import EDITOR, command_of, edit
+        from ua_tui.tui.terminal.editor import edit_draft
+        from ua_tui.tui.terminal.programs import EDITOR, command_of, edit
 
         self._completer.hide()
         try:
@@ -427,7 +425,7 @@ class Prompt(TextArea):
 
     async def _attach_dropped(self, text: str) -> None:
         """Add the files whose paths were pasted, and write their names in place of the paths."""
-        from core.errors import WorkspaceError
+        from ua_tui.core.errors import WorkspaceError
 
         mentions = []
         try:

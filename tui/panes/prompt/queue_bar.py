@@ -8,9 +8,7 @@ from textual import events
 from textual.content import Content
 from textual.widget import Widget
 
-from tui.render.format import first_line, tail_cut
-
-__all__ = ["QueueBar"]
+from ua_tui.tui.render.format import first_line, tail_cut
 
 ROWS = 3
 

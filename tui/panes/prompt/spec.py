@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from tui.panes.spec import PaneSpec
+from ua_tui.tui.panes.spec import PaneSpec
 
-__all__ = ["PANES"]
-
-PANES = (PaneSpec(name="prompt", title="", column="talk", order=20, widget="tui.panes.prompt.pane:Prompt"),)
+PANES = (
+    PaneSpec(name="prompt", title="", column="talk", order=20, widget="ua_tui.tui.panes.prompt.pane:Prompt"),
+)

@@ -15,18 +15,16 @@ from textual.timer import Timer
 from textual.visual import VisualType
 from textual.widget import Widget
 
-from core.events.types import Event
-from core.telemetry.environment import Exports
-from tui.keys.hints import Hint
-from tui.keys.keymap import keys_of
-from tui.panes.status.facts import StatusFacts
-from tui.panes.status.layout import Cell, Line, lay_out
-from tui.widgets.unscrolled import unscrolled_size
+from ua_tui.core.events.types import Event
+from ua_tui.core.telemetry.environment import Exports
+from ua_tui.tui.keys.hints import Hint
+from ua_tui.tui.keys.keymap import keys_of
+from ua_tui.tui.panes.status.facts import StatusFacts
+from ua_tui.tui.panes.status.layout import Cell, Line, lay_out
+from ua_tui.tui.widgets.unscrolled import unscrolled_size
 
 if TYPE_CHECKING:
-    from core.settings.model import Settings
-
-__all__ = ["StatusLine", "StatusSource", "traces"]
+    from ua_tui.core.settings.model import Settings
 
 FRAMES_A_SECOND = 10
 BUSY = ("starting", "running", "stopping")
@@ -197,7 +195,7 @@ class StatusLine(Widget):
     @property
     def tooltip(self) -> VisualType | None:
         """The complete status, as it is when the pointer is over the line."""
-        from tui.widgets.dialog import fields
+        from ua_tui.tui.widgets.dialog import fields
 
         rows = self.describe()
         return fields(*rows) if rows else None

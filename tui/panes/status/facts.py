@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 from textual.content import Content
 
-from core.events.tool_names import tool_label
-from core.events.types import (
+from ua_tui.core.events.tool_names import tool_label
+from ua_tui.core.events.types import (
     AgentSilent,
     ApiRetry,
     AuthFinished,
@@ -44,17 +44,15 @@ from core.events.types import (
     TracingFailed,
     UntrustedTextRead,
 )
-from core.events.units import quantity
-from core.records.counters import TokenCount
-from core.session.budget import WARN_AT
-from core.text import clean_line
-from tui.panes.status.layout import KEPT, Cell, cell, short_count, short_model, short_time
-from tui.render.format import effort_of, fallback_of
+from ua_tui.core.events.units import quantity
+from ua_tui.core.records.counters import TokenCount
+from ua_tui.core.session.budget import WARN_AT
+from ua_tui.core.text import clean_line
+from ua_tui.tui.panes.status.layout import KEPT, Cell, cell, short_count, short_model, short_time
+from ua_tui.tui.render.format import effort_of, fallback_of
 
 if TYPE_CHECKING:
-    from core.telemetry.tracer import Trace
-
-__all__ = ["StatusFacts"]
+    from ua_tui.core.telemetry.tracer import Trace
 
 SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 CONNECTED = ("connected", "ok", "ready")
@@ -381,7 +379,7 @@ class StatusFacts:
 
     def describe(self) -> list[tuple[str, str]]:
         """Describe everything that the line shows, each with a label and a sentence."""
-        from core.events.describe import MODE_RULES
+        from ua_tui.core.events.describe import MODE_RULES
 
         rows = [("Model", clean_line(self.model, 100) if self.model else "default")]
         if self.demo:
@@ -396,7 +394,7 @@ class StatusFacts:
         rows.append(("Context", self._describe_context()))
         rows.append(("Tokens", f"{self.tokens.total:,} with sub-agents{self._describe_cached()}"))
         if self._plan is not None:
-            from core.events.describe import describe_plan
+            from ua_tui.core.events.describe import describe_plan
 
             rows.append(("Plan", describe_plan(self._plan, datetime.now(UTC))))
         rows.append(("Cost", self._describe_cost()))
@@ -476,7 +474,7 @@ def _path_text(path: str) -> str:
     if not path:
         # Nothing more is imported before the first frame.
         return ""
-    from core.events.describe import PATHS
+    from ua_tui.core.events.describe import PATHS
 
     return PATHS.get(path, path)
 

@@ -7,9 +7,7 @@ from dataclasses import dataclass
 
 from textual.content import Content
 
-from tui.terminal.output_filter import strip_controls
-
-__all__ = ["KEPT", "Cell", "Line", "Spot", "cell", "lay_out", "short_count", "short_model", "short_time"]
+from ua_tui.tui.terminal.output_filter import strip_controls
 
 KEPT = 97
 """Forms of this rank or above are never left out."""

@@ -9,9 +9,7 @@ from textual.content import Content
 from textual.timer import Timer
 from textual.widgets import Static
 
-from tui.terminal.output_filter import strip_controls
-
-__all__ = ["NoticeBar"]
+from ua_tui.tui.terminal.output_filter import strip_controls
 
 LIMIT = 400
 

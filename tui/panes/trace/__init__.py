@@ -2,5 +2,5 @@
 
 Start at `pane.py`, the widget. `tree.py` turns events into rows, `tree_rows.py` puts those that no fold and no filter
 hides into the list, `filter.py` is the filter, and `rows.py` has the records of the calls and draws them. The layout
-makes the pane; `tui.replay` gives it the calls of a journal.
+makes the pane; `ua_tui.tui.replay` gives it the calls of a journal.
 """

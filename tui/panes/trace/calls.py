@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
-from core.events.tool_names import main_argument, tool_label
-from core.events.types import (
+from ua_tui.core.events.tool_names import main_argument, tool_label
+from ua_tui.core.events.types import (
     ArtifactSaved,
     Event,
     MessageFinished,
@@ -19,26 +19,12 @@ from core.events.types import (
     ToolCallFinished,
     ToolCallStarted,
 )
-from core.events.units import quantity
-from core.observation import CrawlObservation, KnowledgeObservation, SubagentObservation
-from core.text import clean, clean_line
-from tui.render.format import Mark
-from tui.render.subagent_progress import Progress
-from tui.render.wait_time import Wait
-
-__all__ = [
-    "STOPPED",
-    "CallEvent",
-    "CallNode",
-    "CallRecord",
-    "CallSource",
-    "LiveCalls",
-    "Record",
-    "add_text",
-    "call_node",
-    "message_node",
-    "query_node",
-]
+from ua_tui.core.events.units import quantity
+from ua_tui.core.observation import CrawlObservation, KnowledgeObservation, SubagentObservation
+from ua_tui.core.text import clean, clean_line
+from ua_tui.tui.render.format import Mark
+from ua_tui.tui.render.subagent_progress import Progress
+from ua_tui.tui.render.wait_time import Wait
 
 RECOVERED, LOST = "truncated, recovered", "truncated, rest lost"
 NO_RESULT = "no result"

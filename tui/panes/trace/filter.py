@@ -9,18 +9,16 @@ from dataclasses import dataclass
 from itertools import count
 from typing import TYPE_CHECKING
 
-from tui.panes.trace.calls import CallNode
-from tui.panes.trace.rows import SLOW
-from tui.render.format import Mark
-from tui.virtual_list.source import EntryList
-from tui.virtual_list.typed_query import TypedQuery
-from tui.workers import start_job
+from ua_tui.tui.panes.trace.calls import CallNode
+from ua_tui.tui.panes.trace.rows import SLOW
+from ua_tui.tui.render.format import Mark
+from ua_tui.tui.virtual_list.source import EntryList
+from ua_tui.tui.virtual_list.typed_query import TypedQuery
+from ua_tui.tui.workers import start_job
 
 if TYPE_CHECKING:
-    from tui.panes.trace.tree_rows import TreeRows
-    from tui.virtual_list.virtual_list import VirtualList
-
-__all__ = ["CallFilter", "FilterJob", "TraceFilter", "read_filter"]
+    from ua_tui.tui.panes.trace.tree_rows import TreeRows
+    from ua_tui.tui.virtual_list.virtual_list import VirtualList
 
 STEP = 1_000
 STEPS_AT_ONCE = 4

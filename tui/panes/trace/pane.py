@@ -12,19 +12,17 @@ from textual.content import Content
 from textual.message import Message
 from textual.timer import Timer
 
-from core.events.types import Event, QueryFinished
-from core.events.units import quantity
-from tui.keys.places import FOLD, MATCHES, KeyPlace, key_binding
-from tui.panes.moment import END, CursorMoved
-from tui.panes.trace.calls import CallNode, LiveCalls, Record
-from tui.panes.trace.rows import TraceRows, TraceTheme
-from tui.panes.trace.tree import CallTree
-from tui.panes.trace.tree_rows import TreeRows
-from tui.panes.trace.waterfall import scale_of
-from tui.render.theme import component_classes
-from tui.virtual_list.virtual_list import VirtualList
-
-__all__ = ["TracePane"]
+from ua_tui.core.events.types import Event, QueryFinished
+from ua_tui.core.events.units import quantity
+from ua_tui.tui.keys.places import FOLD, MATCHES, KeyPlace, key_binding
+from ua_tui.tui.panes.moment import END, CursorMoved
+from ua_tui.tui.panes.trace.calls import CallNode, LiveCalls, Record
+from ua_tui.tui.panes.trace.rows import TraceRows, TraceTheme
+from ua_tui.tui.panes.trace.tree import CallTree
+from ua_tui.tui.panes.trace.tree_rows import TreeRows
+from ua_tui.tui.panes.trace.waterfall import scale_of
+from ua_tui.tui.render.theme import component_classes
+from ua_tui.tui.virtual_list.virtual_list import VirtualList
 
 TICK = 1.0
 BORDER_CELLS = 6

@@ -9,16 +9,14 @@ from itertools import dropwhile
 from rich.segment import Segment
 from rich.style import Style
 
-from core.events.units import count, duration, live_duration, money, size, tokens
-from tui.panes.trace.calls import SEPARATOR, CallNode
-from tui.panes.trace.totals import Totals, TotalsStyles, render_totals
-from tui.panes.trace.waterfall import WATERFALL_FROM_WIDTH, Columns, bar_of, columns_of
-from tui.render.format import Mark, middle_cut, spinner, tail_cut
-from tui.render.layout import PLAIN, Line, cut_line, line_width, spread, width_of, wrap
-from tui.render.theme import read_theme
-from tui.virtual_list.source import RowSource
-
-__all__ = ["SLOW", "TraceRows", "TraceTheme", "render_message", "render_node"]
+from ua_tui.core.events.units import count, duration, live_duration, money, size, tokens
+from ua_tui.tui.panes.trace.calls import SEPARATOR, CallNode
+from ua_tui.tui.panes.trace.totals import Totals, TotalsStyles, render_totals
+from ua_tui.tui.panes.trace.waterfall import WATERFALL_FROM_WIDTH, Columns, bar_of, columns_of
+from ua_tui.tui.render.format import Mark, middle_cut, spinner, tail_cut
+from ua_tui.tui.render.layout import PLAIN, Line, cut_line, line_width, spread, width_of, wrap
+from ua_tui.tui.render.theme import read_theme
+from ua_tui.tui.virtual_list.source import RowSource
 
 SLOW, VERY_SLOW = 10.0, 60.0
 QUIET = 5.0

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from tui.panes.spec import PaneCommand, PaneSpec
-
-__all__ = ["PANES"]
+from ua_tui.tui.panes.spec import PaneCommand, PaneSpec
 
 PANES = (
     PaneSpec(
@@ -12,7 +10,7 @@ PANES = (
         title="Trace",
         column="machinery",
         order=30,
-        widget="tui.panes.trace.pane:TracePane",
+        widget="ua_tui.tui.panes.trace.pane:TracePane",
         number=2,
         parts=2,
         commands=(

@@ -9,13 +9,11 @@ from typing import NamedTuple
 from rich.segment import Segment
 from rich.style import Style
 
-from core.events.types import TokensSpent
-from core.events.units import count, duration, money, size
-from tui.panes.trace.calls import CallNode
-from tui.render.format import Mark, middle_cut
-from tui.render.layout import Line, cut_line, width_of
-
-__all__ = ["Total", "Totals", "TotalsStyles", "render_totals"]
+from ua_tui.core.events.types import TokensSpent
+from ua_tui.core.events.units import count, duration, money, size
+from ua_tui.tui.panes.trace.calls import CallNode
+from ua_tui.tui.render.format import Mark, middle_cut
+from ua_tui.tui.render.layout import Line, cut_line, width_of
 
 COLUMNS = {"calls": 7, "failed": 7, "time": 9, "results": 8, "tokens": 8, "cost": 9}
 """The columns and their cells, the space before each included."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 
-from core.events.types import (
+from ua_tui.core.events.types import (
     KNOWLEDGE,
     ApiRetry,
     ArtifactSaved,
@@ -28,9 +28,9 @@ from core.events.types import (
     ToolCallProgress,
     ToolCallStarted,
 )
-from core.events.units import progress, quantity
-from core.text import clean_line
-from tui.panes.trace.calls import (
+from ua_tui.core.events.units import progress, quantity
+from ua_tui.core.text import clean_line
+from ua_tui.tui.panes.trace.calls import (
     STOPPED,
     CallNode,
     CallSource,
@@ -39,12 +39,10 @@ from tui.panes.trace.calls import (
     message_node,
     query_node,
 )
-from tui.panes.trace.totals import Totals
-from tui.panes.trace.tree_rows import TreeRows
-from tui.render.format import Mark
-from tui.render.wait_time import Wait, WaitingCalls
-
-__all__ = ["CallTree"]
+from ua_tui.tui.panes.trace.totals import Totals
+from ua_tui.tui.panes.trace.tree_rows import TreeRows
+from ua_tui.tui.render.format import Mark
+from ua_tui.tui.render.wait_time import Wait, WaitingCalls
 
 DEEPEST = 50
 """How deep calls are nested; a journal that says they are deeper must not exhaust the stack."""

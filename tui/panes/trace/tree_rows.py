@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from tui.panes.trace.calls import CallNode
-from tui.panes.trace.filter import TraceFilter
-from tui.virtual_list.virtual_list import VirtualList
-
-__all__ = ["TreeRows"]
+from ua_tui.tui.panes.trace.calls import CallNode
+from ua_tui.tui.panes.trace.filter import TraceFilter
+from ua_tui.tui.virtual_list.virtual_list import VirtualList
 
 
 class TreeRows:

@@ -8,11 +8,9 @@ from dataclasses import dataclass
 from rich.segment import Segment
 from rich.style import Style
 
-from core.events.units import duration
-from tui.panes.trace.calls import CallNode
-from tui.render.layout import Line
-
-__all__ = ["WATERFALL_FROM_WIDTH", "Columns", "bar_of", "columns_of", "scale_of"]
+from ua_tui.core.events.units import duration
+from ua_tui.tui.panes.trace.calls import CallNode
+from ua_tui.tui.render.layout import Line
 
 WATERFALL_FROM_WIDTH = 100
 SIZE_CELLS, TIME_CELLS, START_CELLS, TOKEN_CELLS, COST_CELLS = 5, 9, 9, 7, 9

@@ -16,22 +16,20 @@ from textual.binding import BindingType
 from textual.message import Message
 from textual.widget import Widget
 
-from core.errors import UniversalAgentError, WorkspaceError
-from core.events.units import size
-from core.storage.workspace import REPORT_INDEX, is_record
-from core.text import clean_line, natural_key
-from tui.keys.places import COPY_FILE, key_binding
-from tui.panes.workspace.folder_tree import Row
-from tui.terminal.copy import copy_text
-from tui.workers import start_job
+from ua_tui.core.errors import UniversalAgentError, WorkspaceError
+from ua_tui.core.events.units import size
+from ua_tui.core.storage.workspace import REPORT_INDEX, is_record
+from ua_tui.core.text import clean_line, natural_key
+from ua_tui.tui.keys.places import COPY_FILE, key_binding
+from ua_tui.tui.panes.workspace.folder_tree import Row
+from ua_tui.tui.terminal.copy import copy_text
+from ua_tui.tui.workers import start_job
 
 if TYPE_CHECKING:
-    from core.history.call_lookup import PastToolCall
-    from tui.panes.workspace.locations import Place
-    from tui.panes.workspace.provenance import Origins
-    from tui.panes.workspace.tree import WorkspaceTree
-
-__all__ = ["FileAction", "FileActions", "ProtectedFile", "copy_file", "delete", "why_kept", "why_not_deleted"]
+    from ua_tui.core.history.call_lookup import PastToolCall
+    from ua_tui.tui.panes.workspace.locations import Place
+    from ua_tui.tui.panes.workspace.provenance import Origins
+    from ua_tui.tui.panes.workspace.tree import WorkspaceTree
 
 FileAction = Literal["open_outside", "edit", "delete", "compare"]
 
@@ -150,7 +148,7 @@ class FileActions(Widget):
         """The folder of this session, which paths of its calls are relative to; None before there is one."""
 
     async def _find_past(self, folder: Path, path: Path) -> None:
-        from tui.panes.workspace.provenance import read_origin
+        from ua_tui.tui.panes.workspace.provenance import read_origin
 
         try:
             call = await asyncio.to_thread(read_origin, folder, path)
@@ -166,8 +164,8 @@ class FileActions(Widget):
 
     def action_edit(self) -> None:
         """Open the file under the cursor in the person's editor, if it is text."""
-        from tui.terminal.programs import EDITOR, NoProgram, command_of, edit
-        from tui.viewers.export import why_not_edited
+        from ua_tui.tui.terminal.programs import EDITOR, NoProgram, command_of, edit
+        from ua_tui.tui.viewers.export import why_not_edited
 
         here = self._here()
         if here is None:
@@ -196,7 +194,7 @@ class FileActions(Widget):
             start_job(self, partial(self._open_outside, Path(here[1].path)), "outside")
 
     async def _open_outside(self, path: Path) -> None:
-        from tui.viewers.open_outside import open_outside
+        from ua_tui.tui.viewers.open_outside import open_outside
 
         if await open_outside(self, path, self.copies):
             self.tree_view.mark_seen(os.fspath(path))
@@ -250,7 +248,7 @@ class FileActions(Widget):
 
 async def copy_file(widget: Widget, path: Path) -> None:
     """Copy the complete text of a file, or report why that is not possible."""
-    from tui.viewers.export import text_of
+    from ua_tui.tui.viewers.export import text_of
 
     try:
         text = await asyncio.to_thread(text_of, path)
@@ -304,7 +302,7 @@ def delete(place: Place, path: str, *, is_folder: bool) -> bool:
         ProtectedFile: it must not be deleted.
         WorkspaceError: it is a link, the folder is not empty, or the file system refused.
     """
-    from core.storage.files import Root
+    from ua_tui.core.storage.files import Root
 
     if (why := why_kept(place, path)) is not None:
         raise ProtectedFile(why)

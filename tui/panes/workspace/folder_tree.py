@@ -7,14 +7,12 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
-from core.storage.compression import SUFFIX
-from core.storage.workspace import RECORDS
-from tui.panes.workspace.pattern import Match, matcher
-from tui.panes.workspace.scan import FileEntry, Listing, Order, Request
-from tui.panes.workspace.titles import title_of
-from tui.virtual_list.source import EntryList
-
-__all__ = ["FOLDER_CAP", "Folder", "FolderTree", "Row", "is_ignored"]
+from ua_tui.core.storage.compression import SUFFIX
+from ua_tui.core.storage.workspace import RECORDS
+from ua_tui.tui.panes.workspace.pattern import Match, matcher
+from ua_tui.tui.panes.workspace.scan import FileEntry, Listing, Order, Request
+from ua_tui.tui.panes.workspace.titles import title_of
+from ua_tui.tui.virtual_list.source import EntryList
 
 FOLDER_CAP = 10_000
 _EAGER_FOLDERS = 32

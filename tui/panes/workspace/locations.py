@@ -14,12 +14,10 @@ from textual.content import Content
 from textual.message import Message
 from textual.widget import Widget
 
-from core.storage.workspace import WORKSPACES
-from tui.panes.workspace.folder_tree import FolderTree
-from tui.panes.workspace.rows import NEW
-from tui.panes.workspace.scan import file_time_ns
-
-__all__ = ["Place", "PlaceTabs", "Tab", "place_of", "places_of"]
+from ua_tui.core.storage.folders import WORKSPACES
+from ua_tui.tui.panes.workspace.folder_tree import FolderTree
+from ua_tui.tui.panes.workspace.rows import NEW
+from ua_tui.tui.panes.workspace.scan import file_time_ns
 
 _SESSION_HINT = "What the agent finds and writes appears here."
 _REPORTS_HINT = "Finished reports are copied here and outlive their session."

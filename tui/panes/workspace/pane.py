@@ -17,7 +17,7 @@ from textual.message import Message
 from textual.timer import Timer
 from textual.widgets import Input
 
-from core.events.types import (
+from ua_tui.core.events.types import (
     ArtifactSaved,
     Event,
     QueryFinished,
@@ -25,17 +25,15 @@ from core.events.types import (
     SessionFinished,
     SessionStarted,
 )
-from core.events.units import quantity
-from core.storage.workspace import saved_reports_of
-from tui.keys.places import MATCHES, KeyPlace, key_binding
-from tui.panes.workspace.file_actions import FileActions
-from tui.panes.workspace.locations import Place, PlaceTabs, Tab, place_of, places_of
-from tui.panes.workspace.provenance import Origins
-from tui.panes.workspace.tree import WorkspaceTree
-from tui.viewers.reader import BINARY_SUFFIXES
-from tui.widgets.unscrolled import unscrolled_size
-
-__all__ = ["WorkspacePane"]
+from ua_tui.core.events.units import quantity
+from ua_tui.core.storage.workspace import saved_reports_of
+from ua_tui.tui.keys.places import MATCHES, KeyPlace, key_binding
+from ua_tui.tui.panes.workspace.file_actions import FileActions
+from ua_tui.tui.panes.workspace.locations import Place, PlaceTabs, Tab, place_of, places_of
+from ua_tui.tui.panes.workspace.provenance import Origins
+from ua_tui.tui.panes.workspace.tree import WorkspaceTree
+from ua_tui.tui.viewers.reader import BINARY_SUFFIXES
+from ua_tui.tui.widgets.unscrolled import unscrolled_size
 
 _SEEN_AFTER = 0.25
 _FOLDERS = Binding.Group("this session, saved reports, other sessions")

@@ -6,9 +6,7 @@ import re
 from collections.abc import Callable
 from fnmatch import translate
 
-from core.storage.compression import inner_name
-
-__all__ = ["Match", "matcher"]
+from ua_tui.core.storage.compression import inner_name
 
 Match = Callable[[str], bool]
 _WILD = re.compile(r"[*?]|\[.+\]")

@@ -14,27 +14,25 @@ from textual.binding import BindingType
 from textual.content import Content, Span
 from textual.message import Message
 
-from core.concurrency.cancellation import Stop, in_thread
-from core.events.types import ArtifactChanged, ArtifactSaved, Event
-from core.events.units import quantity, size
-from core.storage.compression import inner_name
-from core.text import clean_line
-from tui.keys.places import COPY_FILE, KeyPlace, key_binding
-from tui.panes.workspace.file_actions import FileAction, copy_file
-from tui.panes.workspace.scan import list_folder
-from tui.terminal.copy import copy_text
-from tui.viewers.bodies.text import TextBody
-from tui.viewers.contract import PREVIEW_LIMIT
-from tui.viewers.cursor_body import CopyText, OpenArticle
-from tui.viewers.document import Body, Document, JoinedBody
-from tui.viewers.evidence.origin import find_check
-from tui.viewers.evidence.summary import summary_body
-from tui.viewers.reader import FileUnviewable
-from tui.viewers.view.document_view import DocumentView
-from tui.viewers.view.reading import READING, read_document
-from tui.workers import start_job
-
-__all__ = ["PreviewPane"]
+from ua_tui.core.concurrency.cancellation import Stop, in_thread
+from ua_tui.core.events.types import ArtifactChanged, ArtifactSaved, Event
+from ua_tui.core.events.units import quantity, size
+from ua_tui.core.storage.compression import inner_name
+from ua_tui.core.text import clean_line
+from ua_tui.tui.keys.places import COPY_FILE, KeyPlace, key_binding
+from ua_tui.tui.panes.workspace.file_actions import FileAction, copy_file
+from ua_tui.tui.panes.workspace.scan import list_folder
+from ua_tui.tui.terminal.copy import copy_text
+from ua_tui.tui.viewers.bodies.text import TextBody
+from ua_tui.tui.viewers.contract import PREVIEW_LIMIT
+from ua_tui.tui.viewers.cursor_body import CopyText, OpenArticle
+from ua_tui.tui.viewers.document import Body, Document, JoinedBody
+from ua_tui.tui.viewers.evidence.origin import find_check
+from ua_tui.tui.viewers.evidence.summary import summary_body
+from ua_tui.tui.viewers.reader import FileUnviewable
+from ua_tui.tui.viewers.view.document_view import DocumentView
+from ua_tui.tui.viewers.view.reading import READING, read_document
+from ua_tui.tui.workers import start_job
 
 _PATIENCE_SECONDS = 0.06
 _COUNTED = 2_000

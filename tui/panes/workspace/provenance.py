@@ -9,14 +9,18 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from core.errors import JournalError
-from core.events.types import ArtifactSaved, Event, PermissionAnswered, ToolCallFinished, ToolCallStarted
-from core.history.call_lookup import PastToolCall
-from core.records.journal import iter_journal
-from core.storage.compression import inner_name
-from core.storage.workspace import JOURNAL
-
-__all__ = ["LARGEST_JOURNAL", "Origins", "read_origin"]
+from ua_tui.core.errors import JournalError
+from ua_tui.core.events.types import (
+    ArtifactSaved,
+    Event,
+    PermissionAnswered,
+    ToolCallFinished,
+    ToolCallStarted,
+)
+from ua_tui.core.history.call_lookup import PastToolCall
+from ua_tui.core.records.journal import iter_journal
+from ua_tui.core.storage.compression import inner_name
+from ua_tui.core.storage.workspace import JOURNAL
 
 LARGEST_JOURNAL = 256 << 20
 """Bytes; a journal that is longer is not searched for the origin of one file."""
@@ -123,7 +127,7 @@ def _key(path: str) -> str:
 
 def _written_by(name: str, arguments: Mapping[str, Any]) -> Iterable[str]:
     if name.endswith(_CRAWLS) and isinstance(urls := arguments.get("urls"), list):
-        from core.toolkit.articles import article_path
+        from ua_tui.core.toolkit.articles import article_path
 
         for url in urls:
             if isinstance(url, str):

@@ -11,20 +11,18 @@ from rich.cells import cell_len
 from rich.segment import Segment
 from rich.style import Style
 
-from core.events.units import size
-from core.storage.workspace import RECORDS
-from core.text import clean_line
-from tui.panes.workspace.folder_tree import FolderTree, Row
-from tui.panes.workspace.scan import FileEntry, Order
-from tui.panes.workspace.watch import Unseen
-from tui.render.format import artifact_name, middle_cut, name_cut, tail_cut
-from tui.render.layout import PLAIN, Line, wrap
-from tui.virtual_list.source import RowSource
+from ua_tui.core.events.units import size
+from ua_tui.core.storage.workspace import RECORDS
+from ua_tui.core.text import clean_line
+from ua_tui.tui.panes.workspace.folder_tree import FolderTree, Row
+from ua_tui.tui.panes.workspace.scan import FileEntry, Order
+from ua_tui.tui.panes.workspace.watch import Unseen
+from ua_tui.tui.render.format import artifact_name, middle_cut, name_cut, tail_cut
+from ua_tui.tui.render.layout import PLAIN, Line, wrap
+from ua_tui.tui.virtual_list.source import RowSource
 
 if TYPE_CHECKING:
-    from tui.panes.workspace.locations import Place
-
-__all__ = ["NEW", "FileRows"]
+    from ua_tui.tui.panes.workspace.locations import Place
 
 NEW = "●"
 _OPEN, _CLOSED = "▾ ", "▸ "

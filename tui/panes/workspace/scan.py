@@ -12,9 +12,7 @@ from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import Any
 
-from core.text import natural_key
-
-__all__ = ["FileEntry", "Listing", "Order", "Request", "file_time_ns", "list_folder", "list_folders"]
+from ua_tui.core.text import natural_key
 
 _TEMPORARY = ".ua-tmp"
 _SETTLED_NS = 2_000_000_000

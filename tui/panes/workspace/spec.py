@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from tui.panes.spec import PaneCommand, PaneSpec
-
-__all__ = ["PANES"]
+from ua_tui.tui.panes.spec import PaneCommand, PaneSpec
 
 PANES = (
     PaneSpec(
@@ -12,7 +10,7 @@ PANES = (
         title="Workspace",
         column="files",
         order=50,
-        widget="tui.panes.workspace.pane:WorkspacePane",
+        widget="ua_tui.tui.panes.workspace.pane:WorkspacePane",
         number=4,
         commands=(
             PaneCommand("find-file", "Filter the workspace by name", "find.search", "filter"),
@@ -24,7 +22,7 @@ PANES = (
         title="Preview",
         column="files",
         order=60,
-        widget="tui.panes.workspace.preview:PreviewPane",
+        widget="ua_tui.tui.panes.workspace.preview:PreviewPane",
         shown_with="workspace",
         least_lines=30,
     ),

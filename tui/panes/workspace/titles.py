@@ -8,12 +8,10 @@ from pathlib import Path, PurePath
 
 import msgspec
 
-from core.errors import UniversalAgentError
-from core.storage.compression import inner_name
-from core.text import clean_line
-from tui.viewers.reader import read_piece
-
-__all__ = ["title_of"]
+from ua_tui.core.errors import UniversalAgentError
+from ua_tui.core.storage.compression import inner_name
+from ua_tui.core.text import clean_line
+from ua_tui.tui.viewers.reader import read_piece
 
 _FOLDER = "extracted_articles"
 _HASH = re.compile(r"(?:^|[_.-])(?=[a-f]*[0-9])(?=[0-9]*[a-f])[0-9a-f]{8,64}(?=[_.-]|$)")

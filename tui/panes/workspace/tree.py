@@ -17,18 +17,16 @@ from textual.message import Message
 from textual.strip import Strip
 from textual.timer import Timer
 
-from core.storage.workspace import RECORDS
-from tui.keys.places import FOLD, key_binding
-from tui.panes.workspace.folder_tree import FOLDER_CAP, Folder, FolderTree, Row, is_ignored
-from tui.panes.workspace.locations import Place
-from tui.panes.workspace.rows import FileRows
-from tui.panes.workspace.scan import FileEntry, list_folders
-from tui.panes.workspace.watch import FolderWatch, Hints, Unseen
-from tui.virtual_list.cache import Rendered
-from tui.virtual_list.virtual_list import VirtualList
-from tui.workers import start_job
-
-__all__ = ["WorkspaceTree"]
+from ua_tui.core.storage.workspace import RECORDS
+from ua_tui.tui.keys.places import FOLD, key_binding
+from ua_tui.tui.panes.workspace.folder_tree import FOLDER_CAP, Folder, FolderTree, Row, is_ignored
+from ua_tui.tui.panes.workspace.locations import Place
+from ua_tui.tui.panes.workspace.rows import FileRows
+from ua_tui.tui.panes.workspace.scan import FileEntry, list_folders
+from ua_tui.tui.panes.workspace.watch import FolderWatch, Hints, Unseen
+from ua_tui.tui.virtual_list.cache import Rendered
+from ua_tui.tui.virtual_list.virtual_list import VirtualList
+from ua_tui.tui.workers import start_job
 
 _log = logging.getLogger(__name__)
 

@@ -10,9 +10,7 @@ from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from core.text import clean_line
-
-__all__ = ["FolderWatch", "Hints", "Unseen"]
+from ua_tui.core.text import clean_line
 
 _DEBOUNCE_MS = 200
 _STEP_MS = 100

@@ -13,10 +13,8 @@ from textual.screen import Screen
 from textual.widgets import Input
 from textual.worker import WorkerCancelled
 
-from tui.render.format import tail_cut
-from tui.widgets.modal import NARROW
-
-__all__ = ["Palette"]
+from ua_tui.tui.render.format import tail_cut
+from ua_tui.tui.widgets.modal import NARROW
 
 GAP = 2
 OWN_ROWS = 3

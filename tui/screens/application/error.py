@@ -10,11 +10,9 @@ from textual.binding import BindingType
 from textual.content import Content
 from textual.widgets import Static
 
-from tui.keys.places import KeyPlace, key_binding
-from tui.screens.requests.arguments import reveal
-from tui.widgets.dialog import Box, Choice, Dialog, FactRows, Foot
-
-__all__ = ["ErrorScreen"]
+from ua_tui.tui.keys.places import KeyPlace, key_binding
+from ua_tui.tui.screens.requests.arguments import reveal
+from ua_tui.tui.widgets.dialog import Box, Choice, Dialog, FactRows, Foot
 
 Answer = Literal["restart", "close", "quit"]
 TRIES_AGAIN = "Restart tries to start the agent again."

@@ -13,16 +13,14 @@ from textual.content import Content
 from textual.dom import DOMNode
 from textual.widgets import Static
 
-import tui.screens
-from tui.keys.keymap import keys_of
-from tui.keys.places import classes_with_place, key_binding, sections_of, shown_line
-from tui.widgets.dialog import Box, Dialog, Foot
-from tui.widgets.modal import Modal
+import ua_tui.tui.screens
+from ua_tui.tui.keys.keymap import keys_of
+from ua_tui.tui.keys.places import classes_with_place, key_binding, sections_of, shown_line
+from ua_tui.tui.widgets.dialog import Box, Dialog, Foot
+from ua_tui.tui.widgets.modal import Modal
 
 if TYPE_CHECKING:
-    from core.agent.definitions.commands import CustomCommand
-
-__all__ = ["HelpScreen", "screen_places", "show_help"]
+    from ua_tui.core.agent.definitions.commands import CustomCommand
 
 FEW_ROWS = [(0, "-few-rows"), (30, "-many-rows")]
 
@@ -118,7 +116,9 @@ def show_help(app: App[Any], *, everything: bool = False) -> None:
 
 def screen_places() -> list[type[DOMNode]]:
     """Return the screens above the panes that have keys of their own; imports all screens."""
-    names = (module.name for module in pkgutil.walk_packages(tui.screens.__path__, "tui.screens."))
+    names = (
+        module.name for module in pkgutil.walk_packages(ua_tui.tui.screens.__path__, "ua_tui.tui.screens.")
+    )
     classes = (each for name in names for each in vars(import_module(name)).values())
     return [
         each for each in classes if isinstance(each, type) and "PLACE" in vars(each) and each is not Modal

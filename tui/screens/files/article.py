@@ -15,23 +15,21 @@ from textual.screen import Screen
 from textual.widget import Widget
 from textual.widgets import Input
 
-from core.text import clean, clean_line
-from core.toolkit.articles import Article
-from tui.keys.places import COPY_FILE, LINK, KeyPlace, key_binding
-from tui.screens.files.document import DocumentScreen
-from tui.screens.files.link import follow_link
-from tui.terminal.copy import copy_text
-from tui.viewers.articles.page import article_body
-from tui.viewers.articles.session import find_article
-from tui.viewers.bodies.json_text import json_body
-from tui.viewers.bodies.page import PageBody
-from tui.viewers.cursor_body import OpenArticle
-from tui.viewers.view.chrome import KeyLine, TitleLine
-from tui.viewers.view.detail_panel import DetailPanel
-from tui.viewers.view.document_view import DocumentView
-from tui.workers import start_job
-
-__all__ = ["ArticleScreen", "open_article"]
+from ua_tui.core.text import clean, clean_line
+from ua_tui.core.toolkit.articles import Article
+from ua_tui.tui.keys.places import COPY_FILE, LINK, KeyPlace, key_binding
+from ua_tui.tui.screens.files.document import DocumentScreen
+from ua_tui.tui.screens.files.link import follow_link
+from ua_tui.tui.terminal.copy import copy_text
+from ua_tui.tui.viewers.articles.page import article_body
+from ua_tui.tui.viewers.articles.session import find_article
+from ua_tui.tui.viewers.bodies.json_text import json_body
+from ua_tui.tui.viewers.bodies.page import PageBody
+from ua_tui.tui.viewers.cursor_body import OpenArticle
+from ua_tui.tui.viewers.view.chrome import KeyLine, TitleLine
+from ua_tui.tui.viewers.view.detail_panel import DetailPanel
+from ua_tui.tui.viewers.view.document_view import DocumentView
+from ua_tui.tui.workers import start_job
 
 _NAME = 200
 _DETAIL_FROM = 16

@@ -13,13 +13,11 @@ from textual.message import Message
 from textual.widgets import OptionList
 from textual.widgets.option_list import Option
 
-from core.events.types import ArtifactSaved
-from core.events.units import size
-from core.text import clean_line
-from tui.render.format import middle_cut, tail_cut
-from tui.widgets.choice_list import LetterKeyList
-
-__all__ = ["ArtifactList", "CallFile", "files_of_call", "missing_reason"]
+from ua_tui.core.events.types import ArtifactSaved
+from ua_tui.core.events.units import size
+from ua_tui.core.text import clean_line
+from ua_tui.tui.render.format import middle_cut, tail_cut
+from ua_tui.tui.widgets.choice_list import LetterKeyList
 
 _KIND_CELLS = 16
 _GAP = 2
@@ -141,8 +139,8 @@ def files_of_call(artifacts: Sequence[ArtifactSaved], stored: str | None) -> lis
 
 def missing_reason(folder: Path, path: str) -> str:
     """Return why a file of the session in `folder` cannot be shown, as a sentence; empty if it can. Blocks."""
-    from core.errors import UniversalAgentError
-    from core.storage.workspace import Workspace
+    from ua_tui.core.errors import UniversalAgentError
+    from ua_tui.core.storage.workspace import Workspace
 
     name = clean_line(path, 200)
     try:

@@ -15,27 +15,25 @@ from textual.binding import BindingType
 from textual.content import Content
 from textual.widgets import Input, Static
 
-from core.concurrency.cancellation import in_thread
-from core.concurrency.conversions import ConversionFailed
-from core.events.units import quantity, size
-from core.history.versions import Version, find_versions, other_texts
-from core.text import clean_line
-from tui.keys.places import KeyPlace, key_binding
-from tui.screens.files.document import DocumentScreen
-from tui.screens.files.versions import VersionsScreen, describe_version, shown_time
-from tui.viewers.bodies.text import TextBody
-from tui.viewers.compare.body import DifferenceBody, describe_counts, right_column
-from tui.viewers.compare.difference import Difference, compare_texts
-from tui.viewers.compare.readable import has_source, readable_text
-from tui.viewers.document import Body
-from tui.viewers.reader import FileUnviewable
-from tui.viewers.view.chrome import KeyLine, TitleLine
-from tui.viewers.view.detail_panel import DetailPanel
-from tui.viewers.view.document_view import DocumentView
-from tui.viewers.view.reading import READING
-from tui.workers import start_job
-
-__all__ = ["CompareScreen"]
+from ua_tui.core.concurrency.cancellation import in_thread
+from ua_tui.core.concurrency.conversions import ConversionFailed
+from ua_tui.core.events.units import quantity, size
+from ua_tui.core.history.versions import Version, find_versions, other_texts
+from ua_tui.core.text import clean_line
+from ua_tui.tui.keys.places import KeyPlace, key_binding
+from ua_tui.tui.screens.files.document import DocumentScreen
+from ua_tui.tui.screens.files.versions import VersionsScreen, describe_version, shown_time
+from ua_tui.tui.viewers.bodies.text import TextBody
+from ua_tui.tui.viewers.compare.body import DifferenceBody, describe_counts, right_column
+from ua_tui.tui.viewers.compare.difference import Difference, compare_texts
+from ua_tui.tui.viewers.compare.readable import has_source, readable_text
+from ua_tui.tui.viewers.document import Body
+from ua_tui.tui.viewers.reader import FileUnviewable
+from ua_tui.tui.viewers.view.chrome import KeyLine, TitleLine
+from ua_tui.tui.viewers.view.detail_panel import DetailPanel
+from ua_tui.tui.viewers.view.document_view import DocumentView
+from ua_tui.tui.viewers.view.reading import READING
+from ua_tui.tui.workers import start_job
 
 _NAME = 200
 _OF_TREES_AND_TABLES = (

@@ -9,10 +9,8 @@ from textual.binding import BindingType
 from textual.content import Content
 from textual.widgets import Static
 
-from tui.keys.places import KeyPlace, key_binding
-from tui.widgets.dialog import QUIET_SECONDS, Box, Choice, Dialog, Foot
-
-__all__ = ["DeleteScreen"]
+from ua_tui.tui.keys.places import KeyPlace, key_binding
+from ua_tui.tui.widgets.dialog import QUIET_SECONDS, Box, Choice, Dialog, Foot
 
 
 class DeleteScreen(Dialog[bool]):

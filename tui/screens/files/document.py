@@ -9,18 +9,16 @@ from typing import ClassVar, TypeVar
 from textual.binding import BindingType
 from textual.widgets import Input
 
-from core.text import clean_line
-from tui.keys.places import SEARCH, TO_PROMPT, key_binding
-from tui.screens.files.link import follow_link
-from tui.screens.files.links import LinksScreen
-from tui.terminal.copy import copy_text
-from tui.viewers.cursor_body import BodyCommand, CopyText, OpenArticle
-from tui.viewers.view.detail_panel import DetailPanel
-from tui.viewers.view.document_view import DocumentView
-from tui.widgets.modal import Modal
-from tui.workers import start_job
-
-__all__ = ["FILTER", "DocumentScreen"]
+from ua_tui.core.text import clean_line
+from ua_tui.tui.keys.places import SEARCH, TO_PROMPT, key_binding
+from ua_tui.tui.screens.files.link import follow_link
+from ua_tui.tui.screens.files.links import LinksScreen
+from ua_tui.tui.terminal.copy import copy_text
+from ua_tui.tui.viewers.cursor_body import BodyCommand, CopyText, OpenArticle
+from ua_tui.tui.viewers.view.detail_panel import DetailPanel
+from ua_tui.tui.viewers.view.document_view import DocumentView
+from ua_tui.tui.widgets.modal import Modal
+from ua_tui.tui.workers import start_job
 
 FILTER = key_binding("table.filter", "f", "ask_filter", "in a table: only rows with a text")
 """Of screens that can show a table."""

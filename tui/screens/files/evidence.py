@@ -12,25 +12,23 @@ from pathlib import Path, PurePath
 from textual.content import Content
 from textual.widgets import Static
 
-from core.concurrency.cancellation import in_thread
-from core.errors import UniversalAgentError
-from core.events.units import quantity
-from core.evidence.records import Evidence, ReportCheck, Source
-from core.storage.workspace import WORKSPACES
-from core.text import clean_line
-from tui.screens.files.document import DocumentScreen
-from tui.viewers.articles.session import article_path
-from tui.viewers.document import Body
-from tui.viewers.evidence.marks import MarkedBody
-from tui.viewers.evidence.origin import CheckedFile, check_again, find_check, has_format
-from tui.viewers.evidence.panel import EvidencePanel
-from tui.viewers.evidence.passages import claim_body, opened_source
-from tui.viewers.evidence.summary import summary_line
-from tui.viewers.evidence.view import ReportView
-from tui.viewers.passage import Passage
-from tui.workers import start_job
-
-__all__ = ["EvidenceFrame", "ReportEvidence"]
+from ua_tui.core.concurrency.cancellation import in_thread
+from ua_tui.core.errors import UniversalAgentError
+from ua_tui.core.events.units import quantity
+from ua_tui.core.evidence.records import Evidence, ReportCheck, Source
+from ua_tui.core.storage.folders import WORKSPACES
+from ua_tui.core.text import clean_line
+from ua_tui.tui.screens.files.document import DocumentScreen
+from ua_tui.tui.viewers.articles.session import article_path
+from ua_tui.tui.viewers.document import Body
+from ua_tui.tui.viewers.evidence.marks import MarkedBody
+from ua_tui.tui.viewers.evidence.origin import CheckedFile, check_again, find_check, has_format
+from ua_tui.tui.viewers.evidence.panel import EvidencePanel
+from ua_tui.tui.viewers.evidence.passages import claim_body, opened_source
+from ua_tui.tui.viewers.evidence.summary import summary_line
+from ua_tui.tui.viewers.evidence.view import ReportView
+from ua_tui.tui.viewers.passage import Passage
+from ua_tui.tui.workers import start_job
 
 _INLINE_BELOW = 100
 """Columns of a screen; on a narrower one the signs are in the text."""
@@ -306,7 +304,7 @@ class ReportEvidence:
             start_job(self._screen, partial(self._check_again, self._file), "evidence")
 
     async def _check_again(self, known: CheckedFile) -> None:
-        from core.knowledge.place import place_of
+        from ua_tui.core.knowledge.place import place_of
 
         self._checking = True
         self.show_summary()

@@ -9,17 +9,15 @@ from typing import Any
 
 from textual.app import App
 
-from core.concurrency.cancellation import NEVER, Stop, in_thread
-from core.errors import UniversalAgentError
-from core.events.units import size
-from core.redaction.redactor import Redactor
-from core.settings.loading import load_settings
-from core.settings.secrets import secrets
-from core.storage.workspace import saved_reports_of
-from core.text import clean_line
-from tui.workers import start_job
-
-__all__ = ["export_session"]
+from ua_tui.core.concurrency.cancellation import NEVER, Stop, in_thread
+from ua_tui.core.errors import UniversalAgentError
+from ua_tui.core.events.units import size
+from ua_tui.core.redaction.redactor import Redactor
+from ua_tui.core.settings.loading import load_settings
+from ua_tui.core.settings.secrets import secrets
+from ua_tui.core.storage.workspace import saved_reports_of
+from ua_tui.core.text import clean_line
+from ua_tui.tui.workers import start_job
 
 _NAME = 120
 
@@ -63,8 +61,8 @@ def _write(
     folder: Path, into: Path, report: str, settings: Any, known: frozenset[str], stop: Stop = NEVER
 ) -> tuple[Path, int]:
     # Its parts are needed only here.
-    from core.knowledge.place import place_of
-    from tui.export.formats import write_export
+    from ua_tui.core.knowledge.place import place_of
+    from ua_tui.tui.export.formats import write_export
 
     settings = settings if settings is not None else load_settings({"workspace_base": into})
     redactor = Redactor((*secrets(settings, os.environ), *known))

@@ -9,13 +9,11 @@ from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.widgets import OptionList
 
-from tui.keys.keymap import keys_of
-from tui.keys.places import KeyPlace, key_binding
-from tui.viewers.document import Landmark
-from tui.viewers.view.outline import OutlineList
-from tui.widgets.dialog import Box, Dialog, Foot
-
-__all__ = ["HeadingsScreen"]
+from ua_tui.tui.keys.keymap import keys_of
+from ua_tui.tui.keys.places import KeyPlace, key_binding
+from ua_tui.tui.viewers.document import Landmark
+from ua_tui.tui.viewers.view.outline import OutlineList
+from ua_tui.tui.widgets.dialog import Box, Dialog, Foot
 
 
 class HeadingsScreen(Dialog[int | None]):

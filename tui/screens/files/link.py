@@ -10,13 +10,11 @@ from textual.content import Content
 from textual.dom import DOMNode
 from textual.widgets import Static
 
-from tui.keys.places import LINK, KeyPlace, key_binding
-from tui.screens.requests.arguments import reveal
-from tui.terminal.copy import copy_text
-from tui.terminal.links import browser_link
-from tui.widgets.dialog import Box, Choice, Dialog, Foot, fields
-
-__all__ = ["LinkScreen", "follow_link"]
+from ua_tui.tui.keys.places import LINK, KeyPlace, key_binding
+from ua_tui.tui.screens.requests.arguments import reveal
+from ua_tui.tui.terminal.copy import copy_text
+from ua_tui.tui.terminal.links import browser_link
+from ua_tui.tui.widgets.dialog import Box, Choice, Dialog, Foot, fields
 
 Answer = Literal["open", "copy"]
 

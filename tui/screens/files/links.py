@@ -13,17 +13,15 @@ from textual.content import Content
 from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
-from core.events.units import quantity
-from core.text import clean_line
-from tui.keys.keymap import keys_of
-from tui.keys.places import KeyPlace, key_binding
-from tui.render.format import middle_cut, tail_cut
-from tui.terminal.links import browser_link
-from tui.viewers.view.links import FoundLink
-from tui.widgets.choice_list import LetterKeyList
-from tui.widgets.dialog import Box, Dialog, Foot
-
-__all__ = ["LinksScreen"]
+from ua_tui.core.events.units import quantity
+from ua_tui.core.text import clean_line
+from ua_tui.tui.keys.keymap import keys_of
+from ua_tui.tui.keys.places import KeyPlace, key_binding
+from ua_tui.tui.render.format import middle_cut, tail_cut
+from ua_tui.tui.terminal.links import browser_link
+from ua_tui.tui.viewers.view.links import FoundLink
+from ua_tui.tui.widgets.choice_list import LetterKeyList
+from ua_tui.tui.widgets.dialog import Box, Dialog, Foot
 
 _MANY = 10
 _GAP = "  "

@@ -12,16 +12,14 @@ from textual.content import Content
 from textual.widgets import OptionList
 from textual.widgets.option_list import Option
 
-from core.events.units import size
-from core.history.versions import Version
-from core.text import clean_line
-from tui.keys.keymap import keys_of
-from tui.keys.places import KeyPlace, key_binding
-from tui.render.format import middle_cut
-from tui.widgets.choice_list import LetterKeyList
-from tui.widgets.dialog import Box, Dialog, Foot
-
-__all__ = ["VersionsScreen", "describe_version", "shown_time"]
+from ua_tui.core.events.units import size
+from ua_tui.core.history.versions import Version
+from ua_tui.core.text import clean_line
+from ua_tui.tui.keys.keymap import keys_of
+from ua_tui.tui.keys.places import KeyPlace, key_binding
+from ua_tui.tui.render.format import middle_cut
+from ua_tui.tui.widgets.choice_list import LetterKeyList
+from ua_tui.tui.widgets.dialog import Box, Dialog, Foot
 
 _NAME = 44
 _SIZE = 6

@@ -15,42 +15,40 @@ from textual.containers import Horizontal, Vertical
 from textual.content import Content
 from textual.widgets import Input, OptionList, Static
 
-from core.concurrency.cancellation import in_thread
-from core.errors import UniversalAgentError
-from core.events.units import size
-from core.storage.files import Root
-from core.storage.workspace import is_record
-from core.text import clean_line
-from tui.keys.places import COPY_FILE, KeyPlace, key_binding
-from tui.screens.files.article import open_article
-from tui.screens.files.document import FILTER, DocumentScreen
-from tui.screens.files.evidence import EvidenceFrame, ReportEvidence
-from tui.screens.files.export import export_session
-from tui.screens.files.headings import HeadingsScreen
-from tui.terminal.copy import copy_text
-from tui.viewers.articles.session import session_of
-from tui.viewers.bodies.hex import HexBody
-from tui.viewers.bodies.page import LEAST_HEADINGS, PageBody
-from tui.viewers.bodies.text import TextBody
-from tui.viewers.contract import FULL_LIMIT, PREVIEW_LIMIT
-from tui.viewers.cursor_body import CursorBody, OpenArticle
-from tui.viewers.document import Body, Document
-from tui.viewers.evidence.panel import EvidencePanel
-from tui.viewers.evidence.signs import LEGEND
-from tui.viewers.evidence.view import ReportView
-from tui.viewers.export import text_of, why_not_edited
-from tui.viewers.open_outside import open_outside
-from tui.viewers.passage import Passage
-from tui.viewers.reader import FileUnviewable
-from tui.viewers.registry import load, load_page
-from tui.viewers.view.chrome import KeyLine, TitleLine
-from tui.viewers.view.detail_panel import DetailPanel
-from tui.viewers.view.document_view import DocumentView
-from tui.viewers.view.outline import OutlineList
-from tui.viewers.view.reading import READING, read_document
-from tui.workers import start_job
-
-__all__ = ["ViewerScreen"]
+from ua_tui.core.concurrency.cancellation import in_thread
+from ua_tui.core.errors import UniversalAgentError
+from ua_tui.core.events.units import size
+from ua_tui.core.storage.files import Root
+from ua_tui.core.storage.workspace import is_record
+from ua_tui.core.text import clean_line
+from ua_tui.tui.keys.places import COPY_FILE, KeyPlace, key_binding
+from ua_tui.tui.screens.files.article import open_article
+from ua_tui.tui.screens.files.document import FILTER, DocumentScreen
+from ua_tui.tui.screens.files.evidence import EvidenceFrame, ReportEvidence
+from ua_tui.tui.screens.files.export import export_session
+from ua_tui.tui.screens.files.headings import HeadingsScreen
+from ua_tui.tui.terminal.copy import copy_text
+from ua_tui.tui.viewers.articles.session import session_of
+from ua_tui.tui.viewers.bodies.hex import HexBody
+from ua_tui.tui.viewers.bodies.page import LEAST_HEADINGS, PageBody
+from ua_tui.tui.viewers.bodies.text import TextBody
+from ua_tui.tui.viewers.contract import FULL_LIMIT, PREVIEW_LIMIT
+from ua_tui.tui.viewers.cursor_body import CursorBody, OpenArticle
+from ua_tui.tui.viewers.document import Body, Document
+from ua_tui.tui.viewers.evidence.panel import EvidencePanel
+from ua_tui.tui.viewers.evidence.signs import LEGEND
+from ua_tui.tui.viewers.evidence.view import ReportView
+from ua_tui.tui.viewers.export import text_of, why_not_edited
+from ua_tui.tui.viewers.open_outside import open_outside
+from ua_tui.tui.viewers.passage import Passage
+from ua_tui.tui.viewers.reader import FileUnviewable
+from ua_tui.tui.viewers.registry import load, load_page
+from ua_tui.tui.viewers.view.chrome import KeyLine, TitleLine
+from ua_tui.tui.viewers.view.detail_panel import DetailPanel
+from ua_tui.tui.viewers.view.document_view import DocumentView
+from ua_tui.tui.viewers.view.outline import OutlineList
+from ua_tui.tui.viewers.view.reading import READING, read_document
+from ua_tui.tui.workers import start_job
 
 _PATIENCE_SECONDS = 0.05
 _MOST_LOADED = 16 * 1024 * 1024
@@ -570,7 +568,7 @@ class ViewerScreen(DocumentScreen[None]):
 
     def action_edit(self) -> None:
         """Open the file in the person's editor, then read it again."""
-        from tui.terminal.programs import EDITOR, NoProgram, command_of, edit
+        from ua_tui.tui.terminal.programs import EDITOR, NoProgram, command_of, edit
 
         why = self._protection("changed") or why_not_edited(self.path)
         if why is not None:
@@ -587,13 +585,13 @@ class ViewerScreen(DocumentScreen[None]):
 
     def action_compare(self) -> None:
         """Compare the file with the version before it."""
-        from tui.screens.files.compare import CompareScreen
+        from ua_tui.tui.screens.files.compare import CompareScreen
 
         self.app.push_screen(CompareScreen(self.path))
 
     def action_delete(self) -> None:
         """Delete the file after a confirmation, then close."""
-        from tui.screens.files.confirm_delete import DeleteScreen
+        from ua_tui.tui.screens.files.confirm_delete import DeleteScreen
 
         why = self._protection("deleted")
         if why is not None:

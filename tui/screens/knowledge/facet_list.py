@@ -12,15 +12,13 @@ from textual.message import Message
 from textual.widgets import OptionList
 from textual.widgets.option_list import Option
 
-from core.events.units import count
-from core.knowledge.records import Facet, Hit, Results
-from core.text import clean_line
-from tui.render.format import middle_cut, tail_cut
-from tui.screens.knowledge.hit_list import KIND_NAMES
-from tui.screens.knowledge.reader import Narrowing
-from tui.widgets.choice_list import LetterKeyList
-
-__all__ = ["DIMENSIONS", "FacetList", "Facets"]
+from ua_tui.core.events.units import count
+from ua_tui.core.knowledge.records import Facet, Hit, Results
+from ua_tui.core.text import clean_line
+from ua_tui.tui.render.format import middle_cut, tail_cut
+from ua_tui.tui.screens.knowledge.hit_list import KIND_NAMES
+from ua_tui.tui.screens.knowledge.reader import Narrowing
+from ua_tui.tui.widgets.choice_list import LetterKeyList
 
 DIMENSIONS = ("kind", "site", "session")
 _MOST = {"kind": 8, "site": 8, "session": 8}

@@ -16,29 +16,27 @@ from textual.containers import Horizontal
 from textual.content import Content
 from textual.widgets import Input, Static
 
-from core.events.tool_names import tool_name
-from core.events.units import quantity
-from core.knowledge.records import Hit
-from core.text import clean_line
-from tui.keys.keymap import keys_of
-from tui.keys.places import LINK, TO_PROMPT, KeyPlace, key_binding, moving
-from tui.ports import ScreenHost
-from tui.render.format import tail_cut
-from tui.screens.files.link import follow_link
-from tui.screens.knowledge.facet_list import DIMENSIONS, FacetList, Facets, toggled
-from tui.screens.knowledge.hit_list import HitList, moment
-from tui.screens.knowledge.opening import HitOpener, SessionAccess
-from tui.screens.knowledge.reader import Answer, KnowledgeReader, Narrowing
-from tui.terminal.copy import copy_text
-from tui.viewers.view.chrome import KeyLine, TitleLine
-from tui.widgets.command import CommandSpec
-from tui.widgets.modal import Modal
-from tui.workers import start_job
+from ua_tui.core.events.tool_names import tool_name
+from ua_tui.core.events.units import quantity
+from ua_tui.core.knowledge.records import Hit
+from ua_tui.core.text import clean_line
+from ua_tui.tui.keys.keymap import keys_of
+from ua_tui.tui.keys.places import LINK, TO_PROMPT, KeyPlace, key_binding, moving
+from ua_tui.tui.ports import ScreenHost
+from ua_tui.tui.render.format import tail_cut
+from ua_tui.tui.screens.files.link import follow_link
+from ua_tui.tui.screens.knowledge.facet_list import DIMENSIONS, FacetList, Facets, toggled
+from ua_tui.tui.screens.knowledge.hit_list import HitList, moment
+from ua_tui.tui.screens.knowledge.opening import HitOpener, SessionAccess
+from ua_tui.tui.screens.knowledge.reader import Answer, KnowledgeReader, Narrowing
+from ua_tui.tui.terminal.copy import copy_text
+from ua_tui.tui.viewers.view.chrome import KeyLine, TitleLine
+from ua_tui.tui.widgets.command import CommandSpec
+from ua_tui.tui.widgets.modal import Modal
+from ua_tui.tui.workers import start_job
 
 if TYPE_CHECKING:
-    from core.knowledge.place import KnowledgePlace
-
-__all__ = ["COMMAND", "FindScreen", "choose", "open_screen"]
+    from ua_tui.core.knowledge.place import KnowledgePlace
 
 COMMAND = CommandSpec(
     "find",
@@ -416,7 +414,7 @@ class FindScreen(Modal[None]):
     def action_cite(self) -> None:
         """Copy a citation of the hit."""
         if (hit := self._list.chosen) is not None:
-            from core.knowledge.citation import citation
+            from ua_tui.core.knowledge.citation import citation
 
             copy_text(self, citation(hit), "Citation")
 

@@ -12,16 +12,14 @@ from rich.style import Style
 from textual.content import Content
 from textual.message import Message
 
-from core.events.units import quantity
-from core.knowledge.plain_passage import plain_passage
-from core.knowledge.records import Hit
-from core.text import clean, clean_line
-from tui.render.format import middle_cut, tail_cut
-from tui.render.layout import PLAIN, Line, cut_line, width_of, wrap
-from tui.virtual_list.source import EntryList, RowSource
-from tui.virtual_list.virtual_list import VirtualList
-
-__all__ = ["KIND_NAMES", "FoundHit", "HitList", "day", "marked", "moment", "passage_line", "title_of"]
+from ua_tui.core.events.units import quantity
+from ua_tui.core.knowledge.plain_passage import plain_passage
+from ua_tui.core.knowledge.records import Hit
+from ua_tui.core.text import clean, clean_line
+from ua_tui.tui.render.format import middle_cut, tail_cut
+from ua_tui.tui.render.layout import PLAIN, Line, cut_line, width_of, wrap
+from ua_tui.tui.virtual_list.source import EntryList, RowSource
+from ua_tui.tui.virtual_list.virtual_list import VirtualList
 
 KIND_NAMES: Mapping[str, str] = {
     "report": "report",

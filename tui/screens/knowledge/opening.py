@@ -9,22 +9,20 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from core.concurrency.cancellation import in_thread
-from core.errors import UniversalAgentError
-from core.history.call_lookup import read_call
-from core.knowledge.folders import folder_path, is_here
-from core.knowledge.records import Hit
-from core.text import clean_line
-from tui.screens.files.artifact_list import missing_reason
-from tui.screens.files.viewer import ViewerScreen
-from tui.screens.tool_call.screen import ToolCallScreen
-from tui.viewers.passage import Passage
-from tui.widgets.modal import Modal
+from ua_tui.core.concurrency.cancellation import in_thread
+from ua_tui.core.errors import UniversalAgentError
+from ua_tui.core.history.call_lookup import read_call
+from ua_tui.core.knowledge.folders import folder_path, is_here
+from ua_tui.core.knowledge.records import Hit
+from ua_tui.core.text import clean_line
+from ua_tui.tui.screens.files.artifact_list import missing_reason
+from ua_tui.tui.screens.files.viewer import ViewerScreen
+from ua_tui.tui.screens.tool_call.screen import ToolCallScreen
+from ua_tui.tui.viewers.passage import Passage
+from ua_tui.tui.widgets.modal import Modal
 
 if TYPE_CHECKING:
-    from core.knowledge.place import KnowledgePlace
-
-__all__ = ["HitOpener", "SessionAccess"]
+    from ua_tui.core.knowledge.place import KnowledgePlace
 
 
 @dataclass(frozen=True, slots=True)

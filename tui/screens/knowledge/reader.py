@@ -7,15 +7,13 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING
 
-from core.concurrency.cancellation import Stop, in_thread
-from core.errors import KnowledgeError
-from core.knowledge.records import KINDS, Kind, Results
+from ua_tui.core.concurrency.cancellation import Stop, in_thread
+from ua_tui.core.errors import KnowledgeError
+from ua_tui.core.knowledge.records import KINDS, Kind, Results
 
 if TYPE_CHECKING:
-    from core.knowledge.access import AnySearch
-    from core.knowledge.place import KnowledgePlace
-
-__all__ = ["MISSING", "OFF", "Answer", "KnowledgeReader", "Narrowing"]
+    from ua_tui.core.knowledge.access import AnySearch
+    from ua_tui.core.knowledge.place import KnowledgePlace
 
 OFF = 'The knowledge base is off. Write knowledge = "on" into your settings to find what sessions found.'
 MISSING = (
@@ -86,11 +84,11 @@ class KnowledgeReader:
                 return Answer()
             if self.database is None:
                 return Answer(problem=OFF)
-            from core.knowledge.place import is_made
+            from ua_tui.core.knowledge.place import is_made
 
             if self._search is None and not is_made(self.database):
                 return Answer(problem=MISSING)
-            from core.knowledge.search import BUDGET, PATIENT
+            from ua_tui.core.knowledge.search import BUDGET, PATIENT
 
             try:
                 results = self._opened(self.database).search(
@@ -113,7 +111,7 @@ class KnowledgeReader:
             if self._closed or self.database is None:
                 return False
             if self._search is None:
-                from core.knowledge.place import is_made
+                from ua_tui.core.knowledge.place import is_made
 
                 return is_made(self.database)
             try:
@@ -124,7 +122,7 @@ class KnowledgeReader:
 
     def _opened(self, database: KnowledgePlace) -> AnySearch:
         if self._search is None:
-            from core.knowledge.access import open_search
+            from ua_tui.core.knowledge.access import open_search
 
             self._search = open_search(database)
             # What is stored from here on is reported.

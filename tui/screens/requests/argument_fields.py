@@ -9,10 +9,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from core.errors import FormError
-from tui.screens.requests.arguments import as_json, in_order, inner_calls, reveal, reveal_line
-
-__all__ = ["ArgumentField", "fields_of", "with_texts"]
+from ua_tui.core.errors import FormError
+from ua_tui.tui.screens.requests.arguments import as_json, in_order, inner_calls, reveal, reveal_line
 
 _MOST_FIELDS = 40
 _LONGEST_TEXT = 100_000

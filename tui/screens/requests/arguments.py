@@ -15,20 +15,6 @@ from textual.geometry import Size
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
-__all__ = [
-    "REST_OF_CALL",
-    "ArgumentsView",
-    "argument_lines",
-    "as_json",
-    "call_lines",
-    "in_order",
-    "inner_calls",
-    "inner_tools",
-    "reveal",
-    "reveal_line",
-    "thought_of",
-]
-
 _HIDDEN = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202f"
     "\u205f-\u206f\u3164\ufe00-\ufe0e\ufeff\uffa0\ufff9-\ufffb\ud800-\udfff\ue000-\uf8ff\U000e0000-\U000e0fff]"

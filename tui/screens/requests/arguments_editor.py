@@ -11,13 +11,11 @@ from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.content import Content
 from textual.widgets import Static, TextArea
 
-from core.agent.permissions.changed_input import changes_in
-from core.errors import FormError
-from tui.screens.requests.argument_fields import ArgumentField, fields_of, with_texts
-from tui.screens.requests.arguments import as_json
-from tui.widgets.dialog import Choice, Foot
-
-__all__ = ["ArgumentsEditor"]
+from ua_tui.core.agent.permissions.changed_input import changes_in
+from ua_tui.core.errors import FormError
+from ua_tui.tui.screens.requests.argument_fields import ArgumentField, fields_of, with_texts
+from ua_tui.tui.screens.requests.arguments import as_json
+from ua_tui.tui.widgets.dialog import Choice, Foot
 
 
 class ArgumentsEditor(Vertical):

@@ -14,16 +14,14 @@ from textual.containers import Horizontal, Vertical
 from textual.content import Content
 from textual.widgets import Static
 
-from core.events.types import AuthRequired
-from tui.keys.places import LINK, KeyPlace, key_binding
-from tui.screens.requests.arguments import reveal
-from tui.screens.requests.qr import QrCode, qr_rows
-from tui.terminal.copy import copy_text
-from tui.terminal.links import browser_link, open_browser_link
-from tui.widgets.dialog import Box, Choice, Dialog, Foot, fields
-from tui.workers import start_job
-
-__all__ = ["AuthScreen"]
+from ua_tui.core.events.types import AuthRequired
+from ua_tui.tui.keys.places import LINK, KeyPlace, key_binding
+from ua_tui.tui.screens.requests.arguments import reveal
+from ua_tui.tui.screens.requests.qr import QrCode, qr_rows
+from ua_tui.tui.terminal.copy import copy_text
+from ua_tui.tui.terminal.links import browser_link, open_browser_link
+from ua_tui.tui.widgets.dialog import Box, Choice, Dialog, Foot, fields
+from ua_tui.tui.workers import start_job
 
 Outcome = Literal["completed", "cancelled", "expired"]
 EXPIRED = "expired: cancel and ask for a new link"

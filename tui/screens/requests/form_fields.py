@@ -11,14 +11,12 @@ from textual.content import Content
 from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
-from core.agent.elicitation.form import checked_value, field_hint
-from core.errors import FormError
-from core.events.types import FormField, FormOption
-from tui.screens.requests.arguments import reveal, reveal_line
-from tui.widgets.choice_list import ChoiceList
-from tui.widgets.input_line import InputLine
-
-__all__ = ["FieldChoices", "FieldRow"]
+from ua_tui.core.agent.elicitation.form import checked_value, field_hint
+from ua_tui.core.errors import FormError
+from ua_tui.core.events.types import FormField, FormOption
+from ua_tui.tui.screens.requests.arguments import reveal, reveal_line
+from ua_tui.tui.widgets.choice_list import ChoiceList
+from ua_tui.tui.widgets.input_line import InputLine
 
 _YES_NO = (FormOption(value="yes", title="yes"), FormOption(value="no", title="no"))
 

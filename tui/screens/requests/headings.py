@@ -9,10 +9,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from core.agent.permissions.actions import actions_of, server_of, short_name
-from tui.screens.requests.arguments import reveal, reveal_line
-
-__all__ = ["heading_of"]
+from ua_tui.core.agent.permissions.actions import actions_of, server_of, short_name
+from ua_tui.tui.screens.requests.arguments import reveal, reveal_line
 
 
 @cache

@@ -15,26 +15,24 @@ from textual.containers import Vertical
 from textual.content import Content
 from textual.widgets import Static
 
-from core.agent.permissions.actions import (
+from ua_tui.core.agent.permissions.actions import (
     Action,
     actions_of,
     can_be_remembered,
     server_of,
     short_name,
 )
-from core.agent.permissions.gate import REASON_LIMIT
-from core.agent.permissions.policy import is_free
-from core.agent.permissions.proposals import exact_pattern, first_word, rules_problem, split_rules
-from core.agent.permissions.rules import Rule
-from core.events.types import PermissionAsked
-from tui.keys.places import KeyPlace, key_binding
-from tui.screens.requests.arguments import ArgumentsView, call_lines, inner_tools, reveal, thought_of
-from tui.screens.requests.arguments_editor import ArgumentsEditor
-from tui.screens.requests.headings import heading_of
-from tui.screens.requests.text_answer import TextAnswer
-from tui.widgets.dialog import Box, Choice, Dialog, FactRows, Foot
-
-__all__ = ["PermissionAnswer", "PermissionScreen"]
+from ua_tui.core.agent.permissions.gate import REASON_LIMIT
+from ua_tui.core.agent.permissions.policy import is_free
+from ua_tui.core.agent.permissions.proposals import exact_pattern, first_word, rules_problem, split_rules
+from ua_tui.core.agent.permissions.rules import Rule
+from ua_tui.core.events.types import PermissionAsked
+from ua_tui.tui.keys.places import KeyPlace, key_binding
+from ua_tui.tui.screens.requests.arguments import ArgumentsView, call_lines, inner_tools, reveal, thought_of
+from ua_tui.tui.screens.requests.arguments_editor import ArgumentsEditor
+from ua_tui.tui.screens.requests.headings import heading_of
+from ua_tui.tui.screens.requests.text_answer import TextAnswer
+from ua_tui.tui.widgets.dialog import Box, Choice, Dialog, FactRows, Foot
 
 
 @dataclass(frozen=True)
@@ -252,9 +250,9 @@ class PermissionScreen(Dialog[PermissionAnswer | None]):
 
     async def action_edit_outside(self) -> None:
         """Change the arguments as JSON in the person's editor; a failure leaves the fields unchanged."""
-        from core.errors import UniversalAgentError
-        from tui.terminal.editor import edit_draft
-        from tui.terminal.programs import EDITOR, command_of, edit
+        from ua_tui.core.errors import UniversalAgentError
+        from ua_tui.tui.terminal.editor import edit_draft
+        from ua_tui.tui.terminal.programs import EDITOR, command_of, edit
 
         editor = self.query_one(ArgumentsEditor)
         if not editor.display:

@@ -9,16 +9,14 @@ from textual.binding import BindingType
 from textual.content import Content
 from textual.widgets import Static
 
-from core.agent.permissions.gate import REASON_LIMIT
-from core.events.types import PermissionAsked
-from tui.keys.places import KeyPlace, key_binding
-from tui.screens.requests.permission import PermissionAnswer
-from tui.screens.requests.text_answer import TextAnswer
-from tui.viewers.bodies.markdown import MarkdownBody
-from tui.viewers.view.document_view import DocumentView
-from tui.widgets.dialog import Box, Choice, Dialog, Foot
-
-__all__ = ["PlanAnswer", "PlanScreen"]
+from ua_tui.core.agent.permissions.gate import REASON_LIMIT
+from ua_tui.core.events.types import PermissionAsked
+from ua_tui.tui.keys.places import KeyPlace, key_binding
+from ua_tui.tui.screens.requests.permission import PermissionAnswer
+from ua_tui.tui.screens.requests.text_answer import TextAnswer
+from ua_tui.tui.viewers.bodies.markdown import MarkdownBody
+from ua_tui.tui.viewers.view.document_view import DocumentView
+from ua_tui.tui.widgets.dialog import Box, Choice, Dialog, Foot
 
 PlanAnswer = PermissionAnswer | Literal["acceptEdits"]
 """An answer to the question, or the mode whose choice approves the plan."""

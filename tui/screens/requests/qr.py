@@ -8,8 +8,6 @@ from textual.geometry import Size
 from textual.strip import Strip
 from textual.widget import Widget
 
-__all__ = ["QrCode", "qr_rows"]
-
 QUIET_ZONE = 4
 """Light modules around the code, as required by its standard (ISO/IEC 18004)."""
 LONGEST = 400

@@ -12,15 +12,13 @@ from textual.content import Content
 from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
-from core.events.types import PermissionAsked
-from tui.keys.places import KeyPlace, key_binding
-from tui.screens.requests.arguments import reveal
-from tui.screens.requests.permission import PermissionAnswer
-from tui.screens.requests.text_answer import TextAnswer
-from tui.widgets.choice_list import LetterKeyList
-from tui.widgets.dialog import Box, Choice, Dialog, Foot
-
-__all__ = ["AgentQuestion", "QuestionScreen", "agent_questions"]
+from ua_tui.core.events.types import PermissionAsked
+from ua_tui.tui.keys.places import KeyPlace, key_binding
+from ua_tui.tui.screens.requests.arguments import reveal
+from ua_tui.tui.screens.requests.permission import PermissionAnswer
+from ua_tui.tui.screens.requests.text_answer import TextAnswer
+from ua_tui.tui.widgets.choice_list import LetterKeyList
+from ua_tui.tui.widgets.dialog import Box, Choice, Dialog, Foot
 
 LONGEST_ANSWER = 4_000
 

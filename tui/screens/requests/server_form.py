@@ -12,13 +12,11 @@ from textual.containers import Vertical
 from textual.content import Content
 from textual.widgets import Input, Static
 
-from core.events.types import ElicitationAsked
-from tui.keys.places import KeyPlace, key_binding
-from tui.screens.requests.arguments import reveal, reveal_line
-from tui.screens.requests.form_fields import FieldRow
-from tui.widgets.dialog import Box, Choice, Dialog, Foot
-
-__all__ = ["ServerAnswer", "ServerFormScreen"]
+from ua_tui.core.events.types import ElicitationAsked
+from ua_tui.tui.keys.places import KeyPlace, key_binding
+from ua_tui.tui.screens.requests.arguments import reveal, reveal_line
+from ua_tui.tui.screens.requests.form_fields import FieldRow
+from ua_tui.tui.widgets.dialog import Box, Choice, Dialog, Foot
 
 WARNING = (
     "This server asks for a password or a key, which servers must not do in a form. "

@@ -9,15 +9,13 @@ from textual.binding import BindingType
 from textual.content import Content
 from textual.widgets import Static
 
-from core.events.types import ElicitationAsked
-from tui.keys.places import LINK, KeyPlace, key_binding
-from tui.screens.requests.arguments import reveal, reveal_line
-from tui.screens.requests.server_form import ServerAnswer
-from tui.terminal.copy import copy_text
-from tui.terminal.links import browser_link, open_browser_link
-from tui.widgets.dialog import Box, Choice, Dialog, Foot, fields
-
-__all__ = ["ServerLinkScreen"]
+from ua_tui.core.events.types import ElicitationAsked
+from ua_tui.tui.keys.places import LINK, KeyPlace, key_binding
+from ua_tui.tui.screens.requests.arguments import reveal, reveal_line
+from ua_tui.tui.screens.requests.server_form import ServerAnswer
+from ua_tui.tui.terminal.copy import copy_text
+from ua_tui.tui.terminal.links import browser_link, open_browser_link
+from ua_tui.tui.widgets.dialog import Box, Choice, Dialog, Foot, fields
 
 
 class ServerLinkScreen(Dialog[ServerAnswer | None]):

@@ -11,9 +11,7 @@ from textual.content import Content
 from textual.message import Message
 from textual.widgets import Button, Input, Static
 
-from tui.widgets.dialog import Choice, Foot
-
-__all__ = ["TextAnswer"]
+from ua_tui.tui.widgets.dialog import Choice, Foot
 
 
 class TextAnswer(Vertical):

@@ -12,24 +12,22 @@ from textual.binding import BindingType
 from textual.content import Content
 from textual.widgets import OptionList, Static
 
-from core.agent.definitions.roster import RosterEntry, expected_servers, read_roster, roster_entries
-from core.errors import UniversalAgentError
-from core.events.tool_names import tool_name
-from core.events.types import Event, McpServer, McpStatus
-from core.events.units import quantity
-from core.settings.model import Settings
-from core.settings.places import Places
-from core.text import clean_line
-from tui.keys.places import KeyPlace, key_binding
-from tui.ports import ScreenHost, SessionPort
-from tui.render.format import middle_cut, tail_cut
-from tui.screens.services.row_screen import MUTED, RowScreen, field, hanging
-from tui.viewers.view.chrome import TitleLine
-from tui.widgets.choice_list import RowList
-from tui.widgets.command import CommandSpec
-from tui.workers import start_job
-
-__all__ = ["COMMAND", "AgentsScreen", "open_screen"]
+from ua_tui.core.agent.definitions.roster import RosterEntry, expected_servers, read_roster, roster_entries
+from ua_tui.core.errors import UniversalAgentError
+from ua_tui.core.events.tool_names import tool_name
+from ua_tui.core.events.types import Event, McpServer, McpStatus
+from ua_tui.core.events.units import quantity
+from ua_tui.core.settings.model import Settings
+from ua_tui.core.settings.places import Places
+from ua_tui.core.text import clean_line
+from ua_tui.tui.keys.places import KeyPlace, key_binding
+from ua_tui.tui.ports import ScreenHost, SessionPort
+from ua_tui.tui.render.format import middle_cut, tail_cut
+from ua_tui.tui.screens.services.row_screen import MUTED, RowScreen, field, hanging
+from ua_tui.tui.viewers.view.chrome import TitleLine
+from ua_tui.tui.widgets.choice_list import RowList
+from ua_tui.tui.widgets.command import CommandSpec
+from ua_tui.tui.workers import start_job
 
 COMMAND = CommandSpec("agents", "Sub-agents and skills", "Source and problems", order=60)
 

@@ -13,18 +13,16 @@ from textual.content import Content
 from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
-from core.errors import UniversalAgentError
-from core.storage.workspace import WORKSPACES
-from core.text import clean_line
-from core.web_reader.blacklist import Blacklist, Listing
-from tui.keys.places import KeyPlace, key_binding
-from tui.ports import ScreenHost
-from tui.widgets.choice_list import ChoiceList
-from tui.widgets.command import CommandSpec
-from tui.widgets.dialog import Box, Choice, Dialog, Foot
-from tui.workers import start_job
-
-__all__ = ["COMMAND", "BlacklistScreen", "open_screen"]
+from ua_tui.core.errors import UniversalAgentError
+from ua_tui.core.storage.folders import WORKSPACES
+from ua_tui.core.text import clean_line
+from ua_tui.core.web_reader.blacklist import Blacklist, Listing
+from ua_tui.tui.keys.places import KeyPlace, key_binding
+from ua_tui.tui.ports import ScreenHost
+from ua_tui.tui.widgets.choice_list import ChoiceList
+from ua_tui.tui.widgets.command import CommandSpec
+from ua_tui.tui.widgets.dialog import Box, Choice, Dialog, Foot
+from ua_tui.tui.workers import start_job
 
 COMMAND = CommandSpec("blacklist", "Web reader blacklist", "Sites skipped", order=70)
 

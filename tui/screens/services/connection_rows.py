@@ -8,22 +8,20 @@ from dataclasses import dataclass
 from rich.cells import cell_len, set_cell_size
 from textual.content import Content
 
-from core.connections.composio.session import SERVER as COMPOSIO
-from core.connections.toolkit import SERVER as TOOLKIT
-from core.connections.user_servers import UserServer
-from core.connections.web_reader import SERVER as WEB_READER
-from core.doctor.findings import Check, can_start
-from core.events.tool_names import tool_name
-from core.events.types import McpServer
-from core.provider.credentials import Credential
-from core.redaction.redactor import Redactor
-from core.telemetry.export_errors import Destination
-from core.text import clean, clean_line
-from tui.keys.keymap import Keys
-from tui.render.format import middle_cut, tail_cut
-from tui.screens.services.row_screen import MUTED, field, hanging
-
-__all__ = ["State", "about_server", "checks", "credentials", "header", "origin", "server_row", "state_of"]
+from ua_tui.core.connections.composio.session import SERVER as COMPOSIO
+from ua_tui.core.connections.toolkit import SERVER as TOOLKIT
+from ua_tui.core.connections.user_servers import UserServer
+from ua_tui.core.connections.web_reader import SERVER as WEB_READER
+from ua_tui.core.doctor.findings import Check, can_start
+from ua_tui.core.events.tool_names import tool_name
+from ua_tui.core.events.types import McpServer
+from ua_tui.core.provider.credentials import Credential
+from ua_tui.core.redaction.redactor import Redactor
+from ua_tui.core.telemetry.export_errors import Destination
+from ua_tui.core.text import clean, clean_line
+from ua_tui.tui.keys.keymap import Keys
+from ua_tui.tui.render.format import middle_cut, tail_cut
+from ua_tui.tui.screens.services.row_screen import MUTED, field, hanging
 
 ORIGINS = {TOOLKIT: "local toolkit", COMPOSIO: "Composio", WEB_READER: "Z.AI"}
 ORDER = (

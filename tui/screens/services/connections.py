@@ -15,27 +15,25 @@ from textual.containers import Container
 from textual.content import Content
 from textual.widgets import Static
 
-from core.connections.user_servers import UserServer, find_user_servers
-from core.doctor.findings import Check
-from core.errors import UniversalAgentError
-from core.events.types import Event, McpServer, McpStatus
-from core.provider.credentials import credentials_of, servers_of
-from core.settings.model import Settings
-from core.telemetry.export_errors import Destination
-from core.telemetry.tracer import trace_targets
-from core.text import clean_line
-from tui.keys.places import KeyPlace, key_binding
-from tui.ports import ScreenHost, SessionPort
-from tui.screens.services import connection_rows as texts
-from tui.screens.services.login import LoginScreen
-from tui.screens.services.row_screen import RowScreen
-from tui.viewers.view.chrome import TitleLine
-from tui.widgets.choice_list import RowList
-from tui.widgets.command import CommandSpec
-from tui.widgets.modal import NARROW
-from tui.workers import start_job
-
-__all__ = ["COMMAND", "ConnectionsScreen", "open_screen"]
+from ua_tui.core.connections.user_servers import UserServer, find_user_servers
+from ua_tui.core.doctor.findings import Check
+from ua_tui.core.errors import UniversalAgentError
+from ua_tui.core.events.types import Event, McpServer, McpStatus
+from ua_tui.core.provider.credentials import credentials_of, servers_of
+from ua_tui.core.settings.model import Settings
+from ua_tui.core.telemetry.export_errors import Destination
+from ua_tui.core.telemetry.tracer import trace_targets
+from ua_tui.core.text import clean_line
+from ua_tui.tui.keys.places import KeyPlace, key_binding
+from ua_tui.tui.ports import ScreenHost, SessionPort
+from ua_tui.tui.screens.services import connection_rows as texts
+from ua_tui.tui.screens.services.login import LoginScreen
+from ua_tui.tui.screens.services.row_screen import RowScreen
+from ua_tui.tui.viewers.view.chrome import TitleLine
+from ua_tui.tui.widgets.choice_list import RowList
+from ua_tui.tui.widgets.command import CommandSpec
+from ua_tui.tui.widgets.modal import NARROW
+from ua_tui.tui.workers import start_job
 
 COMMAND = CommandSpec(
     "connections", "Connections", "Servers, keys, targets, tests", order=50, aliases=("servers", "mcp")
@@ -250,7 +248,7 @@ class ConnectionsScreen(RowScreen[McpServer]):
         start_job(self, self._test, "doctor")
 
     async def _test(self) -> None:
-        from core.doctor.child import run_checks_in_child
+        from ua_tui.core.doctor.child import run_checks_in_child
 
         try:
             async for check in (self._examine or run_checks_in_child)(self._settings):

@@ -14,20 +14,18 @@ from textual.binding import BindingType
 from textual.content import Content
 from textual.widgets import Static
 
-from core.connections.oauth.flow import Show, log_in
-from core.connections.oauth.redirect import Redirect
-from core.connections.oauth.store import LoginStore
-from core.connections.oauth.target import LoginTarget
-from core.connections.user_servers import UserServer, connection_to
-from core.errors import ConnectionFailed, UniversalAgentError
-from core.text import clean_line
-from tui.keys.places import LINK, KeyPlace, key_binding
-from tui.terminal.copy import copy_text
-from tui.terminal.links import Link, browser_link, open_browser_link
-from tui.widgets.dialog import Box, Choice, Dialog, Foot, fields
-from tui.workers import start_job
-
-__all__ = ["LoginScreen"]
+from ua_tui.core.connections.oauth.flow import Show, log_in
+from ua_tui.core.connections.oauth.redirect import Redirect
+from ua_tui.core.connections.oauth.store import LoginStore
+from ua_tui.core.connections.oauth.target import LoginTarget
+from ua_tui.core.connections.user_servers import UserServer, connection_to
+from ua_tui.core.errors import ConnectionFailed, UniversalAgentError
+from ua_tui.core.text import clean_line
+from ua_tui.tui.keys.places import LINK, KeyPlace, key_binding
+from ua_tui.tui.terminal.copy import copy_text
+from ua_tui.tui.terminal.links import Link, browser_link, open_browser_link
+from ua_tui.tui.widgets.dialog import Box, Choice, Dialog, Foot, fields
+from ua_tui.tui.workers import start_job
 
 LogIn = Callable[[LoginTarget, LoginStore, Show], Awaitable[object]]
 

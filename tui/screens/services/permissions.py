@@ -14,21 +14,19 @@ from textual.binding import BindingType
 from textual.content import Content
 from textual.widgets import OptionList, Static
 
-from core.agent.permissions.rules import Rule
-from core.errors import UniversalAgentError
-from core.events.units import quantity
-from core.history.permission_log import Decision, read_decisions
-from core.text import clean_line
-from tui.keys.places import KeyPlace, key_binding
-from tui.ports import ScreenHost, SessionPort
-from tui.render.format import tail_cut
-from tui.screens.services.row_screen import MUTED, RowScreen, field, hanging
-from tui.viewers.view.chrome import TitleLine
-from tui.widgets.choice_list import RowList
-from tui.widgets.command import CommandSpec
-from tui.workers import start_job
-
-__all__ = ["COMMAND", "PermissionsScreen", "open_screen"]
+from ua_tui.core.agent.permissions.rules import Rule
+from ua_tui.core.errors import UniversalAgentError
+from ua_tui.core.events.units import quantity
+from ua_tui.core.history.permission_log import Decision, read_decisions
+from ua_tui.core.text import clean_line
+from ua_tui.tui.keys.places import KeyPlace, key_binding
+from ua_tui.tui.ports import ScreenHost, SessionPort
+from ua_tui.tui.render.format import tail_cut
+from ua_tui.tui.screens.services.row_screen import MUTED, RowScreen, field, hanging
+from ua_tui.tui.viewers.view.chrome import TitleLine
+from ua_tui.tui.widgets.choice_list import RowList
+from ua_tui.tui.widgets.command import CommandSpec
+from ua_tui.tui.workers import start_job
 
 COMMAND = CommandSpec("permissions", "Permission rules", "Rules and decisions", order=65)
 

@@ -14,13 +14,11 @@ from textual.content import Content
 from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
-from tui.keys.keymap import Keys, keys_of
-from tui.keys.places import TO_PROMPT, key_binding, moving
-from tui.viewers.view.chrome import KeyLine, TitleLine
-from tui.widgets.choice_list import RowList
-from tui.widgets.modal import Modal
-
-__all__ = ["MUTED", "RowScreen", "field", "hanging"]
+from ua_tui.tui.keys.keymap import Keys, keys_of
+from ua_tui.tui.keys.places import TO_PROMPT, key_binding, moving
+from ua_tui.tui.viewers.view.chrome import KeyLine, TitleLine
+from ua_tui.tui.widgets.choice_list import RowList
+from ua_tui.tui.widgets.modal import Modal
 
 MUTED = "$text-muted"
 

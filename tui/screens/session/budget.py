@@ -9,15 +9,13 @@ from textual.binding import BindingType
 from textual.content import Content
 from textual.widgets import Static
 
-from core.events.units import money, quantity, spent_of
-from core.text import clean_line
-from tui.keys.places import KeyPlace, key_binding
-from tui.ports import ScreenHost
-from tui.screens.requests.text_answer import TextAnswer
-from tui.widgets.command import CommandSpec
-from tui.widgets.dialog import Box, Choice, Dialog, Foot, fields
-
-__all__ = ["COMMAND", "BudgetScreen", "amount_of", "open_screen"]
+from ua_tui.core.events.units import money, quantity, spent_of
+from ua_tui.core.text import clean_line
+from ua_tui.tui.keys.places import KeyPlace, key_binding
+from ua_tui.tui.ports import ScreenHost
+from ua_tui.tui.screens.requests.text_answer import TextAnswer
+from ua_tui.tui.widgets.command import CommandSpec
+from ua_tui.tui.widgets.dialog import Box, Choice, Dialog, Foot, fields
 
 COMMAND = CommandSpec("budget", "Budget", "Spending limit of the session", order=90)
 

@@ -9,11 +9,9 @@ from textual.binding import BindingType
 from textual.content import Content
 from textual.widgets import Static
 
-from core.text import clean
-from tui.keys.places import KeyPlace, key_binding
-from tui.widgets.dialog import Box, Choice, Dialog, Foot
-
-__all__ = ["FreshScreen"]
+from ua_tui.core.text import clean
+from ua_tui.tui.keys.places import KeyPlace, key_binding
+from ua_tui.tui.widgets.dialog import Box, Choice, Dialog, Foot
 
 ADVICE = (
     "The session can be resumed with a new conversation in the same folder. Its files and journal are kept, "

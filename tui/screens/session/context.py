@@ -9,20 +9,18 @@ from textual.binding import BindingType
 from textual.content import Content
 from textual.widgets import Static
 
-from core.agent.messages.context_usage import describe_total
-from core.errors import UniversalAgentError
-from core.events.units import count
-from core.text import clean_line
-from tui.keys.places import KeyPlace, key_binding
-from tui.ports import ScreenHost, SessionPort
-from tui.widgets.command import CommandSpec
-from tui.widgets.dialog import Box, Choice, Dialog, Foot
-from tui.workers import start_job
+from ua_tui.core.agent.messages.context_usage import describe_total
+from ua_tui.core.errors import UniversalAgentError
+from ua_tui.core.events.units import count
+from ua_tui.core.text import clean_line
+from ua_tui.tui.keys.places import KeyPlace, key_binding
+from ua_tui.tui.ports import ScreenHost, SessionPort
+from ua_tui.tui.widgets.command import CommandSpec
+from ua_tui.tui.widgets.dialog import Box, Choice, Dialog, Foot
+from ua_tui.tui.workers import start_job
 
 if TYPE_CHECKING:
-    from core.agent.messages.context_usage import ContextUsage
-
-__all__ = ["COMMAND", "ContextScreen", "describe_usage", "open_screen"]
+    from ua_tui.core.agent.messages.context_usage import ContextUsage
 
 COMMAND = CommandSpec("context", "Context", "What fills it", order=81)
 

@@ -12,14 +12,12 @@ from textual.content import Content
 from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
-from core.events.describe import MODE_RULES
-from tui.keys.places import KeyPlace, key_binding
-from tui.ports import ScreenHost
-from tui.widgets.choice_list import LetterKeyList
-from tui.widgets.command import CommandSpec
-from tui.widgets.dialog import QUIET_SECONDS, Box, Choice, Dialog, Foot
-
-__all__ = ["COMMAND", "ModeScreen", "SkipScreen", "choices", "choose", "open_screen"]
+from ua_tui.core.events.describe import MODE_RULES
+from ua_tui.tui.keys.places import KeyPlace, key_binding
+from ua_tui.tui.ports import ScreenHost
+from ua_tui.tui.widgets.choice_list import LetterKeyList
+from ua_tui.tui.widgets.command import CommandSpec
+from ua_tui.tui.widgets.dialog import QUIET_SECONDS, Box, Choice, Dialog, Foot
 
 COMMAND = CommandSpec(
     "mode",

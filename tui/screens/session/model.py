@@ -14,17 +14,15 @@ from textual.content import Content
 from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
-from core.provider.models import KnownModel, ModelChoice
-from core.settings.model import EFFORTS, Effort
-from core.text import clean_line
-from tui.ports import ScreenHost
-from tui.render.format import effort_of, fallback_of, middle_cut, tail_cut
-from tui.screens.requests.text_answer import TextAnswer
-from tui.widgets.choice_list import LetterKeyList
-from tui.widgets.command import CommandSpec
-from tui.widgets.dialog import Box, Dialog, Foot, fields
-
-__all__ = ["COMMAND", "ModelScreen", "open_screen"]
+from ua_tui.core.provider.models import KnownModel, ModelChoice
+from ua_tui.core.settings.model import EFFORTS, Effort
+from ua_tui.core.text import clean_line
+from ua_tui.tui.ports import ScreenHost
+from ua_tui.tui.render.format import effort_of, fallback_of, middle_cut, tail_cut
+from ua_tui.tui.screens.requests.text_answer import TextAnswer
+from ua_tui.tui.widgets.choice_list import LetterKeyList
+from ua_tui.tui.widgets.command import CommandSpec
+from ua_tui.tui.widgets.dialog import Box, Dialog, Foot, fields
 
 COMMAND = CommandSpec("model", "Model", "Choose the model, effort and fallback", order=20)
 

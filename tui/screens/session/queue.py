@@ -11,15 +11,13 @@ from textual.content import Content
 from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
-from tui.keys.keymap import keys_of
-from tui.keys.places import KeyPlace, key_binding
-from tui.ports import ScreenHost
-from tui.render.format import first_line
-from tui.widgets.choice_list import ChoiceList
-from tui.widgets.command import CommandSpec
-from tui.widgets.dialog import Box, Dialog, Foot
-
-__all__ = ["COMMAND", "QueueScreen", "open_screen"]
+from ua_tui.tui.keys.keymap import keys_of
+from ua_tui.tui.keys.places import KeyPlace, key_binding
+from ua_tui.tui.ports import ScreenHost
+from ua_tui.tui.render.format import first_line
+from ua_tui.tui.widgets.choice_list import ChoiceList
+from ua_tui.tui.widgets.command import CommandSpec
+from ua_tui.tui.widgets.dialog import Box, Dialog, Foot
 
 COMMAND = CommandSpec("queue", "Queue", "Queued queries", order=30, key="prompt.queue")
 

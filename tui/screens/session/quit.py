@@ -9,12 +9,10 @@ from textual.binding import BindingType
 from textual.content import Content
 from textual.widgets import Static
 
-from tui.keys.keymap import keys_of
-from tui.keys.places import KeyPlace, key_binding
-from tui.render.activity import CurrentActivity
-from tui.widgets.dialog import QUIET_SECONDS, Box, Choice, Dialog, Foot, fields
-
-__all__ = ["QuitAnswer", "QuitScreen"]
+from ua_tui.tui.keys.keymap import keys_of
+from ua_tui.tui.keys.places import KeyPlace, key_binding
+from ua_tui.tui.render.activity import CurrentActivity
+from ua_tui.tui.widgets.dialog import QUIET_SECONDS, Box, Choice, Dialog, Foot, fields
 
 QuitAnswer = Literal["stay", "wait", "stop"]
 

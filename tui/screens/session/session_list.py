@@ -9,13 +9,11 @@ from rich.cells import set_cell_size
 from rich.style import Style
 from textual.binding import BindingType
 
-from core.events.units import duration, money
-from core.history.headline import Summary
-from tui.keys.places import key_binding
-from tui.render.format import tail_cut
-from tui.widgets.column_list import ColumnList
-
-__all__ = ["MARKS", "SessionList"]
+from ua_tui.core.events.units import duration, money
+from ua_tui.core.history.headline import Summary
+from ua_tui.tui.keys.places import key_binding
+from ua_tui.tui.render.format import tail_cut
+from ua_tui.tui.widgets.column_list import ColumnList
 
 MARKS = {
     "finished": ("✓", "finished"),

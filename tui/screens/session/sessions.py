@@ -16,30 +16,28 @@ from textual.binding import BindingType
 from textual.content import Content
 from textual.widgets import Input, Static
 
-from core.errors import JournalError, UniversalAgentError
-from core.events.units import quantity
-from core.history.headline import Summary
-from core.history.index import SessionIndex
-from core.knowledge.records import Hit
-from core.text import clean_line, natural_key
-from tui.keys.keymap import keys_of
-from tui.keys.places import TO_PROMPT, KeyPlace, key_binding
-from tui.ports import ScreenHost
-from tui.render.format import tail_cut
-from tui.screens.files.confirm_delete import DeleteScreen
-from tui.screens.files.export import export_session
-from tui.screens.knowledge.hit_list import passage_line
-from tui.screens.knowledge.reader import KnowledgeReader
-from tui.screens.session.session_list import MARKS, SessionList
-from tui.viewers.view.chrome import KeyLine, TitleLine
-from tui.widgets.command import CommandSpec
-from tui.widgets.modal import Modal
-from tui.workers import start_job
+from ua_tui.core.errors import JournalError, UniversalAgentError
+from ua_tui.core.events.units import quantity
+from ua_tui.core.history.headline import Summary
+from ua_tui.core.history.index import SessionIndex
+from ua_tui.core.knowledge.records import Hit
+from ua_tui.core.text import clean_line, natural_key
+from ua_tui.tui.keys.keymap import keys_of
+from ua_tui.tui.keys.places import TO_PROMPT, KeyPlace, key_binding
+from ua_tui.tui.ports import ScreenHost
+from ua_tui.tui.render.format import tail_cut
+from ua_tui.tui.screens.files.confirm_delete import DeleteScreen
+from ua_tui.tui.screens.files.export import export_session
+from ua_tui.tui.screens.knowledge.hit_list import passage_line
+from ua_tui.tui.screens.knowledge.reader import KnowledgeReader
+from ua_tui.tui.screens.session.session_list import MARKS, SessionList
+from ua_tui.tui.viewers.view.chrome import KeyLine, TitleLine
+from ua_tui.tui.widgets.command import CommandSpec
+from ua_tui.tui.widgets.modal import Modal
+from ua_tui.tui.workers import start_job
 
 if TYPE_CHECKING:
-    from core.knowledge.place import KnowledgePlace
-
-__all__ = ["COMMAND", "SORTS", "SessionsScreen", "open_screen"]
+    from ua_tui.core.knowledge.place import KnowledgePlace
 
 COMMAND = CommandSpec("sessions", "Sessions", "Read, resume, search, delete", order=40)
 

@@ -8,12 +8,10 @@ from typing import ClassVar
 from textual.app import ComposeResult
 from textual.binding import BindingType
 
-from tui.keys.places import KeyPlace, key_binding
-from tui.ports import ScreenHost
-from tui.widgets.command import CommandSpec
-from tui.widgets.dialog import Box, Choice, Dialog, FactRows, Foot
-
-__all__ = ["COMMAND", "StatusScreen", "open_screen"]
+from ua_tui.tui.keys.places import KeyPlace, key_binding
+from ua_tui.tui.ports import ScreenHost
+from ua_tui.tui.widgets.command import CommandSpec
+from ua_tui.tui.widgets.dialog import Box, Choice, Dialog, FactRows, Foot
 
 COMMAND = CommandSpec("status", "Session status", "The status line in sentences", order=80)
 

@@ -12,27 +12,15 @@ from textual.containers import Horizontal, Vertical
 from textual.content import Content
 from textual.widgets import Input, Static
 
-from core.provider.claude_login import find_login
-from core.provider.setup import LOCAL_URL, SetupInput, SetupMethod, normalize_address, normalize_key
-from core.settings.model import Settings
-from tui.screens.requests.arguments import reveal
-from tui.terminal.copy import copy_text
-from tui.terminal.login import command_to_log_in
-from tui.terminal.programs import NoProgram
-from tui.widgets.dialog import Choice
-from tui.widgets.input_line import InputLine
-
-__all__ = [
-    "FORMS",
-    "METHODS",
-    "Form",
-    "FormField",
-    "FormText",
-    "LoginPage",
-    "MessagePage",
-    "MethodRow",
-    "paragraphs",
-]
+from ua_tui.core.provider.claude_login import find_login
+from ua_tui.core.provider.setup import LOCAL_URL, SetupInput, SetupMethod, normalize_address, normalize_key
+from ua_tui.core.settings.model import Settings
+from ua_tui.tui.screens.requests.arguments import reveal
+from ua_tui.tui.terminal.copy import copy_text
+from ua_tui.tui.terminal.login import command_to_log_in
+from ua_tui.tui.terminal.programs import NoProgram
+from ua_tui.tui.widgets.dialog import Choice
+from ua_tui.tui.widgets.input_line import InputLine
 
 METHODS = (
     ("anthropic", "Anthropic API key", "pay as you go"),

@@ -16,18 +16,16 @@ from textual.events import DescendantFocus
 from textual.timer import Timer
 from textual.widgets import Input, Static
 
-from core.errors import SettingsError
-from core.provider.probe import ModelVerdict
-from core.provider.setup import ModelSetup, SetupInput, SetupPlan, StoredSetup, find_input_error
-from core.settings.model import Settings
-from tui.ports import ScreenHost
-from tui.screens.setup.pages import FORMS, METHODS, Form, LoginPage, MessagePage, MethodRow, paragraphs
-from tui.terminal.login import log_in
-from tui.widgets.command import CommandSpec
-from tui.widgets.dialog import Box, Choice, Dialog, Foot
-from tui.workers import start_job
-
-__all__ = ["COMMAND", "SetupResult", "SetupScreen", "open_screen"]
+from ua_tui.core.errors import SettingsError
+from ua_tui.core.provider.probe import ModelVerdict
+from ua_tui.core.provider.setup import ModelSetup, SetupInput, SetupPlan, StoredSetup, find_input_error
+from ua_tui.core.settings.model import Settings
+from ua_tui.tui.ports import ScreenHost
+from ua_tui.tui.screens.setup.pages import FORMS, METHODS, Form, LoginPage, MessagePage, MethodRow, paragraphs
+from ua_tui.tui.terminal.login import log_in
+from ua_tui.tui.widgets.command import CommandSpec
+from ua_tui.tui.widgets.dialog import Box, Choice, Dialog, Foot
+from ua_tui.tui.workers import start_job
 
 COMMAND = CommandSpec("setup", "Setup", "Set up the model: key, login, server", order=10)
 

@@ -14,22 +14,20 @@ from textual.content import Content
 from textual.message import Message
 from textual.widgets import Input, Static
 
-from core.errors import UniversalAgentError
-from core.events.units import money, quantity
-from core.team.fleet.rows import Fleet, FleetRow
-from core.team.fleet.source import FleetSource
-from core.text import clean_line
-from tui.keys.keymap import keys_of
-from tui.keys.places import TO_PROMPT, KeyPlace, key_binding
-from tui.ports import ScreenHost
-from tui.render.format import tail_cut
-from tui.screens.team.fleet_list import MARKS, FleetList
-from tui.viewers.view.chrome import KeyLine, TitleLine
-from tui.widgets.command import CommandSpec
-from tui.widgets.modal import Modal
-from tui.workers import start_job
-
-__all__ = ["COMMAND", "FleetScreen", "open_screen"]
+from ua_tui.core.errors import UniversalAgentError
+from ua_tui.core.events.units import money, quantity
+from ua_tui.core.team.fleet.rows import Fleet, FleetRow
+from ua_tui.core.team.fleet.source import FleetSource
+from ua_tui.core.text import clean_line
+from ua_tui.tui.keys.keymap import keys_of
+from ua_tui.tui.keys.places import TO_PROMPT, KeyPlace, key_binding
+from ua_tui.tui.ports import ScreenHost
+from ua_tui.tui.render.format import tail_cut
+from ua_tui.tui.screens.team.fleet_list import MARKS, FleetList
+from ua_tui.tui.viewers.view.chrome import KeyLine, TitleLine
+from ua_tui.tui.widgets.command import CommandSpec
+from ua_tui.tui.widgets.modal import Modal
+from ua_tui.tui.workers import start_job
 
 COMMAND = CommandSpec("fleet", "Fleet", "All sessions here and of the team, live", order=41)
 

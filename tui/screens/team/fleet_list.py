@@ -10,13 +10,11 @@ from rich.cells import set_cell_size
 from rich.style import Style
 from textual.binding import BindingType
 
-from core.events.units import duration, live_duration, money
-from core.team.fleet.rows import FleetRow, FleetState
-from tui.keys.places import key_binding
-from tui.render.format import tail_cut
-from tui.widgets.column_list import ColumnList
-
-__all__ = ["MARKS", "FleetList"]
+from ua_tui.core.events.units import duration, live_duration, money
+from ua_tui.core.team.fleet.rows import FleetRow, FleetState
+from ua_tui.tui.keys.places import key_binding
+from ua_tui.tui.render.format import tail_cut
+from ua_tui.tui.widgets.column_list import ColumnList
 
 MARKS: dict[FleetState, tuple[str, str]] = {
     "needs_you": ("?", "needs you"),

@@ -16,8 +16,8 @@ from textual.message import Message
 from textual.timer import Timer
 from textual.widgets import Input
 
-from core.events.tool_names import tool_label, tool_name
-from core.events.types import (
+from ua_tui.core.events.tool_names import tool_label, tool_name
+from ua_tui.core.events.types import (
     UNSTAMPED,
     ArtifactSaved,
     Event,
@@ -25,27 +25,25 @@ from core.events.types import (
     ToolCallFinished,
     ToolCallStarted,
 )
-from core.events.units import duration, milliseconds, size
-from core.text import clean_line
-from tui.keys.places import KeyPlace, key_binding
-from tui.render.format import Mark, clock
-from tui.render.subagent_progress import Progress
-from tui.screens.files.article import open_article
-from tui.screens.files.artifact_list import ArtifactList, files_of_call, missing_reason
-from tui.screens.files.document import FILTER, DocumentScreen
-from tui.screens.files.viewer import ViewerScreen
-from tui.terminal.copy import MOST_COPIED, copy_text
-from tui.terminal.programs import PAGER, NoProgram, command_of, page
-from tui.viewers.cursor_body import CursorBody, OpenArticle
-from tui.viewers.tool_call.body import arguments_text, call_body, call_text, is_agent, result_text
-from tui.viewers.tool_call.sections import SectionsBody
-from tui.viewers.tool_call.stored_result import StoredResult, is_stored, read_stored_result
-from tui.viewers.view.chrome import KeyLine, TitleLine
-from tui.viewers.view.detail_panel import DetailPanel
-from tui.viewers.view.document_view import DocumentView
-from tui.workers import start_job
-
-__all__ = ["CallView", "ToolCallScreen"]
+from ua_tui.core.events.units import duration, milliseconds, size
+from ua_tui.core.text import clean_line
+from ua_tui.tui.keys.places import KeyPlace, key_binding
+from ua_tui.tui.render.format import Mark, clock
+from ua_tui.tui.render.subagent_progress import Progress
+from ua_tui.tui.screens.files.article import open_article
+from ua_tui.tui.screens.files.artifact_list import ArtifactList, files_of_call, missing_reason
+from ua_tui.tui.screens.files.document import FILTER, DocumentScreen
+from ua_tui.tui.screens.files.viewer import ViewerScreen
+from ua_tui.tui.terminal.copy import MOST_COPIED, copy_text
+from ua_tui.tui.terminal.programs import PAGER, NoProgram, command_of, page
+from ua_tui.tui.viewers.cursor_body import CursorBody, OpenArticle
+from ua_tui.tui.viewers.tool_call.body import arguments_text, call_body, call_text, is_agent, result_text
+from ua_tui.tui.viewers.tool_call.sections import SectionsBody
+from ua_tui.tui.viewers.tool_call.stored_result import StoredResult, is_stored, read_stored_result
+from ua_tui.tui.viewers.view.chrome import KeyLine, TitleLine
+from ua_tui.tui.viewers.view.detail_panel import DetailPanel
+from ua_tui.tui.viewers.view.document_view import DocumentView
+from ua_tui.tui.workers import start_job
 
 _DETAIL_FROM = 20
 _MARKS = {

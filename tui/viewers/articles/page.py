@@ -7,13 +7,11 @@ from collections.abc import Mapping
 from typing import Any
 from urllib.parse import urlsplit
 
-from core.events.units import quantity
-from core.text import clean, clean_line
-from core.toolkit.articles import Article, Reference, count_words, reference_lines
-from tui.render.format import middle_cut
-from tui.viewers.bodies.markdown import RENDERED_CHARACTERS, MarkdownBody
-
-__all__ = ["article_body", "article_in", "bare", "beginning_of", "facts_of", "host_of", "literal", "text_in"]
+from ua_tui.core.events.units import quantity
+from ua_tui.core.text import clean, clean_line
+from ua_tui.core.toolkit.articles import Article, Reference, count_words, reference_lines
+from ua_tui.tui.render.format import middle_cut
+from ua_tui.tui.viewers.bodies.markdown import RENDERED_CHARACTERS, MarkdownBody
 
 _MAX_ADDRESS = 88
 _MARKS = re.compile(

@@ -11,20 +11,26 @@ import msgspec
 from rich.cells import cell_len
 from textual.content import Content, Span
 
-from core.events.tool_names import tool_name
-from core.events.units import quantity
-from core.text import clean, clean_line
-from core.toolkit.articles import Article
-from tui.render.format import middle_cut, tail_cut
-from tui.render.markdown import MarkdownTheme
-from tui.viewers.articles.page import article_in, bare, beginning_of, facts_of, host_of, literal, text_in
-from tui.viewers.bodies.markdown import MarkdownBody
-from tui.viewers.bodies.table import FILTER_KEY, GAP, Column, Table, TableView
-from tui.viewers.bodies.text import TextBody
-from tui.viewers.cursor_body import BodyCommand, CopyText, KeyHint, OpenArticle, OpenLink, Outcome
-from tui.viewers.document import Body, joined
-
-__all__ = ["LISTS", "Hit", "ResultsTable", "articles_in", "articles_table", "hits_in", "results_table"]
+from ua_tui.core.events.tool_names import tool_name
+from ua_tui.core.events.units import quantity
+from ua_tui.core.text import clean, clean_line
+from ua_tui.core.toolkit.articles import Article
+from ua_tui.tui.render.format import middle_cut, tail_cut
+from ua_tui.tui.render.markdown import MarkdownTheme
+from ua_tui.tui.viewers.articles.page import (
+    article_in,
+    bare,
+    beginning_of,
+    facts_of,
+    host_of,
+    literal,
+    text_in,
+)
+from ua_tui.tui.viewers.bodies.markdown import MarkdownBody
+from ua_tui.tui.viewers.bodies.table import FILTER_KEY, GAP, Column, Table, TableView
+from ua_tui.tui.viewers.bodies.text import TextBody
+from ua_tui.tui.viewers.cursor_body import BodyCommand, CopyText, KeyHint, OpenArticle, OpenLink, Outcome
+from ua_tui.tui.viewers.document import Body, joined
 
 LISTS = ("results", "articles", "news_results", "organic_results")
 _TABLE_MIN_WIDTH = 56

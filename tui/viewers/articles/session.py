@@ -9,13 +9,11 @@ from pathlib import Path
 
 import msgspec
 
-from core.errors import WorkspaceError
-from core.net.urls import canonical_url
-from core.storage.paths import split_path
-from core.toolkit.articles import article_path as crawled_path
-from tui.viewers.reader import FileUnviewable, read_piece
-
-__all__ = ["article_path", "find_article", "session_of"]
+from ua_tui.core.errors import WorkspaceError
+from ua_tui.core.net.urls import canonical_url
+from ua_tui.core.storage.paths import split_path
+from ua_tui.core.toolkit.articles import article_path as crawled_path
+from ua_tui.tui.viewers.reader import FileUnviewable, read_piece
 
 _FOLDER = "extracted_articles"
 _HEAD = 8 * 1024

@@ -6,11 +6,9 @@ from collections.abc import Sequence
 
 from textual.content import Span
 
-from core.concurrency.cancellation import NEVER, Stop
-from tui.render.highlight import within
-from tui.viewers.bodies.text import LineStyler
-
-__all__ = ["highlight_lines", "style_code"]
+from ua_tui.core.concurrency.cancellation import NEVER, Stop
+from ua_tui.tui.render.highlight import within
+from ua_tui.tui.viewers.bodies.text import LineStyler
 
 # Lexers are regular expressions that hostile text can make slow, so long files, long lines and what takes long stay
 # plain. Usual code of the greatest length takes less than a second.

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from textual.content import Content, Span
 
-from tui.render.markdown import MarkdownTheme
-from tui.viewers.document import Match, find_row_by_row
-
-__all__ = ["HexBody"]
+from ua_tui.tui.render.markdown import MarkdownTheme
+from ua_tui.tui.viewers.document import Match, find_row_by_row
 
 _SEARCHED_ROWS = 20_000
 

@@ -8,8 +8,6 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from typing import Generic, TypeVar, overload
 
-__all__ = ["Picked", "Pieces", "find_pieces", "name_and_value"]
-
 Item = TypeVar("Item")
 Level = TypeVar("Level")
 

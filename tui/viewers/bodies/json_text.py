@@ -8,10 +8,8 @@ from collections.abc import Sequence
 import msgspec
 from textual.content import Span
 
-from core.text import clean
-from tui.viewers.bodies.text import TextBody
-
-__all__ = ["complete_json", "format_json", "json_body", "style_json_line"]
+from ua_tui.core.text import clean
+from ua_tui.tui.viewers.bodies.text import TextBody
 
 _TOKEN = re.compile(
     r'(?P<key>"(?:[^"\\]|\\.)*")(?=\s*:)'

@@ -9,11 +9,11 @@ from collections.abc import Callable, Hashable, Iterator, Sequence
 from rich.cells import cell_len
 from textual.content import Content, Span
 
-from core.concurrency.cancellation import Stop
-from core.text import clean_line
-from tui.render.format import tail_cut
-from tui.render.markdown import MarkdownTheme
-from tui.viewers.bodies.json_values import (
+from ua_tui.core.concurrency.cancellation import Stop
+from ua_tui.core.text import clean_line
+from ua_tui.tui.render.format import tail_cut
+from ua_tui.tui.render.markdown import MarkdownTheme
+from ua_tui.tui.viewers.bodies.json_values import (
     Finder,
     Level,
     Value,
@@ -23,11 +23,9 @@ from tui.viewers.bodies.json_values import (
     shown_scalar,
     text_of,
 )
-from tui.viewers.bodies.text import TextBody
-from tui.viewers.cursor_body import BackgroundWork, BodyCommand, CopyText, KeyHint, Outcome
-from tui.viewers.document import Body, joined
-
-__all__ = ["Branch", "JsonTree", "Path"]
+from ua_tui.tui.viewers.bodies.text import TextBody
+from ua_tui.tui.viewers.cursor_body import BackgroundWork, BodyCommand, CopyText, KeyHint, Outcome
+from ua_tui.tui.viewers.document import Body, joined
 
 _SLOW_BYTES = 512 * 1024
 _FIRST_ROWS = 60

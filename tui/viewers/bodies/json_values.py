@@ -10,20 +10,8 @@ from typing import Any, Literal
 
 import msgspec
 
-from core.text import clean, clean_line
-from tui.viewers.bodies.json_scan import Picked, Pieces, find_pieces, name_and_value
-
-__all__ = [
-    "Finder",
-    "Level",
-    "Value",
-    "kind_of",
-    "members_of",
-    "open_level",
-    "preview",
-    "shown_scalar",
-    "text_of",
-]
+from ua_tui.core.text import clean, clean_line
+from ua_tui.tui.viewers.bodies.json_scan import Picked, Pieces, find_pieces, name_and_value
 
 Value = msgspec.Raw | bytes | memoryview
 """The bytes of one value."""

@@ -11,13 +11,11 @@ from collections.abc import Sequence
 
 from textual.strip import Strip
 
-from core.concurrency.cancellation import NEVER, Stop
-from tui.render.markdown import MarkdownTheme, render_with_headings
-from tui.render.markdown_stream import Chunk, blocks_of, definitions
-from tui.viewers.bodies.text import TextBody
-from tui.viewers.document import Landmark, ListRows, Row, styled
-
-__all__ = ["MAX_TEXT_WIDTH", "RENDERED_CHARACTERS", "MarkdownBody"]
+from ua_tui.core.concurrency.cancellation import NEVER, Stop
+from ua_tui.tui.render.markdown import MarkdownTheme, render_with_headings
+from ua_tui.tui.render.markdown_stream import Chunk, blocks_of, definitions
+from ua_tui.tui.viewers.bodies.text import TextBody
+from ua_tui.tui.viewers.document import Landmark, ListRows, Row, styled
 
 RENDERED_CHARACTERS = 512 * 1024
 MAX_TEXT_WIDTH = 100

@@ -9,10 +9,10 @@ from dataclasses import dataclass, replace
 from textual.content import Content
 from textual.strip import Strip
 
-from core.concurrency.cancellation import NEVER, Stop
-from tui.render.markdown import MarkdownTheme
-from tui.viewers.bodies.markdown import MAX_TEXT_WIDTH, MarkdownBody
-from tui.viewers.document import (
+from ua_tui.core.concurrency.cancellation import NEVER, Stop
+from ua_tui.tui.render.markdown import MarkdownTheme
+from ua_tui.tui.viewers.bodies.markdown import MAX_TEXT_WIDTH, MarkdownBody
+from ua_tui.tui.viewers.document import (
     Body,
     JoinedBody,
     Landmark,
@@ -24,8 +24,6 @@ from tui.viewers.document import (
     landmarks_in,
     lay_out,
 )
-
-__all__ = ["LEAST_HEADINGS", "PageBody"]
 
 LEAST_HEADINGS = 3
 """A page of fewer headings needs no outline."""

@@ -17,23 +17,21 @@ from rich.style import Style
 from textual.content import Content
 from textual.strip import Strip
 
-from core.concurrency.cancellation import NEVER, Stop, Stopped
-from tui.graphics.capabilities import Canvas, Cell
-from tui.graphics.image import KittyPicture, Picture, PlacedPicture, SixelPicture
-from tui.graphics.kitty import MAX_CELLS, row_of
-from tui.render.format import tail_cut
-from tui.render.markdown import MarkdownTheme
-from tui.viewers.conversion import conversions
-from tui.viewers.document import ListRows, Row, Rows, styled
-from tui.viewers.picture_pixels import MAX_PIXELS
-from tui.viewers.reader import FileUnviewable, open_regular
+from ua_tui.core.concurrency.cancellation import NEVER, Stop, Stopped
+from ua_tui.tui.graphics.capabilities import Canvas, Cell
+from ua_tui.tui.graphics.image import KittyPicture, Picture, PlacedPicture, SixelPicture
+from ua_tui.tui.graphics.kitty import MAX_CELLS, row_of
+from ua_tui.tui.render.format import tail_cut
+from ua_tui.tui.render.markdown import MarkdownTheme
+from ua_tui.tui.viewers.conversion import conversions
+from ua_tui.tui.viewers.document import ListRows, Row, Rows, styled
+from ua_tui.tui.viewers.picture_pixels import MAX_PIXELS
+from ua_tui.tui.viewers.reader import FileUnviewable, open_regular
 
 if TYPE_CHECKING:
     from PIL.Image import Image
 
-__all__ = ["Drawable", "Fitted", "PictureBody", "PictureHeader", "PictureRows", "Pictured", "read_header"]
-
-_TASK = "tui.viewers.picture_pixels:scale_picture"
+_TASK = "ua_tui.tui.viewers.picture_pixels:scale_picture"
 _SECONDS = 10.0
 _MAX_ROWS = 60
 _MIN_ROWS = 3
@@ -252,7 +250,7 @@ class PictureBody:
         cell = canvas.cell
         size = self._fitted(width, cell)
         if canvas.graphics == "sixel":
-            from tui.graphics.sixel import encode_rows
+            from ua_tui.tui.graphics.sixel import encode_rows
 
             fitted = self._fitted(min(width, _MAX_SIXEL_WIDTH // cell.width), cell)
             size = _within(fitted, _MAX_SIXEL_PIXELS)
@@ -269,7 +267,7 @@ class PictureBody:
         """The picture in this size, as RGB, or as RGBA if parts of it may be transparent."""
         from PIL import Image
 
-        from core.concurrency.conversions import TooComplex
+        from ua_tui.core.concurrency.conversions import TooComplex
 
         if self._data is None:
             assert self._path is not None, "a picture without data has a path"

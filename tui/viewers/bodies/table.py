@@ -10,15 +10,13 @@ from typing import Protocol
 from rich.cells import cell_len
 from textual.content import Content, Span
 
-from core.concurrency.cancellation import Stop
-from tui.render.format import middle_cut, tail_cut
-from tui.render.markdown import MarkdownTheme
-from tui.viewers.bodies.table_sort import NUMBER, SortKey, checked, key_of, sorted_gently
-from tui.viewers.bodies.text import TextBody
-from tui.viewers.cursor_body import BackgroundWork, BodyCommand, CopyText, KeyHint, Outcome
-from tui.viewers.document import Body, joined
-
-__all__ = ["FILTER_KEY", "GAP", "Column", "Records", "Table", "TableView"]
+from ua_tui.core.concurrency.cancellation import Stop
+from ua_tui.tui.render.format import middle_cut, tail_cut
+from ua_tui.tui.render.markdown import MarkdownTheme
+from ua_tui.tui.viewers.bodies.table_sort import NUMBER, SortKey, checked, key_of, sorted_gently
+from ua_tui.tui.viewers.bodies.text import TextBody
+from ua_tui.tui.viewers.cursor_body import BackgroundWork, BodyCommand, CopyText, KeyHint, Outcome
+from ua_tui.tui.viewers.document import Body, joined
 
 FILTER_KEY = KeyHint("f", "filter", "ask_filter")
 GAP = 2

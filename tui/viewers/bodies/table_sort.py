@@ -9,9 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from typing import Any, TypeVar
 
-from core.concurrency.cancellation import Stop
-
-__all__ = ["NUMBER", "SortKey", "checked", "key_of", "sorted_gently"]
+from ua_tui.core.concurrency.cancellation import Stop
 
 Item = TypeVar("Item")
 

@@ -10,11 +10,9 @@ from functools import lru_cache
 from rich.cells import cell_len, get_character_cell_size
 from textual.content import Content, Span
 
-from core.events.units import quantity
-from tui.render.markdown import MarkdownTheme
-from tui.viewers.document import MATCH_LIMIT, Match
-
-__all__ = ["LineStyler", "TextBody", "TextRows", "fold_points", "line_facts"]
+from ua_tui.core.events.units import quantity
+from ua_tui.tui.render.markdown import MarkdownTheme
+from ua_tui.tui.viewers.document import MATCH_LIMIT, Match
 
 LineStyler = Callable[[int, str], Sequence[Span]]
 """Returns the spans of a line; called with the number of the line, from 0, and its text, from any thread."""

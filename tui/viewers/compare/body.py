@@ -13,13 +13,11 @@ from dataclasses import dataclass
 from rich.cells import cell_len
 from textual.content import Content, Span
 
-from core.events.units import quantity
-from tui.render.markdown import MarkdownTheme
-from tui.viewers.bodies.text import fold_points
-from tui.viewers.compare.difference import Difference, LinePair, Marks
-from tui.viewers.document import Landmark
-
-__all__ = ["SIDE_BY_SIDE", "DifferenceBody", "describe_counts", "right_column"]
+from ua_tui.core.events.units import quantity
+from ua_tui.tui.render.markdown import MarkdownTheme
+from ua_tui.tui.viewers.bodies.text import fold_points
+from ua_tui.tui.viewers.compare.difference import Difference, LinePair, Marks
+from ua_tui.tui.viewers.document import Landmark
 
 SIDE_BY_SIDE = 134
 """The cells that a screen of 140 columns leaves for two columns."""

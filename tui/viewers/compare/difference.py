@@ -16,13 +16,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
-from core.concurrency.cancellation import NEVER, Stop
-from tui.viewers.conversion import conversions
+from ua_tui.core.concurrency.cancellation import NEVER, Stop
+from ua_tui.tui.viewers.conversion import conversions
 
 if TYPE_CHECKING:
-    from core.concurrency.worker_child import TaskContext
-
-__all__ = ["Difference", "LinePair", "compare_lines", "compare_texts", "difference_in_child"]
+    from ua_tui.core.concurrency.worker_child import TaskContext
 
 MOST_LINES = 200_000
 _SECONDS = 10.0

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from pathlib import PurePath
 
-from core.concurrency.cancellation import NEVER, Stop
-from core.concurrency.conversions import ConversionFailed
-from core.history.versions import Version
-from core.storage.compression import inner_name
-from tui.viewers.reader import FileUnviewable, decode, looks_binary, read_piece
-from tui.viewers.safe_html import convert_to_markdown
-
-__all__ = ["LARGEST", "has_source", "readable_text"]
+from ua_tui.core.concurrency.cancellation import NEVER, Stop
+from ua_tui.core.concurrency.conversions import ConversionFailed
+from ua_tui.core.history.versions import Version
+from ua_tui.core.storage.compression import inner_name
+from ua_tui.tui.viewers.reader import FileUnviewable, decode, looks_binary, read_piece
+from ua_tui.tui.viewers.safe_html import convert_to_markdown
 
 LARGEST = 4 << 20
 """Bytes; longer texts are not compared."""

@@ -6,9 +6,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from functools import partial
 
-from core.concurrency.cancellation import NEVER, Stop
-
-__all__ = ["align"]
+from ua_tui.core.concurrency.cancellation import NEVER, Stop
 
 _ANCHORS = (4, 2, 1)
 """Lengths of the runs of words that are looked for in both texts, one after the other."""

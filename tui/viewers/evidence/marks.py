@@ -12,17 +12,25 @@ from rich.segment import Segment
 from textual.content import Content
 from textual.strip import Strip
 
-from core.concurrency.cancellation import NEVER, Stop
-from core.evidence.records import Claim
-from tui.render.markdown import MarkdownTheme
-from tui.viewers.bodies.markdown import MAX_TEXT_WIDTH
-from tui.viewers.bodies.page import PageBody
-from tui.viewers.document import Body, Landmark, Match, Row, Rows, find_in, landmarks_in, lay_out, styled
-from tui.viewers.evidence.alignment import align
-from tui.viewers.evidence.signs import role_of, severity, sign_of
-from tui.viewers.evidence.words import ClaimWords, RowWords, row_text
-
-__all__ = ["Decoration", "MarkedBody", "MarkedRows"]
+from ua_tui.core.concurrency.cancellation import NEVER, Stop
+from ua_tui.core.evidence.records import Claim
+from ua_tui.tui.render.markdown import MarkdownTheme
+from ua_tui.tui.viewers.bodies.markdown import MAX_TEXT_WIDTH
+from ua_tui.tui.viewers.bodies.page import PageBody
+from ua_tui.tui.viewers.document import (
+    Body,
+    Landmark,
+    Match,
+    Row,
+    Rows,
+    find_in,
+    landmarks_in,
+    lay_out,
+    styled,
+)
+from ua_tui.tui.viewers.evidence.alignment import align
+from ua_tui.tui.viewers.evidence.signs import role_of, severity, sign_of
+from ua_tui.tui.viewers.evidence.words import ClaimWords, RowWords, row_text
 
 _SIGNS = 3
 _MARGIN = _SIGNS + 2

@@ -10,20 +10,18 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from core.concurrency.cancellation import NEVER, Stop
-from core.errors import UniversalAgentError
-from core.evidence.files import LARGEST_REPORT, load_check, report_format
-from core.evidence.records import ReportCheck
-from core.history.versions import find_origin
-from core.storage.compression import inner_name
-from core.storage.files import Root
-from tui.viewers.evidence.words import ClaimWords, words_of_sentences, words_of_texts
-from tui.viewers.reader import FileUnviewable, read_piece
+from ua_tui.core.concurrency.cancellation import NEVER, Stop
+from ua_tui.core.errors import UniversalAgentError
+from ua_tui.core.evidence.files import LARGEST_REPORT, load_check, report_format
+from ua_tui.core.evidence.records import ReportCheck
+from ua_tui.core.history.versions import find_origin
+from ua_tui.core.storage.compression import inner_name
+from ua_tui.core.storage.files import Root
+from ua_tui.tui.viewers.evidence.words import ClaimWords, words_of_sentences, words_of_texts
+from ua_tui.tui.viewers.reader import FileUnviewable, read_piece
 
 if TYPE_CHECKING:
-    from core.knowledge.place import KnowledgePlace
-
-__all__ = ["CheckedFile", "check_again", "find_check", "has_format"]
+    from ua_tui.core.knowledge.place import KnowledgePlace
 
 _LONGEST_RAW = 1 << 20
 
@@ -100,8 +98,8 @@ def check_again(
         OSError: the same.
         Stopped: the flag was set.
     """
-    from core.redaction.redactor import Redactor
-    from observers.evidence.check import check_in_session
+    from ua_tui.core.redaction.redactor import Redactor
+    from ua_tui.observers.evidence.check import check_in_session
 
     data = _read(path, stop)
     check = check_in_session(data, known.report, known.session, Redactor(), knowledge, stop)
@@ -119,7 +117,7 @@ def _read(path: Path, stop: Stop) -> bytes:
 
 def _with_words(found: CheckedFile, data: bytes, stop: Stop) -> CheckedFile:
     """Place the claims of a check in the words of its report."""
-    from observers.evidence.reading.document import read_report
+    from ua_tui.observers.evidence.reading.document import read_report
 
     assert found.check is not None
     claims = found.check.claims

@@ -5,10 +5,8 @@ from __future__ import annotations
 from textual.app import ComposeResult
 from textual.containers import Vertical
 
-from tui.viewers.document import Body
-from tui.viewers.view.document_view import DocumentView
-
-__all__ = ["EvidencePanel"]
+from ua_tui.tui.viewers.document import Body
+from ua_tui.tui.viewers.view.document_view import DocumentView
 
 
 class EvidencePanel(Vertical):

@@ -8,13 +8,11 @@ from datetime import UTC, datetime
 
 from textual.content import Span
 
-from core.evidence.records import Claim, Disagreement, Evidence, Level, ReportCheck, Source, Verdict
-from core.evidence.wording import NAMES, finding
-from core.text import clean, clean_line
-from tui.viewers.bodies.text import TextBody
-from tui.viewers.evidence.signs import role_of, sign_of
-
-__all__ = ["claim_body", "opened_source"]
+from ua_tui.core.evidence.records import Claim, Disagreement, Evidence, Level, ReportCheck, Source, Verdict
+from ua_tui.core.evidence.wording import NAMES, finding
+from ua_tui.core.text import clean, clean_line
+from ua_tui.tui.viewers.bodies.text import TextBody
+from ua_tui.tui.viewers.evidence.signs import role_of, sign_of
 
 _ROLES = {Level.SUPPORTED: "good", Level.LOOK: "warn", Level.UNSUPPORTED: "bad"}
 _WITHOUT_SOURCE = frozenset({Verdict.UNTRACED, Verdict.NOT_FOUND, Verdict.INVENTED, Verdict.UNCHECKED})

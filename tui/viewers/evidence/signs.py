@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from core.evidence.records import Claim, Level, Verdict
-
-__all__ = ["LEGEND", "SIGNS", "SUSPICIOUS", "role_of", "severity", "sign_of"]
+from ua_tui.core.evidence.records import Claim, Level, Verdict
 
 SIGNS: Mapping[Verdict, str] = {
     Verdict.READ: "✓",

@@ -6,14 +6,12 @@ from collections import Counter
 
 from textual.content import Content, Span
 
-from core.events.units import quantity
-from core.evidence.records import Level, ReportCheck
-from core.evidence.wording import NAMES, summary
-from core.text import clean_line
-from tui.viewers.bodies.text import TextBody
-from tui.viewers.evidence.signs import SUSPICIOUS, severity, sign_of
-
-__all__ = ["summary_body", "summary_line"]
+from ua_tui.core.events.units import quantity
+from ua_tui.core.evidence.records import Level, ReportCheck
+from ua_tui.core.evidence.wording import NAMES, summary
+from ua_tui.core.text import clean_line
+from ua_tui.tui.viewers.bodies.text import TextBody
+from ua_tui.tui.viewers.evidence.signs import SUSPICIOUS, severity, sign_of
 
 _MOST_SUBJECTS = 3
 

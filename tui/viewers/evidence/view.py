@@ -8,12 +8,10 @@ from rich.style import Style
 from textual import events
 from textual.strip import Strip
 
-from core.evidence.records import Level
-from tui.viewers.evidence.marks import MarkedBody, MarkedRows
-from tui.viewers.view.document_view import DocumentView
-from tui.viewers.view.search import highlight
-
-__all__ = ["ReportView"]
+from ua_tui.core.evidence.records import Level
+from ua_tui.tui.viewers.evidence.marks import MarkedBody, MarkedRows
+from ua_tui.tui.viewers.view.document_view import DocumentView
+from ua_tui.tui.viewers.view.search import highlight
 
 _ROLES = (*Level, *(f"sign-{level}" for level in Level))
 

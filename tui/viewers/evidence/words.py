@@ -9,11 +9,9 @@ from dataclasses import dataclass, field
 
 from textual.content import Content
 
-from core.concurrency.cancellation import NEVER, Stop
-from core.evidence.records import Claim
-from tui.viewers.document import Row, Rows
-
-__all__ = ["ClaimWords", "RowWords", "row_text", "words_of_sentences", "words_of_texts"]
+from ua_tui.core.concurrency.cancellation import NEVER, Stop
+from ua_tui.core.evidence.records import Claim
+from ua_tui.tui.viewers.document import Row, Rows
 
 _WORD = re.compile(r"\w+")
 _CHECKED = 512

@@ -11,9 +11,9 @@ from typing import Any
 import msgspec
 from textual.content import Span
 
-from core.events.types import ToolCallFinished, ToolCallStarted
-from core.events.units import quantity, size, tokens
-from core.observation import (
+from ua_tui.core.events.types import ToolCallFinished, ToolCallStarted
+from ua_tui.core.events.units import quantity, size, tokens
+from ua_tui.core.observation import (
     ImageContent,
     McpObservation,
     NativeObservation,
@@ -22,27 +22,18 @@ from core.observation import (
     TextContent,
     WorkbenchObservation,
 )
-from core.text import clean, clean_line
-from tui.render.subagent_progress import Progress
-from tui.viewers.bodies.code import style_code
-from tui.viewers.bodies.json_text import json_body
-from tui.viewers.bodies.json_tree import Branch, JsonTree
-from tui.viewers.bodies.json_values import Level, open_level
-from tui.viewers.bodies.markdown import RENDERED_CHARACTERS, MarkdownBody
-from tui.viewers.bodies.picture import PictureBody, read_header
-from tui.viewers.bodies.text import LineStyler, TextBody
-from tui.viewers.document import Body
-from tui.viewers.tool_call.reading_forms import reading_forms
-from tui.viewers.tool_call.sections import Part, Section, SectionsBody
-
-__all__ = [
-    "arguments_text",
-    "call_body",
-    "call_text",
-    "is_agent",
-    "notes_of",
-    "result_text",
-]
+from ua_tui.core.text import clean, clean_line
+from ua_tui.tui.render.subagent_progress import Progress
+from ua_tui.tui.viewers.bodies.code import style_code
+from ua_tui.tui.viewers.bodies.json_text import json_body
+from ua_tui.tui.viewers.bodies.json_tree import Branch, JsonTree
+from ua_tui.tui.viewers.bodies.json_values import Level, open_level
+from ua_tui.tui.viewers.bodies.markdown import RENDERED_CHARACTERS, MarkdownBody
+from ua_tui.tui.viewers.bodies.picture import PictureBody, read_header
+from ua_tui.tui.viewers.bodies.text import LineStyler, TextBody
+from ua_tui.tui.viewers.document import Body
+from ua_tui.tui.viewers.tool_call.reading_forms import reading_forms
+from ua_tui.tui.viewers.tool_call.sections import Part, Section, SectionsBody
 
 _INDENT = 2
 _ERROR_HEADINGS = {"waiting": ("Waiting", "warn"), "blocked": ("Blocked", "warn")}

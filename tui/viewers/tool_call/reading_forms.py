@@ -7,15 +7,13 @@ from typing import Any
 
 import msgspec
 
-from core.events.codec import from_json
-from core.events.types import ToolCallStarted
-from core.observation import ToolCall
-from core.toolkit.articles import Article
-from tui.viewers.articles.page import article_body, article_in
-from tui.viewers.articles.results import articles_in, articles_table, hits_in, results_table
-from tui.viewers.document import Body
-
-__all__ = ["reading_forms"]
+from ua_tui.core.events.codec import from_json
+from ua_tui.core.events.types import ToolCallStarted
+from ua_tui.core.observation import ToolCall
+from ua_tui.core.toolkit.articles import Article
+from ua_tui.tui.viewers.articles.page import article_body, article_in
+from ua_tui.tui.viewers.articles.results import articles_in, articles_table, hits_in, results_table
+from ua_tui.tui.viewers.document import Body
 
 _KNOWLEDGE = "mcp__local_toolkit__knowledge_"
 _LONGEST = 256 * 1024
@@ -31,13 +29,13 @@ def reading_forms(started: ToolCallStarted, text: str) -> list[Body]:
         return []
     if started.name.startswith(_KNOWLEDGE):
         return _knowledge_forms(started, from_json(text))
-    from observers.search.tool_names import Policy, policy_of_call
+    from ua_tui.observers.search.tool_names import Policy, policy_of_call
 
     call = ToolCall(tool_use_id=started.tool_use_id, name=started.name, input=started.input)
     forms = _page_forms(call, text)
     if text.lstrip()[:1] not in ("{", "["):
         return forms
-    from observers.decoding.decode import decode_text
+    from ua_tui.observers.decoding.decode import decode_text
 
     decoded = decode_text(text)
     if not forms:
@@ -70,7 +68,7 @@ def _knowledge_forms(started: ToolCallStarted, value: Any) -> list[Body]:
 
 def _page_forms(call: ToolCall, text: str) -> list[Body]:
     """The pages that a tool read, as they are saved: one as a page, several as a list."""
-    from observers.pages.reading import CRAWLER, interest_in, read_pages
+    from ua_tui.observers.pages.reading import CRAWLER, interest_in, read_pages
 
     if call.name.endswith(f"__{CRAWLER}") or not interest_in(call):
         return []
@@ -105,8 +103,8 @@ def _article_form(value: Any) -> Body | None:
 
 
 def _search_forms(call: ToolCall, decoded: Any) -> list[Body]:
-    from observers.search.detect import recognise
-    from observers.search.rows import normalise
+    from ua_tui.observers.search.detect import recognise
+    from ua_tui.observers.search.rows import normalise
 
     forms: list[Body] = []
     for page in recognise(call, decoded):

@@ -13,16 +13,16 @@ from rich.segment import Segment
 from textual.content import Content, Span
 from textual.strip import Strip
 
-from core.concurrency.cancellation import NEVER, Stop
-from tui.graphics.capabilities import Canvas
-from tui.render.format import tail_cut
-from tui.render.markdown import MarkdownTheme
-from tui.viewers.bodies.json_tree import JsonTree
-from tui.viewers.bodies.markdown import MarkdownBody
-from tui.viewers.bodies.picture import Drawable, Fitted, PictureRows
-from tui.viewers.bodies.table import FILTER_KEY
-from tui.viewers.bodies.text import TextBody
-from tui.viewers.cursor_body import (
+from ua_tui.core.concurrency.cancellation import NEVER, Stop
+from ua_tui.tui.graphics.capabilities import Canvas
+from ua_tui.tui.render.format import tail_cut
+from ua_tui.tui.render.markdown import MarkdownTheme
+from ua_tui.tui.viewers.bodies.json_tree import JsonTree
+from ua_tui.tui.viewers.bodies.markdown import MarkdownBody
+from ua_tui.tui.viewers.bodies.picture import Drawable, Fitted, PictureRows
+from ua_tui.tui.viewers.bodies.table import FILTER_KEY
+from ua_tui.tui.viewers.bodies.text import TextBody
+from ua_tui.tui.viewers.cursor_body import (
     BackgroundWork,
     BodyCommand,
     CopyText,
@@ -31,9 +31,7 @@ from tui.viewers.cursor_body import (
     KeyHint,
     Outcome,
 )
-from tui.viewers.document import Body, Row, Rows, find_in, lay_out
-
-__all__ = ["Part", "Section", "SectionsBody"]
+from ua_tui.tui.viewers.document import Body, Row, Rows, find_in, lay_out
 
 HEADING = -1
 """The number of the heading, where parts have numbers from 0."""

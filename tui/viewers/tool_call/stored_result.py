@@ -9,13 +9,11 @@ from typing import Literal
 
 import msgspec
 
-from core.errors import UniversalAgentError
-from core.events.types import ToolCallFinished
-from core.events.units import size
-from core.observation import ImageContent, TextContent
-from core.text import clean_line
-
-__all__ = ["StoredResult", "is_stored", "read_stored_result"]
+from ua_tui.core.errors import UniversalAgentError
+from ua_tui.core.events.types import ToolCallFinished
+from ua_tui.core.events.units import size
+from ua_tui.core.observation import ImageContent, TextContent
+from ua_tui.core.text import clean_line
 
 _MAX_BYTES = 128 << 20
 _STEP = 1 << 20
@@ -69,7 +67,7 @@ def read_stored_result(finished: ToolCallFinished, folder: Path | None) -> Store
 
 
 def _read(folder: Path, relative: str) -> bytes | None:
-    from core.storage.workspace import Workspace
+    from ua_tui.core.storage.workspace import Workspace
 
     workspace = Workspace(folder, folder)
     path = workspace.artifact_path(relative)

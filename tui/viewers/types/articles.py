@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from core.events.units import quantity
-from tui.viewers.articles.page import article_body, article_in
-from tui.viewers.articles.results import articles_in, articles_table
-from tui.viewers.bodies.json_text import complete_json, style_json_line
-from tui.viewers.bodies.json_values import members_of
-from tui.viewers.bodies.markdown import RENDERED_CHARACTERS
-from tui.viewers.bodies.page import PageBody
-from tui.viewers.bodies.text import TextBody
-from tui.viewers.contract import Declined, Sample, View, Viewer
-
-__all__ = ["VIEWER"]
+from ua_tui.core.events.units import quantity
+from ua_tui.tui.viewers.articles.page import article_body, article_in
+from ua_tui.tui.viewers.articles.results import articles_in, articles_table
+from ua_tui.tui.viewers.bodies.json_text import complete_json, style_json_line
+from ua_tui.tui.viewers.bodies.json_values import members_of
+from ua_tui.tui.viewers.bodies.markdown import RENDERED_CHARACTERS
+from ua_tui.tui.viewers.bodies.page import PageBody
+from ua_tui.tui.viewers.bodies.text import TextBody
+from ua_tui.tui.viewers.contract import Declined, Sample, View, Viewer
 
 _MAX_BYTES = 16 * 1024 * 1024
 _PREVIEWED = 1024 * 1024

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from tui.viewers.bodies.hex import HexBody
-from tui.viewers.contract import Sample, View, Viewer
-
-__all__ = ["VIEWER"]
+from ua_tui.tui.viewers.bodies.hex import HexBody
+from ua_tui.tui.viewers.contract import Sample, View, Viewer
 
 _MAGIC = (
     (b"%PDF-", 0, "PDF"),

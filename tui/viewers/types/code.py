@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from tui.viewers.bodies.code import style_code
-from tui.viewers.bodies.text import TextBody, line_facts
-from tui.viewers.contract import Sample, View, Viewer
-
-__all__ = ["VIEWER"]
+from ua_tui.tui.viewers.bodies.code import style_code
+from ua_tui.tui.viewers.bodies.text import TextBody, line_facts
+from ua_tui.tui.viewers.contract import Sample, View, Viewer
 
 # A table, as pygments searches every installed package for the lexer of a file name.
 _SUFFIXES = {

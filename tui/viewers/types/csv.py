@@ -8,15 +8,13 @@ from array import array
 from collections.abc import Sequence
 from typing import overload
 
-from core.concurrency.cancellation import NEVER, Stop
-from core.events.units import quantity
-from core.text import clean_line
-from tui.viewers.bodies.table import Column, Table
-from tui.viewers.bodies.table_sort import SortKey, key_of
-from tui.viewers.bodies.text import TextBody
-from tui.viewers.contract import LARGE_LIMIT, Sample, View, Viewer
-
-__all__ = ["VIEWER", "Lines"]
+from ua_tui.core.concurrency.cancellation import NEVER, Stop
+from ua_tui.core.events.units import quantity
+from ua_tui.core.text import clean_line
+from ua_tui.tui.viewers.bodies.table import Column, Table
+from ua_tui.tui.viewers.bodies.table_sort import SortKey, key_of
+from ua_tui.tui.viewers.bodies.text import TextBody
+from ua_tui.tui.viewers.contract import LARGE_LIMIT, Sample, View, Viewer
 
 _MAX_CELL = 400
 _MAX_COLUMNS = 2_000

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import re
 
-from core.concurrency.conversions import ConversionFailed
-from tui.viewers.bodies.code import style_code
-from tui.viewers.bodies.markdown import RENDERED_CHARACTERS, MarkdownBody
-from tui.viewers.bodies.page import PageBody
-from tui.viewers.bodies.text import TextBody
-from tui.viewers.contract import Sample, View, Viewer
-from tui.viewers.safe_html import convert_to_markdown, title_of
-
-__all__ = ["VIEWER"]
+from ua_tui.core.concurrency.conversions import ConversionFailed
+from ua_tui.tui.viewers.bodies.code import style_code
+from ua_tui.tui.viewers.bodies.markdown import RENDERED_CHARACTERS, MarkdownBody
+from ua_tui.tui.viewers.bodies.page import PageBody
+from ua_tui.tui.viewers.bodies.text import TextBody
+from ua_tui.tui.viewers.contract import Sample, View, Viewer
+from ua_tui.tui.viewers.safe_html import convert_to_markdown, title_of
 
 _LINK = re.compile(r"(?<!!)\[([^\[\]\n]{0,300})\]\((https?://[^\s()<>]{1,2000})\)")
 _MAX_ADDRESSES = 200

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from tui.viewers.bodies.hex import HexBody
-from tui.viewers.bodies.picture import PictureBody, read_header
-from tui.viewers.bodies.text import TextBody
-from tui.viewers.contract import Declined, Sample, View, Viewer
-from tui.viewers.document import Body
-
-__all__ = ["VIEWER"]
+from ua_tui.tui.viewers.bodies.hex import HexBody
+from ua_tui.tui.viewers.bodies.picture import PictureBody, read_header
+from ua_tui.tui.viewers.bodies.text import TextBody
+from ua_tui.tui.viewers.contract import Declined, Sample, View, Viewer
+from ua_tui.tui.viewers.document import Body
 
 
 def _view(sample: Sample) -> View:

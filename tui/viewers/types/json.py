@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import re
 
-from core.events.units import quantity
-from tui.viewers.bodies.json_text import complete_json, json_body, style_json_line
-from tui.viewers.bodies.json_tree import JsonTree
-from tui.viewers.bodies.json_values import Value, open_level
-from tui.viewers.bodies.text import TextBody
-from tui.viewers.contract import FULL_LIMIT, LARGE_LIMIT, Sample, View, Viewer
-
-__all__ = ["VIEWER"]
+from ua_tui.core.events.units import quantity
+from ua_tui.tui.viewers.bodies.json_text import complete_json, json_body, style_json_line
+from ua_tui.tui.viewers.bodies.json_tree import JsonTree
+from ua_tui.tui.viewers.bodies.json_values import Value, open_level
+from ua_tui.tui.viewers.bodies.text import TextBody
+from ua_tui.tui.viewers.contract import FULL_LIMIT, LARGE_LIMIT, Sample, View, Viewer
 
 _TEXT = re.compile(rb"(?:\xef\xbb\xbf)?\s*+(?=\S)")
 

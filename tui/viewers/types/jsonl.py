@@ -9,14 +9,12 @@ from typing import overload
 
 import msgspec
 
-from core.events.units import quantity
-from tui.viewers.bodies.json_text import style_json_line
-from tui.viewers.bodies.json_tree import JsonTree
-from tui.viewers.bodies.json_values import Value
-from tui.viewers.bodies.text import TextBody
-from tui.viewers.contract import LARGE_LIMIT, Sample, View, Viewer
-
-__all__ = ["VIEWER"]
+from ua_tui.core.events.units import quantity
+from ua_tui.tui.viewers.bodies.json_text import style_json_line
+from ua_tui.tui.viewers.bodies.json_tree import JsonTree
+from ua_tui.tui.viewers.bodies.json_values import Value
+from ua_tui.tui.viewers.bodies.text import TextBody
+from ua_tui.tui.viewers.contract import LARGE_LIMIT, Sample, View, Viewer
 
 _CHECKED_BYTES = 4 * 1024 * 1024
 _STEP = 1024 * 1024

@@ -6,16 +6,14 @@ import re
 
 from textual.content import Span
 
-from core.events.units import quantity
-from core.toolkit.articles import decode_article
-from tui.viewers.articles.page import article_body
-from tui.viewers.bodies.markdown import RENDERED_CHARACTERS, MarkdownBody
-from tui.viewers.bodies.page import PageBody
-from tui.viewers.bodies.text import TextBody
-from tui.viewers.contract import Sample, View, Viewer
-from tui.viewers.document import Body, JoinedBody
-
-__all__ = ["VIEWER", "split_front_matter"]
+from ua_tui.core.events.units import quantity
+from ua_tui.core.toolkit.articles import decode_article
+from ua_tui.tui.viewers.articles.page import article_body
+from ua_tui.tui.viewers.bodies.markdown import RENDERED_CHARACTERS, MarkdownBody
+from ua_tui.tui.viewers.bodies.page import PageBody
+from ua_tui.tui.viewers.bodies.text import TextBody
+from ua_tui.tui.viewers.contract import Sample, View, Viewer
+from ua_tui.tui.viewers.document import Body, JoinedBody
 
 _FRONT_MATTER = re.compile(r"\A---[ \t]*\n(.*?)\n(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL)
 _FRONT_MATTER_CHARACTERS = 16_384

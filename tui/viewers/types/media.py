@@ -7,19 +7,17 @@ import struct
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
-from core.concurrency.conversions import ConversionFailed
-from core.events.units import duration
-from core.text import clean_line
-from tui.viewers.bodies.hex import HexBody
-from tui.viewers.bodies.text import TextBody
-from tui.viewers.contract import Declined, Sample, View, Viewer
-from tui.viewers.conversion import conversions
-from tui.viewers.reader import open_regular
-
-__all__ = ["VIEWER", "Video", "read_mp4", "read_webm"]
+from ua_tui.core.concurrency.conversions import ConversionFailed
+from ua_tui.core.events.units import duration
+from ua_tui.core.text import clean_line
+from ua_tui.tui.viewers.bodies.hex import HexBody
+from ua_tui.tui.viewers.bodies.text import TextBody
+from ua_tui.tui.viewers.contract import Declined, Sample, View, Viewer
+from ua_tui.tui.viewers.conversion import conversions
+from ua_tui.tui.viewers.reader import open_regular
 
 _AUDIO = {b"ID3": "MP3 audio", b"OggS": "Ogg audio", b"fLaC": "FLAC audio"}
-_TAGS_TASK = "tui.viewers.audio_tags:read_tags"
+_TAGS_TASK = "ua_tui.tui.viewers.audio_tags:read_tags"
 _TAGS_SECONDS = 5.0
 _MAX_AUDIO = 256 * 1024 * 1024
 _MAX_BOXES = 10_000

@@ -9,23 +9,21 @@ from typing import Any
 
 from textual.content import Span
 
-from core.concurrency.cancellation import NEVER, Stop
-from core.concurrency.conversions import ConversionFailed, TooComplex
-from core.text import clean, clean_line
-from tui.render.markdown import MarkdownTheme
-from tui.viewers.bodies.hex import HexBody
-from tui.viewers.bodies.text import TextBody
-from tui.viewers.contract import Sample, View, Viewer
-from tui.viewers.conversion import conversions
-from tui.viewers.document import Rows
-from tui.viewers.reader import FileUnviewable, open_regular
-
-__all__ = ["VIEWER", "PdfBody", "read_pages"]
+from ua_tui.core.concurrency.cancellation import NEVER, Stop
+from ua_tui.core.concurrency.conversions import ConversionFailed, TooComplex
+from ua_tui.core.text import clean, clean_line
+from ua_tui.tui.render.markdown import MarkdownTheme
+from ua_tui.tui.viewers.bodies.hex import HexBody
+from ua_tui.tui.viewers.bodies.text import TextBody
+from ua_tui.tui.viewers.contract import Sample, View, Viewer
+from ua_tui.tui.viewers.conversion import conversions
+from ua_tui.tui.viewers.document import Rows
+from ua_tui.tui.viewers.reader import FileUnviewable, open_regular
 
 _SECONDS = 6.0
 _MAX_BYTES = 100 * 1024 * 1024
 _PAGE = "── Page "
-_TASK = "tui.viewers.pdf_text:extract_pages"
+_TASK = "ua_tui.tui.viewers.pdf_text:extract_pages"
 
 
 class PdfBody:

@@ -7,10 +7,8 @@ from collections.abc import Sequence
 
 from textual.content import Span
 
-from tui.viewers.bodies.text import TextBody, line_facts
-from tui.viewers.contract import Sample, View, Viewer
-
-__all__ = ["VIEWER"]
+from ua_tui.tui.viewers.bodies.text import TextBody, line_facts
+from ua_tui.tui.viewers.contract import Sample, View, Viewer
 
 _LOGS = frozenset({".log", ".out", ".err"})
 _TIME = re.compile(r"^\[?(?:\d{4}-\d\d-\d\d[T ])?\d\d:\d\d(?::\d\d)?(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d)?\]?")

@@ -9,11 +9,8 @@ from textual.style import Style
 from textual.widget import Widget
 from textual.widgets import Static
 
-from tui.keys.keymap import written_key
-from tui.render.format import middle_cut, tail_cut
-
-__all__ = ["KeyLine", "TitleLine"]
-
+from ua_tui.tui.keys.keymap import written_key
+from ua_tui.tui.render.format import middle_cut, tail_cut
 
 _GAP = 3
 

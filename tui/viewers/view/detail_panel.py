@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from tui.viewers.document import Body
-from tui.viewers.view.document_view import DocumentView
-
-__all__ = ["DetailPanel"]
+from ua_tui.tui.viewers.document import Body
+from ua_tui.tui.viewers.view.document_view import DocumentView
 
 _MIN_DETAIL_ROWS = 2
 

@@ -21,12 +21,12 @@ from textual.scroll_view import ScrollView
 from textual.strip import Strip
 from textual.style import Style as VisualStyle
 
-from core.concurrency.cancellation import in_thread
-from tui.keys.places import key_binding, moving
-from tui.render.markdown import MARKDOWN_COMPONENTS, MarkdownTheme
-from tui.viewers.bodies.picture import Drawable, Fitted, PictureBody
-from tui.viewers.bodies.text import TextBody, TextRows
-from tui.viewers.cursor_body import (
+from ua_tui.core.concurrency.cancellation import in_thread
+from ua_tui.tui.keys.places import key_binding, moving
+from ua_tui.tui.render.markdown import MARKDOWN_COMPONENTS, MarkdownTheme
+from ua_tui.tui.viewers.bodies.picture import Drawable, Fitted, PictureBody
+from ua_tui.tui.viewers.bodies.text import TextBody, TextRows
+from ua_tui.tui.viewers.cursor_body import (
     BackgroundWork,
     BodyCommand,
     CopyText,
@@ -35,7 +35,7 @@ from tui.viewers.cursor_body import (
     OpenArticle,
     OpenLink,
 )
-from tui.viewers.document import (
+from ua_tui.tui.viewers.document import (
     ROLES,
     Body,
     Landmark,
@@ -46,13 +46,11 @@ from tui.viewers.document import (
     landmarks_in,
     lay_out,
 )
-from tui.viewers.passage import Passage, find_passage
-from tui.viewers.view.links import FoundLink, first_from, links_in
-from tui.viewers.view.pictures import DocumentPictures
-from tui.viewers.view.search import PlaceMatches, RowMatches, highlight
-from tui.workers import start_job
-
-__all__ = ["DocumentView"]
+from ua_tui.tui.viewers.passage import Passage, find_passage
+from ua_tui.tui.viewers.view.links import FoundLink, first_from, links_in
+from ua_tui.tui.viewers.view.pictures import DocumentPictures
+from ua_tui.tui.viewers.view.search import PlaceMatches, RowMatches, highlight
+from ua_tui.tui.workers import start_job
 
 _CACHED_ROWS = 512
 _BUSY_AFTER_SECONDS = 0.1

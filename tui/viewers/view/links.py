@@ -7,11 +7,9 @@ from dataclasses import dataclass, replace
 
 from textual.strip import Strip
 
-from core.concurrency.cancellation import Stop
-from core.text import clean_line
-from tui.viewers.document import Rows, RowsWithLinks
-
-__all__ = ["MAX_LINKS", "FoundLink", "first_from", "links_in"]
+from ua_tui.core.concurrency.cancellation import Stop
+from ua_tui.core.text import clean_line
+from ua_tui.tui.viewers.document import Rows, RowsWithLinks
 
 MAX_LINKS = 500
 _TEXT = 200

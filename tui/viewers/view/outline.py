@@ -8,12 +8,10 @@ from rich.cells import cell_len
 from textual.content import Content
 from textual.widgets.option_list import Option
 
-from core.text import clean_line
-from tui.render.format import tail_cut
-from tui.viewers.document import Landmark
-from tui.widgets.choice_list import LetterKeyList
-
-__all__ = ["OutlineList"]
+from ua_tui.core.text import clean_line
+from ua_tui.tui.render.format import tail_cut
+from ua_tui.tui.viewers.document import Landmark
+from ua_tui.tui.widgets.choice_list import LetterKeyList
 
 _MOST = 500
 _INDENT = 2

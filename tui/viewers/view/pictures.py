@@ -10,15 +10,13 @@ from textual.geometry import Region
 from textual.scroll_view import ScrollView
 from textual.widget import Widget
 
-from tui.graphics.app import HasGraphics
-from tui.graphics.capabilities import Canvas
-from tui.viewers.bodies.picture import Pictured, PictureRows
-from tui.viewers.document import Rows
+from ua_tui.tui.graphics.app import HasGraphics
+from ua_tui.tui.graphics.capabilities import Canvas
+from ua_tui.tui.viewers.bodies.picture import Pictured, PictureRows
+from ua_tui.tui.viewers.document import Rows
 
 if TYPE_CHECKING:
-    from tui.graphics.store import PictureStore
-
-__all__ = ["DocumentPictures"]
+    from ua_tui.tui.graphics.store import PictureStore
 
 
 class DocumentPictures:

@@ -7,18 +7,16 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
-from core.concurrency.cancellation import in_thread
-from tui.viewers.document import Document
-from tui.viewers.registry import load
-
-__all__ = ["READING", "read_document"]
+from ua_tui.core.concurrency.cancellation import in_thread
+from ua_tui.tui.viewers.document import Document
+from ua_tui.tui.viewers.registry import load
 
 READING = "Reading the file…"
 _PATIENCE_SECONDS = 0.4
 
 
 async def read_document(path: Path, limit: int, on_slow: Callable[[], object]) -> Document:
-    """Read a file as `tui.viewers.registry.load` does; `on_slow` is called if it takes a while.
+    """Read a file as `ua_tui.tui.viewers.registry.load` does; `on_slow` is called if it takes a while.
 
     The reading and the conversion of the file stop when the caller is cancelled.
 

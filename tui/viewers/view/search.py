@@ -11,9 +11,7 @@ from rich.segment import Segment
 from rich.style import Style
 from textual.strip import Strip
 
-from tui.viewers.document import Match
-
-__all__ = ["PlaceMatches", "RowMatches", "highlight"]
+from ua_tui.tui.viewers.document import Match
 
 Range = tuple[int, int, bool]
 """A range of characters in a row, and whether it belongs to the current match."""

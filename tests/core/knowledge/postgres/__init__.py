@@ -1,1 +1,1 @@
-"""Tests of `core.knowledge.postgres` on a real server."""
+"""Tests of `ua_tui.core.knowledge.postgres` on a real server."""

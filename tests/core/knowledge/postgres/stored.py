@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from contextlib import closing
 
-from core.knowledge.place import Origin
-from core.knowledge.postgres.search import PostgresSearch
-from core.knowledge.postgres.store import PostgresStore
-from core.knowledge.records import Cursor, Document, Facts
-from core.postgres.address import Address
 from tests.postgres_server import Cluster, Database
+from ua_tui.core.knowledge.place import Origin
+from ua_tui.core.knowledge.postgres.search import PostgresSearch
+from ua_tui.core.knowledge.postgres.store import PostgresStore
+from ua_tui.core.knowledge.records import Cursor, Document, Facts
+from ua_tui.core.postgres.address import Address
 
 HERE, THERE = "ada:/home/session_1", "bob:/home/session_1"
 

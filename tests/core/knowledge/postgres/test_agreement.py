@@ -9,14 +9,14 @@ from typing import Any
 
 import pytest
 
-from core.knowledge.access import AnySearch, open_search, open_store
-from core.knowledge.database import FILE
-from core.knowledge.place import KnowledgePlace
-from core.knowledge.records import KINDS, Call, Cursor, Document, Facts, Kind
-from core.postgres.address import Address
 from tests.bench.knowledge.prose import Prose
 from tests.core.cases import cases_of
 from tests.postgres_server import Cluster
+from ua_tui.core.knowledge.access import AnySearch, open_search, open_store
+from ua_tui.core.knowledge.database_file import FILE
+from ua_tui.core.knowledge.place import KnowledgePlace
+from ua_tui.core.knowledge.records import KINDS, Call, Cursor, Document, Facts, Kind
+from ua_tui.core.postgres.address import Address
 
 CASES = cases_of(__file__)
 

@@ -6,16 +6,16 @@ from pathlib import Path
 
 import pytest
 
-from core.errors import KnowledgeError
-from core.history.index import SessionIndex
-from core.knowledge.folders import folder_key
-from core.knowledge.forgetting import forget, forget_deleted
-from core.knowledge.place import Origin
-from core.knowledge.postgres.store import PostgresStore
 from tests.core.knowledge.postgres.stored import HERE, THERE, add, address_of, counted, fill, found
 from tests.core.knowledge.stored import document
 from tests.observers.knowledge.recorded import Recorded
 from tests.postgres_server import Database
+from ua_tui.core.errors import KnowledgeError
+from ua_tui.core.history.index import SessionIndex
+from ua_tui.core.knowledge.folders import folder_key
+from ua_tui.core.knowledge.forgetting import forget, forget_deleted
+from ua_tui.core.knowledge.place import Origin
+from ua_tui.core.knowledge.postgres.store import PostgresStore
 
 URL = "https://a.example/leak"
 

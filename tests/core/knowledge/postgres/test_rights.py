@@ -9,17 +9,17 @@ from uuid import uuid4
 import psycopg
 import pytest
 
-from core.errors import KnowledgeError
-from core.knowledge.forgetting import forget
-from core.knowledge.place import Origin
-from core.knowledge.postgres.search import PostgresSearch
-from core.knowledge.postgres.store import PostgresStore
-from core.postgres.address import Address
-from core.postgres.schema import grant
 from tests.core.knowledge.postgres import stored
 from tests.core.knowledge.postgres.stored import HERE, THERE, add, address_of, counted, fill, found
 from tests.core.knowledge.stored import document
 from tests.postgres_server import Cluster, Database
+from ua_tui.core.errors import KnowledgeError
+from ua_tui.core.knowledge.forgetting import forget
+from ua_tui.core.knowledge.place import Origin
+from ua_tui.core.knowledge.postgres.search import PostgresSearch
+from ua_tui.core.knowledge.postgres.store import PostgresStore
+from ua_tui.core.postgres.address import Address
+from ua_tui.core.postgres.schema import grant
 
 URL = "https://a.example/page"
 

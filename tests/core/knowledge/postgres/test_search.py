@@ -8,12 +8,12 @@ from contextlib import closing, contextmanager
 import psycopg
 import pytest
 
-from core.errors import KnowledgeError
-from core.knowledge.postgres.search import PostgresSearch
-from core.postgres.address import Address
 from tests.core.knowledge.postgres.stored import HERE, address_of, fill
 from tests.core.knowledge.stored import document
 from tests.postgres_server import Database
+from ua_tui.core.errors import KnowledgeError
+from ua_tui.core.knowledge.postgres.search import PostgresSearch
+from ua_tui.core.postgres.address import Address
 
 
 @pytest.fixture

@@ -7,20 +7,21 @@ from pathlib import Path
 
 import pytest
 
-from core.errors import KnowledgeError, SettingsError
-from core.knowledge.access import open_search, open_store
-from core.knowledge.database import FILE, open_reader
-from core.knowledge.place import Origin, read_place, written_place
-from core.knowledge.postgres.search import PostgresSearch
-from core.knowledge.postgres.store import PostgresStore
-from core.knowledge.records import Call, Cursor
-from core.knowledge.store import KnowledgeStore
-from core.postgres.address import Address
 from tests.core.knowledge import stored as in_file
 from tests.core.knowledge.postgres import stored
 from tests.core.knowledge.postgres.stored import HERE, THERE, add, address_of, counted, fill, found
 from tests.core.knowledge.stored import document
 from tests.postgres_server import Cluster, Database
+from ua_tui.core.errors import KnowledgeError, SettingsError
+from ua_tui.core.knowledge.access import open_search, open_store
+from ua_tui.core.knowledge.database import open_reader
+from ua_tui.core.knowledge.database_file import FILE
+from ua_tui.core.knowledge.place import Origin, read_place, written_place
+from ua_tui.core.knowledge.postgres.search import PostgresSearch
+from ua_tui.core.knowledge.postgres.store import PostgresStore
+from ua_tui.core.knowledge.records import Call, Cursor
+from ua_tui.core.knowledge.store import KnowledgeStore
+from ua_tui.core.postgres.address import Address
 
 TEXTS = (
     "The naïve generations of chips are running, e-mail by e-mail.",

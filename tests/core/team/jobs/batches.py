@@ -8,15 +8,15 @@ from contextlib import asynccontextmanager
 from hashlib import sha256
 from typing import Any
 
-from core.postgres.address import Address
-from core.postgres.schema import LATEST
-from core.team.jobs.batch_file import batch_of
-from core.team.jobs.postgres_jobs import PostgresJobs
-from core.team.jobs.queue import QueueWorker, Timing
-from core.team.jobs.running import RunJob
-from core.team.records import Batch, Claim, Job, Outcome
 from tests.postgres_server import Database
 from tests.waiting import PATIENCE, until_in_thread
+from ua_tui.core.postgres.address import Address
+from ua_tui.core.postgres.schema import LATEST
+from ua_tui.core.team.jobs.batch_file import batch_of
+from ua_tui.core.team.jobs.postgres_jobs import PostgresJobs
+from ua_tui.core.team.jobs.queue import QueueWorker, Timing
+from ua_tui.core.team.jobs.running import RunJob
+from ua_tui.core.team.records import Batch, Claim, Job, Outcome
 
 QUICK = Timing(beat=0.2, sweep=0.2, forgotten=0.2, wait=0.5)
 """Times of a worker that looks often; a test says when one is lost (`lose_worker`), which no busy machine decides."""

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from core.errors import SettingsError
-from core.team.jobs.batch_file import LARGEST_QUERY, BatchProblems, batch_of, read_jobs
-from core.team.records import Job
 from tests.core.cases import cases_of
+from ua_tui.core.errors import SettingsError
+from ua_tui.core.team.jobs.batch_file import LARGEST_QUERY, BatchProblems, batch_of, read_jobs
+from ua_tui.core.team.records import Job
 
 CASES = cases_of(__file__)
 

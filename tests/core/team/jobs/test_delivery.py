@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from core.postgres.address import Address
-from core.team.jobs.delivery import Delivery, make_queue_pool
 from tests.postgres_server import Database
+from ua_tui.core.postgres.address import Address
+from ua_tui.core.team.jobs.delivery import Delivery, make_queue_pool
 
 
 async def test_a_worker_suspended_while_it_looks_for_lost_jobs_does_not_keep_the_lock(

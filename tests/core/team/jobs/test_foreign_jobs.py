@@ -12,14 +12,14 @@ from pathlib import Path
 
 import pytest
 
-from core.errors import TeamError
-from core.knowledge.store import KnowledgeStore
-from core.team.jobs.sqlite_jobs import SqliteJobs, jobs_path
-from core.team.jobs.sqlite_tables import adopt_jobs
-from core.team.local_mailbox import SqliteMailbox
-from core.team.records import Job, JobResult, Outcome
 from tests.core.team.jobs.batches import batch_with, jobs_of
 from tests.tui.fixture_types import Patch
+from ua_tui.core.errors import TeamError
+from ua_tui.core.knowledge.store import KnowledgeStore
+from ua_tui.core.team.jobs.sqlite_jobs import SqliteJobs, jobs_path
+from ua_tui.core.team.jobs.sqlite_tables import adopt_jobs
+from ua_tui.core.team.local_mailbox import SqliteMailbox
+from ua_tui.core.team.records import Job, JobResult, Outcome
 
 FORGED = "forged"
 EVIL = """UPDATE job SET query = 'read @/forged', settings = '{"allow": ["crawl_parallel"]}'"""

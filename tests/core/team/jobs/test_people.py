@@ -9,12 +9,6 @@ from uuid import uuid4
 import msgspec
 import pytest
 
-from core.errors import TeamError
-from core.postgres.address import Address
-from core.postgres.schema import grant
-from core.team.jobs.postgres_jobs import PostgresJobs
-from core.team.jobs.queue import QueueWorker
-from core.team.records import Batch, Outcome
 from tests.core.team.jobs.batches import (
     address_of,
     answer,
@@ -25,6 +19,12 @@ from tests.core.team.jobs.batches import (
     working,
 )
 from tests.postgres_server import Cluster, Database
+from ua_tui.core.errors import TeamError
+from ua_tui.core.postgres.address import Address
+from ua_tui.core.postgres.schema import grant
+from ua_tui.core.team.jobs.postgres_jobs import PostgresJobs
+from ua_tui.core.team.jobs.queue import QueueWorker
+from ua_tui.core.team.records import Batch, Outcome
 
 
 def add_person(cluster: Cluster, database: Database, *, granted: bool = True) -> Address:

@@ -17,12 +17,6 @@ from pathlib import Path
 import procrastinate.utils
 import pytest
 
-from core.errors import TeamError
-from core.events.types import QueryReceived
-from core.postgres.address import Address
-from core.postgres.schema import LATEST
-from core.team.jobs.queue import QueueWorker
-from core.team.records import Claim, Outcome
 from tests.core.team.copied_session import copied_session, stored_lines
 from tests.core.team.jobs.batches import (
     QUICK,
@@ -40,6 +34,12 @@ from tests.paths import PROJECT
 from tests.postgres_server import Cluster, Database, short_folder
 from tests.tcp_proxy import TcpProxy
 from tests.waiting import PATIENCE, ManualClock, until, until_in_thread, wait_until
+from ua_tui.core.errors import TeamError
+from ua_tui.core.events.types import QueryReceived
+from ua_tui.core.postgres.address import Address
+from ua_tui.core.postgres.schema import LATEST
+from ua_tui.core.team.jobs.queue import QueueWorker
+from ua_tui.core.team.records import Claim, Outcome
 
 pytestmark = pytest.mark.slow
 

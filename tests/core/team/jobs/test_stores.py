@@ -11,12 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from core.errors import TeamError
-from core.team.jobs.postgres_jobs import PostgresJobs
-from core.team.jobs.sqlite_jobs import SqliteJobs, jobs_path
-from core.team.records import Batch, Claim, Job, JobResult, Outcome
 from tests.core.team.jobs.batches import address_of, batch_with, jobs_of
 from tests.postgres_server import Database
+from ua_tui.core.errors import TeamError
+from ua_tui.core.team.jobs.postgres_jobs import PostgresJobs
+from ua_tui.core.team.jobs.sqlite_jobs import SqliteJobs, jobs_path
+from ua_tui.core.team.records import Batch, Claim, Job, JobResult, Outcome
 
 
 class Desk(ABC):

@@ -11,11 +11,11 @@ import signal
 import sys
 from pathlib import Path
 
-from core.postgres.address import Address
-from core.team.jobs.queue import QueueWorker
-from core.team.records import Claim, Outcome
 from tests.core.team.jobs.batches import QUICK
 from tests.waiting import until
+from ua_tui.core.postgres.address import Address
+from ua_tui.core.team.jobs.queue import QueueWorker
+from ua_tui.core.team.records import Claim, Outcome
 
 
 async def main() -> None:

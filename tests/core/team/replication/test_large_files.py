@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from core.errors import TeamError
-from core.team.replication.large_files import FilePlace, open_place, verified
 from tests.s3_server import Bucket, s3_server
+from ua_tui.core.errors import TeamError
+from ua_tui.core.team.replication.large_files import FilePlace, open_place, verified
 
 DATA = os.urandom(1 << 20) * 12
 DIGEST = hashlib.sha256(DATA).hexdigest()

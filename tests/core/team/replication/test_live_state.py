@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from core.events import types as ev
-from core.events.continuation import resumption
-from core.records.counters import Tally
-from core.redaction.redactor import Redactor
-from core.team.replication.live_state import LiveState
+from ua_tui.core.events import types as ev
+from ua_tui.core.events.continuation import resumption
+from ua_tui.core.records.counters import Tally
+from ua_tui.core.redaction.redactor import Redactor
+from ua_tui.core.team.replication.live_state import LiveState
 
 ASKED = {
     "asks: Bash(ls)": (

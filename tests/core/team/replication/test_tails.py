@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.storage.files import Root
-from core.team.replication.tails import LineTail, TranscriptTail, files_of, journal_line_of
+from ua_tui.core.storage.files import Root
+from ua_tui.core.team.replication.tails import LineTail, TranscriptTail, files_of, journal_line_of
 
 
 def test_only_complete_lines_are_read_and_only_once(tmp_path: Path) -> None:

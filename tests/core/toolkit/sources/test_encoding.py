@@ -3,9 +3,9 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from core.net.bodies import declared_encoding
-from core.toolkit.sources.encoding import guess_encoding
 from tests.core.cases import cases_of
+from ua_tui.core.net.bodies import declared_encoding
+from ua_tui.core.toolkit.sources.encoding import guess_encoding
 
 CASES = cases_of(__file__)
 

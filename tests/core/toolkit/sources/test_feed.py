@@ -3,9 +3,9 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from core.toolkit.sources.feed import MAX_ENTRIES, is_feed, is_json_feed, json_feed, xml_feed
-from core.toolkit.sources.web_page import Document, read_document
 from tests.core.cases import cases_of
+from ua_tui.core.toolkit.sources.feed import MAX_ENTRIES, is_feed, is_json_feed, json_feed, xml_feed
+from ua_tui.core.toolkit.sources.web_page import Document, read_document
 
 CASES = cases_of(__file__)
 

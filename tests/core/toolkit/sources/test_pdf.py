@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from pypdf.errors import PyPdfError
 
-from core.toolkit.extract import NotReadable
-from core.toolkit.sources.pdf import article_of, send_pages
 from tests.pdf_files import pdf_file, protected
+from ua_tui.core.toolkit.extract import NotReadable
+from ua_tui.core.toolkit.sources.pdf import article_of, send_pages
 
 LINES = "A first line about memory that is long enough.\nAnd a second line about power and cooling."
 

@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import json
 
-from core.toolkit.sources.web_page import ReadPage, read_html
 from tests.core.cases import cases_of
 from tests.core.toolkit_site import SENTENCE, article_html
+from ua_tui.core.toolkit.sources.web_page import ReadPage, read_html
 
 CASES = cases_of(__file__)
 

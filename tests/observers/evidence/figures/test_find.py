@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from observers.evidence.figures.figure import Figure
-from observers.evidence.figures.find import find_figures
+from ua_tui.observers.evidence.figures.figure import Figure
+from ua_tui.observers.evidence.figures.find import find_figures
 
 # One line each: the text, `=>`, and the figures in it, separated by `;`. A figure is `kind value unit`, then
 # `low..high` of a range and `/other` of another reading; dates are `date year-month-day`. A line without `=>` has none.

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
-from observers.evidence.figures.find import find_figures
-from observers.evidence.figures.headers import header_unit
+from ua_tui.observers.evidence.figures.find import find_figures
+from ua_tui.observers.evidence.figures.headers import header_unit
 
 CELLS = [
     ("Revenue ($m)", "1,234", 1_234_000_000, "USD"), ("Revenue, $ million", "12", 12_000_000, "USD"),

@@ -4,8 +4,8 @@ from decimal import Decimal
 
 import pytest
 
-from observers.evidence.figures.find import find_figures
-from observers.evidence.figures.look_alikes import HAS_INVISIBLE, HAS_LOOK_ALIKE, fold
+from ua_tui.observers.evidence.figures.find import find_figures
+from ua_tui.observers.evidence.figures.look_alikes import HAS_INVISIBLE, HAS_LOOK_ALIKE, fold
 
 
 @pytest.mark.parametrize(

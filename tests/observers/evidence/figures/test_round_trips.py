@@ -7,7 +7,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from observers.evidence.figures.find import find_figures
+from ua_tui.observers.evidence.figures.find import find_figures
 
 numbers = st.integers(0, 10**12)
 cents = st.integers(0, 10**11).map(lambda number: Decimal(number) / 100)

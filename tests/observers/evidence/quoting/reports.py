@@ -6,11 +6,9 @@ from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from core.evidence.records import Source, SourceKind, Verdict
-from observers.evidence.report import Block, BlockKind, Link, Report, Sentence
-from observers.evidence.sources import Sources, SourceText
-
-__all__ = ["Known", "block", "page", "report"]
+from ua_tui.core.evidence.records import Source, SourceKind, Verdict
+from ua_tui.observers.evidence.report import Block, BlockKind, Link, Report, Sentence
+from ua_tui.observers.evidence.sources import Sources, SourceText
 
 
 @dataclass

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from observers.evidence.reading.document import read_report
-from observers.evidence.report import Report
-
-__all__ = ["blocks", "cites", "links", "page", "shown", "texts"]
+from ua_tui.observers.evidence.reading.document import read_report
+from ua_tui.observers.evidence.report import Report
 
 
 def page(text: str, path: str = "a.html") -> Report:

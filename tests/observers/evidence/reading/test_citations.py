@@ -2,10 +2,10 @@ from __future__ import annotations
 
 import pytest
 
-from observers.evidence.reading.document import read_report
-from observers.evidence.reading.entries import is_list_of_sources
 from tests.bench.evidence.fault_reports import FORMATS, make_report
 from tests.observers.evidence.reading.reading import cites, links, page
+from ua_tui.observers.evidence.reading.document import read_report
+from ua_tui.observers.evidence.reading.entries import is_list_of_sources
 
 A, B, C = "https://a.de", "https://b.de", "https://c.de"
 ENTRIES = (

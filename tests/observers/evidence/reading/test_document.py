@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.concurrency.cancellation import Stop, Stopped
-from observers.evidence.reading import document
-from observers.evidence.reading.document import read_report
-from observers.evidence.report import Report
+from ua_tui.core.concurrency.cancellation import Stop, Stopped
+from ua_tui.observers.evidence.reading import document
+from ua_tui.observers.evidence.reading.document import read_report
+from ua_tui.observers.evidence.report import Report
 
 PATHS = st.sampled_from(["a.html", "a.md", "a.txt"])
 MARKUP = """

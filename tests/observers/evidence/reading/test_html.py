@@ -160,6 +160,6 @@ def test_large_pictures_in_the_source_are_passed_over() -> None:
     ],
 )
 def test_encodings(data: bytes, text: str) -> None:
-    from observers.evidence.reading.document import read_report
+    from ua_tui.observers.evidence.reading.document import read_report
 
     assert [block.text for block in read_report(data, "a.html").blocks] == [text]

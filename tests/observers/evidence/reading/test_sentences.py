@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from observers.evidence.reading.sentences import split_sentences
-from observers.evidence.report import Link
+from ua_tui.observers.evidence.reading.sentences import split_sentences
+from ua_tui.observers.evidence.report import Link
 
 # Single sentences, pairs of them, and texts with marks of their sources after the stop.
 CASES = json.loads(Path(__file__).with_name("sentences.json").read_text(encoding="utf-8"))

@@ -10,13 +10,13 @@ from typing import Any
 
 import pytest
 
-from core.knowledge.records import Hit
-from core.storage.workspace import WORKSPACES
 from tests.observers.knowledge.recorded import Recorded, database_of
 from tests.paths import DOCS
 from tests.tui.fixture_types import Output, Patch
-from tui.cli import main
-from tui.cli.knowledge.page import Page
+from ua_tui.core.knowledge.records import Hit
+from ua_tui.core.storage.folders import WORKSPACES
+from ua_tui.tui.cli import main
+from ua_tui.tui.cli.knowledge.page import Page
 
 SESSION = "session_20260310_120000"
 ESCAPE = re.compile(r"\x1b\[[0-9;]*m")

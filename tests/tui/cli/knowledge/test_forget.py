@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from core.knowledge.forgotten import forgotten_file
-from core.storage.workspace import WORKSPACES
 from tests.observers.knowledge.recorded import Recorded, database_of, passages
 from tests.tui.fixture_types import Output, Patch
-from tui.cli import main
+from ua_tui.core.knowledge.forgotten import forgotten_file
+from ua_tui.core.storage.folders import WORKSPACES
+from ua_tui.tui.cli import main
 
 SESSION = "session_20260310_120000"
 QUOKKA = f"{WORKSPACES}/{SESSION}/work_products/quokka.md"

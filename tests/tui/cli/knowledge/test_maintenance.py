@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from core.storage.workspace import WORKSPACES
 from tests.observers.knowledge.recorded import Recorded, database_of, passages
 from tests.tui.fixture_types import Output, Patch
-from tui.cli import main
+from ua_tui.core.storage.folders import WORKSPACES
+from ua_tui.tui.cli import main
 
 SESSION = "session_20260310_120000"
 

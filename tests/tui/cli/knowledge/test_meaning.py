@@ -3,13 +3,13 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from core.knowledge import embeddings
-from core.knowledge.embeddings import Embedder
-from core.knowledge.vectors import VectorStore
 from tests.embeddings_server import embeddings_server
 from tests.observers.knowledge.recorded import Recorded, database_of
 from tests.tui.fixture_types import Output, Patch
-from tui.cli import main
+from ua_tui.core.knowledge import embeddings
+from ua_tui.core.knowledge.embeddings import Embedder
+from ua_tui.core.knowledge.vectors import VectorStore
+from ua_tui.tui.cli import main
 
 KEY = "sk-embeddings-canary-0123456789"
 

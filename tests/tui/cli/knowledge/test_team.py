@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from core.knowledge.access import open_store
 from tests.core.knowledge.postgres.stored import THERE, address_of, fill, found
 from tests.core.knowledge.stored import document
 from tests.observers.knowledge.recorded import Recorded
 from tests.postgres_server import Database
 from tests.tui.fixture_types import Output, Patch
-from tui.cli import main
+from ua_tui.core.knowledge.access import open_store
+from ua_tui.tui.cli import main
 
 SESSION = "session_20260310_120000"
 

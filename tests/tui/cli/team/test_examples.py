@@ -11,10 +11,10 @@ from typing import Any
 
 import yaml
 
-from core.postgres.address import Address
 from tests.paths import DOCS, PROJECT
-from tui.cli.arguments import command_first, read_arguments
-from tui.cli.table import COMMANDS
+from ua_tui.core.postgres.address import Address
+from ua_tui.tui.cli.arguments import command_first, read_arguments
+from ua_tui.tui.cli.table import COMMANDS
 
 PAGE = DOCS / "team.md"
 EXAMPLES = DOCS / "examples" / "team"

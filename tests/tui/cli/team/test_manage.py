@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from core.errors import SettingsError
-from core.postgres import schema
-from core.postgres.schema import LATEST
-from core.settings.model import Settings
 from tests.postgres_server import Cluster, Database
 from tests.tui.fixture_types import Output, Patch
-from tui.cli import main
-from tui.cli.team.address import team_address
+from ua_tui.core.errors import SettingsError
+from ua_tui.core.postgres import schema
+from ua_tui.core.postgres.schema import LATEST
+from ua_tui.core.settings.model import Settings
+from ua_tui.tui.cli import main
+from ua_tui.tui.cli.team.address import team_address
 
 SECRET = "Tr0ub4dor-and-3"
 ROWS = """

@@ -2,7 +2,7 @@
 
 import re
 
-from observers.api import ObserverContext, Outcome, ToolCall, ToolResult, keep_json, texts_of
+from ua_tui.plugins import ObserverContext, Outcome, ToolCall, ToolResult, keep_json, texts_of
 
 PERCENTAGE = re.compile(r"\d+(?:[.,]\d+)?\s?(?:%|per ?cent)")
 

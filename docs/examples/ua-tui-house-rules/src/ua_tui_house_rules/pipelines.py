@@ -3,7 +3,7 @@
 import re
 from dataclasses import replace
 
-from core.pipelines import AfterTool, BeforeTool, Pipelines
+from ua_tui.plugins import AfterTool, BeforeTool, Pipelines
 
 ADDRESS = re.compile(r"[\w.+-]+@[\w-]+\.[\w.]+")
 

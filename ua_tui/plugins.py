@@ -1,6 +1,6 @@
-"""The interface for plug-ins with observers; its names are stable across versions.
+"""The interface for packages with observers or handlers; its names are stable across versions.
 
-`docs/observers.md` says how an observer of one's own is written and installed.
+`docs/observers.md` and `docs/pipelines.md` describe how such a package is written and installed.
 """
 
 from __future__ import annotations
@@ -8,12 +8,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from core.errors import ObserverError
-from core.observation import ToolCall, ToolResult
-from core.storage.names import safe_name
-from core.storage.workspace import FOLDERS
-from core.text import clean_line
-from observers.base import (
+from ua_tui.core.errors import ObserverError
+from ua_tui.core.observation import ToolCall, ToolResult
+from ua_tui.core.pipelines import AfterTool, BeforeTool, Pipelines
+from ua_tui.core.storage.names import safe_name
+from ua_tui.core.storage.workspace import FOLDERS
+from ua_tui.core.text import clean_line
+from ua_tui.observers.base import (
     Interest,
     Observer,
     ObserverContext,
@@ -23,14 +24,17 @@ from observers.base import (
     moment_of,
     texts_of,
 )
-from observers.output.saving import save_once, unique_id, write_json
+from ua_tui.observers.output.saving import save_once, unique_id, write_json
 
 __all__ = [
+    "AfterTool",
+    "BeforeTool",
     "Interest",
     "Observer",
     "ObserverContext",
     "ObserverError",
     "Outcome",
+    "Pipelines",
     "Saved",
     "ToolCall",
     "ToolResult",
