@@ -25,7 +25,13 @@ OFFLINE = [
 WRITE = "mcp__local_toolkit__write_local_file"
 CALLS = (Use(WRITE, {"path": "notes.md", "content": "Yields rose by 41 percent."}),
          Use("mcp__local_toolkit__read_local_file", {"path": "notes.md"}))  # fmt: skip
-API = "from ua_tui.api import open_session; import core, ua_tui; print(core.__file__, ua_tui.__file__)"
+API = """\
+import core, styles
+import ua_tui.core
+from ua_tui.api import open_session
+for each in (core, styles, ua_tui.core):
+    print(each.__file__)
+"""
 
 
 def fresh_environment(folder: Path) -> Path:
@@ -40,10 +46,10 @@ def fresh_environment(folder: Path) -> Path:
 
 
 def small_wheel(folder: Path, name: str) -> Path:
-    """A wheel of a package with one file, which says something when it is imported."""
+    """A wheel of a package with one file, which is empty."""
     path = folder / f"{name}-1.0-py3-none-any.whl"
     with zipfile.ZipFile(path, "w") as wheel:
-        wheel.writestr(f"{name}/__init__.py", "print('imported')\n")
+        wheel.writestr(f"{name}/__init__.py", "")
         for file, text in {
             "METADATA": f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n",
             "WHEEL": "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
@@ -53,7 +59,7 @@ def small_wheel(folder: Path, name: str) -> Path:
     return path
 
 
-def test_it_works_installed_and_names_what_is_imported_in_its_place(tmp_path: Path) -> None:
+def test_it_works_installed_beside_packages_with_the_names_of_its_folders(tmp_path: Path) -> None:
     python = fresh_environment(tmp_path / "venv")
     env = environment(tmp_path)
 
@@ -80,28 +86,16 @@ def test_it_works_installed_and_names_what_is_imported_in_its_place(tmp_path: Pa
         )
 
     program = str(tmp_path / "venv" / "bin" / "ua-tui")
-    installed = Path(start("-c", API).stdout.split()[0]).parents[1]
-    assert installed.is_relative_to(tmp_path / "venv")
-    # A folder of that name, on the path or beside a program.
+    # An application and an installed package that have the names of our folders.
     foreign = tmp_path / "work"
     (foreign / "core").mkdir(parents=True)
-    (foreign / "core" / "__init__.py").write_text("print('imported')\n", encoding="utf-8")
-    hidden = f"{foreign}/core/__init__.py is used instead of the package core of ua-tui: "
-    done_so = start(program, "--version", PYTHONPATH=str(foreign))
-    assert (done_so.returncode, done_so.stdout) == (1, "")
-    assert done_so.stderr == f"ua-tui: {hidden}remove {foreign} from PYTHONPATH\n"
+    (foreign / "core" / "__init__.py").write_text("", encoding="utf-8")
     (foreign / "program.py").write_text(API, encoding="utf-8")
-    told = start(str(foreign / "program.py"))
-    assert (
-        told.stderr.splitlines()[-1] == f"ImportError: {hidden}rename it, or start Python in another folder"
-    )
-    assert told.stdout == ""
-    # Packages of these names, installed into the same environment after ours.
-    for name in ("styles", "core"):
-        install(small_wheel(tmp_path, name))
-        ended = start(program, "--version")
-        assert (ended.returncode, ended.stdout) == (1, "")
-        assert ended.stderr == (
-            f"ua-tui: another package has overwritten {installed}/{name}/__init__.py of ua-tui: "
-            "install ua-tui in an environment of its own, for example with `uv tool install`\n"
-        )
+    install(small_wheel(tmp_path, "styles"))
+    paths = start(str(foreign / "program.py")).stdout.splitlines()
+    assert paths[:1] == [str(foreign / "core" / "__init__.py")]
+    assert all(Path(path).is_relative_to(tmp_path / "venv") for path in paths[1:])
+    for command in ([program], ["-m", "ua_tui"]):
+        shown = start(*command, "--version", PYTHONPATH=str(foreign))
+        assert (shown.returncode, shown.stderr) == (0, "")
+        assert shown.stdout.startswith("ua-tui ")
