@@ -52,8 +52,7 @@ from ua_tui.tui.ports import SessionPort
 from ua_tui.tui.render.activity import CurrentActivity
 from ua_tui.tui.render.frames import forget_rows
 from ua_tui.tui.terminal.copy import copy_text
-from ua_tui.tui.terminal.disconnect import guard_output
-from ua_tui.tui.terminal.input_wait import wait_for_input
+from ua_tui.tui.terminal.driver import adapt_driver
 from ua_tui.tui.terminal.paste import guard_pastes
 from ua_tui.tui.widgets.text_field import focused_field
 from ua_tui.tui.workers import start_job
@@ -154,8 +153,7 @@ class UaTuiApp(BaseApp):
     def get_driver_class(self) -> type[Driver]:
         """Read the terminal so that nothing in a paste counts as a key, and write to it even if it is gone."""
         guard_pastes()
-        wait_for_input()
-        guard_output()
+        adapt_driver()
         return super().get_driver_class()
 
     # -- the screen -------------------------------------------------------------------------------

@@ -47,8 +47,8 @@ async def open_outside(owner: Widget, path: Path, copies: Path | None) -> bool:
 
 def _check_browser(path: Path) -> None:
     """Raise if there is no desktop session, or if the browser would run in this terminal."""
-    from ua_tui.tui.terminal.browser import why_no_browser
     from ua_tui.tui.terminal.desktop import NoDesktop
+    from ua_tui.tui.terminal.links import why_no_browser
 
     if (why := why_no_browser(os.environ)) is not None:
         raise NoDesktop(f"{why.rstrip('.')}: a copy without scripts is {clean_line(os.fspath(path), 1000)}")

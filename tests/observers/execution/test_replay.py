@@ -23,7 +23,7 @@ from ua_tui.observers.base import ObserverContext, texts_of
 from ua_tui.observers.catalogue import default_observers
 from ua_tui.observers.execution.replay import observe_result, results_of
 from ua_tui.observers.search_results import SearchResults
-from ua_tui.tui.cli.observe import add_arguments, run
+from ua_tui.tui.cli.session.observe import add_arguments, run
 
 Make = Callable[..., ToolResult]
 SEARCH = "mcp__any__web_search"

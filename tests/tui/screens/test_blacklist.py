@@ -14,7 +14,7 @@ from tests.tui.screens.test_dialogs import Stage
 from tests.waiting import until
 from ua_tui.core.settings.loading import load_settings
 from ua_tui.core.web_reader.blacklist import BLACKLIST, Blacklist
-from ua_tui.tui.cli.blacklist import add_arguments, run
+from ua_tui.tui.cli.folder.blacklist import add_arguments, run
 from ua_tui.tui.screens.services.blacklist import BlacklistScreen
 from ua_tui.tui.widgets.dialog import Choice
 

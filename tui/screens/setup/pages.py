@@ -16,8 +16,8 @@ from ua_tui.core.provider.claude_login import find_login
 from ua_tui.core.provider.setup import LOCAL_URL, SetupInput, SetupMethod, normalize_address, normalize_key
 from ua_tui.core.settings.model import Settings
 from ua_tui.tui.screens.requests.arguments import reveal
+from ua_tui.tui.screens.setup.login import command_to_log_in
 from ua_tui.tui.terminal.copy import copy_text
-from ua_tui.tui.terminal.login import command_to_log_in
 from ua_tui.tui.terminal.programs import NoProgram
 from ua_tui.tui.widgets.dialog import Choice
 from ua_tui.tui.widgets.input_line import InputLine

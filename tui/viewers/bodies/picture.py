@@ -22,7 +22,7 @@ from ua_tui.tui.graphics.capabilities import Canvas, Cell
 from ua_tui.tui.graphics.image import KittyPicture, Picture, PlacedPicture, SixelPicture
 from ua_tui.tui.graphics.kitty import MAX_CELLS, row_of
 from ua_tui.tui.render.format import tail_cut
-from ua_tui.tui.render.markdown import MarkdownTheme
+from ua_tui.tui.render.markdown.renderer import MarkdownTheme
 from ua_tui.tui.viewers.conversion import conversions
 from ua_tui.tui.viewers.document import ListRows, Row, Rows, styled
 from ua_tui.tui.viewers.picture_pixels import MAX_PIXELS

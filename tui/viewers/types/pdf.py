@@ -12,7 +12,7 @@ from textual.content import Span
 from ua_tui.core.concurrency.cancellation import NEVER, Stop
 from ua_tui.core.concurrency.conversions import ConversionFailed, TooComplex
 from ua_tui.core.text import clean, clean_line
-from ua_tui.tui.render.markdown import MarkdownTheme
+from ua_tui.tui.render.markdown.renderer import MarkdownTheme
 from ua_tui.tui.viewers.bodies.hex import HexBody
 from ua_tui.tui.viewers.bodies.text import TextBody
 from ua_tui.tui.viewers.contract import Sample, View, Viewer

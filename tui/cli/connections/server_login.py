@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from ua_tui.core.errors import ConnectionFailed, WorkspaceError
 from ua_tui.core.text import clean_line
-from ua_tui.tui.cli.links import open_link
+from ua_tui.tui.cli.connections.links import open_link
 from ua_tui.tui.cli.output import complain, print_line
 from ua_tui.tui.terminal.exit_codes import EXIT_FAILED
 

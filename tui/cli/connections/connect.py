@@ -13,7 +13,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ua_tui.core.text import clean_line
-from ua_tui.tui.cli.links import open_link
+from ua_tui.tui.cli.connections.links import open_link
 from ua_tui.tui.cli.output import complain, print_line, print_table
 from ua_tui.tui.cli.start import report_untrusted
 from ua_tui.tui.terminal.exit_codes import EXIT_FAILED, EXIT_USAGE
@@ -87,7 +87,7 @@ def run(args: argparse.Namespace) -> int:
 async def _run(settings: Settings, args: argparse.Namespace) -> int:
     async with AsyncExitStack() as stack:
         if args.toolkit is not None:
-            from ua_tui.tui.cli.server_login import login_target, run_login
+            from ua_tui.tui.cli.connections.server_login import login_target, run_login
 
             if (target := login_target(settings, args.toolkit)) is not None:
                 return await run_login(target, args)

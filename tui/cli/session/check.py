@@ -90,7 +90,7 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         _print_json(check)
     else:
-        from ua_tui.tui.cli.check_page import CheckPage
+        from ua_tui.tui.cli.session.check_page import CheckPage
 
         for line in CheckPage.of_output().lines(check, folder.name, starts, everything=args.all):
             print_line(line)

@@ -64,7 +64,7 @@ def run(args: argparse.Namespace) -> int:
         return _list(as_json=args.json)
     folder = Path(args.folder).expanduser() if args.folder else Path.cwd()
     if args.action == "adopt":
-        from ua_tui.tui.cli.adopt import adopt
+        from ua_tui.tui.cli.folder.adopt import adopt
 
         return adopt(folder, yes=args.yes)
     places = replace(Places.of(), cwd=folder.resolve())

@@ -1,16 +1,36 @@
-"""Waits for input of the terminal, and seldom wakes up while nobody types."""
+"""Changes of Textual's terminal driver: it wakes up seldom, and ends the session when the terminal is gone."""
 
 from __future__ import annotations
 
+import os
 import selectors
+import signal
 import time
 from collections.abc import Callable
 from types import SimpleNamespace
 
 from textual.drivers import linux_driver
+from textual.drivers._writer_thread import WriterThread
 
 _SOON = 2.0
 _SELDOM = 0.5
+
+
+class DisconnectWriter(WriterThread):
+    """Writes to the terminal; after a failure, further output is discarded.
+
+    Textual's own thread ends at the first error. Then its queue fills up, the event loop waits for it forever, and
+    the hangup signal is never handled.
+    """
+
+    def run(self) -> None:
+        """Write until the end; if the terminal is gone, send SIGHUP to this process once."""
+        try:
+            super().run()
+        except (OSError, ValueError):
+            os.kill(os.getpid(), signal.SIGHUP)
+            while self._queue.get() is not None:
+                pass
 
 
 class InputSelector(selectors.SelectSelector):
@@ -35,7 +55,9 @@ class InputSelector(selectors.SelectSelector):
         return found
 
 
-def wait_for_input() -> None:
-    """Make Textual's input thread wait with this selector."""
+def adapt_driver() -> None:
+    """Make Textual's threads write and wait this way."""
+    # Textual offers no other way in.
+    linux_driver.WriterThread = DisconnectWriter  # type: ignore[attr-defined]
     ours = SimpleNamespace(SelectSelector=InputSelector, EVENT_READ=selectors.EVENT_READ)
-    linux_driver.selectors = ours  # type: ignore[attr-defined, assignment]  # Textual offers no other way in
+    linux_driver.selectors = ours  # type: ignore[attr-defined, assignment]

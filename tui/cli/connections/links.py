@@ -11,8 +11,7 @@ from urllib.parse import urlsplit
 
 async def open_link(url: str) -> None:
     """Open a link in the browser, if there is one beside the terminal and it is no other kind of link."""
-    from ua_tui.tui.terminal.browser import why_no_browser
-    from ua_tui.tui.terminal.links import browser_link
+    from ua_tui.tui.terminal.links import browser_link, why_no_browser
 
     parts = urlsplit(url)
     is_here = parts.hostname in {"127.0.0.1", "localhost", "::1"}
