@@ -48,7 +48,7 @@ from ua_tui.tui.layout.store import LayoutStore
 from ua_tui.tui.panes.spec import pane_specs
 from ua_tui.tui.panes.status.bar import StatusLine
 from ua_tui.tui.panes.status.notice import NoticeBar
-from ua_tui.tui.ports import SessionPort
+from ua_tui.tui.ports import Controls, SessionPort
 from ua_tui.tui.render.activity import CurrentActivity
 from ua_tui.tui.render.frames import forget_rows
 from ua_tui.tui.terminal.copy import copy_text
@@ -320,6 +320,16 @@ class UaTuiApp(BaseApp):
         return self._session
 
     @property
+    def controls(self) -> Controls | None:
+        """Controls the session; None until it is made, and if it is read-only."""
+        return self._session.controls if self._session is not None else None
+
+    @property
+    def refusal(self) -> str:
+        """Why a read-only session cannot be changed."""
+        return self.source.refusal
+
+    @property
     def state(self) -> str:
         """What the session is doing."""
         return self._early_state if self._session is None else str(self._session.state)
@@ -444,8 +454,8 @@ class UaTuiApp(BaseApp):
         self.escape.press()
 
     def _interrupt(self) -> None:
-        if self._session is not None:
-            self.spawn(self._session.interrupt, "interrupt", "agent")
+        if self._session is not None and self._session.inbox is not None:
+            self.spawn(self._session.inbox.interrupt, "interrupt", "agent")
             self.status.handle_events([])
 
     def open_sessions(self) -> None:
@@ -502,15 +512,13 @@ class UaTuiApp(BaseApp):
 
     def action_permission_mode(self) -> None:
         """Change the permission mode, or say why not."""
-        if self.source.is_read_only:
-            self.notify(self.source.refusal, markup=False)
-        elif len(self.screen_stack) == 1:
+        if len(self.screen_stack) == 1:
             self.permission_mode.open()
 
     def action_restart(self) -> None:
         """Start the agent again after a failure, or say why not."""
         if self.source.is_read_only:
-            self.notify(self.source.refusal, markup=False)
+            self.notify(self.refusal, markup=False)
         elif self.state in ("failed", NOT_SET_UP):
             self.restart_agent()
         else:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from ua_tui.core.errors import SettingsError
 from ua_tui.core.events.types import BudgetRaised, BudgetReached, Event
 from ua_tui.core.events.units import spent_of
+from ua_tui.tui.app.port import controls_or_notify
 
 if TYPE_CHECKING:
     from ua_tui.tui.app.controllers.queries import Queries
@@ -65,11 +66,10 @@ class Budget:
 
     def raise_limit(self, limit: float | None) -> None:
         """Let the session cost up to `limit` US dollars; None leaves the limit as it is."""
-        session = self._app.session
-        if limit is None or session is None:
+        if limit is None or (controls := controls_or_notify(self._app)) is None:
             return
         try:
-            session.raise_budget(limit)
+            controls.raise_budget(limit)
         except SettingsError as error:
             self._app.notify(f"{error}.", severity="warning", markup=False)
         else:

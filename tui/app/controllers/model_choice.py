@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ua_tui.core.errors import SettingsError
-from ua_tui.tui.app.port import session_to_change
+from ua_tui.tui.app.port import controls_or_notify
 
 if TYPE_CHECKING:
     from ua_tui.core.provider.models import ModelChoice
@@ -23,9 +23,9 @@ class ModelSelection:
         """Show the available models."""
         from ua_tui.tui.screens.session.model import ModelScreen
 
-        session = session_to_change(self._app)
-        if session is not None and not isinstance(self._app.screen, ModelScreen):
-            models, running = session.models, self._app.state in ("running", "stopping")
+        controls = controls_or_notify(self._app)
+        if controls is not None and not isinstance(self._app.screen, ModelScreen):
+            models, running = controls.models, self._app.state in ("running", "stopping")
             screen = ModelScreen(models.choice, models.known, self._choose, running=running)
             self._app.push_screen(screen, self._on_choice)
 
@@ -35,11 +35,11 @@ class ModelSelection:
 
     def _choose(self, choice: ModelChoice) -> bool:
         """Use another model; False if that is not possible, and the user was notified."""
-        session = self._app.session
-        if session is None:
+        controls = controls_or_notify(self._app)
+        if controls is None:
             return False
         try:
-            session.models.choose(choice)
+            controls.models.choose(choice)
         except SettingsError as error:
             self._app.notify(str(error), severity="warning", markup=False)
             return False

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, cast
 
 from ua_tui.core.errors import SettingsError
 from ua_tui.core.settings.model import PermissionMode, refuse_skip_as_root
-from ua_tui.tui.app.port import session_to_change
+from ua_tui.tui.app.port import controls_or_notify
 
 if TYPE_CHECKING:
     from ua_tui.tui.app.port import AppPort
@@ -26,8 +26,8 @@ class PermissionModeSelection:
         """Show the modes."""
         from ua_tui.tui.screens.session.mode import ModeScreen
 
-        session = session_to_change(self._app)
-        if session is not None and not isinstance(self._app.screen, ModeScreen):
+        controls, session = controls_or_notify(self._app), self._app.session
+        if controls is not None and session is not None and not isinstance(self._app.screen, ModeScreen):
             self._app.push_screen(ModeScreen(session.permission_mode), self._on_choice)
 
     def _on_choice(self, mode: str | None) -> None:
@@ -39,8 +39,8 @@ class PermissionModeSelection:
         """Change the mode, after a confirmation if it skips every check."""
         from ua_tui.tui.screens.session.mode import SkipScreen
 
-        session = session_to_change(self._app)
-        if session is None:
+        session = self._app.session
+        if controls_or_notify(self._app) is None or session is None:
             return
         if mode == session.permission_mode:
             self._app.notify(f"The permission mode is {mode} already.", markup=False)
@@ -60,11 +60,11 @@ class PermissionModeSelection:
         self._app.spawn(partial(self._change, cast("PermissionMode", mode)), "permission mode", "agent")
 
     async def _change(self, mode: PermissionMode) -> None:
-        session = self._app.session
-        if session is None:
+        controls = self._app.controls
+        if controls is None:
             return
         try:
-            await session.set_permission_mode(mode)
+            await controls.set_permission_mode(mode)
         except SettingsError as error:
             self._app.notify(str(error), severity="warning", markup=False)
             return

@@ -15,7 +15,7 @@ from ua_tui.tui.terminal.exit_codes import EXIT_FAILED
 if TYPE_CHECKING:
     from ua_tui.core.postgres.address import Address
     from ua_tui.core.settings.model import Settings
-    from ua_tui.core.team.fleet.remote_session import SessionFolder
+    from ua_tui.core.team.fleet.followed_session import SessionFolder
     from ua_tui.core.team.records import Mailbox
     from ua_tui.tui.replay.followed_source import FollowedSource
 
@@ -61,7 +61,7 @@ async def make_source(
     """
     from ua_tui.core.errors import TeamError
     from ua_tui.core.storage.folders import WORKSPACES
-    from ua_tui.core.team.fleet.remote_session import LocalFolder
+    from ua_tui.core.team.fleet.followed_session import LocalFolder
     from ua_tui.tui.replay.followed_source import FollowedSource
 
     place: SessionFolder

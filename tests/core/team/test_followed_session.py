@@ -13,10 +13,9 @@ from tests.core.team.stores import SESSION, add_local_session
 from tests.core.team.test_fleet import lay, write
 from tests.waiting import PATIENCE, until
 from ua_tui.core.concurrency.spawn import Work
-from ua_tui.core.errors import ConnectionFailed, SettingsError, TeamError
+from ua_tui.core.errors import TeamError
 from ua_tui.core.events import types as ev
-from ua_tui.core.provider.models import ModelChoice
-from ua_tui.core.team.fleet.remote_session import RemoteSession
+from ua_tui.core.team.fleet.followed_session import FollowedSession
 from ua_tui.core.team.letters import make_question
 from ua_tui.core.team.local_mailbox import SqliteMailbox
 from ua_tui.core.team.records import Answer, Answered, Command, Question, SessionId
@@ -37,7 +36,7 @@ class Followed:
         self.asked_again: list[ev.Event] = []
         self.runs = True
         self._tasks: list[asyncio.Task[object]] = []
-        self.session = RemoteSession(
+        self.session = FollowedSession(
             self.folder,
             SESSION.id,
             self.mailbox,
@@ -138,11 +137,11 @@ async def test_what_nobody_answered_in_person_names_nobody(followed: Followed) -
     assert followed.reported == []
     followed.session.answer_permission("r1", allow=True)
     await followed.settled()
-    assert followed.reported == ["This question no longer waits for an answer."]
+    assert followed.reported == ["This question was already answered or withdrawn."]
 
 
 async def test_answers_wait_for_their_question(followed: Followed, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ua_tui.core.team.fleet.remote_session.AGAIN_SECONDS", 0.05)
+    monkeypatch.setattr("ua_tui.core.team.fleet.followed_session.AGAIN_SECONDS", 0.05)
     await followed.read(ASKED)
     answer = followed.mailbox.answer
     tries = 0
@@ -229,20 +228,6 @@ async def test_new_events_are_given_until_the_session_ends(followed: Followed) -
     followed.runs = False
     await asyncio.wait_for(task, PATIENCE)
     assert [type(event) for events in seen for event in events] == [ev.QueryFinished]
-
-
-async def test_what_cannot_be_done_from_here_says_so(followed: Followed) -> None:
-    session = followed.session
-    with pytest.raises(SettingsError, match="runs elsewhere"):
-        session.raise_budget(5.0)
-    with pytest.raises(SettingsError, match="runs elsewhere"):
-        await session.set_permission_mode("plan")
-    with pytest.raises(SettingsError, match="runs elsewhere"):
-        session.models.choose(ModelChoice())
-    with pytest.raises(SettingsError, match="cannot read files"):
-        await session.attach(followed.folder)
-    with pytest.raises(ConnectionFailed, match="runs elsewhere"):
-        await session.stop_subagent("t1")
 
 
 async def test_a_question_that_is_no_question_is_left_out(followed: Followed) -> None:

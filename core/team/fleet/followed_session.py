@@ -12,7 +12,7 @@ from typing import Any, Literal, Protocol, TypeVar
 import msgspec
 
 from ua_tui.core.concurrency.spawn import Spawn
-from ua_tui.core.errors import ConnectionFailed, SettingsError, TeamError
+from ua_tui.core.errors import TeamError
 from ua_tui.core.events.codec import decode_event
 from ua_tui.core.events.types import (
     ElicitationAnswered,
@@ -26,14 +26,11 @@ from ua_tui.core.events.types import (
     SessionFinished,
     SessionStarted,
 )
-from ua_tui.core.history.session import TAIL, JournalSession, NoModels, runs_elsewhere
-from ua_tui.core.provider.models import ModelChoice
-from ua_tui.core.settings.model import PermissionMode
+from ua_tui.core.history.session import TAIL, PastSession, runs_elsewhere
 from ua_tui.core.team.records import Answer, Answered, Command, Mailbox, Question
 from ua_tui.core.text import clean, clean_line
 
 E = TypeVar("E", bound=Event)
-ELSEWHERE = "This session runs elsewhere: that cannot be changed from here."
 AGAIN_SECONDS = 1.0
 """How long a question that nobody knows yet is waited for: it may still be on its way."""
 
@@ -70,15 +67,10 @@ class LocalFolder:
         return runs_elsewhere(folder)
 
     async def close(self) -> None:
-        """Nothing is to be done."""
+        """Do nothing."""
 
 
-class _Models(NoModels):
-    def choose(self, _choice: ModelChoice) -> bool:
-        raise SettingsError(ELSEWHERE)
-
-
-class RemoteSession(JournalSession):
+class FollowedSession(PastSession):
     """Follows a session through its journal, and sends what a person says through a mailbox.
 
     The commands return at once; `report` is given a sentence if one could not be sent, or came too late.
@@ -173,6 +165,11 @@ class RemoteSession(JournalSession):
         if text in self._sent:
             self._sent.remove(text)
 
+    @property
+    def inbox(self) -> FollowedSession:
+        """The session itself, which sends on what a person says."""
+        return self
+
     # -- questions ----------------------------------------------------------------------------------
 
     def answer_permission(
@@ -239,7 +236,7 @@ class RemoteSession(JournalSession):
 
     def _sentence(self, found: Answered) -> str:
         if not found.by:
-            return "This question no longer waits for an answer."
+            return "This question was already answered or withdrawn."
         at = "" if found.at is None else f" at {datetime.fromtimestamp(found.at, self._zone):%H:%M}"
         return f"Answered by {clean_line(found.by, 60)}{at}."
 
@@ -247,7 +244,7 @@ class RemoteSession(JournalSession):
 
     @property
     def queued(self) -> tuple[str, ...]:
-        """The queries that were sent and did not begin yet, as far as they are from here."""
+        """The queries that were sent from here and did not begin yet."""
         return tuple(self._sent)
 
     def submit(self, text: str) -> None:
@@ -282,75 +279,6 @@ class RemoteSession(JournalSession):
             self._report(f"The {what} was not sent: {error}")
             return False
         return True
-
-    # -- what cannot be done from here --------------------------------------------------------------
-
-    commands: tuple[str, ...] = ()
-    custom_commands: tuple[()] = ()
-    models = _Models()
-    references: None = None
-    places: None = None
-    queue_paused = False
-
-    def unqueue(self) -> str | None:
-        """Return None: what was sent cannot be taken back."""
-        return None
-
-    def change_queue(self, seen: Sequence[str], wanted: Sequence[str]) -> bool:
-        """Return False: what was sent cannot be changed."""
-        return False
-
-    def resume_queue(self) -> None:
-        """Do nothing: the session has its queue."""
-
-    def raise_budget(self, limit_usd: float) -> None:
-        """Refuse to change the limit.
-
-        Raises:
-            SettingsError: always.
-        """
-        raise SettingsError(ELSEWHERE)
-
-    async def context_usage(self) -> None:
-        """Return None: that is known only where the session runs."""
-
-    async def stop_subagent(self, tool_use_id: str) -> bool:
-        """Refuse to stop it.
-
-        Raises:
-            ConnectionFailed: always.
-        """
-        raise ConnectionFailed("the session runs elsewhere")
-
-    @property
-    def permission_mode(self) -> str:
-        """The mode of the session, as far as it was read."""
-        return self.stats.permission_mode
-
-    async def set_permission_mode(self, _mode: PermissionMode) -> None:
-        """Refuse to change it.
-
-        Raises:
-            SettingsError: always.
-        """
-        raise SettingsError(ELSEWHERE)
-
-    async def attach(self, _file: Path) -> str:
-        """Refuse: files of this machine are not there.
-
-        Raises:
-            SettingsError: always.
-        """
-        raise SettingsError("This session runs elsewhere: it cannot read files of this machine.")
-
-    async def prepare(self, _text: str) -> None:
-        """Do nothing: the session reads what a query names."""
-
-    def finish_auth(self, _outcome: str) -> None:
-        """Do nothing: nobody waits for a link where it runs."""
-
-    async def restart(self) -> None:
-        """Do nothing: it runs."""
 
 
 def _asked(question: Question) -> Asked | None:
