@@ -23,16 +23,13 @@ from ua_tui.core.concurrency.spawn import Work
 from ua_tui.core.errors import CredentialsError
 from ua_tui.core.settings.model import Settings
 from ua_tui.tui.app.base_app import BaseApp
-from ua_tui.tui.app.controllers.budget import Budget
-from ua_tui.tui.app.controllers.escape import Escape
+from ua_tui.tui.app.controllers.escape import Escape, KeyHints
 from ua_tui.tui.app.controllers.failures import Failures, error_text
 from ua_tui.tui.app.controllers.folder_trust import FolderTrustQuestion
-from ua_tui.tui.app.controllers.key_hints import KeyHints
-from ua_tui.tui.app.controllers.model_choice import ModelSelection
 from ua_tui.tui.app.controllers.navigation import Navigation
-from ua_tui.tui.app.controllers.permission_mode import PermissionModeSelection
 from ua_tui.tui.app.controllers.queries import Queries
 from ua_tui.tui.app.controllers.questions import Questions
+from ua_tui.tui.app.controllers.session_settings import Budget, ModelSelection, PermissionModeSelection
 from ua_tui.tui.app.controllers.setup import NOT_SET_UP, Setup
 from ua_tui.tui.app.controllers.shutdown import Shutdown
 from ua_tui.tui.app.controllers.typed_ahead import TypedAhead, is_text
@@ -52,9 +49,8 @@ from ua_tui.tui.ports import Controls, SessionPort
 from ua_tui.tui.render.activity import CurrentActivity
 from ua_tui.tui.render.frames import forget_rows
 from ua_tui.tui.terminal.copy import copy_text
-from ua_tui.tui.terminal.driver import adapt_driver
-from ua_tui.tui.terminal.paste import guard_pastes
-from ua_tui.tui.widgets.text_field import focused_field
+from ua_tui.tui.terminal.driver import adapt_driver, guard_pastes
+from ua_tui.tui.widgets.input_line import focused_field
 from ua_tui.tui.workers import start_job
 
 if TYPE_CHECKING:

@@ -240,8 +240,7 @@ class BaseApp(App[str]):
 
     def search_themes(self) -> None:
         """Offer the themes, and prepare ours while one is chosen."""
-        from ua_tui.tui.app.theme_picker import ThemeList
-        from ua_tui.tui.screens.application.command_palette import Palette
+        from ua_tui.tui.screens.application.command_palette import Palette, ThemeList
 
         self.push_screen(Palette(providers=[ThemeList], placeholder="Search for themes…"))
         self._prepare(THEMES)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -13,6 +14,34 @@ from urllib.parse import urlsplit
 if TYPE_CHECKING:
     from textual.app import App
     from textual.widget import Widget
+
+
+async def open_link(url: str) -> None:
+    """Open a link in the browser, if there is one beside the terminal and it is no other kind of link."""
+    parts = urlsplit(url)
+    is_here = parts.hostname in {"127.0.0.1", "localhost", "::1"}
+    if browser_link(url) is None or not (parts.scheme == "https" or is_here):
+        return
+    if why_no_browser(os.environ) is not None:
+        return
+    import webbrowser
+
+    with _quiet():
+        await asyncio.to_thread(webbrowser.open, url)
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Keep what a browser writes to the terminal off it."""
+    null, kept = os.open(os.devnull, os.O_WRONLY), os.dup(2)
+    os.dup2(null, 2)
+    try:
+        yield
+    finally:
+        os.dup2(kept, 2)
+        os.close(kept)
+        os.close(null)
+
 
 # These would draw over the screen and read the keyboard.
 _IN_TERMINALS = frozenset({"browsh", "elinks", "links", "links2", "lynx", "w3m", "www-browser"})

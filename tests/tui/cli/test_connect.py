@@ -19,7 +19,7 @@ from tests.tui.fixture_types import Output, Patch
 from tests.waiting import wait_until
 from ua_tui.tui.cli import main
 from ua_tui.tui.cli.connections import connect
-from ua_tui.tui.cli.connections.links import open_link
+from ua_tui.tui.terminal.links import open_link
 
 PATIENT = ("--timeout", "90")
 """So that a person who does not come is a failure, and no wait for ten minutes."""

@@ -35,7 +35,7 @@ from ua_tui.tui.panes.conversation.pane import ConversationPane
 from ua_tui.tui.replay.followed_source import FollowedSource
 from ua_tui.tui.screens.application.error import ErrorScreen
 from ua_tui.tui.screens.requests.permission import PermissionScreen
-from ua_tui.tui.screens.requests.server_form import ServerFormScreen
+from ua_tui.tui.screens.requests.server_request import ServerFormScreen
 from ua_tui.tui.terminal.clipboard import Clipboard
 
 ASKED = ev.PermissionAsked(request_id="r1", tool_name="Bash", input={"command": "ls"})

@@ -23,7 +23,7 @@ from ua_tui.core.events.types import (
 from ua_tui.core.text import clean_line
 
 if TYPE_CHECKING:
-    from ua_tui.tui.app.controllers.permission_mode import PermissionModeSelection
+    from ua_tui.tui.app.controllers.session_settings import PermissionModeSelection
     from ua_tui.tui.app.port import AppPort
     from ua_tui.tui.widgets.dialog import Dialog
 
@@ -117,8 +117,7 @@ class Questions:
         from ua_tui.tui.screens.requests.permission import PermissionScreen
         from ua_tui.tui.screens.requests.plan import PlanScreen
         from ua_tui.tui.screens.requests.question import QuestionScreen
-        from ua_tui.tui.screens.requests.server_form import ServerFormScreen
-        from ua_tui.tui.screens.requests.server_link import ServerLinkScreen
+        from ua_tui.tui.screens.requests.server_request import ServerFormScreen, ServerLinkScreen
 
         match event:
             case AuthRequired():
@@ -155,7 +154,7 @@ class Questions:
 
     def _send_answer(self, event: Question, answer: object) -> None:
         from ua_tui.tui.screens.requests.permission import PermissionAnswer
-        from ua_tui.tui.screens.requests.server_form import ServerAnswer
+        from ua_tui.tui.screens.requests.server_request import ServerAnswer
 
         session = self._app.session
         inbox, controls = (session.inbox, session.controls) if session is not None else (None, None)

@@ -13,10 +13,10 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ua_tui.core.text import clean_line
-from ua_tui.tui.cli.connections.links import open_link
 from ua_tui.tui.cli.output import complain, print_line, print_table
 from ua_tui.tui.cli.start import report_untrusted
 from ua_tui.tui.terminal.exit_codes import EXIT_FAILED, EXIT_USAGE
+from ua_tui.tui.terminal.links import open_link
 
 if TYPE_CHECKING:
     from ua_tui.core.connections.composio.accounts import Accounts, Link, Toolkit

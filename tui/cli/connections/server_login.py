@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any
 
 from ua_tui.core.errors import ConnectionFailed, WorkspaceError
 from ua_tui.core.text import clean_line
-from ua_tui.tui.cli.connections.links import open_link
 from ua_tui.tui.cli.output import complain, print_line
 from ua_tui.tui.terminal.exit_codes import EXIT_FAILED
+from ua_tui.tui.terminal.links import open_link
 
 if TYPE_CHECKING:
     from ua_tui.core.connections.oauth.redirect import Redirect

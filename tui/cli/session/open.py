@@ -69,7 +69,7 @@ def run(args: argparse.Namespace) -> int:
     from dataclasses import replace
 
     from ua_tui.tui.app.app import UaTuiApp
-    from ua_tui.tui.app.results import resumed_folder
+    from ua_tui.tui.app.port import resumed_folder
     from ua_tui.tui.layout.store import LayoutStore
     from ua_tui.tui.replay.past_source import PastSource
     from ua_tui.tui.theme.store import store_theme

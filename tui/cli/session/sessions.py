@@ -41,8 +41,8 @@ def run(args: argparse.Namespace) -> tuple[Settings, Path | None]:
             _print(found, as_json=args.json)
         return settings, None
     from ua_tui.core.knowledge.place import place_of
-    from ua_tui.tui.app.results import resumed_folder
-    from ua_tui.tui.app.sessions_app import SessionsApp
+    from ua_tui.tui.app.list_apps import SessionsApp
+    from ua_tui.tui.app.port import resumed_folder
     from ua_tui.tui.keys.keymap import choose_keys
 
     app = SessionsApp(index, settings.theme, keys=choose_keys(settings.keys), database=place_of(settings))

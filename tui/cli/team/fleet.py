@@ -82,7 +82,7 @@ def run(args: argparse.Namespace) -> int:
 
     # No log is written; without any handler log messages would go to the terminal.
     logging.getLogger().addHandler(logging.NullHandler())
-    from ua_tui.tui.app.fleet_app import FleetApp
+    from ua_tui.tui.app.list_apps import FleetApp
     from ua_tui.tui.keys.keymap import choose_keys
 
     app = FleetApp(FleetSource(index, address), settings, keys=choose_keys(settings.keys))

@@ -19,13 +19,23 @@ from rich.segment import Segment
 from rich.style import Style
 
 from ua_tui.core.text import clean
-from ua_tui.tui.render.layout import PLAIN, Line, Piece, line_width, merge, plain, width_of, wrap
+from ua_tui.tui.render.layout import (
+    PLAIN,
+    Line,
+    Piece,
+    component_classes,
+    line_width,
+    merge,
+    plain,
+    read_theme,
+    width_of,
+    wrap,
+)
 from ua_tui.tui.render.markdown.file_names import FindFile, file_style, no_file, with_files
 from ua_tui.tui.render.markdown.highlight import CodeTheme, highlight
 from ua_tui.tui.render.markdown.parser import parse_markdown
 from ua_tui.tui.render.markdown.source_map import Unit
 from ua_tui.tui.render.markdown.tables import Align, Cell, TableTheme, table_lines
-from ua_tui.tui.render.theme import component_classes, read_theme
 
 BULLETS = "•◦▪"
 BOLD = Style(bold=True)

@@ -23,7 +23,7 @@ from ua_tui.tui.viewers.reader import FileUnviewable, open_regular
 _SECONDS = 6.0
 _MAX_BYTES = 100 * 1024 * 1024
 _PAGE = "── Page "
-_TASK = "ua_tui.tui.viewers.pdf_text:extract_pages"
+_TASK = "ua_tui.tui.viewers.conversion:extract_pages"
 
 
 class PdfBody:

@@ -1,4 +1,4 @@
-"""The quit dialog, shown while the agent works."""
+"""Dialogs that ask for confirmation: before quitting, deleting, and resuming with a new conversation."""
 
 from __future__ import annotations
 
@@ -9,10 +9,73 @@ from textual.binding import BindingType
 from textual.content import Content
 from textual.widgets import Static
 
+from ua_tui.core.text import clean
 from ua_tui.tui.keys.keymap import keys_of
 from ua_tui.tui.keys.places import KeyPlace, key_binding
 from ua_tui.tui.render.activity import CurrentActivity
 from ua_tui.tui.widgets.dialog import QUIET_SECONDS, Box, Choice, Dialog, Foot, fields
+
+
+class DeleteScreen(Dialog[bool]):
+    """Asks whether to delete; keeping has the focus.
+
+    Args:
+        name: what is deleted, already cleaned.
+        facts: details, such as its size.
+    """
+
+    PLACE: ClassVar[KeyPlace] = KeyPlace("Before something is deleted")
+    FIRST = "keep"
+    BINDINGS: ClassVar[list[BindingType]] = [
+        key_binding("delete.confirm", "d", "answer(True)", "delete"),
+        key_binding("delete.keep", "n,escape,q", "answer(False)", "keep"),
+    ]
+
+    def __init__(self, name: str, facts: str) -> None:
+        super().__init__(requested=True, quiet=QUIET_SECONDS)
+        self._name_shown = name
+        self._facts = facts
+
+    def compose(self) -> ComposeResult:
+        """Show what would be deleted."""
+        with Box("Delete", "-asks"):
+            yield Static(Content(self._name_shown), classes="heading")
+            yield Static(Content(f"{self._facts} This cannot be undone."), classes="advice")
+            yield Foot(
+                Choice("n", "Keep", "keep", "answer(False)"), Choice("d", "Delete", "delete", "answer(True)")
+            )
+
+
+ADVICE = (
+    "The session can be resumed with a new conversation in the same folder. Its files and journal are kept, "
+    "but the agent does not know what was said before."
+)
+
+
+class FreshScreen(Dialog[bool]):
+    """Asks whether to start a new conversation; `why` says what happened to the earlier one."""
+
+    PLACE: ClassVar[KeyPlace] = KeyPlace("When a conversation cannot be resumed")
+    FIRST = "fresh"
+    BINDINGS: ClassVar[list[BindingType]] = [
+        key_binding("fresh.begin", "f", "answer(True)", "start a new one"),
+        key_binding("fresh.quit", "escape,q", "answer(False)", "quit"),
+    ]
+
+    def __init__(self, why: str) -> None:
+        super().__init__()
+        self._why = clean(why)
+
+    def compose(self) -> ComposeResult:
+        """Show what is lost, and what can be done."""
+        with Box("The conversation is lost", "-asks"):
+            yield Static(Content(self._why[:1].upper() + self._why[1:] + "."), classes="facts")
+            yield Static(Content(ADVICE), classes="advice")
+            yield Foot(
+                Choice("f", "New conversation", "fresh", "answer(True)"),
+                Choice("q", "Quit", "quit", "answer(False)"),
+            )
+
 
 QuitAnswer = Literal["stay", "wait", "stop"]
 
