@@ -199,12 +199,19 @@ def _add_schema(parser: argparse.ArgumentParser) -> None:
 
 
 def _arguments_of(module: str) -> Adder:
-    """Return what adds the arguments that a module declares."""
-    return lambda parser: import_module(module).add_arguments(parser)
+    """Return what adds the arguments that a module declares, and its `EXAMPLES` to the help."""
+
+    def add(parser: argparse.ArgumentParser) -> None:
+        declared = import_module(module)
+        declared.add_arguments(parser)
+        if examples := getattr(declared, "EXAMPLES", ""):
+            parser.formatter_class, parser.epilog = argparse.RawDescriptionHelpFormatter, examples
+
+    return add
 
 
 def _in_module(module: str, about: str, description: str) -> Command:
-    """Return a command that a module carries out: it has `add_arguments(parser)` and `run(args)`."""
+    """Return a command that a module runs: it has `add_arguments(parser)`, `run(args)` and perhaps `EXAMPLES`."""
     return Command(about, description, lambda args: import_module(module).run(args), (_arguments_of(module),))
 
 

@@ -13,7 +13,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ua_tui.core.text import clean_line
-from ua_tui.tui.cli.output import complain, print_line, print_table
+from ua_tui.tui.cli.output import complain, print_json, print_line, print_table
 from ua_tui.tui.cli.start import report_untrusted
 from ua_tui.tui.terminal.exit_codes import EXIT_FAILED, EXIT_USAGE
 from ua_tui.tui.terminal.links import open_link
@@ -43,7 +43,6 @@ _PLAIN = "\x1b[0m"
 
 # It is read while the command waits.
 _print = partial(print_line, flush=True)
-_complain = partial(complain, prog="ua-tui connect")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -92,7 +91,7 @@ async def _run(settings: Settings, args: argparse.Namespace) -> int:
             if (target := login_target(settings, args.toolkit)) is not None:
                 return await run_login(target, args)
         if args.forget:
-            return _complain(
+            return complain(
                 "--forget takes one of your own MCP servers: ua-tui servers lists them", EXIT_USAGE
             )
         if settings.demo:
@@ -104,7 +103,7 @@ async def _run(settings: Settings, args: argparse.Namespace) -> int:
                 slug = args.toolkit.strip().lower()
                 words = f"{clean_line(slug, 60)} is not one of your own MCP servers, and {_NO_KEY}"
                 return _Reporter(as_json=args.json).failed(slug, "no_key", words)
-            return _complain(_NO_KEY, EXIT_FAILED)
+            return complain(_NO_KEY)
         from ua_tui.core.concurrency.threads import apart
         from ua_tui.core.connections.composio.accounts import Accounts
         from ua_tui.core.errors import ConnectionFailed
@@ -217,7 +216,7 @@ class _Reporter:
         if self._as_json:
             self._line("failed", toolkit=slug, status=status, message=words)
             return code
-        return _complain(words, code)
+        return complain(words, code)
 
     def _line(self, event: str, **more: Any) -> None:
         _print(json.dumps({"event": event, **more}))
@@ -246,7 +245,7 @@ def _list(toolkits: Sequence[Toolkit], *, as_json: bool) -> int:
             }
             for each in toolkits
         ]
-        print_line(json.dumps(plain, indent=2))
+        print_json(plain)
         return 0
     rows = [
         (clean_line(each.slug, 40), clean_line(each.name, 40), _state(each) + _off(each)) for each in toolkits

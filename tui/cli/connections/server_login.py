@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 _LONGEST = 4_000
 
 _print = partial(print_line, flush=True)
-_complain = partial(complain, prog="ua-tui connect")
 
 
 def login_target(settings: Settings, name: str) -> LoginTarget | None:
@@ -113,7 +112,7 @@ def _read_pasted(redirect: Redirect) -> None:
     if not line:
         asyncio.get_running_loop().remove_reader(sys.stdin.fileno())
     elif line.strip() and not redirect.paste(line):
-        _complain("that is not the address that this login ends at: copy all of it from the browser", 0)
+        complain("that is not the address that this login ends at: copy all of it from the browser", 0)
 
 
 @asynccontextmanager
@@ -159,7 +158,7 @@ class _Reporter:
         if self._as_json:
             self._line("failed", status=status, message=words)
             return EXIT_FAILED
-        return _complain(words, EXIT_FAILED)
+        return complain(words)
 
     def _line(self, event: str, **more: Any) -> None:
         _print(json.dumps({"event": event, "server": self.name, **more}))

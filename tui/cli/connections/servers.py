@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import os
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,7 +20,7 @@ from ua_tui.core.errors import ConnectionFailed
 from ua_tui.core.settings.loading import load_settings
 from ua_tui.core.text import clean_line
 from ua_tui.tui.cli.arguments import WrongUsage
-from ua_tui.tui.cli.output import complain, print_line, print_table
+from ua_tui.tui.cli.output import complain, print_json, print_line, print_table
 
 _HEADER = ("SERVER", "STATE", "TRANSPORT", "STARTS OR OPENS", "FROM")
 _STATES = {"trusted": "trusted", "refused": "refused", None: "not trusted yet"}
@@ -116,7 +115,7 @@ def _list(
     rows = [_row(each, folder, trust) for each in found]
     problems = [row.problem for row in rows if row.problem]
     if as_json:
-        print_line(json.dumps([vars(row) for row in rows], indent=2))
+        print_json([vars(row) for row in rows])
         return 1 if problems else 0
     if not rows:
         print_line(

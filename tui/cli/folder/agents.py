@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import json
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from ua_tui.core.text import clean_line
-from ua_tui.tui.cli.output import complain, print_line, print_table
+from ua_tui.tui.cli.output import complain, print_json, print_line, print_table
 
 if TYPE_CHECKING:
     from ua_tui.core.agent.definitions.roster import RosterEntry
@@ -42,7 +41,7 @@ def run(args: argparse.Namespace) -> int:
     listed = roster_entries(roster, settings, expected_servers(settings, places.cwd))
     if args.json:
         result = {"entries": [asdict(each) for each in listed], "problems": list(roster.not_chosen)}
-        print_line(json.dumps(result, indent=2))
+        print_json(result)
     else:
         _list(listed)
     problems = [*(problem for each in listed for problem in problems_of(each)), *roster.not_chosen]

@@ -3,23 +3,16 @@
 from __future__ import annotations
 
 import argparse
-import json
 import logging
-from datetime import datetime
-from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ua_tui.core.errors import UniversalAgentError
 from ua_tui.core.text import clean_line
-from ua_tui.tui.cli.arguments import add_sessions_folder
-from ua_tui.tui.cli.output import complain, print_line, print_table
-from ua_tui.tui.terminal.exit_codes import EXIT_FAILED, EXIT_USAGE
+from ua_tui.tui.cli.arguments import WrongUsage, add_sessions_folder, workspace_settings
+from ua_tui.tui.cli.output import complain, local_time, print_json, print_line, print_table
 
 if TYPE_CHECKING:
     from ua_tui.core.web_reader.blacklist import Blacklist, Listing
 
-_complain = partial(complain, prog="ua-tui blacklist")
 _HEADER = ("SITE", "ERRORS", "LAST ERROR", "LISTED SINCE", "UNTIL")
 
 
@@ -37,30 +30,26 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Run the command; returns the exit code: 0, 1 when a site or the file is at fault, 2 for wrong usage."""
     if args.action is None and args.all:
-        return _complain("--all goes with clear", EXIT_USAGE)
+        raise WrongUsage("--all goes with clear")
     if args.action == "clear" and bool(args.hosts) == args.all:
-        return _complain("name the sites to clear, or give --all", EXIT_USAGE)
-    logging.basicConfig(format="ua-tui blacklist: %(message)s", level=logging.WARNING)
-    try:
-        blacklist = _open(args.workspace)
-        return _clear(blacklist, args) if args.action == "clear" else _list(blacklist, as_json=args.json)
-    except UniversalAgentError as error:
-        return _complain(str(error), EXIT_FAILED)
+        raise WrongUsage("name the sites to clear, or give --all")
+    logging.basicConfig(format="ua-tui: %(message)s", level=logging.WARNING, force=True)
+    blacklist = _open(args)
+    return _clear(blacklist, args) if args.action == "clear" else _list(blacklist, as_json=args.json)
 
 
-def _open(workspace: str | None) -> Blacklist:
-    from ua_tui.core.settings.loading import load_settings
+def _open(args: argparse.Namespace) -> Blacklist:
     from ua_tui.core.storage.folders import WORKSPACES
     from ua_tui.core.web_reader.blacklist import Blacklist
 
-    settings = load_settings({"workspace_base": Path(workspace) if workspace else None})
+    settings = workspace_settings(args)
     return Blacklist(settings.workspace_base / WORKSPACES)
 
 
 def _list(blacklist: Blacklist, *, as_json: bool) -> int:
     entries = blacklist.entries()
     if as_json:
-        print_line(json.dumps([_plain(entry) for entry in entries], indent=2))
+        print_json([_plain(entry) for entry in entries])
         return 0
     listed = sum(entry.listed for entry in entries)
     if not entries:
@@ -81,7 +70,7 @@ def _clear(blacklist: Blacklist, args: argparse.Namespace) -> int:
         if host is not None and not gone:
             unknown.append(host)
     if args.json:
-        print_line(json.dumps({"cleared": cleared}, indent=2))
+        print_json({"cleared": cleared})
     elif cleared:
         for host in cleared:
             print_line(f"cleared {host}")
@@ -89,12 +78,12 @@ def _clear(blacklist: Blacklist, args: argparse.Namespace) -> int:
         print_line("nothing is on the blacklist")
     if unknown:
         names = ", ".join(clean_line(host, 100) for host in unknown)
-        return _complain(f"not on the blacklist: {names}; `ua-tui blacklist` shows what is", EXIT_FAILED)
+        return complain(f"not on the blacklist: {names}; `ua-tui blacklist` shows what is")
     return 0
 
 
 def _row(entry: Listing) -> tuple[str, ...]:
-    since, until = (_local(moment) if moment else "-" for moment in (entry.since, entry.expires))
+    since, until = (local_time(moment) if moment else "-" for moment in (entry.since, entry.expires))
     return (clean_line(entry.host), str(len(entry.strikes)), entry.last_error, since, until)
 
 
@@ -112,7 +101,3 @@ def _plain(entry: Listing) -> dict[str, Any]:
         "since": entry.since.isoformat() if entry.since else None,
         "expires": entry.expires.isoformat() if entry.expires else None,
     }
-
-
-def _local(moment: datetime) -> str:
-    return f"{moment.astimezone():%Y-%m-%d %H:%M}"

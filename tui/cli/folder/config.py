@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ua_tui.core.text import clean_line
 from ua_tui.tui.cli.arguments import WrongUsage
-from ua_tui.tui.cli.output import complain, print_line, print_table
+from ua_tui.tui.cli.output import complain, print_json, print_line, print_table
 
 if TYPE_CHECKING:
     from ua_tui.core.settings.describe import SettingListing, StoredSetting
@@ -104,7 +103,7 @@ def _show(places: Places, words: list[str], *, as_json: bool) -> int:
     listed = [every[name] for name in names or every]
     if as_json:
         # What a table has may be anything that TOML knows, also a date.
-        print_line(json.dumps([_as_json(each) for each in listed], indent=2, default=str))
+        print_json([_as_json(each) for each in listed])
     elif names:
         print_line("\n\n".join("\n".join(_whole(each)) for each in listed))
     else:

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import argparse
-import json
-from datetime import datetime
-from pathlib import Path
 
 from ua_tui.core.agent.permissions.rule_set import rules_of
 from ua_tui.core.agent.permissions.rules import Rule
 from ua_tui.core.agent.permissions.store import RuleStore, StoredRule
 from ua_tui.core.settings.loading import load_settings
 from ua_tui.core.text import clean_line
-from ua_tui.tui.cli.arguments import WrongUsage, add_sessions_folder
-from ua_tui.tui.cli.output import complain, print_line, print_table
+from ua_tui.tui.cli.arguments import WrongUsage, add_sessions_folder, workspace_settings
+from ua_tui.tui.cli.output import complain, local_time, print_json, print_line, print_table
 
 _HEADER = ("NUMBER", "EFFECT", "RULE", "SERVER", "FROM", "LAST USED")
 _LOG_HEADER = ("TIME", "DECISION", "TOOLS", "BY", "RULE OR REASON")
@@ -65,7 +62,7 @@ def _list(store: RuleStore, *, as_json: bool) -> int:
             for at, each in enumerate(stored, 1)
         ]
         rows += [{"number": None, "folder": "", **_plain(rule, store)} for rule in given]
-        print_line(json.dumps(rows, indent=2))
+        print_json(rows)
     elif not stored and not given:
         print_line("there are no rules: what is not contained asks each time")
     else:
@@ -85,7 +82,7 @@ def _row(number: str, rule: Rule, folder: str, store: RuleStore) -> tuple[str, .
         clean_line(rule.text, 200),
         clean_line(rule.server or "-"),
         clean_line(folder, 200) if folder else rule.origin,
-        _local(used) if used is not None else "never",
+        local_time(used) if used is not None else "never",
     )
 
 
@@ -121,18 +118,16 @@ def _log(args: argparse.Namespace) -> int:
 
     if len(args.names) > 1:
         raise WrongUsage("log takes one session")
-    settings = load_settings({"workspace_base": Path(args.workspace) if args.workspace else None})
+    settings = workspace_settings(args)
     folder = find_session(settings.workspace_base, args.names[0] if args.names else LATEST)
     found = read_decisions(folder)
     if args.json:
-        print_line(json.dumps([{**vars(each), "at": each.at.isoformat()} for each in found], indent=2))
+        print_json([{**vars(each), "at": each.at.isoformat()} for each in found])
     elif not found:
         print_line(f"no permission was needed in {folder.name}")
     else:
-        rows = [(_local(e.at), e.decision, e.tools, e.by, clean_line(e.rule or e.reason, 120)) for e in found]
+        rows = [
+            (local_time(e.at), e.decision, e.tools, e.by, clean_line(e.rule or e.reason, 120)) for e in found
+        ]
         print_table([_LOG_HEADER, *rows])
     return 0
-
-
-def _local(moment: datetime) -> str:
-    return f"{moment.astimezone():%Y-%m-%d %H:%M}"

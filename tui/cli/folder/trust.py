@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import sqlite3
 import sys
 from contextlib import closing, suppress
@@ -30,7 +29,7 @@ from ua_tui.core.team.jobs.sqlite_jobs import FILE as JOBS
 from ua_tui.core.team.jobs.sqlite_tables import adopt_jobs, explain
 from ua_tui.core.text import clean_line
 from ua_tui.tui.cli.arguments import WrongUsage
-from ua_tui.tui.cli.output import complain, print_line, print_table
+from ua_tui.tui.cli.output import complain, print_json, print_line, print_table
 from ua_tui.tui.terminal.exit_codes import EXIT_USAGE
 
 if TYPE_CHECKING:
@@ -182,7 +181,7 @@ def _show(question: FolderQuestion, *, as_json: bool) -> int:
             "problems": question.problems,
             "difference": question.difference,
         }
-        print_line(json.dumps(content, indent=2))
+        print_json(content)
         return 0
     print_line(f"{clean_line(str(question.folder), 1000)}: {STATES[question.state]}")
     for line in describe_question(question):
@@ -212,7 +211,7 @@ def _list(*, as_json: bool) -> int:
 
     decisions = list(FolderDecisions().all())
     if as_json:
-        print_line(json.dumps([asdict(each) | {"texts": None} for each in decisions], indent=2))
+        print_json([asdict(each) | {"texts": None} for each in decisions])
     elif not decisions:
         print_line("no folder is trusted")
     else:

@@ -6,7 +6,6 @@ import argparse
 import os
 import sys
 from collections.abc import Sequence
-from functools import partial
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING
 
@@ -16,7 +15,7 @@ from ua_tui.core.storage.compression import SUFFIXES, Unpacked, inner_name
 from ua_tui.core.storage.regular_file import open_regular
 from ua_tui.core.storage.workspace import JOURNAL
 from ua_tui.core.text import clean_line
-from ua_tui.tui.cli.arguments import WrongUsage, add_sessions_folder
+from ua_tui.tui.cli.arguments import WrongUsage, add_sessions_folder, workspace_settings
 from ua_tui.tui.cli.output import complain, print_line
 from ua_tui.tui.terminal.exit_codes import EXIT_FAILED, EXIT_USAGE
 
@@ -24,10 +23,9 @@ if TYPE_CHECKING:
     from ua_tui.core.evidence.records import ReportCheck
     from ua_tui.core.settings.model import Settings
 
-_complain = partial(complain, prog="ua-tui check")
 _INPUT = "-"
 _HTML_BEGINS = (b"<!doctype", b"<html", b"<?xml", b"<!--")
-_EXAMPLES = """\
+EXAMPLES = """\
 Links, quotations, figures and names are compared with what the session has read. No model is asked, nothing is written,
 and nothing leaves the machine. It exits with 1 if something is not supported.
 
@@ -39,14 +37,8 @@ examples:
 """
 
 
-class _Unusable(Exception):
-    """What was given cannot be checked; the message is for the user."""
-
-
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of `ua-tui check`."""
-    parser.formatter_class = argparse.RawDescriptionHelpFormatter
-    parser.epilog = _EXAMPLES
     parser.add_argument(
         "file", metavar="FILE", help="an HTML, Markdown or text file, also compressed; - is standard input"
     )
@@ -68,25 +60,18 @@ def run(args: argparse.Namespace) -> int:
         SettingsError: a setting is wrong, or there is no such session.
         WrongUsage: the session of standard input is missing.
     """
-    import logging
-
-    # No log is written; without any handler log messages would go to the terminal.
-    logging.getLogger().addHandler(logging.NullHandler())
     if args.file == _INPUT and args.session is None:
         raise WrongUsage("standard input needs a session, such as --session latest")
-    from ua_tui.core.settings.loading import load_settings
 
-    settings = load_settings({"workspace_base": Path(args.workspace) if args.workspace else None})
+    settings = workspace_settings(args)
     try:
         data, name = _read_input() if args.file == _INPUT else _read_file(args.file)
         folder, report = _session_of(args.file, name, args.session, settings)
         check, starts = _check(data, report, folder, settings)
-    except _Unusable as problem:
-        return _complain(str(problem), EXIT_USAGE)
     except SettingsError:
         raise
     except UniversalAgentError as error:
-        return _complain(str(error), EXIT_USAGE)
+        return complain(str(error), EXIT_USAGE)
     if args.json:
         _print_json(check)
     else:
@@ -124,9 +109,11 @@ def _session_of(file: str, name: str, wanted: str | None, settings: Settings) ->
         is_own = origin is not None and origin.session.resolve() == folder.resolve()
         return folder, origin.source if origin is not None and is_own else name
     if origin is None:
-        raise _Unusable(f"{_shown(file)} belongs to no session: name one, such as --session latest")
+        raise SettingsError(f"{_shown(file)} belongs to no session: name one, such as --session latest")
     if not (origin.session / JOURNAL).is_file():
-        raise _Unusable(f"the session of {_shown(file)} no longer exists: name another one with --session")
+        raise SettingsError(
+            f"the session of {_shown(file)} no longer exists: name another one with --session"
+        )
     return origin.session, origin.source
 
 
@@ -145,7 +132,7 @@ def _read_file(path: str) -> tuple[bytes, str]:
     try:
         with os.fdopen(open_regular(path, follow=True), "rb") as file:
             if report_format(name) is None:
-                raise _Unusable(
+                raise SettingsError(
                     f"{_shown(path)} is not a report: only HTML, Markdown and text files are checked "
                     f"({', '.join(sorted(FORMATS))})"
                 )
@@ -153,17 +140,17 @@ def _read_file(path: str) -> tuple[bytes, str]:
             content = Unpacked(file, suffix, LARGEST_REPORT) if suffix else file
             data = content.read(LARGEST_REPORT + 1)
     except WorkspaceError as error:
-        raise _Unusable(f"cannot read {_shown(path)}: {error}") from error
+        raise SettingsError(f"cannot read {_shown(path)}: {error}") from error
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
-        raise _Unusable(f"cannot read {_shown(path)}: {reason}") from error
+        raise SettingsError(f"cannot read {_shown(path)}: {reason}") from error
     if len(data) > LARGEST_REPORT:
         raise _too_large(_shown(path))
     return data, name
 
 
-def _too_large(what: str) -> _Unusable:
-    return _Unusable(f"{what} is too large: at most {LARGEST_REPORT >> 20} MB are checked")
+def _too_large(what: str) -> SettingsError:
+    return SettingsError(f"{what} is too large: at most {LARGEST_REPORT >> 20} MB are checked")
 
 
 def _print_json(check: ReportCheck) -> None:

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import shutil
-import sys
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from typing import Self
@@ -13,6 +10,7 @@ from ua_tui.core.events.units import quantity
 from ua_tui.core.evidence.records import Claim, Disagreement, Evidence, Level, ReportCheck
 from ua_tui.core.evidence.wording import NAMES, finding, summary
 from ua_tui.core.text import clean_line
+from ua_tui.tui.cli.output import page_width
 from ua_tui.tui.viewers.evidence.signs import sign_of
 
 _INDENT = "    "
@@ -30,8 +28,7 @@ class CheckPage:
     @classmethod
     def of_output(cls) -> Self:
         """Return a page for standard output."""
-        at_terminal = sys.stdout.isatty() and os.environ.get("TERM", "") not in {"", "dumb"}
-        return cls(min(shutil.get_terminal_size().columns, _WIDEST) if at_terminal else None)
+        return cls(page_width(_WIDEST))
 
     def lines(
         self, check: ReportCheck, session: str, starts: Sequence[int], *, everything: bool = False

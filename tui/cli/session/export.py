@@ -4,21 +4,17 @@ from __future__ import annotations
 
 import argparse
 import sys
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ua_tui.core.errors import JournalError, SettingsError, UniversalAgentError
-from ua_tui.tui.cli.arguments import WrongUsage, add_session, add_sessions_folder
-from ua_tui.tui.cli.output import complain, print_line
-from ua_tui.tui.terminal.exit_codes import EXIT_FAILED, EXIT_USAGE
+from ua_tui.tui.cli.arguments import WrongUsage, add_session, add_sessions_folder, workspace_settings
+from ua_tui.tui.cli.output import print_line
 
 if TYPE_CHECKING:
     from ua_tui.tui.export.formats import ExportFormat
 
-_complain = partial(complain, prog="ua-tui export")
 _FORMATS = ("html", "md", "json")
-_EXAMPLES = """\
+EXAMPLES = """\
 Secrets and local paths are removed. Nothing is written into the session's folder. Without -o the file is named after
 the session and written into the current folder; an existing file is never replaced.
 
@@ -32,8 +28,6 @@ examples:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of `ua-tui export`."""
-    parser.formatter_class = argparse.RawDescriptionHelpFormatter
-    parser.epilog = _EXAMPLES
     add_session(parser)
     parser.add_argument(
         "--format",
@@ -50,39 +44,30 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Export; returns the exit code: 0, 1 if the file cannot be written, 2 if there is no such session or report."""
-    import logging
     import os
 
     if args.output == "":
         raise WrongUsage("-o needs a file; - is standard output")
-    # No log is written; without any handler log messages would go to the terminal.
-    logging.getLogger().addHandler(logging.NullHandler())
     from ua_tui.core.history.lookup import find_session
     from ua_tui.core.knowledge.place import place_of
     from ua_tui.core.redaction.redactor import Redactor
-    from ua_tui.core.settings.loading import load_settings
     from ua_tui.core.settings.secrets import secrets
     from ua_tui.tui.export.formats import export_bytes, write_export
 
     form: ExportFormat = args.format
-    try:
-        settings = load_settings({"workspace_base": Path(args.workspace) if args.workspace else None})
-        folder = find_session(settings.workspace_base, args.session)
-        redactor = Redactor(secrets(settings, os.environ))
-        knowledge = place_of(settings)
-        if args.output is None:
-            written = write_export(folder, redactor, Path(), form, args.report, knowledge=knowledge)
-        else:
-            data = export_bytes(folder, redactor, form, args.report, knowledge=knowledge)
-            if args.output == "-":
-                sys.stdout.flush()
-                sys.stdout.buffer.write(data)
-                return 0
-            written = _write(Path(args.output), data)
-    except (JournalError, SettingsError) as error:
-        return _complain(str(error), EXIT_USAGE)
-    except UniversalAgentError as error:
-        return _complain(str(error), EXIT_FAILED)
+    settings = workspace_settings(args)
+    folder = find_session(settings.workspace_base, args.session)
+    redactor = Redactor(secrets(settings, os.environ))
+    knowledge = place_of(settings)
+    if args.output is None:
+        written = write_export(folder, redactor, Path(), form, args.report, knowledge=knowledge)
+    else:
+        data = export_bytes(folder, redactor, form, args.report, knowledge=knowledge)
+        if args.output == "-":
+            sys.stdout.flush()
+            sys.stdout.buffer.write(data)
+            return 0
+        written = _write(Path(args.output), data)
     from ua_tui.core.events.units import size
     from ua_tui.core.text import clean_line
 

@@ -4,23 +4,21 @@ from __future__ import annotations
 
 import argparse
 import hashlib
-import logging
 import os
 import sys
 from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from ua_tui.core.errors import UniversalAgentError, WorkspaceError
+from ua_tui.core.errors import SettingsError, WorkspaceError
 from ua_tui.core.storage.compression import SUFFIX, Unpacked
 from ua_tui.core.storage.regular_file import open_regular
 from ua_tui.core.text import clean_line
-from ua_tui.tui.cli.arguments import add_no_plugins
+from ua_tui.tui.cli.arguments import WrongUsage, add_no_plugins
 from ua_tui.tui.cli.output import complain, print_line
-from ua_tui.tui.terminal.exit_codes import EXIT_FAILED, EXIT_USAGE
+from ua_tui.tui.terminal.exit_codes import EXIT_FAILED
 
 if TYPE_CHECKING:
     from ua_tui.core.events.types import Event
@@ -33,8 +31,7 @@ if TYPE_CHECKING:
 _JOURNAL = "journal.jsonl"
 _MAX_FILE = 256 << 20
 
-_complain = partial(complain, prog="ua-tui observe")
-_EXAMPLES = """\
+EXAMPLES = """\
 A line is printed for each file that was saved, or why nothing was. It exits with
 1 when an observer failed, with 2 when a file cannot be read.
 
@@ -44,14 +41,8 @@ examples:
 """
 
 
-class _Usage(Exception):
-    """Arguments that cannot be used; the message is for the user."""
-
-
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of the command to the parser."""
-    parser.formatter_class = argparse.RawDescriptionHelpFormatter
-    parser.epilog = _EXAMPLES
     saved = parser.add_argument_group("a saved result")
     saved.add_argument("--tool", metavar="NAME", help="the tool, as the agent names it: mcp__SERVER__TOOL")
     saved.add_argument("--input", metavar="FILE", help="what the tool was asked: a JSON object")
@@ -68,26 +59,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Run the command; returns the exit code: 0, 1 when an observer or a file failed, 2 for wrong usage."""
-    # What is logged is said below in a line; without any handler it would go to standard error as it is.
-    logging.getLogger().addHandler(logging.NullHandler())
-    try:
-        _check_usage(args)
-        return _observe_session(args) if args.session else _observe_file(args)
-    except _Usage as problem:
-        return _complain(str(problem), EXIT_USAGE)
-    except UniversalAgentError as error:
-        return _complain(str(error), EXIT_FAILED)
+    _check_usage(args)
+    return _observe_session(args) if args.session else _observe_file(args)
 
 
 def _check_usage(args: argparse.Namespace) -> None:
     given = [f"--{name}" for name in ("tool", "input", "result", "workspace") if getattr(args, name)]
     if args.session:
         if given:
-            raise _Usage(f"--session is used alone: omit {', '.join(given)}")
+            raise WrongUsage(f"--session is used alone: omit {', '.join(given)}")
         return
     missing = [option for option in ("--tool", "--result", "--workspace") if option not in given]
     if missing:
-        raise _Usage(f"missing {', '.join(missing)}; or use --session DIR alone")
+        raise WrongUsage(f"missing {', '.join(missing)}; or use --session DIR alone")
 
 
 def _observe_file(args: argparse.Namespace) -> int:
@@ -127,7 +111,7 @@ def _observe_session(args: argparse.Namespace) -> int:
     folder = Path(args.session)
     if not (folder / _JOURNAL).is_file():
         where = "holds no" if folder.is_dir() else "is not a folder with a"
-        raise _Usage(f"{_shown(args.session)} {where} {_JOURNAL}: give a session's folder")
+        raise SettingsError(f"{_shown(args.session)} {where} {_JOURNAL}: give a session's folder")
     reading = read_journal(folder / _JOURNAL)
     settings = _settings(args)
     workspace: Workspace = Workspace.open(folder, _redactor(settings))
@@ -136,7 +120,7 @@ def _observe_session(args: argparse.Namespace) -> int:
         report = _Report(as_json=args.json, plugins=settings.plugins)
         code = report.over([(result, context) for result in results_of(reading.events)])
         if reading.skipped:
-            _complain(f"lines of the journal that cannot be read: {reading.skipped}")
+            complain(f"lines of the journal that cannot be read: {reading.skipped}")
         return code
     finally:
         workspace.close()
@@ -170,13 +154,13 @@ class _Report:
 
     def _left_out(self, problem: PluginProblem) -> None:
         self._failed = True
-        _complain(f"{problem.plugin}: {clean_line(problem.message, 500)}")
+        complain(f"{problem.plugin}: {clean_line(problem.message, 500)}")
 
     def _report(self, tool: str, runs: list[Run]) -> None:
         for one in runs:
             if one.error is not None:
                 self._failed = True
-                _complain(f"{one.observer}: {clean_line(one.error, 500)}")
+                complain(f"{one.observer}: {clean_line(one.error, 500)}")
         if self._as_json:
             return
         saved = 0
@@ -225,9 +209,9 @@ def _read_input(path: str) -> dict[str, Any]:
     try:
         value = msgspec.json.decode(_read(path, "the input").removeprefix(b"\xef\xbb\xbf"))
     except (msgspec.DecodeError, RecursionError) as error:
-        raise _Usage(f"the input {_shown(path)} is not JSON: {clean_line(str(error))}") from error
+        raise SettingsError(f"the input {_shown(path)} is not JSON: {clean_line(str(error))}") from error
     if not isinstance(value, dict):
-        raise _Usage(f"the input {_shown(path)} is not a JSON object")
+        raise SettingsError(f"the input {_shown(path)} is not a JSON object")
     return value
 
 
@@ -237,15 +221,17 @@ def _read(path: str, what: str) -> bytes:
         with os.fdopen(open_regular(path, follow=True), "rb") as file:
             size = os.fstat(file.fileno()).st_size
             if size > _MAX_FILE:
-                raise _Usage(f"{what} {_shown(path)} is too large: {size:,} bytes, limit {_MAX_FILE:,}")
+                raise SettingsError(
+                    f"{what} {_shown(path)} is too large: {size:,} bytes, limit {_MAX_FILE:,}"
+                )
             if path.endswith(SUFFIX):
                 return Unpacked(file, largest=_MAX_FILE).read(_MAX_FILE + 1)
             return file.read()
     except WorkspaceError as error:
-        raise _Usage(f"cannot read {what} {_shown(path)}: {error}") from error
+        raise SettingsError(f"cannot read {what} {_shown(path)}: {error}") from error
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
-        raise _Usage(f"cannot read {what} {_shown(path)}: {reason}") from error
+        raise SettingsError(f"cannot read {what} {_shown(path)}: {reason}") from error
 
 
 def _shown(path: str) -> str:

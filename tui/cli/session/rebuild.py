@@ -3,19 +3,13 @@
 from __future__ import annotations
 
 import argparse
-from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ua_tui.core.errors import JournalError, SettingsError, UniversalAgentError
-from ua_tui.tui.cli.arguments import add_session, add_sessions_folder
-from ua_tui.tui.cli.output import complain, print_line
-from ua_tui.tui.terminal.exit_codes import EXIT_FAILED, EXIT_USAGE
+from ua_tui.tui.cli.arguments import add_session, add_sessions_folder, workspace_settings
+from ua_tui.tui.cli.output import print_line
 
 if TYPE_CHECKING:
     from ua_tui.core.history.rebuild import Rebuilt
-
-_complain = partial(complain, prog="ua-tui rebuild")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -27,25 +21,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Rebuild the files; returns the exit code: 0, 1 if they cannot be written, 2 if there is no such session."""
-    import logging
     import os
 
-    # No log is written; without any handler log messages would go to the terminal.
-    logging.getLogger().addHandler(logging.NullHandler())
     from ua_tui.core.history.lookup import find_session
     from ua_tui.core.history.rebuild import rebuild
     from ua_tui.core.redaction.redactor import Redactor
-    from ua_tui.core.settings.loading import load_settings
     from ua_tui.core.settings.secrets import secrets
 
-    try:
-        settings = load_settings({"workspace_base": Path(args.workspace) if args.workspace else None})
-        folder = find_session(settings.workspace_base, args.session)
-        rebuilt = rebuild(folder, Redactor(secrets(settings, os.environ)))
-    except (JournalError, SettingsError) as error:
-        return _complain(str(error), EXIT_USAGE)
-    except UniversalAgentError as error:
-        return _complain(str(error), EXIT_FAILED)
+    settings = workspace_settings(args)
+    folder = find_session(settings.workspace_base, args.session)
+    rebuilt = rebuild(folder, Redactor(secrets(settings, os.environ)))
     for line in _report(rebuilt):
         print_line(line)
     return 0

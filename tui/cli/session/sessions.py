@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import json
-import os
-import sys
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ua_tui.core.text import clean_line
-from ua_tui.tui.cli.output import complain, print_line, print_table
+from ua_tui.tui.cli.arguments import workspace_settings
+from ua_tui.tui.cli.output import complain, has_screen, local_time, print_json, print_table
 
 if TYPE_CHECKING:
     from ua_tui.core.history.headline import Summary
@@ -27,16 +25,13 @@ def run(args: argparse.Namespace) -> tuple[Settings, Path | None]:
     """
     from ua_tui.core.history.index import SessionIndex
     from ua_tui.core.knowledge.place import place_of
-    from ua_tui.core.settings.loading import load_settings
 
-    base = Path(args.workspace) if args.workspace else None
-    settings = load_settings({"workspace_base": base, "theme": args.theme})
+    settings = workspace_settings(args)
     index = SessionIndex(settings.workspace_base, knowledge=place_of(settings))
-    dumb = os.environ.get("TERM", "") in {"", "dumb"}
-    if args.json or dumb or not (sys.stdin.isatty() and sys.stdout.isatty()):
+    if args.json or not has_screen():
         found = [summary for batch in index.refresh() for summary in batch]
         if not found and not args.json:
-            complain(f"there are no sessions in {index.sessions}", prog="ua-tui sessions")
+            complain(f"there are no sessions in {index.sessions}")
         else:
             _print(found, as_json=args.json)
         return settings, None
@@ -51,7 +46,7 @@ def run(args: argparse.Namespace) -> tuple[Settings, Path | None]:
 
 def _print(summaries: list[Summary], *, as_json: bool) -> None:
     if as_json:
-        print_line(json.dumps([_fields(each) for each in summaries], indent=2))
+        print_json([_fields(each) for each in summaries])
     else:
         print_table([_HEADER, *(_row(each) for each in summaries)])
 
@@ -79,7 +74,7 @@ def _row(summary: Summary) -> tuple[str, ...]:
     return (
         summary.name,
         summary.state,
-        "-" if summary.started is None else f"{_at(summary.started).astimezone():%Y-%m-%d %H:%M}",
+        "-" if summary.started is None else local_time(_at(summary.started)),
         "-" if summary.seconds is None else duration(summary.seconds),
         _cost(summary),
         "-" if summary.calls is None else str(summary.calls),

@@ -146,7 +146,8 @@ class Finder:
         """Whether a value contains the text; long values are searched piece by piece."""
         view = memoryview(value)
         for start in range(0, max(1, len(view)), _CHUNK):
-            piece = bytes(view[start : start + _CHUNK + self._overlap]).decode("utf-8", "replace").casefold()
+            piece = bytes(view[start : start + _CHUNK + self._overlap]).decode("utf-8", "replace")
+            piece = piece.replace("\\/", "/").casefold()
             if any(form in piece for form in self._forms):
                 return True
         return False
