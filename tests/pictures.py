@@ -32,8 +32,8 @@ from ua_tui.core.session.session import Session
 from ua_tui.core.settings.loading import load_settings
 from ua_tui.core.storage.folders import WORKSPACES
 from ua_tui.tui.app.app import UaTuiApp
+from ua_tui.tui.app.list_apps import SessionsApp
 from ua_tui.tui.app.session_source import LiveSource
-from ua_tui.tui.app.sessions_app import SessionsApp
 from ua_tui.tui.compose import compose_session
 from ua_tui.tui.panes.workspace.pane import WorkspacePane
 

@@ -5,12 +5,10 @@ from __future__ import annotations
 from graphlib import TopologicalSorter
 
 import grimp
-import pytest
 
 
-@pytest.mark.parametrize("package", ["core", "observers", "tui", "ua_tui"])
-def test_no_module_imports_itself_in_a_circle(package: str) -> None:
-    graph = grimp.build_graph(package, exclude_type_checking_imports=True, cache_dir=None)
+def test_no_module_imports_itself_in_a_circle() -> None:
+    graph = grimp.build_graph("ua_tui", exclude_type_checking_imports=True, cache_dir=None)
+    assert graph.count_imports() > 1000
     imported = {module: graph.find_modules_directly_imported_by(module) for module in graph.modules}
-    assert len(imported) > 1
     TopologicalSorter(imported).prepare()  # raises CycleError, which names the circle

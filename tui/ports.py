@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, Sequence
-from datetime import datetime
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from ua_tui.core.concurrency.spawn import Spawn
-from ua_tui.core.events.types import Event, McpServer
+from ua_tui.core.events.types import McpServer
 from ua_tui.core.provider.models import KnownModel, ModelChoice
 
 if TYPE_CHECKING:
@@ -16,16 +15,10 @@ if TYPE_CHECKING:
     from ua_tui.core.agent.definitions.commands import CustomCommand
     from ua_tui.core.agent.mcp.references import ServerReferences
     from ua_tui.core.agent.messages.context_usage import ContextUsage
-    from ua_tui.core.agent.permissions.rules import Rule
+    from ua_tui.core.agent.permissions.rule_set import RuleSet
+    from ua_tui.core.bus import Bus
     from ua_tui.core.settings.model import PermissionMode, Settings
     from ua_tui.core.telemetry.tracer import Trace
-
-
-class BusPort(Protocol):
-    """Where the session's events come from."""
-
-    def subscribe(self, receive: Callable[[Event], None]) -> Callable[[], None]:
-        """Call `receive` with every event; the returned function ends that."""
 
 
 class WorkspacePort(Protocol):
@@ -53,23 +46,6 @@ class ServersPort(Protocol):
         """Enable or disable the tools of a server; returns the reason if that is impossible."""
 
 
-class RulesPort(Protocol):
-    """The permission rules of a session."""
-
-    def __iter__(self) -> Iterator[Rule]:
-        """The rules that hold now; may read a file."""
-
-    @property
-    def problem(self) -> str:
-        """What is wrong with the stored rules; empty if nothing is."""
-
-    def last_used(self, rule: Rule, /) -> datetime | None:
-        """When a rule last decided a call."""
-
-    def remove(self, rule: Rule, /) -> str | None:
-        """Remove a rule; returns why that is not possible."""
-
-
 class ModelsPort(Protocol):
     """The choice of the model for the next queries, and the models that the agent lists."""
 
@@ -85,65 +61,8 @@ class ModelsPort(Protocol):
         """Choose another model. Raises a `SettingsError` if that is impossible."""
 
 
-class SessionPort(Protocol):
-    """The commands a person can give. `state` is one of starting, idle, running, stopping, failed, closed."""
-
-    @property
-    def bus(self) -> BusPort:
-        """The session's events."""
-
-    @property
-    def workspace(self) -> WorkspacePort:
-        """The session's folder."""
-
-    @property
-    def models(self) -> ModelsPort:
-        """The choice of the model."""
-
-    @property
-    def custom_commands(self) -> Sequence[CustomCommand]:
-        """The custom commands, which a query may begin with."""
-
-    @property
-    def commands(self) -> Collection[str]:
-        """The names of the agent's own slash commands; none before it is connected."""
-
-    @property
-    def servers(self) -> ServersPort:
-        """The MCP servers of the session."""
-
-    @property
-    def references(self) -> ServerReferences | None:
-        """The resources and prompts of the user's own servers; None in a past session."""
-
-    @property
-    def rules(self) -> RulesPort:
-        """The permission rules of the session."""
-
-    @property
-    def trace(self) -> Trace | None:
-        """The trace of the session, with its address if known."""
-
-    @property
-    def state(self) -> str:
-        """What the session is doing."""
-
-    @property
-    def queued(self) -> tuple[str, ...]:
-        """The queries that wait behind the running one, oldest first."""
-
-    async def start(self) -> None:
-        """Connect; failures become events and the state `failed`."""
-
-    @property
-    def places(self) -> Places | None:
-        """Where the names of files in a query lead; None in a past session."""
-
-    async def attach(self, file: Path) -> str:
-        """Copy a file into the session's folder; returns what names it in a query. Raises a `WorkspaceError`."""
-
-    async def prepare(self, text: str) -> None:
-        """Read what of servers a query names, before it is submitted. Raises a `UniversalAgentError`."""
+class Inbox(Protocol):
+    """What a person can say to a session, also to one that another program runs."""
 
     def submit(self, text: str) -> None:
         """Run a query now, or queue it behind the running one."""
@@ -151,30 +70,8 @@ class SessionPort(Protocol):
     async def steer(self, text: str) -> bool:
         """Send text to the running query; returns False if it became the next query instead."""
 
-    def unqueue(self) -> str | None:
-        """Remove the newest queued query and return it."""
-
-    @property
-    def queue_paused(self) -> bool:
-        """Whether the waiting queries stay until `resume_queue` or the next `submit`."""
-
-    def change_queue(self, seen: Sequence[str], wanted: Sequence[str]) -> bool:
-        """Replace the queue `seen` with `wanted`; returns False if the queue is no longer `seen`."""
-
-    def resume_queue(self) -> None:
-        """Send the paused queries."""
-
-    def raise_budget(self, limit_usd: float) -> None:
-        """Raise the spending limit, in US dollars. Raises a `SettingsError` if that much is spent already."""
-
-    async def context_usage(self) -> ContextUsage | None:
-        """What fills the context; None before the agent is connected. Raises a `ConnectionFailed`."""
-
     async def interrupt(self) -> None:
         """Stop the running query."""
-
-    async def stop_subagent(self, tool_use_id: str) -> bool:
-        """Stop one sub-agent; returns False if it does not run. Raises a `ConnectionFailed` if the agent refuses."""
 
     def answer_permission(
         self,
@@ -199,18 +96,113 @@ class SessionPort(Protocol):
     ) -> object:
         """Answer an `elicitation_asked`; `values` fill in the form. Raises a `FormError` if one does not fit."""
 
+
+class Controls(Protocol):
+    """What a person can control in a session that this program runs: its parts, its queue, its limits."""
+
     @property
-    def permission_mode(self) -> str:
-        """What happens to calls that no rule decides."""
+    def models(self) -> ModelsPort:
+        """The choice of the model."""
+
+    @property
+    def custom_commands(self) -> Sequence[CustomCommand]:
+        """The custom commands, which a query may begin with."""
+
+    @property
+    def commands(self) -> Collection[str]:
+        """The names of the agent's own slash commands; none before it is connected."""
+
+    @property
+    def servers(self) -> ServersPort:
+        """The MCP servers of the session."""
+
+    @property
+    def references(self) -> ServerReferences:
+        """The resources and prompts of the user's own servers."""
+
+    @property
+    def rules(self) -> RuleSet:
+        """The permission rules of the session."""
+
+    @property
+    def places(self) -> Places:
+        """Where the names of files in a query lead."""
+
+    async def attach(self, file: Path) -> str:
+        """Copy a file into the session's folder; returns what names it in a query. Raises a `WorkspaceError`."""
+
+    async def prepare(self, text: str) -> None:
+        """Fetch the resources that a query mentions, before it is submitted. Raises a `UniversalAgentError`."""
+
+    @property
+    def queue_paused(self) -> bool:
+        """Whether the waiting queries stay until `resume_queue` or the next `submit`."""
+
+    def unqueue(self) -> str | None:
+        """Remove the newest queued query and return it."""
+
+    def change_queue(self, seen: Sequence[str], wanted: Sequence[str]) -> bool:
+        """Replace the queue `seen` with `wanted`; returns False if the queue is no longer `seen`."""
+
+    def resume_queue(self) -> None:
+        """Send the paused queries."""
+
+    def raise_budget(self, limit_usd: float) -> None:
+        """Raise the spending limit, in US dollars. Raises a `SettingsError` if that much is spent already."""
+
+    async def context_usage(self) -> ContextUsage | None:
+        """What fills the context; None before the agent is connected. Raises a `ConnectionFailed`."""
+
+    async def stop_subagent(self, tool_use_id: str) -> bool:
+        """Stop one sub-agent; returns False if it does not run. Raises a `ConnectionFailed` if the agent refuses."""
 
     async def set_permission_mode(self, mode: PermissionMode) -> None:
-        """Change that, also for calls that wait. Raises a `SettingsError` if it is refused."""
+        """Change the permission mode, also for calls that wait. Raises a `SettingsError` if it is refused."""
 
     def finish_auth(self, outcome: Literal["completed", "cancelled", "expired"]) -> None:
         """Report that the person came back from the link, or gave up."""
 
     async def restart(self) -> None:
         """Reconnect after the agent died, with the previous conversation."""
+
+
+class SessionPort(Protocol):
+    """What is shown of a session; `state` is one of starting, idle, running, stopping, failed, closed."""
+
+    @property
+    def bus(self) -> Bus:
+        """The session's events."""
+
+    @property
+    def workspace(self) -> WorkspacePort:
+        """The session's folder."""
+
+    @property
+    def trace(self) -> Trace | None:
+        """The trace of the session, with its address if known."""
+
+    @property
+    def state(self) -> str:
+        """What the session is doing."""
+
+    @property
+    def queued(self) -> tuple[str, ...]:
+        """The queries that wait behind the running one, oldest first."""
+
+    @property
+    def permission_mode(self) -> str:
+        """What happens to calls that no rule decides."""
+
+    @property
+    def inbox(self) -> Inbox | None:
+        """Accepts queries and answers; None if the session is only shown."""
+
+    @property
+    def controls(self) -> Controls | None:
+        """Controls the session; None if it is over, or another program runs it."""
+
+    async def start(self) -> None:
+        """Connect; failures become events and the state `failed`."""
 
     async def close(self, reason: str) -> None:
         """End the session and everything it started."""

@@ -5,20 +5,18 @@ from __future__ import annotations
 import asyncio
 import fcntl
 import os
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, NoReturn
+from typing import Any, Literal
 
 from ua_tui.core.bus import Bus
-from ua_tui.core.errors import SettingsError, UniversalAgentError, WorkspaceError
-from ua_tui.core.events.types import Event, McpServer, QueryReceived, SessionFinished, SessionStarted
+from ua_tui.core.errors import WorkspaceError
+from ua_tui.core.events.types import Event, QueryReceived, SessionFinished, SessionStarted
 from ua_tui.core.history.event_replay import EventReplay
 from ua_tui.core.history.journal_reader import PastJournal
 from ua_tui.core.history.stats import SessionStats, Totals, known_at_end
-from ua_tui.core.provider.models import KnownModel, ModelChoice
-from ua_tui.core.settings.model import PermissionMode
 from ua_tui.core.storage.files import Root
 from ua_tui.core.storage.queue_file import read_queue
 from ua_tui.core.storage.workspace import JOURNAL
@@ -29,60 +27,6 @@ POLL_SECONDS = 0.25
 """Seconds between two checks for new events of a session that runs in another program."""
 FEWEST = 50
 """Events; if the end of the journal has this many from a query on, it is shown from that query on."""
-_NO_AGENT = "This session is read-only: it has no agent and no servers."
-
-
-class SessionOver(UniversalAgentError):
-    """A past session cannot do what was requested."""
-
-
-class NoServers:
-    """The MCP servers of a session that has none."""
-
-    known: tuple[McpServer, ...] = ()
-
-    def refresh(self) -> None:
-        """Do nothing: there are no servers."""
-
-    def reconnect(self, _name: str) -> str:
-        """Return why nothing can be connected."""
-        return _NO_AGENT
-
-    def switch(self, _name: str, *, on: bool) -> str:
-        """Return why nothing can be switched."""
-        return _NO_AGENT
-
-
-class NoRules:
-    """The permission rules of a session in which nothing runs any more: none."""
-
-    problem = ""
-
-    def __iter__(self) -> Iterator[Any]:
-        """No rules."""
-        return iter(())
-
-    def last_used(self, _rule: object) -> None:
-        """Return None: there are no rules."""
-
-    def remove(self, _rule: object) -> str:
-        """Return why nothing can be removed."""
-        return _NO_AGENT
-
-
-class NoModels:
-    """The models of a session in which none answers."""
-
-    choice = ModelChoice()
-    known: tuple[KnownModel, ...] = ()
-
-    def choose(self, _choice: ModelChoice) -> bool:
-        """Refuse every choice.
-
-        Raises:
-            SettingsError: always.
-        """
-        raise SettingsError("This session is read-only: resume it to choose a model.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,8 +36,8 @@ class PastFolder:
     path: Path
 
 
-class JournalSession:
-    """A session whose events come from its journal; nothing is ever written.
+class PastSession:
+    """A session whose events come from its journal; nothing is ever written, and nothing can be controlled.
 
     `start` publishes the end of the journal on the bus. If that is not the complete journal, `all_events` then gives
     all events from the first one on. Streamed text is left out if a finished message repeats it. If the session runs
@@ -108,6 +52,9 @@ class JournalSession:
         JournalError: there is no journal that can be read.
     """
 
+    trace: None = None
+    controls: None = None
+
     def __init__(self, folder: Path, *, tail: int = TAIL, runs: Callable[[Path], bool] | None = None) -> None:
         self.bus = Bus()
         self.workspace = PastFolder(Path(os.path.abspath(folder)))
@@ -115,16 +62,27 @@ class JournalSession:
         self.stats = SessionStats(left_out=self.journal.left_out)
         self.unsent: tuple[str, ...] = ()
         """The queries that still waited when the program ended, oldest first."""
-        self.servers = NoServers()
-        self.rules = NoRules()
-        self.trace = None
+        self.state = "closed"
         self.closed = False
         self._tail = tail
         self._runs = runs or runs_elsewhere
         self._replay = EventReplay(self.workspace.path)
         self._totals = Totals(self.stats)
 
-    # -- events -----------------------------------------------------------------------------------
+    @property
+    def queued(self) -> tuple[str, ...]:
+        """The queries that wait for the agent: none, as there is no agent."""
+        return ()
+
+    @property
+    def inbox(self) -> Any:
+        """None: nobody receives a query or an answer."""
+        return None
+
+    @property
+    def permission_mode(self) -> str:
+        """The mode in which the session ended, or is, as far as it was read."""
+        return self.stats.permission_mode
 
     async def start(self) -> None:
         """Publish the session's first event and the end of the journal."""
@@ -245,57 +203,6 @@ class JournalSession:
         """Close the journal."""
         self.closed = True
         self.journal.close()
-
-
-class PastSession(JournalSession):
-    """A session that is over, or that runs in another program and is only shown."""
-
-    commands: tuple[str, ...] = ()
-    custom_commands: tuple[()] = ()
-    models = NoModels()
-    references: None = None
-    places: None = None
-    state = "closed"
-    queued: tuple[str, ...] = ()
-    queue_paused = False
-
-    def unqueue(self) -> str | None:
-        """Return None: nothing waits."""
-        return None
-
-    def change_queue(self, seen: Sequence[str], wanted: Sequence[str]) -> bool:
-        """Return False: there is no queue."""
-        return False
-
-    async def stop_subagent(self, tool_use_id: str) -> bool:
-        """Do nothing: no sub-agent of it runs in this program."""
-        return False
-
-    async def interrupt(self) -> None:
-        """Do nothing: no query runs."""
-
-    def _refuse(self, *_arguments: object, **_options: object) -> NoReturn:
-        name = self.workspace.path.name
-        raise SessionOver(f"{name} is a past session, which is read-only; start a new one.")
-
-    async def _refuse_later(self, *arguments: object, **options: object) -> NoReturn:
-        self._refuse()
-
-    submit = resume_queue = raise_budget = answer_permission = answer_elicitation = finish_auth = _refuse
-    steer = restart = attach = prepare = context_usage = _refuse_later
-
-    @property
-    def permission_mode(self) -> str:
-        """The mode in which the session ended, as far as it was read."""
-        return self.stats.permission_mode
-
-    async def set_permission_mode(self, _mode: PermissionMode) -> None:
-        """Refuse to change it.
-
-        Raises:
-            SettingsError: always.
-        """
-        raise SettingsError("This session is read-only: resume it to change the permission mode.")
 
 
 def runs_elsewhere(folder: Path) -> bool:

@@ -162,6 +162,16 @@ class Session:
         return None if tracer is None else tracer.trace
 
     @property
+    def inbox(self) -> Session:
+        """The session itself, which accepts queries and answers."""
+        return self
+
+    @property
+    def controls(self) -> Session:
+        """The session itself, which can be controlled."""
+        return self
+
+    @property
     def models(self) -> Models:
         """The current model, and the choice of another."""
         return self._assembly.models

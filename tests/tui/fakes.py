@@ -108,6 +108,14 @@ class FakeSession:
     )
 
     @property
+    def inbox(self) -> FakeSession:
+        return self
+
+    @property
+    def controls(self) -> FakeSession:
+        return self
+
+    @property
     def queued(self) -> tuple[str, ...]:
         return tuple(self.waiting)
 

@@ -76,7 +76,7 @@ class Host(App[None]):
                 pane.previewed(event.path)
 
     def on_file_actions_deletion_requested(self, event: WorkspacePane.DeletionRequested) -> None:
-        from ua_tui.tui.screens.files.confirm_delete import DeleteScreen
+        from ua_tui.tui.screens.session.confirm import DeleteScreen
 
         self.push_screen(DeleteScreen(event.name, event.facts), event.answer)
 

@@ -11,8 +11,8 @@ from textual.app import App
 from tests.paths import PROJECT
 from tests.tui.fixture_types import Patch
 from tests.waiting import until
-from ua_tui.tui.terminal.browser import browse
 from ua_tui.tui.terminal.copy import Copying
+from ua_tui.tui.terminal.links import browse
 from ua_tui.tui.workers import start_job
 
 

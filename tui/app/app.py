@@ -23,16 +23,13 @@ from ua_tui.core.concurrency.spawn import Work
 from ua_tui.core.errors import CredentialsError
 from ua_tui.core.settings.model import Settings
 from ua_tui.tui.app.base_app import BaseApp
-from ua_tui.tui.app.controllers.budget import Budget
-from ua_tui.tui.app.controllers.escape import Escape
+from ua_tui.tui.app.controllers.escape import Escape, KeyHints
 from ua_tui.tui.app.controllers.failures import Failures, error_text
 from ua_tui.tui.app.controllers.folder_trust import FolderTrustQuestion
-from ua_tui.tui.app.controllers.key_hints import KeyHints
-from ua_tui.tui.app.controllers.model_choice import ModelSelection
 from ua_tui.tui.app.controllers.navigation import Navigation
-from ua_tui.tui.app.controllers.permission_mode import PermissionModeSelection
 from ua_tui.tui.app.controllers.queries import Queries
 from ua_tui.tui.app.controllers.questions import Questions
+from ua_tui.tui.app.controllers.session_settings import Budget, ModelSelection, PermissionModeSelection
 from ua_tui.tui.app.controllers.setup import NOT_SET_UP, Setup
 from ua_tui.tui.app.controllers.shutdown import Shutdown
 from ua_tui.tui.app.controllers.typed_ahead import TypedAhead, is_text
@@ -48,14 +45,12 @@ from ua_tui.tui.layout.store import LayoutStore
 from ua_tui.tui.panes.spec import pane_specs
 from ua_tui.tui.panes.status.bar import StatusLine
 from ua_tui.tui.panes.status.notice import NoticeBar
-from ua_tui.tui.ports import SessionPort
+from ua_tui.tui.ports import Controls, SessionPort
 from ua_tui.tui.render.activity import CurrentActivity
 from ua_tui.tui.render.frames import forget_rows
 from ua_tui.tui.terminal.copy import copy_text
-from ua_tui.tui.terminal.disconnect import guard_output
-from ua_tui.tui.terminal.input_wait import wait_for_input
-from ua_tui.tui.terminal.paste import guard_pastes
-from ua_tui.tui.widgets.text_field import focused_field
+from ua_tui.tui.terminal.driver import adapt_driver, guard_pastes
+from ua_tui.tui.widgets.input_line import focused_field
 from ua_tui.tui.workers import start_job
 
 if TYPE_CHECKING:
@@ -154,8 +149,7 @@ class UaTuiApp(BaseApp):
     def get_driver_class(self) -> type[Driver]:
         """Read the terminal so that nothing in a paste counts as a key, and write to it even if it is gone."""
         guard_pastes()
-        wait_for_input()
-        guard_output()
+        adapt_driver()
         return super().get_driver_class()
 
     # -- the screen -------------------------------------------------------------------------------
@@ -322,6 +316,16 @@ class UaTuiApp(BaseApp):
         return self._session
 
     @property
+    def controls(self) -> Controls | None:
+        """Controls the session; None until it is made, and if it is read-only."""
+        return self._session.controls if self._session is not None else None
+
+    @property
+    def refusal(self) -> str:
+        """Why a read-only session cannot be changed."""
+        return self.source.refusal
+
+    @property
     def state(self) -> str:
         """What the session is doing."""
         return self._early_state if self._session is None else str(self._session.state)
@@ -446,8 +450,8 @@ class UaTuiApp(BaseApp):
         self.escape.press()
 
     def _interrupt(self) -> None:
-        if self._session is not None:
-            self.spawn(self._session.interrupt, "interrupt", "agent")
+        if self._session is not None and self._session.inbox is not None:
+            self.spawn(self._session.inbox.interrupt, "interrupt", "agent")
             self.status.handle_events([])
 
     def open_sessions(self) -> None:
@@ -504,15 +508,13 @@ class UaTuiApp(BaseApp):
 
     def action_permission_mode(self) -> None:
         """Change the permission mode, or say why not."""
-        if self.source.is_read_only:
-            self.notify(self.source.refusal, markup=False)
-        elif len(self.screen_stack) == 1:
+        if len(self.screen_stack) == 1:
             self.permission_mode.open()
 
     def action_restart(self) -> None:
         """Start the agent again after a failure, or say why not."""
         if self.source.is_read_only:
-            self.notify(self.source.refusal, markup=False)
+            self.notify(self.refusal, markup=False)
         elif self.state in ("failed", NOT_SET_UP):
             self.restart_agent()
         else:

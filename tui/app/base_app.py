@@ -28,8 +28,8 @@ from ua_tui.tui.keys.places import ANYWHERE, KeyPlace, key_binding
 from ua_tui.tui.render.format import first_sentence, middle_cut
 from ua_tui.tui.render.frames import improve_frames
 from ua_tui.tui.render.strips import improve_strips
-from ua_tui.tui.terminal.browser import browse
 from ua_tui.tui.terminal.copy import Copying, copy_text
+from ua_tui.tui.terminal.links import browse
 from ua_tui.tui.terminal.output_filter import ControlFilter
 from ua_tui.tui.terminal.suspend import repaint_when_continued, suspend_process
 from ua_tui.tui.theme.colors_256 import PaletteFilter
@@ -240,8 +240,7 @@ class BaseApp(App[str]):
 
     def search_themes(self) -> None:
         """Offer the themes, and prepare ours while one is chosen."""
-        from ua_tui.tui.app.theme_picker import ThemeList
-        from ua_tui.tui.screens.application.command_palette import Palette
+        from ua_tui.tui.screens.application.command_palette import Palette, ThemeList
 
         self.push_screen(Palette(providers=[ThemeList], placeholder="Search for themes…"))
         self._prepare(THEMES)

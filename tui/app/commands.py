@@ -102,11 +102,14 @@ def _pane_commands(app: UaTuiApp) -> Iterator[Command]:
 
 def _queries(app: UaTuiApp) -> Iterator[Command]:
     """The commands that are sent as queries; a custom one cannot have the name of another command."""
-    if app.session is not None and "compact" in app.session.commands:
+    controls = app.controls
+    if controls is None:
+        return
+    if "compact" in controls.commands:
         yield _query(app, "compact", "Summarise the conversation", "Frees context; add what to keep", "")
-    if app.session is not None and "clear" in app.session.commands:
+    if "clear" in controls.commands:
         yield _query(app, "clear", "Clear the agent's context", "It forgets the conversation; files stay", "")
-    for each in app.session.custom_commands if app.session is not None else ():
+    for each in controls.custom_commands:
         about = " · ".join(filter(None, (each.hint, "yours" if each.source == "user" else "of this folder")))
         yield _query(app, each.name, each.description, about, each.hint)
 

@@ -20,7 +20,26 @@ if TYPE_CHECKING:
     from ua_tui.tui.layout.frame import Frame
     from ua_tui.tui.panes.status.bar import StatusLine
     from ua_tui.tui.panes.status.notice import NoticeBar
-    from ua_tui.tui.ports import SessionPort
+    from ua_tui.tui.ports import Controls, SessionPort
+
+DEMO = "demo"
+"""The user asked for the demo."""
+SET_UP = "set up"
+"""The session is to be resumed with the application's settings, which were changed."""
+_RESUME = "resume "
+
+
+def resume_result(folder: Path) -> str:
+    """Return the result that asks for the session in `folder` to be resumed."""
+    return f"{_RESUME}{folder}"
+
+
+def resumed_folder(result: object) -> Path | None:
+    """Return the folder of the session that `result` asks to resume; None if it asks for none."""
+    if not isinstance(result, str) or not result.startswith(_RESUME):
+        return None
+    return Path(result.removeprefix(_RESUME))
+
 
 Result = TypeVar("Result")
 
@@ -36,6 +55,14 @@ class AppPort(Protocol):
     @property
     def session(self) -> SessionPort | None:
         """The session; None until it is made."""
+
+    @property
+    def controls(self) -> Controls | None:
+        """Controls the session; None until it is made, and if it is read-only."""
+
+    @property
+    def refusal(self) -> str:
+        """Why a read-only session cannot be changed."""
 
     @property
     def session_folder(self) -> Path | None:
@@ -126,8 +153,8 @@ class SessionHost(AppPort, Protocol):
         """Close the session, then the application."""
 
 
-def session_to_change(app: AppPort) -> SessionPort | None:
-    """The session whose model or mode a person wants to change; None if there is none yet, which is shown."""
-    if app.session is None:
-        app.notify("The session has not started yet.", markup=False)
-    return app.session
+def controls_or_notify(app: AppPort) -> Controls | None:
+    """The controls of the session that a person wants to change; without any, the person is notified why."""
+    if app.controls is None:
+        app.notify("The session has not started yet." if app.session is None else app.refusal, markup=False)
+    return app.controls

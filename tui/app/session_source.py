@@ -82,8 +82,8 @@ class LiveSource(SessionSource):
 
     async def open(self, host: SessionHost) -> None:
         """Build the session and start its agent; start the agent again if there is a session."""
-        if host.session is not None:
-            await host.session.restart()
+        if host.controls is not None:
+            await host.controls.restart()
             return
         host.set_state("starting")
         host.status.follow(lambda: host.state)
@@ -93,11 +93,13 @@ class LiveSource(SessionSource):
         host.attach(session)
         host.status.facts.trace = lambda: session.trace
         host.frame.folder = session.workspace.path
-        if session.places is not None:
-            host.frame.prompt.offer_files(session.places)
-        host.frame.prompt.of_agent = lambda: session.commands
-        host.frame.prompt.attach_file = session.attach
-        host.frame.prompt.prepare = session.prepare
-        host.frame.prompt.offer_references(session.references)
+        controls = session.controls
+        assert controls is not None, "this program runs the session"
+        prompt = host.frame.prompt
+        prompt.offer_files(controls.places)
+        prompt.of_agent = lambda: controls.commands
+        prompt.attach_file = controls.attach
+        prompt.prepare = controls.prepare
+        prompt.offer_references(controls.references)
         await session.start()
         host.status.hint = ""

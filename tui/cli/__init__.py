@@ -7,6 +7,7 @@ but the entry point. Start with `table.py`.
 from __future__ import annotations
 
 import errno
+import logging
 import os
 import sys
 from collections.abc import Sequence
@@ -34,10 +35,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments = command_first(arguments, COMMANDS)
     name = arguments[0] if arguments and arguments[0] in COMMANDS else None
     prog = f"ua-tui {name}" if name else "ua-tui"
-    from ua_tui.core.errors import SettingsError, UniversalAgentError
+    from ua_tui.core.errors import JournalError, SettingsError, UniversalAgentError
 
     try:
         args = read_arguments(prog, COMMANDS[name], arguments[1:] if name else arguments)
+        # Without any handler log messages would go to the terminal.
+        logging.getLogger().addHandler(logging.NullHandler())
         code = COMMANDS[name].run(args)
         # The rest of the output is written here, where a failure can still be reported.
         for stream in (sys.stdout, sys.stderr):
@@ -52,7 +55,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except WrongUsage as problem:
         sys.stderr.write(wrong_usage(prog, str(problem)))
         return EXIT_USAGE
-    except SettingsError as error:
+    except (JournalError, SettingsError) as error:
         return complain(str(error), EXIT_USAGE)
     except UniversalAgentError as error:
         return complain(str(error))

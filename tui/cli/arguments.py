@@ -248,3 +248,15 @@ def settings_of(args: argparse.Namespace) -> Settings:
         {option.setting: option.given(args) for option in SETTING_OPTIONS},
         trust="trusted" if args.trust_folder else None,
     )
+
+
+def workspace_settings(args: argparse.Namespace) -> Settings:
+    """Return the settings of a command that only has `--workspace` and perhaps `--theme`.
+
+    Raises:
+        SettingsError: a setting is wrong.
+    """
+    from ua_tui.core.settings.loading import load_settings
+
+    base = Path(args.workspace) if args.workspace else None
+    return load_settings({"workspace_base": base, "theme": getattr(args, "theme", None)})

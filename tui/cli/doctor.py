@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import json
 import os
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from ua_tui.core.text import clean_line
-from ua_tui.tui.cli.output import print_line
+from ua_tui.tui.cli.output import print_json, print_line
 from ua_tui.tui.cli.start import report_untrusted
 from ua_tui.tui.terminal.exit_codes import EXIT_FAILED
 
@@ -60,7 +59,7 @@ def run(settings: Settings, *, as_json: bool, address: Address | None = None) ->
     if as_json:
         name = "could_work" if address else "could_start"
         result = {name: could, "checks": [asdict(check) for check in checks]}
-        print_line(json.dumps(result, indent=2))
+        print_json(result)
     else:
         for line in _lines(checks):
             print_line(line)

@@ -16,7 +16,7 @@ from ua_tui.core.settings.model import Settings
 from ua_tui.core.text import clean_line
 from ua_tui.tui.app.app import UaTuiApp
 from ua_tui.tui.app.controllers.attention import Attention
-from ua_tui.tui.app.results import DEMO, SET_UP, resumed_folder
+from ua_tui.tui.app.port import DEMO, SET_UP, resumed_folder
 from ua_tui.tui.app.session_source import LiveSource, SessionSource
 from ua_tui.tui.theme.store import store_theme
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Coroutine, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ua_tui.tui.cli.output import complain
+from ua_tui.tui.cli.output import complain, is_dumb
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -34,7 +34,7 @@ def start_on_screen(settings: Settings, query: str | None, resume: Resume | None
     served = os.environ.get("TEXTUAL_DRIVER") == _WEB_DRIVER
     if not served and not (sys.stdin.isatty() and sys.stdout.isatty() and sys.stderr.isatty()):
         return complain("the full screen needs a terminal; without one use `ua-tui run` or --plain. " + _TRY)
-    if not served and os.environ.get("TERM", "") in {"", "dumb"}:
+    if not served and is_dumb():
         return complain(
             "the full screen needs a terminal that can move its cursor, but TERM is dumb: "
             "use `ua-tui --plain`, which works line by line"

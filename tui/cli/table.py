@@ -117,7 +117,7 @@ def _seconds(text: str) -> float:
 
 def _sessions(args: argparse.Namespace) -> int:
     from ua_tui.core.session.resume import prepare_resume
-    from ua_tui.tui.cli.sessions import run
+    from ua_tui.tui.cli.session.sessions import run
 
     settings, folder = run(args)
     if folder is None:
@@ -199,12 +199,19 @@ def _add_schema(parser: argparse.ArgumentParser) -> None:
 
 
 def _arguments_of(module: str) -> Adder:
-    """Return what adds the arguments that a module declares."""
-    return lambda parser: import_module(module).add_arguments(parser)
+    """Return what adds the arguments that a module declares, and its `EXAMPLES` to the help."""
+
+    def add(parser: argparse.ArgumentParser) -> None:
+        declared = import_module(module)
+        declared.add_arguments(parser)
+        if examples := getattr(declared, "EXAMPLES", ""):
+            parser.formatter_class, parser.epilog = argparse.RawDescriptionHelpFormatter, examples
+
+    return add
 
 
 def _in_module(module: str, about: str, description: str) -> Command:
-    """Return a command that a module carries out: it has `add_arguments(parser)` and `run(args)`."""
+    """Return a command that a module runs: it has `add_arguments(parser)`, `run(args)` and perhaps `EXAMPLES`."""
     return Command(about, description, lambda args: import_module(module).run(args), (_arguments_of(module),))
 
 
@@ -235,7 +242,7 @@ COMMANDS: dict[str | None, Command] = {
         (add_sessions_folder, add_theme, _add_sessions),
     ),
     "open": _in_module(
-        "ua_tui.tui.cli.open",
+        "ua_tui.tui.cli.session.open",
         "a past session",
         "Open a past session on the full screen, read-only.",
     ),
@@ -283,22 +290,22 @@ COMMANDS: dict[str | None, Command] = {
         "Show the state of a team's database, create its tables, or grant and revoke access.",
     ),
     "check": _in_module(
-        "ua_tui.tui.cli.check",
+        "ua_tui.tui.cli.session.check",
         "a report's claims",
         "Check the links, quotations, figures and names of a report against what its session has read.",
     ),
     "export": _in_module(
-        "ua_tui.tui.cli.export",
+        "ua_tui.tui.cli.session.export",
         "a session in one file",
         "Write a session into one file to hand on: the report with its evidence, the conversation and the trace.",
     ),
     "observe": _in_module(
-        "ua_tui.tui.cli.observe",
+        "ua_tui.tui.cli.session.observe",
         "on saved results",
         "Run the observers on a saved tool result, or again on a past session.",
     ),
     "rebuild": _in_module(
-        "ua_tui.tui.cli.rebuild",
+        "ua_tui.tui.cli.session.rebuild",
         "derived files",
         "Write the derived files of a past session again from its journal, for example after a crash.",
     ),
@@ -320,37 +327,37 @@ COMMANDS: dict[str | None, Command] = {
         (_arguments_of("ua_tui.tui.cli.doctor"), add_session_options),
     ),
     "connect": _in_module(
-        "ua_tui.tui.cli.connect",
+        "ua_tui.tui.cli.connections.connect",
         "a Composio account",
         "Connect a Composio account before a session, or list every toolkit with the state of its account.",
     ),
     "config": _in_module(
-        "ua_tui.tui.cli.config",
+        "ua_tui.tui.cli.folder.config",
         "settings and their sources",
         "Show every setting with its value and source, or set one in a file.",
     ),
     "servers": _in_module(
-        "ua_tui.tui.cli.servers",
+        "ua_tui.tui.cli.connections.servers",
         "your own MCP servers",
         "Show your own MCP servers, and trust those of this folder or not.",
     ),
     "trust": _in_module(
-        "ua_tui.tui.cli.trust",
+        "ua_tui.tui.cli.folder.trust",
         "in the files of a folder",
         "Show what the files of a folder change in a session, and trust the folder or not.",
     ),
     "permissions": _in_module(
-        "ua_tui.tui.cli.permissions",
+        "ua_tui.tui.cli.folder.permissions",
         "rules and the log of decisions",
         "Show the permission rules and when they were last used, remove stored ones, or show what was decided.",
     ),
     "agents": _in_module(
-        "ua_tui.tui.cli.agents",
+        "ua_tui.tui.cli.folder.agents",
         "sub-agents, skills and commands",
         "Show the sub-agents, skills and commands of a session in this folder, with their sources and problems.",
     ),
     "blacklist": _in_module(
-        "ua_tui.tui.cli.blacklist",
+        "ua_tui.tui.cli.folder.blacklist",
         "of the web reader",
         "Show the sites that the web reader cannot read and the crawler skips, or clear them.",
     ),

@@ -6,7 +6,7 @@ from typing import ClassVar
 
 from textual.containers import Vertical
 
-from ua_tui.tui.widgets.unscrolled import unscrolled_size
+from ua_tui.tui.widgets.modal import unscrolled_size
 
 
 class Column(Vertical):

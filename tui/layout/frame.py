@@ -32,8 +32,8 @@ from ua_tui.tui.layout.store import LayoutStore
 from ua_tui.tui.layout.tabs import PaneTabs
 from ua_tui.tui.panes.spec import column_specs, pane_specs, side_specs, tab_specs
 from ua_tui.tui.theme.stylesheet import CachedStylesheet
+from ua_tui.tui.widgets.modal import unscrolled_size
 from ua_tui.tui.widgets.placeholder import Placeholder
-from ua_tui.tui.widgets.unscrolled import unscrolled_size
 
 if TYPE_CHECKING:
     from ua_tui.tui.panes.moment import CursorMoved

@@ -247,7 +247,7 @@ class PaneRequests(Horizontal):
 
     def on_file_actions_deletion_requested(self, event: WorkspacePane.DeletionRequested) -> None:
         """Ask before a file is deleted."""
-        from ua_tui.tui.screens.files.confirm_delete import DeleteScreen
+        from ua_tui.tui.screens.session.confirm import DeleteScreen
 
         event.stop()
         self.app.push_screen(DeleteScreen(event.name, event.facts), event.answer)

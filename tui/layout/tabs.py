@@ -11,7 +11,7 @@ from textual.message import Message
 from textual.widget import Widget
 
 from ua_tui.tui.panes.spec import PaneSpec
-from ua_tui.tui.widgets.unscrolled import unscrolled_size
+from ua_tui.tui.widgets.modal import unscrolled_size
 
 
 class PaneTabs(Widget):

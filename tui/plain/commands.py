@@ -11,8 +11,7 @@ from ua_tui.core.errors import SettingsError, UniversalAgentError
 from ua_tui.core.events.describe import MODE_RULES
 from ua_tui.core.session.session import Session
 from ua_tui.core.text import clean_line
-from ua_tui.tui.widgets.command import Argument, Command, command_problem, typed_command
-from ua_tui.tui.widgets.sent_commands import sent_commands
+from ua_tui.tui.widgets.command import Argument, Command, command_problem, sent_commands, typed_command
 
 _SKIP = "Every check can only be skipped from the start, with --dangerously-skip-permissions."
 _NO_RULES = "There are no rules: what is not contained asks each time."

@@ -183,7 +183,7 @@ def _print_answer(ended: QueryFinished, links: Sequence[AuthRequired], *, struct
 
 
 async def _query(session: Session, query: str) -> None:
-    from ua_tui.tui.widgets.sent_commands import problem_of_query
+    from ua_tui.tui.widgets.command import problem_of_query
 
     with deferred():
         await session.start()

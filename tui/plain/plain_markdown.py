@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ua_tui.core.text import clean
-from ua_tui.tui.render.markdown_stream import blocks_of, definitions
+from ua_tui.tui.render.markdown.stream import blocks_of, definitions
 
 if TYPE_CHECKING:
     from markdown_it.tree import SyntaxTreeNode
@@ -42,7 +42,7 @@ def unmarked(source: str) -> str:
 def _unmarked_block(source: str, known: str) -> str:
     from markdown_it.tree import SyntaxTreeNode
 
-    from ua_tui.tui.render.markdown_parser import MAX_LEVELS, parse_markdown
+    from ua_tui.tui.render.markdown.parser import MAX_LEVELS, parse_markdown
 
     tokens = parse_markdown(source, known)
     if any(token.level >= MAX_LEVELS - 1 for token in tokens):

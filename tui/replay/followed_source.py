@@ -10,7 +10,7 @@ from ua_tui.core.errors import JournalError, TeamError
 from ua_tui.core.events.types import ElicitationAsked, PermissionAsked
 from ua_tui.core.history.session import PastSession
 from ua_tui.core.storage.workspace import JOURNAL
-from ua_tui.core.team.fleet.remote_session import RemoteSession
+from ua_tui.core.team.fleet.followed_session import FollowedSession
 from ua_tui.tui.panes.status.bar import StatusLine
 from ua_tui.tui.replay.past_source import PastSource
 from ua_tui.tui.replay.status import STATES
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from ua_tui.core.events.types import Event
     from ua_tui.core.settings.model import Settings
-    from ua_tui.core.team.fleet.remote_session import SessionFolder
+    from ua_tui.core.team.fleet.followed_session import SessionFolder
     from ua_tui.core.team.records import Mailbox
     from ua_tui.tui.app.port import SessionHost
     from ua_tui.tui.replay.loader import SessionLoader
@@ -74,7 +74,7 @@ class FollowedSource(PastSource):
         if self._mailbox is None:
             self.session = PastSession(folder, runs=self._folder.runs)
         else:
-            self.session = RemoteSession(
+            self.session = FollowedSession(
                 folder,
                 self._id,
                 self._mailbox,
@@ -92,7 +92,7 @@ class FollowedSource(PastSource):
     async def follow(self, host: SessionHost, loader: SessionLoader) -> None:
         """Show the questions that wait, then what happens, as in a session of this program."""
         session = self.session
-        if not isinstance(session, RemoteSession):
+        if not isinstance(session, FollowedSession):
             await super().follow(host, loader)
             return
         host.status.follow(lambda: host.state)
@@ -135,7 +135,7 @@ class FollowedSource(PastSource):
             await asyncio.sleep(POLL_SECONDS)
 
 
-def _is_answered(event: Event, session: RemoteSession) -> bool:
+def _is_answered(event: Event, session: FollowedSession) -> bool:
     return isinstance(event, PermissionAsked | ElicitationAsked) and event.request_id in session.answered_here
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from ua_tui.core.concurrency.garbage_collection import pause_collection, resume_collection
 from ua_tui.core.errors import JournalError
 from ua_tui.core.events.types import Event
-from ua_tui.core.history.session import JournalSession
+from ua_tui.core.history.session import PastSession
 from ua_tui.core.history.stats import SessionStats
 from ua_tui.core.storage.workspace import saved_reports_of
 from ua_tui.tui.layout.frame import Pane
@@ -52,7 +52,7 @@ class SessionLoader:
     def __init__(
         self,
         host: SessionHost,
-        past: JournalSession,
+        past: PastSession,
         *,
         message: Callable[[SessionStats, Sequence[str]], AppMessage | None],
         report_progress: Callable[[float], None],

@@ -16,7 +16,7 @@ from ua_tui.tui.panes.status.facts import StatusFacts
 from ua_tui.tui.replay.status import PastStatus
 
 if TYPE_CHECKING:
-    from ua_tui.core.team.fleet.remote_session import RemoteSession
+    from ua_tui.core.team.fleet.followed_session import FollowedSession
     from ua_tui.tui.app.port import SessionHost
     from ua_tui.tui.replay.loader import SessionLoader
 
@@ -38,7 +38,7 @@ class PastSource(SessionSource):
     followed = FOLLOWED
     """The text of the empty prompt while the session is followed."""
 
-    def __init__(self, session: PastSession | RemoteSession | None, *, from_list: bool = False) -> None:
+    def __init__(self, session: PastSession | FollowedSession | None, *, from_list: bool = False) -> None:
         self.session = session
         self._status = PastStatus()
         self.closes_on_escape = from_list

@@ -45,7 +45,7 @@ class ResumedSource(SessionSource):
         try:
             await self._live.open(host)
         except ConversationGone as error:
-            from ua_tui.tui.screens.session.confirm_fresh import FreshScreen
+            from ua_tui.tui.screens.session.confirm import FreshScreen
 
             host.set_state("failed")
             host.push_screen(FreshScreen(str(error)), partial(self._on_choice, host))

@@ -9,14 +9,21 @@ import asyncio
 import logging
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
 from ua_tui.core.concurrency.race import until
-from ua_tui.core.errors import ConversationGone, JournalError, SettingsError, TeamError, UniversalAgentError
+from ua_tui.core.errors import (
+    ConversationGone,
+    CredentialsError,
+    JournalError,
+    SettingsError,
+    TeamError,
+    UniversalAgentError,
+)
 from ua_tui.core.events.continuation import is_own, resumption
 from ua_tui.core.events.types import ErrorRaised, Event
 from ua_tui.core.history.session import runs_elsewhere
@@ -25,16 +32,54 @@ from ua_tui.core.redaction.redactor import Redactor
 from ua_tui.core.session.parts import SessionState
 from ua_tui.core.session.resume import Resume, prepare_resume
 from ua_tui.core.session.session import Session
-from ua_tui.core.settings.model import Settings
+from ua_tui.core.settings.loading import load_settings
+from ua_tui.core.settings.model import SPECS, Settings
 from ua_tui.core.settings.secrets import secrets
 from ua_tui.core.storage.ownership import check_session
 from ua_tui.core.team.actions import PostgresActions, SessionActions, SqliteActions
+from ua_tui.core.team.jobs.batch_file import checked_settings
 from ua_tui.core.team.jobs.sqlite_jobs import jobs_path
 from ua_tui.core.team.progress import JobProgress, read_progress
 from ua_tui.core.team.records import Claim, JobLost, JobStore, Mailbox, Outcome
 from ua_tui.core.text import clean_line
-from ua_tui.tui.team.job_settings import settings_for_job
 from ua_tui.tui.team.question_relay import QuestionRelay
+
+ASK = "ask"
+"""The name under which a job says whether a person may be asked."""
+NO_MODEL = "no way to reach a model is configured on this machine: set ANTHROPIC_API_KEY"
+
+
+def settings_for_job(
+    settings: Settings, given: Mapping[str, Any], limit_usd: float | None, *, of_team: bool = False
+) -> tuple[Settings, bool]:
+    """The settings of a job's session, and whether a person may be asked.
+
+    They are checked again: whoever may write to the database may have written them. A job `of_team` may be anybody's:
+    it does not end the plan mode of a worker.
+
+    Raises:
+        SettingsError: the job sets something that it may not, or a wrong value.
+        CredentialsError: no way to reach a model is configured.
+    """
+    wanted = checked_settings(given)
+    asks = wanted.pop(ASK, False) is True
+    loaded = load_settings({**settings.options, **wanted}, by_name=True)
+    changes: dict[str, Any] = {
+        name: tuple(dict.fromkeys((*getattr(settings, name), *getattr(loaded, name))))
+        if SPECS[name].adds_up
+        else getattr(loaded, name)
+        for name in wanted
+    }
+    if of_team and settings.permission_mode == "plan":
+        changes["permission_mode"] = "plan"
+    limits = [each for each in (limit_usd, changes.get("max_cost_usd")) if each is not None]
+    if limits:
+        changes["max_cost_usd"] = min(limits)
+    merged = replace(settings, **changes)
+    if not merged.has_credentials():
+        raise CredentialsError(NO_MODEL)
+    return merged, asks
+
 
 log = logging.getLogger(__name__)
 
@@ -334,7 +379,7 @@ class _JobRun:
                 copying.add_done_callback(_closing.discard)
 
     async def _ask(self, session: Session, text: str) -> Outcome:
-        from ua_tui.tui.widgets.sent_commands import problem_of_query
+        from ua_tui.tui.widgets.command import problem_of_query
 
         if problem := problem_of_query(session, text):
             raise SettingsError(problem)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from ua_tui.core.errors import CredentialsError
 from ua_tui.core.postgres.problems import missing_extra
 from ua_tui.core.text import clean_line
-from ua_tui.tui.team.job_settings import NO_MODEL
+from ua_tui.tui.team.job_session import NO_MODEL
 from ua_tui.tui.terminal.exit_codes import EXIT_INTERRUPTED
 
 if TYPE_CHECKING:

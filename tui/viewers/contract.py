@@ -1,6 +1,6 @@
 """What a viewer is: it receives a `Sample` of a file and returns a `View` of it.
 
-A viewer is one module in `tui/viewers/types` with a `VIEWER`; `ua_tui.tui.viewers.registry` finds it there.
+A `Viewer` is a constant of a module in `tui/viewers/types`; `ua_tui.tui.viewers.registry` finds it there.
 """
 
 from __future__ import annotations

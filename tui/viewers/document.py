@@ -12,7 +12,7 @@ from textual.strip import Strip
 
 from ua_tui.core.concurrency.cancellation import NEVER, Stop
 from ua_tui.core.events.units import size
-from ua_tui.tui.render.markdown import MarkdownTheme
+from ua_tui.tui.render.markdown.renderer import MarkdownTheme
 
 ROLES = (
     "dim",

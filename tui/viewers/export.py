@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import stat
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path, PurePath
 
-from ua_tui.core.concurrency.cancellation import NEVER, Stop
+from textual.widget import Widget
+
+from ua_tui.core.concurrency.cancellation import NEVER, Stop, in_thread
 from ua_tui.core.concurrency.conversions import ConversionFailed
-from ua_tui.core.errors import WorkspaceError
+from ua_tui.core.errors import UniversalAgentError, WorkspaceError
 from ua_tui.core.storage.compression import inner_name
 from ua_tui.core.text import clean_line
 from ua_tui.tui.viewers.reader import (
@@ -21,6 +25,46 @@ from ua_tui.tui.viewers.reader import (
     read_piece,
 )
 from ua_tui.tui.viewers.safe_html import LARGEST, write_browser_copy
+
+_NAME_OF_FILE = 120
+
+
+async def open_outside(owner: Widget, path: Path, copies: Path | None) -> bool:
+    """Open a file by the rules of `ua_tui.tui.viewers.export`, and notify the user; True if it was opened.
+
+    Args:
+        owner: the widget that notifies the user.
+        path: the file.
+        copies: the folder of sanitised copies for the browser; None for the user's cache folder.
+    """
+    from ua_tui.tui.terminal import desktop
+
+    try:
+        target = await in_thread(partial(outside_target, path, copies))
+        if target.sanitised:
+            _check_browser(target.path)
+            owner.app.open_url(target.path.as_uri())
+        else:
+            await asyncio.to_thread(desktop.start, target.path, os.environ)
+    except UniversalAgentError as error:
+        owner.notify(str(error), markup=False, severity="warning")
+        return False
+    if target.sanitised:
+        message = "Opening a copy without scripts and remote content in the browser."
+    else:
+        message = f"Opening {clean_line(path.name, _NAME_OF_FILE)} in another program."
+    owner.notify(message, markup=False)
+    return True
+
+
+def _check_browser(path: Path) -> None:
+    """Raise if there is no desktop session, or if the browser would run in this terminal."""
+    from ua_tui.tui.terminal.desktop import NoDesktop
+    from ua_tui.tui.terminal.links import why_no_browser
+
+    if (why := why_no_browser(os.environ)) is not None:
+        raise NoDesktop(f"{why.rstrip('.')}: a copy without scripts is {clean_line(os.fspath(path), 1000)}")
+
 
 _MAX_COPIED = 1 << 20
 _CHECKED = 8192

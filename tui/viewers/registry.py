@@ -2,27 +2,51 @@
 
 from __future__ import annotations
 
+import asyncio
 import pkgutil
+from collections.abc import Callable
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 from importlib import import_module
 from pathlib import Path
 
-from ua_tui.core.concurrency.cancellation import NEVER, Stop
+from ua_tui.core.concurrency.cancellation import NEVER, Stop, in_thread
 from ua_tui.tui.viewers import types
 from ua_tui.tui.viewers.bodies.text import TextBody
 from ua_tui.tui.viewers.contract import FULL_LIMIT, PAGE, PREVIEW_LIMIT, Declined, Sample, View, Viewer
 from ua_tui.tui.viewers.document import Document
 from ua_tui.tui.viewers.reader import looks_binary, read_piece
 
+READING = "Reading the file…"
+_PATIENCE_SECONDS = 0.4
+
+
+async def read_document(path: Path, limit: int, on_slow: Callable[[], object]) -> Document:
+    """Read a file as `ua_tui.tui.viewers.registry.load` does; `on_slow` is called if it takes a while.
+
+    The reading and the conversion of the file stop when the caller is cancelled.
+
+    Raises:
+        FileUnviewable: the file cannot be read.
+    """
+    reading = asyncio.ensure_future(in_thread(partial(load, path, limit)))
+    try:
+        await asyncio.wait({reading}, timeout=_PATIENCE_SECONDS)
+        if not reading.done():
+            on_slow()
+        return await reading
+    finally:
+        reading.cancel()
+        await asyncio.gather(reading, return_exceptions=True)
+
 
 @cache
 def viewers() -> tuple[Viewer, ...]:
-    """Return the `VIEWER` of every module in `tui/viewers/types`, the highest priority first."""
+    """Return every `Viewer` of the modules in `tui/viewers/types`, the highest priority first."""
     modules = (
         import_module(f"{types.__name__}.{found.name}") for found in pkgutil.iter_modules(types.__path__)
     )
-    found: list[Viewer] = [module.VIEWER for module in modules if hasattr(module, "VIEWER")]
+    found = [each for module in modules for each in vars(module).values() if isinstance(each, Viewer)]
     return tuple(sorted(found, key=lambda viewer: (-viewer.priority, viewer.name)))
 
 

@@ -26,9 +26,9 @@ from textual.strip import Strip
 from textual.widget import Widget
 
 from ua_tui.tui.keys.places import moving
-from ua_tui.tui.render.framed import framed_lines
 from ua_tui.tui.render.layout import PLAIN, Line
 from ua_tui.tui.virtual_list.cache import LineCache, Rendered
+from ua_tui.tui.virtual_list.framed import framed_lines
 from ua_tui.tui.virtual_list.heights import Heights
 from ua_tui.tui.virtual_list.source import EntryList, EntryT, RowSource
 

@@ -16,8 +16,8 @@ from textual.widget import Widget
 from textual.widgets import Button, Input, Static, TextArea
 
 from ua_tui.tui.keys.keymap import ActiveBindings, keys_of, written_key
+from ua_tui.tui.widgets.input_line import focused_field
 from ua_tui.tui.widgets.modal import Modal
-from ua_tui.tui.widgets.text_field import focused_field
 
 QUIET_SECONDS = 0.3
 TYPING_SECONDS = 1.5

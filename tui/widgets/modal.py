@@ -6,9 +6,21 @@ from typing import ClassVar, TypeVar
 
 from textual.await_complete import AwaitComplete
 from textual.binding import Binding, BindingType
+from textual.geometry import Size
+from textual.reactive import Reactive
 from textual.screen import ModalScreen
 
 from ua_tui.tui.keys.places import KeyPlace, key_binding
+
+
+def unscrolled_size() -> Reactive[Size]:
+    """Return a `virtual_size` for the class of a widget that never scrolls.
+
+    Textual requests a layout whenever the layout itself has changed the virtual size of a widget, because scroll bars
+    may depend on it. Without scroll bars that second layout changes nothing and paints everything again.
+    """
+    return Reactive(Size(0, 0), layout=False, repaint=False)
+
 
 NARROW = [(0, "-narrow"), (100, "-roomy")]
 

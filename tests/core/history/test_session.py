@@ -18,7 +18,7 @@ from ua_tui.core.events.codec import encode_event
 from ua_tui.core.history import journal_reader as past_journal
 from ua_tui.core.history.journal_reader import PastCallFinished, PastCallStarted, PastJournal
 from ua_tui.core.history.lookup import find_session, session_names
-from ua_tui.core.history.session import PastSession, SessionOver, runs_elsewhere
+from ua_tui.core.history.session import PastSession, runs_elsewhere
 from ua_tui.core.observation import McpObservation, TextContent
 from ua_tui.core.storage.folders import WORKSPACES
 from ua_tui.core.storage.queue_file import QUEUE_FILE
@@ -249,21 +249,10 @@ async def test_a_session_of_another_program_is_distinguished_from_one_that_crash
     assert (await opened(workspace.path))[0].stats.state == "crashed"
 
 
-async def test_nothing_can_be_asked_of_it(folder: Path) -> None:
+async def test_it_accepts_no_query_and_has_no_controls(folder: Path) -> None:
     write(folder, [begun()])
     session, _ = await opened(folder)
-    with pytest.raises(SessionOver, match="session_20261121_140200 is a past session"):
-        session.submit("more")
-    with pytest.raises(SessionOver):
-        await session.steer("more")
-    with pytest.raises(SessionOver):
-        session.answer_permission("p1", allow=True)
-    with pytest.raises(SessionOver):
-        await session.restart()
-    with pytest.raises(SessionOver):
-        session.raise_budget(9.0)
-    await session.interrupt()
-    assert (session.unqueue(), session.change_queue((), ("x",)), session.queued) == (None, False, ())
+    assert (session.inbox, session.controls, session.queued) == (None, None, ())
 
 
 async def test_closing_ends_the_reading(folder: Path) -> None:

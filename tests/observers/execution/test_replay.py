@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import argparse
 import json
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -23,7 +22,7 @@ from ua_tui.observers.base import ObserverContext, texts_of
 from ua_tui.observers.catalogue import default_observers
 from ua_tui.observers.execution.replay import observe_result, results_of
 from ua_tui.observers.search_results import SearchResults
-from ua_tui.tui.cli.observe import add_arguments, run
+from ua_tui.tui.cli import main
 
 Make = Callable[..., ToolResult]
 SEARCH = "mcp__any__web_search"
@@ -34,9 +33,7 @@ ROWS = {
 
 
 def observe(*arguments: str) -> int:
-    parser = argparse.ArgumentParser()
-    add_arguments(parser)
-    return run(parser.parse_args(arguments))
+    return main(["observe", *arguments])
 
 
 def files(folder: Path) -> dict[str, bytes]:

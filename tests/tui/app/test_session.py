@@ -20,13 +20,13 @@ from ua_tui.core.settings.model import Settings
 from ua_tui.tui.app import session_source
 from ua_tui.tui.app.app import UaTuiApp
 from ua_tui.tui.app.event_pump import EventHandler, EventPump
-from ua_tui.tui.app.results import DEMO
+from ua_tui.tui.app.port import DEMO
 from ua_tui.tui.app.session_source import LiveSource
 from ua_tui.tui.panes.conversation.pane import ConversationPane
 from ua_tui.tui.screens.application.error import ErrorScreen
 from ua_tui.tui.screens.requests.auth import AuthScreen
 from ua_tui.tui.screens.requests.permission import PermissionScreen
-from ua_tui.tui.screens.session.quit import QuitScreen
+from ua_tui.tui.screens.session.confirm import QuitScreen
 from ua_tui.tui.screens.setup.screen import SetupScreen
 
 

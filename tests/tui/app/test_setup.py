@@ -14,7 +14,7 @@ from ua_tui.core.errors import CredentialsError
 from ua_tui.core.redaction.redactor import Redactor
 from ua_tui.core.settings.model import Settings
 from ua_tui.tui.app.app import UaTuiApp
-from ua_tui.tui.app.results import SET_UP
+from ua_tui.tui.app.port import SET_UP
 from ua_tui.tui.app.session_source import LiveSource
 from ua_tui.tui.screens.setup.screen import SetupResult, SetupScreen
 

@@ -11,7 +11,7 @@ from tests.tui.app_host import opened, settled
 from tests.tui.fakes import make_app, make_session
 from tests.waiting import until
 from ua_tui.tui.app.app import UaTuiApp
-from ua_tui.tui.screens.session.quit import QuitScreen
+from ua_tui.tui.screens.session.confirm import QuitScreen
 from ua_tui.tui.widgets.dialog import Foot
 
 LONG = "A sentence that has to be told in more lines than one, as it goes on for quite a while and ends only here."

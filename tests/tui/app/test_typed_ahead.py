@@ -17,7 +17,7 @@ from ua_tui.tui.app.app import UaTuiApp
 from ua_tui.tui.screens.application.error import ErrorScreen
 from ua_tui.tui.screens.requests.permission import PermissionScreen
 from ua_tui.tui.screens.session.budget import BudgetScreen
-from ua_tui.tui.screens.session.quit import QuitScreen
+from ua_tui.tui.screens.session.confirm import QuitScreen
 from ua_tui.tui.widgets.dialog import QUIET_SECONDS, TYPING_SECONDS, ActiveClock, Dialog
 
 AUTH = AuthRequired(toolkit="gmail", url="https://connect.example/link/lk_1")

@@ -20,7 +20,7 @@ from ua_tui.core.evidence.records import Claim, Disagreement, Evidence, ReportCh
 from ua_tui.core.storage.folders import SAVED_REPORTS
 from ua_tui.core.text import clean
 from ua_tui.tui.cli import main
-from ua_tui.tui.cli.check_page import CheckPage
+from ua_tui.tui.cli.session.check_page import CheckPage
 from ua_tui.tui.render.layout import width_of
 
 REPORT = "# Power\n\nIt used 23 percent.\n"

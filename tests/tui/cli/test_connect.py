@@ -17,8 +17,9 @@ from tests.composio_server import HTML, KEY, Fault, StandIn, stand_in
 from tests.e2e.added_server import own_home
 from tests.tui.fixture_types import Output, Patch
 from tests.waiting import wait_until
-from ua_tui.tui.cli import connect, main
-from ua_tui.tui.cli.links import open_link
+from ua_tui.tui.cli import main
+from ua_tui.tui.cli.connections import connect
+from ua_tui.tui.terminal.links import open_link
 
 PATIENT = ("--timeout", "90")
 """So that a person who does not come is a failure, and no wait for ten minutes."""

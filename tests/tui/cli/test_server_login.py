@@ -14,7 +14,8 @@ from platformdirs import user_state_path
 from tests.core.connections.test_oauth import Place, place
 from tests.e2e.added_server import own_home
 from tests.tui.fixture_types import Output, Patch
-from ua_tui.tui.cli import main, server_login
+from ua_tui.tui.cli import main
+from ua_tui.tui.cli.connections import server_login
 
 
 @pytest.fixture

@@ -32,8 +32,8 @@ from ua_tui.tui.graphics.kitty import (
     row_of,
     transmission,
 )
-from ua_tui.tui.graphics.overlay import is_overwritten, repainted_rows
 from ua_tui.tui.graphics.sixel import encode_rows
+from ua_tui.tui.graphics.store import is_overwritten, repainted_rows
 from ua_tui.tui.terminal.output_filter import ControlFilter
 
 TABLES = json.loads(Path(__file__).with_name("tables.json").read_text(encoding="utf-8"))

@@ -24,11 +24,11 @@ from ua_tui.core.events.types import PermissionAsked
 from ua_tui.tui.panes.workspace.pane import WorkspacePane
 from ua_tui.tui.panes.workspace.preview import PreviewPane
 from ua_tui.tui.screens.application.help import HelpScreen
-from ua_tui.tui.screens.files.confirm_delete import DeleteScreen
 from ua_tui.tui.screens.files.link import LinkScreen
 from ua_tui.tui.screens.files.viewer import ViewerScreen
 from ua_tui.tui.screens.requests.permission import PermissionScreen
 from ua_tui.tui.screens.services.blacklist import BlacklistScreen
+from ua_tui.tui.screens.session.confirm import DeleteScreen
 from ua_tui.tui.screens.tool_call.screen import ToolCallScreen
 from ua_tui.tui.widgets.dialog import QUIET_SECONDS, Box, Dialog
 

@@ -20,8 +20,8 @@ from ua_tui.core.events.types import (
 )
 from ua_tui.tui.panes.conversation.pane import ConversationPane
 from ua_tui.tui.render.layout import plain
-from ua_tui.tui.render.markdown import MarkdownTheme, markdown_units, render_markdown
-from ua_tui.tui.render.source_map import chosen_text
+from ua_tui.tui.render.markdown.renderer import MarkdownTheme, markdown_units, render_markdown
+from ua_tui.tui.render.markdown.source_map import chosen_text
 
 LONG = "The **first** paragraph is long enough that a narrow screen must break it into several lines."
 SOURCE = f"""\

@@ -23,7 +23,7 @@ from ua_tui.tui.panes.conversation.blocks import Card
 from ua_tui.tui.panes.conversation.file_links import FileLinks
 from ua_tui.tui.panes.conversation.pane import ConversationPane
 from ua_tui.tui.panes.conversation.results import Result, Results, describe_file
-from ua_tui.tui.render.markdown import MarkdownTheme, render_markdown
+from ua_tui.tui.render.markdown.renderer import MarkdownTheme, render_markdown
 from ua_tui.tui.screens.files.viewer import ViewerScreen
 
 REPORT = "work_products/ai-chip-news.html"

@@ -13,7 +13,7 @@ from tests.tui.tree_host import previewed
 from tests.waiting import until
 from ua_tui.tui.app.app import UaTuiApp
 from ua_tui.tui.panes.workspace.preview import PreviewPane
-from ua_tui.tui.screens.files.confirm_delete import DeleteScreen
+from ua_tui.tui.screens.session.confirm import DeleteScreen
 
 NOTES = "notes.txt"
 

@@ -214,7 +214,7 @@ def test_leaving_never_hangs(tmp_path: Path) -> None:
 def test_nothing_heavy_is_imported_before_a_folder_is_watched_or_a_file_acted_on() -> None:
     code = (
         "import sys, ua_tui.tui.panes.workspace.pane; heavy = {'ua_tui.tui.terminal.programs', 'ua_tui.core.toolkit', "
-        "'ua_tui.tui.screens.files.confirm_delete', 'ua_tui.tui.viewers.safe_html'}; first = heavy & {*sys.modules}; "
+        "'ua_tui.tui.screens.session.confirm', 'ua_tui.tui.viewers.safe_html'}; first = heavy & {*sys.modules}; "
         "import ua_tui.tui.panes.workspace.preview; print(first | ({'watchfiles', 'nh3'} & {*sys.modules}))"
     )
     done = subprocess.run(

@@ -34,7 +34,7 @@ from tests.tui.tree_host import cursor, laid_session, model_of, rows
 from tests.waiting import until
 from ua_tui.core.storage.compression import pack
 from ua_tui.tui.panes.workspace.pane import WorkspacePane
-from ua_tui.tui.screens.files.confirm_delete import DeleteScreen
+from ua_tui.tui.screens.session.confirm import DeleteScreen
 
 
 class Desk:

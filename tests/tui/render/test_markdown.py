@@ -7,12 +7,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.style import Style
 
-from ua_tui.tui.render.highlight import CodeTheme
 from ua_tui.tui.render.layout import Line, line_width, plain, wrap
-from ua_tui.tui.render.markdown import MarkdownTheme, render_markdown
-from ua_tui.tui.render.markdown_parser import MOST_KEPT, parse_markdown
-from ua_tui.tui.render.markdown_stream import blocks_of, closed, definitions, split_long, split_stable
-from ua_tui.tui.render.tables import MAX_ROWS
+from ua_tui.tui.render.markdown.highlight import CodeTheme
+from ua_tui.tui.render.markdown.parser import MOST_KEPT, parse_markdown
+from ua_tui.tui.render.markdown.renderer import MarkdownTheme, render_markdown
+from ua_tui.tui.render.markdown.stream import blocks_of, closed, definitions, split_long, split_stable
+from ua_tui.tui.render.markdown.tables import MAX_ROWS
 
 THEME = MarkdownTheme()
 CASES = json.loads(Path(__file__).with_name("markdown.json").read_text(encoding="utf-8"))

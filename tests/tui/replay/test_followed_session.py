@@ -11,7 +11,7 @@ from textual.pilot import Pilot
 from tests.core.team.fleet_rows import add_session
 from tests.core.team.stores import SESSION, add_local_session
 from tests.core.team.test_fleet import lay, locked, write
-from tests.core.team.test_remote_session import worker
+from tests.core.team.test_followed_session import worker
 from tests.postgres_server import Database
 from tests.tui.app_host import notices
 from tests.tui.files_host import screen_text
@@ -23,7 +23,7 @@ from ua_tui.core.events import types as ev
 from ua_tui.core.events.codec import encode_event
 from ua_tui.core.postgres.address import Address
 from ua_tui.core.settings.model import Settings
-from ua_tui.core.team.fleet.remote_session import LocalFolder, SessionFolder
+from ua_tui.core.team.fleet.followed_session import LocalFolder, SessionFolder
 from ua_tui.core.team.letters import make_question
 from ua_tui.core.team.local_mailbox import SqliteMailbox
 from ua_tui.core.team.mailbox import PostgresMailbox
@@ -35,7 +35,7 @@ from ua_tui.tui.panes.conversation.pane import ConversationPane
 from ua_tui.tui.replay.followed_source import FollowedSource
 from ua_tui.tui.screens.application.error import ErrorScreen
 from ua_tui.tui.screens.requests.permission import PermissionScreen
-from ua_tui.tui.screens.requests.server_form import ServerFormScreen
+from ua_tui.tui.screens.requests.server_request import ServerFormScreen
 from ua_tui.tui.terminal.clipboard import Clipboard
 
 ASKED = ev.PermissionAsked(request_id="r1", tool_name="Bash", input={"command": "ls"})

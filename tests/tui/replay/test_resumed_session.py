@@ -26,7 +26,7 @@ from ua_tui.tui.panes.trace.pane import TracePane
 from ua_tui.tui.panes.workspace.pane import WorkspacePane
 from ua_tui.tui.replay.resumed_source import ResumedSource
 from ua_tui.tui.screens.application.error import ErrorScreen
-from ua_tui.tui.screens.session.confirm_fresh import FreshScreen
+from ua_tui.tui.screens.session.confirm import FreshScreen
 from ua_tui.tui.terminal.clipboard import Clipboard
 from ua_tui.tui.virtual_list.virtual_list import VirtualList
 

@@ -11,7 +11,6 @@ from textual.binding import Binding
 
 from tests.tui.screens.test_dialogs import AUTH, FOLDER, READ, SEND, Stage
 from ua_tui.tui.screens.application.error import ErrorScreen
-from ua_tui.tui.screens.files.confirm_delete import DeleteScreen
 from ua_tui.tui.screens.files.link import LinkScreen
 from ua_tui.tui.screens.requests.arguments_editor import ArgumentsEditor
 from ua_tui.tui.screens.requests.auth import AuthScreen
@@ -19,8 +18,7 @@ from ua_tui.tui.screens.requests.folder_trust import FolderTrustScreen
 from ua_tui.tui.screens.requests.permission import PermissionAnswer, PermissionScreen
 from ua_tui.tui.screens.requests.text_answer import TextAnswer
 from ua_tui.tui.screens.session.budget import BudgetScreen
-from ua_tui.tui.screens.session.confirm_fresh import FreshScreen
-from ua_tui.tui.screens.session.quit import QuitScreen
+from ua_tui.tui.screens.session.confirm import DeleteScreen, FreshScreen, QuitScreen
 from ua_tui.tui.screens.session.status import StatusScreen
 from ua_tui.tui.widgets.dialog import Choice, Dialog
 

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import argparse
 import json
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -14,7 +13,7 @@ from tests.tui.screens.test_dialogs import Stage
 from tests.waiting import until
 from ua_tui.core.settings.loading import load_settings
 from ua_tui.core.web_reader.blacklist import BLACKLIST, Blacklist
-from ua_tui.tui.cli.blacklist import add_arguments, run
+from ua_tui.tui.cli import main
 from ua_tui.tui.screens.services.blacklist import BlacklistScreen
 from ua_tui.tui.widgets.dialog import Choice
 
@@ -41,9 +40,7 @@ def fill(base: Path, *sites: tuple[str, int]) -> Blacklist:
 
 
 def command(*arguments: str) -> int:
-    parser = argparse.ArgumentParser()
-    add_arguments(parser)
-    return run(parser.parse_args(arguments))
+    return main(["blacklist", *arguments])
 
 
 def test_the_list_is_shown_aligned(base: Path, capsys: Output) -> None:

@@ -9,8 +9,7 @@ import pytest
 from tests.core.history.test_versions import Written
 from tests.tui.files_host import hosted, screen_text
 from tests.waiting import until
-from ua_tui.tui.screens.files.compare import CompareScreen
-from ua_tui.tui.screens.files.versions import VersionsScreen
+from ua_tui.tui.screens.files.compare import CompareScreen, VersionsScreen
 from ua_tui.tui.screens.files.viewer import ViewerScreen
 
 PAGE = "<h1>Chips</h1>\n{}<p>{}</p>\n<p>The end.</p>"

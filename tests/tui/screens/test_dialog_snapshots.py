@@ -25,7 +25,6 @@ from ua_tui.core.web_reader.blacklist import LIFETIME, Blacklist, Listing, Strik
 from ua_tui.tui.panes.status.facts import StatusFacts
 from ua_tui.tui.render.activity import CurrentActivity
 from ua_tui.tui.screens.application.error import RESTARTS, ErrorScreen
-from ua_tui.tui.screens.files.confirm_delete import DeleteScreen
 from ua_tui.tui.screens.files.link import LinkScreen
 from ua_tui.tui.screens.files.links import LinksScreen
 from ua_tui.tui.screens.requests.auth import AuthScreen
@@ -33,14 +32,12 @@ from ua_tui.tui.screens.requests.folder_trust import FolderFilesScreen, FolderTr
 from ua_tui.tui.screens.requests.permission import PermissionScreen
 from ua_tui.tui.screens.requests.plan import PlanScreen
 from ua_tui.tui.screens.requests.question import QuestionScreen
-from ua_tui.tui.screens.requests.server_form import ServerFormScreen
-from ua_tui.tui.screens.requests.server_link import ServerLinkScreen
+from ua_tui.tui.screens.requests.server_request import ServerFormScreen, ServerLinkScreen
 from ua_tui.tui.screens.services.blacklist import BlacklistScreen
 from ua_tui.tui.screens.session.budget import BudgetScreen
-from ua_tui.tui.screens.session.confirm_fresh import FreshScreen
+from ua_tui.tui.screens.session.confirm import DeleteScreen, FreshScreen, QuitScreen
 from ua_tui.tui.screens.session.mode import ModeScreen
 from ua_tui.tui.screens.session.queue import QueueScreen
-from ua_tui.tui.screens.session.quit import QuitScreen
 from ua_tui.tui.screens.session.status import StatusScreen
 from ua_tui.tui.viewers.view.links import FoundLink
 from ua_tui.tui.widgets.modal import Modal

@@ -21,16 +21,15 @@ from tests.waiting import until
 from ua_tui.core.events.types import ElicitationAsked, PermissionAsked
 from ua_tui.tui.app.app import UaTuiApp
 from ua_tui.tui.screens.application.error import ErrorScreen
-from ua_tui.tui.screens.files.confirm_delete import DeleteScreen
 from ua_tui.tui.screens.requests.auth import AuthScreen
 from ua_tui.tui.screens.requests.folder_trust import FolderTrustScreen
 from ua_tui.tui.screens.requests.permission import PermissionAnswer, PermissionScreen
 from ua_tui.tui.screens.requests.plan import PlanScreen
 from ua_tui.tui.screens.requests.question import QuestionScreen
-from ua_tui.tui.screens.requests.server_link import ServerLinkScreen
+from ua_tui.tui.screens.requests.server_request import ServerLinkScreen
 from ua_tui.tui.screens.requests.text_answer import TextAnswer
+from ua_tui.tui.screens.session.confirm import DeleteScreen, QuitScreen
 from ua_tui.tui.screens.session.mode import SkipScreen
-from ua_tui.tui.screens.session.quit import QuitScreen
 from ua_tui.tui.widgets.dialog import Dialog
 
 HOLD = 0.5

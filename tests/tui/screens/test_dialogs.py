@@ -42,7 +42,7 @@ from ua_tui.tui.screens.requests.folder_trust import FolderTrustScreen
 from ua_tui.tui.screens.requests.headings import heading_of
 from ua_tui.tui.screens.requests.permission import PermissionAnswer, PermissionScreen
 from ua_tui.tui.screens.requests.qr import QrCode
-from ua_tui.tui.screens.session.quit import QuitScreen
+from ua_tui.tui.screens.session.confirm import QuitScreen
 from ua_tui.tui.screens.setup.screen import SetupScreen
 from ua_tui.tui.theme.themes import DEFAULT_THEME, THEMES
 from ua_tui.tui.widgets.dialog import QUIET_SECONDS, TYPING_SECONDS, Box, Dialog

@@ -25,7 +25,7 @@ from ua_tui.core.postgres.address import Address
 from ua_tui.core.settings.model import Settings
 from ua_tui.core.team.fleet.rows import Fleet, FleetRow, arrange
 from ua_tui.core.team.fleet.source import FleetSource
-from ua_tui.tui.app.fleet_app import FleetApp
+from ua_tui.tui.app.list_apps import FleetApp
 from ua_tui.tui.cli import main
 from ua_tui.tui.screens.application.help import HelpScreen
 from ua_tui.tui.screens.team.fleet import FleetScreen
@@ -159,7 +159,7 @@ async def test_enter_follows_a_session_and_says_why_not(tmp_path: Path, monkeypa
         if len(followed) > 1:
             raise UniversalAgentError("There is no [red]terminal")
 
-    monkeypatch.setattr("ua_tui.tui.app.fleet_app.open_fleet_row", follow)
+    monkeypatch.setattr("ua_tui.tui.app.list_apps.open_fleet_row", follow)
     source = PlayedSource(tmp_path)
     async with fleet(source) as (app, screen, pilot):
         await play(screen, source, FLEET)

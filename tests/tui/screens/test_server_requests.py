@@ -21,8 +21,7 @@ from ua_tui.tui.panes.conversation.notices import message_of
 from ua_tui.tui.plain.server_requests import field_lines, server_question, typed_value
 from ua_tui.tui.render.events import EventLines
 from ua_tui.tui.screens.requests.form_fields import FieldRow
-from ua_tui.tui.screens.requests.server_form import ServerFormScreen
-from ua_tui.tui.screens.requests.server_link import ServerLinkScreen
+from ua_tui.tui.screens.requests.server_request import ServerFormScreen, ServerLinkScreen
 from ua_tui.tui.widgets.dialog import Box, Choice
 
 SCHEMA = {

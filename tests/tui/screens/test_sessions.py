@@ -31,11 +31,11 @@ from ua_tui.core.knowledge.records import Document
 from ua_tui.core.storage.folders import WORKSPACES
 from ua_tui.core.version import VERSION
 from ua_tui.tui.app.app import UaTuiApp
-from ua_tui.tui.app.results import resume_result, resumed_folder
-from ua_tui.tui.app.sessions_app import SessionsApp
+from ua_tui.tui.app.list_apps import SessionsApp
+from ua_tui.tui.app.port import resume_result, resumed_folder
 from ua_tui.tui.cli import main
 from ua_tui.tui.panes.conversation.pane import ConversationPane
-from ua_tui.tui.screens.files.confirm_delete import DeleteScreen
+from ua_tui.tui.screens.session.confirm import DeleteScreen
 from ua_tui.tui.screens.session.session_list import SessionList
 from ua_tui.tui.screens.session.sessions import SessionsScreen
 
@@ -146,7 +146,7 @@ async def test_enter_reads_the_session_and_a_click_moves_the_cursor(
 ) -> None:
     lay_all(tmp_path)
     read: list[Path] = []
-    monkeypatch.setattr("ua_tui.tui.app.sessions_app.open_read_only", lambda app, folder: read.append(folder))
+    monkeypatch.setattr("ua_tui.tui.app.list_apps.open_read_only", lambda app, folder: read.append(folder))
     async with sessions(tmp_path) as (_, screen, pilot):
         await pilot.press("down", "enter")
         await pilot.pause()
@@ -168,7 +168,7 @@ async def test_r_resumes_a_session_and_what_cannot_be_opened_is_reported(
     def fail(app: object, folder: Path) -> None:
         raise UniversalAgentError("There is no [red]terminal")
 
-    monkeypatch.setattr("ua_tui.tui.app.sessions_app.open_read_only", fail)
+    monkeypatch.setattr("ua_tui.tui.app.list_apps.open_read_only", fail)
     async with sessions(tmp_path) as (app, _, pilot):
         await pilot.press("enter")
         await until(lambda: "There is no [red]terminal" in notices(app))

@@ -23,12 +23,11 @@ from tests.waiting import PATIENCE, until
 from ua_tui.core.concurrency.cancellation import Stop, Stopped
 from ua_tui.tui.panes.workspace.preview import PreviewPane
 from ua_tui.tui.screens.files.article import ArticleScreen
-from ua_tui.tui.screens.files.confirm_delete import DeleteScreen
-from ua_tui.tui.screens.files.headings import HeadingsScreen
+from ua_tui.tui.screens.files.headings import HeadingsScreen, OutlineList
 from ua_tui.tui.screens.files.link import LinkScreen
 from ua_tui.tui.screens.files.viewer import ViewerScreen
+from ua_tui.tui.screens.session.confirm import DeleteScreen
 from ua_tui.tui.viewers.view.document_view import DocumentView
-from ua_tui.tui.viewers.view.outline import OutlineList
 
 REPORT = (
     "<!doctype html><title>The week</title><script>fetch('http://t.example')</script><h1>AI chips</h1>"
@@ -461,7 +460,7 @@ async def test_what_the_cursor_has_left_is_not_read_on(tmp_path: Path, monkeypat
 
     pane = PreviewPane()
     async with hosted(pane) as (app, _pilot):
-        monkeypatch.setattr("ua_tui.tui.viewers.view.reading.load", slow)
+        monkeypatch.setattr("ua_tui.tui.viewers.registry.load", slow)
         pane.show_path(write(tmp_path, "a.txt", "x"))
         await asyncio.to_thread(entered.wait, PATIENCE)
         monkeypatch.undo()

@@ -7,7 +7,7 @@ import pytest
 
 from ua_tui.core.errors import CredentialsError, SettingsError
 from ua_tui.core.settings.loading import load_settings
-from ua_tui.tui.team.job_settings import settings_for_job
+from ua_tui.tui.team.job_session import settings_for_job
 
 KEY = {"api_key": "sk-ant-test-0123456789"}
 

@@ -13,7 +13,7 @@ from textual.app import App
 from textual.notifications import Notify
 
 from tests.waiting import until
-from ua_tui.tui.terminal.browser import browse, why_no_browser
+from ua_tui.tui.terminal.links import browse, why_no_browser
 
 TABLES = json.loads(Path(__file__).with_name("tables.json").read_text(encoding="utf-8"))
 

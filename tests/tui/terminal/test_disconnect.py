@@ -12,7 +12,7 @@ import pytest
 from textual.drivers import linux_driver
 
 from tests.waiting import PATIENCE
-from ua_tui.tui.terminal.disconnect import DisconnectWriter, guard_output
+from ua_tui.tui.terminal.driver import DisconnectWriter, adapt_driver
 
 
 class Gone(io.StringIO):
@@ -58,5 +58,5 @@ def test_a_terminal_that_stays_gets_everything(monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_the_terminal_is_written_to_with_it() -> None:
-    guard_output()
+    adapt_driver()
     assert linux_driver.WriterThread is DisconnectWriter  # type: ignore[attr-defined]

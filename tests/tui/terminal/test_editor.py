@@ -12,7 +12,7 @@ from textual import events
 from tests.tui.fixture_types import Patch
 from tests.tui.panes.test_prompt import PromptApp
 from ua_tui.tui.panes.prompt.pane import PASTE_LIMIT
-from ua_tui.tui.terminal.editor import LARGEST_DRAFT, DraftError, edit_draft
+from ua_tui.tui.terminal.programs import LARGEST_DRAFT, DraftError, edit_draft
 
 
 class LendingApp(PromptApp):

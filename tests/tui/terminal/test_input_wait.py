@@ -5,7 +5,7 @@ import selectors
 
 import pytest
 
-from ua_tui.tui.terminal.input_wait import InputSelector
+from ua_tui.tui.terminal.driver import InputSelector
 
 
 def test_waits_are_short_after_a_key_and_long_while_nobody_types(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from textual import events
 from textual.drivers import linux_driver
 
-from ua_tui.tui.terminal.paste import PasteGuard, guard_pastes
+from ua_tui.tui.terminal.driver import PasteGuard, guard_pastes
 
 START, END = "\x1b[200~", "\x1b[201~"
 EVIL = "one\x1b]0;x\x07 two\x1bOP\tthree\r\nfour\x9b31m\x03"

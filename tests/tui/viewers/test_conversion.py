@@ -16,8 +16,8 @@ from tests.waiting import until
 from ua_tui.core.concurrency.cancellation import Stop, Stopped
 from ua_tui.core.concurrency.conversions import Conversions
 from ua_tui.tui.panes.workspace.preview import PreviewPane
-from ua_tui.tui.render import highlight
-from ua_tui.tui.render.markdown import MarkdownTheme
+from ua_tui.tui.render.markdown import highlight
+from ua_tui.tui.render.markdown.renderer import MarkdownTheme
 from ua_tui.tui.screens.files.viewer import ViewerScreen
 from ua_tui.tui.viewers import safe_html
 from ua_tui.tui.viewers.bodies import code, markdown, picture

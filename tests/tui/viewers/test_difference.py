@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ua_tui.core.concurrency.cancellation import NEVER
-from ua_tui.tui.render.markdown import MarkdownTheme
+from ua_tui.tui.render.markdown.renderer import MarkdownTheme
 from ua_tui.tui.viewers.compare.body import SIDE_BY_SIDE, DifferenceBody
 from ua_tui.tui.viewers.compare.difference import Difference, compare_lines, compare_texts
 from ua_tui.tui.viewers.document import landmarks_in

@@ -11,7 +11,7 @@ import pytest
 from tests.tui.files_host import Host, hosted, screen_text
 from tests.tui.fixture_types import Patch
 from tests.waiting import until
-from ua_tui.tui.render.markdown import MarkdownTheme
+from ua_tui.tui.render.markdown.renderer import MarkdownTheme
 from ua_tui.tui.screens.files import viewer
 from ua_tui.tui.screens.files.viewer import ViewerScreen
 from ua_tui.tui.viewers.bodies.markdown import MarkdownBody

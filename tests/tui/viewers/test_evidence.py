@@ -17,7 +17,7 @@ from tests.tui.viewers.checked_report import (
     write_session,
 )
 from ua_tui.core.evidence.records import LEVELS, Claim, Level, ReportCheck, Verdict
-from ua_tui.tui.render.markdown import MarkdownTheme
+from ua_tui.tui.render.markdown.renderer import MarkdownTheme
 from ua_tui.tui.viewers.bodies.markdown import MarkdownBody
 from ua_tui.tui.viewers.bodies.page import PageBody
 from ua_tui.tui.viewers.bodies.text import TextBody

@@ -14,7 +14,7 @@ from tests.tui.files_host import hosted, screen_text
 from tests.tui.fixture_types import Patch
 from tests.waiting import until
 from ua_tui.core.concurrency.cancellation import NEVER, Stop
-from ua_tui.tui.render.markdown import MarkdownTheme
+from ua_tui.tui.render.markdown.renderer import MarkdownTheme
 from ua_tui.tui.screens.files import viewer
 from ua_tui.tui.screens.files.link import LinkScreen
 from ua_tui.tui.screens.files.viewer import ViewerScreen

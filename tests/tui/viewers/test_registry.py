@@ -31,7 +31,7 @@ def more_types(tmp_path: Path, monkeypatch: Patch) -> Iterator[Path]:
 def test_every_module_of_types_with_a_viewer_is_found_in_order() -> None:
     names = [viewer.name for viewer in viewers()]
     modules = {path.stem for path in Path(types.__path__[0]).glob("*.py")} - {"__init__"}
-    assert len(names) == len(set(names)) == len(modules)
+    assert len(names) == len(set(names)) >= len(modules)
     assert names[-2:] == ["source code", "text"]
     assert names.index("binary") > names.index("PDF")
     assert names.index("search results") < names.index("JSON")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ua_tui.tui.render.markdown import MarkdownTheme
+from ua_tui.tui.render.markdown.renderer import MarkdownTheme
 from ua_tui.tui.viewers.bodies.text import TextBody
 from ua_tui.tui.viewers.cursor_body import BodyCommand
 from ua_tui.tui.viewers.tool_call.sections import Part, Section, SectionsBody

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ua_tui.tui.app.results import resume_result
+from ua_tui.tui.app.port import resume_result
 
 if TYPE_CHECKING:
     from ua_tui.core.postgres.address import Address

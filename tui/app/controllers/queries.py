@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 
 from ua_tui.core.errors import ConnectionFailed
 from ua_tui.core.events.types import Event
+from ua_tui.tui.app.port import controls_or_notify
 
 if TYPE_CHECKING:
     from ua_tui.tui.app.port import AppPort
-    from ua_tui.tui.ports import SessionPort
+    from ua_tui.tui.ports import Controls, Inbox
     from ua_tui.tui.screens.session.queue import QueueScreen
 
 _ACCEPTS = ("idle", "running", "stopping")
@@ -35,8 +36,12 @@ class Queries:
         """All waiting queries, the next one first."""
         session = self._app.session
         # An idle session starts what it was given at once: that is not waiting.
-        in_session = session is not None and (session.queue_paused or self._app.state != "idle")
+        in_session = session is not None and (self._is_paused or self._app.state != "idle")
         return (*(session.queued if session is not None and in_session else ()), *self._unsent)
+
+    @property
+    def _is_paused(self) -> bool:
+        return self._app.controls is not None and self._app.controls.queue_paused
 
     def handle_events(self, events: Sequence[Event]) -> None:
         """Show what waits after a batch of events."""
@@ -51,20 +56,22 @@ class Queries:
     def send_unsent(self) -> None:
         """Give the session the queries that it did not accept before."""
         session = self._app.session
-        while session is not None and self._unsent and str(session.state) in _ACCEPTS:
-            session.submit(self._unsent.pop(0))
+        inbox = session.inbox if session is not None else None
+        while inbox is not None and self._unsent and self._app.state in _ACCEPTS:
+            inbox.submit(self._unsent.pop(0))
         self.show()
 
     def steer(self, text: str) -> None:
         """Send a message to the running query; without one it becomes a query."""
-        if self._app.session is None or self._app.state != "running":
+        inbox = self._app.session.inbox if self._app.session is not None else None
+        if inbox is None or self._app.state != "running":
             self.send(text)
         else:
             self._app.frame.follow_conversation()
-            self._app.spawn(partial(self._steer, self._app.session, text), "steer", "agent")
+            self._app.spawn(partial(self._steer, inbox, text), "steer", "agent")
 
-    async def _steer(self, session: SessionPort, text: str) -> None:
-        if await session.steer(text):
+    async def _steer(self, inbox: Inbox, text: str) -> None:
+        if await inbox.steer(text):
             message = "The agent reads it at its next step."
         else:
             message = "The agent can't read it now: it runs as the next query."
@@ -73,12 +80,12 @@ class Queries:
 
     def stop_subagent(self, tool_use_id: str) -> None:
         """Stop the sub-agent that a call started."""
-        if self._app.session is not None:
-            self._app.spawn(partial(self._stop_subagent, self._app.session, tool_use_id), "stop", "agent")
+        if (controls := controls_or_notify(self._app)) is not None:
+            self._app.spawn(partial(self._stop_subagent, controls, tool_use_id), "stop", "agent")
 
-    async def _stop_subagent(self, session: SessionPort, tool_use_id: str) -> None:
+    async def _stop_subagent(self, controls: Controls, tool_use_id: str) -> None:
         try:
-            if await session.stop_subagent(tool_use_id):
+            if await controls.stop_subagent(tool_use_id):
                 return
             self._app.notify("This sub-agent does not run.", markup=False)
         except ConnectionFailed as error:
@@ -88,32 +95,32 @@ class Queries:
 
     def resume(self) -> None:
         """Run the queries that are paused because an earlier one did not succeed."""
-        session = self._app.session
-        if session is None or not session.queue_paused:
+        controls = self._app.controls
+        if controls is None or not controls.queue_paused:
             return
         if self._app.state == "failed":
             key = self._app.keys.shown("restart")
             self._app.notify(f"The agent has failed: restart it with {key} first.", markup=False)
         else:
             self._app.frame.follow_conversation()
-            session.resume_queue()
+            controls.resume_queue()
         self.show()
 
     def edit_last(self) -> None:
         """Move the newest waiting query back into the prompt."""
-        text = self._unsent.pop() if self._unsent else self._app.session and self._app.session.unqueue()
+        text = self._unsent.pop() if self._unsent else self._app.controls and self._app.controls.unqueue()
         if text:
             self._app.frame.prompt.put(text)
         self.show()
 
     def change(self, seen: Sequence[str], wanted: Sequence[str]) -> bool:
         """Replace the waiting queries `seen` by `wanted`; False if other queries wait by now."""
-        session = self._app.session
+        session, controls = self._app.session, self._app.controls
         if tuple(seen) != self.waiting:
             return False
         in_session = len(self.waiting) - len(self._unsent)
         if session is not None and in_session:
-            if not session.change_queue(session.queued, wanted):
+            if controls is None or not controls.change_queue(session.queued, wanted):
                 return False
             self._unsent.clear()
         else:
@@ -124,7 +131,7 @@ class Queries:
     def notify_unsent(self) -> None:
         """Say that the resumed session has queries that were never sent, once its agent accepts some."""
         session = self._app.session
-        if session is None or not session.queue_paused or str(session.state) not in _ACCEPTS:
+        if session is None or not self._is_paused or self._app.state not in _ACCEPTS:
             return
         count = len(session.queued)
         what, them = (
@@ -136,10 +143,10 @@ class Queries:
 
     def store_unsent(self) -> None:
         """Let the session store, for when it is resumed, the queries that it did not accept."""
-        session = self._app.session
-        if session is not None and self._unsent:
+        session, controls = self._app.session, self._app.controls
+        if session is not None and controls is not None and self._unsent:
             waiting = session.queued
-            if session.change_queue(waiting, (*waiting, *self._unsent)):
+            if controls.change_queue(waiting, (*waiting, *self._unsent)):
                 self._unsent.clear()
 
     def open(self) -> None:
@@ -160,8 +167,6 @@ class Queries:
 
     def show(self) -> None:
         """Show the waiting queries above the prompt, and in their list if that is open."""
-        session = self._app.session
-        paused = session is not None and session.queue_paused
-        self._app.frame.prompt.show_queue(self.waiting, paused=paused)
+        self._app.frame.prompt.show_queue(self.waiting, paused=self._is_paused)
         if self._screen is not None and self._app.screen is self._screen:
             self._screen.refresh_queue()

@@ -23,9 +23,8 @@ from ua_tui.core.events.types import (
 from ua_tui.core.text import clean_line
 
 if TYPE_CHECKING:
-    from ua_tui.tui.app.controllers.permission_mode import PermissionModeSelection
+    from ua_tui.tui.app.controllers.session_settings import PermissionModeSelection
     from ua_tui.tui.app.port import AppPort
-    from ua_tui.tui.ports import SessionPort
     from ua_tui.tui.widgets.dialog import Dialog
 
 Question = PermissionAsked | ElicitationAsked | AuthRequired
@@ -118,8 +117,7 @@ class Questions:
         from ua_tui.tui.screens.requests.permission import PermissionScreen
         from ua_tui.tui.screens.requests.plan import PlanScreen
         from ua_tui.tui.screens.requests.question import QuestionScreen
-        from ua_tui.tui.screens.requests.server_form import ServerFormScreen
-        from ua_tui.tui.screens.requests.server_link import ServerLinkScreen
+        from ua_tui.tui.screens.requests.server_request import ServerFormScreen, ServerLinkScreen
 
         match event:
             case AuthRequired():
@@ -151,17 +149,18 @@ class Questions:
     def _on_answer(self, event: Question, answer: object) -> None:
         if self._shown is not None and self._shown[0] is event:
             self._shown = None
-        if self._app.session is not None:
-            self._send_answer(self._app.session, event, answer)
+        self._send_answer(event, answer)
         self._show_next()
 
-    def _send_answer(self, session: SessionPort, event: Question, answer: object) -> None:
+    def _send_answer(self, event: Question, answer: object) -> None:
         from ua_tui.tui.screens.requests.permission import PermissionAnswer
-        from ua_tui.tui.screens.requests.server_form import ServerAnswer
+        from ua_tui.tui.screens.requests.server_request import ServerAnswer
 
+        session = self._app.session
+        inbox, controls = (session.inbox, session.controls) if session is not None else (None, None)
         match event, answer:
-            case PermissionAsked(), PermissionAnswer():
-                session.answer_permission(
+            case PermissionAsked(), PermissionAnswer() if inbox is not None:
+                inbox.answer_permission(
                     event.request_id,
                     allow=answer.allow,
                     scope=answer.scope,
@@ -169,12 +168,12 @@ class Questions:
                     patterns=answer.patterns,
                     input=answer.input,
                 )
-            case ElicitationAsked(), ServerAnswer():
-                session.answer_elicitation(event.request_id, answer.action, answer.values)
+            case ElicitationAsked(), ServerAnswer() if inbox is not None:
+                inbox.answer_elicitation(event.request_id, answer.action, answer.values)
             case PermissionAsked(), "acceptEdits":
                 self._modes.change("acceptEdits")
-            case AuthRequired(), "completed" | "cancelled" | "expired" as outcome:
-                session.finish_auth(outcome)
+            case AuthRequired(), "completed" | "cancelled" | "expired" as outcome if controls is not None:
+                controls.finish_auth(outcome)
             case _:
                 pass
 

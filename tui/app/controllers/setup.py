@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Literal
 
-from ua_tui.tui.app.results import DEMO, SET_UP
+from ua_tui.tui.app.port import DEMO, SET_UP
 
 if TYPE_CHECKING:
     from ua_tui.core.settings.model import Settings

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from ua_tui.tui.app.controllers.queries import Queries
     from ua_tui.tui.app.port import AppPort
     from ua_tui.tui.render.activity import CurrentActivity
-    from ua_tui.tui.screens.session.quit import QuitAnswer
+    from ua_tui.tui.screens.session.confirm import QuitAnswer
 
 _SIGNALS = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
 _BUSY = ("running", "stopping")
@@ -66,7 +66,7 @@ class Shutdown:
 
     def request(self) -> None:
         """Shut down; confirm first while work runs; end at once when requested again."""
-        from ua_tui.tui.screens.session.quit import QuitScreen
+        from ua_tui.tui.screens.session.confirm import QuitScreen
 
         if self._begun:
             # What is not ended by then is ended by the guard of the agent.

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from textual import events
 from textual.widget import Widget
 
-from ua_tui.tui.widgets.text_field import focused_field, takes_character
+from ua_tui.tui.widgets.input_line import focused_field, takes_character
 
 if TYPE_CHECKING:
     from ua_tui.tui.app.port import AppPort

@@ -3,26 +3,23 @@
 from __future__ import annotations
 
 import argparse
-import json
 from datetime import UTC, datetime
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ua_tui.core.errors import KnowledgeError
 from ua_tui.core.knowledge.records import KINDS
-from ua_tui.tui.cli.arguments import WrongUsage, add_sessions_folder
+from ua_tui.tui.cli.arguments import WrongUsage, add_sessions_folder, workspace_settings
 from ua_tui.tui.cli.knowledge.page import Page
-from ua_tui.tui.cli.output import complain, print_line
+from ua_tui.tui.cli.output import complain, print_json, print_line
 from ua_tui.tui.terminal.exit_codes import EXIT_FAILED, EXIT_USAGE
 
 if TYPE_CHECKING:
     from ua_tui.core.knowledge.place import KnowledgePlace
     from ua_tui.core.knowledge.records import Facet, Hit, Kind, Results
 
-_complain = partial(complain, prog="ua-tui find")
 _MOST = 1000
-_EXAMPLES = """\
+EXAMPLES = """\
 The words can also have "phrases" in quotes, -word for what must not be there, and site: kind: session: since: until:
 tool:. Quote them for the shell.
 
@@ -36,8 +33,6 @@ examples:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the command to the parser."""
-    parser.formatter_class = argparse.RawDescriptionHelpFormatter
-    parser.epilog = _EXAMPLES
     parser.add_argument(
         "words", nargs="*", metavar="WORDS", help="what to find; with options alone the newest are shown"
     )
@@ -82,7 +77,7 @@ def run(args: argparse.Namespace) -> int:
     from ua_tui.core.knowledge.access import open_search
     from ua_tui.core.knowledge.embeddings import embedder_of
     from ua_tui.core.knowledge.search import PATIENT
-    from ua_tui.tui.cli.knowledge.place import find_database, session_key, settings_of
+    from ua_tui.tui.cli.knowledge.place import find_database, session_key
 
     now = datetime.now().astimezone()
     kinds = _kinds(args.kind, now)
@@ -94,7 +89,7 @@ def run(args: argparse.Namespace) -> int:
         raise WrongUsage(f"--tool: {args.tool!r} is not the name of a tool")
     if args.tool:
         query += f' tool:"{args.tool}"'
-    settings = settings_of(args)
+    settings = workspace_settings(args)
     path = find_database(settings)
     try:
         session = session_key(path, settings.workspace_base, args.session) if args.session else ""
@@ -112,9 +107,9 @@ def run(args: argparse.Namespace) -> int:
         finally:
             search.close()
     except KnowledgeError as error:
-        return _complain(str(error), EXIT_USAGE)
+        return complain(str(error), EXIT_USAGE)
     if args.json:
-        print_line(json.dumps(_fields(query, results, path), indent=2))
+        print_json(_fields(query, results, path))
     else:
         _print(results, path)
     return 0 if results.hits else EXIT_FAILED
@@ -153,13 +148,13 @@ def _print(results: Results, database: KnowledgePlace) -> None:
         for line in page.lines(hit):
             print_line(line)
     if not results.hits:
-        _complain("nothing was found")
+        complain("nothing was found")
     if results.relaxed:
-        _complain("few documents have all of the words, so some words were left out")
+        complain("few documents have all of the words, so some words were left out")
     if results.partial:
-        _complain("the search was stopped early, so there may be more")
+        complain("the search was stopped early, so there may be more")
     for notice in results.notices:
-        _complain(notice)
+        complain(notice)
 
 
 def _fields(query: str, results: Results, database: KnowledgePlace) -> dict[str, Any]:

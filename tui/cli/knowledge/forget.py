@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from collections.abc import Iterator
 from functools import partial
@@ -15,14 +14,13 @@ from ua_tui.core.knowledge.forgetting import forget
 from ua_tui.core.text import clean_line
 from ua_tui.tui.cli.arguments import WrongUsage
 from ua_tui.tui.cli.knowledge.place import find_database, session_key
-from ua_tui.tui.cli.output import complain, print_line
+from ua_tui.tui.cli.output import complain, print_json, print_line
 from ua_tui.tui.terminal.exit_codes import EXIT_USAGE
 
 if TYPE_CHECKING:
     from ua_tui.core.knowledge.forgetting import Forgotten
     from ua_tui.core.settings.model import Settings
 
-_complain = partial(complain, prog="ua-tui knowledge")
 _SHOWN = 20
 
 
@@ -52,23 +50,23 @@ def run_forget(settings: Settings, args: argparse.Namespace) -> int:
     try:
         found = which(dry_run=True)
     except KnowledgeError as error:
-        return _complain(str(error), EXIT_USAGE)
+        return complain(str(error), EXIT_USAGE)
     if not (found.documents or found.files or args.session):
         if args.json:
-            print_line(json.dumps(_fields(found, done=False), indent=2))
-        return _complain("nothing in the knowledge base matches: nothing was forgotten")
+            print_json(_fields(found, done=False))
+        return complain("nothing in the knowledge base matches: nothing was forgotten")
     if args.dry_run:
         _print(found, done=False, as_json=args.json)
         return 0
     if not args.yes:
         if args.json or not (sys.stdin.isatty() and sys.stdout.isatty()):
-            return _complain(
+            return complain(
                 "nobody can be asked here: --dry-run shows what would be removed, --yes removes it",
                 EXIT_USAGE,
             )
         _print(found, done=False, as_json=False)
         if not _agrees("Forget this and delete the files" if found.files else "Forget this"):
-            return _complain("nothing was forgotten")
+            return complain("nothing was forgotten")
     _print(which(), done=True, as_json=args.json)
     return 0
 
@@ -84,7 +82,7 @@ def _agrees(question: str) -> bool:
 
 def _print(found: Forgotten, *, done: bool, as_json: bool) -> None:
     if as_json:
-        print_line(json.dumps(_fields(found, done=done), indent=2))
+        print_json(_fields(found, done=done))
     else:
         for line in _lines(found, done=done):
             print_line(line)

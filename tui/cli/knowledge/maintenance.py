@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import signal
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ua_tui.core.text import clean_line
-from ua_tui.tui.cli.arguments import WrongUsage, add_sessions_folder
-from ua_tui.tui.cli.output import complain, print_line
+from ua_tui.tui.cli.arguments import WrongUsage, add_sessions_folder, workspace_settings
+from ua_tui.tui.cli.output import complain, local_time, print_json, print_line
 from ua_tui.tui.terminal.exit_codes import EXIT_FAILED, EXIT_INTERRUPTED
 
 if TYPE_CHECKING:
@@ -24,10 +22,9 @@ if TYPE_CHECKING:
     from ua_tui.core.redaction.redactor import Redactor
     from ua_tui.core.settings.model import Settings
 
-_complain = partial(complain, prog="ua-tui knowledge")
 _FORGET_OPTIONS = ("session", "source", "match", "files", "dry_run", "yes")
 _SHOWN_LAGS = 5
-_EXAMPLES = """\
+EXAMPLES = """\
 examples:
   ua-tui knowledge
   ua-tui knowledge forget --source https://news.example/leak --dry-run
@@ -38,8 +35,6 @@ examples:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the command to the parser."""
-    parser.formatter_class = argparse.RawDescriptionHelpFormatter
-    parser.epilog = _EXAMPLES
     parser.add_argument(
         "action",
         nargs="?",
@@ -72,9 +67,8 @@ def run(args: argparse.Namespace) -> int:
         for name in _FORGET_OPTIONS:
             if getattr(args, name):
                 raise WrongUsage(f"--{name.replace('_', '-')} goes with forget")
-    from ua_tui.tui.cli.knowledge.place import settings_of
 
-    settings = settings_of(args)
+    settings = workspace_settings(args)
     if args.action in ("update", "rebuild") and not settings.workspace_base.is_dir():
         raise WrongUsage(f"there is no folder {clean_line(str(settings.workspace_base), 1000)}")
     match args.action:
@@ -101,7 +95,7 @@ def _show(settings: Settings, *, as_json: bool) -> int:
     embedder = embedder_of(settings)
     status = read_status(path, settings.workspace_base, embedder.model if embedder else "")
     if as_json:
-        print_line(json.dumps(_fields(status, embedder), indent=2))
+        print_json(_fields(status, embedder))
     else:
         for line in _lines(status, embedder):
             print_line(line)
@@ -159,7 +153,7 @@ def _lines(status: Status, embedder: Embedder | None) -> Iterator[str]:
         yield row("sources", f"{status.sources:,}")
         yield row("sessions", f"{status.sessions:,}")
         if status.updated is not None:
-            yield row("updated", f"{datetime.fromtimestamp(status.updated).astimezone():%Y-%m-%d %H:%M}")
+            yield row("updated", local_time(datetime.fromtimestamp(status.updated, UTC)))
     if embedder is not None:
         count = f"{status.vectors:,} of {quantity(status.embeddable, 'passage')} have vectors"
         yield row("by meaning", f"on, {embedder.model} at {embedder.host}; {count}")
@@ -201,7 +195,7 @@ def _update(settings: Settings, *, as_json: bool) -> int:
     try:
         store = open_store(path)
     except KnowledgeDamaged as error:
-        _complain(str(error))
+        complain(str(error))
         store = open_store(path)
     done, missing = 0, len(read_status(path, settings.workspace_base).lagging)
     with _interruptible() as stopped, _progress() as show, store:
@@ -210,7 +204,7 @@ def _update(settings: Settings, *, as_json: bool) -> int:
             # Sessions that are gone count, too, and others may begin meanwhile.
             show(min(done, missing), missing)
             if stopped():
-                return _complain("interrupted: the rest is read next time", EXIT_INTERRUPTED)
+                return complain("interrupted: the rest is read next time", EXIT_INTERRUPTED)
     return _show(settings, as_json=as_json)
 
 
@@ -226,7 +220,7 @@ def _rebuild(settings: Settings, *, as_json: bool) -> int:
             path, settings.workspace_base, _redactor(settings), on_progress=on_progress, stopped=stopped
         )
     if rebuilt is None:
-        return _complain("interrupted: the knowledge base is as it was", EXIT_INTERRUPTED)
+        return complain("interrupted: the knowledge base is as it was", EXIT_INTERRUPTED)
     if as_json:
         result = {
             "path": written_place(path),
@@ -235,7 +229,7 @@ def _rebuild(settings: Settings, *, as_json: bool) -> int:
             "passages": rebuilt.passages,
             "problems": list(rebuilt.problems),
         }
-        print_line(json.dumps(result, indent=2))
+        print_json(result)
     else:
         documents, passages = quantity(rebuilt.documents, "document"), quantity(rebuilt.passages, "passage")
         sessions = quantity(rebuilt.sessions, "session")
@@ -243,7 +237,7 @@ def _rebuild(settings: Settings, *, as_json: bool) -> int:
             f"Rebuilt {clean_line(shown_place(path), 1000)}: {documents} in {passages}, from {sessions}."
         )
     for problem in rebuilt.problems:
-        _complain(problem)
+        complain(problem)
     return EXIT_FAILED if rebuilt.problems else 0
 
 

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import shutil
-import sys
 from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
@@ -13,6 +10,7 @@ from typing import TYPE_CHECKING, Self
 from ua_tui.core.knowledge.folders import folder_path, is_here
 from ua_tui.core.knowledge.plain_passage import plain_passage
 from ua_tui.core.text import clean_line
+from ua_tui.tui.cli.output import page_width
 
 if TYPE_CHECKING:
     from ua_tui.core.knowledge.place import KnowledgePlace
@@ -32,8 +30,7 @@ class Page:
     @classmethod
     def of_output(cls, database: KnowledgePlace) -> Self:
         """Return a page for standard output."""
-        at_terminal = sys.stdout.isatty() and os.environ.get("TERM", "") not in {"", "dumb"}
-        return cls(database, min(shutil.get_terminal_size().columns, _WIDEST) if at_terminal else None)
+        return cls(database, page_width(_WIDEST))
 
     def lines(self, hit: Hit) -> Iterator[str]:
         """Give the lines of a hit: its title, what it is, its address, the passage, and its file."""

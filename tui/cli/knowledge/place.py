@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 from contextlib import closing
 from pathlib import Path
 
@@ -14,18 +13,8 @@ from ua_tui.core.knowledge.folders import folder_key
 from ua_tui.core.knowledge.place import KnowledgePlace, is_made, place_of, shown_place
 from ua_tui.core.knowledge.problems import reporting
 from ua_tui.core.postgres.address import Address
-from ua_tui.core.settings.loading import load_settings
 from ua_tui.core.settings.model import Settings
 from ua_tui.core.text import clean_line
-
-
-def settings_of(args: argparse.Namespace) -> Settings:
-    """Return the settings for the folder of the sessions that was given.
-
-    Raises:
-        SettingsError: a setting is wrong.
-    """
-    return load_settings({"workspace_base": Path(args.workspace) if args.workspace else None})
 
 
 def find_database(settings: Settings, *, must_exist: bool = True) -> KnowledgePlace:

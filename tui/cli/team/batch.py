@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from ua_tui.core.team.jobs.running import RunJob
     from ua_tui.core.team.records import Job
 
-_ABOUT = """\
+EXAMPLES = """\
 FILE has a query on each line (lines that begin with # are skipped), or an object such as
 {"query": "...", "model": "..."} on each (.jsonl), or is a CSV with a column query (.csv). What else a row may set:
 model, simple_model, fallback_model, effort, classifier, deny, max_cost_usd, max_turns; and allow and permission_mode
@@ -40,8 +40,6 @@ _ALL = 50.0
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the command to the parser."""
-    parser.formatter_class = argparse.RawDescriptionHelpFormatter
-    parser.epilog = _ABOUT
     parser.add_argument("file", metavar="FILE", help="the file with the queries; - reads standard input")
     add_address(parser, "--to", "the team's database, whose workers run the jobs")
     add_parallel(parser)

@@ -4,17 +4,13 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import json
-import os
-import sys
 from datetime import UTC, datetime
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ua_tui.core.text import clean_line
-from ua_tui.tui.cli.arguments import add_sessions_folder, add_theme
-from ua_tui.tui.cli.output import complain, print_line, print_table
+from ua_tui.tui.cli.arguments import add_sessions_folder, add_theme, workspace_settings
+from ua_tui.tui.cli.output import complain, has_screen, local_time, print_json, print_line, print_table
 from ua_tui.tui.cli.team.address import add_address, team_address
 from ua_tui.tui.terminal.exit_codes import EXIT_FAILED
 
@@ -23,8 +19,7 @@ if TYPE_CHECKING:
     from ua_tui.core.settings.model import Settings
     from ua_tui.core.team.fleet.rows import Fleet, FleetRow
 
-_complain = partial(complain, prog="ua-tui fleet")
-_EXAMPLES = """\
+EXAMPLES = """\
 Without an address, and without the setting `team`, only the sessions and jobs of this machine are listed.
 
 examples:
@@ -37,8 +32,6 @@ _HEADER = ("STATE", "STARTED", "TIME", "COST", "WHERE", "OWNER", "TITLE OR FIRST
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of the command to the parser."""
-    parser.formatter_class = argparse.RawDescriptionHelpFormatter
-    parser.epilog = _EXAMPLES
     add_address(parser, "--from", "the team's database")
     add_sessions_folder(parser)
     add_theme(parser)
@@ -57,10 +50,7 @@ def run(args: argparse.Namespace) -> int:
         SettingsError: the settings or the address are wrong.
         TeamError: the team's database cannot be used.
     """
-    from ua_tui.core.settings.loading import load_settings
-
-    base = Path(args.workspace) if args.workspace else None
-    settings = load_settings({"workspace_base": base, "theme": args.theme})
+    settings = workspace_settings(args)
     address = _address(args, settings)
     if args.follow:
         from ua_tui.tui.cli.team.following import follow
@@ -70,19 +60,14 @@ def run(args: argparse.Namespace) -> int:
     from ua_tui.core.team.fleet.source import FleetSource
 
     index = SessionIndex(settings.workspace_base)
-    dumb = os.environ.get("TERM", "") in {"", "dumb"}
-    if args.json or dumb or not (sys.stdin.isatty() and sys.stdout.isatty()):
+    if args.json or not has_screen():
 
         async def read() -> Fleet:
             return await FleetSource(index, address).read()
 
         return _print(asyncio.run(read()), as_json=args.json, place=str(address or index.sessions))
 
-    import logging
-
-    # No log is written; without any handler log messages would go to the terminal.
-    logging.getLogger().addHandler(logging.NullHandler())
-    from ua_tui.tui.app.fleet_app import FleetApp
+    from ua_tui.tui.app.list_apps import FleetApp
     from ua_tui.tui.keys.keymap import choose_keys
 
     app = FleetApp(FleetSource(index, address), settings, keys=choose_keys(settings.keys))
@@ -98,20 +83,12 @@ def _address(args: argparse.Namespace, settings: Settings) -> Address | None:
 
 def _print(fleet: Fleet, *, as_json: bool, place: str) -> int:
     if fleet.notice:
-        _complain(fleet.notice)
+        complain(fleet.notice)
     if as_json:
-        print_line(
-            json.dumps(
-                {
-                    "sessions": [_fields(each) for each in fleet.rows],
-                    "waiting": fleet.waiting,
-                    "cost_usd": fleet.cost_usd,
-                },
-                indent=2,
-            )
-        )
+        rows = [_fields(each) for each in fleet.rows]
+        print_json({"sessions": rows, "waiting": fleet.waiting, "cost_usd": fleet.cost_usd})
     elif not fleet.rows:
-        return _complain(f"there are no sessions in {place}", 0)
+        return complain(f"there are no sessions in {place}", 0)
     else:
         print_table([_HEADER, *map(_row, fleet.rows)])
         listed = sum(row.state == "waiting" and not row.session for row in fleet.rows)
@@ -147,9 +124,7 @@ def _row(row: FleetRow) -> tuple[str, ...]:
     seconds = row.seconds(time.time())
     return (
         row.state.replace("_", " "),
-        "-"
-        if row.started is None
-        else f"{datetime.fromtimestamp(row.started, UTC).astimezone():%Y-%m-%d %H:%M}",
+        "-" if row.started is None else local_time(datetime.fromtimestamp(row.started, UTC)),
         "-" if seconds is None else duration(seconds),
         money(row.cost_usd) or "-",
         row.where or "-",

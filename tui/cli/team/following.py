@@ -3,23 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import sys
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ua_tui.tui.cli.output import complain
-from ua_tui.tui.terminal.exit_codes import EXIT_FAILED
 
 if TYPE_CHECKING:
     from ua_tui.core.postgres.address import Address
     from ua_tui.core.settings.model import Settings
-    from ua_tui.core.team.fleet.remote_session import SessionFolder
+    from ua_tui.core.team.fleet.followed_session import SessionFolder
     from ua_tui.core.team.records import Mailbox
     from ua_tui.tui.replay.followed_source import FollowedSource
-
-_complain = partial(complain, prog="ua-tui fleet")
 
 
 def follow(settings: Settings, session: str, address: Address | None, folder: Path | None) -> int:
@@ -35,9 +30,7 @@ def follow(settings: Settings, session: str, address: Address | None, folder: Pa
         TeamError: the team's database cannot be used, or has no such session.
     """
     if not (sys.stdin.isatty() and sys.stdout.isatty() and sys.stderr.isatty()):
-        return _complain("the full screen needs a terminal", EXIT_FAILED)
-    # No log is written; without any handler log messages would go to the terminal.
-    logging.getLogger().addHandler(logging.NullHandler())
+        return complain("the full screen needs a terminal")
     source = asyncio.run(make_source(settings, session, address, folder))
     from ua_tui.tui.app.app import UaTuiApp
     from ua_tui.tui.app.controllers.attention import Attention
@@ -61,7 +54,7 @@ async def make_source(
     """
     from ua_tui.core.errors import TeamError
     from ua_tui.core.storage.folders import WORKSPACES
-    from ua_tui.core.team.fleet.remote_session import LocalFolder
+    from ua_tui.core.team.fleet.followed_session import LocalFolder
     from ua_tui.tui.replay.followed_source import FollowedSource
 
     place: SessionFolder

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 from ua_tui.core.events.units import duration, quantity
 from ua_tui.core.text import clean_line
 from ua_tui.tui.cli.arguments import WrongUsage
-from ua_tui.tui.cli.output import print_line
+from ua_tui.tui.cli.output import print_json, print_line
 from ua_tui.tui.cli.team.address import add_address, team_address
 
 if TYPE_CHECKING:
     from ua_tui.core.postgres.address import Address
     from ua_tui.core.postgres.state import WorkState
 
-_EXAMPLES = """\
+EXAMPLES = """\
 examples:
   ua-tui team migrate --to postgresql://owner@db.example/desk
   ua-tui team grant mary john --to postgresql://owner@db.example/desk
@@ -27,8 +27,6 @@ _WORDS = {"needs_you": "needs you"}
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the command to the parser."""
-    parser.formatter_class = argparse.RawDescriptionHelpFormatter
-    parser.epilog = _EXAMPLES
     parser.add_argument(
         "action",
         nargs="?",
@@ -96,7 +94,6 @@ def _change_rights(address: Address, action: str, users: list[str]) -> None:
 
 
 async def _show_status(address: Address, *, as_json: bool) -> None:
-    import json
     from dataclasses import asdict
 
     from ua_tui.core.postgres.connection import connect_async, shown_version
@@ -119,7 +116,7 @@ async def _show_status(address: Address, *, as_json: bool) -> None:
         "alive": work.alive,
     }
     if as_json:
-        print_line(json.dumps(facts, indent=2))
+        print_json(facts)
         return
     print_line(
         f"{facts['database']}: PostgreSQL {facts['server']}, tables of version {facts['tables']}\n"

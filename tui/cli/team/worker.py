@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 
-from ua_tui.tui.cli.arguments import add_sessions_folder
+from ua_tui.tui.cli.arguments import add_sessions_folder, workspace_settings
 from ua_tui.tui.cli.team.address import add_address, optional_address
 
-_EXAMPLES = """\
+EXAMPLES = """\
 examples:
   ua-tui worker --from postgresql://desk@db.example/desk --parallel 4
   ua-tui worker                  the jobs that `ua-tui batch FILE --no-wait` left in this folder
@@ -18,8 +17,6 @@ PARALLEL = 2
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the command to the parser."""
-    parser.formatter_class = argparse.RawDescriptionHelpFormatter
-    parser.epilog = _EXAMPLES
     add_address(parser, "--from", "the team's database")
     add_parallel(parser)
     add_sessions_folder(parser)
@@ -51,9 +48,8 @@ def run(args: argparse.Namespace) -> int:
     import asyncio
 
     from ua_tui.core.records.log import install_root_handler
-    from ua_tui.core.settings.loading import load_settings
 
-    settings = load_settings({"workspace_base": Path(args.workspace) if args.workspace else None})
+    settings = workspace_settings(args)
     address = optional_address(args.address, settings)
     from ua_tui.tui.team.worker import run_worker
 

@@ -16,12 +16,20 @@ from ua_tui.core.events.units import quantity, size
 from ua_tui.core.text import clean_line
 from ua_tui.tui.panes.conversation.results import Result
 from ua_tui.tui.render.events import MARKS
-from ua_tui.tui.render.file_names import FindFile, no_file, with_files
 from ua_tui.tui.render.format import middle_cut, tail_cut
-from ua_tui.tui.render.layout import PLAIN, Line, line_width, spread, width_of, wrap
-from ua_tui.tui.render.markdown import MarkdownTheme, render_markdown
-from ua_tui.tui.render.markdown_stream import closed
-from ua_tui.tui.render.theme import component_classes, read_theme
+from ua_tui.tui.render.layout import (
+    PLAIN,
+    Line,
+    component_classes,
+    line_width,
+    read_theme,
+    spread,
+    width_of,
+    wrap,
+)
+from ua_tui.tui.render.markdown.file_names import FindFile, no_file, with_files
+from ua_tui.tui.render.markdown.renderer import MarkdownTheme, render_markdown
+from ua_tui.tui.render.markdown.stream import closed
 
 CARET = "▍"
 CARD = "◆"

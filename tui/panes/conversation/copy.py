@@ -19,8 +19,8 @@ from ua_tui.tui.panes.conversation.blocks import (
     Verbatim,
     render_block,
 )
-from ua_tui.tui.render.markdown import markdown_units
-from ua_tui.tui.render.source_map import Place, Unit, chosen_text, units_of_lines
+from ua_tui.tui.render.markdown.renderer import markdown_units
+from ua_tui.tui.render.markdown.source_map import Place, Unit, chosen_text, units_of_lines
 from ua_tui.tui.virtual_list.virtual_list import VirtualList
 
 LARGEST_MAPPED = 200_000

@@ -31,7 +31,7 @@ from ua_tui.tui.panes.conversation.results import describe_file
 from ua_tui.tui.panes.conversation.search import Search
 from ua_tui.tui.panes.moment import END, CursorMoved
 from ua_tui.tui.render.format import spinner
-from ua_tui.tui.render.markdown import MARKDOWN_COMPONENTS, warm_up
+from ua_tui.tui.render.markdown.renderer import MARKDOWN_COMPONENTS, warm_up
 from ua_tui.tui.terminal.copy import copy_text
 from ua_tui.tui.virtual_list.virtual_list import VirtualList
 from ua_tui.tui.workers import start_job

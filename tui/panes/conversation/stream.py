@@ -7,7 +7,7 @@ from collections.abc import Hashable, Iterator
 
 from ua_tui.tui.panes.conversation.blocks import Prose
 from ua_tui.tui.panes.conversation.page import Page
-from ua_tui.tui.render.markdown_stream import Chunk, blocks_of, definitions, split_long, split_stable
+from ua_tui.tui.render.markdown.stream import Chunk, blocks_of, definitions, split_long, split_stable
 
 TAIL_LIMIT = 6_000
 

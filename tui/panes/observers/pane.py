@@ -32,8 +32,17 @@ from ua_tui.core.text import clean, clean_line
 from ua_tui.tui.keys.places import KeyPlace, key_binding
 from ua_tui.tui.panes.observers.table import TableStyles, render_table
 from ua_tui.tui.render.format import Mark, artifact_name, middle_cut, name_cut, tail_cut
-from ua_tui.tui.render.layout import PLAIN, Line, cut_line, line_width, spread, width_of, wrap
-from ua_tui.tui.render.theme import component_classes, read_theme
+from ua_tui.tui.render.layout import (
+    PLAIN,
+    Line,
+    component_classes,
+    cut_line,
+    line_width,
+    read_theme,
+    spread,
+    width_of,
+    wrap,
+)
 from ua_tui.tui.virtual_list.source import RowSource
 from ua_tui.tui.virtual_list.virtual_list import VirtualList
 

@@ -305,8 +305,7 @@ class Prompt(TextArea):
 
     def action_edit_outside(self) -> None:
         """Continue in the person's editor, with pastes written out; a failure leaves the prompt unchanged."""
-        from ua_tui.tui.terminal.editor import edit_draft
-        from ua_tui.tui.terminal.programs import EDITOR, command_of, edit
+        from ua_tui.tui.terminal.programs import EDITOR, command_of, edit, edit_draft
 
         self._completer.hide()
         try:

@@ -17,11 +17,10 @@ from textual.widget import Widget
 
 from ua_tui.core.events.types import Event
 from ua_tui.core.telemetry.environment import Exports
-from ua_tui.tui.keys.hints import Hint
-from ua_tui.tui.keys.keymap import keys_of
+from ua_tui.tui.keys.keymap import Hint, keys_of
 from ua_tui.tui.panes.status.facts import StatusFacts
 from ua_tui.tui.panes.status.layout import Cell, Line, lay_out
-from ua_tui.tui.widgets.unscrolled import unscrolled_size
+from ua_tui.tui.widgets.modal import unscrolled_size
 
 if TYPE_CHECKING:
     from ua_tui.core.settings.model import Settings

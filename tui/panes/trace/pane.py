@@ -21,7 +21,7 @@ from ua_tui.tui.panes.trace.rows import TraceRows, TraceTheme
 from ua_tui.tui.panes.trace.tree import CallTree
 from ua_tui.tui.panes.trace.tree_rows import TreeRows
 from ua_tui.tui.panes.trace.waterfall import scale_of
-from ua_tui.tui.render.theme import component_classes
+from ua_tui.tui.render.layout import component_classes
 from ua_tui.tui.virtual_list.virtual_list import VirtualList
 
 TICK = 1.0

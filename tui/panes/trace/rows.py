@@ -14,8 +14,7 @@ from ua_tui.tui.panes.trace.calls import SEPARATOR, CallNode
 from ua_tui.tui.panes.trace.totals import Totals, TotalsStyles, render_totals
 from ua_tui.tui.panes.trace.waterfall import WATERFALL_FROM_WIDTH, Columns, bar_of, columns_of
 from ua_tui.tui.render.format import Mark, middle_cut, spinner, tail_cut
-from ua_tui.tui.render.layout import PLAIN, Line, cut_line, line_width, spread, width_of, wrap
-from ua_tui.tui.render.theme import read_theme
+from ua_tui.tui.render.layout import PLAIN, Line, cut_line, line_width, read_theme, spread, width_of, wrap
 from ua_tui.tui.virtual_list.source import RowSource
 
 SLOW, VERY_SLOW = 10.0, 60.0

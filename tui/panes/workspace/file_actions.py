@@ -194,7 +194,7 @@ class FileActions(Widget):
             start_job(self, partial(self._open_outside, Path(here[1].path)), "outside")
 
     async def _open_outside(self, path: Path) -> None:
-        from ua_tui.tui.viewers.open_outside import open_outside
+        from ua_tui.tui.viewers.export import open_outside
 
         if await open_outside(self, path, self.copies):
             self.tree_view.mark_seen(os.fspath(path))

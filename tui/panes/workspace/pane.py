@@ -33,7 +33,7 @@ from ua_tui.tui.panes.workspace.locations import Place, PlaceTabs, Tab, place_of
 from ua_tui.tui.panes.workspace.provenance import Origins
 from ua_tui.tui.panes.workspace.tree import WorkspaceTree
 from ua_tui.tui.viewers.reader import BINARY_SUFFIXES
-from ua_tui.tui.widgets.unscrolled import unscrolled_size
+from ua_tui.tui.widgets.modal import unscrolled_size
 
 _SEEN_AFTER = 0.25
 _FOLDERS = Binding.Group("this session, saved reports, other sessions")

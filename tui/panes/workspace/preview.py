@@ -30,8 +30,8 @@ from ua_tui.tui.viewers.document import Body, Document, JoinedBody
 from ua_tui.tui.viewers.evidence.origin import find_check
 from ua_tui.tui.viewers.evidence.summary import summary_body
 from ua_tui.tui.viewers.reader import FileUnviewable
+from ua_tui.tui.viewers.registry import READING, read_document
 from ua_tui.tui.viewers.view.document_view import DocumentView
-from ua_tui.tui.viewers.view.reading import READING, read_document
 from ua_tui.tui.workers import start_job
 
 _PATIENCE_SECONDS = 0.06

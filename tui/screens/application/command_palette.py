@@ -1,20 +1,62 @@
-"""The command palette: one command per line in a box like that of a dialog, its key at the right edge."""
+"""The command palette, and the list of themes in it."""
 
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import Any
+from functools import partial
+from typing import Any, Protocol, runtime_checkable
 
 from rich.cells import cell_len
 from textual import events, on
-from textual.command import Command, CommandList, CommandPalette
+from textual.command import Command, CommandList, CommandPalette, DiscoveryHit, Hit, Hits, Provider
 from textual.content import Content
 from textual.screen import Screen
 from textual.widgets import Input
 from textual.worker import WorkerCancelled
 
 from ua_tui.tui.render.format import tail_cut
+from ua_tui.tui.theme.themes import ABOUT, listed
 from ua_tui.tui.widgets.modal import NARROW
+
+
+@runtime_checkable
+class HasThemes(Protocol):
+    """An application whose theme can be chosen by its name in the settings."""
+
+    def choose_theme(self, name: str) -> None:
+        """Show a theme, and store the choice."""
+        ...
+
+
+class ThemeList(Provider):
+    """Offers every theme; the chosen one is stored."""
+
+    async def discover(self) -> Hits:
+        """Offer all of them."""
+        for name in self._names():
+            yield DiscoveryHit(name, partial(self._choose, name), help=ABOUT.get(name))
+
+    async def search(self, query: str) -> Hits:
+        """Offer those with a matching name."""
+        matcher = self.matcher(query)
+        for name in self._names():
+            if (score := matcher.match(name)) > 0:
+                yield Hit(
+                    score,
+                    matcher.highlight(name),
+                    partial(self._choose, name),
+                    help=ABOUT.get(name),
+                    text=name,
+                )
+
+    def _names(self) -> tuple[str, ...]:
+        return listed(self.app.available_themes)
+
+    def _choose(self, name: str) -> None:
+        app = self.app
+        assert isinstance(app, HasThemes)
+        app.choose_theme(name)
+
 
 GAP = 2
 OWN_ROWS = 3

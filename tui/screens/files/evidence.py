@@ -23,10 +23,9 @@ from ua_tui.tui.viewers.articles.session import article_path
 from ua_tui.tui.viewers.document import Body
 from ua_tui.tui.viewers.evidence.marks import MarkedBody
 from ua_tui.tui.viewers.evidence.origin import CheckedFile, check_again, find_check, has_format
-from ua_tui.tui.viewers.evidence.panel import EvidencePanel
 from ua_tui.tui.viewers.evidence.passages import claim_body, opened_source
 from ua_tui.tui.viewers.evidence.summary import summary_line
-from ua_tui.tui.viewers.evidence.view import ReportView
+from ua_tui.tui.viewers.evidence.view import EvidencePanel, ReportView
 from ua_tui.tui.viewers.passage import Passage
 from ua_tui.tui.workers import start_job
 

@@ -1,18 +1,23 @@
-"""The headings of a document, to jump to one of them where there is no room for a column of them."""
+"""The outline of a document: its headings as a list, in a column beside the text or in a dialog."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import ClassVar
 
+from rich.cells import cell_len
 from textual.app import ComposeResult
 from textual.binding import BindingType
+from textual.content import Content
 from textual.widgets import OptionList
+from textual.widgets.option_list import Option
 
+from ua_tui.core.text import clean_line
 from ua_tui.tui.keys.keymap import keys_of
 from ua_tui.tui.keys.places import KeyPlace, key_binding
+from ua_tui.tui.render.format import tail_cut
 from ua_tui.tui.viewers.document import Landmark
-from ua_tui.tui.viewers.view.outline import OutlineList
+from ua_tui.tui.widgets.choice_list import LetterKeyList
 from ua_tui.tui.widgets.dialog import Box, Dialog, Foot
 
 
@@ -50,3 +55,49 @@ class HeadingsScreen(Dialog[int | None]):
         """Close with the number of the chosen heading."""
         event.stop()
         self.dismiss(event.option_index)
+
+
+_MOST = 500
+_INDENT = 2
+_TEXT = 200
+
+
+class OutlineList(LetterKeyList):
+    """Lists headings, indented by their level; the first 500 of a document that has more."""
+
+    def __init__(self, *, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self.headings: Sequence[Landmark] = ()
+        self._drawn: tuple[Sequence[Landmark], int] = ((), 0)
+
+    def show(self, headings: Sequence[Landmark]) -> None:
+        """List these headings."""
+        self.headings = headings[:_MOST]
+        self._draw()
+
+    def on_resize(self) -> None:
+        """Fit the headings to the width."""
+        self._draw()
+
+    def mark_current(self, row: int) -> None:
+        """Move the cursor to the heading that a row of the document is below."""
+        current = [number for number, heading in enumerate(self.headings) if heading.row <= row]
+        if self.headings:
+            self.highlighted = current[-1] if current else 0
+
+    def _draw(self) -> None:
+        width = self.scrollable_content_region.width or _TEXT
+        if (self.headings, width) == self._drawn:
+            return
+        self._drawn = (self.headings, width)
+        at = self.highlighted
+        least = min((heading.level for heading in self.headings), default=1)
+        self.clear_options()
+        self.add_options([Option(_row(heading, heading.level - least, width)) for heading in self.headings])
+        self.highlighted = min(at or 0, len(self.headings) - 1) if self.headings else None
+
+
+def _row(heading: Landmark, depth: int, width: int) -> Content:
+    indent = " " * min(depth * _INDENT, width // 3)
+    text = tail_cut(clean_line(heading.text, _TEXT) or "(no text)", max(1, width - cell_len(indent)))
+    return Content.assemble(indent, (text, "" if depth else "bold"))

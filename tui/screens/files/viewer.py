@@ -26,7 +26,7 @@ from ua_tui.tui.screens.files.article import open_article
 from ua_tui.tui.screens.files.document import FILTER, DocumentScreen
 from ua_tui.tui.screens.files.evidence import EvidenceFrame, ReportEvidence
 from ua_tui.tui.screens.files.export import export_session
-from ua_tui.tui.screens.files.headings import HeadingsScreen
+from ua_tui.tui.screens.files.headings import HeadingsScreen, OutlineList
 from ua_tui.tui.terminal.copy import copy_text
 from ua_tui.tui.viewers.articles.session import session_of
 from ua_tui.tui.viewers.bodies.hex import HexBody
@@ -35,19 +35,15 @@ from ua_tui.tui.viewers.bodies.text import TextBody
 from ua_tui.tui.viewers.contract import FULL_LIMIT, PREVIEW_LIMIT
 from ua_tui.tui.viewers.cursor_body import CursorBody, OpenArticle
 from ua_tui.tui.viewers.document import Body, Document
-from ua_tui.tui.viewers.evidence.panel import EvidencePanel
 from ua_tui.tui.viewers.evidence.signs import LEGEND
-from ua_tui.tui.viewers.evidence.view import ReportView
-from ua_tui.tui.viewers.export import text_of, why_not_edited
-from ua_tui.tui.viewers.open_outside import open_outside
+from ua_tui.tui.viewers.evidence.view import EvidencePanel, ReportView
+from ua_tui.tui.viewers.export import open_outside, text_of, why_not_edited
 from ua_tui.tui.viewers.passage import Passage
 from ua_tui.tui.viewers.reader import FileUnviewable
-from ua_tui.tui.viewers.registry import load, load_page
+from ua_tui.tui.viewers.registry import READING, load, load_page, read_document
 from ua_tui.tui.viewers.view.chrome import KeyLine, TitleLine
 from ua_tui.tui.viewers.view.detail_panel import DetailPanel
 from ua_tui.tui.viewers.view.document_view import DocumentView
-from ua_tui.tui.viewers.view.outline import OutlineList
-from ua_tui.tui.viewers.view.reading import READING, read_document
 from ua_tui.tui.workers import start_job
 
 _PATIENCE_SECONDS = 0.05
@@ -591,7 +587,7 @@ class ViewerScreen(DocumentScreen[None]):
 
     def action_delete(self) -> None:
         """Delete the file after a confirmation, then close."""
-        from ua_tui.tui.screens.files.confirm_delete import DeleteScreen
+        from ua_tui.tui.screens.session.confirm import DeleteScreen
 
         why = self._protection("deleted")
         if why is not None:

@@ -251,8 +251,7 @@ class PermissionScreen(Dialog[PermissionAnswer | None]):
     async def action_edit_outside(self) -> None:
         """Change the arguments as JSON in the person's editor; a failure leaves the fields unchanged."""
         from ua_tui.core.errors import UniversalAgentError
-        from ua_tui.tui.terminal.editor import edit_draft
-        from ua_tui.tui.terminal.programs import EDITOR, command_of, edit
+        from ua_tui.tui.terminal.programs import EDITOR, command_of, edit, edit_draft
 
         editor = self.query_one(ArgumentsEditor)
         if not editor.display:

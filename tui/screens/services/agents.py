@@ -104,7 +104,8 @@ class AgentsScreen(RowScreen[RosterEntry]):
 
     async def _read(self) -> None:
         session = self._find_session()
-        known = session.servers.known if session is not None else ()
+        controls = session.controls if session is not None else None
+        known = controls.servers.known if controls is not None else ()
         if session is not None and self._followed is not session:
             self._unsubscribe()
             self._followed, self._unsubscribe = session, session.bus.subscribe(self._handle_event)

@@ -25,7 +25,7 @@ from ua_tui.core.telemetry.export_errors import Destination
 from ua_tui.core.telemetry.tracer import trace_targets
 from ua_tui.core.text import clean_line
 from ua_tui.tui.keys.places import KeyPlace, key_binding
-from ua_tui.tui.ports import ScreenHost, SessionPort
+from ua_tui.tui.ports import Controls, ScreenHost, SessionPort
 from ua_tui.tui.screens.services import connection_rows as texts
 from ua_tui.tui.screens.services.login import LoginScreen
 from ua_tui.tui.screens.services.row_screen import RowScreen
@@ -84,6 +84,7 @@ class ConnectionsScreen(RowScreen[McpServer]):
         self._settings = settings
         self._find_session = session
         self._session: SessionPort | None = None
+        self._controls: Controls | None = None
         self._examine = examine
         self._unsubscribe: Callable[[], None] = lambda: None
         self._definitions: dict[str, UserServer] = {}
@@ -192,10 +193,12 @@ class ConnectionsScreen(RowScreen[McpServer]):
             self._session = self._find_session()
             if self._session is None:
                 return
-            self.rows = self._session.servers.known
+            self._controls = self._session.controls
+            self.rows = self._controls.servers.known if self._controls is not None else ()
             self._unsubscribe = self._session.bus.subscribe(self._handle_event)
             self.show_rows()
-        self._session.servers.refresh()
+        if self._controls is not None:
+            self._controls.servers.refresh()
         trace = self._session.trace
         # Its address is known only after a while.
         known = clean_line(trace.link or trace.trace_id, 500) if trace is not None else ""
@@ -206,8 +209,8 @@ class ConnectionsScreen(RowScreen[McpServer]):
 
     def action_reconnect(self) -> None:
         """Reconnect the server under the cursor."""
-        if self._session is not None and (chosen := self.chosen) is not None:
-            self._report(self._session.servers.reconnect(chosen.name))
+        if self._controls is not None and (chosen := self.chosen) is not None:
+            self._report(self._controls.servers.reconnect(chosen.name))
 
     def action_log_in(self) -> None:
         """Log in to the server under the cursor, and connect it then."""
@@ -223,15 +226,15 @@ class ConnectionsScreen(RowScreen[McpServer]):
             self.app.push_screen(LoginScreen(definition), partial(self._after_login, chosen.name))
 
     def _after_login(self, name: str, logged_in: bool | None) -> None:
-        if logged_in and self._session is not None:
+        if logged_in and self._controls is not None:
             self.notify(f"You are logged in to {clean_line(name, 60)}.", markup=False)
             # If it is being connected already, there is nothing to report.
-            self._session.servers.reconnect(name)
+            self._controls.servers.reconnect(name)
 
     def action_switch(self) -> None:
         """Disable or enable the server under the cursor."""
-        if self._session is not None and (chosen := self.chosen) is not None:
-            self._report(self._session.servers.switch(chosen.name, on=chosen.status == "disabled"))
+        if self._controls is not None and (chosen := self.chosen) is not None:
+            self._report(self._controls.servers.switch(chosen.name, on=chosen.status == "disabled"))
 
     def _report(self, why: str) -> None:
         if why:

@@ -14,6 +14,7 @@ from textual.binding import BindingType
 from textual.content import Content
 from textual.widgets import OptionList, Static
 
+from ua_tui.core.agent.permissions.rule_set import RuleSet
 from ua_tui.core.agent.permissions.rules import Rule
 from ua_tui.core.errors import UniversalAgentError
 from ua_tui.core.events.units import quantity
@@ -95,7 +96,10 @@ class PermissionsScreen(RowScreen[Rule]):
         if session is None:
             self.query_one(TitleLine).show(facts="the session has not started yet")
             return
-        rules, folder = session.rules, session.workspace.path
+        rules, folder = (
+            session.controls.rules if session.controls is not None else RuleSet(),
+            session.workspace.path,
+        )
         problem = await asyncio.to_thread(rules.remove, removed) if removed is not None else None
         found = await asyncio.to_thread(list, rules)
         self._used = {rule: at for rule in found if (at := rules.last_used(rule)) is not None}

@@ -14,7 +14,7 @@ from ua_tui.core.errors import UniversalAgentError
 from ua_tui.core.events.units import count
 from ua_tui.core.text import clean_line
 from ua_tui.tui.keys.places import KeyPlace, key_binding
-from ua_tui.tui.ports import ScreenHost, SessionPort
+from ua_tui.tui.ports import Controls, ScreenHost
 from ua_tui.tui.widgets.command import CommandSpec
 from ua_tui.tui.widgets.dialog import Box, Choice, Dialog, Foot
 from ua_tui.tui.workers import start_job
@@ -30,7 +30,7 @@ _NAME = 28
 
 def open_screen(app: ScreenHost) -> None:
     """Show what fills the context."""
-    app.push_screen(ContextScreen(app.session))
+    app.push_screen(ContextScreen(app.session.controls if app.session is not None else None))
 
 
 class ContextScreen(Dialog[None]):
@@ -40,9 +40,9 @@ class ContextScreen(Dialog[None]):
     FIRST = "close"
     BINDINGS: ClassVar[list[BindingType]] = [key_binding("context.close", "escape,q", "close", "back")]
 
-    def __init__(self, session: SessionPort | None) -> None:
+    def __init__(self, controls: Controls | None) -> None:
         super().__init__(requested=True)
-        self._session = session
+        self._controls = controls
         self._shown = Static(Content("Asking the agent…"))
 
     def compose(self) -> ComposeResult:
@@ -57,7 +57,7 @@ class ContextScreen(Dialog[None]):
 
     async def _ask(self) -> None:
         try:
-            usage = await self._session.context_usage() if self._session is not None else None
+            usage = await self._controls.context_usage() if self._controls is not None else None
         except UniversalAgentError as error:
             self._shown.update(
                 Content(f"The agent did not say what fills the context: {clean_line(str(error), 300)}")

@@ -26,10 +26,10 @@ from ua_tui.tui.keys.keymap import keys_of
 from ua_tui.tui.keys.places import TO_PROMPT, KeyPlace, key_binding
 from ua_tui.tui.ports import ScreenHost
 from ua_tui.tui.render.format import tail_cut
-from ua_tui.tui.screens.files.confirm_delete import DeleteScreen
 from ua_tui.tui.screens.files.export import export_session
 from ua_tui.tui.screens.knowledge.hit_list import passage_line
 from ua_tui.tui.screens.knowledge.reader import KnowledgeReader
+from ua_tui.tui.screens.session.confirm import DeleteScreen
 from ua_tui.tui.screens.session.session_list import MARKS, SessionList
 from ua_tui.tui.viewers.view.chrome import KeyLine, TitleLine
 from ua_tui.tui.widgets.command import CommandSpec

@@ -2,25 +2,54 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from textual.app import App, ComposeResult
+from textual.app import App, ComposeResult, SuspendNotSupported
 from textual.containers import Horizontal, Vertical
 from textual.content import Content
 from textual.widgets import Input, Static
 
-from ua_tui.core.provider.claude_login import find_login
+from ua_tui.core.provider.claude_login import claude_program, find_login, login_command, login_environment
 from ua_tui.core.provider.setup import LOCAL_URL, SetupInput, SetupMethod, normalize_address, normalize_key
 from ua_tui.core.settings.model import Settings
 from ua_tui.tui.screens.requests.arguments import reveal
 from ua_tui.tui.terminal.copy import copy_text
-from ua_tui.tui.terminal.login import command_to_log_in
+from ua_tui.tui.terminal.foreground import run_suspended
 from ua_tui.tui.terminal.programs import NoProgram
 from ua_tui.tui.widgets.dialog import Choice
 from ua_tui.tui.widgets.input_line import InputLine
+
+
+def command_to_log_in(settings: Settings) -> Sequence[str]:
+    """Return the command that logs in.
+
+    Raises:
+        NoProgram: there is no Claude command line.
+    """
+    program = claude_program(settings)
+    if program is None:
+        raise NoProgram("The Claude command line was not found: set cli_path to it.")
+    return login_command(program)
+
+
+def log_in(app: App[object], settings: Settings) -> int:
+    """Run the command that logs in on the terminal; returns its exit code.
+
+    Raises:
+        NoProgram: it cannot be started, or there is no terminal.
+    """
+    command = command_to_log_in(settings)
+    try:
+        return run_suspended(app, command, environment=login_environment(settings, os.environ))
+    except SuspendNotSupported as error:
+        raise NoProgram("Logging in needs a terminal, and there is none here.") from error
+    except OSError as error:
+        raise NoProgram(f"The Claude command line cannot be started: {error.strerror or error}.") from error
+
 
 METHODS = (
     ("anthropic", "Anthropic API key", "pay as you go"),

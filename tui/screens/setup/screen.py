@@ -21,8 +21,16 @@ from ua_tui.core.provider.probe import ModelVerdict
 from ua_tui.core.provider.setup import ModelSetup, SetupInput, SetupPlan, StoredSetup, find_input_error
 from ua_tui.core.settings.model import Settings
 from ua_tui.tui.ports import ScreenHost
-from ua_tui.tui.screens.setup.pages import FORMS, METHODS, Form, LoginPage, MessagePage, MethodRow, paragraphs
-from ua_tui.tui.terminal.login import log_in
+from ua_tui.tui.screens.setup.pages import (
+    FORMS,
+    METHODS,
+    Form,
+    LoginPage,
+    MessagePage,
+    MethodRow,
+    log_in,
+    paragraphs,
+)
 from ua_tui.tui.widgets.command import CommandSpec
 from ua_tui.tui.widgets.dialog import Box, Choice, Dialog, Foot
 from ua_tui.tui.workers import start_job

@@ -16,7 +16,7 @@ from ua_tui.core.events.units import quantity
 from ua_tui.core.text import clean, clean_line
 from ua_tui.core.toolkit.articles import Article
 from ua_tui.tui.render.format import middle_cut, tail_cut
-from ua_tui.tui.render.markdown import MarkdownTheme
+from ua_tui.tui.render.markdown.renderer import MarkdownTheme
 from ua_tui.tui.viewers.articles.page import (
     article_in,
     bare,

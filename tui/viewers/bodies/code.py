@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from textual.content import Span
 
 from ua_tui.core.concurrency.cancellation import NEVER, Stop
-from ua_tui.tui.render.highlight import within
+from ua_tui.tui.render.markdown.highlight import within
 from ua_tui.tui.viewers.bodies.text import LineStyler
 
 # Lexers are regular expressions that hostile text can make slow, so long files, long lines and what takes long stay

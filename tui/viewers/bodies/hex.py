@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from textual.content import Content, Span
 
-from ua_tui.tui.render.markdown import MarkdownTheme
+from ua_tui.tui.render.markdown.renderer import MarkdownTheme
 from ua_tui.tui.viewers.document import Match, find_row_by_row
 
 _SEARCHED_ROWS = 20_000

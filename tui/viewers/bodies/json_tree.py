@@ -12,7 +12,7 @@ from textual.content import Content, Span
 from ua_tui.core.concurrency.cancellation import Stop
 from ua_tui.core.text import clean_line
 from ua_tui.tui.render.format import tail_cut
-from ua_tui.tui.render.markdown import MarkdownTheme
+from ua_tui.tui.render.markdown.renderer import MarkdownTheme
 from ua_tui.tui.viewers.bodies.json_values import (
     Finder,
     Level,

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any, Literal
 
 import msgspec
 
 from ua_tui.core.text import clean, clean_line
-from ua_tui.tui.viewers.bodies.json_scan import Picked, Pieces, find_pieces, name_and_value
 
 Value = msgspec.Raw | bytes | memoryview
 """The bytes of one value."""
@@ -25,14 +24,11 @@ _KINDS: dict[bytes, Kind] = {
     **{str(digit).encode(): "number" for digit in range(10)},
 }  # fmt: skip
 _MAX_DECODED = 64 * 1024
-_LARGE_LEVEL = 512 * 1024
-_BEGINNING = 4096
 _CHUNK = 1 << 20
 _PREVIEWED_MEMBERS = 12
 _SPACE = re.compile(r"[ \t\r\n]*")
 _BETWEEN = re.compile(r"[ \t\r\n:,]*")
 _step = json.JSONDecoder().raw_decode
-_PLAIN = re.compile(r"[A-Za-z0-9 .,:;_\-+*#$%=@!?()~|^`]+")
 
 _decode_object = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 _decode_list = msgspec.json.Decoder(list[msgspec.Raw]).decode
@@ -46,16 +42,13 @@ def kind_of(value: Value) -> Kind:
 def open_level(value: Value) -> Level | None:
     """Return the members of an object or a list; None for any other value.
 
-    Members with the same name are all returned; in an object larger than 64 KiB only the last of them, if they are
-    close to each other. In a value larger than 512 KiB, members are parsed on demand.
+    Members with the same name are all returned; in an object larger than 64 KiB only the last of them.
 
     Raises:
         ValueError: the bytes are not JSON.
         RecursionError: they are nested too deeply.
     """
     kind, view = kind_of(value), memoryview(value)
-    if kind in {"object", "list"} and len(view) > _LARGE_LEVEL:
-        return _open_large(view)
     match kind:
         case "object":
             found = _decode_object(view)
@@ -94,7 +87,7 @@ def shown_scalar(value: Value, limit: int) -> tuple[str, str]:
             return (clean_line(bytes(view[: limit * 4]).decode("utf-8", "replace"), limit), "")
         length = f"{len(found):,} characters"
     else:
-        found = _beginning(bytes(view[:_BEGINNING]))
+        found = bytes(view[1 : limit * 4]).decode("utf-8", "replace")
         length = f"about {len(view):,} bytes"
     line = clean_line(found[: limit * 4], limit * 4)
     fits = len(view) <= _MAX_DECODED and len(line) <= limit and "\n" not in found.strip()
@@ -137,12 +130,12 @@ def preview(value: Value, limit: int) -> tuple[str | None, str]:
 
 
 class Finder:
-    """Finds a text in the bytes of JSON values, regardless of case and of how characters are escaped."""
+    """Finds a text in the bytes of JSON values, regardless of case, also where its characters are escaped."""
 
     def __init__(self, needle: str) -> None:
         self.needle = needle.casefold()
-        self._plain = needle.lower().encode() if _PLAIN.fullmatch(needle) else None
-        self._pattern = re.compile(b"".join(_spellings(character) for character in needle), re.IGNORECASE)
+        spelt = {json.dumps(each)[1:-1].casefold() for each in (self.needle, needle, needle.upper())}
+        self._forms = {self.needle, json.dumps(self.needle, ensure_ascii=False)[1:-1], *spelt}
         self._overlap = 12 * len(needle)
 
     def in_name(self, name: str) -> bool:
@@ -153,24 +146,11 @@ class Finder:
         """Whether a value contains the text; long values are searched piece by piece."""
         view = memoryview(value)
         for start in range(0, max(1, len(view)), _CHUNK):
-            piece = bytes(view[start : start + _CHUNK + self._overlap])
-            if self._plain is not None:
-                if self._plain in piece.lower():
-                    return True
-            elif self._pattern.search(piece):
+            piece = bytes(view[start : start + _CHUNK + self._overlap]).decode("utf-8", "replace")
+            piece = piece.replace("\\/", "/").casefold()
+            if any(form in piece for form in self._forms):
                 return True
         return False
-
-
-def _spellings(character: str) -> bytes:
-    forms: list[bytes] = []
-    for each in {character, character.lower(), character.upper()}:
-        forms.append(re.escape(each.encode("utf-8", "replace")))
-        units = each.encode("utf-16-be", "surrogatepass")
-        forms.append(b"".join(rb"\\u" + units[i : i + 2].hex().encode() for i in range(0, len(units), 2)))
-    if character in '"\\/':
-        forms.append(re.escape(b"\\" + character.encode()))
-    return b"(?:" + b"|".join(forms) + b")"
 
 
 def _decoded(view: memoryview) -> Any:
@@ -182,60 +162,6 @@ def _decoded(view: memoryview) -> Any:
         return json.loads(bytes(view))
     except (ValueError, RecursionError):
         return None
-
-
-def members_of(data: bytes, lists: Collection[str]) -> dict[str, Any] | None:
-    """Return a document that is an object as values; None for any other document.
-
-    The items of its lists with these names are decoded one by one, as decoding all at once would block other threads.
-
-    Raises:
-        ValueError: the bytes are not JSON.
-        RecursionError: they are nested too deeply.
-    """
-    names, values = open_level(data.strip()) or (None, ())
-    if names is None:
-        return None
-    return {name: _as_value(value, by_item=name in lists) for name, value in zip(names, values, strict=True)}
-
-
-def _as_value(value: Value, *, by_item: bool) -> Any:
-    if by_item and kind_of(value) == "list" and (level := open_level(value)) is not None:
-        return [_as_value(item, by_item=False) for item in level[1]]
-    return msgspec.json.decode(memoryview(value))
-
-
-def _open_large(view: memoryview) -> Level:
-    named = kind_of(view) == "object"
-    around = (b"{", b"}") if named else (b"[", b"]")
-
-    def read(start: int, end: int, count: int) -> Level:
-        piece = view[start:end]
-        if count == 1 and named:
-            name, value = name_and_value(piece)
-            return ([str(_decoded(name))], [value])
-        if count == 1:
-            return (None, [piece])
-        data = b"".join((around[0], piece, around[1]))
-        if not named:
-            return (None, _decode_list(data))
-        found = _decode_object(data)
-        return (list(found), list(found.values())) if len(found) == count else _as_written(data)
-
-    pieces = Pieces(find_pieces(view, _count), read)
-    return (Picked(pieces, _names) if named else None, Picked(pieces, _values))
-
-
-def _count(data: bytes) -> int:
-    return len(_decode_object(data) if data.startswith(b"{") else _decode_list(data))
-
-
-def _names(level: Level) -> Sequence[str]:
-    return level[0] or ()
-
-
-def _values(level: Level) -> Sequence[Value]:
-    return level[1]
 
 
 def _as_written(data: bytes) -> Level:
@@ -253,15 +179,3 @@ def _as_written(data: bytes) -> Level:
         values.append(text[start:at].encode("utf-8", "surrogatepass"))
         at = _BETWEEN.match(text, at).end()  # type: ignore[union-attr]
     return (names, values)
-
-
-def _beginning(data: bytes) -> str:
-    """Decode the beginning of a string, without an incomplete escape sequence or character at its end."""
-    for cut in range(14):
-        try:
-            found = json.loads(data[: len(data) - cut].decode("utf-8") + '"', strict=False)
-        except ValueError:
-            continue
-        if isinstance(found, str):
-            return found
-    return data[1:].decode("utf-8", "replace")

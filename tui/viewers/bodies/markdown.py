@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from textual.strip import Strip
 
 from ua_tui.core.concurrency.cancellation import NEVER, Stop
-from ua_tui.tui.render.markdown import MarkdownTheme, render_with_headings
-from ua_tui.tui.render.markdown_stream import Chunk, blocks_of, definitions
+from ua_tui.tui.render.markdown.renderer import MarkdownTheme, render_with_headings
+from ua_tui.tui.render.markdown.stream import Chunk, blocks_of, definitions
 from ua_tui.tui.viewers.bodies.text import TextBody
 from ua_tui.tui.viewers.document import Landmark, ListRows, Row, styled
 

@@ -10,7 +10,7 @@ from textual.content import Content
 from textual.strip import Strip
 
 from ua_tui.core.concurrency.cancellation import NEVER, Stop
-from ua_tui.tui.render.markdown import MarkdownTheme
+from ua_tui.tui.render.markdown.renderer import MarkdownTheme
 from ua_tui.tui.viewers.bodies.markdown import MAX_TEXT_WIDTH, MarkdownBody
 from ua_tui.tui.viewers.document import (
     Body,

@@ -22,16 +22,15 @@ from ua_tui.tui.graphics.capabilities import Canvas, Cell
 from ua_tui.tui.graphics.image import KittyPicture, Picture, PlacedPicture, SixelPicture
 from ua_tui.tui.graphics.kitty import MAX_CELLS, row_of
 from ua_tui.tui.render.format import tail_cut
-from ua_tui.tui.render.markdown import MarkdownTheme
-from ua_tui.tui.viewers.conversion import conversions
+from ua_tui.tui.render.markdown.renderer import MarkdownTheme
+from ua_tui.tui.viewers.conversion import MAX_PIXELS, conversions
 from ua_tui.tui.viewers.document import ListRows, Row, Rows, styled
-from ua_tui.tui.viewers.picture_pixels import MAX_PIXELS
 from ua_tui.tui.viewers.reader import FileUnviewable, open_regular
 
 if TYPE_CHECKING:
     from PIL.Image import Image
 
-_TASK = "ua_tui.tui.viewers.picture_pixels:scale_picture"
+_TASK = "ua_tui.tui.viewers.conversion:scale_picture"
 _SECONDS = 10.0
 _MAX_ROWS = 60
 _MIN_ROWS = 3

@@ -12,7 +12,7 @@ from textual.content import Content, Span
 
 from ua_tui.core.concurrency.cancellation import Stop
 from ua_tui.tui.render.format import middle_cut, tail_cut
-from ua_tui.tui.render.markdown import MarkdownTheme
+from ua_tui.tui.render.markdown.renderer import MarkdownTheme
 from ua_tui.tui.viewers.bodies.table_sort import NUMBER, SortKey, checked, key_of, sorted_gently
 from ua_tui.tui.viewers.bodies.text import TextBody
 from ua_tui.tui.viewers.cursor_body import BackgroundWork, BodyCommand, CopyText, KeyHint, Outcome

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import heapq
 import re
 from array import array
-from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from typing import Any, TypeVar
@@ -13,9 +13,7 @@ from ua_tui.core.concurrency.cancellation import Stop
 
 Item = TypeVar("Item")
 
-_BUCKET = 5_000
-_SAMPLED = 16
-_SCATTER = 2_654_435_761
+_RUN = 5_000
 _NUMBER_STARTS = frozenset("+-.$€£0123456789")
 NUMBER = re.compile(r"[-+]?[$€£]?\s?\d[\d,.]*(?:[eE][-+]?\d+)?\s?%?")
 _DIGITS = re.compile(r"[-+]?\d[\d,]*(?:\.\d+)?(?:[eE][-+]?\d+)?")
@@ -52,35 +50,17 @@ def sorted_gently(
         Stopped: the flag was set.
     """
     sorted_ones = array("q")
-    kinds = (str, float) if descending else (float, str)
-    for kind in kinds:
+    for kind in (str, float) if descending else (float, str):
         places = [place for place in checked(range(len(keys)), stop) if type(keys[place]) is kind]
-        for bucket in _buckets(places, keys, stop, descending=descending):
-            sorted_ones.extend([order[place] for place in bucket])
+        key: Any = keys.__getitem__
+        runs = [
+            sorted(places[at : at + _RUN], key=key, reverse=descending)
+            for at in checked(range(0, len(places), _RUN), stop)
+        ]
+        merged = heapq.merge(*runs, key=key, reverse=descending)
+        sorted_ones.extend(order[place] for place in checked(merged, stop))
     sorted_ones.extend(order[place] for place in checked(range(len(keys)), stop) if keys[place] is None)
     return sorted_ones
-
-
-def _buckets(places: list[int], keys: Sequence[Any], stop: Stop, *, descending: bool) -> Iterator[list[int]]:
-    """Yield the places in sorted runs, each before the next; all keys have the same type."""
-    count = len(places) // _BUCKET
-    # The sample is scattered, as records at regular distances may be alike.
-    picked = [places[number * _SCATTER % len(places)] for number in range(count * _SAMPLED)]
-    sample = sorted({keys[place] for place in picked})
-    bounds = sample[:: max(1, len(sample) // max(1, count))]
-    between: list[list[int]] = [[] for _ in range(len(bounds) + 1)]
-    # Keys equal to a bound need no sorting: a column may repeat a few words.
-    equal: list[list[int]] = [[] for _ in bounds]
-    for place in checked(places, stop):
-        key = keys[place]
-        number = bisect_left(bounds, key)
-        (equal if number < len(bounds) and bounds[number] == key else between)[number].append(place)
-    turn = -1 if descending else 1
-    for number in range(len(between))[::turn]:
-        runs = (between[number], *equal[number : number + 1])[::turn]
-        for run in runs:
-            stop.check()
-            yield sorted(run, key=keys.__getitem__, reverse=descending) if run is between[number] else run
 
 
 def checked(items: Iterable[Item], stop: Stop) -> Iterator[Item]:

@@ -11,7 +11,7 @@ from rich.cells import cell_len, get_character_cell_size
 from textual.content import Content, Span
 
 from ua_tui.core.events.units import quantity
-from ua_tui.tui.render.markdown import MarkdownTheme
+from ua_tui.tui.render.markdown.renderer import MarkdownTheme
 from ua_tui.tui.viewers.document import MATCH_LIMIT, Match
 
 LineStyler = Callable[[int, str], Sequence[Span]]

@@ -14,7 +14,7 @@ from rich.cells import cell_len
 from textual.content import Content, Span
 
 from ua_tui.core.events.units import quantity
-from ua_tui.tui.render.markdown import MarkdownTheme
+from ua_tui.tui.render.markdown.renderer import MarkdownTheme
 from ua_tui.tui.viewers.bodies.text import fold_points
 from ua_tui.tui.viewers.compare.difference import Difference, LinePair, Marks
 from ua_tui.tui.viewers.document import Landmark

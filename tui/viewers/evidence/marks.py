@@ -14,7 +14,7 @@ from textual.strip import Strip
 
 from ua_tui.core.concurrency.cancellation import NEVER, Stop
 from ua_tui.core.evidence.records import Claim
-from ua_tui.tui.render.markdown import MarkdownTheme
+from ua_tui.tui.render.markdown.renderer import MarkdownTheme
 from ua_tui.tui.viewers.bodies.markdown import MAX_TEXT_WIDTH
 from ua_tui.tui.viewers.bodies.page import PageBody
 from ua_tui.tui.viewers.document import (

@@ -16,7 +16,7 @@ from textual.strip import Strip
 from ua_tui.core.concurrency.cancellation import NEVER, Stop
 from ua_tui.tui.graphics.capabilities import Canvas
 from ua_tui.tui.render.format import tail_cut
-from ua_tui.tui.render.markdown import MarkdownTheme
+from ua_tui.tui.render.markdown.renderer import MarkdownTheme
 from ua_tui.tui.viewers.bodies.json_tree import JsonTree
 from ua_tui.tui.viewers.bodies.markdown import MarkdownBody
 from ua_tui.tui.viewers.bodies.picture import Drawable, Fitted, PictureRows

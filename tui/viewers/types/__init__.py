@@ -1,4 +1,4 @@
-"""One module for each file format, each with a `VIEWER`; a module that is added here is found by the registry.
+"""One module for each kind of file, each with one `Viewer` or several, which the registry finds.
 
 Only `ua_tui.tui.viewers.registry` imports these modules, when the first file is shown; slow libraries are imported
 inside the functions that use them. Start with `csv.py`.

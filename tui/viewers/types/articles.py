@@ -1,32 +1,59 @@
-"""Articles as pages, and the corpus as a list of articles."""
+"""Articles and search results of a JSON file: as a table, or a single article as a page."""
 
 from __future__ import annotations
 
+from typing import Any
+
+import msgspec
+
 from ua_tui.core.events.units import quantity
 from ua_tui.tui.viewers.articles.page import article_body, article_in
-from ua_tui.tui.viewers.articles.results import articles_in, articles_table
+from ua_tui.tui.viewers.articles.results import LISTS, articles_in, articles_table, hits_in, results_table
 from ua_tui.tui.viewers.bodies.json_text import complete_json, style_json_line
-from ua_tui.tui.viewers.bodies.json_values import members_of
 from ua_tui.tui.viewers.bodies.markdown import RENDERED_CHARACTERS
 from ua_tui.tui.viewers.bodies.page import PageBody
+from ua_tui.tui.viewers.bodies.table import Table
 from ua_tui.tui.viewers.bodies.text import TextBody
-from ua_tui.tui.viewers.contract import Declined, Sample, View, Viewer
+from ua_tui.tui.viewers.contract import FULL_LIMIT, Declined, Sample, View, Viewer
 
-_MAX_BYTES = 16 * 1024 * 1024
-_PREVIEWED = 1024 * 1024
 _MARKS = (b'"reader_result"', b'"articles"', b'"content"')
 
 
-def _view(sample: Sample) -> View:
+def _members(sample: Sample) -> dict[str, Any] | None:
     data = sample.data.removeprefix(b"\xef\xbb\xbf")
-    value = members_of(data if sample.complete else complete_json(data), ("articles",))
-    raw = TextBody(sample.beginning, style=style_json_line)
+    value = msgspec.json.decode(data if sample.complete else complete_json(data))
+    return value if isinstance(value, dict) else None
+
+
+def _raw(sample: Sample) -> TextBody:
+    return TextBody(sample.beginning, style=style_json_line)
+
+
+def _more(sample: Sample, count: str) -> list[tuple[str, str]]:
+    """The last line of a table that has only the beginning of the file."""
+    return [] if sample.complete else [(f"… The first {count}; the file has more.", "warn")]
+
+
+def _table(sample: Sample, kind: str, count: str, table: Table) -> View:
+    facts = (count if sample.complete else f"at least {count}",)
+    return View(kind, _raw(sample), table, facts, all_rendered=sample.complete)
+
+
+def _view_search_results(sample: Sample) -> View:
+    value = _members(sample)
+    hits = hits_in(value)
+    if value is None or hits is None:
+        raise Declined
+    count = quantity(len(hits), "result")
+    return _table(sample, "Search results", count, results_table(value, hits, *_more(sample, count)))
+
+
+def _view_article(sample: Sample) -> View:
+    value = _members(sample)
     hits = articles_in(value)
     if value is not None and hits is not None:
         count = quantity(len(hits), "article")
-        more = [] if sample.complete else [(f"… The first {count}; the file has more.", "warn")]
-        facts = (count if sample.complete else f"at least {count}",)
-        return View("Articles", raw, articles_table(value, hits, *more), facts, all_rendered=sample.complete)
+        return _table(sample, "Articles", count, articles_table(value, hits, *_more(sample, count)))
     article = article_in(value)
     if article is None:
         raise Declined
@@ -35,7 +62,7 @@ def _view(sample: Sample) -> View:
     length = (quantity(article.words, "word"),) if article.words else ()
     return View(
         "Article",
-        raw,
+        _raw(sample),
         PageBody(article_body(article)),
         length,
         notice,
@@ -43,9 +70,20 @@ def _view(sample: Sample) -> View:
     )
 
 
-def _accepts(sample: Sample) -> bool:
-    return sample.suffix == ".json" and any(mark in sample.data for mark in _MARKS)
-
-
-# Search results are asked first: some have a list of articles, too.
-VIEWER = Viewer("article", _accepts, _view, priority=59, limit=_MAX_BYTES, preview_limit=_PREVIEWED)
+SEARCH_RESULTS = Viewer(
+    "search results",
+    lambda sample: sample.suffix == ".json" and any(f'"{key}"'.encode() in sample.data for key in LISTS),
+    _view_search_results,
+    # Before articles: some search results have a list of articles, too.
+    priority=60,
+    limit=4 * FULL_LIMIT,
+    preview_limit=FULL_LIMIT // 4,
+)
+ARTICLES = Viewer(
+    "article",
+    lambda sample: sample.suffix == ".json" and any(mark in sample.data for mark in _MARKS),
+    _view_article,
+    priority=59,
+    limit=4 * FULL_LIMIT,
+    preview_limit=FULL_LIMIT // 4,
+)

@@ -12,13 +12,11 @@ from ua_tui.core.concurrency.cancellation import NEVER, Stop
 from ua_tui.core.events.units import quantity
 from ua_tui.core.text import clean_line
 from ua_tui.tui.viewers.bodies.table import Column, Table
-from ua_tui.tui.viewers.bodies.table_sort import SortKey, key_of
 from ua_tui.tui.viewers.bodies.text import TextBody
 from ua_tui.tui.viewers.contract import LARGE_LIMIT, Sample, View, Viewer
 
 _MAX_CELL = 400
 _MAX_COLUMNS = 2_000
-_SORTED_AT_ONCE = 1_000
 _MAX_RECORD = 1024 * 1024
 _WINDOW = 2 * _MAX_RECORD
 _MAX_SHOWN = 64 * 1024
@@ -49,26 +47,6 @@ class Lines:
         """Whether a record contains these bytes in lower case; quicker than parsing its cells."""
         return wanted in self._data[self._starts[number] : self._starts[number + 1]].lower()
 
-    def column(self, first: int, end: int, column: int) -> list[bytes] | None:
-        """Return a column of consecutive records as bytes, quicker than cell by cell; None if that is impossible."""
-        piece = self._data[self._starts[first] : self._starts[end]]
-        if b'"' in piece:
-            return None
-        lines = [line for each in piece.split(b"\n") if (line := each.strip(b"\r"))]
-        if len(lines) != end - first or len(piece) > _MAX_RECORD:
-            return None
-        cuts = [line.split(self._delimiter.encode(), column + 1) for line in lines]
-        return [cut[column] if column < len(cut) else b"" for cut in cuts]
-
-    def cell(self, number: int, column: int) -> str:
-        """Return one cell of a record; quicker than all cells."""
-        piece = self._data[self._starts[number] : self._starts[number + 1]]
-        if b'"' in piece or len(piece) > _MAX_RECORD:
-            cells = _parsed(piece[:_MAX_RECORD], self._delimiter)
-            return clean_line(cells[column], _MAX_CELL) if column < len(cells) else ""
-        cut = piece.rstrip(b"\r\n").split(self._delimiter.encode(), column + 1)
-        return clean_line(cut[column].decode("utf-8", "replace"), _MAX_CELL) if column < len(cut) else ""
-
 
 class DelimitedTable(Table):
     """A table over lines; ASCII text is searched without splitting lines into cells."""
@@ -80,31 +58,6 @@ class DelimitedTable(Table):
         if wanted.isascii() and '"' not in wanted and not self.lines.holds(number, wanted.encode()):
             return False
         return super().holds(number, wanted)
-
-    def cell(self, number: int, column: int) -> str:
-        """Return one cell of a record."""
-        return self.lines.cell(number, column)
-
-    def sort_keys(self, numbers: Sequence[int], column: int, stop: Stop) -> Sequence[SortKey]:
-        """Return the sort keys of records; for all records in order, many lines at a time."""
-        if numbers != range(len(self.lines)):
-            return super().sort_keys(numbers, column, stop)
-        keys: list[SortKey] = []
-        for first in range(0, len(self.lines), _SORTED_AT_ONCE):
-            stop.check()
-            end = min(first + _SORTED_AT_ONCE, len(self.lines))
-            cells = self.lines.column(first, end, column)
-            if cells is None:
-                keys += super().sort_keys(range(first, end), column, stop)
-            else:
-                keys += map(_key_of_bytes, cells)
-        return keys
-
-
-def _key_of_bytes(cell: bytes) -> SortKey:
-    text = cell.decode("utf-8", "replace")
-    plain = len(text) <= _MAX_CELL and text.isascii() and text.isprintable()
-    return key_of(text.strip() if plain else clean_line(text, _MAX_CELL))
 
 
 class _Cells(Sequence[str]):

@@ -1,8 +1,10 @@
-"""JSON as a tree that folds."""
+"""JSON and JSON Lines as a tree that folds."""
 
 from __future__ import annotations
 
 import re
+
+import msgspec
 
 from ua_tui.core.events.units import quantity
 from ua_tui.tui.viewers.bodies.json_text import complete_json, json_body, style_json_line
@@ -11,20 +13,55 @@ from ua_tui.tui.viewers.bodies.json_values import Value, open_level
 from ua_tui.tui.viewers.bodies.text import TextBody
 from ua_tui.tui.viewers.contract import FULL_LIMIT, LARGE_LIMIT, Sample, View, Viewer
 
+
+def _accepts_json_lines(sample: Sample) -> bool:
+    return sample.suffix in {".jsonl", ".ndjson"}
+
+
+def _view_json_lines(sample: Sample) -> View:
+    raw = TextBody(sample.beginning, style=style_json_line, numbers=True)
+    # Unless the file is complete, its last line may not be.
+    lines = sample.data.split(b"\n")[: None if sample.complete else -1]
+    records: list[Value] = [line for each in lines if (line := each.strip())]
+    if not records:
+        return View("JSON Lines", raw)
+    facts = [f"{'' if sample.complete else 'at least '}{quantity(len(records), 'record')}"]
+    checked = records if len(sample.data) <= FULL_LIMIT else ()
+    bad = sum(1 for record in checked if not _valid(record))
+    if bad:
+        facts.append(f"{bad:,} not JSON")
+    tree = JsonTree((None, records), first_number=1)
+    return View("JSON Lines", raw, tree, tuple(facts), all_rendered=sample.complete)
+
+
+def _valid(record: Value) -> bool:
+    try:
+        msgspec.json.decode(memoryview(record), type=msgspec.Raw)
+    except (ValueError, RecursionError):
+        return False
+    return True
+
+
+JSON_LINES = Viewer("JSON Lines", _accepts_json_lines, _view_json_lines, limit=LARGE_LIMIT)
+
+
+_MOST_VALUES = 4_000_000
 _TEXT = re.compile(rb"(?:\xef\xbb\xbf)?\s*+(?=\S)")
 
 
-def _accepts(sample: Sample) -> bool:
+def _accepts_json(sample: Sample) -> bool:
     if sample.suffix in {".json", ".geojson", ".webmanifest"}:
         return True
     return not sample.suffix and sample.data[:64].lstrip()[:1] in {b"{", b"["}
 
 
-def _view(sample: Sample) -> View:
+def _view_json(sample: Sample) -> View:
     raw = TextBody(sample.beginning, style=style_json_line)
     text = _TEXT.match(sample.data)
     if text is None:
         return View("JSON", raw, notice="This file is empty.")
+    if sample.data.count(b",") > _MOST_VALUES:
+        return View("JSON", raw, notice="This file has too many values for a tree.")
     data: Value = memoryview(sample.data)[text.end() :]
     notice = None
     if not sample.complete:
@@ -39,4 +76,4 @@ def _view(sample: Sample) -> View:
     return View("JSON", raw, JsonTree(level), facts, notice, all_rendered=sample.complete)
 
 
-VIEWER = Viewer("JSON", _accepts, _view, limit=LARGE_LIMIT)
+JSON = Viewer("JSON", _accepts_json, _view_json, limit=LARGE_LIMIT)

@@ -1,4 +1,4 @@
-"""Audio and video with their properties: duration, codecs, size and tags; nothing is decoded."""
+"""Pictures; audio and video with their properties."""
 
 from __future__ import annotations
 
@@ -11,13 +11,32 @@ from ua_tui.core.concurrency.conversions import ConversionFailed
 from ua_tui.core.events.units import duration
 from ua_tui.core.text import clean_line
 from ua_tui.tui.viewers.bodies.hex import HexBody
+from ua_tui.tui.viewers.bodies.picture import PictureBody, read_header
 from ua_tui.tui.viewers.bodies.text import TextBody
 from ua_tui.tui.viewers.contract import Declined, Sample, View, Viewer
 from ua_tui.tui.viewers.conversion import conversions
+from ua_tui.tui.viewers.document import Body
 from ua_tui.tui.viewers.reader import open_regular
 
+
+def _view_image(sample: Sample) -> View:
+    header = read_header(sample.data)
+    if header is None:
+        raise Declined
+    data = sample.data if sample.complete else None
+    if data is None and sample.piece.packed is not None:
+        body: Body = TextBody(header.description)
+    else:
+        body = PictureBody(header, data, sample.path)
+    raw = HexBody(sample.data, sample.piece.offset)
+    return View(header.kind, raw, body, (header.size_text,), all_rendered=True)
+
+
+IMAGE = Viewer("image", lambda sample: read_header(sample.data) is not None, _view_image, priority=100)
+
+
 _AUDIO = {b"ID3": "MP3 audio", b"OggS": "Ogg audio", b"fLaC": "FLAC audio"}
-_TAGS_TASK = "ua_tui.tui.viewers.audio_tags:read_tags"
+_TAGS_TASK = "ua_tui.tui.viewers.conversion:read_tags"
 _TAGS_SECONDS = 5.0
 _MAX_AUDIO = 256 * 1024 * 1024
 _MAX_BOXES = 10_000
@@ -156,7 +175,7 @@ def _kind(data: bytes) -> str:
     return next((name for magic, name in _AUDIO.items() if data.startswith(magic)), "")
 
 
-def _view(sample: Sample) -> View:
+def _view_media(sample: Sample) -> View:
     kind = _kind(sample.data)
     rows = _video_rows(sample) if kind.endswith("video") else _audio_rows(sample)
     if not rows:
@@ -215,9 +234,9 @@ def _audio_rows(sample: Sample) -> list[tuple[str, str]]:
     return rows
 
 
-VIEWER = Viewer(
+MEDIA = Viewer(
     "audio or video",
     lambda sample: bool(_kind(sample.data)) and sample.piece.packed is None,
-    _view,
+    _view_media,
     priority=100,
 )

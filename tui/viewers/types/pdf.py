@@ -12,7 +12,7 @@ from textual.content import Span
 from ua_tui.core.concurrency.cancellation import NEVER, Stop
 from ua_tui.core.concurrency.conversions import ConversionFailed, TooComplex
 from ua_tui.core.text import clean, clean_line
-from ua_tui.tui.render.markdown import MarkdownTheme
+from ua_tui.tui.render.markdown.renderer import MarkdownTheme
 from ua_tui.tui.viewers.bodies.hex import HexBody
 from ua_tui.tui.viewers.bodies.text import TextBody
 from ua_tui.tui.viewers.contract import Sample, View, Viewer
@@ -23,7 +23,7 @@ from ua_tui.tui.viewers.reader import FileUnviewable, open_regular
 _SECONDS = 6.0
 _MAX_BYTES = 100 * 1024 * 1024
 _PAGE = "── Page "
-_TASK = "ua_tui.tui.viewers.pdf_text:extract_pages"
+_TASK = "ua_tui.tui.viewers.conversion:extract_pages"
 
 
 class PdfBody:

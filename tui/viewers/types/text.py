@@ -1,4 +1,4 @@
-"""Plain text, logs among it, and every file that no other viewer shows."""
+"""Text, source code, and bytes as a hex dump."""
 
 from __future__ import annotations
 
@@ -7,8 +7,67 @@ from collections.abc import Sequence
 
 from textual.content import Span
 
+from ua_tui.tui.viewers.bodies.code import style_code
+from ua_tui.tui.viewers.bodies.hex import HexBody
 from ua_tui.tui.viewers.bodies.text import TextBody, line_facts
 from ua_tui.tui.viewers.contract import Sample, View, Viewer
+
+# A table, as pygments searches every installed package for the lexer of a file name.
+_SUFFIXES = {
+    ".bash": "bash", ".bat": "batch", ".c": "c", ".cc": "cpp", ".cfg": "ini", ".conf": "ini", ".cpp": "cpp",
+    ".cs": "csharp", ".css": "css", ".diff": "diff", ".env": "bash", ".go": "go", ".h": "c", ".hpp": "cpp",
+    ".ini": "ini", ".ipynb": "json", ".java": "java", ".jl": "julia", ".js": "javascript", ".jsx": "jsx",
+    ".kt": "kotlin", ".less": "less", ".lua": "lua", ".mjs": "javascript", ".patch": "diff", ".php": "php",
+    ".pl": "perl", ".ps1": "powershell", ".py": "python", ".pyi": "python", ".r": "r", ".rb": "ruby",
+    ".rs": "rust", ".rst": "rst", ".scala": "scala", ".scss": "scss", ".sh": "bash", ".sql": "sql",
+    ".svg": "xml", ".swift": "swift", ".tcss": "scss", ".tex": "tex", ".toml": "toml", ".ts": "typescript",
+    ".tsx": "tsx", ".vue": "vue", ".xml": "xml", ".yaml": "yaml", ".yml": "yaml", ".zsh": "bash",
+}  # fmt: skip
+_NAMES = {"dockerfile": "docker", "makefile": "make", "cmakelists.txt": "cmake"}
+
+
+def _language(sample: Sample) -> str | None:
+    return _NAMES.get(sample.name) or _SUFFIXES.get(sample.suffix)
+
+
+def _view_code(sample: Sample) -> View:
+    language = _language(sample) or ""
+    body = TextBody(sample.text, style=style_code(sample.text, language, sample.stop), numbers=True)
+    kind = language.upper() if len(language) <= 4 else language.capitalize()
+    return View(kind, body, None, line_facts(body) if sample.complete else ())
+
+
+CODE = Viewer(
+    "source code", lambda sample: bool(sample.data) and _language(sample) is not None, _view_code, priority=10
+)
+
+
+_MAGIC = (
+    (b"%PDF-", 0, "PDF"),
+    (b"PK\x03\x04", 0, "Zip archive"),
+    (b"\x1f\x8b", 0, "Gzip data"),
+    (b"\x28\xb5\x2f\xfd", 0, "Zstandard data"),
+    (b"SQLite format 3\0", 0, "SQLite database"),
+    (b"ftyp", 4, "MP4 video or audio"),
+    (b"\x1aE\xdf\xa3", 0, "Matroska or WebM video"),
+    (b"ID3", 0, "MP3 audio"),
+    (b"OggS", 0, "Ogg audio or video"),
+    (b"fLaC", 0, "FLAC audio"),
+    (b"WAVE", 8, "WAV audio"),
+    (b"AVI ", 8, "AVI video"),
+    (b"\x7fELF", 0, "Program (ELF)"),
+)
+
+
+def _view_binary(sample: Sample) -> View:
+    kind = next(
+        (name for magic, at, name in _MAGIC if sample.data[at : at + len(magic)] == magic), "Binary file"
+    )
+    return View(kind, HexBody(sample.data, sample.piece.offset))
+
+
+BINARY = Viewer("binary", lambda sample: sample.binary, _view_binary, priority=90)
+
 
 _LOGS = frozenset({".log", ".out", ".err"})
 _TIME = re.compile(r"^\[?(?:\d{4}-\d\d-\d\d[T ])?\d\d:\d\d(?::\d\d)?(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d)?\]?")
@@ -33,7 +92,7 @@ def _style_log_line(number: int, line: str) -> Sequence[Span]:
     return spans
 
 
-def _view(sample: Sample) -> View:
+def _view_text(sample: Sample) -> View:
     is_log = sample.suffix in _LOGS
     kind = "Log" if is_log else "Text"
     body = TextBody(sample.text, style=_style_log_line if is_log else None)
@@ -42,4 +101,4 @@ def _view(sample: Sample) -> View:
     return View(kind, body, None, line_facts(body) if sample.complete else ())
 
 
-VIEWER = Viewer("text", lambda sample: True, _view, priority=0)
+TEXT = Viewer("text", lambda sample: True, _view_text, priority=0)

@@ -23,7 +23,7 @@ from textual.style import Style as VisualStyle
 
 from ua_tui.core.concurrency.cancellation import in_thread
 from ua_tui.tui.keys.places import key_binding, moving
-from ua_tui.tui.render.markdown import MARKDOWN_COMPONENTS, MarkdownTheme
+from ua_tui.tui.render.markdown.renderer import MARKDOWN_COMPONENTS, MarkdownTheme
 from ua_tui.tui.viewers.bodies.picture import Drawable, Fitted, PictureBody
 from ua_tui.tui.viewers.bodies.text import TextBody, TextRows
 from ua_tui.tui.viewers.cursor_body import (

@@ -72,7 +72,7 @@ def test_a_hit_in_the_journal_names_its_session_and_no_hit_is_one_line(
     assert find(base, "dolphins", "--kind", "answer") == 0
     assert capsys.readouterr().out.splitlines()[-1] == f"    {WORKSPACES}/{SESSION}"
     assert find(base, "zyzzyva") == 1
-    assert capsys.readouterr() == ("", "ua-tui find: nothing was found\n")
+    assert capsys.readouterr() == ("", "ua-tui: nothing was found\n")
     assert find_json(base, capsys, "zyzzyva")["hits"] == []
     # Output that is no terminal has no escape sequences.
     written = io.BytesIO()

@@ -1,0 +1,297 @@
+"""A session that runs elsewhere, followed here: its events come from its journal, answers and commands go to it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from datetime import datetime, tzinfo
+from functools import partial
+from pathlib import Path
+from typing import Any, Literal, Protocol, TypeVar
+
+import msgspec
+
+from ua_tui.core.concurrency.spawn import Spawn
+from ua_tui.core.errors import TeamError
+from ua_tui.core.events.codec import decode_event
+from ua_tui.core.events.types import (
+    ElicitationAnswered,
+    ElicitationAsked,
+    Event,
+    PermissionAnswered,
+    PermissionAsked,
+    QueryFinished,
+    QueryReceived,
+    QuerySteered,
+    SessionFinished,
+    SessionStarted,
+)
+from ua_tui.core.history.session import TAIL, PastSession, runs_elsewhere
+from ua_tui.core.team.records import Answer, Answered, Command, Mailbox, Question
+from ua_tui.core.text import clean, clean_line
+
+E = TypeVar("E", bound=Event)
+AGAIN_SECONDS = 1.0
+"""How long a question that nobody knows yet is waited for: it may still be on its way."""
+
+Asked = PermissionAsked | ElicitationAsked
+_SCOPES = ("session",)
+"""For how long a call can be allowed from elsewhere: rules of the machine where it runs are for its own user."""
+
+
+class SessionFolder(Protocol):
+    """Where the files of a followed session are, on this machine: its own folder, or a copy that is kept up to date."""
+
+    async def start(self) -> Path:
+        """Begin to keep it up to date; returns the folder. Raises a `TeamError`."""
+
+    def runs(self, folder: Path) -> bool:
+        """Whether the session still runs, so that the folder may change."""
+
+    async def close(self) -> None:
+        """End that."""
+
+
+class LocalFolder:
+    """The folder of a session that another program of this machine runs."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    async def start(self) -> Path:
+        """The folder."""
+        return self._folder
+
+    def runs(self, folder: Path) -> bool:
+        """Whether a program has its lock."""
+        return runs_elsewhere(folder)
+
+    async def close(self) -> None:
+        """Do nothing."""
+
+
+class FollowedSession(PastSession):
+    """Follows a session through its journal, and sends what a person says through a mailbox.
+
+    The commands return at once; `report` is given a sentence if one could not be sent, or came too late.
+
+    Args:
+        folder: the folder with its journal.
+        id: its id in the mailbox.
+        mailbox: brings answers and commands to it.
+        spawn: sends in the background.
+        report: shows a sentence to the person.
+        ask_again: shows a question again, whose answer could not be sent.
+        runs: whether it still runs.
+        zone: the time zone of the times shown; by default that of this machine.
+
+    Raises:
+        JournalError: there is no journal that can be read.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        id: str,
+        mailbox: Mailbox,
+        *,
+        spawn: Spawn,
+        report: Callable[[str], None],
+        ask_again: Callable[[Sequence[Event]], None],
+        runs: Callable[[Path], bool] | None = None,
+        zone: tzinfo | None = None,
+        tail: int = TAIL,
+    ) -> None:
+        super().__init__(folder, tail=tail, runs=runs)
+        self.state = "starting"
+        self.answered_here: set[str] = set()
+        """The questions that were answered from here."""
+        self._id = id
+        self._mailbox = mailbox
+        self._spawn = spawn
+        self._report = report
+        self._ask_again = ask_again
+        self._zone = zone
+        self._questions: dict[str, Asked] = {}
+        self._sent: list[str] = []
+        self._is_live = False
+        self.bus.subscribe(self._note)
+
+    async def questions(self) -> list[Asked]:
+        """The questions that wait, oldest first. From now on answers that others give are reported.
+
+        Raises:
+            TeamError: the mailbox cannot be used.
+        """
+        self._is_live = True
+        found = map(_asked, await self._mailbox.questions(self._id))
+        waiting = [_limited(event) for event in found if event is not None]
+        self._questions.update((event.request_id, event) for event in waiting)
+        return waiting
+
+    async def follow(self) -> AsyncIterator[list[Event]]:
+        """Give new events while the session runs.
+
+        Raises:
+            JournalError: the journal can no longer be read.
+        """
+        async for events in super().follow():
+            yield [_limited(event) for event in events]
+
+    def _note(self, event: Event) -> None:
+        match event:
+            case QueryReceived(text=text):
+                self.state = "running"
+                self._arrived(text)
+            case QuerySteered(text=text):
+                self._arrived(text)
+            case QueryFinished():
+                self.state = "idle"
+            case SessionStarted():
+                self.state = "idle"
+                self._questions.clear()
+            case SessionFinished():
+                self.state = "closed"
+            case PermissionAsked() | ElicitationAsked():
+                self._questions[event.request_id] = event
+            case PermissionAnswered(request_id=request) | ElicitationAnswered(request_id=request):
+                was_open = self._questions.pop(request, None) is not None
+                if was_open and self._is_live and request not in self.answered_here:
+                    self._spawn(partial(self._report_answer, request), "answer", "team")
+            case _:
+                pass
+
+    def _arrived(self, text: str) -> None:
+        if text in self._sent:
+            self._sent.remove(text)
+
+    @property
+    def inbox(self) -> FollowedSession:
+        """The session itself, which sends on what a person says."""
+        return self
+
+    # -- questions ----------------------------------------------------------------------------------
+
+    def answer_permission(
+        self,
+        request_id: str,
+        *,
+        allow: bool,
+        scope: str = "once",
+        reason: str = "",
+        patterns: Sequence[str] = (),
+        input: dict[str, Any] | None = None,
+    ) -> bool:
+        """Send the answer to a call that waits."""
+        return self._answer(
+            Answer(
+                request=request_id,
+                allow=allow,
+                scope=scope,
+                reason=reason,
+                patterns=tuple(patterns),
+                input=input,
+            )
+        )
+
+    def answer_elicitation(
+        self,
+        request_id: str,
+        action: Literal["accept", "decline", "cancel"],
+        values: Mapping[str, object] | None = None,
+    ) -> bool:
+        """Send the answer to a request of an MCP server."""
+        return self._answer(
+            Answer(request=request_id, action=action, values=None if values is None else dict(values))
+        )
+
+    def _answer(self, answer: Answer) -> bool:
+        self.answered_here.add(answer.request)
+        self._spawn(partial(self._send_answer, answer), "answer", "team")
+        return True
+
+    async def _send_answer(self, answer: Answer) -> None:
+        try:
+            found = await self._mailbox.answer(self._id, answer)
+            if not found.accepted and not found.by and answer.request in self._questions:
+                await asyncio.sleep(AGAIN_SECONDS)
+                found = await self._mailbox.answer(self._id, answer)
+        except TeamError as error:
+            self.answered_here.discard(answer.request)
+            self._report(f"The answer was not sent: {error}")
+            if (asked := self._questions.get(answer.request)) is not None:
+                self._ask_again([asked])
+            return
+        if not found.accepted:
+            self._report(self._sentence(found))
+
+    async def _report_answer(self, request: str) -> None:
+        """Say who has answered a question that was on this screen."""
+        try:
+            found = await self._mailbox.answered(self._id, request)
+        except TeamError:
+            return
+        if found is not None and found.by:
+            self._report(self._sentence(found))
+
+    def _sentence(self, found: Answered) -> str:
+        if not found.by:
+            return "This question was already answered or withdrawn."
+        at = "" if found.at is None else f" at {datetime.fromtimestamp(found.at, self._zone):%H:%M}"
+        return f"Answered by {clean_line(found.by, 60)}{at}."
+
+    # -- commands -----------------------------------------------------------------------------------
+
+    @property
+    def queued(self) -> tuple[str, ...]:
+        """The queries that were sent from here and did not begin yet."""
+        return tuple(self._sent)
+
+    def submit(self, text: str) -> None:
+        """Send a query to the session."""
+        text = clean(text.strip())
+        if text and self.state != "closed":
+            self._sent.append(text)
+            self._spawn(partial(self._submit, text), "submit", "team")
+
+    async def _submit(self, text: str) -> None:
+        if not await self._send(Command(kind="submit", body=text)):
+            self._arrived(text)
+
+    async def steer(self, text: str) -> bool:
+        """Send a message to the running query; it becomes the next one if the agent cannot read it now."""
+        self.submit(text)
+        return False
+
+    async def interrupt(self) -> None:
+        """Ask the session to stop the running query."""
+        if self.state != "running":
+            return
+        self.state = "stopping"
+        if not await self._send(Command(kind="interrupt")) and self.state == "stopping":
+            self.state = "running"
+
+    async def _send(self, command: Command) -> bool:
+        try:
+            await self._mailbox.send(self._id, command)
+        except TeamError as error:
+            what = "query" if command.kind == "submit" else "command"
+            self._report(f"The {what} was not sent: {error}")
+            return False
+        return True
+
+
+def _asked(question: Question) -> Asked | None:
+    """The event of a question; None if it cannot be read: everybody of the team can write one."""
+    try:
+        event = decode_event(question.event.encode("utf-8", "replace"))
+    except ValueError:
+        return None
+    return event if isinstance(event, PermissionAsked | ElicitationAsked) else None
+
+
+def _limited(event: E) -> E:
+    """The event, with the scopes that can be chosen from here if it asks about a call."""
+    if isinstance(event, PermissionAsked):
+        return msgspec.structs.replace(event, scopes=[each for each in event.scopes if each in _SCOPES])
+    return event

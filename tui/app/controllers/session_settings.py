@@ -1,0 +1,185 @@
+"""What a person can change in a running session: model, permission mode and budget."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, cast
+
+from ua_tui.core.errors import SettingsError
+from ua_tui.core.events.types import BudgetRaised, BudgetReached, Event
+from ua_tui.core.events.units import spent_of
+from ua_tui.core.settings.model import PermissionMode, refuse_skip_as_root
+from ua_tui.tui.app.port import controls_or_notify
+
+if TYPE_CHECKING:
+    from ua_tui.core.provider.models import ModelChoice
+    from ua_tui.tui.app.controllers.queries import Queries
+    from ua_tui.tui.app.port import AppPort
+
+
+class Budget:
+    """Warns when most of the budget is spent, and asks what to do when all of it is."""
+
+    def __init__(self, app: AppPort, queries: Queries) -> None:
+        self._app = app
+        self._queries = queries
+
+    def handle_events(self, events: Sequence[Event]) -> None:
+        """Handle a batch of events; only the last one about the budget counts."""
+        last = None
+        for event in events:
+            if isinstance(event, BudgetReached | BudgetRaised):
+                last = event
+        match last:
+            case BudgetReached(level="warning"):
+                spent, limit = spent_of(last.spent_usd, last.limit_usd)
+                text = f"{spent} of {limit} is spent; the agent stops at the limit"
+                self._app.notice.show(text, "/budget raises it", "warning")
+            case BudgetReached(level="spent"):
+                # The conversation has a line about it, and the status line a mark.
+                self._app.notice.clear()
+                self._open(requested=False)
+            case BudgetRaised():
+                self._app.notice.clear()
+            case _:
+                pass
+
+    def open(self) -> None:
+        """Show what is spent because the user asked for it."""
+        self._open(requested=True)
+
+    def _open(self, *, requested: bool) -> None:
+        from ua_tui.tui.screens.session.budget import BudgetScreen
+
+        facts = self._app.status.facts
+        if self._app.session is None or isinstance(self._app.screen, BudgetScreen):
+            return
+        dialog = BudgetScreen(
+            facts.spent,
+            facts.limit,
+            unpriced=tuple(facts.all_unpriced),
+            cached=facts.tokens.cached_share,
+            running=self._app.state in ("running", "stopping"),
+            waiting=len(self._queries.waiting),
+            requested=requested,
+        )
+        self._app.push_screen(dialog, self.raise_limit)
+
+    def raise_limit(self, limit: float | None) -> None:
+        """Let the session cost up to `limit` US dollars; None leaves the limit as it is."""
+        if limit is None or (controls := controls_or_notify(self._app)) is None:
+            return
+        try:
+            controls.raise_budget(limit)
+        except SettingsError as error:
+            self._app.notify(f"{error}.", severity="warning", markup=False)
+        else:
+            # The session is resumed with these settings after another setup.
+            self._app.settings = replace(self._app.settings, max_cost_usd=limit)
+            if not self._app.frame.shows("conversation"):
+                # Otherwise a line in the conversation says so.
+                self._app.notify(f"Spending limit: {spent_of(0.0, limit)[1]} from now on.", markup=False)
+
+
+class ModelSelection:
+    """Opens the list of models, and gives the session the chosen one."""
+
+    def __init__(self, app: AppPort) -> None:
+        self._app = app
+
+    def open(self) -> None:
+        """Show the available models."""
+        from ua_tui.tui.screens.session.model import ModelScreen
+
+        controls = controls_or_notify(self._app)
+        if controls is not None and not isinstance(self._app.screen, ModelScreen):
+            models, running = controls.models, self._app.state in ("running", "stopping")
+            screen = ModelScreen(models.choice, models.known, self._choose, running=running)
+            self._app.push_screen(screen, self._on_choice)
+
+    def _on_choice(self, choice: ModelChoice | None) -> None:
+        if choice is not None:
+            self._choose(choice)
+
+    def _choose(self, choice: ModelChoice) -> bool:
+        """Use another model; False if that is not possible, and the user was notified."""
+        controls = controls_or_notify(self._app)
+        if controls is None:
+            return False
+        try:
+            controls.models.choose(choice)
+        except SettingsError as error:
+            self._app.notify(str(error), severity="warning", markup=False)
+            return False
+        # The session is resumed with these settings after another setup.
+        self._app.settings = replace(
+            self._app.settings,
+            model=choice.model,
+            fallback_model=choice.fallback,
+            effort=choice.effort,
+        )
+        return True
+
+
+_SKIP = "bypassPermissions"
+
+
+class PermissionModeSelection:
+    """Opens the list of modes, asks for confirmation if need be, and gives the session the chosen one."""
+
+    def __init__(self, app: AppPort) -> None:
+        self._app = app
+
+    def open(self) -> None:
+        """Show the modes."""
+        from ua_tui.tui.screens.session.mode import ModeScreen
+
+        controls, session = controls_or_notify(self._app), self._app.session
+        if controls is not None and session is not None and not isinstance(self._app.screen, ModeScreen):
+            self._app.push_screen(ModeScreen(session.permission_mode), self._on_choice)
+
+    def _on_choice(self, mode: str | None) -> None:
+        session = self._app.session
+        if mode is not None and session is not None and mode != session.permission_mode:
+            self.choose(mode)
+
+    def choose(self, mode: str) -> None:
+        """Change the mode, after a confirmation if it skips every check."""
+        from ua_tui.tui.screens.session.mode import SkipScreen
+
+        session = self._app.session
+        if controls_or_notify(self._app) is None or session is None:
+            return
+        if mode == session.permission_mode:
+            self._app.notify(f"The permission mode is {mode} already.", markup=False)
+            return
+        if mode != _SKIP:
+            self.change(mode)
+            return
+        try:
+            refuse_skip_as_root("The mode that skips every permission check")
+        except SettingsError as error:
+            self._app.notify(str(error), severity="warning", markup=False)
+        else:
+            self._app.push_screen(SkipScreen(), lambda confirmed: self.change(_SKIP) if confirmed else None)
+
+    def change(self, mode: str) -> None:
+        """Change the mode of the session."""
+        self._app.spawn(partial(self._change, cast("PermissionMode", mode)), "permission mode", "agent")
+
+    async def _change(self, mode: PermissionMode) -> None:
+        controls = self._app.controls
+        if controls is None:
+            return
+        try:
+            await controls.set_permission_mode(mode)
+        except SettingsError as error:
+            self._app.notify(str(error), severity="warning", markup=False)
+            return
+        if mode != _SKIP:
+            # The session is resumed with these settings after another setup.
+            self._app.settings = replace(
+                self._app.settings, permission_mode=mode, dangerously_skip_permissions=False
+            )

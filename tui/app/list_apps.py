@@ -1,0 +1,131 @@
+"""The applications that list sessions: those of a folder, and those of a machine and its team."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from datetime import tzinfo
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from textual import events
+
+from ua_tui.tui.app.base_app import BaseApp
+from ua_tui.tui.app.controllers.attention import Attention
+from ua_tui.tui.app.open_session import open_fleet_row, open_read_only
+from ua_tui.tui.app.port import resume_result
+
+if TYPE_CHECKING:
+    from ua_tui.core.history.index import SessionIndex
+    from ua_tui.core.knowledge.place import KnowledgePlace
+    from ua_tui.core.settings.model import Settings
+    from ua_tui.core.team.fleet.source import FleetSource
+    from ua_tui.tui.keys.keymap import Keys
+    from ua_tui.tui.screens.team.fleet import FleetScreen
+
+
+class FleetApp(BaseApp):
+    """The list of the fleet, which calls an absent user back when a session needs them.
+
+    Args:
+        source: has the sessions.
+        settings: the theme, and how to notify.
+        keys: the active keys.
+        zone: the time zone of what is shown; by default that of this machine.
+        now: the time, in seconds since the epoch.
+    """
+
+    TITLE = "ua-tui fleet"
+    ENABLE_COMMAND_PALETTE = False
+
+    def __init__(
+        self,
+        source: FleetSource,
+        settings: Settings,
+        *,
+        keys: Keys | None = None,
+        zone: tzinfo | None = None,
+        now: Callable[[], float] = time.time,
+    ) -> None:
+        super().__init__(None, settings.theme, keys)
+        self.attention = Attention(settings, self._write)
+        self._source = source
+        self._zone = zone
+        self._now = now
+
+    def on_mount(self) -> None:
+        """Show the fleet."""
+        from ua_tui.tui.screens.team.fleet import FleetScreen
+
+        self.read_other_styles()
+        screen = FleetScreen(
+            self._source, lambda row: open_fleet_row(self, row, self._source), zone=self._zone, now=self._now
+        )
+        self.push_screen(screen, lambda _: self.exit())
+
+    def on_fleet_screen_asked(self, event: FleetScreen.Asked) -> None:
+        """Call the user back."""
+        self.attention.announce("a session needs you")
+
+    async def on_event(self, event: events.Event) -> None:
+        """Note that the user is at the screen, then deliver an event."""
+        if isinstance(event, events.InputEvent):
+            self.attention.touched()
+        await super().on_event(event)
+
+    def on_app_focus(self) -> None:
+        """Note that the terminal has the focus."""
+        self.attention.focused = True
+
+    def on_app_blur(self) -> None:
+        """Note that the terminal has lost the focus."""
+        self.attention.focused = False
+
+    def _write(self, text: str) -> None:
+        if self._driver is not None:
+            self._driver.write(text)
+
+
+class SessionsApp(BaseApp):
+    """The list of sessions; returns which one is to be resumed.
+
+    Args:
+        index: lists them.
+        theme: the name of the colour theme in the settings; None for the default.
+        keys: the active keys.
+        database: the knowledge base; None if there is none.
+        zone: the time zone of what is shown; by default that of this machine.
+    """
+
+    TITLE = "ua-tui sessions"
+    ENABLE_COMMAND_PALETTE = False
+
+    def __init__(
+        self,
+        index: SessionIndex,
+        theme: str | None = None,
+        *,
+        keys: Keys | None = None,
+        database: KnowledgePlace | None = None,
+        zone: tzinfo | None = None,
+    ) -> None:
+        super().__init__(None, theme, keys)
+        self._index = index
+        self._database = database
+        self._zone = zone
+
+    def on_mount(self) -> None:
+        """Show the sessions."""
+        from ua_tui.tui.screens.session.sessions import SessionsScreen
+
+        self.read_other_styles()
+        screen = SessionsScreen(
+            self._index,
+            lambda folder: open_read_only(self, folder),
+            database=self._database,
+            zone=self._zone,
+        )
+        self.push_screen(screen, self._on_closed)
+
+    def _on_closed(self, folder: Path | None) -> None:
+        self.exit(None if folder is None else resume_result(folder))

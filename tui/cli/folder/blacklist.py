@@ -1,0 +1,103 @@
+"""`ua-tui blacklist`: shows and clears the sites that the web reader cannot read."""
+
+from __future__ import annotations
+
+import argparse
+import logging
+from typing import TYPE_CHECKING, Any
+
+from ua_tui.core.text import clean_line
+from ua_tui.tui.cli.arguments import WrongUsage, add_sessions_folder, workspace_settings
+from ua_tui.tui.cli.output import complain, local_time, print_json, print_line, print_table
+
+if TYPE_CHECKING:
+    from ua_tui.core.web_reader.blacklist import Blacklist, Listing
+
+_HEADER = ("SITE", "ERRORS", "LAST ERROR", "LISTED SINCE", "UNTIL")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the options of the command to the parser."""
+    parser.add_argument(
+        "action", nargs="?", choices=["clear"], help="clear sites; without an action, show the list"
+    )
+    parser.add_argument("hosts", nargs="*", metavar="HOST", help="a site to clear, such as papers.example")
+    parser.add_argument("--all", action="store_true", help="with clear: every site")
+    add_sessions_folder(parser)
+    parser.add_argument("--json", action="store_true", help="print JSON")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Run the command; returns the exit code: 0, 1 when a site or the file is at fault, 2 for wrong usage."""
+    if args.action is None and args.all:
+        raise WrongUsage("--all goes with clear")
+    if args.action == "clear" and bool(args.hosts) == args.all:
+        raise WrongUsage("name the sites to clear, or give --all")
+    logging.basicConfig(format="ua-tui: %(message)s", level=logging.WARNING, force=True)
+    blacklist = _open(args)
+    return _clear(blacklist, args) if args.action == "clear" else _list(blacklist, as_json=args.json)
+
+
+def _open(args: argparse.Namespace) -> Blacklist:
+    from ua_tui.core.storage.folders import WORKSPACES
+    from ua_tui.core.web_reader.blacklist import Blacklist
+
+    settings = workspace_settings(args)
+    return Blacklist(settings.workspace_base / WORKSPACES)
+
+
+def _list(blacklist: Blacklist, *, as_json: bool) -> int:
+    entries = blacklist.entries()
+    if as_json:
+        print_json([_plain(entry) for entry in entries])
+        return 0
+    listed = sum(entry.listed for entry in entries)
+    if not entries:
+        print_line("nothing is on the blacklist")
+        return 0
+    print_table([_HEADER, *(_row(entry) for entry in entries)])
+    if not listed:
+        print_line("\nnothing is on the blacklist now; these sites have errors that count")
+    return 0
+
+
+def _clear(blacklist: Blacklist, args: argparse.Namespace) -> int:
+    cleared: list[str] = []
+    unknown: list[str] = []
+    for host in [None] if args.all else args.hosts:
+        gone = blacklist.clear(host)
+        cleared += gone
+        if host is not None and not gone:
+            unknown.append(host)
+    if args.json:
+        print_json({"cleared": cleared})
+    elif cleared:
+        for host in cleared:
+            print_line(f"cleared {host}")
+    elif args.all:
+        print_line("nothing is on the blacklist")
+    if unknown:
+        names = ", ".join(clean_line(host, 100) for host in unknown)
+        return complain(f"not on the blacklist: {names}; `ua-tui blacklist` shows what is")
+    return 0
+
+
+def _row(entry: Listing) -> tuple[str, ...]:
+    since, until = (local_time(moment) if moment else "-" for moment in (entry.since, entry.expires))
+    return (clean_line(entry.host), str(len(entry.strikes)), entry.last_error, since, until)
+
+
+def _plain(entry: Listing) -> dict[str, Any]:
+    first, last = entry.strikes[0], entry.strikes[-1]
+    return {
+        "host": entry.host,
+        "listed": entry.listed,
+        "strikes": len(entry.strikes),
+        "first": first.at.isoformat(),
+        "last": last.at.isoformat(),
+        "codes": sorted({clean_line(strike.code, 20) for strike in entry.strikes}),
+        "reason": entry.last_error,
+        "url": clean_line(last.url, 1_000),
+        "since": entry.since.isoformat() if entry.since else None,
+        "expires": entry.expires.isoformat() if entry.expires else None,
+    }

@@ -1,0 +1,177 @@
+"""`ua-tui config`: shows every setting with its value and source; `config set` stores one."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from ua_tui.core.text import clean_line
+from ua_tui.tui.cli.arguments import WrongUsage
+from ua_tui.tui.cli.output import complain, print_json, print_line, print_table
+
+if TYPE_CHECKING:
+    from ua_tui.core.settings.describe import SettingListing, StoredSetting
+    from ua_tui.core.settings.places import Places
+
+_HEADER = ("SETTING", "VALUE", "FROM")
+_LONGEST_VALUE = 44
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of the command to the parser."""
+    parser.add_argument(
+        "words",
+        nargs="*",
+        metavar="WORD",
+        help="set NAME VALUE, unset NAME, or the names to show (default: all), also behind get or list; "
+        "an empty value means the default, a value of - is typed without echo",
+    )
+    parser.add_argument(
+        "--project", action="store_true", help="with set and unset: in the ua-tui.toml of this folder"
+    )
+    parser.add_argument("--json", action="store_true", help="print JSON")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Run the command; returns the exit code.
+
+    Raises:
+        SettingsError: a name or value is wrong, or a file cannot be read or written.
+        WrongUsage: the words do not go together.
+    """
+    from ua_tui.core.settings.places import Places
+
+    places = Places.of()
+    match args.words:
+        case ["set", name, value]:
+            return _store(places, name, value, args)
+        case ["unset", name]:
+            return _store(places, name, None, args)
+        case ["set" | "unset" as action, *_]:
+            raise WrongUsage(f"{action} takes {'a name and a value' if action == 'set' else 'one name'}")
+        case _ if args.project:
+            raise WrongUsage("--project goes with set and unset")
+        case ["get" | "list", *names]:
+            return _show(places, names, as_json=args.json)
+        case names:
+            return _show(places, names, as_json=args.json)
+
+
+def _store(places: Places, word: str, value: str | None, args: argparse.Namespace) -> int:
+    from ua_tui.core.settings.describe import setting_of, store_setting
+
+    if args.json:
+        raise WrongUsage("--json goes without set and unset")
+    name = setting_of(word)
+    if value == "-":
+        value = _unseen(name)
+    stored = store_setting(name, value, places, in_project=args.project)
+    print_line(_done(name, value, stored))
+    if stored.warning:
+        complain(stored.warning)
+    return 0
+
+
+def _done(name: str, value: str | None, stored: StoredSetting) -> str:
+    if value is None:
+        return (
+            f"{name} was removed from {stored.path}"
+            if stored.changed
+            else f"{name} is not set in {stored.path}"
+        )
+    if stored.default:
+        state = "is stored empty in {}" if stored.empty else "is not set in {}"
+        return f"{name} has its default, {clean_line(stored.default, 200)}: it {state.format(stored.path)}"
+    return f"{name} is stored in {stored.path}"
+
+
+def _unseen(name: str) -> str:
+    if not sys.stdin.isatty():
+        return sys.stdin.readline().strip()
+    from getpass import getpass
+
+    return getpass(f"{name}: ").strip()
+
+
+def _show(places: Places, words: list[str], *, as_json: bool) -> int:
+    from ua_tui.core.settings.describe import list_settings, setting_of
+
+    names = [setting_of(word) for word in words]
+    every = {each.name: each for each in list_settings(places)}
+    listed = [every[name] for name in names or every]
+    if as_json:
+        # What a table has may be anything that TOML knows, also a date.
+        print_json([_as_json(each) for each in listed])
+    elif names:
+        print_line("\n\n".join("\n".join(_whole(each)) for each in listed))
+    else:
+        print_table([_HEADER, *((each.name, _cell(each), _place(each)) for each in listed)])
+        for line in _held_back(listed):
+            print_line(line)
+    return 0
+
+
+def _held_back(listed: Sequence[SettingListing]) -> list[str]:
+    """What files of the folder set without effect, and why."""
+    lines = [
+        f"  {setting.name} in {origin.place}{f', line {origin.line}' if origin.line else ''}: {origin.held_back}"
+        for setting in listed
+        for origin in setting.origins
+        if origin.held_back
+    ]
+    return ["", "Held back:", *(clean_line(each, 1000) for each in lines)] if lines else []
+
+
+def _as_json(setting: SettingListing) -> dict[str, object]:
+    return {
+        "name": setting.name,
+        "value": setting.data,
+        "origins": [
+            {"place": each.place, "line": each.line, "value": each.data, "held_back": each.held_back or None}
+            for each in setting.origins
+        ],
+        "about": setting.about,
+        "takes": setting.takes,
+        "variables": setting.variables,
+    }
+
+
+def _whole(setting: SettingListing) -> list[str]:
+    lines = [
+        f"{setting.name} = {clean_line(_value(setting), 1000)}",
+        f"  {setting.about} {setting.notes}".rstrip(),
+    ]
+    lines.append(f"  accepts {setting.takes}")
+    if setting.variables:
+        lines.append(f"  environment: {', '.join(setting.variables)}")
+    for at, origin in enumerate(setting.origins):
+        line = f", line {origin.line}" if origin.line else ""
+        value = clean_line(origin.value, 200) or "empty, which means the default"
+        counts = "from" if at == 0 else "and from" if setting.gathered else "overruled:"
+        if origin.held_back:
+            counts, value = "held back:", f"{value} ({clean_line(origin.held_back, 500)})"
+        lines.append(f"  {counts} {clean_line(origin.place, 1000)}{line}: {value}")
+    if all(each.held_back for each in setting.origins):
+        lines.append("  the default")
+    return lines
+
+
+def _value(setting: SettingListing) -> str:
+    return setting.value or ("(none)" if setting.without == "none" else f"(not set: {setting.without})")
+
+
+def _place(setting: SettingListing) -> str:
+    origins = [each for each in setting.origins if not each.held_back]
+    if not origins:
+        return "default"
+    if setting.gathered and len(origins) > 1:
+        return f"{len(origins)} files"
+    origin = origins[0]
+    line = f", line {origin.line}" if origin.line else ""
+    return clean_line(f"{origin.place}{line}", 1000)
+
+
+def _cell(setting: SettingListing) -> str:
+    return clean_line(setting.value or f"({setting.without})", _LONGEST_VALUE)

@@ -1,0 +1,133 @@
+"""`ua-tui permissions`: lists the permission rules, removes stored ones, and shows the log of decisions."""
+
+from __future__ import annotations
+
+import argparse
+
+from ua_tui.core.agent.permissions.rule_set import rules_of
+from ua_tui.core.agent.permissions.rules import Rule
+from ua_tui.core.agent.permissions.store import RuleStore, StoredRule
+from ua_tui.core.settings.loading import load_settings
+from ua_tui.core.text import clean_line
+from ua_tui.tui.cli.arguments import WrongUsage, add_sessions_folder, workspace_settings
+from ua_tui.tui.cli.output import complain, local_time, print_json, print_line, print_table
+
+_HEADER = ("NUMBER", "EFFECT", "RULE", "SERVER", "FROM", "LAST USED")
+_LOG_HEADER = ("TIME", "DECISION", "TOOLS", "BY", "RULE OR REASON")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of the command to the parser."""
+    parser.add_argument(
+        "action",
+        nargs="?",
+        choices=["list", "remove", "log"],
+        default="list",
+        help="list the rules (default), remove stored ones by their number, or show the decisions in a session",
+    )
+    parser.add_argument(
+        "names",
+        nargs="*",
+        metavar="NUMBER|SESSION",
+        help="with remove: rules; with log: a session (default: latest)",
+    )
+    add_sessions_folder(parser)
+    parser.add_argument("--json", action="store_true", help="print JSON")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Run the command; returns the exit code: 0, or 1 if there is no such rule or a file is at fault.
+
+    Raises:
+        SettingsError: a setting is wrong, or there is no such session.
+        JournalError: the session's journal cannot be read.
+        WorkspaceError: the file of the rules cannot be written.
+        WrongUsage: the words do not go together.
+    """
+    match args.action:
+        case "log":
+            return _log(args)
+        case "remove":
+            return _remove(RuleStore(), args)
+    if args.names:
+        raise WrongUsage("list takes no names")
+    return _list(RuleStore(), as_json=args.json)
+
+
+def _list(store: RuleStore, *, as_json: bool) -> int:
+    stored, given = store.rules(), list(rules_of(load_settings()))
+    if as_json:
+        rows = [
+            {"number": at, "folder": each.folder, **_plain(each.rule, store)}
+            for at, each in enumerate(stored, 1)
+        ]
+        rows += [{"number": None, "folder": "", **_plain(rule, store)} for rule in given]
+        print_json(rows)
+    elif not stored and not given:
+        print_line("there are no rules: what is not contained asks each time")
+    else:
+        rules = [
+            *((str(at), each.rule, each.folder) for at, each in enumerate(stored, 1)),
+            *(("-", rule, "") for rule in given),
+        ]
+        print_table([_HEADER, *(_row(number, rule, folder, store) for number, rule, folder in rules)])
+    return complain(store.problem) if store.problem else 0
+
+
+def _row(number: str, rule: Rule, folder: str, store: RuleStore) -> tuple[str, ...]:
+    used = store.last_used(rule)
+    return (
+        number,
+        rule.effect,
+        clean_line(rule.text, 200),
+        clean_line(rule.server or "-"),
+        clean_line(folder, 200) if folder else rule.origin,
+        local_time(used) if used is not None else "never",
+    )
+
+
+def _plain(rule: Rule, store: RuleStore) -> dict[str, str | None]:
+    used = store.last_used(rule)
+    return {
+        "effect": rule.effect,
+        "rule": clean_line(rule.text, 10_000),
+        "server": rule.server,
+        "origin": rule.origin,
+        "last_used": used.isoformat() if used is not None else None,
+    }
+
+
+def _remove(store: RuleStore, args: argparse.Namespace) -> int:
+    if not args.names:
+        raise WrongUsage("name the rules to remove by their numbers: ua-tui permissions lists them")
+    stored = store.rules()
+    chosen: list[StoredRule] = []
+    for name in args.names:
+        if not (name.isascii() and name.isdigit() and 1 <= int(name[:9]) <= len(stored)):
+            return complain(f"there is no stored rule {clean_line(name, 100)}: ua-tui permissions lists them")
+        chosen.append(stored[int(name) - 1])
+    for each in chosen:
+        store.remove(each)
+        print_line(f"removed {each.effect} {clean_line(each.text, 1_000)}")
+    return 0
+
+
+def _log(args: argparse.Namespace) -> int:
+    from ua_tui.core.history.lookup import LATEST, find_session
+    from ua_tui.core.history.permission_log import read_decisions
+
+    if len(args.names) > 1:
+        raise WrongUsage("log takes one session")
+    settings = workspace_settings(args)
+    folder = find_session(settings.workspace_base, args.names[0] if args.names else LATEST)
+    found = read_decisions(folder)
+    if args.json:
+        print_json([{**vars(each), "at": each.at.isoformat()} for each in found])
+    elif not found:
+        print_line(f"no permission was needed in {folder.name}")
+    else:
+        rows = [
+            (local_time(e.at), e.decision, e.tools, e.by, clean_line(e.rule or e.reason, 120)) for e in found
+        ]
+        print_table([_LOG_HEADER, *rows])
+    return 0

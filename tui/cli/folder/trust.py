@@ -1,0 +1,228 @@
+"""`ua-tui trust`: what the files of a folder change, the decision about it, and adopting what others made."""
+
+from __future__ import annotations
+
+import argparse
+import sqlite3
+import sys
+from contextlib import closing, suppress
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ua_tui.core.errors import UniversalAgentError
+from ua_tui.core.events.types import PermissionAnswered
+from ua_tui.core.events.units import quantity
+from ua_tui.core.history.headline import read_heading
+from ua_tui.core.knowledge.database import adopt_knowledge
+from ua_tui.core.knowledge.database_file import FILE
+from ua_tui.core.knowledge.folders import is_session
+from ua_tui.core.knowledge.status import read_status
+from ua_tui.core.records.journal import iter_journal
+from ua_tui.core.redaction.redactor import Redactor
+from ua_tui.core.storage.files import Root
+from ua_tui.core.storage.folders import WORKSPACES
+from ua_tui.core.storage.ownership import is_own_session, seal_session
+from ua_tui.core.storage.queue_file import read_queue, write_queue
+from ua_tui.core.storage.workspace import JOURNAL
+from ua_tui.core.team.jobs.sqlite_jobs import FILE as JOBS
+from ua_tui.core.team.jobs.sqlite_tables import adopt_jobs, explain
+from ua_tui.core.text import clean_line
+from ua_tui.tui.cli.arguments import WrongUsage
+from ua_tui.tui.cli.output import complain, print_json, print_line, print_table
+from ua_tui.tui.terminal.exit_codes import EXIT_USAGE
+
+if TYPE_CHECKING:
+    from ua_tui.core.settings.places import Places
+    from ua_tui.core.trust.state import Answer
+    from ua_tui.core.trust_question.question import FolderQuestion
+
+_RIGHTS = "json_extract(settings, '$.allow', '$.permission_mode') != '[null,null]'"
+_JOBS = f"SELECT count(*), total({_RIGHTS}), count(answer) FROM job"  # noqa: S608
+_QUESTION = "Adopt this? Its queries run, its rules allow, its answers are taken for yours. [y/N] "
+
+
+def adopt(path: Path, *, yes: bool) -> int:
+    """Show what a file, a session or a folder with both has, ask, and make it the user's own; returns the exit code."""
+    path = path.resolve()
+    try:
+        found = _find(path)
+        for each in found:
+            print_line(f"{clean_line(str(each), 700)}: {_content(each)}")
+        if not found:
+            return complain(
+                f"nothing to adopt in {clean_line(str(path), 700)}: name jobs.db, a knowledge base or a session"
+            )
+        if not yes and not (sys.stdin.isatty() and sys.stdout.isatty()):
+            return complain("nobody can be asked here: --yes adopts what is listed", EXIT_USAGE)
+        if not yes and input(_QUESTION).strip().lower() not in ("y", "yes"):
+            return complain("nothing was adopted")
+        for each in found:
+            _adopt(each)
+    except (sqlite3.Error, OSError) as error:
+        raise explain(path, error) from error
+    print_line(f"{quantity(len(found), 'file or session', 'files and sessions')} adopted")
+    return 0
+
+
+def _find(path: Path) -> list[Path]:
+    if path.is_file() or is_session(path):
+        return [path]
+    folder = path / WORKSPACES if (path / WORKSPACES).is_dir() else path
+    sessions = [
+        each for each in sorted(folder.glob("session_*")) if is_session(each) and not is_own_session(each)
+    ]
+    return [each for each in (folder / JOBS, folder / FILE) if each.is_file()] + sessions
+
+
+def _content(path: Path) -> str:
+    if path.is_dir():
+        waiting = rules = 0
+        with suppress(UniversalAgentError):
+            waiting = len(read_queue(Root(path), foreign=True))
+            rules = sum(
+                isinstance(e, PermissionAnswered) and e.scope == "session"
+                for e in iter_journal(path / JOURNAL)
+            )
+        counts = f"{quantity(waiting, 'waiting query', 'waiting queries')}, {quantity(rules, 'rule')} of the session"
+        return f"{read_heading(path).line}; {counts}"
+    if path.name != JOBS:
+        status = read_status(path)
+        return f"{quantity(status.sessions, 'session')}, {quantity(status.documents.get('article', 0), 'article')}"
+    with closing(sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True)) as db:
+        jobs, rights, answers = db.execute(_JOBS).fetchone()
+    return f"{quantity(jobs, 'job')}, {int(rights):,} with rights, {quantity(answers, 'answer')}"
+
+
+def _adopt(path: Path) -> None:
+    if path.is_dir():
+        root = Root(path)
+        write_queue(root, read_queue(root, foreign=True), Redactor())
+        seal_session(root)
+    elif path.name == JOBS:
+        adopt_jobs(path)
+    else:
+        adopt_knowledge(path)
+
+
+STATES = {
+    "harmless": "nothing to trust",
+    "undecided": "not trusted yet",
+    "changed": "not trusted: files have changed",
+    "ignored": "ignored",
+    "partly": "trusted without what decides where data goes",
+    "trusted": "trusted",
+}
+"""The states of a folder in words."""
+_ANSWERS: dict[str, Answer] = {"yes": "trusted", "partly": "partly", "ignore": "ignored"}
+_HEADER = ("FOLDER", "ANSWER", "SINCE", "FILES")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of the command to the parser."""
+    parser.add_argument(
+        "action",
+        nargs="?",
+        default="show",
+        choices=["show", *_ANSWERS, "revoke", "list", "adopt"],
+        help="show what the files of the folder change (default); yes trusts them, partly all but what decides where "
+        "data goes, ignore gives them no effect; revoke forgets the answer; list shows every answer; adopt makes files "
+        "and sessions yours that others, or an earlier version of ua-tui, made",
+    )
+    parser.add_argument(
+        "folder", nargs="?", metavar="FOLDER", help="the folder (default: this one); with adopt also a file"
+    )
+    parser.add_argument("--yes", action="store_true", help="with adopt: do not ask")
+    parser.add_argument("--json", action="store_true", help="with show and list: print JSON")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Run the command; returns the exit code: 0, or 1 if the folder cannot be trusted.
+
+    Raises:
+        WorkspaceError: the answer cannot be stored.
+        WrongUsage: the words do not go together, or there is no such folder.
+    """
+    from ua_tui.core.settings.places import Places
+    from ua_tui.core.trust_question.question import read_folder, revoke
+
+    if args.json and args.action not in ("show", "list"):
+        raise WrongUsage("--json goes with show and list")
+    if args.action == "list":
+        return _list(as_json=args.json)
+    folder = Path(args.folder).expanduser() if args.folder else Path.cwd()
+    if args.action == "adopt":
+        return adopt(folder, yes=args.yes)
+    places = replace(Places.of(), cwd=folder.resolve())
+    if args.action == "revoke":
+        found = revoke(places)
+        name = clean_line(str(places.cwd), 1000)
+        print_line(
+            f"{name} is forgotten: the next session there asks" if found else f"{name} was not trusted"
+        )
+        return 0
+    # An answer about a folder that is gone can still be revoked.
+    if not places.cwd.is_dir():
+        raise WrongUsage(f"there is no folder {clean_line(str(places.cwd), 1000)}")
+    question = read_folder(places)
+    if args.action == "show":
+        return _show(question, as_json=args.json)
+    return _answer(question, _ANSWERS[args.action], places)
+
+
+def _show(question: FolderQuestion, *, as_json: bool) -> int:
+    from ua_tui.core.trust_question.question import describe_question
+
+    if as_json:
+        content = {
+            "folder": str(question.folder),
+            "state": question.state,
+            "changes": [asdict(each) for each in question.changes],
+            "problems": question.problems,
+            "difference": question.difference,
+        }
+        print_json(content)
+        return 0
+    print_line(f"{clean_line(str(question.folder), 1000)}: {STATES[question.state]}")
+    for line in describe_question(question):
+        print_line(line)
+    if question.state in ("undecided", "changed"):
+        choices = [word for word, answer in _ANSWERS.items() if answer in question.answers]
+        print_line(f"To answer: {', '.join(f'ua-tui trust {word}' for word in choices)}")
+    return 0
+
+
+def _answer(question: FolderQuestion, answer: Answer, places: Places) -> int:
+    from ua_tui.core.trust_question.question import describe_question
+
+    if question.state == "harmless":
+        return complain(f"no file in {clean_line(str(question.folder), 1000)} needs to be trusted", 0)
+    for line in describe_question(question):
+        print_line(line)
+    if answer not in question.answers:
+        return complain(f"the folder cannot be trusted: {question.problems[0]}")
+    question.store(answer, places.state)
+    print_line(f"{clean_line(str(question.folder), 1000)}: {STATES[answer]}")
+    return 0
+
+
+def _list(*, as_json: bool) -> int:
+    from ua_tui.core.trust.decisions import FolderDecisions
+
+    decisions = list(FolderDecisions().all())
+    if as_json:
+        print_json([asdict(each) | {"texts": None} for each in decisions])
+    elif not decisions:
+        print_line("no folder is trusted")
+    else:
+        rows = [
+            (
+                clean_line(each.folder, 200),
+                STATES[each.answer],
+                clean_line(each.at, 40),
+                clean_line(", ".join(each.texts), 60),
+            )
+            for each in decisions
+        ]
+        print_table([_HEADER, *rows])
+    return 0

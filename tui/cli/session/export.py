@@ -1,0 +1,86 @@
+"""`ua-tui export`: a session in one file to hand on, with its report, evidence, conversation and trace."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ua_tui.tui.cli.arguments import WrongUsage, add_session, add_sessions_folder, workspace_settings
+from ua_tui.tui.cli.output import print_line
+
+if TYPE_CHECKING:
+    from ua_tui.tui.export.formats import ExportFormat
+
+_FORMATS = ("html", "md", "json")
+EXAMPLES = """\
+Secrets and local paths are removed. Nothing is written into the session's folder. Without -o the file is named after
+the session and written into the current folder; an existing file is never replaced.
+
+examples:
+  ua-tui export latest
+  ua-tui export latest --format md -o report.md
+  ua-tui export session_20261121_074110 --report ai-chip-news.html
+  ua-tui export latest --format json -o - | jq .session
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of `ua-tui export`."""
+    add_session(parser)
+    parser.add_argument(
+        "--format",
+        choices=_FORMATS,
+        default="html",
+        help="html, one page that needs nothing else; md, Markdown with footnotes; or json (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--report", metavar="FILE", default="", help="the report, if not the newest: its path or its name"
+    )
+    parser.add_argument("-o", "--output", metavar="FILE", help="the file to write; - for standard output")
+    add_sessions_folder(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Export; returns the exit code: 0, 1 if the file cannot be written, 2 if there is no such session or report."""
+    import os
+
+    if args.output == "":
+        raise WrongUsage("-o needs a file; - is standard output")
+    from ua_tui.core.history.lookup import find_session
+    from ua_tui.core.knowledge.place import place_of
+    from ua_tui.core.redaction.redactor import Redactor
+    from ua_tui.core.settings.secrets import secrets
+    from ua_tui.tui.export.formats import export_bytes, write_export
+
+    form: ExportFormat = args.format
+    settings = workspace_settings(args)
+    folder = find_session(settings.workspace_base, args.session)
+    redactor = Redactor(secrets(settings, os.environ))
+    knowledge = place_of(settings)
+    if args.output is None:
+        written = write_export(folder, redactor, Path(), form, args.report, knowledge=knowledge)
+    else:
+        data = export_bytes(folder, redactor, form, args.report, knowledge=knowledge)
+        if args.output == "-":
+            sys.stdout.flush()
+            sys.stdout.buffer.write(data)
+            return 0
+        written = _write(Path(args.output), data)
+    from ua_tui.core.events.units import size
+    from ua_tui.core.text import clean_line
+
+    print_line(
+        f"Exported {folder.name} to {clean_line(str(written), 1000)} ({size(written.stat().st_size)})."
+    )
+    return 0
+
+
+def _write(path: Path, data: bytes) -> Path:
+    """Write a file of that name; one that exists is never replaced."""
+    from ua_tui.core.storage.files import Root
+
+    root = Root(path.absolute().parent)
+    root.write(path.name, data, replace=False)
+    return path

@@ -1,0 +1,238 @@
+"""`ua-tui observe`: runs the observers on a saved tool result, or again on a past session."""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from ua_tui.core.errors import SettingsError, WorkspaceError
+from ua_tui.core.storage.compression import SUFFIX, Unpacked
+from ua_tui.core.storage.regular_file import open_regular
+from ua_tui.core.text import clean_line
+from ua_tui.tui.cli.arguments import WrongUsage, add_no_plugins
+from ua_tui.tui.cli.output import complain, print_line
+from ua_tui.tui.terminal.exit_codes import EXIT_FAILED
+
+if TYPE_CHECKING:
+    from ua_tui.core.events.types import Event
+    from ua_tui.core.plugins import PluginProblem
+    from ua_tui.core.settings.model import Settings
+    from ua_tui.core.storage.workspace import Workspace
+    from ua_tui.observers.base import ObserverContext
+    from ua_tui.observers.execution.run import Run
+
+_JOURNAL = "journal.jsonl"
+_MAX_FILE = 256 << 20
+
+EXAMPLES = """\
+A line is printed for each file that was saved, or why nothing was. It exits with
+1 when an observer failed, with 2 when a file cannot be read.
+
+examples:
+  ua-tui observe --tool mcp__tavily__search --result answer.json --workspace out
+  ua-tui observe --session AGENT_RUN_WORKSPACES/session_20261121_074110
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the options of the command to the parser."""
+    saved = parser.add_argument_group("a saved result")
+    saved.add_argument("--tool", metavar="NAME", help="the tool, as the agent names it: mcp__SERVER__TOOL")
+    saved.add_argument("--input", metavar="FILE", help="what the tool was asked: a JSON object")
+    saved.add_argument(
+        "--result", metavar="FILE", help="what the tool gave back: text or JSON, also content blocks"
+    )
+    saved.add_argument("--workspace", metavar="DIR", help="the folder to save in; made when it is missing")
+    parser.add_argument_group("a past session").add_argument(
+        "--session", metavar="DIR", help="a session's folder; what is there already stays as it is"
+    )
+    parser.add_argument("--json", action="store_true", help="print the observers' events as JSON lines")
+    add_no_plugins(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Run the command; returns the exit code: 0, 1 when an observer or a file failed, 2 for wrong usage."""
+    _check_usage(args)
+    return _observe_session(args) if args.session else _observe_file(args)
+
+
+def _check_usage(args: argparse.Namespace) -> None:
+    given = [f"--{name}" for name in ("tool", "input", "result", "workspace") if getattr(args, name)]
+    if args.session:
+        if given:
+            raise WrongUsage(f"--session is used alone: omit {', '.join(given)}")
+        return
+    missing = [option for option in ("--tool", "--result", "--workspace") if option not in given]
+    if missing:
+        raise WrongUsage(f"missing {', '.join(missing)}; or use --session DIR alone")
+
+
+def _observe_file(args: argparse.Namespace) -> int:
+    from ua_tui.core.storage.workspace import Workspace
+    from ua_tui.observers.execution.replay import saved_result
+
+    data = _read(args.result, "the result")
+    arguments = _read_input(args.input) if args.input else {}
+    settings = _settings(args)
+    workspace = Workspace.open(Path(args.workspace), _redactor(settings))
+    try:
+        result = saved_result(args.tool, arguments, data, tool_use_id=_id_of(args.tool, arguments, data))
+        report = _Report(as_json=args.json, plugins=settings.plugins)
+        return report.over([(result, _context(workspace, settings))])
+    finally:
+        workspace.close()
+
+
+def _context(workspace: Workspace, settings: Settings) -> ObserverContext:
+    from ua_tui.core.knowledge.place import place_of
+    from ua_tui.observers.base import ObserverContext
+
+    return ObserverContext(workspace, knowledge=place_of(settings), public_searches=settings.public_searches)
+
+
+def _id_of(tool: str, arguments: dict[str, Any], data: bytes) -> str:
+    """The call's id: the same result is one call however often it is observed, another is another call."""
+    digest = hashlib.sha256(msgspec.json.encode([tool, arguments], order="deterministic") + data)
+    return f"observe_{digest.hexdigest()[:12]}"
+
+
+def _observe_session(args: argparse.Namespace) -> int:
+    from ua_tui.core.records.journal import read_journal
+    from ua_tui.core.storage.workspace import Workspace
+    from ua_tui.observers.execution.replay import results_of
+
+    folder = Path(args.session)
+    if not (folder / _JOURNAL).is_file():
+        where = "holds no" if folder.is_dir() else "is not a folder with a"
+        raise SettingsError(f"{_shown(args.session)} {where} {_JOURNAL}: give a session's folder")
+    reading = read_journal(folder / _JOURNAL)
+    settings = _settings(args)
+    workspace: Workspace = Workspace.open(folder, _redactor(settings))
+    try:
+        context = _context(workspace, settings)
+        report = _Report(as_json=args.json, plugins=settings.plugins)
+        code = report.over([(result, context) for result in results_of(reading.events)])
+        if reading.skipped:
+            complain(f"lines of the journal that cannot be read: {reading.skipped}")
+        return code
+    finally:
+        workspace.close()
+
+
+class _Report:
+    """Runs the observers and says what came of it: one line an artifact, or the events as they are."""
+
+    def __init__(self, *, as_json: bool, plugins: bool) -> None:
+        self._as_json = as_json
+        self._plugins = plugins
+        self._failed = False
+        self._artifacts = 0
+
+    def over(self, results: list[tuple[Any, ObserverContext]]) -> int:
+        from ua_tui.core.bus import Bus
+        from ua_tui.observers.catalogue import default_observers
+        from ua_tui.observers.execution.replay import observe_result
+
+        bus = Bus()
+        if self._as_json:
+            bus.subscribe(_print_event)
+        observers = default_observers(plugins=self._plugins, report=self._left_out)
+        publish: Callable[[Event], object] = bus.publish
+        for result, context in results:
+            runs = observe_result(result, observers, context, publish)
+            self._report(result.call.name, runs)
+        if not results and not self._as_json:
+            print_line("nothing saved: the session has no finished tool calls")
+        return EXIT_FAILED if self._failed else 0
+
+    def _left_out(self, problem: PluginProblem) -> None:
+        self._failed = True
+        complain(f"{problem.plugin}: {clean_line(problem.message, 500)}")
+
+    def _report(self, tool: str, runs: list[Run]) -> None:
+        for one in runs:
+            if one.error is not None:
+                self._failed = True
+                complain(f"{one.observer}: {clean_line(one.error, 500)}")
+        if self._as_json:
+            return
+        saved = 0
+        for one in runs:
+            for artifact in one.outcome.artifacts:
+                saved += 1
+                copied = f" -> {artifact.copied_to}" if artifact.copied_to else ""
+                line = f"{artifact.path}{copied}  {artifact.kind}, {artifact.size:,} bytes"
+                print_line(clean_line(line, 2_000))
+            if one.outcome.artifacts and one.outcome.note:
+                print_line(f"  {clean_line(one.outcome.note, 2_000)}")
+        if saved == 0:
+            # Who only looked out of curiosity is heard when nobody else has a reason.
+            heard = [one for one in runs if not one.silent] or runs
+            notes = [f"{one.observer}: {one.outcome.note}" for one in heard if one.outcome.note]
+            reason = "; ".join(notes) or ("an observer failed" if runs else "no observer handles this tool")
+            print_line(clean_line(f"nothing saved from {tool}: {reason}", 2_000))
+
+
+def _print_event(event: Event) -> None:
+    from ua_tui.core.events.codec import encode_event
+    from ua_tui.core.text import escape_unsafe
+
+    try:
+        sys.stdout.write(escape_unsafe(encode_event(event).decode()) + "\n")
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # Whoever read this has had enough; what is being saved is saved to its end.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _settings(args: argparse.Namespace) -> Settings:
+    from ua_tui.core.settings.loading import load_settings
+
+    return load_settings({"plugins": args.plugins})
+
+
+def _redactor(settings: Settings) -> Any:
+    from ua_tui.core.redaction.redactor import Redactor
+    from ua_tui.core.settings.secrets import secrets
+
+    return Redactor(secrets(settings, os.environ))
+
+
+def _read_input(path: str) -> dict[str, Any]:
+    try:
+        value = msgspec.json.decode(_read(path, "the input").removeprefix(b"\xef\xbb\xbf"))
+    except (msgspec.DecodeError, RecursionError) as error:
+        raise SettingsError(f"the input {_shown(path)} is not JSON: {clean_line(str(error))}") from error
+    if not isinstance(value, dict):
+        raise SettingsError(f"the input {_shown(path)} is not a JSON object")
+    return value
+
+
+def _read(path: str, what: str) -> bytes:
+    """Read a file a person named, also a compressed one; a folder or a pipe is refused without waiting."""
+    try:
+        with os.fdopen(open_regular(path, follow=True), "rb") as file:
+            size = os.fstat(file.fileno()).st_size
+            if size > _MAX_FILE:
+                raise SettingsError(
+                    f"{what} {_shown(path)} is too large: {size:,} bytes, limit {_MAX_FILE:,}"
+                )
+            if path.endswith(SUFFIX):
+                return Unpacked(file, largest=_MAX_FILE).read(_MAX_FILE + 1)
+            return file.read()
+    except WorkspaceError as error:
+        raise SettingsError(f"cannot read {what} {_shown(path)}: {error}") from error
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise SettingsError(f"cannot read {what} {_shown(path)}: {reason}") from error
+
+
+def _shown(path: str) -> str:
+    return clean_line(path, 300)

@@ -1,0 +1,69 @@
+"""`ua-tui open`: a past session on the full screen, read-only."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from ua_tui.tui.cli.arguments import add_session, add_sessions_folder, add_theme, workspace_settings
+from ua_tui.tui.cli.output import complain, is_dumb
+from ua_tui.tui.terminal.exit_codes import EXIT_FAILED
+
+EXAMPLES = """\
+Nothing is written into the session's folder, no agent is started and no key is needed.
+
+examples:
+  ua-tui open latest
+  ua-tui open session_20261121_074110 --workspace ~/research
+  ua-tui open AGENT_RUN_WORKSPACES/session_20261121_074110
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the options of the command to the parser."""
+    add_session(parser)
+    add_sessions_folder(parser)
+    add_theme(parser)
+    # For the list of sessions, which opens one this way and waits.
+    parser.add_argument("--back", action="store_true", help=argparse.SUPPRESS)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Show the session; returns the exit code: 0, 1 if the screen failed, 2 if there is no such session."""
+    from ua_tui.core.history.lookup import find_session
+    from ua_tui.core.history.session import PastSession
+
+    settings = workspace_settings(args)
+    session = PastSession(find_session(settings.workspace_base, args.session))
+    if not (sys.stdin.isatty() and sys.stdout.isatty() and sys.stderr.isatty()):
+        return complain(
+            "the full screen needs a terminal; transcript.md in the session's folder reads without one",
+            EXIT_FAILED,
+        )
+    if is_dumb():
+        return complain(
+            "the full screen needs a terminal that can move its cursor, but TERM is dumb", EXIT_FAILED
+        )
+    from ua_tui.core.concurrency.garbage_collection import pause_collection
+
+    # Hardly anything becomes garbage before the first frame.
+    pause_collection()
+    from dataclasses import replace
+
+    from ua_tui.tui.app.app import UaTuiApp
+    from ua_tui.tui.app.port import resumed_folder
+    from ua_tui.tui.layout.store import LayoutStore
+    from ua_tui.tui.replay.past_source import PastSource
+    from ua_tui.tui.theme.store import store_theme
+
+    app = UaTuiApp(settings, PastSource(session, from_list=args.back), layout=LayoutStore())
+    app.theme_store = store_theme
+    result = app.run()
+    settings = replace(settings, theme=app.chosen_theme or settings.theme)
+    if (folder := resumed_folder(result)) is not None:
+        from ua_tui.core.session.resume import prepare_resume
+        from ua_tui.tui.cli.full_screen import run_screen
+
+        settings, resume = prepare_resume(settings, folder)
+        return run_screen(settings, resume=resume)
+    return app.return_code or 0

@@ -1,0 +1,95 @@
+"""`ua-tui sessions`: the sessions of a folder, on a screen of their own or as a list."""
+
+from __future__ import annotations
+
+import argparse
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ua_tui.core.text import clean_line
+from ua_tui.tui.cli.arguments import workspace_settings
+from ua_tui.tui.cli.output import complain, has_screen, local_time, print_json, print_table
+
+if TYPE_CHECKING:
+    from ua_tui.core.history.headline import Summary
+    from ua_tui.core.settings.model import Settings
+
+_HEADER = ("SESSION", "STATE", "STARTED", "DURATION", "COST", "CALLS", "FILES", "TITLE OR FIRST QUERY")
+
+
+def run(args: argparse.Namespace) -> tuple[Settings, Path | None]:
+    """Show the sessions; returns the settings, and the session that is to be resumed, if there is one.
+
+    Without a terminal, or with `--json`, the sessions are printed.
+    """
+    from ua_tui.core.history.index import SessionIndex
+    from ua_tui.core.knowledge.place import place_of
+
+    settings = workspace_settings(args)
+    index = SessionIndex(settings.workspace_base, knowledge=place_of(settings))
+    if args.json or not has_screen():
+        found = [summary for batch in index.refresh() for summary in batch]
+        if not found and not args.json:
+            complain(f"there are no sessions in {index.sessions}")
+        else:
+            _print(found, as_json=args.json)
+        return settings, None
+    from ua_tui.core.knowledge.place import place_of
+    from ua_tui.tui.app.list_apps import SessionsApp
+    from ua_tui.tui.app.port import resumed_folder
+    from ua_tui.tui.keys.keymap import choose_keys
+
+    app = SessionsApp(index, settings.theme, keys=choose_keys(settings.keys), database=place_of(settings))
+    return settings, resumed_folder(app.run())
+
+
+def _print(summaries: list[Summary], *, as_json: bool) -> None:
+    if as_json:
+        print_json([_fields(each) for each in summaries])
+    else:
+        print_table([_HEADER, *(_row(each) for each in summaries)])
+
+
+def _fields(summary: Summary) -> dict[str, Any]:
+    return {
+        "session": summary.name,
+        "state": summary.state,
+        "title": summary.title,
+        "query": summary.query,
+        "started": None if summary.started is None else _at(summary.started).isoformat(),
+        "seconds": summary.seconds,
+        "cost_usd": summary.known_cost,
+        "cost_is_estimated": summary.estimate > 0,
+        "tool_calls": summary.calls,
+        "artifacts": summary.artifacts,
+        "demo": summary.demo,
+        "error": summary.why or None,
+    }
+
+
+def _row(summary: Summary) -> tuple[str, ...]:
+    from ua_tui.core.events.units import duration
+
+    return (
+        summary.name,
+        summary.state,
+        "-" if summary.started is None else local_time(_at(summary.started)),
+        "-" if summary.seconds is None else duration(summary.seconds),
+        _cost(summary),
+        "-" if summary.calls is None else str(summary.calls),
+        "-" if summary.artifacts is None else str(summary.artifacts),
+        clean_line(summary.line, 200),
+    )
+
+
+def _cost(summary: Summary) -> str:
+    from ua_tui.core.events.units import money
+
+    if summary.unpriced:
+        return "?"
+    return "-" if summary.cost is None else f"{'~' if summary.estimate else ''}{money(summary.cost)}"
+
+
+def _at(seconds: float) -> datetime:
+    return datetime.fromtimestamp(seconds, UTC)

@@ -1,0 +1,421 @@
+"""Renders Markdown as lines of styled segments: a pure function of source, width and theme.
+
+Nothing in the source can control the terminal or the program: HTML is shown as text, the URL of a link is segment
+metadata (`meta["url"]`, of a file `meta["file"]`) and never a terminal hyperlink, and pictures are shown as their
+captions.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple
+from urllib.parse import unquote
+
+from markdown_it.token import Token
+from rich.cells import chop_cells
+from rich.segment import Segment
+from rich.style import Style
+
+from ua_tui.core.text import clean
+from ua_tui.tui.render.layout import (
+    PLAIN,
+    Line,
+    Piece,
+    component_classes,
+    line_width,
+    merge,
+    plain,
+    read_theme,
+    width_of,
+    wrap,
+)
+from ua_tui.tui.render.markdown.file_names import FindFile, file_style, no_file, with_files
+from ua_tui.tui.render.markdown.highlight import CodeTheme, highlight
+from ua_tui.tui.render.markdown.parser import parse_markdown
+from ua_tui.tui.render.markdown.source_map import Unit
+from ua_tui.tui.render.markdown.tables import Align, Cell, TableTheme, table_lines
+
+BULLETS = "•◦▪"
+BOLD = Style(bold=True)
+ITALIC = Style(italic=True)
+UNDERLINE = Style(underline=True)
+STRIKE = Style(strike=True)
+_BARE_URL = re.compile(r"https?://[^\s<>\"'`|\\^{}\[\]]+[^\s<>\"'`|\\^{}\[\].,;:!?)*_~]")
+_TASK = re.compile(r"\[([ xX])\][ \t]+")
+
+
+@dataclass(frozen=True, slots=True)
+class MarkdownTheme:
+    """The styles of Markdown; each is combined with the style of the surrounding text."""
+
+    text: Style = PLAIN
+    h1: Style = BOLD
+    h2: Style = BOLD
+    h3: Style = BOLD + ITALIC
+    strong: Style = BOLD
+    emphasis: Style = ITALIC
+    strike: Style = STRIKE
+    code: Style = PLAIN
+    link: Style = UNDERLINE
+    image: Style = ITALIC
+    quote: Style = PLAIN
+    bullet: Style = PLAIN
+    rule: Style = PLAIN
+    muted: Style = PLAIN
+    table_header: Style = BOLD
+    block: CodeTheme = field(default_factory=CodeTheme)
+
+    @classmethod
+    def read(cls, style: Callable[[str], Style]) -> MarkdownTheme:
+        """Build a theme from `style`, which returns the style of a component class such as `md--h1`."""
+        return read_theme(cls, "md-", style, block=read_theme(CodeTheme, "md--code", style))
+
+
+MARKDOWN_COMPONENTS = frozenset(
+    [*component_classes(MarkdownTheme, "md-").values(), *component_classes(CodeTheme, "md--code").values()]
+)
+
+
+class Heading(NamedTuple):
+    """A heading that is in no list and no quote: the line it begins on, its level from 1, and its text."""
+
+    line: int
+    level: int
+    text: str
+
+
+def render_markdown(
+    source: str, width: int, theme: MarkdownTheme, *, definitions: str = "", find_file: FindFile = no_file
+) -> list[Line]:
+    """Render Markdown as lines of at most `width` cells, without a blank line at either end.
+
+    `definitions` are link definitions from other parts of the text that contains `source`. A file that `find_file`
+    finds becomes a link to it.
+    """
+    return render_with_headings(source, width, theme, definitions=definitions, find_file=find_file)[0]
+
+
+def render_with_headings(
+    source: str, width: int, theme: MarkdownTheme, *, definitions: str = "", find_file: FindFile = no_file
+) -> tuple[list[Line], list[Heading]]:
+    """Render Markdown as `render_markdown` does, and return its headings, too."""
+    renderer = _Renderer(theme, find_file=find_file)
+    lines = renderer.blocks(parse_markdown(source, definitions), max(1, width))
+    while lines and not lines[-1]:
+        lines.pop()
+    return lines, renderer.headings
+
+
+def markdown_units(source: str, width: int, *, definitions: str = "") -> list[Unit]:
+    """Return which lines of `source` correspond to the lines that `render_markdown` returns for it."""
+    renderer = _Renderer(MarkdownTheme(), units=[])
+    renderer.blocks(parse_markdown(source, definitions), max(1, width))
+    return renderer.units or []
+
+
+def warm_up() -> None:
+    """Load what the first rendering needs (parser, lexers); called in a thread after the first frame."""
+    render_markdown(
+        "# a\n\n- b\n\n| c |\n|--|\n\n```python\nd = 1\n```\n\n```json\n{}\n```\n", 40, MarkdownTheme()
+    )
+
+
+def _closing(tokens: Sequence[Token], start: int) -> int:
+    level = tokens[start].level
+    for index in range(start + 1, len(tokens)):
+        if tokens[index].level == level and tokens[index].nesting == -1:
+            return index
+    return len(tokens)
+
+
+def _prefixed(lines: list[Line], first: Line, rest: Line) -> list[Line]:
+    return [[*(rest if number else first), *line] for number, line in enumerate(lines)] or [first]
+
+
+class _Renderer:
+    def __init__(
+        self, theme: MarkdownTheme, units: list[Unit] | None = None, find_file: FindFile = no_file
+    ) -> None:
+        self._theme = theme
+        self._find_file = find_file
+        self.units = units
+        self.headings: list[Heading] = []
+
+    def blocks(
+        self, tokens: Sequence[Token], width: int, base: Style | None = None, depth: int = 0
+    ) -> list[Line]:
+        base = self._theme.text if base is None else base
+        lines: list[Line] = []
+        tight_before = True
+        index = 0
+        while index < len(tokens):
+            token = tokens[index]
+            end = _closing(tokens, index) if token.nesting == 1 else index
+            inner = tokens[index + 1 : end]
+            mark = len(self.units or ())
+            block = self._block(token, inner, width, base, depth)
+            if block:
+                if lines and not tight_before:
+                    lines.append([])
+                self._note(mark, token, inner, base, len(lines), len(block))
+                if token.type == "heading_open" and not token.level:
+                    text = " ".join(plain(line).strip() for line in block)
+                    self.headings.append(Heading(len(lines), int(token.tag[1:]), text))
+                lines.extend(block)
+                tight_before = token.hidden
+            index = end + 1
+        return lines
+
+    def _note(
+        self, mark: int, token: Token, inner: Sequence[Token], base: Style, first: int, height: int
+    ) -> None:
+        """Record the source lines of a block that begins at line `first`; its parts are recorded already."""
+        if self.units is None:
+            return
+        if mark == len(self.units) and token.map is not None:
+            pieces = self._inline(inner, base)
+            text = "\n".join(plain(line) for line in wrap(pieces, sum(len(text) for text, _ in pieces) * 4))
+            self.units.append(Unit(0, height, (token.map[0], token.map[1]), text))
+        self._move_units(mark, first)
+
+    def _move_units(self, mark: int, lines: int) -> None:
+        if self.units is not None:
+            self.units[mark:] = [unit.moved(lines) for unit in self.units[mark:]]
+
+    def _block(self, token: Token, inner: Sequence[Token], width: int, base: Style, depth: int) -> list[Line]:
+        theme = self._theme
+        match token.type:
+            case "paragraph_open":
+                return wrap(self._inline(inner, base), width)
+            case "heading_open":
+                style = base + (theme.h1, theme.h2, theme.h3)[min(int(token.tag[1:]), 3) - 1]
+                return wrap(self._inline(inner, style), width)
+            case "bullet_list_open" | "ordered_list_open":
+                return self._list(token, inner, width, base, depth)
+            case "blockquote_open":
+                bar = [Segment("│ ", base + theme.quote)] if width > 4 else []
+                lines = self.blocks(inner, width - line_width(bar), base + theme.quote, depth)
+                return _prefixed(lines, bar, bar)
+            case "fence" | "code_block":
+                info = token.info.split()
+                return self._code(token, info[0] if info else "", width)
+            case "hr":
+                return [[Segment("─" * width, base + theme.rule)]]
+            case "table_open":
+                return self._table(inner, width, base)
+            case "inline":
+                return wrap(self._inline([token], base), width)
+            case _:
+                return (
+                    wrap([(clean(token.content).rstrip("\n"), base)], width) if token.content.strip() else []
+                )
+
+    def _list(self, token: Token, inner: Sequence[Token], width: int, base: Style, depth: int) -> list[Line]:
+        items: list[Sequence[Token]] = []
+        index = 0
+        while index < len(inner):
+            end = _closing(inner, index)
+            items.append(inner[index + 1 : end])
+            index = end + 1
+        ordered = token.type == "ordered_list_open"
+        first = int(token.attrs.get("start", 1)) if ordered else 0
+        loose = any(part.type == "paragraph_open" and not part.hidden for item in items for part in item[:1])
+        digits = len(str(first + len(items) - 1))
+        lines: list[Line] = []
+        for number, item in enumerate(items):
+            mark = f"{first + number:>{digits}}. " if ordered else f"{BULLETS[depth % len(BULLETS)]} "
+            task = None if ordered else _task(item)
+            if task is not None:
+                mark = "☑ " if task else "☐ "
+            if width < width_of(mark) + 4:
+                mark = ""
+            blank = [Segment(" " * width_of(mark))] if mark else []
+            head = [Segment(mark, base + self._theme.bullet)] if mark else []
+            body = _without_task(item) if task is not None else item
+            mark_units = len(self.units or ())
+            content = self.blocks(body, width - width_of(mark), base, depth + 1)
+            if loose and lines:
+                lines.append([])
+            self._move_units(mark_units, len(lines))
+            lines.extend(_prefixed(content, head, blank))
+        return lines
+
+    def _code(self, token: Token, language: str, width: int) -> list[Line]:
+        theme = self._theme.block
+        inside = max(1, width - 2) if width > 3 else width
+        margin = " " * ((width - inside) // 2)
+        lines: list[Line] = []
+        text = clean(token.content).rstrip("\n").expandtabs(4)
+        self._note_code(token, text, inside)
+        code = highlight(text, clean(language), theme)
+        for line in _hard_lines([each for piece in code for each in self._with_files(*piece)], inside):
+            fill = " " * (inside - line_width(line))
+            lines.append(merge([Segment(margin, theme.text), *line, Segment(fill + margin, theme.text)]))
+        return lines
+
+    def _note_code(self, token: Token, text: str, width: int) -> None:
+        if self.units is None or token.map is None:
+            return
+        fence = (token.map[0], token.map[1]) if token.type == "fence" else None
+        source = token.map[0] + (fence is not None)
+        first = 0
+        for number, line in enumerate(text.split("\n"), source):
+            height = len(_hard_lines([(line, PLAIN)], width))
+            self.units.append(Unit(first, first + height, (number, number + 1), line, fence))
+            first += height
+
+    def _note_rows(self, inner: Sequence[Token], lines: Sequence[Line]) -> None:
+        places = [token.map for token in inner if token.type == "tr_open" and token.map is not None]
+        if self.units is None or not places:
+            return
+        texts = [plain(line).strip() for line in lines]
+        if len(lines) == len(places) + 1:
+            # Every row has one line, and the header is followed by its rule, as in the source.
+            self.units.append(Unit(0, 2, (places[0][0], places[0][0] + 2), texts[0] + texts[1]))
+            for number, place in enumerate(places[1:], 2):
+                self.units.append(Unit(number, number + 1, (place[0], place[1]), texts[number]))
+        else:
+            self.units.append(Unit(0, len(lines), (places[0][0], places[-1][1]), "\n".join(texts)))
+
+    def _table(self, inner: Sequence[Token], width: int, base: Style) -> list[Line]:
+        theme = self._theme
+        rows: list[list[Cell]] = []
+        aligns: list[Align] = []
+        for index, token in enumerate(inner):
+            if token.type == "tr_open":
+                rows.append([])
+            elif token.type in {"th_open", "td_open"} and rows:
+                header = token.type == "th_open"
+                style = base + theme.table_header if header else base
+                rows[-1].append(self._inline(inner[index + 1 : index + 2], style))
+                if header:
+                    aligns.append(_align(str(token.attrs.get("style", ""))))
+        if not rows:
+            return []
+        lines = table_lines(
+            rows[0], rows[1:], aligns, width, TableTheme(base + theme.rule, base + theme.muted)
+        )
+        self._note_rows(inner, lines)
+        return lines
+
+    def _inline(self, tokens: Sequence[Token], base: Style) -> list[Piece]:
+        pieces: list[Piece] = []
+        for token in tokens:
+            self._spans(token.children or (), base, pieces)
+        return pieces
+
+    def _spans(self, tokens: Sequence[Token], base: Style, pieces: list[Piece]) -> None:
+        theme = self._theme
+        over = {"strong_open": theme.strong, "em_open": theme.emphasis, "s_open": theme.strike}
+        styles = [base]
+        linked = 0
+        for token in tokens:
+            style = styles[-1]
+            match token.type:
+                case "text":
+                    self._text(token.content, style, pieces, bare=not linked)
+                case "softbreak":
+                    pieces.append((" ", style))
+                case "hardbreak":
+                    pieces.append(("\n", style))
+                case "code_inline":
+                    pieces += self._with_files(clean(token.content), style + theme.code)
+                case "strong_open" | "em_open" | "s_open":
+                    styles.append(style + over[token.type])
+                case "link_open":
+                    linked += 1
+                    styles.append(style + theme.link + self._target(str(token.attrs.get("href", ""))))
+                case "link_close":
+                    linked -= 1
+                    styles.pop()
+                case "strong_close" | "em_close" | "s_close":
+                    styles.pop()
+                case "image":
+                    caption = clean(token.content).strip() or "picture"
+                    address = _url(str(token.attrs.get("src", "")))
+                    pieces.append((f"[image: {caption}]", style + theme.image + address))
+                case _:
+                    pieces.append((clean(token.content), style))
+
+    def _text(self, content: str, style: Style, pieces: list[Piece], *, bare: bool) -> None:
+        # The parser has decoded entities, and the result is as untrusted as the source.
+        text = clean(content)
+        if not bare:
+            pieces.append((text, style))
+            return
+        if "://" not in text:
+            pieces += self._with_files(text, style)
+            return
+        position = 0
+        for found in _BARE_URL.finditer(text):
+            pieces += self._with_files(text[position : found.start()], style)
+            pieces.append((found.group(), style + self._theme.link + _url(found.group())))
+            position = found.end()
+        pieces += self._with_files(text[position:], style)
+
+    def _with_files(self, text: str, style: Style) -> list[Piece]:
+        return with_files(text, style, self._theme.link, self._find_file)
+
+    def _target(self, address: str) -> Style:
+        file = file_style(unquote(address), self._find_file) if address and "://" not in address else None
+        return file or _url(address)
+
+
+def _url(address: str) -> Style:
+    return Style(meta={"url": clean(address)})
+
+
+def _align(style: str) -> Align:
+    return "right" if "right" in style else "center" if "center" in style else "left"
+
+
+def _first_text(item: Sequence[Token]) -> Token | None:
+    inline = next((token for token in item[:2] if token.type == "inline"), None)
+    children = inline.children if inline is not None else None
+    return children[0] if children and children[0].type == "text" else None
+
+
+def _task(item: Sequence[Token]) -> bool | None:
+    text = _first_text(item)
+    found = _TASK.match(text.content + " ") if text is not None else None
+    return None if found is None else found.group(1) != " "
+
+
+def _without_task(item: Sequence[Token]) -> Sequence[Token]:
+    text = _first_text(item)
+    if text is None:
+        return item
+    rest = replace(text, content=_TASK.sub("", text.content + " ", count=1).rstrip())
+    return [
+        replace(part, children=[rest, *part.children[1:]])
+        if part.children and part.children[0] is text
+        else part
+        for part in item
+    ]
+
+
+def _hard_lines(pieces: Sequence[Piece], width: int) -> list[Line]:
+    """Break code at its line breaks, and lines longer than `width` anywhere."""
+    lines: list[Line] = [[]]
+    used = 0
+    for text, style in pieces:
+        for number, part in enumerate(text.split("\n")):
+            if number:
+                lines.append([])
+                used = 0
+            rest = part
+            while rest:
+                room = width - used
+                if width_of(rest) <= room:
+                    lines[-1].append(Segment(rest, style))
+                    used += width_of(rest)
+                    break
+                head = chop_cells(rest[: room * 4 + 8], room)[0] if room > 0 else ""
+                if head and (width_of(head) <= room or not used):
+                    lines[-1].append(Segment(head, style))
+                    rest = rest[len(head) :]
+                lines.append([])
+                used = 0
+    return lines

@@ -1,0 +1,205 @@
+"""The dialogs in which an MCP server asks the person to open a page, or to fill in a form."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import ClassVar, Literal
+
+from textual.app import ComposeResult
+from textual.binding import BindingType
+from textual.containers import Vertical
+from textual.content import Content
+from textual.widgets import Input, Static
+
+from ua_tui.core.events.types import ElicitationAsked
+from ua_tui.tui.keys.places import LINK, KeyPlace, key_binding
+from ua_tui.tui.screens.requests.arguments import reveal, reveal_line
+from ua_tui.tui.screens.requests.form_fields import FieldRow
+from ua_tui.tui.terminal.copy import copy_text
+from ua_tui.tui.terminal.links import browser_link, open_browser_link
+from ua_tui.tui.widgets.dialog import Box, Choice, Dialog, Foot, fields
+
+
+@dataclass(frozen=True)
+class ServerAnswer:
+    """The person's answer to a server; `values` are those of the form, by the names of its fields."""
+
+    action: Literal["accept", "decline", "cancel"]
+    values: Mapping[str, object] = field(default_factory=dict)
+
+
+class ServerLinkScreen(Dialog[ServerAnswer | None]):
+    """Shows where the page is; it is opened only when the person says so. Esc cancels.
+
+    The result None means that the server no longer waits.
+    Continue, which tells the server that the person agreed, is possible once the link was opened or copied.
+    """
+
+    PLACE: ClassVar[KeyPlace] = KeyPlace("When a server asks you to open a page")
+    FIRST = "decline"
+    BINDINGS: ClassVar[list[BindingType]] = [
+        key_binding("link.open", "o", "open", "open in the browser", LINK),
+        key_binding("link.copy", "y", "copy", "copy the link", LINK),
+        key_binding("page.continue", "c", "continue", "continue"),
+        key_binding("page.decline", "d", "decline", "decline"),
+        key_binding("page.cancel", "escape", "cancel", "cancel"),
+    ]
+
+    def __init__(self, event: ElicitationAsked) -> None:
+        super().__init__()
+        self.event = event
+        self._link = browser_link(event.url)
+
+    def compose(self) -> ComposeResult:
+        """Show who asks, what, where the link leads and the answers."""
+        event, link = self.event, self._link
+        with Box("Request of a server", "-asks"):
+            yield Static(
+                Content(f"The MCP server {reveal_line(event.server)} asks you to open a page:"),
+                classes="heading",
+            )
+            yield Static(Content(reveal(event.message) or "(no message)"), classes="said")
+            host = (
+                Content.styled(link.host, "bold $warning") if link else Content("not a web link: copy only")
+            )
+            yield Static(Content.assemble(fields(("Opens", "")), host), classes="facts")
+            yield Static(Content(reveal_line(event.url)), classes="link")
+            for warning in self._warnings():
+                yield Static(Content.assemble(("⚠ ", "bold $warning"), warning), classes="facts")
+            yield Static(
+                Content("Open it only if you trust this host. Continue when you are done there."),
+                classes="advice",
+            )
+            yield Foot(
+                Choice("o", "Open", "open", disabled=link is None),
+                Choice("y", "Copy", "copy"),
+                Choice("c", "Continue", "continue", disabled=True),
+                Choice("d", "Decline", "decline"),
+                Choice("Esc", "Cancel", "cancel"),
+            )
+
+    def _warnings(self) -> list[str]:
+        if self._link is None:
+            return []
+        warnings = []
+        if self._link.url.startswith("http:"):
+            warnings.append("The connection is not encrypted.")
+        if "xn--" in self._link.host:
+            warnings.append("The name of the host has letters that can look like others.")
+        return warnings
+
+    def action_open(self) -> None:
+        """Open the link in the browser; the dialog shows its host."""
+        if self.accepts_answers and open_browser_link(self, self._link):
+            self._allow_to_continue()
+
+    def action_copy(self) -> None:
+        """Copy the link."""
+        if self.accepts_answers:
+            copy_text(self, self.event.url, "Link")
+            self._allow_to_continue()
+
+    def action_continue(self) -> None:
+        """Tell the server that the person agreed, once the link was opened or copied."""
+        if not self.query_one("#continue", Choice).disabled:
+            self.answer(ServerAnswer("accept"))
+        elif self.accepts_answers:
+            self.notify("Open or copy the link first.", markup=False)
+
+    def action_decline(self) -> None:
+        """Decline."""
+        self.answer(ServerAnswer("decline"))
+
+    def action_cancel(self) -> None:
+        """Cancel."""
+        self.answer(ServerAnswer("cancel"))
+
+    def _allow_to_continue(self) -> None:
+        self.query_one("#continue", Choice).disabled = False
+        self.focus_choice("#continue")
+
+
+WARNING = (
+    "This server asks for a password or a key, which servers must not do in a form. "
+    "It gets whatever you type here."
+)
+
+
+class ServerFormScreen(Dialog[ServerAnswer | None]):
+    """Shows the fields; Esc cancels. The result None means that the server no longer waits."""
+
+    PLACE: ClassVar[KeyPlace] = KeyPlace(
+        "When a server asks you",
+        fixed=(
+            ("↑ ↓", "previous, next field or choice"),
+            ("Enter", "next field; in the last one: submit"),
+            ("Space", "choose or mark"),
+        ),
+    )
+    AT_ONCE = Dialog.AT_ONCE | {"select"}
+    BINDINGS: ClassVar[list[BindingType]] = [
+        key_binding("form.submit", "ctrl+s", "submit", "submit the form"),
+        key_binding("form.decline", "ctrl+n", "decline", "decline"),
+        key_binding("form.cancel", "escape", "cancel", "cancel"),
+    ]
+
+    def __init__(self, event: ElicitationAsked) -> None:
+        super().__init__()
+        self.event = event
+
+    def compose(self) -> ComposeResult:
+        """Show who asks, what, the fields and the answers."""
+        event = self.event
+        with Box("Request of a server", "-asks"):
+            yield Static(Content(f"The MCP server {reveal_line(event.server)} asks you:"), classes="heading")
+            yield Static(Content(reveal(event.message) or "(no message)"), classes="said")
+            if any(each.secret for each in event.fields):
+                yield Static(Content.assemble(("⚠ ", "bold $warning"), WARNING), classes="facts")
+            # Together: Tab goes by position, and the answers stay in place when the fields scroll.
+            with Vertical(classes="fields"):
+                for each in event.fields:
+                    yield FieldRow(each)
+            yield Foot(
+                Choice("Ctrl+S", "Submit", "submit"),
+                Choice("Ctrl+N", "Decline", "decline"),
+                Choice("Esc", "Cancel", "cancel"),
+                hint="* required" if any(each.required for each in event.fields) else "",
+            )
+
+    def on_mount(self) -> None:
+        """Focus the first field, or an answer if there is none."""
+        for row in self.query(FieldRow):
+            # A long message is read first.
+            row.begin(scroll=False)
+            return
+        self.focus_choice("#decline")
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        """Go to the next field, or submit the form in the last one."""
+        event.stop()
+        rows = list(self.query(FieldRow))
+        if rows and rows[-1] in event.input.ancestors:
+            self.action_submit()
+        else:
+            self.focus_next()
+
+    def action_submit(self) -> None:
+        """Send what was entered, unless something is wrong with it: then show what, and where."""
+        if not self.accepts_answers:
+            return
+        rows = list(self.query(FieldRow))
+        wrong = [row for row in rows if not row.check()]
+        if wrong:
+            wrong[0].begin()
+            wrong[0].scroll_visible(animate=False)
+            return
+        self.answer(ServerAnswer("accept", {row.field.name: row.value for row in rows}))
+
+    def action_decline(self) -> None:
+        """Decline."""
+        self.answer(ServerAnswer("decline"))
+
+    def action_cancel(self) -> None:
+        """Cancel."""
+        self.answer(ServerAnswer("cancel"))

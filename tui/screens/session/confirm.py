@@ -1,0 +1,142 @@
+"""Dialogs that ask for confirmation: before quitting, deleting, and resuming with a new conversation."""
+
+from __future__ import annotations
+
+from typing import ClassVar, Literal
+
+from textual.app import ComposeResult
+from textual.binding import BindingType
+from textual.content import Content
+from textual.widgets import Static
+
+from ua_tui.core.text import clean
+from ua_tui.tui.keys.keymap import keys_of
+from ua_tui.tui.keys.places import KeyPlace, key_binding
+from ua_tui.tui.render.activity import CurrentActivity
+from ua_tui.tui.widgets.dialog import QUIET_SECONDS, Box, Choice, Dialog, Foot, fields
+
+
+class DeleteScreen(Dialog[bool]):
+    """Asks whether to delete; keeping has the focus.
+
+    Args:
+        name: what is deleted, already cleaned.
+        facts: details, such as its size.
+    """
+
+    PLACE: ClassVar[KeyPlace] = KeyPlace("Before something is deleted")
+    FIRST = "keep"
+    BINDINGS: ClassVar[list[BindingType]] = [
+        key_binding("delete.confirm", "d", "answer(True)", "delete"),
+        key_binding("delete.keep", "n,escape,q", "answer(False)", "keep"),
+    ]
+
+    def __init__(self, name: str, facts: str) -> None:
+        super().__init__(requested=True, quiet=QUIET_SECONDS)
+        self._name_shown = name
+        self._facts = facts
+
+    def compose(self) -> ComposeResult:
+        """Show what would be deleted."""
+        with Box("Delete", "-asks"):
+            yield Static(Content(self._name_shown), classes="heading")
+            yield Static(Content(f"{self._facts} This cannot be undone."), classes="advice")
+            yield Foot(
+                Choice("n", "Keep", "keep", "answer(False)"), Choice("d", "Delete", "delete", "answer(True)")
+            )
+
+
+ADVICE = (
+    "The session can be resumed with a new conversation in the same folder. Its files and journal are kept, "
+    "but the agent does not know what was said before."
+)
+
+
+class FreshScreen(Dialog[bool]):
+    """Asks whether to start a new conversation; `why` says what happened to the earlier one."""
+
+    PLACE: ClassVar[KeyPlace] = KeyPlace("When a conversation cannot be resumed")
+    FIRST = "fresh"
+    BINDINGS: ClassVar[list[BindingType]] = [
+        key_binding("fresh.begin", "f", "answer(True)", "start a new one"),
+        key_binding("fresh.quit", "escape,q", "answer(False)", "quit"),
+    ]
+
+    def __init__(self, why: str) -> None:
+        super().__init__()
+        self._why = clean(why)
+
+    def compose(self) -> ComposeResult:
+        """Show what is lost, and what can be done."""
+        with Box("The conversation is lost", "-asks"):
+            yield Static(Content(self._why[:1].upper() + self._why[1:] + "."), classes="facts")
+            yield Static(Content(ADVICE), classes="advice")
+            yield Foot(
+                Choice("f", "New conversation", "fresh", "answer(True)"),
+                Choice("q", "Quit", "quit", "answer(False)"),
+            )
+
+
+QuitAnswer = Literal["stay", "wait", "stop"]
+
+
+class QuitScreen(Dialog[QuitAnswer]):
+    """Asks whether to quit while the agent works; staying has the focus.
+
+    Args:
+        queued: the number of queued queries.
+        at_work: describes what runs; it is read again every second.
+    """
+
+    PLACE: ClassVar[KeyPlace] = KeyPlace("When you quit while work runs")
+    FIRST = "stay"
+    BINDINGS: ClassVar[list[BindingType]] = [
+        key_binding("quit.stay", "n,escape", "answer('stay')", "stay"),
+        key_binding("quit.wait", "w", "answer('wait')", "quit when done"),
+        key_binding("quit.stop", "y", "answer('stop')", "stop it and quit"),
+    ]
+
+    def __init__(self, queued: int = 0, at_work: CurrentActivity | None = None) -> None:
+        # A key that is held down must not be an answer.
+        super().__init__(requested=True, quiet=QUIET_SECONDS)
+        self._queued = queued
+        self._at_work = at_work
+
+    def compose(self) -> ComposeResult:
+        """Show what runs, what would be stopped and what is kept."""
+        with Box("Quit", "-asks"):
+            yield Static(self._heading(), classes="heading")
+            yield Static(self._facts(), id="quit-facts", classes="facts")
+            yield Static(Content(self._advice()), classes="advice")
+            yield Foot(
+                Choice("n", "Stay", "stay", "answer('stay')"),
+                Choice("w", "Quit when done", "wait", "answer('wait')"),
+                Choice("y", "Stop and quit", "stop", "answer('stop')"),
+            )
+
+    def on_mount(self) -> None:
+        """Refresh what runs every second."""
+        self.set_interval(1.0, self._refresh)
+
+    @property
+    def _is_done(self) -> bool:
+        return self._at_work is not None and not self._at_work.is_running
+
+    def _heading(self) -> Content:
+        return Content("The agent has finished." if self._is_done else "The agent is still working.")
+
+    def _facts(self) -> Content:
+        return fields(*self._at_work.rows()) if self._at_work is not None else Content("")
+
+    def _advice(self) -> str:
+        key = keys_of(self.app).shown("quit")
+        queries = "query" if self._queued == 1 else "queries"
+        them = "it" if self._queued == 1 else "them"
+        waiting = f"{self._queued} queued {queries} will not run; queue.json keeps {them}. "
+        return (waiting if self._queued else "") + f"Saved files are kept. Press {key} again to stop at once."
+
+    def _refresh(self) -> None:
+        for heading in self.query(".heading").results(Static):
+            heading.update(self._heading())
+        for facts in self.query(".facts").results(Static):
+            facts.update(self._facts())
