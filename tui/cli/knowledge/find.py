@@ -80,8 +80,8 @@ def run(args: argparse.Namespace) -> int:
         WrongUsage: an option is wrong.
     """
     from ua_tui.core.knowledge.access import open_search
-    from ua_tui.core.knowledge.embeddings import embedder_of
-    from ua_tui.core.knowledge.search import PATIENT
+    from ua_tui.core.knowledge.search.embeddings import embedder_of
+    from ua_tui.core.knowledge.search.search import PATIENT
     from ua_tui.tui.cli.knowledge.place import find_database, session_key, settings_of
 
     now = datetime.now().astimezone()
@@ -121,7 +121,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _kinds(given: list[str], now: datetime) -> tuple[Kind, ...]:
-    from ua_tui.core.knowledge.query import parse_query
+    from ua_tui.core.knowledge.search.query import parse_query
 
     found: list[Kind] = []
     for text in given:
@@ -135,7 +135,7 @@ def _kinds(given: list[str], now: datetime) -> tuple[Kind, ...]:
 def _moment(option: str, text: str | None, now: datetime) -> float | None:
     if text is None:
         return None
-    from ua_tui.core.knowledge.query import parse_date
+    from ua_tui.core.knowledge.search.query import parse_date
 
     moment = parse_date(text, now, end=option == "--until")
     if moment is None:
