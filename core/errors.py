@@ -19,23 +19,35 @@
     ├── PluginError          a plug-in of another package cannot be loaded
     └── DemoError            the demo's servers could not be started
 
-The message of each says what failed, on what, and what to do about it. `Advice` holds those two halves; each service
-has one table of them, and whoever shows an error takes its text from there.
+The message of each says what failed, on what, and what to do about it. `Advice` holds those two halves. What services,
+servers and files can do wrong is in one catalogue, `advice.toml`: `advise` fills an entry, and `advice_code` and
+`recognise` find the entry of an error by its code or by its text.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+import errno
+import re
+import tomllib
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+import msgspec
+
+from ua_tui.core.text import clean_line
+
+if TYPE_CHECKING:
+    import sqlite3
 
 
 class Advice(NamedTuple):
-    """What went wrong, and what to do about it: two clauses without a full stop.
-
-    An entry of a table may have placeholders as `str.format` knows them; `format` fills them.
-    """
+    """What went wrong, and what to do about it: two clauses without a full stop, and the entry of the catalogue."""
 
     problem: str
     remedy: str = ""
+    code: str = ""
 
     def __str__(self) -> str:
         return f"{self.problem}: {self.remedy}" if self.remedy else self.problem
@@ -46,13 +58,84 @@ class Advice(NamedTuple):
         text = str(self)
         return f"{text[:1].upper()}{text[1:]}."
 
-    def format(self, *values: object, **named: object) -> Advice:
-        """Fill the placeholders of both clauses."""
-        return Advice(self.problem.format(*values, **named), self.remedy.format(*values, **named))
+
+class AdviceEntry(msgspec.Struct, frozen=True):
+    """An entry of the catalogue, with placeholders as `str.format` knows them; the file describes the fields."""
+
+    problem: str
+    remedy: str = ""
+    where: str = ""
+    codes: tuple[str, ...] = ()
+    patterns: tuple[str, ...] = ()
+    temporary: bool = False
+
+
+@cache
+def advice_catalogue() -> Mapping[str, AdviceEntry]:
+    """Every entry, by its source and name, such as `model.timeout`."""
+    text = Path(__file__).with_name("advice.toml").read_text(encoding="utf-8")
+    sources = msgspec.convert(tomllib.loads(text), dict[str, dict[str, AdviceEntry]])
+    return {
+        f"{source}.{name}": entry for source, entries in sources.items() for name, entry in entries.items()
+    }
+
+
+def advise(code: str, **facts: object) -> Advice:
+    """Return the advice of an entry, its placeholders filled with facts."""
+    entry = advice_catalogue()[code]
+    return Advice(entry.problem.format(**facts), entry.remedy.format(**facts), code)
+
+
+def advice_code(source: str, code: str) -> str:
+    """Return the entry for an error's code, such as a status, SQLSTATE or the name of an `errno`; empty if unknown."""
+    known = _codes(source)
+    return next((known[code[:end]] for end in range(len(code), 0, -1) if code[:end] in known), "")
+
+
+def recognise(source: str, text: str) -> tuple[str, dict[str, str]]:
+    """Return the entry whose pattern matches the beginning of a text, and the pattern's groups; empty if unknown."""
+    for pattern, code in _patterns(source):
+        if (found := pattern.match(text)) is not None:
+            return code, {name: group or "" for name, group in found.groupdict().items()}
+    return "", {}
+
+
+def file_advice(error: OSError | sqlite3.Error, *, again: str, elsewhere: str = "") -> Advice:
+    """Return the advice for a file of SQLite; `again` says what to do about damage."""
+    if isinstance(error, OSError):
+        name = errno.errorcode.get(error.errno or 0, "")
+        unknown = Advice(error.strerror or str(error), "check its folder")
+    else:
+        name = getattr(error, "sqlite_errorname", "")
+        unknown = Advice(clean_line(str(error), 300), "`ua-tui doctor` checks the installation")
+    code = advice_code("database", name)
+    return advise(code, again=again, elsewhere=elsewhere) if code else unknown
+
+
+@cache
+def _codes(source: str) -> dict[str, str]:
+    return {sign: code for code, entry in _entries(source) for sign in entry.codes}
+
+
+@cache
+def _patterns(source: str) -> list[tuple[re.Pattern[str], str]]:
+    flags = re.IGNORECASE | re.DOTALL
+    return [(re.compile(each, flags), code) for code, entry in _entries(source) for each in entry.patterns]
+
+
+def _entries(source: str) -> list[tuple[str, AdviceEntry]]:
+    return [(code, entry) for code, entry in advice_catalogue().items() if code.startswith(f"{source}.")]
 
 
 class UniversalAgentError(Exception):
-    """The root of the family: catch it to catch every error that is meant for a person."""
+    """The root of the family: catch it to catch every error that is meant for a person.
+
+    `advice` is the message, with the remedy apart from the problem if the error is in the catalogue.
+    """
+
+    def __init__(self, message: str | Advice = "") -> None:
+        super().__init__(str(message))
+        self.advice = Advice(message) if isinstance(message, str) else message
 
 
 class SettingsError(UniversalAgentError):
@@ -102,14 +185,12 @@ class Denied(AgentError):
 class ConnectionFailed(UniversalAgentError):
     """A remote service refused or could not be reached.
 
-    `code` is for programs: `unreachable`, `timeout`, `robots`, `http_NNN` for a status, or `failed`. `advice` is the
-    message, with the remedy apart from the problem where the service's table of advice has one. `reason` has the
+    `code` is for programs: `unreachable`, `timeout`, `robots`, `http_NNN` for a status, or `failed`. `reason` has the
     values that it has in `FetchRefused`.
     """
 
     def __init__(self, message: str | Advice = "", *, code: str = "failed", reason: str = "") -> None:
-        super().__init__(str(message))
-        self.advice = Advice(message) if isinstance(message, str) else message
+        super().__init__(message)
         self.code = code
         self.reason = reason
 

@@ -42,8 +42,8 @@ from ua_tui.core.connections.web_reader import web_reader_connection
 from ua_tui.core.errors import SettingsError
 from ua_tui.core.events.types import Event, PipelineFailed, SessionStarted
 from ua_tui.core.history.rebuild import clean_up_after_kills
-from ua_tui.core.knowledge.embeddings import embedder_of
 from ua_tui.core.knowledge.place import Origin, place_of
+from ua_tui.core.knowledge.search.embeddings import embedder_of
 from ua_tui.core.pipelines import Handler, Pipelines
 from ua_tui.core.plugins import PIPELINE_GROUP, PluginProblem, register_plugins
 from ua_tui.core.postgres.address import Address, connection_variables

@@ -50,7 +50,7 @@ from ua_tui.core.events.types import (
     ToolCallStarted,
 )
 from ua_tui.core.observation import AnyObservation, FinishedCall, ToolCall, ToolResult
-from ua_tui.core.provider.error_messages import AT_LIMIT, REFUSALS
+from ua_tui.core.provider.error_messages import AT_LIMIT, refusal
 from ua_tui.core.provider.models import Models
 from ua_tui.core.text import clean
 
@@ -379,9 +379,9 @@ class AgentLoop:
                 self._note_link(event.text, None)
             case ApiRetry():
                 self._silence.note_message(expected_in=event.delay_ms / 1000)
-                if turn.refusal is None and event.error in REFUSALS:
+                if turn.refusal is None and (message := refusal(event.error)):
                     # The agent would retry for minutes; a key that is refused once is always refused.
-                    turn.refusal = REFUSALS[event.error]
+                    turn.refusal = message
                     self._stopping.ask()
             case _:
                 return

@@ -3,7 +3,6 @@
 `.mcp.json` in the current folder has the format of other agents: `{"mcpServers": {NAME: {...}}}`, with `command`,
 `args` and `env` for a program, or `type` (`http`, `sse`), `url`, `headers` and `oauth` for a remote server. In each
 string `${NAME}` is replaced by a variable of the environment, and `${NAME:-text}` by `text` if the variable is not set.
-`_ADVICE` is the one table of what can be wrong with them.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ from typing import Any, Literal
 from ua_tui.core.connections.base import BLANKED, PLAIN_VARIABLES, Connection
 from ua_tui.core.connections.launcher import launched
 from ua_tui.core.connections.oauth.target import LoginTarget, oauth_client, oauth_problem
-from ua_tui.core.errors import Advice, ConnectionFailed
+from ua_tui.core.errors import Advice, ConnectionFailed, advise
 from ua_tui.core.redaction.arguments import masked_address, masked_command, masked_variable
 from ua_tui.core.settings.model import Settings
 from ua_tui.core.settings.sources import SourcedValue
@@ -47,55 +46,6 @@ _FIELDS: Mapping[Transport, frozenset[str]] = {
 }
 
 _PLAIN = frozenset({"USER", "LOGNAME", "HOSTNAME", "PATH", "LANG", "TERM"})
-
-# {server} is the name of a server and the file it is in.
-_ADVICE: Mapping[str, Advice] = {
-    "file_too_large": Advice("{file} is larger than {limit} MiB", "remove servers from it"),
-    "file_unreadable": Advice("{file} cannot be read ({reason})", "check its permissions"),
-    "not_json": Advice("{file} is not valid JSON ({reason})", "correct it or move it away"),
-    "no_servers": Advice(
-        "{file} has no table of servers", 'write {{"mcpServers": {{"name": {{"command": "..."}}}}}}'
-    ),
-    "no_settings_table": Advice(
-        "{file} is not a table of servers", "write [mcp_servers.name] and below it command or url"
-    ),
-    "too_many": Advice("{file} names {count} servers", "only the first {limit} are used"),
-    "bad_name": Advice(
-        "{server} has an invalid name",
-        "use letters, digits, - and single _; start with a letter or digit, and do not end with _",
-    ),
-    "built_in_name": Advice("{server} has the name of a built-in server", "give it another name"),
-    "not_a_table": Advice("{server} is not a table", "give it a command or a url"),
-    "bad_type": Advice("{server} has the unknown type {value!r}", "use stdio, http or sse"),
-    "no_command": Advice("{server} has no command", "add command, the program to start"),
-    "no_url": Advice("{server} has no url", "add url, its address"),
-    "bad_url": Advice("{server} has a url that is not an address", "write one such as https://host/mcp"),
-    "bad_args": Advice("{server} has args that are not a list of strings", "write a list of strings"),
-    "bad_table": Advice("{server} has {value} that is not a table of strings", "write a table of strings"),
-    "bad_oauth": Advice(
-        "{server} has an oauth table with a wrong {value}",
-        "write clientId, clientSecret and scopes as strings, and callbackPort as a port",
-    ),
-    "bad_character": Advice("{server} has a character that no program accepts", "remove it"),
-    "too_long": Advice(
-        "{server} has more than {limit:,} characters", "put long values into a file that the server reads"
-    ),
-    "bad_acts": Advice(
-        "{server} cannot act {value!r}", 'write "here" or "outside"; a server of another machine acts outside'
-    ),
-    "unknown_field": Advice("{server} has the unknown field {value!r}", "remove it; the type is {kind}"),
-    "no_variable": Advice(
-        "{server} needs the variable {value}, which is not set",
-        "set it, or write ${{{value}:-...}} with a default value",
-    ),
-    "no_program": Advice(
-        "{server} cannot be started: there is no program {value}", "install it, or write its full path"
-    ),
-    "not_executable": Advice(
-        "{server} cannot be started: the file {value} is not executable",
-        "make it executable, or name the program that runs it",
-    ),
-}
 
 
 @dataclass(frozen=True)
@@ -318,11 +268,11 @@ def _login(
 
 
 def _unusable_file(name: str, problem: str, file: Path | str, **values: object) -> _Found:
-    return [UnusableServer(name, _ADVICE[problem].format(file=file, **values))]
+    return [UnusableServer(name, advise(f"servers.{problem}", file=file, **values))]
 
 
 def _failure(problem: str, server: UserServer, value: str) -> ConnectionFailed:
-    return ConnectionFailed(_ADVICE[problem].format(server=server.shown_name, value=value), code=problem)
+    return ConnectionFailed(advise(f"servers.{problem}", server=server.shown_name, value=value), code=problem)
 
 
 def _servers_of(table: Mapping[Any, Any], name: str, source: str, *, in_folder: bool) -> _Found:
@@ -362,11 +312,11 @@ def _checked(name: str, how: Any, source: str, *, in_folder: bool) -> UserServer
     shown = clean_line(name, 60)
     kind = _transport(how) if isinstance(how, Mapping) else ""
     values = {"value": clean_line(value, 40), "kind": kind, "limit": _LONGEST}
-    return UnusableServer(shown, _ADVICE[problem].format(server=f"{shown} in {source}", **values))
+    return UnusableServer(shown, advise(f"servers.{problem}", server=f"{shown} in {source}", **values))
 
 
 _Problem = tuple[str, str]
-"""A key of `_ADVICE`, and the value that it is about."""
+"""An entry below `servers` in the catalogue of advice, and the value that it is about."""
 
 
 def _check_name(name: str) -> _Problem | None:
@@ -383,7 +333,7 @@ def _check_fields(how: Any) -> _Problem | None:
         return "bad_type", str(how["type"])
     needed = "command" if _transport(how) == "stdio" else "url"
     if not isinstance(how.get(needed), str) or not how[needed].strip():
-        return f"no_{needed}", ""
+        return ("no_command" if needed == "command" else "no_url"), ""
     if needed == "url" and not re.match(r"https?://[^\s/]", how["url"]) and "${" not in how["url"]:
         return "bad_url", ""
     args = how.get("args", [])

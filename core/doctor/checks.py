@@ -42,7 +42,7 @@ class TimeLimits:
     """How many seconds each kind of check may take."""
 
     machine: float = 20.0
-    model: float = 20.0
+    model: float = 30.0
     service: float = 15.0
     toolkit: float = 30.0
 

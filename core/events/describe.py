@@ -15,14 +15,14 @@ from functools import singledispatch
 from typing import Any
 from urllib.parse import urlsplit
 
+from ua_tui.core.errors import advice_code
 from ua_tui.core.events import types as ev
 from ua_tui.core.events.folder import describe_folder
 from ua_tui.core.events.model_problems import (
-    AGENT_CODES,
     CONNECTION_BROKE,
     FINAL_CODES,
     SERVICE,
-    describe_problem,
+    model_advice,
 )
 from ua_tui.core.events.tool_names import tool_name
 from ua_tui.core.events.units import progress, quantity, size, spent_of, spoken_duration
@@ -128,9 +128,11 @@ def describe_retry(error: str) -> str:
     """Describe, in a clause, why a request to the model is repeated; `error` is the agent's name for it."""
     if error.startswith(_NO_CONNECTION):
         # The agent does not say whether it was reached.
-        return describe_problem("timeout", f"{SERVICE} at {_line(error.removeprefix(_NO_CONNECTION))}")
-    if (problem := AGENT_CODES.get(error)) is not None:
-        return describe_problem(problem)
+        return model_advice(
+            "model.timeout", f"{SERVICE} at {_line(error.removeprefix(_NO_CONNECTION))}"
+        ).problem
+    if code := advice_code("model", error or "unknown"):
+        return model_advice(code).problem
     if error.isdigit():
         return f"{SERVICE} answered with HTTP {error}"
     return f"{SERVICE} did not answer as it should ({_line(error)})"

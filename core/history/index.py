@@ -17,7 +17,7 @@ from ua_tui.core.errors import KnowledgeError, WorkspaceError
 from ua_tui.core.history.headline import LONGEST_TITLE, TITLE, Summary, read_summary, stamp_of, texts_of
 from ua_tui.core.history.lookup import named_entries, session_names
 from ua_tui.core.history.session import runs_elsewhere
-from ua_tui.core.knowledge.database_file import FILE
+from ua_tui.core.knowledge.index.database_file import FILE
 from ua_tui.core.knowledge.place import KnowledgePlace
 from ua_tui.core.storage.files import Root
 from ua_tui.core.storage.folders import WORKSPACES
@@ -167,7 +167,7 @@ class SessionIndex:
         return self._forget(name)
 
     def _forget(self, name: str) -> str:
-        from ua_tui.core.knowledge.forgetting import forget_deleted
+        from ua_tui.core.knowledge.removal.forgetting import forget_deleted
 
         try:
             forget_deleted(self._knowledge, self.folder(name))

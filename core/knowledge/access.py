@@ -14,13 +14,13 @@ from ua_tui.core.postgres.address import Address
 from ua_tui.core.postgres.problems import missing_extra
 
 if TYPE_CHECKING:
-    from ua_tui.core.knowledge.embeddings import Embedder
+    from ua_tui.core.knowledge.index.store import KnowledgeStore
+    from ua_tui.core.knowledge.index.vectors import VectorStore
     from ua_tui.core.knowledge.postgres.search import PostgresSearch
     from ua_tui.core.knowledge.postgres.store import PostgresStore
     from ua_tui.core.knowledge.postgres.vectors import PostgresVectors
-    from ua_tui.core.knowledge.search import KnowledgeSearch
-    from ua_tui.core.knowledge.store import KnowledgeStore
-    from ua_tui.core.knowledge.vectors import VectorStore
+    from ua_tui.core.knowledge.search.embeddings import Embedder
+    from ua_tui.core.knowledge.search.search import KnowledgeSearch
 
 AnyStore: TypeAlias = "KnowledgeStore | PostgresStore"
 AnySearch: TypeAlias = "KnowledgeSearch | PostgresSearch"
@@ -38,7 +38,7 @@ def open_store(place: KnowledgePlace, origins: Mapping[str, Origin] | None = Non
         from ua_tui.core.knowledge.postgres.store import PostgresStore
 
         return PostgresStore(place, origins)
-    from ua_tui.core.knowledge.store import KnowledgeStore
+    from ua_tui.core.knowledge.index.store import KnowledgeStore
 
     return KnowledgeStore(place)
 
@@ -56,7 +56,7 @@ def open_search(
     Raises:
         KnowledgeError: the packages for a team's database are missing.
     """
-    from ua_tui.core.knowledge.search import BUDGET, KnowledgeSearch
+    from ua_tui.core.knowledge.search.search import BUDGET, KnowledgeSearch
 
     seconds = BUDGET if budget is None else budget
     if isinstance(place, Address):
@@ -78,7 +78,7 @@ def open_vectors(place: KnowledgePlace) -> AnyVectors:
         from ua_tui.core.knowledge.postgres.vectors import PostgresVectors
 
         return PostgresVectors(place)
-    from ua_tui.core.knowledge.vectors import VectorStore
+    from ua_tui.core.knowledge.index.vectors import VectorStore
 
     return VectorStore(place)
 

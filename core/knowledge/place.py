@@ -6,7 +6,7 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from ua_tui.core.knowledge.database_file import FILE, identity
+from ua_tui.core.knowledge.index.database_file import FILE, identity
 from ua_tui.core.postgres.address import Address
 from ua_tui.core.settings.model import Settings
 from ua_tui.core.storage.folders import WORKSPACES

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import httpx
 
-from ua_tui.core.errors import ConnectionFailed
+from ua_tui.core.errors import ConnectionFailed, advice_code, advise
 
 # What the services in front of sites send when they test whether a person visits.
 _CHALLENGES = (
@@ -25,8 +25,7 @@ def bot_check(status: int, headers: httpx.Headers) -> ConnectionFailed | None:
         services.append("DataDome")
     if services:
         return ConnectionFailed(
-            f"the site answers {status} and only lets in browsers that pass a check ({services[0]}); "
-            "use a web reader if there is one, or choose another source",
+            advise("site.bot_check", status=status, service=services[0]),
             code=f"http_{status}" if status >= 300 else "not_readable",
             reason="bot_check",
         )
@@ -38,23 +37,7 @@ def status_error(status: int, headers: httpx.Headers) -> ConnectionFailed:
     found = bot_check(status, headers)
     if found is not None:
         return found
-    reason = ""
-    match status:
-        case 401:
-            advice = "it needs a login; choose another source"
-            reason = "login"
-        case 402:
-            advice = "it must be paid for; choose another source"
-            reason = "paywall"
-        case 403 | 451:
-            advice = "the site does not give it to programs; use a web reader if there is one, or choose another source"
-        case 404 | 410:
-            advice = "there is no such page; check the address"
-        case _ if status >= 500 or status == 429:
-            advice = "the site is overloaded or broken; try again later"
-        case _:
-            advice = "check the address"
+    code = advice_code("site", str(status)) or "site.other"
     phrase = httpx.codes.get_reason_phrase(status) or "no page"
-    return ConnectionFailed(
-        f"the site answers {status} {phrase}: {advice}", code=f"http_{status}", reason=reason
-    )
+    reason = code.removeprefix("site.") if code in ("site.login", "site.paywall") else ""
+    return ConnectionFailed(advise(code, status=f"{status} {phrase}"), code=f"http_{status}", reason=reason)

@@ -14,14 +14,13 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from http import HTTPStatus
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from ua_tui.core.errors import Advice
 from ua_tui.core.events.codec import from_json
-from ua_tui.core.events.model_problems import ModelProblem
+from ua_tui.core.events.model_problems import model_advice
 from ua_tui.core.net.bodies import is_html
-from ua_tui.core.provider.error_messages import advice_for
 from ua_tui.core.provider.request import DEFAULT_MODEL, DEFAULT_URL, endpoint
 from ua_tui.core.redaction.redactor import Redactor
 from ua_tui.core.settings.model import Settings
@@ -44,9 +43,6 @@ _NO_SUCH_NAME = (socket.EAI_NONAME, getattr(socket, "EAI_NODATA", socket.EAI_NON
 # The errors themselves repeat the secret that could not be sent.
 _MALFORMED = "it holds a character that cannot be sent"
 
-VerdictKind = Literal["ok", ModelProblem]
-"""How a check ends; `limited` means that the server knows the key but accepts no more requests for now."""
-
 _WORKS = frozenset({"ok", "limited"})
 _AWAY = frozenset(
     {"overloaded", "server_error", "not_listening", "unreachable", "no_host", "tls", "timeout", "cut_off"}
@@ -57,12 +53,13 @@ _AWAY = frozenset(
 class ModelVerdict:
     """How the request went.
 
-    `server` is the address without a password, `status` the HTTP status, if there was one, and `detail` the server's
-    own message, cleaned and without secrets. `models` are the names of those it knows; they are listed only when it
-    does not know `model`. `seconds` is how long the request took.
+    `kind` is `ok` or an entry below `model` in the catalogue of advice; `limited` means that the server knows the key,
+    but accepts no more requests for now. `server` is the address without a password, `status` the HTTP status, if there
+    was one, and `detail` the server's own message, cleaned and without secrets. `models` are the names of those it
+    knows; they are listed only when it does not know `model`. `seconds` is how long the request took.
     """
 
-    kind: VerdictKind
+    kind: str
     server: str
     model: str
     status: int | None = None
@@ -97,10 +94,10 @@ class ModelVerdict:
             return "That is slow. A model that had to be loaded first is faster next time." if slow else ""
         return _as_sentence(self._advice(self.kind).remedy)
 
-    def _advice(self, problem: ModelProblem) -> Advice:
+    def _advice(self, problem: str) -> Advice:
         status = "" if self.status is None else str(self.status)
-        return advice_for(
-            problem,
+        return model_advice(
+            f"model.{problem}",
             self.server,
             status=f"within {self.seconds:.0f} s" if problem == "timeout" else status,
             detail=self.detail,
@@ -141,7 +138,7 @@ async def check_model(
     redactor = Redactor(secrets(settings, os.environ if environ is None else environ))
     began = time.monotonic()
 
-    def verdict(kind: VerdictKind, status: int | None = None, detail: str = "", **more: Any) -> ModelVerdict:
+    def verdict(kind: str, status: int | None = None, detail: str = "", **more: Any) -> ModelVerdict:
         took = time.monotonic() - began
         shown = clean_line(redactor.redact(detail), _MAX_DETAIL)
         return ModelVerdict(
@@ -217,7 +214,7 @@ async def _list_models(client: httpx.AsyncClient, url: str) -> tuple[str, ...]:
     return tuple(clean_line(name, 80) for name in names[:_MAX_NAMES])
 
 
-def _judge(status: int, data: bytes, *, has_key: bool) -> tuple[VerdictKind, str]:
+def _judge(status: int, data: bytes, *, has_key: bool) -> tuple[str, str]:
     """What an answer means, and the server's own message in it."""
     answer = from_json(data)
     if status == 200 and isinstance(answer, dict) and isinstance(answer.get("content"), list):
@@ -232,7 +229,7 @@ def _judge(status: int, data: bytes, *, has_key: bool) -> tuple[VerdictKind, str
     return kind, text or (HTTPStatus(status).phrase if status in set(HTTPStatus) else "")
 
 
-def _kind_of(status: int, about: str, *, is_json: bool, has_text: bool) -> VerdictKind:
+def _kind_of(status: int, about: str, *, is_json: bool, has_text: bool) -> str:
     if is_json and any(word in about for word in ("credit", "balance", "billing")):
         return "no_credit"
     if is_json and has_text and status in (400, 404, 422) and "model" in about:
@@ -244,7 +241,7 @@ def _kind_of(status: int, about: str, *, is_json: bool, has_text: bool) -> Verdi
     return _KINDS.get(status, "not_an_api")
 
 
-_KINDS: Mapping[int, VerdictKind] = {401: "refused", 402: "no_credit", 403: "forbidden", 429: "limited"}
+_KINDS: Mapping[int, str] = {401: "refused", 402: "no_credit", 403: "forbidden", 429: "limited"}
 
 
 def _error_in(answer: Any) -> tuple[str, str]:
@@ -264,7 +261,7 @@ def _describe_body(data: bytes) -> str:
     return "the answer is not JSON" if data.strip() else "the answer is empty"
 
 
-def _classify_error(error: Exception, httpx: Any) -> tuple[VerdictKind, str]:
+def _classify_error(error: Exception, httpx: Any) -> tuple[str, str]:
     """Why a request got no answer, and the detail of it."""
     if isinstance(error, httpx.TimeoutException):
         return "timeout", ""

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from ua_tui.core.errors import TeamError
-from ua_tui.core.knowledge.database import BUSY_SECONDS, transaction
+from ua_tui.core.knowledge.index.database import BUSY_SECONDS, transaction
 from ua_tui.core.team.jobs.sqlite_tables import check_own, update_tables
 from ua_tui.core.team.records import SessionId
 from ua_tui.core.text import clean_line

@@ -1,7 +1,6 @@
-"""What can go wrong when spans are exported, what to do about it, and the monitor that notices it.
+"""What the answers to exported spans mean, and the monitor that notices problems.
 
-`_ADVICE` is the one table for the two destinations, an OTLP collector and Logfire. The monitor learns of a problem from
-the answers to exports and from the errors of their requests.
+The monitor learns of a problem from the answers of an OTLP collector or Logfire, and from the errors of their requests.
 """
 
 from __future__ import annotations
@@ -12,7 +11,7 @@ from collections.abc import Callable, Mapping
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Literal
 
-from ua_tui.core.errors import Advice
+from ua_tui.core.errors import Advice, advice_code, advise
 from ua_tui.core.events.units import quantity
 from ua_tui.core.net.bodies import is_html
 from ua_tui.core.text import clean_line
@@ -25,44 +24,16 @@ Destination = Literal["collector", "logfire"]
 
 _Export = Destination | Literal["metrics"]
 
-ExportProblem = Literal[
-    "credentials", "bad_value", "busy", "server_error", "refused", "web_page", "other_service", "rejected", "timeout",
-    "not_running", "no_connection", "unknown",
-]  # fmt: skip
-_ADVICE: Mapping[ExportProblem, Advice] = {
-    "credentials": Advice("it rejected the credentials ({shown})", "{credentials}"),
-    "bad_value": Advice("a setting has a character that no request may have", "{values}"),
-    "busy": Advice("it accepts no more requests for now ({shown})", "try again later"),
-    "server_error": Advice("it failed ({shown})", "try again later"),
-    "refused": Advice("it rejected the spans ({shown})", "{address}"),
-    "web_page": Advice("it returned a web page ({shown})", "{address}"),
-    "other_service": Advice("it answered, but not as {name} does ({shown})", "{address}"),
-    "rejected": Advice("it rejected {shown}", "see its log"),
-    "timeout": Advice("it did not answer in time", "make sure that it is running, and {address}"),
-    "not_running": Advice("it cannot be reached ({shown})", "make sure that it is running, and {address}"),
-    "no_connection": Advice("it cannot be reached ({shown})", "check the network, and {address}"),
-    "unknown": Advice("the export failed ({shown})", "{address}"),
+_NAMES: Mapping[_Export, tuple[str, str, str]] = {
+    "collector": ("a collector", "OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_HEADERS"),
+    "metrics": (
+        "a collector of metrics",
+        "OTEL_EXPORTER_OTLP_METRICS_ENDPOINT",
+        "OTEL_EXPORTER_OTLP_HEADERS",
+    ),
+    "logfire": ("Logfire", "LOGFIRE_BASE_URL", "LOGFIRE_TOKEN, which has to be a write token"),
 }
-_SETTINGS: Mapping[_Export, Mapping[str, str]] = {
-    "collector": {
-        "name": "a collector",
-        "values": "check OTEL_EXPORTER_OTLP_ENDPOINT and OTEL_EXPORTER_OTLP_HEADERS",
-        "credentials": "check OTEL_EXPORTER_OTLP_HEADERS",
-        "address": "check OTEL_EXPORTER_OTLP_ENDPOINT",
-    },
-    "metrics": {
-        "name": "a collector of metrics",
-        "values": "check OTEL_EXPORTER_OTLP_METRICS_ENDPOINT and OTEL_EXPORTER_OTLP_HEADERS",
-        "credentials": "check OTEL_EXPORTER_OTLP_HEADERS",
-        "address": "check OTEL_EXPORTER_OTLP_METRICS_ENDPOINT",
-    },
-    "logfire": {
-        "name": "Logfire",
-        "values": "copy LOGFIRE_TOKEN again, and LOGFIRE_BASE_URL if it is set",
-        "credentials": "set LOGFIRE_TOKEN to a valid write token",
-        "address": "check LOGFIRE_BASE_URL",
-    },
-}
+"""What a destination is called, and the settings of its address and its key."""
 _LIBRARIES = (
     "opentelemetry.exporter.otlp.proto.http.trace_exporter",
     "opentelemetry.exporter.otlp.proto.http.metric_exporter",
@@ -111,7 +82,7 @@ class ExportMonitor:
         if problem is not None:
             self._report(problem)
 
-    def on_failure(self, problem: ExportProblem, shown: str = "") -> None:
+    def on_failure(self, problem: str, shown: str = "") -> None:
         """Handle an export without an answer; `shown` is the detail of the problem."""
         self.is_away = True
         self._report(export_advice(self._destination, problem, shown))
@@ -168,21 +139,12 @@ def answer_problem(destination: _Export, status: int, content_type: str, body: b
     phrase = HTTPStatus(status).phrase if status in set(HTTPStatus) else ""
     shown = f"{status} {phrase}".strip()
     kind = content_type.partition(";")[0].strip().lower()
-    match status:
-        case _ if destination == "metrics" and status in NO_METRICS:
-            return None
-        case 401 | 403:
-            return export_advice(destination, "credentials", shown)
-        case 408 | 429:
-            return export_advice(destination, "busy", shown)
-        case _ if status >= 500:
-            return export_advice(destination, "server_error", shown)
-        case _ if status >= 400:
-            return export_advice(destination, "refused", shown)
-        case _ if 300 <= status < 400:
-            return None
-        case _ if kind == "text/html" or is_html(body):
-            return export_advice(destination, "web_page", shown)
+    if 300 <= status < 400 or (destination == "metrics" and status in NO_METRICS):
+        return None
+    if code := advice_code("export", str(status)):
+        return export_advice(destination, code.partition(".")[2], shown)
+    if kind == "text/html" or is_html(body):
+        return export_advice(destination, "web_page", shown)
     try:
         count, reason = _rejected_spans(kind, body) if body else (0, "")
     except ValueError:
@@ -195,9 +157,10 @@ def answer_problem(destination: _Export, status: int, content_type: str, body: b
     return export_advice(destination, "rejected", f"{spans} ({clean_line(reason, 120)})" if reason else spans)
 
 
-def export_advice(destination: _Export, problem: ExportProblem, shown: str = "") -> Advice:
+def export_advice(destination: _Export, problem: str, shown: str = "") -> Advice:
     """The advice for a problem; `shown` is its detail, such as a status."""
-    return _ADVICE[problem].format(shown=shown, **_SETTINGS[destination])
+    name, address, key = _NAMES[destination]
+    return advise(f"export.{problem}", shown=shown, name=name, address=address, key=key)
 
 
 def _rejected_spans(kind: str, body: bytes) -> tuple[int, str]:

@@ -3,7 +3,7 @@
 1214    the reader rejected the request: it cannot read this address
 1234    the reader lost its network or ran out of time: a retry may work
 
-They are recognised by their form, never by the text of a page. `_ADVICE` is the one table.
+They are recognised by their form, never by the text of a page.
 
 The real texts look like `MCP error -500: 500 Internal Server Error: "{"error":{"code":"1234","message":"..."}}"`,
 which is not JSON as a whole, because the inner quotes are not escaped.
@@ -13,12 +13,12 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
 
-from ua_tui.core.errors import Advice
+from ua_tui.core.errors import Advice, advise
 
 REFUSED = "1214"
 TIMED_OUT = "1234"
@@ -27,25 +27,7 @@ MOST_RETRIES = 2
 
 _MEANINGS = {TIMED_OUT: "timed out", REFUSED: "rejected the request"}
 # For the agent: by code, for the first failure on a page, the second, and all others.
-_ADVICE: Mapping[str, Sequence[Advice]] = {
-    REFUSED: (
-        Advice(
-            "the web reader rejected this address (1214), and a retry will not help",
-            "check the address and the other arguments, read the page with crawl_parallel, or continue without it",
-        ),
-    ),
-    TIMED_OUT: (
-        Advice("the web reader timed out (1234), which is often temporary", "try this page once more"),
-        Advice(
-            "the web reader timed out again (1234)",
-            "try this page one last time; if that fails, continue without it",
-        ),
-        Advice(
-            "the web reader timed out on this page three times (1234)",
-            "do not try it again: continue without it, or read it with crawl_parallel",
-        ),
-    ),
-}
+_ADVICE = {REFUSED: ("refused",), TIMED_OUT: ("late", "late_again", "always_late")}
 
 _LONGEST = 8_000
 _WORDS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
@@ -74,7 +56,7 @@ class ReaderError(msgspec.Struct, frozen=True):
 def reader_advice(code: str, failures: int = 1) -> Advice | None:
     """The advice for the agent after so many failures on a page; None for a code without advice."""
     entries = _ADVICE.get(code)
-    return entries[min(failures, len(entries)) - 1] if entries else None
+    return advise(f"web_reader.{entries[min(failures, len(entries)) - 1]}") if entries else None
 
 
 def is_web_reader(tool: str) -> bool:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from ua_tui.core.errors import JournalError
-from ua_tui.core.knowledge.preparing import Prepared, prepared_groups
+from ua_tui.core.knowledge.index.preparing import Prepared, prepared_groups
 from ua_tui.core.knowledge.records import Call, Cursor, Facts
 from ua_tui.core.redaction.redactor import Redactor
 from ua_tui.core.text import clean_line

@@ -19,14 +19,14 @@ from ua_tui.core.concurrency.worker import WorkerFailed, WorkerProcess
 from ua_tui.core.errors import JournalError, KnowledgeError
 from ua_tui.core.history.lookup import session_names
 from ua_tui.core.knowledge.access import open_store
-from ua_tui.core.knowledge.database import connect, open_writer
-from ua_tui.core.knowledge.database_file import sidecars
 from ua_tui.core.knowledge.folders import folder_key, folder_path
+from ua_tui.core.knowledge.index.database import connect, open_writer
+from ua_tui.core.knowledge.index.database_file import sidecars
+from ua_tui.core.knowledge.index.preparing import Prepared
+from ua_tui.core.knowledge.index.store import KnowledgeStore
 from ua_tui.core.knowledge.place import KnowledgePlace
-from ua_tui.core.knowledge.preparing import Prepared
 from ua_tui.core.knowledge.problems import KnowledgeDamaged, reporting
 from ua_tui.core.knowledge.status import read_status
-from ua_tui.core.knowledge.store import KnowledgeStore
 from ua_tui.core.postgres.address import Address
 from ua_tui.core.redaction.redactor import Redactor
 from ua_tui.core.storage.folders import WORKSPACES

@@ -23,9 +23,9 @@ from ua_tui.core.events.types import (
     SessionStarted,
 )
 from ua_tui.core.knowledge.access import AnyVectors, open_vectors
-from ua_tui.core.knowledge.embeddings import Embedder, TextsRefused
+from ua_tui.core.knowledge.index.vectors import Passage
 from ua_tui.core.knowledge.place import KnowledgePlace, is_made
-from ua_tui.core.knowledge.vectors import Passage
+from ua_tui.core.knowledge.search.embeddings import Embedder, TextsRefused
 from ua_tui.core.redaction.redactor import Redactor, error_raised
 
 _log = logging.getLogger(__name__)

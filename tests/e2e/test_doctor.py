@@ -27,11 +27,7 @@ def test_the_demo_could_start_and_says_so_as_json(tmp_path: Path) -> None:
     reported = json.loads(done.stdout)
     assert (done.code, reported["could_start"], done.stderr) == (0, True, "")
     assert [check["name"] for check in reported["checks"]] == NAMES
-    # On a busy machine the demo's model may answer later than the check waits.
-    states = {
-        check["name"]: "ok" if "did not answer (within" in check["found"] else check["status"]
-        for check in reported["checks"]
-    }
+    states = {check["name"]: check["status"] for check in reported["checks"]}
     assert states == dict.fromkeys(NAMES, "ok") | dict.fromkeys(("web_reader", "logfire"), "skipped")
     assert "AGENT_RUN_WORKSPACES" not in os.listdir(tmp_path)
 

@@ -19,7 +19,7 @@ from tests.embeddings_server import embeddings_server
 from tests.faults.evidence import is_indexed
 from tests.observers.knowledge.recorded import passages
 from ua_tui.core.events import types as ev
-from ua_tui.core.knowledge.database_file import FILE
+from ua_tui.core.knowledge.index.database_file import FILE
 from ua_tui.core.records.journal import read_journal
 
 AGAIN = "What is new on AI chips since the last report?"

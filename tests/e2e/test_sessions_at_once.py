@@ -25,7 +25,7 @@ RESEARCH = "Who is the CEO of Northwind Silicon?"
 CAPITAL = "What is the capital of France?"
 _LEVELS = ("debug", "info", "warning", "error")
 # A slow machine has something to say of its own.
-_UNSTEADY = ("asyncio", "ua_tui.core.knowledge.store")
+_UNSTEADY = ("asyncio", "ua_tui.core.knowledge.index.store")
 
 
 async def run(base: Path, query: str) -> Path:

@@ -12,8 +12,8 @@ from tests.observers.evidence.sessions import ReadSession
 from ua_tui.core.events.types import ArtifactSaved, ObserverFinished, ReportChecked
 from ua_tui.core.evidence.files import load_check
 from ua_tui.core.evidence.records import Claim, Verdict
-from ua_tui.core.knowledge.database_file import FILE
-from ua_tui.core.knowledge.store import KnowledgeStore
+from ua_tui.core.knowledge.index.database_file import FILE
+from ua_tui.core.knowledge.index.store import KnowledgeStore
 from ua_tui.core.observation import ToolResult
 from ua_tui.core.redaction.redactor import Redactor
 from ua_tui.core.storage.folders import WORKSPACES

@@ -1,14 +1,13 @@
-"""What can go wrong with Composio, and what to do about it: `_ADVICE` is the one table."""
+"""What an error of Composio means, and its advice."""
 
 from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from ua_tui.core.errors import Advice, ConnectionFailed
+from ua_tui.core.errors import Advice, ConnectionFailed, advise
 from ua_tui.core.net.retries import retry_after
 from ua_tui.core.redaction.redactor import Redactor
 from ua_tui.core.text import clean_line
@@ -20,48 +19,12 @@ log = logging.getLogger(__name__)
 
 _LONGEST = 200
 
-_Problem = Literal[
-    "credentials", "web_page", "busy", "server_error", "bad_toolkits", "refused", "timeout", "deadline", "unreachable",
-    "not_composio", "no_link", "no_key", "no_session", "rejected_session", "session_over", "no_file",
-]  # fmt: skip
-_ADVICE: Mapping[_Problem, Advice] = {
-    "no_key": Advice(
-        "Composio is off",
-        "set COMPOSIO_API_KEY to use its tools (email, web search and a remote workbench)",
-    ),
-    "credentials": Advice("{service} rejected the key", "set COMPOSIO_API_KEY to a valid key"),
-    "web_page": Advice(
-        "{service} answered with a web page instead of JSON",
-        "check COMPOSIO_BASE_URL, and whether a proxy or a login page is in between",
-    ),
-    "busy": Advice("{service} accepts no more requests for now{detail}", "try again later"),
-    "server_error": Advice("{service} failed{detail}", "try again later"),
-    "bad_toolkits": Advice(
-        "{service} rejected the request{detail}", "check composio_toolkits and composio_disabled_toolkits"
-    ),
-    "refused": Advice("{service} rejected the request{detail}", "check COMPOSIO_BASE_URL"),
-    "timeout": Advice("{service} did not answer in time", "{network}"),
-    "deadline": Advice("{service} did not answer within {detail}", "{network}"),
-    "unreachable": Advice("{service} could not be reached{detail}", "{network}"),
-    "not_composio": Advice(
-        "{service} gave an answer that is not Composio's{detail}", "check COMPOSIO_BASE_URL"
-    ),
-    "rejected_session": Advice(
-        "{service} rejected the key", "set COMPOSIO_API_KEY to a valid key, then {reconnect}"
-    ),
-    "no_session": Advice("{service} is not connected, so there is no remote sandbox", "{reconnect}"),
-    "session_over": Advice("the session at {service} is over, and its sandbox with it", "{reconnect}"),
-    "no_file": Advice(
-        "there is no file {detail} in the remote sandbox", "write it there first, or check the name"
-    ),
-    "no_link": Advice("{service} gives no link for {detail}", "connect it at composio.dev: it needs a key"),
-}
 
-
-def advice_for(problem: _Problem, settings: Settings | None = None, detail: str = "") -> Advice:
+def advice_for(problem: str, settings: Settings | None = None, detail: str = "") -> Advice:
     """The advice for a problem of the service that the settings name; `detail` is a name, or ` (a reason)`."""
     has_address = settings is not None and bool(settings.composio_base_url)
-    return _ADVICE[problem].format(
+    return advise(
+        f"composio.{problem}",
         service=service_name(settings) if settings is not None else "Composio",
         network="check the network and COMPOSIO_BASE_URL" if has_address else "check the network",
         reconnect="connect composio again, with /connections and r",
@@ -102,7 +65,7 @@ def service_name(settings: Settings) -> str:
     return clean_line(f"Composio at {parts.scheme}://{parts.netloc.rpartition('@')[2]}", 120)
 
 
-def _classify(error: Exception) -> tuple[_Problem, BaseException | str, str]:
+def _classify(error: Exception) -> tuple[str, BaseException | str, str]:
     """The problem behind an error of the SDK, the detail to show or the exception that has it, and the code."""
     from composio_client import (
         APIConnectionError,
@@ -129,9 +92,7 @@ def _classify(error: Exception) -> tuple[_Problem, BaseException | str, str]:
     return "unreachable", error, "unreachable"
 
 
-def _classify_status(
-    error: Exception, status: int, headers: Any
-) -> tuple[_Problem, BaseException | str, str]:
+def _classify_status(error: Exception, status: int, headers: Any) -> tuple[str, BaseException | str, str]:
     code = f"http_{status}"
     if status == 429:
         seconds = retry_after(headers)

@@ -1,7 +1,7 @@
 """Logs in to an MCP server in a browser, and renews the login, with the OAuth client of the `mcp` package.
 
 That client finds the authorization server (RFC 9728 and 8414), registers this program with it, and exchanges the code
-(PKCE). Here are the parts that it leaves to a program, and `_ADVICE`, the one table of what can go wrong.
+(PKCE). Here are the parts that it leaves to a program.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from ua_tui.core.connections.oauth.network import check_address, is_loopback, lo
 from ua_tui.core.connections.oauth.redirect import Redirect, receiving
 from ua_tui.core.connections.oauth.store import LoginStore, StoredLogin
 from ua_tui.core.connections.oauth.target import LoginTarget
-from ua_tui.core.errors import Advice, ConnectionFailed, FetchRefused
+from ua_tui.core.errors import ConnectionFailed, FetchRefused, advise
 from ua_tui.core.events.codec import from_json
 from ua_tui.core.text import clean_line
 
@@ -39,39 +39,10 @@ _LONGEST = 200
 Show = Callable[[str, Redirect], Awaitable[None]]
 """Shows the address of the login to a person; an address that is pasted goes to the `Redirect`."""
 
-_ADVICE: Mapping[str, Advice] = {
-    "not_needed": Advice("{name} needs no login", "its tools can be used as they are"),
-    "unreachable": Advice("{name} cannot be reached ({reason})", "check its address and the network"),
-    "no_login": Advice(
-        "{name} asks for a key and offers no login", "set its key in {source}, most often as a header"
-    ),
-    "no_registration": Advice(
-        "{name} does not register programs by itself ({reason})",
-        'register one there, and write "oauth": {{"clientId": "..."}} for it into {source}',
-    ),
-    "refused": Advice(
-        "{name} refused the login ({reason})", "run the login again, with another account if need be"
-    ),
-    "timeout": Advice("nobody logged in to {name} within {seconds:g} s", "run the login again"),
-    "not_completed": Advice("the login to {name} was not completed ({reason})", "run it again"),
-    "bad_login": Advice(
-        "the login that {name} offers is not used ({reason})", "ask whoever runs the server to correct it"
-    ),
-    "useless": Advice(
-        "{name} refused the token that the login gave (HTTP {status})",
-        "check that your account may use the server",
-    ),
-    "not_renewed": Advice(
-        "the login to {name} could not be renewed ({reason})",
-        "try again later, or log in again: ua-tui connect {name}",
-    ),
-    "expired": Advice("the login to {name} has expired", "log in again: ua-tui connect {name}"),
-}
-
 
 def _failure(problem: str, target: LoginTarget, **values: object) -> ConnectionFailed:
     name, source = clean_line(target.name, 60), clean_line(target.source, _LONGEST)
-    return ConnectionFailed(_ADVICE[problem].format(name=name, source=source, **values), code=problem)
+    return ConnectionFailed(advise(f"login.{problem}", name=name, source=source, **values), code=problem)
 
 
 async def log_in(

@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING
 from urllib.parse import parse_qsl, urlsplit
 
-from ua_tui.core.errors import Advice, ConnectionFailed
+from ua_tui.core.errors import ConnectionFailed, advise
 from ua_tui.core.text import clean_line
 
 if TYPE_CHECKING:
@@ -109,11 +109,7 @@ async def _listen(runner: web.AppRunner, port: int | None, *, required: bool) ->
         if port and not required:
             return await _listen(runner, None, required=False)
         raise ConnectionFailed(
-            Advice(
-                f"the port {port} for the end of the login cannot be used ({clean_line(error.strerror or '', 80)})",
-                "end the program that uses it, or change callback_port",
-            ),
-            code="port",
+            advise("login.port", port=port, reason=clean_line(error.strerror or "", 80)), code="port"
         ) from error
     used = int(runner.addresses[0][1])
     with suppress(OSError):

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from ua_tui.core.knowledge.conditions import Scope, containing, site_of
 from ua_tui.core.knowledge.postgres.lexemes import phrase
-from ua_tui.core.knowledge.query import Query
-from ua_tui.core.knowledge.query_words import QueryWords
+from ua_tui.core.knowledge.search.conditions import Scope, containing, site_of
+from ua_tui.core.knowledge.search.query import Query
+from ua_tui.core.knowledge.search.query_words import QueryWords
 
 
 def ask_of(query: Query, scope: Scope, words: QueryWords) -> dict[str, Any]:

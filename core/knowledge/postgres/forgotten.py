@@ -6,8 +6,8 @@ from pathlib import Path
 
 import msgspec
 
-from ua_tui.core.knowledge.forgotten import Entry, ForgottenList
 from ua_tui.core.knowledge.postgres.connection import Link
+from ua_tui.core.knowledge.removal.forgotten import Entry, ForgottenList
 
 _NEW = (
     "SELECT id, entry, owner = current_user OR is_worker() FROM k_forgotten"

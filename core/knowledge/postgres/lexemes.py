@@ -10,8 +10,8 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from ua_tui.core.knowledge.segments import indexed
-from ua_tui.core.knowledge.tokens import Tokenizer
+from ua_tui.core.knowledge.index.segments import indexed
+from ua_tui.core.knowledge.search.tokens import Tokenizer
 
 # ASCII characters that are neither letters nor digits separate words for the tokenizer, too.
 _PIECE = re.compile(r"[0-9A-Za-z\x80-\U0010ffff]+")

@@ -10,13 +10,13 @@ from typing import Any
 from psycopg.types.json import Jsonb
 
 from ua_tui.core.errors import KnowledgeError
-from ua_tui.core.knowledge.batch import Overtaken, stored_address
-from ua_tui.core.knowledge.forgotten import ForgottenList, traces_of
+from ua_tui.core.knowledge.index.batch import Overtaken, stored_address
+from ua_tui.core.knowledge.index.preparing import Prepared, storable
 from ua_tui.core.knowledge.place import Origin
 from ua_tui.core.knowledge.postgres.connection import Connection
 from ua_tui.core.knowledge.postgres.lexemes import Lexemes, Vector, count_words
-from ua_tui.core.knowledge.preparing import Prepared, storable
 from ua_tui.core.knowledge.records import Call, Cursor, Document, Facts
+from ua_tui.core.knowledge.removal.forgotten import ForgottenList, traces_of
 
 _DOCUMENTS = """
 INSERT INTO k_document (id, session, call, owner, shared, kind, path, part, url, site, hash, words, title, context,

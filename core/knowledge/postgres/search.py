@@ -1,4 +1,4 @@
-"""Searches the knowledge base of a team: the same queries and answers as `ua_tui.core.knowledge.search`.
+"""Searches the knowledge base of a team: the same queries and answers as `ua_tui.core.knowledge.search.search`.
 
 The database finds and ranks the passages of a query in one statement, which ends when its time is used up and answers
 with what it has; a second one reads the documents of the best.
@@ -20,17 +20,24 @@ from psycopg.rows import dict_row
 from psycopg.types.json import Jsonb
 
 from ua_tui.core.errors import KnowledgeError
-from ua_tui.core.knowledge.conditions import Scope
-from ua_tui.core.knowledge.embeddings import Embedder, similarities
-from ua_tui.core.knowledge.matching import ENOUGH, Meaning, make_hits
-from ua_tui.core.knowledge.passages import cut_around
 from ua_tui.core.knowledge.postgres.asking import ask_of
 from ua_tui.core.knowledge.postgres.connection import Connection, Link, cancelled_when
-from ua_tui.core.knowledge.query import parse_query
-from ua_tui.core.knowledge.query_words import QueryWords
-from ua_tui.core.knowledge.ranking import Candidate, count_facets, in_order, joined, order_by_meaning, rank
 from ua_tui.core.knowledge.records import NO_WORDS, FoundDocument, FoundPage, Hit, Results
-from ua_tui.core.knowledge.tokens import Tokenizer
+from ua_tui.core.knowledge.search.conditions import Scope
+from ua_tui.core.knowledge.search.embeddings import Embedder, similarities
+from ua_tui.core.knowledge.search.matching import ENOUGH, Meaning, make_hits
+from ua_tui.core.knowledge.search.passages import cut_around
+from ua_tui.core.knowledge.search.query import parse_query
+from ua_tui.core.knowledge.search.query_words import QueryWords
+from ua_tui.core.knowledge.search.ranking import (
+    Candidate,
+    count_facets,
+    in_order,
+    joined,
+    order_by_meaning,
+    rank,
+)
+from ua_tui.core.knowledge.search.tokens import Tokenizer
 from ua_tui.core.net.urls import canonical_url
 from ua_tui.core.postgres.address import Address
 from ua_tui.core.text import without_surrogates

@@ -8,13 +8,13 @@ from typing import Self
 
 from psycopg.types.json import Jsonb
 
-from ua_tui.core.knowledge.conditions import Scope
-from ua_tui.core.knowledge.forgotten import Doomed
 from ua_tui.core.knowledge.postgres.asking import ask_of
 from ua_tui.core.knowledge.postgres.connection import Link
-from ua_tui.core.knowledge.query import Query
-from ua_tui.core.knowledge.query_words import QueryWords
-from ua_tui.core.knowledge.tokens import Tokenizer
+from ua_tui.core.knowledge.removal.forgotten import Doomed
+from ua_tui.core.knowledge.search.conditions import Scope
+from ua_tui.core.knowledge.search.query import Query
+from ua_tui.core.knowledge.search.query_words import QueryWords
+from ua_tui.core.knowledge.search.tokens import Tokenizer
 from ua_tui.core.net.urls import canonical_url
 from ua_tui.core.postgres.address import Address
 

@@ -1,4 +1,4 @@
-"""Writes to the knowledge base of a team, as `ua_tui.core.knowledge.store` writes to a file.
+"""Writes to the knowledge base of a team, as `ua_tui.core.knowledge.index.store` writes to a file.
 
 Several machines may index a session one after the other. Each applies what it has read from the journal only if the
 session's cursor is still where it began to read.
@@ -14,15 +14,15 @@ from typing import Self
 
 import psycopg
 
-from ua_tui.core.knowledge.batch import Overtaken
-from ua_tui.core.knowledge.forgotten import Entry, traces_of
+from ua_tui.core.knowledge.index.batch import Overtaken
+from ua_tui.core.knowledge.index.preparing import Prepared, prepared_groups
 from ua_tui.core.knowledge.place import Origin
 from ua_tui.core.knowledge.postgres.connection import Link, reporting
 from ua_tui.core.knowledge.postgres.forgotten import ForgottenRows
 from ua_tui.core.knowledge.postgres.lexemes import Lexemes
 from ua_tui.core.knowledge.postgres.rows import Batch, remove_documents
-from ua_tui.core.knowledge.preparing import Prepared, prepared_groups
 from ua_tui.core.knowledge.records import Call, Cursor, Document, Facts
+from ua_tui.core.knowledge.removal.forgotten import Entry, traces_of
 from ua_tui.core.postgres.address import Address
 
 _DOCUMENTS = 500

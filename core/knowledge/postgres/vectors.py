@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Self
 
+from ua_tui.core.knowledge.index.vectors import Passage
 from ua_tui.core.knowledge.postgres.connection import Link, reporting
-from ua_tui.core.knowledge.vectors import Passage
 from ua_tui.core.postgres.address import Address
 
 # Each role fills in the vectors of its own rows: a worker, those of all.
@@ -23,7 +23,7 @@ ON CONFLICT (chunk) DO UPDATE SET model = excluded.model, data = excluded.data
 
 
 class PostgresVectors:
-    """Writes vectors as `ua_tui.core.knowledge.vectors.VectorStore` does for a file; use it in one thread.
+    """Writes vectors as `ua_tui.core.knowledge.index.vectors.VectorStore` does for a file; use it in one thread.
 
     Every method raises `KnowledgeError` if the database cannot be used.
     """

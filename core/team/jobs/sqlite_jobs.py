@@ -17,8 +17,8 @@ from typing import Any, Literal, TypeVar
 from uuid import uuid4
 
 from ua_tui.core.errors import TeamError
-from ua_tui.core.knowledge.database import transaction
-from ua_tui.core.knowledge.database_file import is_on_network, make_private, opening
+from ua_tui.core.knowledge.index.database import transaction
+from ua_tui.core.knowledge.index.database_file import is_on_network, make_private, opening
 from ua_tui.core.storage.folders import WORKSPACES
 from ua_tui.core.team.jobs.batch_file import NOT_IN_ID
 from ua_tui.core.team.jobs.sqlite_tables import SEALED, check_own, explain, keep_seals, update_tables

@@ -7,8 +7,8 @@ from contextlib import closing
 from functools import partial
 from pathlib import Path
 
-from ua_tui.core.errors import Advice, TeamError
-from ua_tui.core.knowledge.database import transaction
+from ua_tui.core.errors import TeamError, file_advice
+from ua_tui.core.knowledge.index.database import transaction
 from ua_tui.core.storage.own_database import foreign_objects, is_own_file, mark_own
 from ua_tui.core.storage.ownership import not_own, sealer
 from ua_tui.core.text import clean_line
@@ -168,25 +168,11 @@ def _is_ready(db: sqlite3.Connection, path: Path) -> bool:
     return bool(found == VERSION)
 
 
-_BY_CODE = {
-    sqlite3.SQLITE_FULL: Advice("the disk is full", "free some space"),
-    sqlite3.SQLITE_IOERR: Advice("its disk cannot be read or written", "check the disk and its free space"),
-    sqlite3.SQLITE_READONLY: Advice("it may not be written", "check its permissions"),
-    sqlite3.SQLITE_CANTOPEN: Advice("it cannot be opened", "check its permissions"),
-    sqlite3.SQLITE_BUSY: Advice("other programs have been writing to it for too long", "try again"),
-    sqlite3.SQLITE_CORRUPT: Advice("it is damaged", "move it away; the sessions stay as they are"),
-    sqlite3.SQLITE_NOTADB: Advice("it is not a database", "move it away"),
-}
-
-
 def explain(path: Path, error: OSError | sqlite3.Error) -> TeamError:
     """Return the error for a person."""
-    if isinstance(error, OSError):
-        advice = Advice(error.strerror or str(error), "check its folder")
-    else:
-        code = int(getattr(error, "sqlite_errorcode", None) or 0) & 0xFF
-        advice = _BY_CODE.get(code) or Advice(clean_line(str(error), 200))
-    return TeamError(f"the jobs of this folder, {_shown(path)}, cannot be used: {advice}")
+    advice = file_advice(error, again="move it away; the sessions stay as they are")
+    problem = f"the jobs of this folder, {_shown(path)}, cannot be used: {advice.problem}"
+    return TeamError(advice._replace(problem=problem))
 
 
 def _shown(path: Path) -> str:

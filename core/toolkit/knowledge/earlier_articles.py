@@ -12,7 +12,7 @@ import msgspec
 from ua_tui.core.errors import WorkspaceError
 from ua_tui.core.events.codec import decode_event
 from ua_tui.core.events.types import ArtifactSaved
-from ua_tui.core.knowledge.fingerprints import body_hash
+from ua_tui.core.knowledge.index.fingerprints import body_hash
 from ua_tui.core.storage.regular_file import open_regular
 from ua_tui.core.storage.workspace import JOURNAL, Workspace
 from ua_tui.core.toolkit.articles import Article, Reference, count_words, decode_article

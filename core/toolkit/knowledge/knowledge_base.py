@@ -13,8 +13,8 @@ from ua_tui.core.knowledge.records import FoundDocument, FoundPage, Kind, Result
 
 if TYPE_CHECKING:
     from ua_tui.core.knowledge.access import AnySearch
-    from ua_tui.core.knowledge.embeddings import Embedder
     from ua_tui.core.knowledge.place import KnowledgePlace
+    from ua_tui.core.knowledge.search.embeddings import Embedder
 
 _log = logging.getLogger(__name__)
 
@@ -93,7 +93,7 @@ class KnowledgeBase:
     @cached_property
     def _file(self) -> AnySearch:
         from ua_tui.core.knowledge.access import open_search
-        from ua_tui.core.knowledge.search import PATIENT
+        from ua_tui.core.knowledge.search.search import PATIENT
 
         return open_search(self._path, budget=PATIENT, embedder=self._embedder())
 
@@ -102,7 +102,7 @@ class KnowledgeBase:
             return None
         import msgspec
 
-        from ua_tui.core.knowledge.embeddings import Embedder
+        from ua_tui.core.knowledge.search.embeddings import Embedder
 
         try:
             embedder = msgspec.json.decode(self._embeddings_file.read_bytes(), type=Embedder)

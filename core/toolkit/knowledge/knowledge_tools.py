@@ -10,8 +10,8 @@ import msgspec
 from pydantic import Field
 
 from ua_tui.core.errors import KnowledgeError
-from ua_tui.core.knowledge.query import parse_date
 from ua_tui.core.knowledge.records import FoundDocument, Hit, Kind
+from ua_tui.core.knowledge.search.query import parse_date
 from ua_tui.core.text import clean, clean_line
 from ua_tui.core.toolkit.context import ToolContext
 

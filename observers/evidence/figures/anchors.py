@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from ua_tui.observers.evidence.figures.dates import MONTH_NAMES, PERIOD_STARTS
+from ua_tui.observers.evidence.figures.language.words import NUMBER_STARTS, NUMBER_STEMS
 from ua_tui.observers.evidence.figures.numbers import FRACTIONS
-from ua_tui.observers.evidence.figures.words import NUMBER_STARTS, NUMBER_STEMS
 
 _END = r"(?![^\W_])"
 _BEFORE_DIGITS = r"(?=\.?,?[ \u00a0-](?:del?[ ]|of[ ])?[0-9])"

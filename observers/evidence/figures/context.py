@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from ua_tui.observers.evidence.figures.languages import word_set
+from ua_tui.observers.evidence.figures.language.languages import word_set
 
 _APPROXIMATE = word_set(
     "about around roughly approximately approx approx. some nearly almost over above under below circa ca "

@@ -9,7 +9,8 @@ from ua_tui.observers.evidence.figures.context import Before, is_identifier, ski
 from ua_tui.observers.evidence.figures.dates import make_date, read_date, read_period
 from ua_tui.observers.evidence.figures.figure import Figure
 from ua_tui.observers.evidence.figures.headers import HeaderUnit, header_unit, read_header_unit
-from ua_tui.observers.evidence.figures.languages import languages, word_set
+from ua_tui.observers.evidence.figures.language.languages import languages, word_set
+from ua_tui.observers.evidence.figures.language.wordings import read_wording
 from ua_tui.observers.evidence.figures.look_alikes import fold
 from ua_tui.observers.evidence.figures.money import BEFORE, CURRENCY_SYMBOLS, currency
 from ua_tui.observers.evidence.figures.numbers import FRACTIONS, Number, decimal_mark, read_number
@@ -17,7 +18,6 @@ from ua_tui.observers.evidence.figures.ranges import join
 from ua_tui.observers.evidence.figures.reading import ONE, ZERO, Reading, to_figure
 from ua_tui.observers.evidence.figures.suffix import add_half, read_rate, read_suffix
 from ua_tui.observers.evidence.figures.units import Unit
-from ua_tui.observers.evidence.figures.wordings import read_wording
 
 _PIECE = 48 << 10
 _MARGIN = 256

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from decimal import Decimal
 
-from ua_tui.observers.evidence.figures.languages import word_set
+from ua_tui.observers.evidence.figures.language.languages import word_set
 from ua_tui.observers.evidence.figures.units import Unit
 
 CURRENCY_SYMBOLS = {

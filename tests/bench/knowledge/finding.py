@@ -9,7 +9,7 @@ from pathlib import Path
 from tests.bench.knowledge.questions import ask
 from tests.bench.knowledge.sessions import Session, invent_sessions, write_session
 from tests.bench.table import Row
-from ua_tui.core.knowledge.search import KnowledgeSearch
+from ua_tui.core.knowledge.search.search import KnowledgeSearch
 from ua_tui.core.redaction.redactor import Redactor
 from ua_tui.core.storage.folders import WORKSPACES
 from ua_tui.observers.knowledge.rebuild import rebuild

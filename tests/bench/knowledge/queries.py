@@ -10,7 +10,7 @@ from pathlib import Path
 from tests.bench.knowledge.corpus import CHUNKS, SITES
 from tests.bench.table import Row, median, quantile
 from ua_tui.core.knowledge.access import AnySearch
-from ua_tui.core.knowledge.database import open_reader
+from ua_tui.core.knowledge.index.database import open_reader
 
 SEED = 5
 EACH = 40

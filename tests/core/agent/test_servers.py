@@ -302,7 +302,7 @@ async def test_a_server_that_worked_and_failed_is_connected_again_by_itself(desk
     desk.agent.go.set()
     await desk.rest()
     assert desk.notices("toolkit") == ["connected", "failed", "reconnecting", "connected"]
-    away = "it cannot be reached (ECONNREFUSED): check that it runs, and check its address"
+    away = "it cannot be reached (ECONNREFUSED): check that it runs, and its address"
     assert (desk.now("toolkit").again_s, desk.now("toolkit").last_error) == (None, away)
     assert desk.reported == []
 

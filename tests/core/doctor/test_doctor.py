@@ -29,7 +29,7 @@ from ua_tui.core.doctor.machine import check_agent, check_folder, check_knowledg
 from ua_tui.core.doctor.servers import check_toolkit
 from ua_tui.core.doctor.services import check_composio, check_logfire, check_session_model, models_of
 from ua_tui.core.errors import ConnectionFailed
-from ua_tui.core.knowledge.store import KnowledgeStore
+from ua_tui.core.knowledge.index.store import KnowledgeStore
 from ua_tui.core.postgres.address import Address
 from ua_tui.core.redaction.redactor import Redactor
 from ua_tui.core.settings.model import Settings

@@ -7,9 +7,9 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from ua_tui.core.knowledge.database import connect, open_writer
+from ua_tui.core.knowledge.index.database import connect, open_writer
+from ua_tui.core.knowledge.index.store import KnowledgeStore
 from ua_tui.core.knowledge.records import Cursor, Document, Facts, Kind
-from ua_tui.core.knowledge.store import KnowledgeStore
 
 TABLES = Path(__file__).with_suffix(".sql").read_text("utf-8").splitlines()
 """A statement for each table, which gives its rows in an order that does not depend on their numbers."""

@@ -7,8 +7,8 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ua_tui.core.knowledge.chunks import LEAST, LONGEST, MOST, count_words, split_chunks
-from ua_tui.core.knowledge.segments import indexed
+from ua_tui.core.knowledge.index.chunks import LEAST, LONGEST, MOST, count_words, split_chunks
+from ua_tui.core.knowledge.index.segments import indexed
 
 _MARKS = ["\n", "\n\n", "\n \t\n", " ", "\r\n", "\u2028", "\u3000", "!? ", "。", "\0", "\ud800"]
 _TEXTS = ["word", "Sentence end. ", "# Heading\n", "\n## Part two\n", "東京は日本", "long" * 2_000]

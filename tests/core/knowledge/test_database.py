@@ -16,12 +16,12 @@ from tests.core.knowledge.stored import add, content, document, found
 from tests.core.limits import file_size_limit
 from tests.faults.test_machine import OBEYING_PERMISSIONS
 from ua_tui.core.errors import KnowledgeError
-from ua_tui.core.knowledge import database
-from ua_tui.core.knowledge.database import connect, open_reader, open_writer, update_tables
-from ua_tui.core.knowledge.database_file import FILE, is_network_type
+from ua_tui.core.knowledge.index import database
+from ua_tui.core.knowledge.index.database import connect, open_reader, open_writer, update_tables
+from ua_tui.core.knowledge.index.database_file import FILE, is_network_type
+from ua_tui.core.knowledge.index.schema import VERSION
+from ua_tui.core.knowledge.index.store import KnowledgeStore
 from ua_tui.core.knowledge.problems import KnowledgeDamaged
-from ua_tui.core.knowledge.schema import VERSION
-from ua_tui.core.knowledge.store import KnowledgeStore
 
 ROOT = Path(__file__).parents[3]
 OPEN = """
@@ -29,8 +29,8 @@ import sys
 from contextlib import closing
 from pathlib import Path
 from ua_tui.core.errors import KnowledgeError
-from ua_tui.core.knowledge.database import open_reader, open_writer
-from ua_tui.core.knowledge.store import KnowledgeStore
+from ua_tui.core.knowledge.index.database import open_reader, open_writer
+from ua_tui.core.knowledge.index.store import KnowledgeStore
 from tests.core.knowledge.stored import add, document, found
 path = Path(sys.argv[1])
 for action in sys.argv[2:]:
@@ -122,7 +122,7 @@ def test_a_file_and_a_folder_that_may_not_be_written(path: Path) -> None:
 def test_a_folder_that_may_not_be_written_and_a_log(path: Path) -> None:
     """What is in the log of a program that was killed cannot be read without a file for shared memory."""
     killed = (
-        "import os, sys\nfrom pathlib import Path\nfrom ua_tui.core.knowledge.store import KnowledgeStore\n"
+        "import os, sys\nfrom pathlib import Path\nfrom ua_tui.core.knowledge.index.store import KnowledgeStore\n"
         "from tests.core.knowledge.stored import add, document\n"
         "add(KnowledgeStore(Path(sys.argv[1])), 's', document('text'))\nos._exit(9)"
     )

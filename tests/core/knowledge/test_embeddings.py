@@ -15,15 +15,15 @@ import pytest
 from tests.core.knowledge.stored import add, document
 from tests.embeddings_server import EmbeddingsServer, embeddings_server
 from ua_tui.core.errors import KnowledgeError
-from ua_tui.core.knowledge import embeddings
-from ua_tui.core.knowledge.database import open_reader
-from ua_tui.core.knowledge.database_file import FILE
-from ua_tui.core.knowledge.embeddings import Embedder, TextsRefused, embedder_of, similarities
-from ua_tui.core.knowledge.forgetting import forget
+from ua_tui.core.knowledge.index.database import open_reader
+from ua_tui.core.knowledge.index.database_file import FILE
+from ua_tui.core.knowledge.index.store import KnowledgeStore
+from ua_tui.core.knowledge.index.vectors import VectorStore
 from ua_tui.core.knowledge.records import Results
-from ua_tui.core.knowledge.search import KnowledgeSearch
-from ua_tui.core.knowledge.store import KnowledgeStore
-from ua_tui.core.knowledge.vectors import VectorStore
+from ua_tui.core.knowledge.removal.forgetting import forget
+from ua_tui.core.knowledge.search import embeddings
+from ua_tui.core.knowledge.search.embeddings import Embedder, TextsRefused, embedder_of, similarities
+from ua_tui.core.knowledge.search.search import KnowledgeSearch
 from ua_tui.core.settings.model import Settings
 
 KEY = "sk-embeddings-canary-0123456789"

@@ -7,7 +7,7 @@ import random
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ua_tui.core.knowledge.fingerprints import are_near, body_hash, simhash
+from ua_tui.core.knowledge.index.fingerprints import are_near, body_hash, simhash
 
 _NAMES = [a + b + c for a in ("kal", "mor", "ten", "ris") for b in "aeou" for c in ("din", "vor", "")]
 _COMMON = ["the", "of", "and", "to", "in", "a", "is", "that"]

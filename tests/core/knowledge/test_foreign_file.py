@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from tests.core.knowledge.stored import add, document
-from ua_tui.core.knowledge.database import adopt_knowledge, connect, open_writer
-from ua_tui.core.knowledge.database_file import FILE
+from ua_tui.core.knowledge.index.database import adopt_knowledge, connect, open_writer
+from ua_tui.core.knowledge.index.database_file import FILE
+from ua_tui.core.knowledge.index.store import KnowledgeStore
 from ua_tui.core.knowledge.problems import KnowledgeForeign
-from ua_tui.core.knowledge.search import KnowledgeSearch
-from ua_tui.core.knowledge.store import KnowledgeStore
+from ua_tui.core.knowledge.search.search import KnowledgeSearch
 
 
 @pytest.fixture

@@ -9,13 +9,14 @@ import pytest
 
 from tests.core.knowledge.stored import add, content, document, found
 from ua_tui.core.errors import KnowledgeError
-from ua_tui.core.knowledge import database, forgetting
-from ua_tui.core.knowledge.database import open_reader
-from ua_tui.core.knowledge.database_file import FILE
-from ua_tui.core.knowledge.forgetting import Forgotten, forget, forget_deleted
-from ua_tui.core.knowledge.forgotten import Entry, ForgottenList, forgotten_file, source_trace
+from ua_tui.core.knowledge.index import database
+from ua_tui.core.knowledge.index.database import open_reader
+from ua_tui.core.knowledge.index.database_file import FILE
+from ua_tui.core.knowledge.index.store import KnowledgeStore
 from ua_tui.core.knowledge.records import Cursor, Facts
-from ua_tui.core.knowledge.store import KnowledgeStore
+from ua_tui.core.knowledge.removal import forgetting
+from ua_tui.core.knowledge.removal.forgetting import Forgotten, forget, forget_deleted
+from ua_tui.core.knowledge.removal.forgotten import Entry, ForgottenList, forgotten_file, source_trace
 
 SECRET = b"zqxwombat"
 WORD = SECRET.decode()

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.core.cases import cases_of
-from ua_tui.core.knowledge.query import MOST_TERMS, Query, Term, parse_date, parse_query
+from ua_tui.core.knowledge.search.query import MOST_TERMS, Query, Term, parse_date, parse_query
 
 CASES = cases_of(__file__)
 

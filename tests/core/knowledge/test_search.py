@@ -17,13 +17,13 @@ from hypothesis import strategies as st
 
 from tests.postgres_server import Cluster, Database
 from ua_tui.core.errors import KnowledgeError
-from ua_tui.core.knowledge import matching
 from ua_tui.core.knowledge.access import AnySearch, open_search, open_store
 from ua_tui.core.knowledge.citation import citation
-from ua_tui.core.knowledge.database_file import FILE
+from ua_tui.core.knowledge.index.database_file import FILE
 from ua_tui.core.knowledge.place import KnowledgePlace
 from ua_tui.core.knowledge.records import Call, Cursor, Document, Facts, Hit, Kind
-from ua_tui.core.knowledge.search import KnowledgeSearch
+from ua_tui.core.knowledge.search import matching
+from ua_tui.core.knowledge.search.search import KnowledgeSearch
 from ua_tui.core.postgres.address import Address
 
 DAY = 86_400.0

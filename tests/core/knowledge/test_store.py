@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 
 from tests.core.knowledge.stored import add, content, document, found
 from ua_tui.core.errors import KnowledgeError
-from ua_tui.core.knowledge import batch, database
-from ua_tui.core.knowledge.database import connect
-from ua_tui.core.knowledge.database_file import FILE
+from ua_tui.core.knowledge.index import batch, database
+from ua_tui.core.knowledge.index.database import connect
+from ua_tui.core.knowledge.index.database_file import FILE
+from ua_tui.core.knowledge.index.store import KnowledgeStore
 from ua_tui.core.knowledge.records import Cursor, Document, Facts
-from ua_tui.core.knowledge.store import KnowledgeStore
 
 SESSIONS = ("session_1", "session_2", "/elsewhere/session_3")
 TEXTS = st.text(max_size=80) | st.sampled_from(

@@ -23,7 +23,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> zipfile.ZipFile:
 
 
 def test_the_migrations_are_in_the_wheel(wheel: zipfile.ZipFile) -> None:
-    folder = Path("core/postgres/migrations")
+    folder = Path("ua_tui/core/postgres/migrations")
     expected = {str(folder / path.name) for path in (PROJECT / folder).glob("*.sql")}
     assert {name for name in wheel.namelist() if name.endswith(".sql")} == expected
     assert len(expected) == len(migrations()) > 0

@@ -6,18 +6,20 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import product
-from typing import Any, get_args
+from typing import Any
 
 import pytest
 
 from tests.core.cases import cases_of
 from tests.model_server import Answer, model_server, refusal
 from tests.waiting import PATIENCE
-from ua_tui.core.provider.probe import ModelVerdict, VerdictKind, check_model
+from ua_tui.core.errors import advice_catalogue
+from ua_tui.core.provider.probe import ModelVerdict, check_model
 from ua_tui.core.settings.model import Settings
 
 CASES = cases_of(__file__)
 
+MODEL_PROBLEMS = [code.partition(".")[2] for code in advice_catalogue() if code.startswith("model.")]
 KEY = "sk-ant-api03-canary-9f8e7d6c5b4a"
 
 
@@ -66,7 +68,7 @@ ANSWERS = [*CASES["every_answer_is_reported_and_advised"], ((200, "[" * 200_000)
 @pytest.mark.parametrize(
     ("answer", "kind", "reported"), ANSWERS, ids=[f"{a[0]}-{k}-{t}" for a, k, t in ANSWERS]
 )
-async def test_every_answer_is_reported_and_advised(answer: Any, kind: VerdictKind, reported: str) -> None:
+async def test_every_answer_is_reported_and_advised(answer: Any, kind: str, reported: str) -> None:
     with model_server(Answer(*answer)) as server:
         verdict = await checked(server.url)
     assert verdict.kind == kind
@@ -199,7 +201,7 @@ async def test_nothing_to_ask_and_a_slow_answer_are_reported() -> None:
 def test_every_verdict_is_a_whole_sentence() -> None:
     verb = " (is|answered|accepts|can|cannot|did|does|gave|refused|rejected|requires) "
     for kind, status, detail in product(
-        get_args(VerdictKind), (None, 404), ("", "words of it", "Words of it.")
+        ("ok", *MODEL_PROBLEMS), (None, 404), ("", "words of it", "Words of it.")
     ):
         made = ModelVerdict(kind=kind, server="http://a", model="m", status=status, detail=detail, seconds=1)
         for sentence in (made.message, made.advice):

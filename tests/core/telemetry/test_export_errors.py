@@ -8,7 +8,6 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import (
 )
 
 from tests.core.cases import cases_of
-from ua_tui.core.errors import Advice
 from ua_tui.core.telemetry.export_errors import answer_problem
 
 CASES = cases_of(__file__)
@@ -33,13 +32,13 @@ def test_the_answer_of_a_collector_is_not_a_problem() -> None:
 
 def test_a_problem_has_a_remedy() -> None:
     protobuf = (
-        (200, PROTOBUF, "\xff\xff", NO_COLLECTOR, "check OTEL_EXPORTER_OTLP_ENDPOINT"),
-        (200, PROTOBUF, REJECTED.decode("latin-1"), "it rejected 3 spans (too old)", "see its log"),
+        (200, PROTOBUF, "\xff\xff", "export.other_service", NO_COLLECTOR),
+        (200, PROTOBUF, REJECTED.decode("latin-1"), "export.rejected", "it rejected 3 spans (too old)"),
     )
-    for status, kind, text, problem, remedy in (*CASES["a_problem_has_a_remedy"], *protobuf):
-        body = text.encode("latin-1")
-        assert answer_problem("collector", status, kind, body) == Advice(problem, remedy)
-    rejected = Advice(
-        "it rejected the credentials (401 Unauthorized)", "set LOGFIRE_TOKEN to a valid write token"
-    )
-    assert answer_problem("logfire", 401, "", b"") == rejected
+    for status, kind, text, code, problem in (*CASES["a_problem_has_a_remedy"], *protobuf):
+        advice = answer_problem("collector", status, kind, text.encode("latin-1"))
+        assert advice is not None
+        assert (advice.code, advice.problem) == (code, problem)
+    rejected = answer_problem("logfire", 401, "", b"")
+    assert rejected is not None
+    assert "LOGFIRE_TOKEN" in rejected.remedy

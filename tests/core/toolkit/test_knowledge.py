@@ -15,9 +15,9 @@ from tests.waiting import PATIENCE
 from ua_tui.core.errors import KnowledgeError
 from ua_tui.core.events.codec import encode_event
 from ua_tui.core.events.types import ArtifactSaved
-from ua_tui.core.knowledge import embeddings
+from ua_tui.core.knowledge.index.store import KnowledgeStore
 from ua_tui.core.knowledge.records import Cursor, Document, Facts
-from ua_tui.core.knowledge.store import KnowledgeStore
+from ua_tui.core.knowledge.search import embeddings
 from ua_tui.core.net.client import Fetcher
 from ua_tui.core.redaction.redactor import Redactor
 from ua_tui.core.storage.folders import WORKSPACES

@@ -11,8 +11,8 @@ from tests.observers.evidence.sessions import REPORT, SEARCH, ReadSession, crawl
 from ua_tui.core.concurrency.cancellation import Stop, Stopped
 from ua_tui.core.events import types as ev
 from ua_tui.core.evidence.records import SourceKind, Verdict
-from ua_tui.core.knowledge.database_file import FILE
-from ua_tui.core.knowledge.store import KnowledgeStore
+from ua_tui.core.knowledge.index.database_file import FILE
+from ua_tui.core.knowledge.index.store import KnowledgeStore
 from ua_tui.core.observation import (
     KnowledgeObservation,
     NativeObservation,

@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 from tests.observers.knowledge.recorded import database_of
-from ua_tui.core.knowledge.store import KnowledgeStore
+from ua_tui.core.knowledge.index.store import KnowledgeStore
 from ua_tui.core.redaction.redactor import Redactor
 from ua_tui.observers.knowledge.catch_up import catch_up
 

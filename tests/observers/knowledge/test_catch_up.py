@@ -10,8 +10,8 @@ import pytest
 
 from tests.observers.knowledge.recorded import Recorded, database_of, passages, sessions
 from ua_tui.core.errors import KnowledgeError
-from ua_tui.core.knowledge.database import adopt_knowledge
-from ua_tui.core.knowledge.store import KnowledgeStore
+from ua_tui.core.knowledge.index.database import adopt_knowledge
+from ua_tui.core.knowledge.index.store import KnowledgeStore
 from ua_tui.core.redaction.redactor import Redactor
 from ua_tui.core.storage.folders import WORKSPACES
 from ua_tui.core.storage.workspace import JOURNAL

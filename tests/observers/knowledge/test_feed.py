@@ -15,8 +15,8 @@ from tests.observers.knowledge.recorded import Recorded, database_of, passages, 
 from tests.waiting import PATIENCE, until, until_in_thread
 from ua_tui.core.bus import Bus
 from ua_tui.core.events import types as ev
-from ua_tui.core.knowledge import database
-from ua_tui.core.knowledge.database import open_writer, transaction
+from ua_tui.core.knowledge.index import database
+from ua_tui.core.knowledge.index.database import open_writer, transaction
 from ua_tui.core.knowledge.place import Origin
 from ua_tui.core.postgres.address import Address
 from ua_tui.core.records.journal import Journal

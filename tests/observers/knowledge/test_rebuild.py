@@ -14,9 +14,9 @@ import pytest
 
 from tests.observers.knowledge.recorded import Recorded, database_of, passages
 from ua_tui.core.errors import KnowledgeError
-from ua_tui.core.knowledge.forgetting import forget
+from ua_tui.core.knowledge.index.store import KnowledgeStore
+from ua_tui.core.knowledge.removal.forgetting import forget
 from ua_tui.core.knowledge.status import read_status
-from ua_tui.core.knowledge.store import KnowledgeStore
 from ua_tui.core.redaction.redactor import Redactor
 from ua_tui.core.storage.workspace import JOURNAL
 from ua_tui.observers.knowledge.catch_up import catch_up, index_piece

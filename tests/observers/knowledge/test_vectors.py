@@ -13,10 +13,10 @@ from tests.core.knowledge.stored import add, document
 from tests.embeddings_server import EmbeddingsServer, embeddings_server
 from tests.waiting import run_ready, until, until_in_thread
 from ua_tui.core.events.types import ErrorRaised, Event, QueryFinished, SessionFinished, SessionStarted
-from ua_tui.core.knowledge.database import open_reader
-from ua_tui.core.knowledge.database_file import FILE
-from ua_tui.core.knowledge.embeddings import Embedder
-from ua_tui.core.knowledge.store import KnowledgeStore
+from ua_tui.core.knowledge.index.database import open_reader
+from ua_tui.core.knowledge.index.database_file import FILE
+from ua_tui.core.knowledge.index.store import KnowledgeStore
+from ua_tui.core.knowledge.search.embeddings import Embedder
 from ua_tui.core.redaction.redactor import Redactor
 from ua_tui.observers.knowledge.vectors import VectorFeed, VectorPace
 

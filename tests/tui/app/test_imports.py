@@ -21,7 +21,7 @@ HEAVY = (
     "ua_tui.tui.panes.workspace.pane", "ua_tui.tui.panes.prompt.pane", "textual.widgets._text_area",
     "ua_tui.tui.graphics.store", "ua_tui.tui.terminal.clipboard", "ua_tui.tui.terminal.desktop",
     "ua_tui.core.session.resume", "ua_tui.core.redaction", "ua_tui.core.events.codec", "ua_tui.core.trust_question",
-    "sqlite3", "ua_tui.core.knowledge.store", "ua_tui.core.knowledge.search", "ua_tui.observers.knowledge",
+    "sqlite3", "ua_tui.core.knowledge.index.store", "ua_tui.core.knowledge.search.search", "ua_tui.observers.knowledge",
     "ua_tui.core.team.records", "ua_tui.core.postgres.schema",
 )  # fmt: skip
 TEAM = (

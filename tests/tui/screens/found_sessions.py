@@ -9,9 +9,9 @@ from pathlib import Path
 from tests.tui.played import fixed_bus
 from ua_tui.core.events import types as ev
 from ua_tui.core.events.codec import encode_event
-from ua_tui.core.knowledge.database_file import FILE
+from ua_tui.core.knowledge.index.database_file import FILE
+from ua_tui.core.knowledge.index.store import KnowledgeStore
 from ua_tui.core.knowledge.records import Call, Cursor, Document, Facts
-from ua_tui.core.knowledge.store import KnowledgeStore
 from ua_tui.core.storage.folders import WORKSPACES
 from ua_tui.core.version import VERSION
 

@@ -75,8 +75,8 @@ def run(args: argparse.Namespace) -> int:
         WrongUsage: an option is wrong.
     """
     from ua_tui.core.knowledge.access import open_search
-    from ua_tui.core.knowledge.embeddings import embedder_of
-    from ua_tui.core.knowledge.search import PATIENT
+    from ua_tui.core.knowledge.search.embeddings import embedder_of
+    from ua_tui.core.knowledge.search.search import PATIENT
     from ua_tui.tui.cli.knowledge.place import find_database, session_key
 
     now = datetime.now().astimezone()
@@ -116,7 +116,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _kinds(given: list[str], now: datetime) -> tuple[Kind, ...]:
-    from ua_tui.core.knowledge.query import parse_query
+    from ua_tui.core.knowledge.search.query import parse_query
 
     found: list[Kind] = []
     for text in given:
@@ -130,7 +130,7 @@ def _kinds(given: list[str], now: datetime) -> tuple[Kind, ...]:
 def _moment(option: str, text: str | None, now: datetime) -> float | None:
     if text is None:
         return None
-    from ua_tui.core.knowledge.query import parse_date
+    from ua_tui.core.knowledge.search.query import parse_date
 
     moment = parse_date(text, now, end=option == "--until")
     if moment is None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from ua_tui.core.errors import KnowledgeError
 from ua_tui.core.events.units import quantity
-from ua_tui.core.knowledge.forgetting import forget
+from ua_tui.core.knowledge.removal.forgetting import forget
 from ua_tui.core.text import clean_line
 from ua_tui.tui.cli.arguments import WrongUsage
 from ua_tui.tui.cli.knowledge.place import find_database, session_key
@@ -18,7 +18,7 @@ from ua_tui.tui.cli.output import complain, print_json, print_line
 from ua_tui.tui.terminal.exit_codes import EXIT_USAGE
 
 if TYPE_CHECKING:
-    from ua_tui.core.knowledge.forgetting import Forgotten
+    from ua_tui.core.knowledge.removal.forgetting import Forgotten
     from ua_tui.core.settings.model import Settings
 
 _SHOWN = 20

@@ -17,7 +17,7 @@ from ua_tui.tui.cli.output import complain, local_time, print_json, print_line
 from ua_tui.tui.terminal.exit_codes import EXIT_FAILED, EXIT_INTERRUPTED
 
 if TYPE_CHECKING:
-    from ua_tui.core.knowledge.embeddings import Embedder
+    from ua_tui.core.knowledge.search.embeddings import Embedder
     from ua_tui.core.knowledge.status import Status
     from ua_tui.core.redaction.redactor import Redactor
     from ua_tui.core.settings.model import Settings
@@ -84,8 +84,8 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _show(settings: Settings, *, as_json: bool) -> int:
-    from ua_tui.core.knowledge.embeddings import embedder_of
     from ua_tui.core.knowledge.place import place_of
+    from ua_tui.core.knowledge.search.embeddings import embedder_of
     from ua_tui.core.knowledge.status import read_status
 
     path = place_of(settings)

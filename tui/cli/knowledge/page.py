@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from ua_tui.core.knowledge.folders import folder_path, is_here
-from ua_tui.core.knowledge.plain_passage import plain_passage
+from ua_tui.core.knowledge.search.plain_passage import plain_passage
 from ua_tui.core.text import clean_line
 from ua_tui.tui.cli.output import page_width
 

@@ -8,8 +8,8 @@ from pathlib import Path
 from ua_tui.core.errors import SettingsError
 from ua_tui.core.history.lookup import find_session
 from ua_tui.core.knowledge.access import open_store
-from ua_tui.core.knowledge.database import open_reader
 from ua_tui.core.knowledge.folders import folder_key
+from ua_tui.core.knowledge.index.database import open_reader
 from ua_tui.core.knowledge.place import KnowledgePlace, is_made, place_of, shown_place
 from ua_tui.core.knowledge.problems import reporting
 from ua_tui.core.postgres.address import Address

@@ -13,8 +13,8 @@ from textual.content import Content
 from textual.message import Message
 
 from ua_tui.core.events.units import quantity
-from ua_tui.core.knowledge.plain_passage import plain_passage
 from ua_tui.core.knowledge.records import Hit
+from ua_tui.core.knowledge.search.plain_passage import plain_passage
 from ua_tui.core.text import clean, clean_line
 from ua_tui.tui.render.format import middle_cut, tail_cut
 from ua_tui.tui.render.layout import PLAIN, Line, cut_line, width_of, wrap

@@ -88,7 +88,7 @@ class KnowledgeReader:
 
             if self._search is None and not is_made(self.database):
                 return Answer(problem=MISSING)
-            from ua_tui.core.knowledge.search import BUDGET, PATIENT
+            from ua_tui.core.knowledge.search.search import BUDGET, PATIENT
 
             try:
                 results = self._opened(self.database).search(

@@ -13,7 +13,7 @@ from tests.bench.knowledge.prose import Prose
 from tests.core.cases import cases_of
 from tests.postgres_server import Cluster
 from ua_tui.core.knowledge.access import AnySearch, open_search, open_store
-from ua_tui.core.knowledge.database_file import FILE
+from ua_tui.core.knowledge.index.database_file import FILE
 from ua_tui.core.knowledge.place import KnowledgePlace
 from ua_tui.core.knowledge.records import KINDS, Call, Cursor, Document, Facts, Kind
 from ua_tui.core.postgres.address import Address

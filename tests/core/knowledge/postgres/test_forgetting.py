@@ -13,9 +13,9 @@ from tests.postgres_server import Database
 from ua_tui.core.errors import KnowledgeError
 from ua_tui.core.history.index import SessionIndex
 from ua_tui.core.knowledge.folders import folder_key
-from ua_tui.core.knowledge.forgetting import forget, forget_deleted
 from ua_tui.core.knowledge.place import Origin
 from ua_tui.core.knowledge.postgres.store import PostgresStore
+from ua_tui.core.knowledge.removal.forgetting import forget, forget_deleted
 
 URL = "https://a.example/leak"
 

@@ -14,10 +14,10 @@ from tests.core.knowledge.postgres.stored import HERE, THERE, add, address_of, c
 from tests.core.knowledge.stored import document
 from tests.postgres_server import Cluster, Database
 from ua_tui.core.errors import KnowledgeError
-from ua_tui.core.knowledge.forgetting import forget
 from ua_tui.core.knowledge.place import Origin
 from ua_tui.core.knowledge.postgres.search import PostgresSearch
 from ua_tui.core.knowledge.postgres.store import PostgresStore
+from ua_tui.core.knowledge.removal.forgetting import forget
 from ua_tui.core.postgres.address import Address
 from ua_tui.core.postgres.schema import grant
 

@@ -14,13 +14,13 @@ from tests.core.knowledge.stored import document
 from tests.postgres_server import Cluster, Database
 from ua_tui.core.errors import KnowledgeError, SettingsError
 from ua_tui.core.knowledge.access import open_search, open_store
-from ua_tui.core.knowledge.database import open_reader
-from ua_tui.core.knowledge.database_file import FILE
+from ua_tui.core.knowledge.index.database import open_reader
+from ua_tui.core.knowledge.index.database_file import FILE
+from ua_tui.core.knowledge.index.store import KnowledgeStore
 from ua_tui.core.knowledge.place import Origin, read_place, written_place
 from ua_tui.core.knowledge.postgres.search import PostgresSearch
 from ua_tui.core.knowledge.postgres.store import PostgresStore
 from ua_tui.core.knowledge.records import Call, Cursor
-from ua_tui.core.knowledge.store import KnowledgeStore
 from ua_tui.core.postgres.address import Address
 
 TEXTS = (

@@ -13,8 +13,8 @@ from tests.core.knowledge.stored import document
 from tests.observers.knowledge.recorded import Recorded
 from tests.postgres_server import Database
 from ua_tui.core.knowledge.access import open_search, open_vectors
-from ua_tui.core.knowledge.embeddings import Embedder
 from ua_tui.core.knowledge.folders import folder_key, folder_path, is_here
+from ua_tui.core.knowledge.search.embeddings import Embedder
 from ua_tui.core.knowledge.status import read_status
 from ua_tui.core.postgres.address import Address
 from ua_tui.core.storage.workspace import JOURNAL

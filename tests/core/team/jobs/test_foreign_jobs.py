@@ -15,7 +15,7 @@ import pytest
 from tests.core.team.jobs.batches import batch_with, jobs_of
 from tests.tui.fixture_types import Patch
 from ua_tui.core.errors import TeamError
-from ua_tui.core.knowledge.store import KnowledgeStore
+from ua_tui.core.knowledge.index.store import KnowledgeStore
 from ua_tui.core.team.jobs.sqlite_jobs import SqliteJobs, jobs_path
 from ua_tui.core.team.jobs.sqlite_tables import adopt_jobs
 from ua_tui.core.team.local_mailbox import SqliteMailbox

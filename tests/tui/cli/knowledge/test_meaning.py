@@ -6,9 +6,9 @@ from pathlib import Path
 from tests.embeddings_server import embeddings_server
 from tests.observers.knowledge.recorded import Recorded, database_of
 from tests.tui.fixture_types import Output, Patch
-from ua_tui.core.knowledge import embeddings
-from ua_tui.core.knowledge.embeddings import Embedder
-from ua_tui.core.knowledge.vectors import VectorStore
+from ua_tui.core.knowledge.index.vectors import VectorStore
+from ua_tui.core.knowledge.search import embeddings
+from ua_tui.core.knowledge.search.embeddings import Embedder
 from ua_tui.tui.cli import main
 
 KEY = "sk-embeddings-canary-0123456789"

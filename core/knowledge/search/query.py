@@ -10,8 +10,8 @@ from calendar import monthrange
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
+from ua_tui.core.knowledge.index.segments import indexed
 from ua_tui.core.knowledge.records import KINDS, Kind
-from ua_tui.core.knowledge.segments import indexed
 from ua_tui.core.text import clean
 
 FILTERS = ("site", "kind", "session", "tool", "since", "until")

@@ -11,14 +11,21 @@ from typing import Any
 
 import msgspec
 
-from ua_tui.core.knowledge.conditions import Conditions
-from ua_tui.core.knowledge.embeddings import similarities
-from ua_tui.core.knowledge.passages import cut_passage
-from ua_tui.core.knowledge.query import Query
-from ua_tui.core.knowledge.query_words import QueryWords
-from ua_tui.core.knowledge.ranking import Candidate, count_facets, in_order, joined, order_by_meaning, rank
 from ua_tui.core.knowledge.records import NO_WORDS, Hit, Results
-from ua_tui.core.knowledge.tokens import Tokenizer, quoted
+from ua_tui.core.knowledge.search.conditions import Conditions
+from ua_tui.core.knowledge.search.embeddings import similarities
+from ua_tui.core.knowledge.search.passages import cut_passage
+from ua_tui.core.knowledge.search.query import Query
+from ua_tui.core.knowledge.search.query_words import QueryWords
+from ua_tui.core.knowledge.search.ranking import (
+    Candidate,
+    count_facets,
+    in_order,
+    joined,
+    order_by_meaning,
+    rank,
+)
+from ua_tui.core.knowledge.search.tokens import Tokenizer, quoted
 
 ENOUGH = 5
 """Hits; with fewer of them words are left out."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from ua_tui.core.knowledge.query import Query
+from ua_tui.core.knowledge.search.query import Query
 
 _ESCAPED = str.maketrans({"%": r"\%", "_": r"\_", "\\": "\\\\"})
 

@@ -12,11 +12,11 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from ua_tui.core.knowledge.database import PAUSE_SECONDS, begin
-from ua_tui.core.knowledge.erasing import remove_some
-from ua_tui.core.knowledge.forgotten import ForgottenList, traces_of
-from ua_tui.core.knowledge.preparing import Prepared, storable
+from ua_tui.core.knowledge.index.database import PAUSE_SECONDS, begin
+from ua_tui.core.knowledge.index.preparing import Prepared, storable
 from ua_tui.core.knowledge.records import Call, Cursor, Document, Facts
+from ua_tui.core.knowledge.removal.erasing import remove_some
+from ua_tui.core.knowledge.removal.forgotten import ForgottenList, traces_of
 from ua_tui.core.net.urls import canonical_url
 
 BATCH_SECONDS = 0.15

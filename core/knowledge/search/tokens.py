@@ -6,7 +6,7 @@ import re
 import sqlite3
 from collections.abc import Sequence
 
-from ua_tui.core.knowledge.segments import indexed
+from ua_tui.core.knowledge.index.segments import indexed
 
 TOKENIZER = "porter unicode61 remove_diacritics 2"
 _OPEN, _CLOSE = "\x02", "\x03"

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from ua_tui.core.knowledge.chunks import count_words, split_chunks
-from ua_tui.core.knowledge.fingerprints import body_hash, simhash
+from ua_tui.core.knowledge.index.chunks import count_words, split_chunks
+from ua_tui.core.knowledge.index.fingerprints import body_hash, simhash
 from ua_tui.core.knowledge.records import Chunk, Document
 
 _GROUP = 200_000

@@ -7,11 +7,11 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from decimal import Decimal
 
-from ua_tui.observers.evidence.figures.languages import word_set
+from ua_tui.observers.evidence.figures.language.languages import word_set
+from ua_tui.observers.evidence.figures.language.words import DENOMINATORS, MULTIPLES, read_words
 from ua_tui.observers.evidence.figures.reading import Reading
 from ua_tui.observers.evidence.figures.suffix import Suffix, add_half, read_suffix
 from ua_tui.observers.evidence.figures.units import Unit
-from ua_tui.observers.evidence.figures.words import DENOMINATORS, MULTIPLES, read_words
 
 _WORD = re.compile(r"[^\W\d_]+")
 _BEFORE = re.compile(r"([^\W\d_]+)[ \u00a0-]\Z")

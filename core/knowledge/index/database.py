@@ -10,7 +10,7 @@ from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
 from ua_tui.core.errors import KnowledgeError
-from ua_tui.core.knowledge.database_file import (
+from ua_tui.core.knowledge.index.database_file import (
     FILE,
     check_regular,
     identity,
@@ -21,6 +21,8 @@ from ua_tui.core.knowledge.database_file import (
     set_aside,
     sidecars,
 )
+from ua_tui.core.knowledge.index.schema import APPLICATION, MIGRATIONS, STATEMENTS, VERSION
+from ua_tui.core.knowledge.index.segments import indexed
 from ua_tui.core.knowledge.problems import (
     DAMAGED,
     KnowledgeDamaged,
@@ -28,8 +30,6 @@ from ua_tui.core.knowledge.problems import (
     primary_code,
     reporting,
 )
-from ua_tui.core.knowledge.schema import APPLICATION, MIGRATIONS, STATEMENTS, VERSION
-from ua_tui.core.knowledge.segments import indexed
 from ua_tui.core.storage.own_database import foreign_objects, is_own_file, mark_own
 from ua_tui.core.storage.ownership import not_own
 from ua_tui.core.text import clean_line

@@ -17,17 +17,17 @@ from pathlib import Path
 from typing import TypeVar
 
 from ua_tui.core.errors import KnowledgeError
-from ua_tui.core.knowledge.conditions import Scope, conditions_of
-from ua_tui.core.knowledge.database import KIND, open_reader
-from ua_tui.core.knowledge.database_file import identity
-from ua_tui.core.knowledge.embeddings import Embedder
-from ua_tui.core.knowledge.matching import HIT, Matching, Meaning, named
-from ua_tui.core.knowledge.passages import cut_around
+from ua_tui.core.knowledge.index.database import KIND, open_reader
+from ua_tui.core.knowledge.index.database_file import identity
+from ua_tui.core.knowledge.index.schema import VERSION
 from ua_tui.core.knowledge.problems import reporting
-from ua_tui.core.knowledge.query import Query, parse_query
 from ua_tui.core.knowledge.records import FoundDocument, FoundPage, Hit, Results
-from ua_tui.core.knowledge.schema import VERSION
-from ua_tui.core.knowledge.tokens import Tokenizer
+from ua_tui.core.knowledge.search.conditions import Scope, conditions_of
+from ua_tui.core.knowledge.search.embeddings import Embedder
+from ua_tui.core.knowledge.search.matching import HIT, Matching, Meaning, named
+from ua_tui.core.knowledge.search.passages import cut_around
+from ua_tui.core.knowledge.search.query import Query, parse_query
+from ua_tui.core.knowledge.search.tokens import Tokenizer
 from ua_tui.core.net.urls import canonical_url
 from ua_tui.core.storage.own_database import is_own
 from ua_tui.core.storage.ownership import not_own
@@ -105,7 +105,7 @@ class KnowledgeSearch:
         """Find documents; any text is a query, and one without words finds the newest documents.
 
         Args:
-            text: words, "phrases", -exclusions and filters, as in `ua_tui.core.knowledge.query`.
+            text: words, "phrases", -exclusions and filters, as in `ua_tui.core.knowledge.search.query`.
             limit: the most hits.
             demo: only what sessions of the demo found, or only what others found; None for everything.
             kinds: only these kinds.

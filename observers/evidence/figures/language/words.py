@@ -7,7 +7,7 @@ from collections.abc import Collection
 from decimal import Decimal
 from functools import cache
 
-from ua_tui.observers.evidence.figures.languages import word_set
+from ua_tui.observers.evidence.figures.language.languages import word_set
 
 _EN = {
     "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9, "ten": 10,

@@ -8,8 +8,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from ua_tui.core.knowledge.index.segments import UNSPACED, indexed
 from ua_tui.core.knowledge.records import Chunk
-from ua_tui.core.knowledge.segments import UNSPACED, indexed
 
 LEAST, MOST = 150, 250
 """Words of a chunk; the last one, and the last one before a heading, may be shorter."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from ua_tui.core.knowledge.segments import UNSPACED
+from ua_tui.core.knowledge.index.segments import UNSPACED
 
 APPLICATION = 0x75614B42
 """The `application_id` of the file, which tells it from databases of other programs: "uaKB"."""

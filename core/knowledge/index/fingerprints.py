@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 
-from ua_tui.core.knowledge.segments import indexed
+from ua_tui.core.knowledge.index.segments import indexed
 
 NEAR = 3
 """Bits in which the fingerprints of nearly equal texts may differ."""

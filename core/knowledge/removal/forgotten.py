@@ -13,7 +13,7 @@ from pathlib import Path
 import msgspec
 
 from ua_tui.core.errors import KnowledgeError, WorkspaceError
-from ua_tui.core.knowledge.fingerprints import body_hash
+from ua_tui.core.knowledge.index.fingerprints import body_hash
 from ua_tui.core.net.urls import canonical_url
 from ua_tui.core.storage.files import Root
 

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Self
 
 from ua_tui.core.errors import KnowledgeError
-from ua_tui.core.knowledge.database import close_writer, open_writer, transaction
-from ua_tui.core.knowledge.database_file import identity
+from ua_tui.core.knowledge.index.database import close_writer, open_writer, transaction
+from ua_tui.core.knowledge.index.database_file import identity
 from ua_tui.core.knowledge.problems import reporting
 
 HAS_WORDS = "(chunk.text != '' OR document.title != '')"

@@ -14,11 +14,12 @@ import msgspec
 
 from ua_tui.core.errors import KnowledgeError, WorkspaceError
 from ua_tui.core.knowledge.access import check_packages, open_store
-from ua_tui.core.knowledge.conditions import Scope, conditions_of
-from ua_tui.core.knowledge.database import open_reader
-from ua_tui.core.knowledge.database_file import damaged_files, remove_unfinished
 from ua_tui.core.knowledge.folders import folder_key, folder_path, is_here, is_session
-from ua_tui.core.knowledge.forgotten import (
+from ua_tui.core.knowledge.index.database import open_reader
+from ua_tui.core.knowledge.index.database_file import damaged_files, remove_unfinished
+from ua_tui.core.knowledge.place import KnowledgePlace, version_of
+from ua_tui.core.knowledge.problems import reporting
+from ua_tui.core.knowledge.removal.forgotten import (
     Doomed,
     Entry,
     place_trace,
@@ -27,10 +28,9 @@ from ua_tui.core.knowledge.forgotten import (
     text_trace,
     title_trace,
 )
-from ua_tui.core.knowledge.place import KnowledgePlace, version_of
-from ua_tui.core.knowledge.problems import reporting
-from ua_tui.core.knowledge.query import Query, parse_query
-from ua_tui.core.knowledge.tokens import Tokenizer, quoted
+from ua_tui.core.knowledge.search.conditions import Scope, conditions_of
+from ua_tui.core.knowledge.search.query import Query, parse_query
+from ua_tui.core.knowledge.search.tokens import Tokenizer, quoted
 from ua_tui.core.net.urls import canonical_url
 from ua_tui.core.postgres.address import Address
 from ua_tui.core.storage.compression import SUFFIX

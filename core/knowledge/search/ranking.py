@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from ua_tui.core.knowledge.fingerprints import are_near
+from ua_tui.core.knowledge.index.fingerprints import are_near
 from ua_tui.core.knowledge.records import Facet
 
 HALF_LIFE = 180 * 86_400

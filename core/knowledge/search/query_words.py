@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ua_tui.core.knowledge.query import Query, Term
-from ua_tui.core.knowledge.tokens import Tokenizer, quoted
+from ua_tui.core.knowledge.search.query import Query, Term
+from ua_tui.core.knowledge.search.tokens import Tokenizer, quoted
 
 _SHORTEST_BEGINNING = 3
 """Letters; fewer are the beginning of so many words that their search takes too long and cannot be stopped."""
