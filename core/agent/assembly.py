@@ -34,10 +34,9 @@ from ua_tui.core.agent.messages.results import ResultAdapter
 from ua_tui.core.agent.messages.translate import Translator
 from ua_tui.core.agent.messages.usage import Prices, Spending
 from ua_tui.core.agent.options import Briefing, McpConfig, build_options, write_briefing
-from ua_tui.core.agent.permissions.actions import BUILT_IN_SERVERS
+from ua_tui.core.agent.permissions.actions import BUILT_IN_SERVERS, Described, OwnServers
 from ua_tui.core.agent.permissions.foreign_text import LOCAL_TOOLKIT
 from ua_tui.core.agent.permissions.gate import PermissionGate, PermissionReply
-from ua_tui.core.agent.permissions.own_servers import Described, OwnServers
 from ua_tui.core.agent.permissions.policy import PermissionPolicy
 from ua_tui.core.agent.permissions.rule_set import RuleSet, rules_of
 from ua_tui.core.agent.permissions.rules import Rule

@@ -9,20 +9,20 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Protocol
 
-from ua_tui.core.agent import local_first
 from ua_tui.core.agent.attachments.mentions import without_mentions
 from ua_tui.core.agent.ledger import ActionRecorder
 from ua_tui.core.agent.messages.result_files import READERS, ResultFiles
 from ua_tui.core.agent.messages.results import RawResult
 from ua_tui.core.agent.messages.subagents import SubagentTask
+from ua_tui.core.agent.permissions.actions import subjects_of
 from ua_tui.core.agent.permissions.foreign_text import LARGEST_READ, has_addresses
 from ua_tui.core.agent.permissions.gate import PermissionGate
-from ua_tui.core.agent.permissions.policy import PermissionPolicy, Verdict
+from ua_tui.core.agent.permissions.policy import PermissionPolicy, Verdict, is_search
 from ua_tui.core.agent.permissions.taint import Taint
 from ua_tui.core.errors import AgentError, Denied
 from ua_tui.core.events.types import ASK_USER, EXIT_PLAN, ComplianceEnforced, ComplianceFailed, Event
@@ -33,6 +33,7 @@ from ua_tui.core.text import clean
 if TYPE_CHECKING:
     import claude_agent_sdk as sdk
     from claude_agent_sdk.types import HookEvent
+
 
 log = logging.getLogger(__name__)
 
@@ -231,8 +232,8 @@ class AgentHooks:
             effective["run_in_background"] = False
         if name == "Skill" and isinstance(effective.get("args"), str):
             effective["args"] = without_mentions(effective["args"])
-        direct = local_first.returned_directly(name, effective)
-        effective, note = (effective, "") if direct is None else (direct, local_first.NOTE)
+        direct = returned_directly(name, effective)
+        effective, note = (effective, "") if direct is None else (direct, _RETURNED_NOTE)
         self._copies[tool_use_id] = HookCopies(effective_input=effective, transcript=transcript, note=note)
         self._taint.note_call(name, effective)
         if payload.denied is not None:
@@ -405,3 +406,21 @@ def _decision(verdict: str, reason: str, changed: dict[str, Any] | None = None) 
     if changed is not None:
         output["updatedInput"] = changed
     return {"hookSpecificOutput": output}
+
+
+# The results of searches are far below 5 MB; those of tools that read pages are not.
+_SYNC = "sync_response_to_workbench"
+_RETURNED_NOTE = f"{_SYNC} was set to false: the results of searches are small and come back directly."
+_OF_PAGES = ("FETCH", "CONTENT", "CRAWL", "EXTRACT", "SCRAPE")
+
+
+def returned_directly(name: str, given: Mapping[str, Any]) -> dict[str, Any] | None:
+    """The arguments of a call that would leave the results of searches in the workbench, changed to return them.
+
+    None for any other call: how large its result is, its arguments do not say, and a large one belongs there.
+    """
+    if given.get(_SYNC) is not True or not name.endswith("MULTI_EXECUTE_TOOL"):
+        return None
+    names = subjects_of(name, given)
+    searches = all(is_search(each) and not any(word in each.upper() for word in _OF_PAGES) for each in names)
+    return {**given, _SYNC: False} if searches else None

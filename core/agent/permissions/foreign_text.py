@@ -13,7 +13,7 @@ from typing import Any
 
 from ua_tui.core.agent.output_schema import OUTPUT_TOOL
 from ua_tui.core.agent.permissions.actions import Action, actions_of, server_of
-from ua_tui.core.agent.permissions.known_addresses import addresses_in_text, shown_host
+from ua_tui.core.agent.permissions.addresses import addresses_in_text, shown_host
 from ua_tui.core.agent.permissions.policy import HOUSEKEEPING, KNOWLEDGE_TOOLS, PAGE_READERS, is_search
 from ua_tui.core.events.codec import from_json
 from ua_tui.core.events.types import ASK_USER, LIST_RESOURCES, READ_RESOURCE

@@ -2,7 +2,7 @@
 
 Such text may hold instructions that the agent obeys. What can carry data out is a tool that sends, posts, uploads,
 creates or changes something outside, one that can do anything, and a request to an address that did not appear in the
-user's own words, in a search result or in a page that was read (`known_addresses.py`). Tools of an own MCP server that
+user's own words, in a search result or in a page that was read (`addresses.py`). Tools of an own MCP server that
 acts on this machine alone, as the user said, carry nothing out.
 """
 
@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from ua_tui.core.agent.permissions.actions import BUILT_IN_SERVERS, Action, actions_of
+from ua_tui.core.agent.permissions.addresses import MAILBOX, KnownAddresses, addresses_in_text
 from ua_tui.core.agent.permissions.foreign_text import (
     ATTACHED,
     CRAWLER,
@@ -33,9 +34,7 @@ from ua_tui.core.agent.permissions.foreign_text import (
     sources_of,
     texts_in,
 )
-from ua_tui.core.agent.permissions.known_addresses import KnownAddresses, addresses_in_text
 from ua_tui.core.agent.permissions.outgoing import carries_out, has_text_beside_address, places_of
-from ua_tui.core.agent.permissions.places import MAILBOX
 from ua_tui.core.errors import WorkspaceError
 from ua_tui.core.events.codec import from_json
 from ua_tui.core.events.types import (

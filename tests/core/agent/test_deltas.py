@@ -8,10 +8,9 @@ from typing import Any
 import pytest
 from claude_agent_sdk import ClaudeAgentOptions
 
-from ua_tui.core.agent.messages.deltas import join_deltas
 from ua_tui.core.agent.messages.malformed import MalformedMessages
 from ua_tui.core.agent.messages.stderr import StandardError
-from ua_tui.core.agent.messages.transport import CliTransport
+from ua_tui.core.agent.messages.transport import CliTransport, join_deltas
 
 
 def piece(text: str, *, index: int = 0, of: str | None = None, thought: bool = False) -> dict[str, Any]:
