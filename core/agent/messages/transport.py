@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ua_tui.core.agent.conversation.store import ConversationStore
 from ua_tui.core.agent.elicitation.channel import Ask, ElicitationChannel
-from ua_tui.core.agent.messages.malformed import MalformedMessages
-from ua_tui.core.agent.messages.repair import repair
+from ua_tui.core.agent.messages.malformed import MalformedMessages, lost_result, usable_message
 from ua_tui.core.agent.messages.stderr import StandardError
 
 if TYPE_CHECKING:
@@ -269,9 +268,8 @@ def message_in(line: str, malformed: MalformedMessages) -> dict[str, Any] | None
         malformed.note(f"a line that is not JSON ({error})", line)
         if _OF_RESULT.search(line[:_BEGINNING]) is None:
             return None
-        # Nothing else ends a query.
-        raw = {"type": "result"}
-    return repair(raw, malformed.note)
+        return lost_result()
+    return usable_message(raw, malformed)
 
 
 def _sdk_transport(options: sdk.ClaudeAgentOptions) -> Any:
