@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-import difflib
 import os
 import stat
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
+
+import msgspec
 
 from ua_tui.core.errors import SettingsError
 from ua_tui.core.storage.regular_file import NotRegular, open_regular
 from ua_tui.core.text import clean_line
 
+T = TypeVar("T")
+
 LARGEST = 128 << 10
 """The maximum size of such a file, in bytes."""
-
-_LARGEST_HEAD = 32 << 10
-_LINE = "\n---\n"
 
 
 def read_markdown(
@@ -69,13 +69,9 @@ def split_front_matter(text: str, *, origin: str, what: str) -> tuple[dict[str, 
     Raises:
         SettingsError: there is no front matter, or it is not a mapping in YAML; the message names `origin`.
     """
-    head, separator, body = (text + "\n").removeprefix("---\n").partition(_LINE)
+    head, separator, body = (text + "\n").removeprefix("---\n").partition("\n---\n")
     if not text.startswith("---\n") or not separator:
         raise SettingsError(f"{origin}: {what} starts with front matter between two lines of ---")
-    if len(head) > _LARGEST_HEAD:
-        raise SettingsError(
-            f"{origin}: the front matter is larger than {_LARGEST_HEAD >> 10} KiB: shorten it"
-        )
     import yaml
 
     try:
@@ -103,23 +99,13 @@ def split_front_matter(text: str, *, origin: str, what: str) -> tuple[dict[str, 
     return fields, body
 
 
-def required_text(fields: Mapping[Any, Any], name: str, longest: int, *, origin: str) -> str:
-    """Return a required text, in one line.
+def converted(value: Any, shape: type[T], where: str) -> T:
+    """Return what was read from a file in the shape that it should have.
 
     Raises:
-        SettingsError: it is missing, empty or too long; the message names `origin`, and what may have been meant.
+        SettingsError: it has another one; the message begins with `where`.
     """
-    value = fields.get(name)
-    if value is None:
-        close = difflib.get_close_matches(name, _others(fields), n=1)
-        hint = f": did you mean it by {close[0]}?" if close else f": write {name}: and a text"
-        raise SettingsError(f"{origin}: the front matter has no {name}{hint}")
-    if not isinstance(value, str) or not value.strip():
-        raise SettingsError(f"{origin}: {name} is not a text: put quotes around it")
-    if len(value) > longest:
-        raise SettingsError(f"{origin}: {name} has more than {longest:,} characters: shorten it")
-    return clean_line(value, longest)
-
-
-def _others(fields: Iterable[Any]) -> list[str]:
-    return [clean_line(each, 60) for each in fields if isinstance(each, str)]
+    try:
+        return msgspec.convert(value, shape)
+    except msgspec.ValidationError as error:
+        raise SettingsError(f"{where}: {clean_line(str(error), 300)}") from error

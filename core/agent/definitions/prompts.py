@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from importlib import resources
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from ua_tui.core.agent.definitions.front_matter import required_text, split_front_matter
+import msgspec
+from msgspec import Meta
+
+from ua_tui.core.agent.definitions.front_matter import converted, split_front_matter
 from ua_tui.core.agent.definitions.rules import Rule, read_rules
 from ua_tui.core.errors import SettingsError
 from ua_tui.core.text import clean, clean_line
@@ -20,15 +22,20 @@ Source = Literal["project", "user", "shipped"]
 MODEL_ALIASES = ("inherit", "default", "opus", "sonnet", "haiku", "fable")
 """The short names of models; `inherit` is the model of the caller of the sub-agent."""
 
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
-_MODEL = re.compile(r"[A-Za-z0-9][\w.:/@+\[\]-]{0,199}")
-_LONGEST_DESCRIPTION = 5_000
+LONGEST_DESCRIPTION = 5_000
 _LONGEST_PROMPT = 100_000
-_MOST_TOOLS = 200
-_LONGEST_TOOL = 200
 
 IGNORED_FIELDS = frozenset({"hooks", "mcpServers", "permissionMode", "memory", "skills", "initialPrompt"})
 """Fields of other programs, with which a file could give itself permissions or tools."""
+
+
+class _Fields(msgspec.Struct):
+    name: Annotated[str, Meta(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$")]
+    description: Annotated[str, Meta(pattern=r"\S", max_length=LONGEST_DESCRIPTION)]
+    tools: str | list[str] | None = None
+    disallowedTools: str | list[str] | None = None
+    model: str = "inherit"
+    compliance: Any = None
 
 
 @dataclass(frozen=True)
@@ -80,62 +87,43 @@ def read_subagent(
     Raises:
         SettingsError: the front matter is missing, incomplete or wrong; the message names `origin`.
     """
-    fields, body = split_front_matter(text, origin=origin, what="a sub-agent")
-    name = required_text(fields, "name", 64, origin=origin)
-    if not _NAME.fullmatch(name):
-        raise SettingsError(
-            f"{origin}: the name {name!r} has other characters than letters, digits, _ and -: change it"
-        )
+    given, body = split_front_matter(text, origin=origin, what="a sub-agent")
+    fields = converted(given, _Fields, origin)
     prompt = clean(body).strip() + "\n"
     if len(prompt) > _LONGEST_PROMPT:
         raise SettingsError(f"{origin}: the prompt has more than {_LONGEST_PROMPT:,} characters: shorten it")
     return SubagentDefinition(
-        name=name,
-        description=required_text(fields, "description", _LONGEST_DESCRIPTION, origin=origin),
+        name=fields.name,
+        description=clean_line(fields.description, LONGEST_DESCRIPTION),
         prompt=prompt,
-        tools=_tools(fields, "tools", origin),
-        model=_model(fields.get("model"), origin, any_model=any_model),
-        rules=read_rules(fields.get("compliance"), name, origin=origin),
-        without=_tools(fields, "disallowedTools", origin) or (),
+        tools=_tools(fields.tools),
+        model=_model(fields.model.strip(), origin, any_model=any_model),
+        rules=read_rules(fields.compliance, fields.name, origin=origin),
+        without=_tools(fields.disallowedTools) or (),
         source=source,
         origin=origin,
-        ignored_fields=tuple(
-            sorted(IGNORED_FIELDS.intersection(each for each in fields if isinstance(each, str)))
-        ),
+        ignored_fields=tuple(sorted(IGNORED_FIELDS & given.keys())),
     )
 
 
-def _tools(fields: Mapping[Any, Any], key: str, origin: str) -> tuple[str, ...] | None:
-    """The tools under a key, each once; None if it is missing or means every tool."""
-    value = fields.get(key)
-    if value is None:
+def _tools(given: str | list[str] | None) -> tuple[str, ...] | None:
+    """The tools that a field names, each once; None if it is missing or means every tool."""
+    if given is None:
         return None
-    given = re.split(r",(?![^()]*\))", value) if isinstance(value, str) else value
-    if not isinstance(given, list) or not all(isinstance(tool, str) for tool in given):
-        raise SettingsError(
-            f"{origin}: {key} is not a list: write names separated by commas, or one per line"
-        )
-    tools = tuple(dict.fromkeys(tool.strip() for tool in given if tool.strip()))
-    if len(tools) > _MOST_TOOLS:
-        raise SettingsError(f"{origin}: {key} names more than {_MOST_TOOLS} tools: omit it for all of them")
-    if wrong := next((tool for tool in tools if len(tool) > _LONGEST_TOOL or clean(tool) != tool), None):
-        raise SettingsError(f"{origin}: {key} names {clean_line(wrong, 60)!r}, which is not a tool name")
+    names = re.split(r",(?![^()]*\))", given) if isinstance(given, str) else given
+    tools = tuple(dict.fromkeys(clean_line(name).strip() for name in names if name.strip()))
     return None if tools == ("*",) else tools
 
 
-def _model(value: Any, origin: str, *, any_model: bool) -> str:
-    if value is None:
-        return "inherit"
-    model = value.strip() if isinstance(value, str) else ""
+def _model(model: str, origin: str, *, any_model: bool) -> str:
     if model.lower() in MODEL_ALIASES:
         return model.lower()
     of_anthropic = re.match(r"(?:[a-z]+\.)?(?:anthropic\.)?claude-", model)
-    if _MODEL.fullmatch(model) and (any_model or of_anthropic):
+    if re.fullmatch(r"[A-Za-z0-9][\w.:/@+\[\]-]{0,199}", model) and (any_model or of_anthropic):
         return model
-    close = difflib.get_close_matches(model.lower(), MODEL_ALIASES, n=1)
-    hint = f"did you mean {close[0]}?" if close else f"it takes {', '.join(MODEL_ALIASES)} or claude-..."
-    shown = repr(clean_line(model, 60)) if model else "of that kind"
-    raise SettingsError(f"{origin}: there is no model {shown}: {hint}")
+    raise SettingsError(
+        f"{origin}: there is no model {clean_line(model, 60)!r}: it takes {', '.join(MODEL_ALIASES)} or claude-..."
+    )
 
 
 def _fill(text: str, values: Mapping[str, str]) -> str:

@@ -9,9 +9,9 @@ from typing import Any
 from urllib.parse import SplitResult, unquote, urlsplit
 
 from ua_tui.core.net.addresses import ascii_host
+from ua_tui.core.text import words_of
 
 _DEEPEST = 64
-_WORD = re.compile(r"[A-Z]?[a-z0-9]+|[A-Z0-9]+(?![a-z])")
 _ADDRESS = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]*:[/\\]{2}[^\s<>\"']*")
 _AUTHORITY = re.compile(r"(?:[a-z0-9_-]+\.)*[a-z0-9_-]+|\[[0-9a-f:.]+\]")
 _CODED = re.compile(r"%(?:2e|2f|5c)", re.IGNORECASE)
@@ -94,11 +94,6 @@ def is_plain_option(path: tuple[str, ...], value: Any) -> bool:
     if isinstance(value, str):
         return value in _OPTIONS
     return value is None or (isinstance(value, int | float) and abs(value) < _LARGEST_NUMBER)
-
-
-def words_of(name: str) -> list[str]:
-    """The words of the name of a tool or argument, in lower case: parts of camelCase, snake_case and kebab-case."""
-    return [word.lower() for word in _WORD.findall(name)]
 
 
 def names_destination(name: str) -> bool:

@@ -20,6 +20,7 @@ from ua_tui.core.settings.sources import Place
 Scope = Literal["session", "folder", "everywhere"]
 SCOPES: tuple[Scope, ...] = ("session", "folder", "everywhere")
 _SAVE_SECONDS = 60.0
+NO_RULES = "No rules yet: anything that can change or send something asks first."
 # The files of a folder may not set any rule.
 _ORIGINS: dict[Place | None, Origin] = {"option": "option", "environment": "environment"}
 

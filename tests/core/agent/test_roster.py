@@ -158,8 +158,8 @@ def test_the_doctor_has_a_finding_for_each_that_is_wrong(tmp_path: Path) -> None
 
 def test_a_skill_that_is_wrong_or_a_link_out_of_its_folder_is_reported(tmp_path: Path) -> None:
     for text, problem in (
-        ("---\nname: x\n---\n", "has no description"),
-        ("---\nname: Bad Name\ndescription: d\n---\n", "small letters"),
+        ("---\nname: x\n---\n", "required field `description`"),
+        ("---\nname: Bad Name\ndescription: d\n---\n", "name`"),
         ("body", "a skill starts with front matter"),
     ):
         path = skill(tmp_path, "style", text)
