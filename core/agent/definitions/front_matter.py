@@ -6,15 +6,13 @@ import os
 import stat
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import msgspec
 
 from ua_tui.core.errors import SettingsError
 from ua_tui.core.storage.regular_file import NotRegular, open_regular
 from ua_tui.core.text import clean_line
-
-T = TypeVar("T")
 
 LARGEST = 128 << 10
 """The maximum size of such a file, in bytes."""
@@ -99,7 +97,7 @@ def split_front_matter(text: str, *, origin: str, what: str) -> tuple[dict[str, 
     return fields, body
 
 
-def converted(value: Any, shape: type[T], where: str) -> T:
+def converted(value: Any, shape: Any, where: str) -> Any:
     """Return what was read from a file in the shape that it should have.
 
     Raises:

@@ -88,7 +88,7 @@ def read_subagent(
         SettingsError: the front matter is missing, incomplete or wrong; the message names `origin`.
     """
     given, body = split_front_matter(text, origin=origin, what="a sub-agent")
-    fields = converted(given, _Fields, origin)
+    fields: _Fields = converted(given, _Fields, origin)
     prompt = clean(body).strip() + "\n"
     if len(prompt) > _LONGEST_PROMPT:
         raise SettingsError(f"{origin}: the prompt has more than {_LONGEST_PROMPT:,} characters: shorten it")

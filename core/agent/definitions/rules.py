@@ -118,7 +118,9 @@ def read_rules(value: Any, agent: str, *, origin: str) -> tuple[Rule, ...]:
         SettingsError: the list or one of its rules is wrong; the message names `origin`.
     """
     where = f"{origin}: compliance"
-    given = converted(value or [], Annotated[list[_Fields], Meta(max_length=_MOST_RULES)], where)
+    given: list[_Fields] = converted(
+        value or [], Annotated[list[_Fields], Meta(max_length=_MOST_RULES)], where
+    )
     rules = [_rule(each, agent, f"{where} rule {each.name}") for each in given]
     if len({rule.name for rule in rules}) < len(rules):
         raise SettingsError(f"{where}: two rules have the same name: give each its own name")

@@ -120,7 +120,7 @@ def install_skills(skills: Sequence[Skill], folder: Path) -> list[str]:
 def _read(path: Path, place: DefinitionFolder, origin: str) -> Skill:
     text = read_markdown(path, inside=place.bound, check=place.check)
     given, body = split_front_matter(text, origin=origin, what="a skill")
-    fields = converted({"name": path.parent.name, **given}, _Fields, origin)
+    fields: _Fields = converted({"name": path.parent.name, **given}, _Fields, origin)
     description = clean_line(fields.description, LONGEST_DESCRIPTION)
     body = without_mentions(clean(body))
     return Skill(fields.name, description, body, path.parent, place.source, origin, place.check)
