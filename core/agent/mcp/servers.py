@@ -112,7 +112,7 @@ class Servers:
         """Poll the servers, repeatedly while one is still connecting."""
         if not self._polling and self._agent() is not None:
             self._polling = True
-            self._begin(self._poll)
+            self._begin(self.poll)
 
     def reconnect(self, name: str) -> str:
         """Reconnect a server; returns why that cannot be tried, or an empty text."""
@@ -159,10 +159,6 @@ class Servers:
                 except (ConnectionFailed, TimeoutError) as error:
                     why = str(error) or f"it was not disabled within {_SWITCH_TIMEOUT:g} s"
                     self._publish_all(self._states.note_failure(name, why))
-
-    async def watch_startup(self) -> None:
-        """Poll the servers of the attached agent until none is connecting."""
-        await self._poll()
 
     def close(self) -> None:
         """Cancel all work, and publish nothing any more."""
@@ -212,7 +208,7 @@ class Servers:
             await self._poll_once(done=name)
         finally:
             self._publish_all(self._states.set_operation(name, None))
-        await self._poll()
+        await self.poll()
 
     async def _perform(self, name: str, doing: ServerOperation) -> None:
         agent = self._agent()
@@ -235,7 +231,8 @@ class Servers:
         # The agent drops added servers that are not listed.
         await agent.add_servers({each: how for one in self._added for each, how in self._opened[one].items()})
 
-    async def _poll(self) -> None:
+    async def poll(self) -> None:
+        """Poll the servers of the attached agent until none is connecting."""
         began = time.monotonic()
         try:
             while time.monotonic() - began < _STARTUP_TIMEOUT:

@@ -24,7 +24,6 @@ from tests.core.agent.hooks import hooks_of
 from tests.waiting import PATIENCE
 from ua_tui.core.agent.client import AgentClient
 from ua_tui.core.agent.elicitation.gate import ElicitationGate
-from ua_tui.core.agent.gates import Gates
 from ua_tui.core.agent.loop import AgentLoop
 from ua_tui.core.agent.mcp.servers import Servers
 from ua_tui.core.agent.mcp.states import ServerStates
@@ -111,7 +110,7 @@ async def replayed(
     loop = AgentLoop(
         sdk.ClaudeAgentOptions(),
         hooks=hooks,
-        gates=Gates(gate, ElicitationGate(publish, interactive=False, redactor=redactor)),
+        gates=(gate, ElicitationGate(publish, interactive=False, redactor=redactor)),
         translator=translator,
         result_store=ResultStore(adapter, workspace, redactor),
         servers=Servers(ServerStates(), publish, reopen),
