@@ -16,8 +16,8 @@ from ua_tui.core.agent.auth.wait import IsConnected
 from ua_tui.core.agent.conversation.store import ConversationStore
 from ua_tui.core.agent.conversation.transcripts import spending_so_far, transcript_of
 from ua_tui.core.agent.definitions.commands import CustomCommand
-from ua_tui.core.agent.definitions.prompts import SubagentDefinition
 from ua_tui.core.agent.definitions.skills import Skill, install_skills
+from ua_tui.core.agent.definitions.subagents import SubagentDefinition
 from ua_tui.core.agent.elicitation.gate import ElicitationGate
 from ua_tui.core.agent.environment import CACHE, PrivateFolder, make_private
 from ua_tui.core.agent.hooks import AgentHooks, SubagentCheck

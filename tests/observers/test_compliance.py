@@ -12,8 +12,8 @@ import pytest
 from msgspec.structs import replace
 
 from tests.observers.evidence.sessions import ReadSession
-from ua_tui.core.agent.definitions.prompts import read_subagent
 from ua_tui.core.agent.definitions.rules import Rule, read_rules
+from ua_tui.core.agent.definitions.subagents import read_subagent
 from ua_tui.core.errors import SettingsError
 from ua_tui.core.evidence.files import save_check
 from ua_tui.core.evidence.records import Claim, ReportCheck, Verdict

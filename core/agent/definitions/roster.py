@@ -9,15 +9,13 @@ from pathlib import Path
 from typing import Literal
 
 from ua_tui.core.agent.definitions.commands import CustomCommand, find_commands
-from ua_tui.core.agent.definitions.prompts import Source, SubagentDefinition
+from ua_tui.core.agent.definitions.files import Found, Source, UnusableFile, definition_folders
 from ua_tui.core.agent.definitions.rules import Rule
 from ua_tui.core.agent.definitions.skills import Skill, chosen_skills, find_skills
 from ua_tui.core.agent.definitions.subagents import (
-    Found,
+    SubagentDefinition,
     ToolFinding,
-    UnusableFile,
     check_tools,
-    definition_folders,
     find_subagents,
     of_agent,
 )

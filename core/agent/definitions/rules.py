@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import Meta
 
-from ua_tui.core.agent.definitions.front_matter import converted
+from ua_tui.core.agent.definitions.files import converted
 from ua_tui.core.errors import PathRefused, SettingsError, WorkspaceError
 from ua_tui.core.storage.compression import SUFFIX
 from ua_tui.core.storage.files import FolderEntry

@@ -19,9 +19,15 @@ import msgspec
 from msgspec import Meta
 
 from ua_tui.core.agent.attachments.mentions import without_mentions
-from ua_tui.core.agent.definitions.front_matter import converted, read_markdown, split_front_matter
-from ua_tui.core.agent.definitions.prompts import LONGEST_DESCRIPTION, Source
-from ua_tui.core.agent.definitions.subagents import DefinitionFolder, Found, read_definitions
+from ua_tui.core.agent.definitions.files import (
+    DefinitionFolder,
+    Found,
+    Source,
+    converted,
+    find_definitions,
+    split_front_matter,
+)
+from ua_tui.core.agent.definitions.subagents import LONGEST_DESCRIPTION
 from ua_tui.core.errors import SettingsError
 from ua_tui.core.text import clean, clean_line
 from ua_tui.core.trust.files import read_regular
@@ -69,10 +75,7 @@ def find_skills(places: Sequence[DefinitionFolder]) -> Found[Skill]:
     The user's own have precedence over those of a folder, which may not replace one that is switched on.
     """
     own_first = sorted(places, key=lambda each: each.source == "project")
-    given, unusable = read_definitions(own_first, "*", _read, file=_FILE)
-    found: dict[str, Skill] = {}
-    replaced = [skill for skill in given if found.setdefault(skill.name, skill) is not skill]
-    return Found(tuple(found.values()), tuple(unusable), tuple(replaced))
+    return find_definitions(own_first, "*", _read, file=_FILE)
 
 
 def chosen_skills(names: Sequence[str], skills: Sequence[Skill]) -> tuple[list[Skill], list[str]]:
@@ -117,8 +120,7 @@ def install_skills(skills: Sequence[Skill], folder: Path) -> list[str]:
     return problems
 
 
-def _read(path: Path, place: DefinitionFolder, origin: str) -> Skill:
-    text = read_markdown(path, inside=place.bound, check=place.check)
+def _read(text: str, path: Path, place: DefinitionFolder, origin: str) -> Skill:
     given, body = split_front_matter(text, origin=origin, what="a skill")
     fields: _Fields = converted({"name": path.parent.name, **given}, _Fields, origin)
     description = clean_line(fields.description, LONGEST_DESCRIPTION)

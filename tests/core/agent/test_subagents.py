@@ -8,15 +8,18 @@ from pathlib import Path
 from tests.core.cases import cases_of
 from tests.permissions import permissions_obeyed
 from tests.trusted import TRUSTED
-from ua_tui.core.agent.definitions.front_matter import LARGEST
-from ua_tui.core.agent.definitions.prompts import SubagentDefinition, read_subagent
-from ua_tui.core.agent.definitions.subagents import (
+from ua_tui.core.agent.definitions.files import (
+    LARGEST,
     MAX_FILES,
     DefinitionFolder,
     Found,
-    check_tools,
     definition_folders,
+)
+from ua_tui.core.agent.definitions.subagents import (
+    SubagentDefinition,
+    check_tools,
     find_subagents,
+    read_subagent,
 )
 from ua_tui.core.agent.options import BASE_TOOLS
 from ua_tui.core.events.types import McpServer
@@ -67,7 +70,7 @@ def test_the_project_counts_before_the_user_and_both_before_what_ships(tmp_path:
         ("reviewer", "user"),
         ("email-writer", "shipped"),
     }
-    assert reported(found).startswith(f"{second}: the name reviewer is taken by a.md")
+    assert reported(found).startswith(f"{second}: the name reviewer is taken by ")
     # Whoever starts at home has no project there.
     at_home = definition_folders(
         "agents", cwd=tmp_path, home=tmp_path, config_dir=tmp_path / "config", trust=TRUSTED
