@@ -169,7 +169,7 @@ def of_agent(name: str) -> str:
 _STATES = {"off": "is not set up", "failed": "has failed", "untrusted": "is not trusted yet"}
 
 
-@dataclass(frozen=True)
+@dataclass
 class ToolFinding:
     """A remark on a tool that a file names: it does not exist (`is_problem`), or is not available now."""
 

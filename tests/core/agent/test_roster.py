@@ -78,7 +78,7 @@ def test_custom_commands_are_listed_too(tmp_path: Path) -> None:
     assert [(each.name, each.state, each.source) for each in entries] == [
         ("torn", "left out", "user"), ("git:fix", "ready", "project"), ("git:fix", "replaced", "user"),
     ]  # fmt: skip
-    assert "has the name" in entries[-1].notes[0]
+    assert "replaced by" in entries[-1].notes[0]
     assert list(check_definitions(settings, places(tmp_path))) == ["Command torn"]
     # A session reports it as a command.
     reported: list[tuple[str, str]] = []
