@@ -69,8 +69,6 @@ log = logging.getLogger(__name__)
 
 Connector = Callable[[], Awaitable[Connection]]
 
-_LEAST_COST = 1e-6
-
 
 @dataclass(frozen=True, kw_only=True)
 class AgentParts:
@@ -378,7 +376,7 @@ class AgentAssembly:
             model=choice.model,
             fallback_model=choice.fallback,
             effort=choice.effort,
-            max_cost_usd=None if left is None else max(left, _LEAST_COST),
+            max_cost_usd=None if left is None else max(left, 1e-6),
             permission_mode=cast("PermissionMode", self.gate.mode),
         )
 

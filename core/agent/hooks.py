@@ -15,6 +15,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, Protocol
 
 from ua_tui.core.agent.attachments.mentions import without_mentions
+from ua_tui.core.agent.bounds import LONGEST_TEXT, STEP_SECONDS
 from ua_tui.core.agent.ledger import ActionRecorder
 from ua_tui.core.agent.messages.result_files import READERS, ResultFiles
 from ua_tui.core.agent.messages.results import RawResult
@@ -37,7 +38,6 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-_ANSWER_WITHIN = 3600.0 * 24
 SIMPLE_HINT = (
     "This question can be answered from general knowledge. Answer it directly and briefly; "
     "use a tool only if the answer would otherwise be wrong."
@@ -51,14 +51,10 @@ STOPPED_HINT = (
     "The person stopped this sub-agent; it did not fail. What it saved is in the workspace. Do not start it again for "
     "the same task unless the person asks for that. Continue with what there is, and say in the answer what is missing."
 )
-_PLAN_SECONDS = 5.0
-_RESULTS_SECONDS = 5.0
-_RESULTS_POLLS = 250
 _CHANGED = (
     "The person changed the arguments of this call before allowing it: it did what they want, not exactly what you "
     "asked for. It ran with: {}"
 )
-_LONGEST_NOTE = 4_000
 
 
 class BrokenRule(Protocol):
@@ -135,7 +131,7 @@ class AgentHooks:
         from claude_agent_sdk import HookMatcher
 
         return {
-            "PreToolUse": [HookMatcher(hooks=[self._before], timeout=_ANSWER_WITHIN, on_failure="block")],
+            "PreToolUse": [HookMatcher(hooks=[self._before], timeout=24 * 3600.0, on_failure="block")],
             "PostToolUse": [HookMatcher(hooks=[self._after])],
             "PostToolUseFailure": [HookMatcher(hooks=[self._failed])],
             "SubagentStop": [HookMatcher(hooks=[self._subagent_stop])],
@@ -174,7 +170,7 @@ class AgentHooks:
     async def _read_plan(self, tool_use_id: str) -> str:
         # The message may be read a little later than the hook is called.
         try:
-            return await asyncio.wait_for(asyncio.shield(self._plan_of(tool_use_id)), _PLAN_SECONDS)
+            return await asyncio.wait_for(asyncio.shield(self._plan_of(tool_use_id)), STEP_SECONDS)
         except TimeoutError:
             log.warning("the plan of %s could not be read", tool_use_id)
             return ""
@@ -216,7 +212,7 @@ class AgentHooks:
         if tool_name != ASK_USER and changed != before:
             own = {key: value for key, value in changed.items() if key not in before or before[key] != value}
             left_out = [key for key in before if key not in changed]
-            copies.note = _CHANGED.format(json.dumps(own, ensure_ascii=False)[:_LONGEST_NOTE])
+            copies.note = _CHANGED.format(json.dumps(own, ensure_ascii=False)[:LONGEST_TEXT])
             copies.note += f" Without: {', '.join(left_out)}." if left_out else ""
 
     async def _before(self, data: Any, _id: str | None, _context: Any) -> Any:
@@ -368,10 +364,10 @@ class AgentHooks:
 
     async def _wait_for_results(self, task_id: str) -> None:
         """Wait until the results of a sub-agent, which come as messages, have been passed to the observers."""
-        for _ in range(_RESULTS_POLLS):
+        for _ in range(250):
             if not self._task_of(task_id).open_calls:
                 return
-            await asyncio.sleep(_RESULTS_SECONDS / _RESULTS_POLLS)
+            await asyncio.sleep(STEP_SECONDS / 250)
         log.warning("the results of the sub-agent %s are not complete", task_id)
 
     async def _prompt(self, _data: Any, _id: str | None, _context: Any) -> Any:

@@ -15,6 +15,7 @@ import msgspec
 
 from ua_tui.core.agent.attachments.blocks import Attachment
 from ua_tui.core.agent.auth.links import find_auth_link
+from ua_tui.core.agent.bounds import REPLY_SECONDS
 from ua_tui.core.agent.client import AgentClient
 from ua_tui.core.agent.elicitation.gate import ElicitationGate
 from ua_tui.core.agent.hooks import AgentHooks
@@ -61,8 +62,6 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-_ACCEPT_TIMEOUT = 15.0
-_ENDED_WITHIN = 1.0
 _UNREADABLE = "a message of the agent could not be read (details are in run.log): start it again"
 
 
@@ -227,7 +226,7 @@ class AgentLoop:
         turn.interrupted = self._hooks.stopping = True
         self._cancel_questions("The person interrupted the work.")
         await self._stopping.stop(turn.done)
-        if not (await asyncio.wait((turn.done,), timeout=_ENDED_WITHIN))[0]:
+        if not (await asyncio.wait((turn.done,), timeout=1.0))[0]:
             # The end of the agent is read behind a large result, whose process does not react.
             self._result_store.end_worker()
 
@@ -345,7 +344,7 @@ class AgentLoop:
             turn.done.set_result(whole)
             return
         turn.steering_timeout = asyncio.get_running_loop().call_later(
-            _ACCEPT_TIMEOUT, self._end_without_steering, turn
+            REPLY_SECONDS, self._end_without_steering, turn
         )
         if turn.interrupted:
             # The agent is about to begin a turn with the last message, which must be stopped, too. It ignores a request

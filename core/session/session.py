@@ -68,7 +68,6 @@ from ua_tui.core.version import VERSION
 log = logging.getLogger(__name__)
 
 _CLOSE_TIMEOUT = 7.0
-_MOST_FILES = 100
 
 
 class Session:
@@ -211,7 +210,7 @@ class Session:
                 overruled=dict(self._parts.overruled),
                 folder_trust=settings.folder.state,
                 folder_trusted_once=settings.folder.once,
-                folder_files=[clean(each) for each in islice(settings.folder.fingerprints, _MOST_FILES)],
+                folder_files=[clean(each) for each in islice(settings.folder.fingerprints, 100)],
                 held_back=list(settings.folder.held_back),
                 folder_servers=servers.in_folder if servers is not None else {},
             )
@@ -495,7 +494,7 @@ class Session:
         await self._assembly.keep_conversation()
         # Its configuration has keys: it must not remain on the disk, whatever happens next.
         self._assembly.close()
-        self._auth.close()
+        self._auth.stop_polling()
         self._attachments.close()
         self.references.close()
         await self._runner.end(_CLOSE_TIMEOUT)

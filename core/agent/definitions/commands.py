@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePath
 from typing import Any
 
+from ua_tui.core.agent.bounds import LONGEST_NAME
 from ua_tui.core.agent.definitions.files import (
     DefinitionFolder,
     Found,
@@ -30,7 +31,6 @@ _NAME = re.compile(r"[a-z][\w-]{0,63}(:[a-z][\w-]{0,63})*", re.IGNORECASE)
 _CALL = re.compile(r"/(\S+)(?:\s+(.*))?", re.DOTALL)
 _PLACE = re.compile(r"\$(?:ARGUMENTS(?:\[(?P<from_0>\d)\])?(?!\w)|(?P<number>\d)(?![.,]?\d))")
 _UNQUOTED = re.compile(r"^(description:|argument-hint:)[ \t]+([^\s\"'|>].*)$", re.MULTILINE)
-_LONGEST = 300
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,7 @@ def _read(text: str, path: Path, place: DefinitionFolder, origin: str) -> Custom
     if not text.strip():
         raise SettingsError(f"{origin}: the file has no prompt: write one")
     first = text.strip().partition("\n")[0].lstrip("# ")
-    description = _text(fields, "description") or clean_line(first, _LONGEST)
+    description = _text(fields, "description") or clean_line(first, LONGEST_NAME)
     hint = _text(fields, "argument-hint")
     return CustomCommand(name.casefold(), description, hint, text.strip(), place.source, origin)
 
@@ -94,7 +94,7 @@ def _text(fields: Mapping[str, Any], name: str) -> str:
     if isinstance(value, list):
         # `[file]` without quotes is a list in YAML.
         value = f"[{' '.join(map(str, value))}]"
-    return "" if value is None else clean_line(str(value), _LONGEST)
+    return "" if value is None else clean_line(str(value), LONGEST_NAME)
 
 
 def expand(text: str, commands: Sequence[CustomCommand]) -> str:

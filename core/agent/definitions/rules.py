@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import Meta
 
+from ua_tui.core.agent.bounds import LONGEST_PROMPT, MOST_PARTS
 from ua_tui.core.agent.definitions.files import converted
 from ua_tui.core.errors import PathRefused, SettingsError, WorkspaceError
 from ua_tui.core.storage.compression import SUFFIX
@@ -18,8 +19,6 @@ from ua_tui.core.storage.paths import split_path
 from ua_tui.core.storage.workspace import Workspace
 from ua_tui.core.text import clean_line, without_surrogates
 
-_LONGEST_REQUEST = 100_000
-_MOST_RULES = 50
 _Text = Annotated[str, Meta(pattern=r"\S", max_length=2_000)]
 
 
@@ -58,7 +57,7 @@ class RequestPattern:
 
     def holds(self, request: str) -> bool:
         """Whether the expression is found in `request`."""
-        return self._compiled.search(without_surrogates(request[:_LONGEST_REQUEST])) is not None
+        return self._compiled.search(without_surrogates(request[:LONGEST_PROMPT])) is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +118,7 @@ def read_rules(value: Any, agent: str, *, origin: str) -> tuple[Rule, ...]:
     """
     where = f"{origin}: compliance"
     given: list[_Fields] = converted(
-        value or [], Annotated[list[_Fields], Meta(max_length=_MOST_RULES)], where
+        value or [], Annotated[list[_Fields], Meta(max_length=MOST_PARTS)], where
     )
     rules = [_rule(each, agent, f"{where} rule {each.name}") for each in given]
     if len({rule.name for rule in rules}) < len(rules):

@@ -41,7 +41,6 @@ ALL = "all"
 _FILE = "SKILL.md"
 _MOST_FILES = 200
 _MOST_BYTES = 10 << 20
-_DEEPEST = 5
 
 
 class _Fields(msgspec.Struct):
@@ -155,7 +154,7 @@ def _walk(folder: Path) -> Iterator[tuple[Path, str]]:
     for at, folders, files in os.walk(folder):
         depth = len(Path(at).relative_to(folder).parts)
         # Folders that are links are not entered, nor are deeply nested ones.
-        folders[:] = sorted(each for each in folders if not each.startswith(".")) if depth < _DEEPEST else []
+        folders[:] = sorted(each for each in folders if not each.startswith(".")) if depth < 5 else []
         for name in sorted(files):
             path = Path(at, name)
             yield path, str(path.relative_to(folder))

@@ -13,6 +13,7 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import Meta
 
+from ua_tui.core.agent.bounds import LONGEST_PROMPT
 from ua_tui.core.agent.definitions.files import (
     DefinitionFolder,
     Found,
@@ -30,7 +31,6 @@ MODEL_ALIASES = ("inherit", "default", "opus", "sonnet", "haiku", "fable")
 """The short names of models; `inherit` is the model of the caller of the sub-agent."""
 
 LONGEST_DESCRIPTION = 5_000
-_LONGEST_PROMPT = 100_000
 
 IGNORED_FIELDS = frozenset({"hooks", "mcpServers", "permissionMode", "memory", "skills", "initialPrompt"})
 """Fields of other programs, with which a file could give itself permissions or tools."""
@@ -97,8 +97,8 @@ def read_subagent(
     given, body = split_front_matter(text, origin=origin, what="a sub-agent")
     fields: _Fields = converted(given, _Fields, origin)
     prompt = clean(body).strip() + "\n"
-    if len(prompt) > _LONGEST_PROMPT:
-        raise SettingsError(f"{origin}: the prompt has more than {_LONGEST_PROMPT:,} characters: shorten it")
+    if len(prompt) > LONGEST_PROMPT:
+        raise SettingsError(f"{origin}: the prompt has more than {LONGEST_PROMPT:,} characters: shorten it")
     return SubagentDefinition(
         name=fields.name,
         description=clean_line(fields.description, LONGEST_DESCRIPTION),

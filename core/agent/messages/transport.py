@@ -11,6 +11,7 @@ from dataclasses import replace
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from ua_tui.core.agent.bounds import LONGEST_TEXT, PIECE
 from ua_tui.core.agent.conversation.store import ConversationStore
 from ua_tui.core.agent.elicitation.channel import Ask, ElicitationChannel
 from ua_tui.core.agent.messages.malformed import MalformedMessages, lost_result, usable_message
@@ -73,9 +74,6 @@ _OF_RESULT = re.compile(r'\{"type":"result"|(?<!\\)"duration_api_ms"\s*:')
 _ESCAPED_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _ENDS_WITHIN = 6.0
-_BEGINNING = 4_000
-_BETWEEN_DELTAS = 0.03
-_MOST_AT_ONCE = 65_536
 _MIRROR = '{"type":"transcript_mirror"'
 
 
@@ -183,8 +181,9 @@ class CliTransport:
                     if self._requests is not None and self._requests.handles(message):
                         continue
                     yield message
-                if message is not None and is_delta(message) and len(chunk) < _MOST_AT_ONCE:
-                    await self._wait_for_more()
+                if message is not None and is_delta(message) and len(chunk) < PIECE:
+                    # Let pieces gather: each message costs more than the text in it.
+                    await asyncio.sleep(0.03)
         except anyio.ClosedResourceError:
             pass
         # A process that was killed may leave half a message.
@@ -193,19 +192,6 @@ class CliTransport:
         code = await process.wait()
         if code:
             raise sdk.ProcessError(f"it ended with exit code {code}", exit_code=code)
-
-    async def _wait_for_more(self) -> None:
-        """Let pieces gather in the pipe: otherwise each of them would wake up the event loop."""
-        process = getattr(self._cli._process, "_transport", None)
-        pipe = process.get_pipe_transport(1) if isinstance(process, asyncio.SubprocessTransport) else None
-        if not isinstance(pipe, asyncio.ReadTransport):
-            await asyncio.sleep(_BETWEEN_DELTAS)
-            return
-        pipe.pause_reading()
-        try:
-            await asyncio.sleep(_BETWEEN_DELTAS)
-        finally:
-            pipe.resume_reading()
 
     def _message_in(self, line: str) -> dict[str, Any] | None:
         if len(line) <= self._longest or not line.startswith(_MIRROR):
@@ -266,7 +252,7 @@ def message_in(line: str, malformed: MalformedMessages) -> dict[str, Any] | None
             raw = json.loads(_SURROGATE.sub("\ufffd", json.dumps(raw, ensure_ascii=False)))
     except (ValueError, RecursionError) as error:
         malformed.note(f"a line that is not JSON ({error})", line)
-        if _OF_RESULT.search(line[:_BEGINNING]) is None:
+        if _OF_RESULT.search(line[:LONGEST_TEXT]) is None:
             return None
         return lost_result()
     return usable_message(raw, malformed)

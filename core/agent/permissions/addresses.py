@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Literal
 from urllib.parse import quote, unquote, urljoin, urlsplit
 
+from ua_tui.core.agent.bounds import PIECE
 from ua_tui.core.agent.permissions.arguments import fold
 
 MAILBOX = "mailto:"
@@ -136,7 +137,6 @@ MOST_SPELLINGS = 100_000
 MOST_IN_A_TEXT = 5_000
 LONGEST = 4_096
 MOST_PARTS = 24
-PIECE = 64 << 10
 _PORTS = {"http": 80, "https": 443}
 # Begins the spelling of a place that is no web address.
 _AS_IT_IS = "\n"

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Literal
 from uuid import uuid4
 
+from ua_tui.core.agent.bounds import LONGEST_NAME
 from ua_tui.core.agent.permissions.actions import Action, OwnServers
 from ua_tui.core.agent.permissions.policy import Judgement, PermissionPolicy, Verdict, is_free
 from ua_tui.core.agent.permissions.proposals import advice, exact_pattern, proposal
@@ -26,9 +27,6 @@ from ua_tui.core.events.types import (
 )
 from ua_tui.core.redaction.redactor import Redactor
 from ua_tui.core.text import clean, clean_line
-
-_MOST_SHOWN = 200
-_AROUND = 30
 
 
 def unmasked(tool: str, changed: dict[str, Any], shown: Any, original: dict[str, Any]) -> dict[str, Any]:
@@ -83,11 +81,11 @@ def _changes(place: str, changed: Any, before: Any) -> Iterator[str]:
 
 def _differing(before: str, after: str) -> tuple[str, str]:
     """Two texts; of long ones the parts that differ, with a few characters around them."""
-    if max(len(before), len(after)) <= _MOST_SHOWN:
+    if max(len(before), len(after)) <= LONGEST_NAME:
         return _shown(before), _shown(after)
     head = _same(before, after)
     tail = _same(before[head:][::-1], after[head:][::-1])
-    start, around = max(0, head - _AROUND), max(0, tail - _AROUND)
+    start, around = max(0, head - 30), max(0, tail - 30)
 
     def part(text: str) -> str:
         end = len(text) - around
@@ -107,7 +105,7 @@ def _text(value: Any) -> str:
 
 
 def _shown(value: Any) -> str:
-    return clean_line(_text(value), _MOST_SHOWN) or '""'
+    return clean_line(_text(value), LONGEST_NAME) or '""'
 
 
 REASON_LIMIT = 1_000

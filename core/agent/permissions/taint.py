@@ -17,6 +17,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
+from ua_tui.core.agent.bounds import MOST_ENTRIES
 from ua_tui.core.agent.permissions.actions import BUILT_IN_SERVERS, Action, actions_of
 from ua_tui.core.agent.permissions.addresses import MAILBOX, KnownAddresses, addresses_in_text
 from ua_tui.core.agent.permissions.foreign_text import (
@@ -54,7 +55,6 @@ from ua_tui.core.text import clean_line
 
 log = logging.getLogger(__name__)
 
-_MOST_OPEN = 1_000
 _MOST_KINDS = 3
 _MOST_READ = 8 << 20
 
@@ -239,7 +239,7 @@ class Taint:
         match event:
             case ToolCallStarted():
                 self._calls[event.tool_use_id] = event
-                if len(self._calls) > _MOST_OPEN:
+                if len(self._calls) > MOST_ENTRIES:
                     del self._calls[next(iter(self._calls))]
             case ToolCallFinished():
                 call = self._calls.pop(event.tool_use_id, None)
