@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
 
-from ua_tui.core.agent.definitions.prompts import shipped_subagents
 from ua_tui.core.agent.definitions.rules import Rule, matching_files
+from ua_tui.core.agent.definitions.subagents import shipped_subagents
 from ua_tui.core.errors import WorkspaceError
 from ua_tui.core.events.units import quantity
 from ua_tui.core.evidence.files import check_path, load_check

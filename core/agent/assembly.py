@@ -16,11 +16,10 @@ from ua_tui.core.agent.auth.wait import IsConnected
 from ua_tui.core.agent.conversation.store import ConversationStore
 from ua_tui.core.agent.conversation.transcripts import spending_so_far, transcript_of
 from ua_tui.core.agent.definitions.commands import CustomCommand
-from ua_tui.core.agent.definitions.prompts import SubagentDefinition
 from ua_tui.core.agent.definitions.skills import Skill, install_skills
-from ua_tui.core.agent.elicitation.gate import ElicitationAction, ElicitationGate
+from ua_tui.core.agent.definitions.subagents import SubagentDefinition
+from ua_tui.core.agent.elicitation.gate import ElicitationGate
 from ua_tui.core.agent.environment import CACHE, PrivateFolder, make_private
-from ua_tui.core.agent.gates import Gates
 from ua_tui.core.agent.hooks import AgentHooks, SubagentCheck
 from ua_tui.core.agent.ledger import ActionLedger, ActionRecorder
 from ua_tui.core.agent.loop import AgentLoop
@@ -34,10 +33,9 @@ from ua_tui.core.agent.messages.results import ResultAdapter
 from ua_tui.core.agent.messages.translate import Translator
 from ua_tui.core.agent.messages.usage import Prices, Spending
 from ua_tui.core.agent.options import Briefing, McpConfig, build_options, write_briefing
-from ua_tui.core.agent.permissions.actions import BUILT_IN_SERVERS
+from ua_tui.core.agent.permissions.actions import BUILT_IN_SERVERS, Described, OwnServers
 from ua_tui.core.agent.permissions.foreign_text import LOCAL_TOOLKIT
-from ua_tui.core.agent.permissions.gate import PermissionGate, PermissionReply
-from ua_tui.core.agent.permissions.own_servers import Described, OwnServers
+from ua_tui.core.agent.permissions.gate import PermissionGate
 from ua_tui.core.agent.permissions.policy import PermissionPolicy
 from ua_tui.core.agent.permissions.rule_set import RuleSet, rules_of
 from ua_tui.core.agent.permissions.rules import Rule
@@ -70,8 +68,6 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 Connector = Callable[[], Awaitable[Connection]]
-
-_LEAST_COST = 1e-6
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -122,7 +118,8 @@ class AgentParts:
 class AgentAssembly:
     """Makes agent loops for one session, all with the same conversation, permissions and servers.
 
-    `left` returns what the session may still cost, in US dollars; None without a limit.
+    `left` returns what the session may still cost, in US dollars; None without a limit. Connections that are
+    `requested` are opened as soon as an agent is connected.
     """
 
     def __init__(
@@ -166,7 +163,7 @@ class AgentAssembly:
             if parts.files_elsewhere is None
             else tuple(Rule("allow", text, "config.toml") for text in parts.files_elsewhere),
         )
-        self._gate = PermissionGate(
+        self.gate = PermissionGate(
             self._policy,
             publish,
             interactive=parts.interactive,
@@ -174,7 +171,7 @@ class AgentAssembly:
             rules=self.rules,
             servers=self._own_servers,
         )
-        self._elicitation = ElicitationGate(publish, interactive=parts.interactive, redactor=parts.redactor)
+        self.elicitation = ElicitationGate(publish, interactive=parts.interactive, redactor=parts.redactor)
         self.prices = Prices(read_prices(settings.prices), settings.context_window)
         self._store = ConversationStore(
             parts.workspace, self._agent_home(), lambda error: report("records", error)
@@ -184,7 +181,7 @@ class AgentAssembly:
         self._last: Translator | None = None
         self._begun = parts.conversation is not None
         self._opened: dict[str, Connection] = {}
-        self._requested: set[str] = set()
+        self.requested: set[str] = set()
         self.servers = Servers(
             self._states,
             publish,
@@ -204,34 +201,6 @@ class AgentAssembly:
     def system_prompt(self) -> str | None:
         """The system prompt; None until it is written."""
         return self._briefing.system_prompt if self._briefing else None
-
-    def answer(self, request_id: str, answer: PermissionReply) -> bool:
-        """Answer a waiting tool call; returns False if it no longer waits."""
-        return self._gate.answer(request_id, answer)
-
-    def answer_server(
-        self,
-        request_id: str,
-        action: ElicitationAction,
-        values: Mapping[str, object] | None,
-        *,
-        unattended: bool,
-    ) -> bool:
-        """Answer the request of an MCP server; returns False if it no longer waits. Raises a `FormError`."""
-        return self._elicitation.answer(request_id, action, values, unattended=unattended)
-
-    async def may_read(self, path: Path) -> bool:
-        """Whether a file that a query names is read; raises an `AgentError` if a rule or a person denies it."""
-        return await self._gate.may_read(path)
-
-    @property
-    def permission_mode(self) -> str:
-        """What happens to calls that no rule decides."""
-        return self._gate.mode
-
-    def change_mode(self, mode: PermissionMode) -> bool:
-        """Change the permission mode, and judge the waiting calls again; returns False if it is the mode already."""
-        return self._gate.change_mode(mode)
 
     async def connect(self) -> AgentLoop:
         """Connect a new loop.
@@ -277,7 +246,7 @@ class AgentAssembly:
         hooks = AgentHooks(
             pipelines=self._pipelines,
             policy=self._policy,
-            gate=self._gate,
+            gate=self.gate,
             taint=self.taint,
             result_files=ResultFiles(parts.workspace, adapter, parts.worker),
             publish=self._publish,
@@ -310,7 +279,7 @@ class AgentAssembly:
                 options, session_store=cast("sdk.SessionStore", self._store), session_store_flush="eager"
             ),
             hooks=hooks,
-            gates=Gates(self._gate, self._elicitation),
+            gates=(self.gate, self.elicitation),
             translator=translator,
             result_store=ResultStore(adapter, parts.workspace, parts.redactor, parts.worker),
             servers=self.servers,
@@ -407,20 +376,16 @@ class AgentAssembly:
             model=choice.model,
             fallback_model=choice.fallback,
             effort=choice.effort,
-            max_cost_usd=None if left is None else max(left, _LEAST_COST),
-            permission_mode=cast("PermissionMode", self._gate.mode),
+            max_cost_usd=None if left is None else max(left, 1e-6),
+            permission_mode=cast("PermissionMode", self.gate.mode),
         )
 
     def _agent_home(self) -> Path:
         return self._parts.agent_home or self._settings.claude_config_dir or Path.home() / ".claude"
 
-    def request_connection(self, name: str) -> None:
-        """Open a connection again as soon as an agent is connected; now there is none."""
-        self._requested.add(name)
-
     async def _open_requested(self) -> None:
-        while self._requested:
-            name = self._requested.pop()
+        while self.requested:
+            name = self.requested.pop()
             try:
                 await self.reopen(name)
             except UniversalAgentError as error:

@@ -10,7 +10,10 @@ import asyncio
 import logging
 import re
 import time
+import tomllib
 from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
 from typing import Literal
 
 from ua_tui.core.agent.messages.usage import Prices, usage_of
@@ -30,37 +33,6 @@ after an earlier message (such as "yes, go on"). When in doubt: COMPLEX.
 Answer with exactly one word: SIMPLE or COMPLEX."""
 
 _MAX_SIMPLE_WORDS = 30
-_CONTINUATION = re.compile(
-    r"^\s*(yes|no|ok(ay)?|sure|please do|do it|go (on|ahead)|continue|proceed|next|again|retry|try again|"
-    r"thanks?|the authentication is complete)\b",
-    re.IGNORECASE,
-)
-_NEEDS_TOOLS = re.compile(
-    r"\b(search|research|find|look ?up|browse|crawl|scrape|fetch|download|upload|e-?mail|mail|send|post|"
-    r"schedule|calendar|slack|gmail|github|notion|report|summari[sz]e|analy[sz]e|analysis|compare|plot|chart|"
-    r"workbench|run|execute|script|file|files|folder|pdf|csv|save|write (a|an|the|me|up|it)|create|generate|"
-    r"make|build|draft|book|order|buy|today|tonight|tomorrow|yesterday|latest|newest|recent|recently|current|"
-    r"currently|right now|this (week|month|year|morning)|news|weather|price|stock|score|schedule|"
-    r"https?://\S+|www\.\S+)\b|https?://|@\S+",
-    re.IGNORECASE,
-)
-_KNOWLEDGE = re.compile(
-    r"^\s*(what('s| is| are| was| were| does| do)|who (is|was|were|wrote|invented|painted|discovered)|"
-    r"when (was|were|did|is)|where (is|was|are)|why (is|are|do|does|did)|how (do|does|did|many|far|long|old)|"
-    r"define|explain|name|translate|spell|convert|calculate)\b",
-    re.IGNORECASE,
-)
-_ESTABLISHED = re.compile(
-    r"\b(capital of|meaning of|definition of|difference between|synonym|antonym|plural of|formula|theorem|"
-    r"square root|how many (days|hours|minutes|seconds|legs|sides|planets|continents|centimet|inches|grams)|"
-    r"recursion|boiling point|speed of light|invented|painted|wrote|discovered|translate)\b",
-    re.IGNORECASE,
-)
-_HOLDERS_OF_OFFICE = re.compile(
-    r"\b(ceo|president|prime minister|chair(man|woman)?|director|minister)\b", re.I
-)
-_ARITHMETIC = re.compile(r"^\s*(what('s| is)\s+)?[\d\s+\-*/^().,%]{3,}\s*[=?]*\s*$", re.IGNORECASE)
-_GREETING = re.compile(r"^\s*(hi|hello|hey|good (morning|evening|afternoon))[\s!.,]*$", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -80,31 +52,27 @@ def decide_by_rules(text: str) -> tuple[Decision, str] | None:
     words = len(text.split())
     if not words:
         return "COMPLEX", "empty"
-    if _GREETING.match(text):
-        return "SIMPLE", "a greeting"
-    if _ARITHMETIC.match(text):
-        return "SIMPLE", "arithmetic"
-    if text.startswith("/"):
-        return "COMPLEX", "it is a command"
-    if _CONTINUATION.match(text):
-        return "COMPLEX", "it continues the conversation"
     if words > _MAX_SIMPLE_WORDS or "\n" in text.strip():
         return "COMPLEX", "it is long"
-    if found := _NEEDS_TOOLS.search(text):
-        return "COMPLEX", f"it says “{found.group(0).strip()[:30]}”"
-    if _KNOWLEDGE.match(text) and _ESTABLISHED.search(text) and not _HOLDERS_OF_OFFICE.search(text):
-        return "SIMPLE", "a question of established knowledge"
+    for decision, reason, pattern in _rules():
+        if found := pattern.search(text):
+            return decision, reason.format(found[0].strip()[:30])
     return None
+
+
+@cache
+def _rules() -> list[tuple[Decision, str, re.Pattern[str]]]:
+    read = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))["rules"]
+    return [
+        (rule["decision"], rule["reason"], re.compile(rule["pattern"].replace("\n", ""), re.IGNORECASE))
+        for rule in read
+    ]
 
 
 def read_decision(reply: str) -> Decision | None:
     """Read a model's reply; None unless it is one clear word."""
-    word = reply.strip().strip(".!\"'*`").upper()
-    if word == "SIMPLE":
-        return "SIMPLE"
-    if word == "COMPLEX":
-        return "COMPLEX"
-    return None
+    decisions: dict[str, Decision] = {"SIMPLE": "SIMPLE", "COMPLEX": "COMPLEX"}
+    return decisions.get(reply.strip().strip(".!\"'*`").upper())
 
 
 class Classifier:

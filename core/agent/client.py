@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from ua_tui.core.agent.attachments.blocks import Attachment
 from ua_tui.core.agent.attachments.mentions import without_mentions
+from ua_tui.core.agent.bounds import REPLY_SECONDS, START_SECONDS
 from ua_tui.core.agent.elicitation.channel import Ask
 from ua_tui.core.agent.messages.malformed import MalformedMessages
 from ua_tui.core.agent.messages.stderr import StandardError
@@ -27,9 +28,6 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-_CONNECT_DEADLINE = 45.0
-_DISCONNECT_DEADLINE = 9.0
-_CONTEXT_DEADLINE = 15.0
 _PROMPT_OF_SERVER = "/mcp__"
 _DID_NOT_STOP = "the agent's process did not react when it was asked to stop, and was ended"
 
@@ -68,7 +66,7 @@ class AgentClient:
         import claude_agent_sdk as sdk
 
         try:
-            await asyncio.wait_for(self._client.connect(), _CONNECT_DEADLINE)
+            await asyncio.wait_for(self._client.connect(), START_SECONDS)
         except sdk.CLINotFoundError as error:
             raise AgentUnavailable(
                 f"{self._cli} was not found: reinstall claude-agent-sdk, or set cli_path to an installed `claude`"
@@ -76,7 +74,7 @@ class AgentClient:
         except TimeoutError as error:
             await self.disconnect()
             raise AgentUnavailable(
-                f"{self._cli} did not answer within {_CONNECT_DEADLINE:g} s{self._last_words()}: start again"
+                f"{self._cli} did not answer within {START_SECONDS:g} s{self._last_words()}: start again"
             ) from error
         except Exception as error:
             await self.disconnect()
@@ -180,7 +178,7 @@ class AgentClient:
             ConnectionFailed: it did not answer.
         """
         try:
-            return dict(await asyncio.wait_for(self._client.get_context_usage(), _CONTEXT_DEADLINE))
+            return dict(await asyncio.wait_for(self._client.get_context_usage(), REPLY_SECONDS))
         except Exception as error:
             # The SDK raises bare exceptions for refusals and for late answers.
             raise ConnectionFailed(clean(str(error)) or "it did not answer in time") from error
@@ -261,7 +259,7 @@ class AgentClient:
         """Disconnect the agent, and end it and what it has started; never raises."""
         try:
             await self._refresh_descendants()
-            await asyncio.wait_for(self._client.disconnect(), _DISCONNECT_DEADLINE)
+            await asyncio.wait_for(self._client.disconnect(), 9.0)
         except Exception as error:
             log.info("the agent did not end cleanly: %s", error)
         finally:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine
 from functools import partial
 from typing import Any
 
@@ -52,19 +52,9 @@ class AgentConnection:
         return self.loop is not None and self.loop.is_alive
 
     @property
-    def was_stopped(self) -> bool:
-        """Whether the agent was ended because it did not stop when asked; the next query starts it again."""
-        return self.loop is not None and self.loop.was_stopped
-
-    @property
     def is_current(self) -> bool:
         """Whether an agent is connected on the current terms."""
         return self.is_alive and self._made_for == self._terms()
-
-    @property
-    def undelivered(self) -> Sequence[str]:
-        """The messages sent to the last query that the agent did not accept, oldest first."""
-        return () if self.loop is None else self.loop.undelivered
 
     async def connect(self) -> bool:
         """Connect the agent; returns False if it is already connected.
@@ -99,11 +89,6 @@ class AgentConnection:
                 self._spawn(partial(self._watch_end, loop), "watch", "agent"),
             ]
             return True
-
-    async def interrupt(self) -> None:
-        """Stop the running query, if there is one."""
-        if self.loop is not None:
-            await self.loop.interrupt()
 
     async def close(self) -> None:
         """Cancel connecting, and close the agent."""

@@ -9,20 +9,21 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Protocol
 
-from ua_tui.core.agent import local_first
 from ua_tui.core.agent.attachments.mentions import without_mentions
+from ua_tui.core.agent.bounds import LONGEST_TEXT, STEP_SECONDS
 from ua_tui.core.agent.ledger import ActionRecorder
 from ua_tui.core.agent.messages.result_files import READERS, ResultFiles
 from ua_tui.core.agent.messages.results import RawResult
 from ua_tui.core.agent.messages.subagents import SubagentTask
+from ua_tui.core.agent.permissions.actions import subjects_of
 from ua_tui.core.agent.permissions.foreign_text import LARGEST_READ, has_addresses
 from ua_tui.core.agent.permissions.gate import PermissionGate
-from ua_tui.core.agent.permissions.policy import PermissionPolicy, Verdict
+from ua_tui.core.agent.permissions.policy import PermissionPolicy, Verdict, is_search
 from ua_tui.core.agent.permissions.taint import Taint
 from ua_tui.core.errors import AgentError, Denied
 from ua_tui.core.events.types import ASK_USER, EXIT_PLAN, ComplianceEnforced, ComplianceFailed, Event
@@ -34,9 +35,9 @@ if TYPE_CHECKING:
     import claude_agent_sdk as sdk
     from claude_agent_sdk.types import HookEvent
 
+
 log = logging.getLogger(__name__)
 
-_ANSWER_WITHIN = 3600.0 * 24
 SIMPLE_HINT = (
     "This question can be answered from general knowledge. Answer it directly and briefly; "
     "use a tool only if the answer would otherwise be wrong."
@@ -50,14 +51,10 @@ STOPPED_HINT = (
     "The person stopped this sub-agent; it did not fail. What it saved is in the workspace. Do not start it again for "
     "the same task unless the person asks for that. Continue with what there is, and say in the answer what is missing."
 )
-_PLAN_SECONDS = 5.0
-_RESULTS_SECONDS = 5.0
-_RESULTS_POLLS = 250
 _CHANGED = (
     "The person changed the arguments of this call before allowing it: it did what they want, not exactly what you "
     "asked for. It ran with: {}"
 )
-_LONGEST_NOTE = 4_000
 
 
 class BrokenRule(Protocol):
@@ -134,7 +131,7 @@ class AgentHooks:
         from claude_agent_sdk import HookMatcher
 
         return {
-            "PreToolUse": [HookMatcher(hooks=[self._before], timeout=_ANSWER_WITHIN, on_failure="block")],
+            "PreToolUse": [HookMatcher(hooks=[self._before], timeout=24 * 3600.0, on_failure="block")],
             "PostToolUse": [HookMatcher(hooks=[self._after])],
             "PostToolUseFailure": [HookMatcher(hooks=[self._failed])],
             "SubagentStop": [HookMatcher(hooks=[self._subagent_stop])],
@@ -173,7 +170,7 @@ class AgentHooks:
     async def _read_plan(self, tool_use_id: str) -> str:
         # The message may be read a little later than the hook is called.
         try:
-            return await asyncio.wait_for(asyncio.shield(self._plan_of(tool_use_id)), _PLAN_SECONDS)
+            return await asyncio.wait_for(asyncio.shield(self._plan_of(tool_use_id)), STEP_SECONDS)
         except TimeoutError:
             log.warning("the plan of %s could not be read", tool_use_id)
             return ""
@@ -215,7 +212,7 @@ class AgentHooks:
         if tool_name != ASK_USER and changed != before:
             own = {key: value for key, value in changed.items() if key not in before or before[key] != value}
             left_out = [key for key in before if key not in changed]
-            copies.note = _CHANGED.format(json.dumps(own, ensure_ascii=False)[:_LONGEST_NOTE])
+            copies.note = _CHANGED.format(json.dumps(own, ensure_ascii=False)[:LONGEST_TEXT])
             copies.note += f" Without: {', '.join(left_out)}." if left_out else ""
 
     async def _before(self, data: Any, _id: str | None, _context: Any) -> Any:
@@ -231,8 +228,8 @@ class AgentHooks:
             effective["run_in_background"] = False
         if name == "Skill" and isinstance(effective.get("args"), str):
             effective["args"] = without_mentions(effective["args"])
-        direct = local_first.returned_directly(name, effective)
-        effective, note = (effective, "") if direct is None else (direct, local_first.NOTE)
+        direct = returned_directly(name, effective)
+        effective, note = (effective, "") if direct is None else (direct, _RETURNED_NOTE)
         self._copies[tool_use_id] = HookCopies(effective_input=effective, transcript=transcript, note=note)
         self._taint.note_call(name, effective)
         if payload.denied is not None:
@@ -367,10 +364,10 @@ class AgentHooks:
 
     async def _wait_for_results(self, task_id: str) -> None:
         """Wait until the results of a sub-agent, which come as messages, have been passed to the observers."""
-        for _ in range(_RESULTS_POLLS):
+        for _ in range(250):
             if not self._task_of(task_id).open_calls:
                 return
-            await asyncio.sleep(_RESULTS_SECONDS / _RESULTS_POLLS)
+            await asyncio.sleep(STEP_SECONDS / 250)
         log.warning("the results of the sub-agent %s are not complete", task_id)
 
     async def _prompt(self, _data: Any, _id: str | None, _context: Any) -> Any:
@@ -405,3 +402,21 @@ def _decision(verdict: str, reason: str, changed: dict[str, Any] | None = None) 
     if changed is not None:
         output["updatedInput"] = changed
     return {"hookSpecificOutput": output}
+
+
+# The results of searches are far below 5 MB; those of tools that read pages are not.
+_SYNC = "sync_response_to_workbench"
+_RETURNED_NOTE = f"{_SYNC} was set to false: the results of searches are small and come back directly."
+_OF_PAGES = ("FETCH", "CONTENT", "CRAWL", "EXTRACT", "SCRAPE")
+
+
+def returned_directly(name: str, given: Mapping[str, Any]) -> dict[str, Any] | None:
+    """The arguments of a call that would leave the results of searches in the workbench, changed to return them.
+
+    None for any other call: how large its result is, its arguments do not say, and a large one belongs there.
+    """
+    if given.get(_SYNC) is not True or not name.endswith("MULTI_EXECUTE_TOOL"):
+        return None
+    names = subjects_of(name, given)
+    searches = all(is_search(each) and not any(word in each.upper() for word in _OF_PAGES) for each in names)
+    return {**given, _SYNC: False} if searches else None

@@ -15,6 +15,7 @@ from typing import Any, Literal, Protocol
 
 import msgspec
 
+from ua_tui.core.agent.bounds import LONGEST_TEXT
 from ua_tui.core.agent.permissions.actions import Action, actions_of
 from ua_tui.core.agent.permissions.policy import CONTAINED, HARMLESS, PAGE_READERS, READERS, WRITERS, is_free
 from ua_tui.core.events.types import ASK_USER, EXIT_PLAN, READ_RESOURCE
@@ -25,8 +26,6 @@ log = logging.getLogger(__name__)
 
 SUPERSEDED = "Another worker continues this session: nothing more may be done here."
 """Why nothing more runs in a session that another worker took over."""
-RESULT_LIMIT = 4_000
-"""How many characters of a result are stored."""
 _FOLDER = "{session folder}"
 _NO_ACTION = frozenset(
     {*CONTAINED, *HARMLESS, *PAGE_READERS, *READERS, *WRITERS, ASK_USER, EXIT_PLAN, "WebFetch"}
@@ -156,7 +155,7 @@ class ActionRecorder:
         if tool_use_id not in self._open:
             return
         self._open.discard(tool_use_id)
-        text = clean(preview(_text_of(result), RESULT_LIMIT, self._redactor))
+        text = clean(preview(_text_of(result), LONGEST_TEXT, self._redactor))
         await self._ledger.finish(tool_use_id, ok=ok, result=text)
 
     def _actions(self, tool_name: str, tool_input: Mapping[str, Any]) -> dict[str, str]:

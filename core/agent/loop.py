@@ -15,8 +15,9 @@ import msgspec
 
 from ua_tui.core.agent.attachments.blocks import Attachment
 from ua_tui.core.agent.auth.links import find_auth_link
+from ua_tui.core.agent.bounds import REPLY_SECONDS
 from ua_tui.core.agent.client import AgentClient
-from ua_tui.core.agent.gates import Gates
+from ua_tui.core.agent.elicitation.gate import ElicitationGate
 from ua_tui.core.agent.hooks import AgentHooks
 from ua_tui.core.agent.mcp.servers import Servers
 from ua_tui.core.agent.messages.context_usage import ContextUsage, read_context_usage
@@ -33,6 +34,7 @@ from ua_tui.core.agent.messages.translate import (
 )
 from ua_tui.core.agent.messages.unmatched import UnmatchedResults
 from ua_tui.core.agent.messages.usage import Spending, usage_between
+from ua_tui.core.agent.permissions.gate import PermissionGate
 from ua_tui.core.agent.turn import Stopping, Turn
 from ua_tui.core.errors import AgentUnavailable, ConnectionFailed
 from ua_tui.core.events.types import (
@@ -60,8 +62,6 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-_ACCEPT_TIMEOUT = 15.0
-_ENDED_WITHIN = 1.0
 _UNREADABLE = "a message of the agent could not be read (details are in run.log): start it again"
 
 
@@ -77,7 +77,7 @@ class AgentLoop:
         options: sdk.ClaudeAgentOptions,
         *,
         hooks: AgentHooks,
-        gates: Gates,
+        gates: tuple[PermissionGate, ElicitationGate],
         translator: Translator,
         result_store: ResultStore,
         servers: Servers,
@@ -90,6 +90,7 @@ class AgentLoop:
         self._servers_here = frozenset(options.mcp_servers) if isinstance(options.mcp_servers, dict) else ()
         self._hooks = hooks
         self._gates = gates
+        self._permissions, self._elicitation = gates
         self._translator = translator
         self._result_store = result_store
         self._servers = servers
@@ -156,7 +157,7 @@ class AgentLoop:
 
     async def watch_servers(self) -> None:
         """Publish the state of the MCP servers until none is pending any more."""
-        await self._servers.watch_startup()
+        await self._servers.poll()
 
     async def run(
         self,
@@ -223,9 +224,9 @@ class AgentLoop:
         if turn is None:
             return
         turn.interrupted = self._hooks.stopping = True
-        self._gates.cancel_all("The person interrupted the work.")
+        self._cancel_questions("The person interrupted the work.")
         await self._stopping.stop(turn.done)
-        if not (await asyncio.wait((turn.done,), timeout=_ENDED_WITHIN))[0]:
+        if not (await asyncio.wait((turn.done,), timeout=1.0))[0]:
             # The end of the agent is read behind a large result, whose process does not react.
             self._result_store.end_worker()
 
@@ -271,7 +272,7 @@ class AgentLoop:
         if turn is not None and turn.refusal is None and not turn.interrupted:
             turn.refusal = AT_LIMIT
             self._hooks.stopping = True
-            self._gates.cancel_all("The session has reached its spending limit.")
+            self._cancel_questions("The session has reached its spending limit.")
             self._stopping.ask_until(turn.done)
 
     async def _answer_server(self, request: Mapping[str, Any]) -> dict[str, Any]:
@@ -279,11 +280,11 @@ class AgentLoop:
         prefix = f"mcp__{request.get('mcp_server_name')}__"
         calls = [key for key, each in self._translator.calls.items() if each.call.name.startswith(prefix)]
         # The request does not name its call.
-        return await self._gates.elicitation.ask(request, calls[0] if len(calls) == 1 else None)
+        return await self._elicitation.ask(request, calls[0] if len(calls) == 1 else None)
 
     async def close(self) -> None:
         """Close the connection."""
-        self._gates.cancel_all("The session is closing.")
+        self._cancel_questions("The session is closing.")
         await self._stopping.close()
         await self._client.disconnect()
 
@@ -343,7 +344,7 @@ class AgentLoop:
             turn.done.set_result(whole)
             return
         turn.steering_timeout = asyncio.get_running_loop().call_later(
-            _ACCEPT_TIMEOUT, self._end_without_steering, turn
+            REPLY_SECONDS, self._end_without_steering, turn
         )
         if turn.interrupted:
             # The agent is about to begin a turn with the last message, which must be stopped, too. It ignores a request
@@ -396,7 +397,7 @@ class AgentLoop:
         if copies.effective_input is not None:
             call = msgspec.structs.replace(call, input=copies.effective_input)
         duration_ms = (time.monotonic() - opened.started) * 1000
-        denial = self._gates.permissions.denial_of(raw.tool_use_id)
+        denial = self._permissions.denial_of(raw.tool_use_id)
         denied = denial is not None
         observation, shown = await asyncio.to_thread(
             self._result_store.store,
@@ -508,14 +509,18 @@ class AgentLoop:
 
     def _waits_for(self) -> tuple[str, str]:
         """What the running query waits for, and its name."""
-        if self._gates.is_waiting:
+        if any(gate.is_waiting for gate in self._gates):
             return "person", ""
         return self._translator.waits_for()
+
+    def _cancel_questions(self, reason: str) -> None:
+        for gate in self._gates:
+            gate.cancel_all(reason)
 
     def _end(self, error: AgentUnavailable | None) -> None:
         self.failure = error or AgentUnavailable("the agent ended without a result: start it again")
         self.ended.set()
-        self._gates.cancel_all("The agent is gone.")
+        self._cancel_questions("The agent is gone.")
         turn = self._turn
         if turn is None:
             # Calls that began after the end of a query get no result any more.

@@ -11,13 +11,13 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ua_tui.core.agent.definitions.prompts import (
+from ua_tui.core.agent.definitions.skills import PLUGIN, Skill
+from ua_tui.core.agent.definitions.subagents import (
     SubagentDefinition,
     fill_prompt,
     read_prompt,
     shipped_subagents,
 )
-from ua_tui.core.agent.definitions.skills import PLUGIN, Skill
 from ua_tui.core.agent.environment import CACHE, CLOUD_PREFIXES, cli_environment
 from ua_tui.core.events.types import ASK_USER, EXIT_PLAN, LIST_RESOURCES, READ_RESOURCE
 from ua_tui.core.settings.model import Settings

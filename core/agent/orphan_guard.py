@@ -7,9 +7,10 @@ import logging
 import sys
 from contextlib import suppress
 
+from ua_tui.core.agent.bounds import STEP_SECONDS
+
 log = logging.getLogger(__name__)
 
-_RELEASED_WITHIN = 2.0
 # The agent continues to retry a request for minutes after its input has ended. Only its input shows it that we have
 # ended, and only Linux can end a child with its parent: instead, a shell, which needs little memory, waits for the end
 # of a pipe.
@@ -55,7 +56,7 @@ class OrphanGuard:
         if shell is None:
             return
         try:
-            await asyncio.wait_for(shell.wait(), _RELEASED_WITHIN)
+            await asyncio.wait_for(shell.wait(), STEP_SECONDS)
         except TimeoutError:
             log.warning("the guard of the agent did not end and is killed")
             with suppress(ProcessLookupError):

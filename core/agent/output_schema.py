@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+from ua_tui.core.agent.bounds import LONGEST_PROMPT
 from ua_tui.core.errors import SettingsError
 from ua_tui.core.text import clean_line
 
@@ -16,7 +17,6 @@ NOT_FITTING = "the answer does not fit the output schema"
 REFUSED_SCHEMA = "--json-schema is not a valid JSON Schema"
 """What the agent says of a schema with keywords that it does not know, when it is started."""
 # The agent gets it as an argument of its command line.
-_LARGEST = 100_000
 
 
 def read_output_schema(path: Path) -> dict[str, Any]:
@@ -28,11 +28,11 @@ def read_output_schema(path: Path) -> dict[str, Any]:
     where = f"the output schema {clean_line(str(path), 300)}"
     try:
         with path.open("rb") as file:
-            data = file.read(_LARGEST + 1)
+            data = file.read(LONGEST_PROMPT + 1)
     except OSError as error:
         raise SettingsError(f"{where} cannot be read: {error.strerror}") from error
-    if len(data) > _LARGEST:
-        raise SettingsError(f"{where} is larger than {_LARGEST // 1000} KB: use a shorter one")
+    if len(data) > LONGEST_PROMPT:
+        raise SettingsError(f"{where} is larger than {LONGEST_PROMPT // 1000} KB: use a shorter one")
     try:
         schema = json.loads(data)
     except (ValueError, RecursionError) as error:

@@ -68,7 +68,6 @@ from ua_tui.core.version import VERSION
 log = logging.getLogger(__name__)
 
 _CLOSE_TIMEOUT = 7.0
-_MOST_FILES = 100
 
 
 class Session:
@@ -115,7 +114,7 @@ class Session:
         previous = parts.previous
         # Names in the queries of other people lead to none of the files here.
         start = Path.cwd() if parts.agent.files_elsewhere is None else None
-        self._attachments = Attachments(self.workspace, self._assembly.may_read, start)
+        self._attachments = Attachments(self.workspace, self._assembly.gate.may_read, start)
         own = {name: each for name, each in parts.agent.connectors.items() if name not in BUILT_IN_SERVERS}
         self.references = ServerReferences(own, lambda: self.servers.known, self.workspace)
         self._queue = QueryQueue(self.workspace, previous.queue if previous is not None else ())
@@ -221,7 +220,7 @@ class Session:
                 overruled=dict(self._parts.overruled),
                 folder_trust=settings.folder.state,
                 folder_trusted_once=settings.folder.once,
-                folder_files=[clean(each) for each in islice(settings.folder.fingerprints, _MOST_FILES)],
+                folder_files=[clean(each) for each in islice(settings.folder.fingerprints, 100)],
                 held_back=list(settings.folder.held_back),
                 folder_servers=servers.in_folder if servers is not None else {},
             )
@@ -381,7 +380,8 @@ class Session:
             return
         self.state = SessionState.STOPPING
         self._interrupting = True
-        await self._agent.interrupt()
+        if self._agent.loop is not None:
+            await self._agent.loop.interrupt()
 
     async def stop_subagent(self, tool_use_id: str) -> bool:
         """Stop the sub-agent that a call started, and nothing else: the query continues, and its model is informed.
@@ -410,7 +410,7 @@ class Session:
         answered with its own arguments and `answers`, a mapping from each question to the chosen label or a text.
         """
         reply = PermissionReply(allow, scope, reason, tuple(patterns), input)
-        return self._assembly.answer(request_id, reply)
+        return self._assembly.gate.answer(request_id, reply)
 
     def answer_elicitation(
         self,
@@ -428,12 +428,12 @@ class Session:
         Raises:
             FormError: a value does not fit its field; the request still waits.
         """
-        return self._assembly.answer_server(request_id, action, values, unattended=unattended)
+        return self._assembly.elicitation.answer(request_id, action, values, unattended=unattended)
 
     @property
     def permission_mode(self) -> str:
         """What happens to calls that no rule decides: `default`, `acceptEdits`, `plan` or `bypassPermissions`."""
-        return self._assembly.permission_mode
+        return self._assembly.gate.mode
 
     async def set_permission_mode(self, mode: PermissionMode) -> None:
         """Change the permission mode, from the next call on; calls that wait for permission are judged again.
@@ -450,7 +450,7 @@ class Session:
         if mode == "bypassPermissions":
             refuse_skip_as_root("The mode that skips every permission check")
         before = self.permission_mode
-        if self._finished or not self._assembly.change_mode(mode):
+        if self._finished or not self._assembly.gate.change_mode(mode):
             return
         loop = self._agent.loop
         if loop is not None and loop.is_alive and "plan" in (before, mode):
@@ -468,7 +468,7 @@ class Session:
             and user_servers.answer(server, decision)
             and self.servers.reconnect(server)
         ):
-            self._assembly.request_connection(server)
+            self._assembly.requested.add(server)
 
     def finish_auth(self, outcome: AuthOutcome) -> None:
         """Report how the pending authentication ended; when it is complete the agent continues."""
@@ -504,7 +504,7 @@ class Session:
         await self._assembly.keep_conversation()
         # Its configuration has keys: it must not remain on the disk, whatever happens next.
         self._assembly.close()
-        self._auth.close()
+        self._auth.stop_polling()
         self._attachments.close()
         self.references.close()
         await self._runner.end(_CLOSE_TIMEOUT)
@@ -576,10 +576,12 @@ class Session:
             if isinstance(error, AgentUnavailable):
                 self._fail(error)
         finally:
+            loop = self._agent.loop
             if self.state in {SessionState.RUNNING, SessionState.STOPPING, SessionState.STARTING}:
-                usable = self._agent.is_alive or self._agent.was_stopped
+                # One that was stopped is started again by the next query.
+                usable = loop is not None and (loop.is_alive or loop.was_stopped)
                 self.state = SessionState.IDLE if usable else SessionState.FAILED
-            for message in reversed(self._agent.undelivered):
+            for message in reversed(loop.undelivered if loop is not None else ()):
                 self._queue.add_first(message)
             self.last_error = outcome.exception
             self._tally.spend(outcome.cost_usd, outcome.unpriced)

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path, PurePath
 
 from ua_tui.core.agent.definitions.commands import command_name
-from ua_tui.core.agent.definitions.front_matter import read_markdown
-from ua_tui.core.agent.definitions.prompts import read_subagent, shipped_subagents
-from ua_tui.core.agent.definitions.subagents import of_agent
+from ua_tui.core.agent.definitions.files import read_markdown
+from ua_tui.core.agent.definitions.subagents import of_agent, read_subagent, shipped_subagents
 from ua_tui.core.connections.user_servers import UserServer
 from ua_tui.core.errors import SettingsError
 from ua_tui.core.redaction.arguments import masked_address

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from functools import partial
 from pathlib import Path
-from typing import Any
 from urllib.parse import urlsplit
 
 import httpx
@@ -13,9 +12,9 @@ import pytest
 
 from tests.e2e.live import demo_settings, live
 from tests.waiting import until
-from ua_tui.core.agent.auth import wait
-from ua_tui.core.agent.auth.wait import AccountPoll, AuthWait
+from ua_tui.core.agent.auth.wait import AuthWait
 from ua_tui.core.events import types as ev
+from ua_tui.core.session import session as session_module
 
 MAIL = "Email the report to the team"
 
@@ -29,7 +28,7 @@ async def test_the_session_continues_once_the_account_is_connected_and_sends_onl
         looks.append(seconds)
         await asyncio.sleep(0)
 
-    monkeypatch.setattr(wait, "AccountPoll", partial(AccountPoll, sleep=note))
+    monkeypatch.setattr(session_module, "AuthWait", partial(AuthWait, sleep=note))
     async with live(demo_settings(tmp_path), interactive=True) as here:
         session, base = here.session, here.session.settings.composio_base_url
         await here.ask(MAIL)
@@ -66,30 +65,3 @@ async def test_the_session_continues_once_the_account_is_connected_and_sends_onl
     answered = here.of(ev.PermissionAnswered)[-1]
     assert (answered.decision, answered.scope) == ("allow", "once")
     assert "needs an argument that says where it may go" in answered.reason
-
-
-@pytest.mark.parametrize(
-    ("calls", "status", "continues"), [(0, "success", 1), (1, "success", 0), (0, "interrupted", 0)]
-)
-def test_an_account_that_is_connected_while_the_query_runs_is_reported_after_it(
-    calls: int, status: Any, continues: int
-) -> None:
-    published: list[ev.Event] = []
-    continued: list[str] = []
-    waits = AuthWait(
-        lambda *_: None,  # type: ignore[arg-type]  # nothing is polled
-        lambda: None,
-        publish=published.append,
-        runs=lambda: True,
-        continue_query=lambda: continued.append("continued"),
-        polls=False,
-    )
-    waits.handle_event(ev.AuthRequired(toolkit="gmail", url="https://a.example"))
-    waits.connected()
-    assert [event.outcome for event in published if isinstance(event, ev.AuthFinished)] == ["completed"]
-    assert continued == []
-    # A query that made a further call needs nothing more.
-    for _ in range(calls):
-        waits.handle_event(ev.ToolCallStarted(query_id="q1", tool_use_id="t", name="x"))
-    waits.handle_event(ev.QueryFinished(query_id="q1", status=status))
-    assert len(continued) == continues

@@ -12,8 +12,8 @@ import pytest
 from msgspec.structs import replace
 
 from tests.observers.evidence.sessions import ReadSession
-from ua_tui.core.agent.definitions.prompts import read_subagent
 from ua_tui.core.agent.definitions.rules import Rule, read_rules
+from ua_tui.core.agent.definitions.subagents import read_subagent
 from ua_tui.core.errors import SettingsError
 from ua_tui.core.evidence.files import save_check
 from ua_tui.core.evidence.records import Claim, ReportCheck, Verdict
@@ -115,17 +115,15 @@ def test_a_condition_that_would_take_for_ever_elsewhere_answers_at_once(context:
 @pytest.mark.parametrize(
     ("value", "expected"),
     [
-        ("corpus", "not a list"), (["corpus"], "not a mapping"),
-        (rules(requried="x"), "did you mean requires"), (rules(agnt="x"), "unknown key"),
-        (rules(agents="all"), "agents is not"),
-        (rules(name=None), "needs name"), (rules(name=""), "needs name"), (rules(message=3), "needs message"),
-        (rules(message="x" * 3_000), "needs message"), (rules(requires=None), "needs requires"),
+        ("corpus", "array"), (["corpus"], "object"),
+        (rules(requried="x"), "unknown field `requried`"), (rules(agents="all"), "agents"),
+        (rules(name=None), "name"), (rules(name=""), "name"), (rules(message=3), "message"),
+        (rules(message="x" * 3_000), "message"), (rules(requires=None), "needs either requires"),
         (rules(requires="/etc/passwd"), "not a path in the workspace"),
         (rules(requires="../x"), "not a path in the workspace"), (rules(requires="a/**/b"), r"\*\*"),
         (rules(when="("), "regular expression"), (rules(when="(?=x)"), "look-around"),
-        (rules(when="x{1000}{1000}"), "regular expression"), (rules(when=["x"]), "needs when"),
-        (rules(when="x" * 2_000), "needs when"), (rules() + rules(), "two compliance rules"),
-        (rules() * 60, "at most 50"),
+        (rules(when="x{1000}{1000}"), "regular expression"), (rules(when=["x"]), "when"),
+        (rules(when="x" * 3_000), "when"), (rules() + rules(), "two rules"), (rules() * 60, "length <= 50"),
     ],
 )  # fmt: skip
 def test_a_wrong_rule_names_the_file_and_what_to_do(value: Any, expected: str) -> None:

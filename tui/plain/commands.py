@@ -7,6 +7,7 @@ from inspect import isawaitable
 from typing import Any
 
 from ua_tui.core.agent.messages.context_usage import describe_total
+from ua_tui.core.agent.permissions.rule_set import NO_RULES
 from ua_tui.core.errors import SettingsError, UniversalAgentError
 from ua_tui.core.events.describe import MODE_RULES
 from ua_tui.core.session.session import Session
@@ -14,7 +15,6 @@ from ua_tui.core.text import clean_line
 from ua_tui.tui.widgets.command import Argument, Command, command_problem, sent_commands, typed_command
 
 _SKIP = "Every check can only be skipped from the start, with --dangerously-skip-permissions."
-_NO_RULES = "There are no rules: what is not contained asks each time."
 
 
 async def run_command(session: Session, line: str) -> list[str] | None:
@@ -119,4 +119,4 @@ def _rules(session: Session) -> list[str]:
         when = f"last used {used.astimezone():%Y-%m-%d %H:%M}" if used is not None else "never used"
         lines.append(f"{rule.effect} {clean_line(rule.text, 200)} (from {rule.origin}, {when})")
     problem = [rules.problem] if rules.problem else []
-    return [*problem, *(lines or [_NO_RULES]), "To remove stored rules, and for the log: ua-tui permissions"]
+    return [*problem, *(lines or [NO_RULES]), "To remove stored rules, and for the log: ua-tui permissions"]

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 from ua_tui.core.agent.attachments.copying import FOLDER, LARGEST, attach
 from ua_tui.core.agent.attachments.mentions import mentions_in
 from ua_tui.core.agent.attachments.places import Places
+from ua_tui.core.agent.bounds import LONGEST_PROMPT
 from ua_tui.core.errors import AgentError, WorkspaceError
 from ua_tui.core.events.types import AttachedFile
 from ua_tui.core.storage.workspace import Workspace
@@ -30,11 +31,9 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 _TASK = "ua_tui.core.agent.attachments.media:prepare_media"
-_SECONDS = 20.0
 _MOST_FILES = 20
 # A request of 32 MB is the maximum, and Base64 needs a third more than the data.
 _MOST_BYTES = 20 << 20
-_MOST_TEXT = 100_000
 _BEGINNINGS = (
     b"\x89PNG\r\n\x1a\n",
     b"\xff\xd8\xff",
@@ -180,7 +179,7 @@ class Attachments:
 
     def _read_all(self, paths: Sequence[str]) -> tuple[Attachment, ...]:
         found: list[Attachment] = []
-        left, text_left = _MOST_BYTES, _MOST_TEXT
+        left, text_left = _MOST_BYTES, LONGEST_PROMPT
         for path in paths:
             data = self._read(path)
             if data is None:
@@ -189,7 +188,9 @@ class Attachments:
                 attachment, size = self._prepare(path, data)
                 left -= size
             elif (text := _text_of(data)) is not None:
-                attachment, size = self._as_text(path, data, text, max(text_left, _MOST_TEXT // _MOST_FILES))
+                attachment, size = self._as_text(
+                    path, data, text, max(text_left, LONGEST_PROMPT // _MOST_FILES)
+                )
                 text_left -= size
             else:
                 continue
@@ -235,7 +236,7 @@ class Attachments:
         if self._conversions is None:
             self._conversions = Conversions(processes=1)
         try:
-            prepared = self._conversions.run(_TASK, data, seconds=_SECONDS)
+            prepared = self._conversions.run(_TASK, data, seconds=20.0)
         except TooComplex as error:
             raise _refused(path, str(error)) from error
         except ConversionFailed as error:

@@ -14,12 +14,11 @@ from pathlib import Path
 
 from ua_tui.core.agent.attachments.copying import FOLDER
 from ua_tui.core.agent.attachments.mentions import mention_of, mentions_in
+from ua_tui.core.agent.bounds import MOST_ENTRIES
 from ua_tui.core.storage.kinds import has_known_ending
 
 # A number in brackets is that of a copy: `report(1).csv`.
 _CODE = re.compile(r"\((?!\d+\))|['\[\]{}<>=]")
-_MOST_COMPARED = 2_000
-_ALIKE = 0.8
 
 
 @dataclass(frozen=True)
@@ -106,12 +105,12 @@ def _nearest(name: str, paths: tuple[Path, ...]) -> str:
     for path in paths:
         try:
             with os.scandir(path.parent) as entries:
-                names = [entry.name for entry in islice(entries, _MOST_COMPARED)]
+                names = [entry.name for entry in islice(entries, MOST_ENTRIES)]
         except (OSError, ValueError):
             continue
         begun = sorted(each for each in names if _begins(each.casefold(), typed.casefold()))
         # A plain word is rather a person.
-        alike = get_close_matches(typed, names, 1, _ALIKE) if "." in typed or slash else []
+        alike = get_close_matches(typed, names, 1, 0.8) if "." in typed or slash else []
         for each in (*begun, *alike):
             return f"{folder}{slash}{each}"
     return ""

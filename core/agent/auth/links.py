@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from ua_tui.core.agent.bounds import DEEPEST
 from ua_tui.core.events.codec import from_json
 
 _LINK = re.compile(
     r"https://(?:connect\.composio\.dev/link|app\.composio\.dev/link|backend\.composio\.dev/s)/[\w\-]+"
 )
-_MAX_DEPTH = 24
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ def _in_json(text: str) -> AuthLink | None:
 
 
 def _objects(value: Any, name: str, depth: int) -> Iterator[tuple[str, dict[str, Any]]]:
-    if depth > _MAX_DEPTH:
+    if depth > DEEPEST:
         return
     if isinstance(value, dict):
         yield name, value

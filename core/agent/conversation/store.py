@@ -17,7 +17,6 @@ from ua_tui.core.errors import AgentError, WorkspaceError
 from ua_tui.core.storage.files import Root
 from ua_tui.core.storage.workspace import CONVERSATION, Workspace
 
-_BATCH = 1 << 20
 _METADATA = "agent_metadata"
 # The agent's own notes about its requests, which it neither passes on nor needs.
 _NOT_KEPT = "api-request"
@@ -143,7 +142,7 @@ class ConversationStore:
         for line in lines:
             batch.append(line)
             size += len(line)
-            if size >= _BATCH:
+            if size >= 1 << 20:
                 self._workspace.root.append_lines(path, batch)
                 batch, size = [], 0
         self._workspace.root.append_lines(path, batch)

@@ -11,10 +11,9 @@ from typing import Any, BinaryIO
 
 import msgspec
 
+from ua_tui.core.agent.bounds import LONGEST_NAME, PIECE
 from ua_tui.core.agent.messages.usage import Spending
 
-_LONGEST_KEY = 200
-_BLOCK = 1 << 20
 _COST_STATE = b'"type":"cost-state"'
 _CONVERSATION = re.compile(r"[0-9a-fA-F-]{36}")
 
@@ -36,7 +35,7 @@ def transcript_of(conversation: str, *, worked_in: Path, agent_home: Path) -> Pa
     projects = agent_home / "projects"
     key = re.sub(r"[^a-zA-Z0-9]", "-", unicodedata.normalize("NFC", os.path.realpath(worked_in)))
     # The agent truncates a long path, and appends a digest.
-    names = [key] if len(key) <= _LONGEST_KEY else _beginning_with(projects, key[:_LONGEST_KEY])
+    names = [key] if len(key) <= LONGEST_NAME else _beginning_with(projects, key[:LONGEST_NAME])
     paths = (projects / name / f"{conversation}.jsonl" for name in names)
     return next((path for path in paths if path.is_file()), None)
 
@@ -62,7 +61,7 @@ def lines_backwards(file: BinaryIO) -> Iterator[tuple[int, bytes]]:
     at, rest = file.seek(0, os.SEEK_END), b""
     end = at
     while at:
-        size = min(at, _BLOCK)
+        size = min(at, PIECE)
         at -= size
         file.seek(at)
         block = file.read(size) + rest

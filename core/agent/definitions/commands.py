@@ -16,9 +16,14 @@ from dataclasses import dataclass
 from pathlib import Path, PurePath
 from typing import Any
 
-from ua_tui.core.agent.definitions.front_matter import read_markdown, split_front_matter
-from ua_tui.core.agent.definitions.prompts import Source
-from ua_tui.core.agent.definitions.subagents import DefinitionFolder, Found, UnusableFile, read_definitions
+from ua_tui.core.agent.bounds import LONGEST_NAME
+from ua_tui.core.agent.definitions.files import (
+    DefinitionFolder,
+    Found,
+    Source,
+    find_definitions,
+    split_front_matter,
+)
 from ua_tui.core.errors import SettingsError
 from ua_tui.core.text import clean_line
 
@@ -26,8 +31,6 @@ _NAME = re.compile(r"[a-z][\w-]{0,63}(:[a-z][\w-]{0,63})*", re.IGNORECASE)
 _CALL = re.compile(r"/(\S+)(?:\s+(.*))?", re.DOTALL)
 _PLACE = re.compile(r"\$(?:ARGUMENTS(?:\[(?P<from_0>\d)\])?(?!\w)|(?P<number>\d)(?![.,]?\d))")
 _UNQUOTED = re.compile(r"^(description:|argument-hint:)[ \t]+([^\s\"'|>].*)$", re.MULTILINE)
-_LONGEST_DESCRIPTION = 300
-_LONGEST_HINT = 100
 
 
 @dataclass(frozen=True)
@@ -48,19 +51,7 @@ class CustomCommand:
 
 def find_commands(places: Sequence[DefinitionFolder]) -> Found[CustomCommand]:
     """Read every custom command; the first of a name counts, and an invalid one is skipped and reported."""
-    winners: dict[str, CustomCommand] = {}
-    unusable: list[UnusableFile] = []
-    replaced: list[CustomCommand] = []
-    for place in places:
-        given, failed = read_definitions([place], "*.md", _read, deep=True)
-        unusable += failed
-        here: dict[str, CustomCommand] = {}
-        for each in given:
-            if (beside := here.setdefault(each.name, each)) is not each:
-                problem = f"{each.origin}: the command /{each.name} is in {beside.origin}, too: rename one"
-                unusable.append(UnusableFile(each.origin, each.source, f"{problem}. It is left out."))
-        replaced += [each for each in here.values() if winners.setdefault(each.name, each) is not each]
-    return Found(tuple(winners.values()), tuple(unusable), tuple(replaced))
+    return find_definitions(places, "*.md", _read, deep=True)
 
 
 def command_name(path: PurePath) -> str:
@@ -68,23 +59,20 @@ def command_name(path: PurePath) -> str:
     return ":".join(path.with_suffix("").parts)
 
 
-def _read(path: Path, place: DefinitionFolder, origin: str) -> CustomCommand:
+def _read(text: str, path: Path, place: DefinitionFolder, origin: str) -> CustomCommand:
     name = command_name(path.relative_to(place.folder))
     if not _NAME.fullmatch(name):
         raise SettingsError(
             f"{origin}: a command begins with a letter, and has letters, digits, - and _ only; so does its folder"
         )
-    text = read_markdown(path, inside=place.bound, check=place.check)
     fields: Mapping[str, Any] = {}
     if text.startswith("---\n"):
         fields, text = _split(text, origin)
     if not text.strip():
         raise SettingsError(f"{origin}: the file has no prompt: write one")
     first = text.strip().partition("\n")[0].lstrip("# ")
-    description = _text(fields, "description", _LONGEST_DESCRIPTION) or clean_line(
-        first, _LONGEST_DESCRIPTION
-    )
-    hint = _text(fields, "argument-hint", _LONGEST_HINT)
+    description = _text(fields, "description") or clean_line(first, LONGEST_NAME)
+    hint = _text(fields, "argument-hint")
     return CustomCommand(name.casefold(), description, hint, text.strip(), place.source, origin)
 
 
@@ -101,12 +89,12 @@ def _split(text: str, origin: str) -> tuple[dict[str, Any], str]:
         raise
 
 
-def _text(fields: Mapping[str, Any], name: str, longest: int) -> str:
+def _text(fields: Mapping[str, Any], name: str) -> str:
     value = fields.get(name)
     if isinstance(value, list):
         # `[file]` without quotes is a list in YAML.
         value = f"[{' '.join(map(str, value))}]"
-    return "" if value is None else clean_line(str(value), longest)
+    return "" if value is None else clean_line(str(value), LONGEST_NAME)
 
 
 def expand(text: str, commands: Sequence[CustomCommand]) -> str:

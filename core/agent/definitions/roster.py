@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from ua_tui.core.agent.definitions.commands import CustomCommand, find_commands
-from ua_tui.core.agent.definitions.prompts import Source, SubagentDefinition
+from ua_tui.core.agent.definitions.files import Found, Source, UnusableFile, definition_folders
 from ua_tui.core.agent.definitions.rules import Rule
 from ua_tui.core.agent.definitions.skills import Skill, chosen_skills, find_skills
 from ua_tui.core.agent.definitions.subagents import (
-    Found,
+    SubagentDefinition,
     ToolFinding,
-    UnusableFile,
     check_tools,
-    definition_folders,
     find_subagents,
     of_agent,
 )
@@ -38,6 +36,7 @@ MAX_REPORTED = 5
 _PENDING = frozenset({"pending", "reconnecting", "enabling", "disabling"})
 _OTHER_MODELS = ("CLAUDE_CODE_USE_BEDROCK", "CLAUDE_CODE_USE_VERTEX", "CLAUDE_CODE_USE_FOUNDRY")
 
+Kind = Literal["agent", "skill", "command"]
 RosterState = Literal["ready", "broken", "left out", "replaced", "off"]
 """A file is used (`ready`, or `broken` if a tool does not exist), left out, replaced by another, or switched off."""
 
@@ -75,7 +74,7 @@ class RosterEntry:
     `replaces` says which sub-agents with its name are not used because of it; a note says so, too.
     """
 
-    kind: Literal["agent", "skill", "command"]
+    kind: Kind
     name: str
     state: RosterState
     source: Source
@@ -140,31 +139,40 @@ def expected_servers(settings: Settings, folder: Path) -> list[McpServer]:
 
 def roster_entries(roster: Roster, settings: Settings, servers: Sequence[McpServer]) -> list[RosterEntry]:
     """Everything that was found: sub-agents, skills, then commands; unusable files before usable ones."""
-    listed = [
-        *(_unusable_entry("agent", each) for each in roster.found.unusable),
-        *(_subagent(each, roster, settings, servers) for each in roster.subagents),
-        *(
-            _subagent_entry(each, "replaced", notes=(f"replaced by {_of(roster, each.name).origin}",))
-            for each in roster.found.replaced
-        ),
-        *(_unusable_entry("skill", each) for each in roster.skills.unusable),
+    return [
+        *_entries("agent", roster.found, lambda each: _of_subagent(each, roster, settings, servers)),
+        *_entries("skill", roster.skills, lambda each: _of_skill(each, roster)),
+        *_entries("command", roster.commands, lambda _each: {}),
     ]
-    for skill in (*roster.skills.definitions, *roster.skills.replaced):
-        state, notes = _skill_state(skill, roster)
-        listed.append(
-            RosterEntry(
-                kind="skill",
-                name=skill.name,
-                state=state,
-                source=skill.source,
-                origin=skill.origin,
-                description=skill.description,
-                notes=notes,
-            )
+
+
+def _entries(kind: Kind, found: Found[Any], more: Callable[[Any], dict[str, Any]]) -> Iterator[RosterEntry]:
+    """The files of a kind; `more` is what the list says of a usable one besides its name and origin."""
+    for file in found.unusable:
+        path = Path(file.origin)
+        yield RosterEntry(
+            kind=kind,
+            name=path.parent.name if path.name == "SKILL.md" else path.stem,
+            state="left out",
+            source=file.source,
+            origin=file.origin,
+            problems=() if file.untrusted else (file.problem,),
+            notes=(file.problem,) if file.untrusted else (),
         )
-    listed += [_unusable_entry("command", each) for each in roster.commands.unusable]
-    commands = (*roster.commands.definitions, *roster.commands.replaced)
-    return [*listed, *(_command_entry(each, roster) for each in commands)]
+    origins = {each.name: each.origin for each in found.definitions}
+    for each in (*found.definitions, *found.replaced):
+        replaced = {"state": "replaced", "notes": (f"replaced by {origins[each.name]}",)}
+        about: dict[str, Any] = {
+            "kind": kind,
+            "name": each.name,
+            "state": "ready",
+            "source": each.source,
+            "origin": each.origin,
+            "description": each.description,
+            "tools": getattr(each, "tools", ()),
+            "model": getattr(each, "model", ""),
+        }
+        yield RosterEntry(**about | (more(each) if each in found.definitions else replaced))
 
 
 def problems_of(entry: RosterEntry) -> list[str]:
@@ -240,7 +248,7 @@ _TOOLKIT_TOOLS = (
 
 
 def _are_started(servers: Sequence[McpServer]) -> bool:
-    states: Mapping[str, str] = {server.name: server.status for server in servers}
+    states = {server.name: server.status for server in servers}
     return states.get(TOOLKIT, "pending") not in _PENDING and _PENDING.isdisjoint(states.values())
 
 
@@ -249,18 +257,13 @@ def _check_tools(
 ) -> list[ToolFinding]:
     offered = [*BASE_TOOLS, *RESOURCE_TOOLS, *settings.extra_tools, *(["Skill"] if settings.skills else [])]
     found = check_tools(definition, offered=offered, can_be_offered=EXTRA_TOOLS, servers=servers)
-    return [_remark(each) if _is_expected(each, definition) else each for each in found]
-
-
-def _is_expected(finding: ToolFinding, definition: SubagentDefinition) -> bool:
-    """Whether nobody has to fix anything: the toolkit has some tools only with a workbench, and services differ."""
-    return finding.tool in _OF_WORKBENCH or (finding.is_problem and definition.source == "shipped")
-
-
-def _remark(finding: ToolFinding) -> ToolFinding:
-    off = "the workbench is off"
-    message = off if finding.tool in _OF_WORKBENCH else f"{tool_name(finding.tool).short} is not offered here"
-    return replace(finding, is_problem=False, message=message)
+    for each in found:
+        # The toolkit has some tools only with a workbench, and a shipped sub-agent names those of several services.
+        if each.tool in _OF_WORKBENCH:
+            each.is_problem, each.message = False, "the workbench is off"
+        elif each.is_problem and definition.source == "shipped":
+            each.is_problem, each.message = False, f"{tool_name(each.tool).short} is not offered here"
+    return found
 
 
 def _named(definition: SubagentDefinition, findings: Sequence[ToolFinding]) -> str:
@@ -270,9 +273,9 @@ def _named(definition: SubagentDefinition, findings: Sequence[ToolFinding]) -> s
     return f"{definition.origin}: {message} The sub-agent {definition.name} works without {without}."
 
 
-def _subagent(
+def _of_subagent(
     definition: SubagentDefinition, roster: Roster, settings: Settings, servers: Sequence[McpServer]
-) -> RosterEntry:
+) -> dict[str, Any]:
     found = _check_tools(definition, settings, servers)
     problems = tuple(each.message for each in found if each.is_problem)
     notes = [each.message for each in found if not each.is_problem]
@@ -283,75 +286,24 @@ def _subagent(
         notes.append("replaces " + ", ".join(replaces))
     if definition.ignored_fields:
         notes.append(f"has no effect here: {', '.join(definition.ignored_fields)}")
-    state: RosterState = "broken" if problems else "ready"
-    entry = _subagent_entry(definition, state, problems, tuple(dict.fromkeys(notes)))
-    return replace(entry, replaces=tuple(replaces))
+    return {
+        "state": "broken" if problems else "ready",
+        "problems": problems,
+        "notes": tuple(dict.fromkeys(notes)),
+        "replaces": tuple(replaces),
+    }
 
 
-def _subagent_entry(
-    definition: SubagentDefinition,
-    state: RosterState,
-    problems: tuple[str, ...] = (),
-    notes: tuple[str, ...] = (),
-) -> RosterEntry:
-    return RosterEntry(
-        kind="agent",
-        name=definition.name,
-        state=state,
-        source=definition.source,
-        origin=definition.origin,
-        description=definition.description,
-        tools=definition.tools,
-        model=definition.model,
-        problems=problems,
-        notes=notes,
-    )
-
-
-def _skill_state(skill: Skill, roster: Roster) -> tuple[RosterState, tuple[str, ...]]:
+def _of_skill(skill: Skill, roster: Roster) -> dict[str, Any]:
     if skill in roster.chosen:
-        return "ready", ()
-    if skill in roster.skills.replaced:
-        winner = next(each for each in roster.skills.definitions if each.name == skill.name)
-        return "replaced", (f"{winner.origin} has the name",)
+        return {}
     names = ",".join([*(each.name for each in roster.chosen), skill.name])
-    return "off", (f"off: ua-tui config set skills {names}",)
+    return {"state": "off", "notes": (f"off: ua-tui config set skills {names}",)}
 
 
 def _whose(definition: SubagentDefinition) -> str:
     return "the one that ships with ua-tui" if definition.source == "shipped" else definition.origin
 
 
-def _of(roster: Roster, name: str) -> SubagentDefinition:
-    return next(each for each in roster.subagents if each.name == name)
-
-
 def _problems_in(unusable: Sequence[UnusableFile]) -> list[str]:
     return [each.problem for each in unusable if not each.untrusted]
-
-
-def _command_entry(command: CustomCommand, roster: Roster) -> RosterEntry:
-    winner = next(each for each in roster.commands.definitions if each.name == command.name)
-    return RosterEntry(
-        kind="command",
-        name=command.name,
-        state="ready" if winner is command else "replaced",
-        source=command.source,
-        origin=command.origin,
-        description=command.description,
-        notes=() if winner is command else (f"{winner.origin} has the name",),
-    )
-
-
-def _unusable_entry(kind: Literal["agent", "skill", "command"], file: UnusableFile) -> RosterEntry:
-    path = Path(file.origin)
-    name = path.parent.name if kind == "skill" and path.name == "SKILL.md" else path.stem
-    return RosterEntry(
-        kind=kind,
-        name=name,
-        state="left out",
-        source=file.source,
-        origin=file.origin,
-        problems=() if file.untrusted else (file.problem,),
-        notes=(file.problem,) if file.untrusted else (),
-    )

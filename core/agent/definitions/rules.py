@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-import difflib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
-from typing import Any
+from typing import Annotated, Any, Literal
 
+import msgspec
+from msgspec import Meta
+
+from ua_tui.core.agent.bounds import LONGEST_PROMPT, MOST_PARTS
+from ua_tui.core.agent.definitions.files import converted
 from ua_tui.core.errors import PathRefused, SettingsError, WorkspaceError
 from ua_tui.core.storage.compression import SUFFIX
 from ua_tui.core.storage.files import FolderEntry
@@ -15,12 +19,16 @@ from ua_tui.core.storage.paths import split_path
 from ua_tui.core.storage.workspace import Workspace
 from ua_tui.core.text import clean_line, without_surrogates
 
-_KEYS = ("name", "agents", "when", "requires", "checked", "message")
-_LONGEST_NAME = 80
-_LONGEST_CONDITION = 1_000
-_LONGEST_MESSAGE = 2_000
-_LONGEST_REQUEST = 100_000
-_MOST_RULES = 50
+_Text = Annotated[str, Meta(pattern=r"\S", max_length=2_000)]
+
+
+class _Fields(msgspec.Struct, forbid_unknown_fields=True):
+    name: Annotated[str, Meta(pattern=r"\S", max_length=80)]
+    message: _Text
+    requires: _Text | None = None
+    checked: _Text | None = None
+    when: _Text | None = None
+    agents: Literal["others"] | None = None
 
 
 class RequestPattern:
@@ -49,7 +57,7 @@ class RequestPattern:
 
     def holds(self, request: str) -> bool:
         """Whether the expression is found in `request`."""
-        return self._compiled.search(without_surrogates(request[:_LONGEST_REQUEST])) is not None
+        return self._compiled.search(without_surrogates(request[:LONGEST_PROMPT])) is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,83 +114,41 @@ def read_rules(value: Any, agent: str, *, origin: str) -> tuple[Rule, ...]:
     """Read the list under `compliance` in a sub-agent's front matter.
 
     Raises:
-        SettingsError: the list or one of its rules is wrong; the message names `origin`, the rule, and what
-            to write instead.
+        SettingsError: the list or one of its rules is wrong; the message names `origin`.
     """
-    if value is None:
-        return ()
-    if not isinstance(value, list) or len(value) > _MOST_RULES:
-        raise SettingsError(
-            f"{origin}: compliance is not a list of at most {_MOST_RULES} rules: "
-            "begin each with '- name:', then requires or checked, and message"
-        )
-    rules = [_read_rule(item, agent, f"{origin}: compliance rule {n}") for n, item in enumerate(value, 1)]
-    names = [rule.name for rule in rules]
-    for name in names:
-        if names.count(name) > 1:
-            raise SettingsError(f"{origin}: two compliance rules are named {name!r}: give each its own name")
+    where = f"{origin}: compliance"
+    given: list[_Fields] = converted(
+        value or [], Annotated[list[_Fields], Meta(max_length=MOST_PARTS)], where
+    )
+    rules = [_rule(each, agent, f"{where} rule {each.name}") for each in given]
+    if len({rule.name for rule in rules}) < len(rules):
+        raise SettingsError(f"{where}: two rules have the same name: give each its own name")
     return tuple(rules)
 
 
-def _read_rule(item: Any, agent: str, where: str) -> Rule:
-    if not isinstance(item, Mapping):
-        raise SettingsError(
-            f"{where} is not a mapping: give it the keys name, requires or checked, and message"
-        )
-    for key in item:
-        if key not in _KEYS:
-            named = key if isinstance(key, str) else f"a {type(key).__name__}"
-            close = difflib.get_close_matches(named, _KEYS, n=1)
-            hint = f"did you mean {close[0]}?" if close else f"a rule has {', '.join(_KEYS)}"
-            raise SettingsError(f"{where} has the unknown key {clean_line(named, 60)!r}: {hint}")
-    name = _text(item, "name", _LONGEST_NAME, where)
-    where = f"{where} ({clean_line(name)})"
-    forms = [key for key in ("requires", "checked") if item.get(key) is not None]
-    if len(forms) > 1:
-        raise SettingsError(f"{where} has both requires and checked: make two rules of it")
-    if item.get("agents") not in (None, "others"):
-        raise SettingsError(f"{where}: agents is not 'others': omit it for a rule for this sub-agent alone")
-    path = _path(item, forms[0] if forms else "requires", where)
-    is_check = forms == ["checked"]
-    return Rule(
-        name=clean_line(name),
-        agent=agent,
-        required="" if is_check else path,
-        checked=path if is_check else "",
-        message=_text(item, "message", _LONGEST_MESSAGE, where),
-        condition=_condition(item, where),
-        for_others=item.get("agents") is not None,
-    )
-
-
-def _text(item: Mapping[Any, Any], key: str, longest: int, where: str) -> str:
-    value = item.get(key)
-    if not isinstance(value, str) or not value.strip() or len(value) > longest:
-        raise SettingsError(f"{where} needs {key}: a text of at most {longest:,} characters")
-    return value.strip()
-
-
-def _condition(item: Mapping[Any, Any], where: str) -> RequestPattern | None:
-    if item.get("when") is None:
-        return None
-    pattern = _text(item, "when", _LONGEST_CONDITION, where)
+def _rule(fields: _Fields, agent: str, where: str) -> Rule:
+    if (fields.requires is None) == (fields.checked is None):
+        raise SettingsError(f"{where} needs either requires or checked")
+    path = fields.requires or fields.checked or ""
     try:
-        return RequestPattern(pattern)
+        if "**" in split_path(path):
+            raise SettingsError(
+                f"{where}: {path} has the part **, which is not supported: name each folder, or use *"
+            )
+        condition = None if fields.when is None else RequestPattern(fields.when)
+    except PathRefused as error:
+        raise SettingsError(f"{where}: {path} is not a path in the workspace: {error}") from error
     except ValueError as error:
         raise SettingsError(
             f"{where}: when is not a regular expression without look-around and back-references ({error}): "
             "correct it, or omit it for a rule that always applies"
         ) from error
-
-
-def _path(item: Mapping[Any, Any], key: str, where: str) -> str:
-    path = _text(item, key, 1_000, where)
-    try:
-        parts = split_path(path)
-    except PathRefused as error:
-        raise SettingsError(f"{where}: {key} is not a path in the workspace: {error}") from error
-    if "**" in parts:
-        raise SettingsError(
-            f"{where}: {key} has the part **, which is not supported: name each folder, or use *"
-        )
-    return path
+    return Rule(
+        name=clean_line(fields.name),
+        agent=agent,
+        required=fields.requires or "",
+        checked=fields.checked or "",
+        message=fields.message.strip(),
+        condition=condition,
+        for_others=fields.agents is not None,
+    )

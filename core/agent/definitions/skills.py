@@ -7,19 +7,27 @@ name and description of the front matter, so that a skill brings neither hooks n
 
 from __future__ import annotations
 
-import difflib
 import json
 import os
-import re
 import shutil
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta
 
 from ua_tui.core.agent.attachments.mentions import without_mentions
-from ua_tui.core.agent.definitions.front_matter import read_markdown, required_text, split_front_matter
-from ua_tui.core.agent.definitions.prompts import Source
-from ua_tui.core.agent.definitions.subagents import DefinitionFolder, Found, read_definitions
+from ua_tui.core.agent.definitions.files import (
+    DefinitionFolder,
+    Found,
+    Source,
+    converted,
+    find_definitions,
+    split_front_matter,
+)
+from ua_tui.core.agent.definitions.subagents import LONGEST_DESCRIPTION
 from ua_tui.core.errors import SettingsError
 from ua_tui.core.text import clean, clean_line
 from ua_tui.core.trust.files import read_regular
@@ -31,11 +39,13 @@ ALL = "all"
 """The value of the setting for all of the user's own skills."""
 
 _FILE = "SKILL.md"
-_NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,63}")
-_LONGEST_DESCRIPTION = 1_024
 _MOST_FILES = 200
 _MOST_BYTES = 10 << 20
-_DEEPEST = 5
+
+
+class _Fields(msgspec.Struct):
+    name: Annotated[str, Meta(pattern=r"^[a-z0-9][a-z0-9-]{0,63}$")]
+    description: Annotated[str, Meta(pattern=r"\S", max_length=LONGEST_DESCRIPTION)]
 
 
 def _allow(_path: Path, _data: bytes) -> None:
@@ -64,10 +74,7 @@ def find_skills(places: Sequence[DefinitionFolder]) -> Found[Skill]:
     The user's own have precedence over those of a folder, which may not replace one that is switched on.
     """
     own_first = sorted(places, key=lambda each: each.source == "project")
-    given, unusable = read_definitions(own_first, "*", _read, file=_FILE)
-    found: dict[str, Skill] = {}
-    replaced = [skill for skill in given if found.setdefault(skill.name, skill) is not skill]
-    return Found(tuple(found.values()), tuple(unusable), tuple(replaced))
+    return find_definitions(own_first, "*", _read, file=_FILE)
 
 
 def chosen_skills(names: Sequence[str], skills: Sequence[Skill]) -> tuple[list[Skill], list[str]]:
@@ -78,15 +85,11 @@ def chosen_skills(names: Sequence[str], skills: Sequence[Skill]) -> tuple[list[S
     if tuple(names) == (ALL,):
         return [skill for skill in skills if skill.source == "user"], []
     by_name = {skill.name: skill for skill in skills}
-    problems = []
-    for name in names:
-        if name in by_name:
-            continue
-        close = difflib.get_close_matches(name, by_name, n=1)
-        hint = f"did you mean {close[0]}?" if close else "ua-tui agents lists the available ones."
-        problems.append(
-            f"The setting skills names {clean_line(name, 60)}, and there is no such skill: {hint}"
-        )
+    problems = [
+        f"The setting skills names {clean_line(name, 60)}, and there is no such skill: ua-tui agents lists them."
+        for name in names
+        if name not in by_name
+    ]
     return [by_name[name] for name in names if name in by_name], problems
 
 
@@ -116,18 +119,12 @@ def install_skills(skills: Sequence[Skill], folder: Path) -> list[str]:
     return problems
 
 
-def _read(path: Path, place: DefinitionFolder, origin: str) -> Skill:
-    text = read_markdown(path, inside=place.bound, check=place.check)
-    fields, body = split_front_matter(text, origin=origin, what="a skill")
-    name = required_text(fields, "name", 64, origin=origin) if "name" in fields else path.parent.name
-    if not _NAME.fullmatch(name):
-        raise SettingsError(
-            f"{origin}: the name {clean_line(name, 60)!r} has other characters than small letters, digits and -"
-        )
-    description = required_text(fields, "description", _LONGEST_DESCRIPTION, origin=origin)
-    return Skill(
-        name, description, without_mentions(clean(body)), path.parent, place.source, origin, place.check
-    )
+def _read(text: str, path: Path, place: DefinitionFolder, origin: str) -> Skill:
+    given, body = split_front_matter(text, origin=origin, what="a skill")
+    fields: _Fields = converted({"name": path.parent.name, **given}, _Fields, origin)
+    description = clean_line(fields.description, LONGEST_DESCRIPTION)
+    body = without_mentions(clean(body))
+    return Skill(fields.name, description, body, path.parent, place.source, origin, place.check)
 
 
 def _copy(skill: Skill, target: Path) -> list[str]:
@@ -157,7 +154,7 @@ def _walk(folder: Path) -> Iterator[tuple[Path, str]]:
     for at, folders, files in os.walk(folder):
         depth = len(Path(at).relative_to(folder).parts)
         # Folders that are links are not entered, nor are deeply nested ones.
-        folders[:] = sorted(each for each in folders if not each.startswith(".")) if depth < _DEEPEST else []
+        folders[:] = sorted(each for each in folders if not each.startswith(".")) if depth < 5 else []
         for name in sorted(files):
             path = Path(at, name)
             yield path, str(path.relative_to(folder))

@@ -1,102 +1,142 @@
-"""Finds the sub-agents of a session (the current folder's, the user's own, the shipped ones) and checks their tools."""
+"""Sub-agents: read from Markdown files and from what ships, and their tools checked; and the shipped prompts."""
 
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
-from fnmatch import fnmatchcase
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from importlib import resources
 from pathlib import Path
-from typing import Generic, TypeVar
+from typing import Annotated, Any
 
-from ua_tui.core.agent.definitions.front_matter import read_markdown
-from ua_tui.core.agent.definitions.prompts import Source, SubagentDefinition, read_subagent, shipped_subagents
+import msgspec
+from msgspec import Meta
+
+from ua_tui.core.agent.bounds import LONGEST_PROMPT
+from ua_tui.core.agent.definitions.files import (
+    DefinitionFolder,
+    Found,
+    Source,
+    converted,
+    find_definitions,
+    split_front_matter,
+)
+from ua_tui.core.agent.definitions.rules import Rule, read_rules
 from ua_tui.core.errors import SettingsError
 from ua_tui.core.events.types import McpServer
-from ua_tui.core.text import clean_line
-from ua_tui.core.trust.files import files_below
-from ua_tui.core.trust.state import FolderTrust
+from ua_tui.core.text import clean, clean_line
 
-D = TypeVar("D")
+MODEL_ALIASES = ("inherit", "default", "opus", "sonnet", "haiku", "fable")
+"""The short names of models; `inherit` is the model of the caller of the sub-agent."""
 
-MAX_FILES = 100
-"""The maximum number of files that are read from a folder."""
+LONGEST_DESCRIPTION = 5_000
 
-
-class NotTrusted(SettingsError):
-    """The user has not trusted the content of a project's file."""
+IGNORED_FIELDS = frozenset({"hooks", "mcpServers", "permissionMode", "memory", "skills", "initialPrompt"})
+"""Fields of other programs, with which a file could give itself permissions or tools."""
 
 
-@dataclass(frozen=True)
-class DefinitionFolder:
-    """A folder with definitions, and its source; of a project's only files that `trust` allows are used."""
-
-    folder: Path
-    source: Source
-    trust: FolderTrust = field(default_factory=FolderTrust)
-
-    @property
-    def bound(self) -> Path | None:
-        """The folder that no link may lead out of; None for the user's own folders, where any link is allowed."""
-        return self.folder.parent.parent if self.source == "project" else None
-
-    def check(self, path: Path, data: bytes) -> None:
-        """Refuse the content of a project's file that the user has not trusted.
-
-        Raises:
-            NotTrusted: it may not be used.
-        """
-        if self.bound is None or self.trust.allows(path.relative_to(self.bound).as_posix(), data):
-            return
-        changed = "it has changed since this folder was trusted"
-        raise NotTrusted(f"{self.trust.why_not if not self.trust.is_trusted else changed}: ua-tui trust")
+class _Fields(msgspec.Struct):
+    name: Annotated[str, Meta(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$")]
+    description: Annotated[str, Meta(pattern=r"\S", max_length=LONGEST_DESCRIPTION)]
+    tools: str | list[str] | None = None
+    disallowedTools: str | list[str] | None = None
+    model: str = "inherit"
+    compliance: Any = None
 
 
 @dataclass(frozen=True)
-class UnusableFile:
-    """A file that cannot be used: `problem` names it and says what is wrong and what to do.
+class SubagentDefinition:
+    """A sub-agent: when to call it (`description`), its prompt, and the tools it may use.
 
-    With `untrusted` nothing is wrong with it: its folder is not trusted.
+    `tools` are those of the session that it may use, None for all; `without` are excluded from them. `rules` must be
+    met before it may stop; the agent does not see them beforehand. `origin` is the file, as it is shown;
+    `ignored_fields` are its fields that have no effect here.
     """
 
-    origin: str
-    source: Source
-    problem: str
-    untrusted: bool = False
+    name: str
+    description: str
+    prompt: str
+    tools: tuple[str, ...] | None
+    model: str = "inherit"
+    rules: tuple[Rule, ...] = ()
+    without: tuple[str, ...] = ()
+    source: Source = "shipped"
+    origin: str = ""
+    ignored_fields: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)
-class Found(Generic[D]):
-    """The definitions of a kind, one for each name; `replaced` are those whose name another one has."""
-
-    definitions: tuple[D, ...] = ()
-    unusable: tuple[UnusableFile, ...] = ()
-    replaced: tuple[D, ...] = ()
+def read_prompt(name: str, values: Mapping[str, str]) -> str:
+    """Read a shipped prompt and fill its `{placeholders}`."""
+    text = resources.files("ua_tui.core.agent").joinpath("prompts", f"{name}.md").read_text(encoding="utf-8")
+    return _fill(text, values)
 
 
-def definition_folders(
-    kind: str, *, cwd: Path, home: Path, config_dir: Path, trust: FolderTrust
-) -> tuple[DefinitionFolder, ...]:
-    """The folders for definitions of a kind (`agents`, `skills`), in the order of precedence, each once.
+def shipped_subagents() -> list[SubagentDefinition]:
+    """Read every sub-agent that ships with the program; its prompt has `{placeholders}`."""
+    folder = resources.files("ua_tui.core.agent").joinpath("subagents")
+    files = sorted((f for f in folder.iterdir() if f.name.endswith(".md")), key=lambda f: f.name)
+    return [read_subagent(f.read_text(encoding="utf-8"), origin=f.name) for f in files]
 
-    `trust` is what of `cwd` may be used.
+
+def fill_prompt(definition: SubagentDefinition, values: Mapping[str, str]) -> SubagentDefinition:
+    """A definition with the `{placeholders}` of its prompt filled in."""
+    return replace(definition, prompt=_fill(definition.prompt, values))
+
+
+def read_subagent(
+    text: str, *, origin: str, source: Source = "shipped", any_model: bool = True
+) -> SubagentDefinition:
+    """Read one definition: YAML front matter, then the prompt.
+
+    Unless `any_model`, the model is a short name or one of Anthropic's.
+
+    Raises:
+        SettingsError: the front matter is missing, incomplete or wrong; the message names `origin`.
     """
-    places = (
-        DefinitionFolder(cwd / ".claude" / kind, "project", trust),
-        DefinitionFolder(config_dir / kind, "user"),
-        DefinitionFolder(home / ".claude" / kind, "user"),
+    given, body = split_front_matter(text, origin=origin, what="a sub-agent")
+    fields: _Fields = converted(given, _Fields, origin)
+    prompt = clean(body).strip() + "\n"
+    if len(prompt) > LONGEST_PROMPT:
+        raise SettingsError(f"{origin}: the prompt has more than {LONGEST_PROMPT:,} characters: shorten it")
+    return SubagentDefinition(
+        name=fields.name,
+        description=clean_line(fields.description, LONGEST_DESCRIPTION),
+        prompt=prompt,
+        tools=_tools(fields.tools),
+        model=_model(fields.model.strip(), origin, any_model=any_model),
+        rules=read_rules(fields.compliance, fields.name, origin=origin),
+        without=_tools(fields.disallowedTools) or (),
+        source=source,
+        origin=origin,
+        ignored_fields=tuple(sorted(IGNORED_FIELDS & given.keys())),
     )
-    kept: dict[Path, DefinitionFolder] = {}
-    for place in places[1:]:
-        kept.setdefault(_resolved(place.folder), place)
-    # The home folder is no project: a project cannot have the user's own definitions.
-    there = () if _resolved(places[0].folder) in kept else places[:1]
-    return (*there, *kept.values())
 
 
-def of_agent(name: str) -> str:
-    """The sub-agent of the agent itself that has this name, in words; empty if there is none."""
-    return f"the agent's built-in sub-agent {name}" if name in _OF_AGENT else ""
+def _tools(given: str | list[str] | None) -> tuple[str, ...] | None:
+    """The tools that a field names, each once; None if it is missing or means every tool."""
+    if given is None:
+        return None
+    names = re.split(r",(?![^()]*\))", given) if isinstance(given, str) else given
+    tools = tuple(dict.fromkeys(clean_line(name).strip() for name in names if name.strip()))
+    return None if tools == ("*",) else tools
+
+
+def _model(model: str, origin: str, *, any_model: bool) -> str:
+    if model.lower() in MODEL_ALIASES:
+        return model.lower()
+    of_anthropic = re.match(r"(?:[a-z]+\.)?(?:anthropic\.)?claude-", model)
+    if re.fullmatch(r"[A-Za-z0-9][\w.:/@+\[\]-]{0,199}", model) and (any_model or of_anthropic):
+        return model
+    raise SettingsError(
+        f"{origin}: there is no model {clean_line(model, 60)!r}: it takes {', '.join(MODEL_ALIASES)} or claude-..."
+    )
+
+
+def _fill(text: str, values: Mapping[str, str]) -> str:
+    for name, value in values.items():
+        text = text.replace("{" + name + "}", value)
+    return text
 
 
 def find_subagents(
@@ -104,83 +144,10 @@ def find_subagents(
 ) -> Found[SubagentDefinition]:
     """Read every definition; an invalid one is skipped and reported."""
 
-    def read(path: Path, place: DefinitionFolder, origin: str) -> SubagentDefinition:
-        text = read_markdown(path, inside=place.bound, check=place.check)
+    def read(text: str, _path: Path, place: DefinitionFolder, origin: str) -> SubagentDefinition:
         return read_subagent(text, origin=origin, source=place.source, any_model=any_model)
 
-    given, unusable = read_definitions(places, "*.md", read)
-    winners: dict[str, SubagentDefinition] = {}
-    replaced: list[SubagentDefinition] = []
-    for each in (*given, *shipped_subagents()):
-        winner = winners.setdefault(each.name, each)
-        if winner is each:
-            continue
-        if Path(winner.origin).parent == Path(each.origin).parent and each.source != "shipped":
-            beside = Path(winner.origin).name
-            message = (
-                f"{each.origin}: the name {each.name} is taken by {beside} beside it: give it another one"
-            )
-            unusable.append(UnusableFile(each.origin, each.source, f"{message}. It is left out."))
-        else:
-            replaced.append(each)
-    return Found(tuple(winners.values()), tuple(unusable), tuple(replaced))
-
-
-def read_definitions(
-    places: Iterable[DefinitionFolder],
-    pattern: str,
-    read: Callable[[Path, DefinitionFolder, str], D],
-    *,
-    file: str = "",
-    deep: bool = False,
-) -> tuple[list[D], list[UnusableFile]]:
-    """Read each file whose name matches `pattern`, or the `file` in each such folder; returns those that fail, too.
-
-    With `deep`, files in folders below count, too. `read` gets the path, its folder, and the path as it is shown; it
-    raises SettingsError.
-    """
-    given: list[D] = []
-    unusable: list[UnusableFile] = []
-    for place in places:
-        paths, problem = _files_of(place, pattern, deep=deep)
-        for path in (path / file for path in paths if not file or path.is_dir()):
-            origin = clean_line(str(path), 500)
-            try:
-                given.append(read(path, place, origin))
-            except NotTrusted as error:
-                unusable.append(UnusableFile(origin, place.source, str(error), untrusted=True))
-            except SettingsError as error:
-                unusable.append(UnusableFile(origin, place.source, f"{error}. It is left out."))
-        if problem:
-            unusable.append(UnusableFile(clean_line(str(place.folder), 500), place.source, problem))
-    return given, unusable
-
-
-def _files_of(place: DefinitionFolder, pattern: str, *, deep: bool) -> tuple[list[Path], str]:
-    """The paths in a folder that match a pattern, sorted by name, and the problem with the folder, if any."""
-    shown = clean_line(str(place.folder), 500)
-    try:
-        found = sorted(
-            path
-            for path in (files_below(place.folder) if deep else place.folder.iterdir())
-            if fnmatchcase(path.name, pattern) and not path.name.startswith(".")
-        )
-    except (FileNotFoundError, NotADirectoryError):
-        return [], ""
-    except OSError as error:
-        return [], f"{shown} cannot be read: {error.strerror}. Check its permissions."
-    if (more := len(found) - MAX_FILES) > 0:
-        return found[:MAX_FILES], (
-            f"{shown} holds more than {MAX_FILES} of them: {more} are not read. Move away those you do not need."
-        )
-    return found, ""
-
-
-def _resolved(path: Path) -> Path:
-    try:
-        return path.resolve()
-    except (OSError, RuntimeError):
-        return path
+    return find_definitions(places, "*.md", read, shipped=shipped_subagents())
 
 
 _OF_AGENT = frozenset({"claude", "Explore", "general-purpose", "Plan", "statusline-setup"})
@@ -193,10 +160,16 @@ BUILT_IN = frozenset(
 )  # fmt: skip
 """The built-in tools of the agent, whether they are offered here or not."""
 
+
+def of_agent(name: str) -> str:
+    """The sub-agent of the agent itself that has this name, in words; empty if there is none."""
+    return f"the agent's built-in sub-agent {name}" if name in _OF_AGENT else ""
+
+
 _STATES = {"off": "is not set up", "failed": "has failed", "untrusted": "is not trusted yet"}
 
 
-@dataclass(frozen=True)
+@dataclass
 class ToolFinding:
     """A remark on a tool that a file names: it does not exist (`is_problem`), or is not available now."""
 

@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
+from ua_tui.core.agent.bounds import LONGEST_NAME, MOST_ENTRIES, MOST_PARTS
 from ua_tui.core.errors import FormError
 from ua_tui.core.events.types import FormField, FormOption
 from ua_tui.core.redaction.names import names_given_secret
@@ -18,14 +19,8 @@ from ua_tui.core.text import clean
 
 Value = str | int | float | bool | list[str]
 
-MOST_FIELDS = 50
-"""How many fields a form may have."""
-MOST_OPTIONS = 200
-"""How many choices a field may have."""
 LONGEST_TEXT = 10_000
 """How many characters a text can have whose field names no limit."""
-_LONGEST_NAME = 200
-_LONGEST_ABOUT = 1_000
 _INTEGER = re.compile(r"[+-]?[0-9]{1,18}")
 _NUMBER = re.compile(r"[+-]?([0-9]{1,18}(\.[0-9]{0,18})?|\.[0-9]{1,18})([eE][+-]?[0-9]{1,3})?")
 _EMAIL = re.compile(r"[^@\s]+@[^@\s.]+(\.[^@\s.]+)*")
@@ -47,8 +42,8 @@ def read_form(schema: object, order: object = None) -> list[FormField]:
     properties = schema.get("properties", {}) if isinstance(schema, dict) else None
     if not isinstance(schema, dict) or schema.get("type") != "object" or not isinstance(properties, dict):
         raise FormError("its form has no fields that can be read")
-    if len(properties) > MOST_FIELDS:
-        raise FormError(f"its form has {len(properties)} fields, and {MOST_FIELDS} is the limit")
+    if len(properties) > MOST_PARTS:
+        raise FormError(f"its form has {len(properties)} fields, and {MOST_PARTS} is the limit")
     required = schema.get("required")
     needed = set(map(str, required)) if isinstance(required, list) else set()
     named = [name for name in order if name in properties] if isinstance(order, list) else []
@@ -57,10 +52,10 @@ def read_form(schema: object, order: object = None) -> list[FormField]:
 
 def _field(name: str, schema: object, required: bool) -> FormField:
     shown = clean(name[:60])
-    if len(name) > _LONGEST_NAME or not isinstance(schema, dict):
+    if len(name) > LONGEST_NAME or not isinstance(schema, dict):
         raise FormError(f"the field “{shown}” of its form cannot be read")
-    title = _text(schema.get("title"), _LONGEST_NAME) or shown
-    about = _text(schema.get("description"), _LONGEST_ABOUT)
+    title = _text(schema.get("title"), LONGEST_NAME) or shown
+    about = _text(schema.get("description"), 1_000)
     field = FormField(name=name, title=title, about=about, required=required)
     kind, options = schema.get("type"), _options(schema)
     changes: dict[str, Any]
@@ -107,11 +102,11 @@ def _options(schema: object) -> list[FormOption] | None:
         found = [(each.get("const"), each.get("title")) for each in titled if isinstance(each, dict)]
     else:
         return None
-    if not found or len(found) > MOST_OPTIONS:
-        raise FormError(f"a field of its form has {len(found)} choices: 1 to {MOST_OPTIONS} are possible")
+    if not found or len(found) > MOST_ENTRIES:
+        raise FormError(f"a field of its form has {len(found)} choices: 1 to {MOST_ENTRIES} are possible")
     if any(not isinstance(value, str) or len(value) > LONGEST_TEXT for value, _ in found):
         raise FormError("a field of its form has choices that are not texts")
-    return [FormOption(value=value, title=_text(title, _LONGEST_NAME) or value) for value, title in found]
+    return [FormOption(value=value, title=_text(title, LONGEST_NAME) or value) for value, title in found]
 
 
 def _limits(schema: Mapping[str, Any], least: str, most: str) -> dict[str, float]:

@@ -10,6 +10,7 @@ from uuid import uuid4
 
 import msgspec
 
+from ua_tui.core.agent.bounds import LONGEST_TEXT, MOST_PARTS
 from ua_tui.core.agent.elicitation.form import Value, checked_form, read_form
 from ua_tui.core.errors import FormError
 from ua_tui.core.events.types import ElicitationAnswered, ElicitationAsked, Event, FormField
@@ -19,10 +20,6 @@ from ua_tui.core.text import clean, clean_line
 ElicitationAction = Literal["accept", "decline", "cancel"]
 _By = Literal["person", "headless", "program", "interrupted", "withdrawn"]
 
-LONGEST_MESSAGE = 4_000
-"""How many characters of a server's message are shown."""
-_LONGEST_URL = 4_000
-_MOST_WAITING = 20
 _NOBODY = "no one is available to answer"
 
 
@@ -72,9 +69,9 @@ class ElicitationGate:
         asked = ElicitationAsked(
             request_id=uuid4().hex[:12],
             server=clean_line(str(request.get("mcp_server_name") or ""), 100) or "a server",
-            message=self._redactor.redact(clean(_text(request.get("message"))).strip())[:LONGEST_MESSAGE],
+            message=self._redactor.redact(clean(_text(request.get("message"))).strip())[:LONGEST_TEXT],
             mode="url" if request.get("mode") == "url" else "form",
-            url=clean(_text(request.get("url")))[:_LONGEST_URL],
+            url=clean(_text(request.get("url")))[:LONGEST_TEXT],
             fields=fields,
             tool_use_id=tool_use_id,
         )
@@ -118,8 +115,8 @@ class ElicitationGate:
             return _Answer("decline", "program", problem)
         if not self._interactive:
             return _Answer("decline", "headless", _NOBODY)
-        if len(self._waiting) >= _MOST_WAITING:
-            return _Answer("decline", "program", f"{_MOST_WAITING} requests of servers wait already")
+        if len(self._waiting) >= MOST_PARTS:
+            return _Answer("decline", "program", f"{MOST_PARTS} requests of servers wait already")
         waiting = _Waiting(fields, asyncio.get_running_loop().create_future())
         self._waiting[asked.request_id] = waiting
         try:
@@ -137,7 +134,7 @@ class ElicitationGate:
         """The fields of the form, and why it cannot be shown."""
         if request.get("mode") == "url":
             url = _text(request.get("url"))
-            return [], "" if 0 < len(url) <= _LONGEST_URL else "it gave no address that can be shown"
+            return [], "" if 0 < len(url) <= LONGEST_TEXT else "it gave no address that can be shown"
         try:
             fields = read_form(request.get("requested_schema"), request.get("property_order"))
         except FormError as error:

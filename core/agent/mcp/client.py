@@ -17,6 +17,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import IO, Any, TypeVar
 
+from ua_tui.core.agent.bounds import STEP_SECONDS
 from ua_tui.core.agent.mcp.error_messages import describe_server_error, problem_in
 from ua_tui.core.agent.mcp.server_logs import last_words
 from ua_tui.core.errors import ConnectionFailed
@@ -26,7 +27,6 @@ from ua_tui.core.text import clean_line
 _WITHIN, _WITHIN_AFTER_OUTPUT = 27.0, 10.0
 """Seconds that a server may take, in all and after output that is not part of the protocol."""
 
-_ENDS_WITHIN = 2.0
 
 _T = TypeVar("_T")
 
@@ -146,7 +146,7 @@ async def _login_headers(command: str | None) -> dict[str, str]:
         with suppress(ProcessLookupError):
             os.killpg(program.pid, signal.SIGKILL)
         with suppress(TimeoutError):
-            await asyncio.wait_for(program.wait(), _ENDS_WITHIN)
+            await asyncio.wait_for(program.wait(), STEP_SECONDS)
         raise
     try:
         headers: dict[str, str] = json.loads(output)

@@ -8,11 +8,10 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequenc
 from dataclasses import dataclass
 from typing import Any
 
+from ua_tui.core.agent.bounds import MOST_ENTRIES, MOST_PARTS
 from ua_tui.core.errors import AgentError
 from ua_tui.core.text import clean, clean_line, is_unsafe
 
-_MOST = 1_000
-_MOST_PARTS = 20
 _NAME, _ABOUT, _URI = 100, 200, 1_000
 _READABLE = ("text/", "application/json", "application/xml", "application/yaml", "application/javascript")
 
@@ -117,8 +116,8 @@ async def read_resource(client: Any, uri: str) -> list[Part]:
     contents = (await client.read_resource(uri)).contents
     if not contents:
         raise AgentError("it is empty")
-    if len(contents) > _MOST_PARTS:
-        raise AgentError(f"it has {len(contents):,} parts, and at most {_MOST_PARTS} are sent")
+    if len(contents) > MOST_PARTS:
+        raise AgentError(f"it has {len(contents):,} parts, and at most {MOST_PARTS} are sent")
     return [_part(each) for each in contents]
 
 
@@ -131,8 +130,8 @@ async def get_prompt(client: Any, name: str, arguments: Mapping[str, str]) -> li
     messages = (await client.get_prompt(name, dict(arguments))).messages
     if not messages:
         raise AgentError("it is empty")
-    if len(messages) > _MOST_PARTS:
-        raise AgentError(f"it has {len(messages):,} messages, and at most {_MOST_PARTS} are sent")
+    if len(messages) > MOST_PARTS:
+        raise AgentError(f"it has {len(messages):,} messages, and at most {MOST_PARTS} are sent")
     return [PromptMessage(str(each.role), _content(each.content)) for each in messages]
 
 
@@ -141,7 +140,7 @@ async def _pages(request: Callable[..., Awaitable[Any]], field: str) -> AsyncIte
     import mcp
 
     count, cursor = 0, None
-    while count < _MOST:
+    while count < MOST_ENTRIES:
         try:
             page = await request(cursor=cursor)
         except mcp.MCPError:
@@ -150,7 +149,7 @@ async def _pages(request: Callable[..., Awaitable[Any]], field: str) -> AsyncIte
                 return
             raise
         entries: Sequence[Any] = getattr(page, field)
-        for each in entries[: _MOST - count]:
+        for each in entries[: MOST_ENTRIES - count]:
             yield each
         count += len(entries)
         cursor = page.next_cursor
@@ -177,7 +176,7 @@ def _resource(given: Any, uri: str, *, is_template: bool = False) -> ServerResou
 def _prompt(given: Any) -> ServerPrompt:
     arguments = [
         PromptArgument(each.name, clean_line(each.description or "", _ABOUT), bool(each.required))
-        for each in (given.arguments or ())[:_MOST_PARTS]
+        for each in (given.arguments or ())[:MOST_PARTS]
         if _is_usable(each.name)
     ]
     about = clean_line(given.title or given.description or given.name, _ABOUT)

@@ -15,8 +15,6 @@ from ua_tui.core.errors import ConnectionFailed
 from ua_tui.core.observation import ToolResult
 
 MAX_ATTEMPTS = 6
-_MAX_WAIT = 60.0
-_STABLE_AFTER = 180.0
 
 
 class Timer(Protocol):
@@ -89,14 +87,14 @@ class ReconnectSchedule:
         history = self._histories.get(name)
         if history is None or history.due is not None or history.over:
             return None
-        if history.since is not None and self._clock() - history.since >= _STABLE_AFTER:
+        if history.since is not None and self._clock() - history.since >= 180.0:
             history.attempts = 0
         history.since = None
         if history.attempts >= MAX_ATTEMPTS:
             history.over = True
             self._gave_up(name)
             return None
-        wait = min(_MAX_WAIT, 2.0**history.attempts)
+        wait = min(60.0, 2.0**history.attempts)
         history.attempts += 1
         history.due = self._later(wait, lambda: self._restart_now(name, history))
         return wait

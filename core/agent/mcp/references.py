@@ -20,6 +20,7 @@ from typing import Any, TypeVar
 from ua_tui.core.agent.attachments.blocks import is_media
 from ua_tui.core.agent.attachments.copying import LARGEST, attach_data
 from ua_tui.core.agent.attachments.mentions import mentions_in, without_mentions
+from ua_tui.core.agent.bounds import LONGEST_PROMPT, MOST_PARTS
 from ua_tui.core.agent.mcp.client import ask_server
 from ua_tui.core.agent.mcp.contents import (
     Contents,
@@ -38,8 +39,6 @@ from ua_tui.core.text import clean_line
 
 _CALL = re.compile(r"/([A-Za-z0-9][\w-]*):(\S*)(?:\s+(.*))?", re.DOTALL)
 _STARTING, _STARTING_SECONDS = frozenset({"pending", "reconnecting"}), 30.0
-_LONGEST_PROMPT = 200_000
-_MOST_EXPANDED = 50
 _SUFFIXES = {"text/plain": ".txt", "text/markdown": ".md", "application/json": ".json"}
 
 _T = TypeVar("_T")
@@ -156,7 +155,7 @@ class ServerReferences:
             UniversalAgentError: something in it cannot be read or sent; the message says what to do.
         """
         expanded = await self._expand(text.strip())
-        while len(self._expanded) >= _MOST_EXPANDED:
+        while len(self._expanded) >= MOST_PARTS:
             del self._expanded[next(iter(self._expanded))]
         self._expanded[text.strip()] = expanded
 
@@ -260,8 +259,8 @@ class ServerReferences:
             raise AgentError(f"{shown} cannot be sent: {error}") from error
         copies: dict[str, AttachedFile] = {}
         text = await self._text_of(messages, server, shown, copies)
-        if len(text) > _LONGEST_PROMPT:
-            raise AgentError(f"{shown} is longer than {_LONGEST_PROMPT:,} characters, and is not sent")
+        if len(text) > LONGEST_PROMPT:
+            raise AgentError(f"{shown} is longer than {LONGEST_PROMPT:,} characters, and is not sent")
         # It cannot begin with the name of a command.
         head = f"The prompt {without_mentions(prompt.name)} of the MCP server {server}:"
         return Expanded(f"{head}\n\n{text}", copies)

@@ -6,7 +6,8 @@ import json
 import re
 from pathlib import Path
 
-_LAST = 64 << 10
+from ua_tui.core.agent.bounds import PIECE
+
 # Where a call or a connection begins; what is logged before that is about an earlier one.
 _CALL, _START = '"debug":"Calling MCP tool', '"debug":"Starting connection'
 _UNEXPLAINED = re.compile(r"(?:MCP error -32000: )?Connection closed|Error POSTing to endpoint: ")
@@ -36,8 +37,8 @@ class ServerLogs:
         try:
             newest = max(self._cache.glob(f"*/*/{folder}/*.jsonl"), key=lambda path: path.name)
             with newest.open("rb") as file:
-                file.seek(max(0, newest.stat().st_size - _LAST))
-                lines = file.read(_LAST).decode("utf-8", "replace").splitlines()
+                file.seek(max(0, newest.stat().st_size - PIECE))
+                lines = file.read(PIECE).decode("utf-8", "replace").splitlines()
         except (OSError, ValueError):
             return None
         failed = is_earlier = False

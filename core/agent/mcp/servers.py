@@ -10,6 +10,7 @@ from functools import partial
 from itertools import count
 from typing import Any, Protocol
 
+from ua_tui.core.agent.bounds import REPLY_SECONDS, START_SECONDS
 from ua_tui.core.agent.mcp.error_messages import problem_in
 from ua_tui.core.agent.mcp.reconnect import MAX_ATTEMPTS, CallLater, ReconnectSchedule, call_later
 from ua_tui.core.agent.mcp.states import ServerOperation, ServerStates
@@ -20,11 +21,6 @@ from ua_tui.core.events.types import Event, McpServer, McpStatus, QueryFinished
 from ua_tui.core.text import clean_line
 
 log = logging.getLogger(__name__)
-
-_STARTUP_TIMEOUT = 45.0
-_POLL_SECONDS = 0.25
-_SWITCH_TIMEOUT = 10.0
-_POSTPONE_SECONDS = 1.0
 
 
 class ServerAgent(Protocol):
@@ -112,7 +108,7 @@ class Servers:
         """Poll the servers, repeatedly while one is still connecting."""
         if not self._polling and self._agent() is not None:
             self._polling = True
-            self._begin(self._poll)
+            self._begin(self.poll)
 
     def reconnect(self, name: str) -> str:
         """Reconnect a server; returns why that cannot be tried, or an empty text."""
@@ -155,14 +151,10 @@ class Servers:
         for name in sorted(self._off):
             if (known := agent()) is not None:
                 try:
-                    await asyncio.wait_for(known.switch_server(name, on=False), _SWITCH_TIMEOUT)
+                    await asyncio.wait_for(known.switch_server(name, on=False), REPLY_SECONDS)
                 except (ConnectionFailed, TimeoutError) as error:
-                    why = str(error) or f"it was not disabled within {_SWITCH_TIMEOUT:g} s"
+                    why = str(error) or f"it was not disabled within {REPLY_SECONDS:g} s"
                     self._publish_all(self._states.note_failure(name, why))
-
-    async def watch_startup(self) -> None:
-        """Poll the servers of the attached agent until none is connecting."""
-        await self._poll()
 
     def close(self) -> None:
         """Cancel all work, and publish nothing any more."""
@@ -212,7 +204,7 @@ class Servers:
             await self._poll_once(done=name)
         finally:
             self._publish_all(self._states.set_operation(name, None))
-        await self._poll()
+        await self.poll()
 
     async def _perform(self, name: str, doing: ServerOperation) -> None:
         agent = self._agent()
@@ -235,13 +227,14 @@ class Servers:
         # The agent drops added servers that are not listed.
         await agent.add_servers({each: how for one in self._added for each, how in self._opened[one].items()})
 
-    async def _poll(self) -> None:
+    async def poll(self) -> None:
+        """Poll the servers of the attached agent until none is connecting."""
         began = time.monotonic()
         try:
-            while time.monotonic() - began < _STARTUP_TIMEOUT:
+            while time.monotonic() - began < START_SECONDS:
                 if not await self._poll_once():
                     return
-                await asyncio.sleep(_POLL_SECONDS)
+                await asyncio.sleep(0.25)
         finally:
             self._polling = False
 
@@ -300,7 +293,7 @@ class Servers:
             return
         if self._poller.is_called(name):
             # The command line starts it for that call.
-            self._schedule.postpone(name, _POSTPONE_SECONDS)
+            self._schedule.postpone(name, 1.0)
         elif self._is(name, "failed"):
             self._start(name, "reconnecting")
         else:

@@ -7,13 +7,12 @@ from typing import Any, Literal
 
 import msgspec
 
+from ua_tui.core.agent.bounds import LONGEST_TEXT, MOST_ENTRIES
 from ua_tui.core.agent.mcp.error_messages import describe_server_error, lacks_login, login_needed
 from ua_tui.core.events.types import McpServer, McpStatus
 from ua_tui.core.redaction.redactor import Redactor
 from ua_tui.core.text import clean, clean_line
 
-_MOST_TOOLS = 500
-_LONGEST_ERROR = 2_000
 _CLOSED = "Connection closed"
 _MOST_HELD = 6
 """For how many updates a failed start is not reported; the servers are polled four times a second."""
@@ -231,7 +230,7 @@ class ServerStates:
             name=clean(raw["name"]),
             status=status,
             tools=len(tools) if isinstance(tools, list) else None,
-            tool_names=[clean_line(name, 100) for name in names if isinstance(name, str)][:_MOST_TOOLS],
+            tool_names=[clean_line(name, 100) for name in names if isinstance(name, str)][:MOST_ENTRIES],
             error=error,
         )
 
@@ -261,7 +260,7 @@ class ServerStates:
     def _describe_error(self, name: str, error: str) -> str:
         error = self._cause_of(name, error) or error
         # Masked before it is cut: what is left of a secret would not be known for one.
-        return clean(describe_server_error(self._redactor.redact(error)))[:_LONGEST_ERROR]
+        return clean(describe_server_error(self._redactor.redact(error)))[:LONGEST_TEXT]
 
 
 def _declared(tools: Sequence[Any]) -> dict[str, Mapping[str, Any]]:

@@ -9,14 +9,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
+from ua_tui.core.agent.bounds import STEP_SECONDS
 from ua_tui.core.agent.mcp.reconnect import CallLater, Timer, call_later
 from ua_tui.core.agent.permissions.actions import server_of
 from ua_tui.core.events.types import Event, QueryFinished, QueryReceived, ToolCallFinished, ToolCallStarted
 
 _UNREACHABLE = re.compile(r"(SSE error: )?(ECONN|ENOTFOUND|EHOSTUNREACH|ENETUNREACH|ETIMEDOUT)")
-_POLL_SECONDS = 10.0
-_NOTICED_WITHIN = 5.0
-"""Seconds within which the command line notices that a remote server is gone."""
 
 
 class StatusPoll:
@@ -83,7 +81,7 @@ class StatusPoll:
             self._poll()
             if self._after is not None:
                 self._after.cancel()
-            self._after = self._later(_NOTICED_WITHIN, self._poll)
+            self._after = self._later(STEP_SECONDS, self._poll)
 
     def _means_end(self, server: str, error: str) -> bool:
         if error in ("Connection closed", f'MCP server "{server}" is not connected'):
@@ -94,7 +92,7 @@ class StatusPoll:
     def _tick(self) -> None:
         self._cancel_next()
         self._poll()
-        self._next = self._later(_POLL_SECONDS, self._tick)
+        self._next = self._later(10.0, self._tick)
 
     def _cancel_next(self) -> None:
         if self._next is not None:

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from ua_tui.core.agent.messages.usage import is_count
 from ua_tui.core.text import clean_line
 
 _NAMES = {
@@ -27,7 +28,6 @@ _MESSAGES = {
     "assistantMessageTokens": "answers",
     "userMessageTokens": "queries",
 }
-_HIGHEST = 1 << 53
 
 
 @dataclass(frozen=True)
@@ -93,4 +93,4 @@ def _objects(value: Any) -> list[Mapping[str, Any]]:
 
 
 def _count(value: Any) -> int:
-    return value if isinstance(value, int) and 0 <= value < _HIGHEST else 0
+    return value if is_count(value) else 0

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import msgspec
 
+from ua_tui.core.agent.bounds import PIECE
 from ua_tui.core.storage.names import safe_name
 from ua_tui.core.storage.workspace import Workspace
 from ua_tui.core.text import without_surrogates
@@ -15,7 +16,6 @@ _FOLDER = "tool_results"
 # The agent's search leaves out longer lines, and its reader cannot begin in the middle of one.
 _WIDTH = 400
 _PREVIEW = 2_000
-_PIECE = 64 << 10
 
 
 @dataclass(frozen=True)
@@ -90,7 +90,7 @@ def _joined(lines: Iterable[str]) -> Iterator[bytes]:
     for line in lines:
         waiting.append(line)
         size += len(line)
-        if size >= _PIECE:
+        if size >= PIECE:
             yield without_surrogates("\n".join([*waiting, ""])).encode()
             waiting, size = [], 0
     yield without_surrogates("\n".join(waiting)).encode()

@@ -17,8 +17,15 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from ua_tui.core.agent.bounds import LARGE_TEXT
 from ua_tui.core.agent.messages.readable_text import ReadableText, name_of, write_readable_text
-from ua_tui.core.agent.messages.results import ResultAdapter, replaced_path, results_folder, texts_in
+from ua_tui.core.agent.messages.results import (
+    LONGEST_NOTICE,
+    ResultAdapter,
+    replaced_path,
+    results_folder,
+    texts_in,
+)
 from ua_tui.core.agent.messages.returned_files import move_to_workspace
 from ua_tui.core.agent.permissions.foreign_text import LOCAL_TOOLKIT
 from ua_tui.core.concurrency.worker import WorkerFailed, WorkerProcess, packed
@@ -37,10 +44,8 @@ log = logging.getLogger(__name__)
 LIMIT = 50_000
 """From this size on, in characters, the command line stores the result of an MCP server."""
 
-_LARGE = 256 << 10
 _TASK = "ua_tui.core.agent.messages.result_files:write_in_child"
 _BLOB = r"mcp-(?:[\w.%-]+?-blob-\d+|resource-\d+-\d+)-[a-z0-9]+(?:\.[A-Za-z0-9]{1,8})?"
-_LONGEST_NOTICE = 16 << 10
 _ORIGIN = re.compile(
     r"\[(?P<kind>Image|Audio|Resource) from .{1,200}?(?: at (?P<uri>\S{1,2000}))?\] ", re.DOTALL
 )
@@ -130,7 +135,7 @@ class ResultFiles:
         blocks, files, origin = [], [], None
         for block in response:
             text = _text(block)
-            if text is not None and len(text) <= _LONGEST_NOTICE:
+            if text is not None and len(text) <= LONGEST_NOTICE:
                 origin = _ORIGIN.match(text) or origin
                 if paths := dict.fromkeys(wanted.findall(text)):
                     name = _name(tool_name, origin)
@@ -171,7 +176,7 @@ class ResultFiles:
         self, key: str, texts: Sequence[str], saved: Path | None, transcript: str
     ) -> ReadableText | None:
         """Write a text for the agent, a long one in the worker; None if there is nothing to be read at `saved`."""
-        if self._worker is not None and (saved is not None or sum(map(len, texts)) >= _LARGE):
+        if self._worker is not None and (saved is not None or sum(map(len, texts)) >= LARGE_TEXT):
             root = self.adapter.saved_results_root
             asked = (
                 key,

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from ua_tui.core.agent.bounds import DEEPEST, LARGE_TEXT, MOST_ENTRIES
 from ua_tui.core.agent.messages.results import RawResult, ResultAdapter, is_cut_off
 from ua_tui.core.concurrency.worker import WorkerFailed, WorkerProcess, packed
 from ua_tui.core.observation import AnyObservation, TextContent
@@ -22,13 +23,8 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-LARGE = 256 << 10
-"""From this size on, in characters, a result is read in the worker process."""
 
-_MOST_NODES = 2_000
 _LONG = 16 << 10
-_DEEPEST = 8
-_TEXT = 1
 _TASK = "ua_tui.core.agent.messages.result_storage:store_in_child"
 
 
@@ -120,10 +116,10 @@ def _without_texts(value: Any, texts: list[str], depth: int = 0) -> Any:
     match value:
         case str() if len(value) >= _LONG:
             texts.append(value)
-            return msgspec.msgpack.Ext(_TEXT, str(len(texts) - 1).encode())
-        case dict() if depth < _DEEPEST and len(value) < _MOST_NODES:
+            return msgspec.msgpack.Ext(1, str(len(texts) - 1).encode())
+        case dict() if depth < DEEPEST and len(value) < MOST_ENTRIES:
             return {key: _without_texts(item, texts, depth + 1) for key, item in value.items()}
-        case list() | tuple() if depth < _DEEPEST and len(value) < _MOST_NODES:
+        case list() | tuple() if depth < DEEPEST and len(value) < MOST_ENTRIES:
             return [_without_texts(item, texts, depth + 1) for item in value]
         case _:
             return value
@@ -131,7 +127,7 @@ def _without_texts(value: Any, texts: list[str], depth: int = 0) -> Any:
 
 def _with_texts(value: Any, texts: list[str]) -> Any:
     match value:
-        case msgspec.msgpack.Ext(code=code, data=data) if code == _TEXT:
+        case msgspec.msgpack.Ext(code=code, data=data) if code == 1:
             return texts[int(bytes(data))]
         case dict() if texts:
             return {key: _with_texts(item, texts) for key, item in value.items()}
@@ -157,6 +153,6 @@ def _is_large(raw: RawResult) -> bool:
                 waiting += part
             case _:
                 pass
-        if size >= LARGE or seen + len(waiting) > _MOST_NODES:
+        if size >= LARGE_TEXT or seen + len(waiting) > MOST_ENTRIES:
             return True
     return False

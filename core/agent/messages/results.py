@@ -19,6 +19,7 @@ from typing import Any, Literal
 
 import msgspec
 
+from ua_tui.core.agent.bounds import LARGEST_FILE
 from ua_tui.core.agent.mcp.error_messages import describe_call_error
 from ua_tui.core.events.codec import from_json, to_json
 from ua_tui.core.events.types import READ_RESOURCE
@@ -53,9 +54,8 @@ _SAVED_TO = re.compile(
     re.M,
 )
 _ABOUT_RESULTS = frozenset({"_meta", "resourceLinks"})
-_WRAPPED_LIMIT = 64 << 20
 # A notice has a preview of 2,000 characters.
-_LONGEST_NOTICE = 16 << 10
+LONGEST_NOTICE = 16 << 10
 # A text with one character that takes four bytes in UTF-8 takes four bytes of memory for each of its characters.
 _SHORT_CHARACTERS = bytes(range(0xF0))
 
@@ -81,7 +81,7 @@ class ResultAdapter:
     """Makes observations; reads saved results of up to `largest` bytes, only from inside `saved_results_root`."""
 
     saved_results_root: Path | None = None
-    largest: int = _WRAPPED_LIMIT
+    largest: int = LARGEST_FILE
 
     def observe(
         self,
@@ -216,7 +216,7 @@ def results_folder(transcript: str) -> Path | None:
 
 def _saved_path(text: str) -> Path | None:
     """The file of the command line that a notice says a result was saved to."""
-    if len(text) > _LONGEST_NOTICE:
+    if len(text) > LONGEST_NOTICE:
         return None
     found = _SAVED_TO.search(text)
     return None if found is None else Path(found["path"].strip().rstrip("."))

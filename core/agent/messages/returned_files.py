@@ -13,6 +13,7 @@ from pathlib import Path, PurePosixPath
 from typing import IO
 from urllib.parse import unquote, urlsplit
 
+from ua_tui.core.agent.bounds import LARGEST_FILE, PIECE
 from ua_tui.core.errors import PathRefused, WorkspaceError
 from ua_tui.core.observation import ReturnedFile
 from ua_tui.core.redaction.files import masked_file
@@ -23,11 +24,8 @@ from ua_tui.core.storage.names import numbered, safe_name
 from ua_tui.core.storage.regular_file import open_regular
 from ua_tui.core.storage.workspace import Workspace
 
-LARGEST = 64 << 20
 _MEDIA = "work_products/media"
 _OTHERS = "downloads"
-_CHUNK = 1 << 20
-_LONGEST_STEM = 80
 
 
 def move_to_workspace(workspace: Workspace, path: Path, name: str) -> ReturnedFile:
@@ -41,8 +39,8 @@ def move_to_workspace(workspace: Workspace, path: Path, name: str) -> ReturnedFi
         OSError: it is not a regular file, or is gone.
     """
     with os.fdopen(open_regular(path), "rb") as file:
-        if os.fstat(file.fileno()).st_size > LARGEST:
-            raise WorkspaceError(f"the file has more than {LARGEST >> 20} MB and is not kept")
+        if os.fstat(file.fileno()).st_size > LARGEST_FILE:
+            raise WorkspaceError(f"the file has more than {LARGEST_FILE >> 20} MB and is not kept")
         head = file.read(HEAD_SIZE)
         file.seek(0)
         is_media = media_type(head) is not None
@@ -69,7 +67,7 @@ def _kept(workspace: Workspace, folder: str, name: str, file: IO[bytes]) -> Retu
             continue
         try:
             file.seek(0)
-            written = workspace.root.write_chunks(path, iter(partial(file.read, _CHUNK), b""), replace=False)
+            written = workspace.root.write_chunks(path, iter(partial(file.read, PIECE), b""), replace=False)
         except AlreadyThere:
             continue
         return ReturnedFile(written.path)
@@ -78,7 +76,7 @@ def _kept(workspace: Workspace, folder: str, name: str, file: IO[bytes]) -> Retu
 
 def _digest(file: IO[bytes]) -> str:
     digest = hashlib.sha256()
-    while piece := file.read(_CHUNK):
+    while piece := file.read(PIECE):
         digest.update(piece)
     return digest.hexdigest()
 
@@ -91,7 +89,7 @@ def _stem(workspace: Workspace, name: str) -> str:
             parts = urlsplit(name)
             path = parts.path.strip("/") or parts.netloc.rpartition("@")[2]
     stem = PurePosixPath(unquote(path).replace("\\", "/")).stem
-    return safe_name(workspace.redactor.redact(stem) or "file", _LONGEST_STEM)
+    return safe_name(workspace.redactor.redact(stem) or "file", 80)
 
 
 def _allowed(stem: str, suffix: str, head: bytes) -> str:

@@ -6,12 +6,12 @@ import asyncio
 import time
 from collections.abc import Awaitable, Callable
 
+from ua_tui.core.agent.bounds import STEP_SECONDS
 from ua_tui.core.events.types import AgentSilent, Event
 
 REPORT_AFTER = 30.0
 """Seconds without a message after which a silence is reported."""
 
-_REACTS_WITHIN = 3.0
 _STEP, _LATE = 5.0, 2.0
 
 Waiting = Callable[[], tuple[str, str]]
@@ -87,7 +87,7 @@ class SilenceWatch:
 
     async def _process_reacts(self) -> bool:
         try:
-            async with asyncio.timeout(_REACTS_WITHIN):
+            async with asyncio.timeout(STEP_SECONDS):
                 await self._reacts()
         except TimeoutError:
             return False

@@ -18,7 +18,7 @@ from ua_tui.core.agent.mcp.states import ServerStates
 from ua_tui.core.agent.messages.malformed import MalformedMessages
 from ua_tui.core.agent.messages.results import RawResult
 from ua_tui.core.agent.messages.subagents import SubagentTask, SubagentTasks
-from ua_tui.core.agent.messages.usage import Prices, Spending, TokenMeter, usage_of
+from ua_tui.core.agent.messages.usage import HIGHEST, Prices, Spending, TokenMeter, usage_of
 from ua_tui.core.agent.output_schema import NOT_FITTING
 from ua_tui.core.events.describe import describe_retry
 from ua_tui.core.events.model_problems import CONNECTION_CLOSED
@@ -47,10 +47,6 @@ if TYPE_CHECKING:
     import claude_agent_sdk as sdk
 
 log = logging.getLogger(__name__)
-
-_HIGHEST = 1 << 53
-_MOST_USED = 100
-_LAST_RESET = 1 << 33
 
 
 @dataclass(frozen=True)
@@ -540,8 +536,8 @@ def _plan_limit(info: sdk.RateLimitInfo) -> PlanLimit:
     return PlanLimit(
         status=clean_line(str(info.status), 40),
         kind=clean_line(str(info.rate_limit_type or ""), 40),
-        utilization=float(used) if isinstance(used, int | float) and 0 <= used <= _MOST_USED else None,
-        resets_at=datetime.fromtimestamp(reset, UTC) if 0 < reset < _LAST_RESET else None,
+        utilization=float(used) if isinstance(used, int | float) and 0 <= used <= 100 else None,
+        resets_at=datetime.fromtimestamp(reset, UTC) if 0 < reset < 1 << 33 else None,
     )
 
 
@@ -566,7 +562,7 @@ def _failure(message: sdk.ResultMessage, text: str, answer: str, server: str) ->
 
 
 def _int(value: Any, default: int) -> int:
-    return int(value) if isinstance(value, int | float) and abs(value) < _HIGHEST else default
+    return int(value) if isinstance(value, int | float) and abs(value) < HIGHEST else default
 
 
 def _object(value: Any) -> dict[str, Any]:

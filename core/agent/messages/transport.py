@@ -5,29 +5,75 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from itertools import groupby
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from ua_tui.core.agent.bounds import LONGEST_TEXT, PIECE
 from ua_tui.core.agent.conversation.store import ConversationStore
 from ua_tui.core.agent.elicitation.channel import Ask, ElicitationChannel
-from ua_tui.core.agent.messages.deltas import is_delta, join_deltas
-from ua_tui.core.agent.messages.malformed import MalformedMessages
-from ua_tui.core.agent.messages.repair import repair
+from ua_tui.core.agent.messages.malformed import MalformedMessages, lost_result, usable_message
 from ua_tui.core.agent.messages.stderr import StandardError
 
 if TYPE_CHECKING:
     import claude_agent_sdk as sdk
+
+
+_TEXTS = {"text_delta": "text", "thinking_delta": "thinking"}
+"""The field with the text, by the type of the piece."""
+
+
+class _Text(NamedTuple):
+    """The text that a message is a piece of."""
+
+    kind: str
+    block: object
+    subagent: object
+
+
+def is_delta(message: Mapping[str, Any]) -> bool:
+    """Whether a message of the command line is a piece of something that streams."""
+    return message.get("type") == "stream_event" and message["event"].get("type") == "content_block_delta"
+
+
+def join_deltas(messages: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    """Give the messages in order, with the pieces of one text that follow each other as one message."""
+    for key, found in groupby(messages, _text_of):
+        if key is None:
+            yield from found
+            continue
+        pieces = list(found)
+        first = pieces[0]
+        if len(pieces) > 1:
+            kind, event = _TEXTS[key.kind], first["event"]
+            text = "".join(each["event"]["delta"][kind] for each in pieces)
+            first = {**first, "event": {**event, "delta": {**event["delta"], kind: text}}}
+        yield first
+
+
+def _text_of(message: Mapping[str, Any]) -> _Text | None:
+    """The text that a message is a piece of; None if it is no piece of a text."""
+    match message:
+        case {
+            "type": "stream_event",
+            "event": {
+                "type": "content_block_delta",
+                "delta": {"type": "text_delta", "text": str()}
+                | {"type": "thinking_delta", "thinking": str()},
+            } as event,
+        }:
+            return _Text(event["delta"]["type"], event.get("index"), message.get("parent_tool_use_id"))
+        case _:
+            return None
+
 
 # Only a result has this field, and in a text its quotes are escaped.
 _OF_RESULT = re.compile(r'\{"type":"result"|(?<!\\)"duration_api_ms"\s*:')
 _ESCAPED_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _ENDS_WITHIN = 6.0
-_BEGINNING = 4_000
-_BETWEEN_DELTAS = 0.03
-_MOST_AT_ONCE = 65_536
 _MIRROR = '{"type":"transcript_mirror"'
 
 
@@ -135,8 +181,9 @@ class CliTransport:
                     if self._requests is not None and self._requests.handles(message):
                         continue
                     yield message
-                if message is not None and is_delta(message) and len(chunk) < _MOST_AT_ONCE:
-                    await self._wait_for_more()
+                if message is not None and is_delta(message) and len(chunk) < PIECE:
+                    # Let pieces gather: each message costs more than the text in it.
+                    await asyncio.sleep(0.03)
         except anyio.ClosedResourceError:
             pass
         # A process that was killed may leave half a message.
@@ -145,19 +192,6 @@ class CliTransport:
         code = await process.wait()
         if code:
             raise sdk.ProcessError(f"it ended with exit code {code}", exit_code=code)
-
-    async def _wait_for_more(self) -> None:
-        """Let pieces gather in the pipe: otherwise each of them would wake up the event loop."""
-        process = getattr(self._cli._process, "_transport", None)
-        pipe = process.get_pipe_transport(1) if isinstance(process, asyncio.SubprocessTransport) else None
-        if not isinstance(pipe, asyncio.ReadTransport):
-            await asyncio.sleep(_BETWEEN_DELTAS)
-            return
-        pipe.pause_reading()
-        try:
-            await asyncio.sleep(_BETWEEN_DELTAS)
-        finally:
-            pipe.resume_reading()
 
     def _message_in(self, line: str) -> dict[str, Any] | None:
         if len(line) <= self._longest or not line.startswith(_MIRROR):
@@ -218,11 +252,10 @@ def message_in(line: str, malformed: MalformedMessages) -> dict[str, Any] | None
             raw = json.loads(_SURROGATE.sub("\ufffd", json.dumps(raw, ensure_ascii=False)))
     except (ValueError, RecursionError) as error:
         malformed.note(f"a line that is not JSON ({error})", line)
-        if _OF_RESULT.search(line[:_BEGINNING]) is None:
+        if _OF_RESULT.search(line[:LONGEST_TEXT]) is None:
             return None
-        # Nothing else ends a query.
-        raw = {"type": "result"}
-    return repair(raw, malformed.note)
+        return lost_result()
+    return usable_message(raw, malformed)
 
 
 def _sdk_transport(options: sdk.ClaudeAgentOptions) -> Any:

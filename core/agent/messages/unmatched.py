@@ -5,12 +5,11 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterable
 
+from ua_tui.core.agent.bounds import MOST_ENTRIES
 from ua_tui.core.agent.messages.malformed import MalformedMessages
 from ua_tui.core.agent.messages.translate import RawToolResult
 
 log = logging.getLogger(__name__)
-
-_MOST = 100
 
 
 class UnmatchedResults:
@@ -27,7 +26,7 @@ class UnmatchedResults:
             log.info("a result came for the cancelled call %s", raw.tool_use_id)
         elif was_called:
             self._malformed.note("a second result of a call", raw.tool_use_id)
-        elif len(self._early) < _MOST:
+        elif len(self._early) < MOST_ENTRIES:
             self._early.setdefault(raw.tool_use_id, raw)
         else:
             self._malformed.note("a result without a call", raw.tool_use_id)

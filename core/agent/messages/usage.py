@@ -27,10 +27,9 @@ if TYPE_CHECKING:
 _LISTED = re.compile(r"\$(\d+(?:\.\d+)?)/\$\d+(?:\.\d+)? per Mtok")
 # The price of a token in input tokens: the same proportions for every model of the agent's list.
 _OUTPUT, _CACHE_WRITE, _CACHE_READ = 5.0, 1.25, 0.1
-_WEB_SEARCH_USD = 0.01
 _CLAUDE = "claude"
 _SHORT = frozenset({"default", "inherit", "best", "opusplan", "opus", "sonnet", "haiku"})
-_HIGHEST = 1 << 53
+HIGHEST = 1 << 53
 
 
 @dataclass(frozen=True)
@@ -84,7 +83,7 @@ class Prices:
                 continue
             usage, cost = _usage_in(spent), spent.get("costUSD")
             if _is_cost(cost) and (weight := _weight(usage)):
-                searches = _WEB_SEARCH_USD * _count(spent, "webSearchRequests")
+                searches = 0.01 * _count(spent, "webSearchRequests")
                 self._measured[str(name)] = max(0.0, cost - searches) / weight
 
     def is_known(self, model: str) -> bool:
@@ -184,14 +183,11 @@ def _count(spent: Any, name: str) -> int:
 
 def is_count(value: Any) -> TypeGuard[int]:
     """Whether a reported figure is a number of tokens: a damaged message can have any value in its place."""
-    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < _HIGHEST
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < HIGHEST
 
 
 def _is_cost(value: Any) -> TypeGuard[int | float]:
     return isinstance(value, int | float) and not isinstance(value, bool)
-
-
-_CHARACTERS_PER_TOKEN = 4
 
 
 def usage_of(raw: Any) -> Usage | None:
@@ -229,7 +225,8 @@ class TokenMeter:
         parent, message_id, usage = message.parent_tool_use_id, message.message_id, usage_of(message.usage)
         if parent is None or message_id is None or usage is None:
             return
-        wrote = sum(_length(block) for block in message.content) // _CHARACTERS_PER_TOKEN
+        # A token is some four characters.
+        wrote = sum(_length(block) for block in message.content) // 4
         if self._seen.get(parent) == message_id:
             usage = Usage(output_tokens=wrote)
         else:

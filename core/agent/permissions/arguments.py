@@ -8,10 +8,10 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 from urllib.parse import SplitResult, unquote, urlsplit
 
+from ua_tui.core.agent.bounds import DEEPEST
 from ua_tui.core.net.addresses import ascii_host
+from ua_tui.core.text import words_of
 
-_DEEPEST = 64
-_WORD = re.compile(r"[A-Z]?[a-z0-9]+|[A-Z0-9]+(?![a-z])")
 _ADDRESS = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]*:[/\\]{2}[^\s<>\"']*")
 _AUTHORITY = re.compile(r"(?:[a-z0-9_-]+\.)*[a-z0-9_-]+|\[[0-9a-f:.]+\]")
 _CODED = re.compile(r"%(?:2e|2f|5c)", re.IGNORECASE)
@@ -25,13 +25,12 @@ DESTINATION_WORDS = ADDRESS_WORDS | {
     "chat", "phone", "destination", "target", "repo", "repository",
 }  # fmt: skip
 _OPTIONS = frozenset({"true", "false", "markdown", "text", "html", "json", "png", "jpeg", ""})
-_LARGEST_NUMBER = 1_000_000
 CODE_ARGUMENTS = frozenset({"command", "cmd", "code", "code_to_execute", "script"})
 
 
 def leaves(value: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
     """Every value that is neither an object nor a list, with the names that lead to it; None is no value."""
-    if len(path) > _DEEPEST:
+    if len(path) > DEEPEST:
         yield path, "..."
         return
     match value:
@@ -93,12 +92,7 @@ def is_plain_option(path: tuple[str, ...], value: Any) -> bool:
         return False
     if isinstance(value, str):
         return value in _OPTIONS
-    return value is None or (isinstance(value, int | float) and abs(value) < _LARGEST_NUMBER)
-
-
-def words_of(name: str) -> list[str]:
-    """The words of the name of a tool or argument, in lower case: parts of camelCase, snake_case and kebab-case."""
-    return [word.lower() for word in _WORD.findall(name)]
+    return value is None or (isinstance(value, int | float) and abs(value) < 1_000_000)
 
 
 def names_destination(name: str) -> bool:

@@ -11,6 +11,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal
 
+from ua_tui.core.agent.permissions.addresses import places_in, starts_with_address
 from ua_tui.core.agent.permissions.arguments import (
     CODE_ARGUMENTS,
     addresses_in,
@@ -26,9 +27,13 @@ from ua_tui.core.agent.permissions.arguments import (
     paths_of,
     runs_code,
 )
-from ua_tui.core.agent.permissions.places import places_in, starts_with_address
-from ua_tui.core.agent.permissions.programs import may_pass
-from ua_tui.core.agent.permissions.shell import command_words, is_anywhere_in, words_match, words_of_pattern
+from ua_tui.core.agent.permissions.shell import (
+    command_words,
+    is_anywhere_in,
+    may_pass,
+    words_match,
+    words_of_pattern,
+)
 
 Kind = Literal["text", "host", "path", "file", "search", "command"]
 

@@ -11,9 +11,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from ua_tui.core.agent.bounds import DEEPEST
 from ua_tui.core.agent.output_schema import OUTPUT_TOOL
 from ua_tui.core.agent.permissions.actions import Action, actions_of, server_of
-from ua_tui.core.agent.permissions.known_addresses import addresses_in_text, shown_host
+from ua_tui.core.agent.permissions.addresses import addresses_in_text, shown_host
 from ua_tui.core.agent.permissions.policy import HOUSEKEEPING, KNOWLEDGE_TOOLS, PAGE_READERS, is_search
 from ua_tui.core.events.codec import from_json
 from ua_tui.core.events.types import ASK_USER, LIST_RESOURCES, READ_RESOURCE
@@ -44,8 +45,6 @@ _WEB = re.compile(r"https?://", re.IGNORECASE)
 _LISTED = re.compile(r"^Links: (\[.*\])$", re.MULTILINE)
 LARGEST_READ = 4 << 20
 """Larger results are not searched for addresses."""
-_MOST_NODES = 50_000
-_DEEPEST = 40
 
 
 @dataclass(frozen=True)
@@ -210,11 +209,11 @@ def texts_in(value: Any) -> tuple[list[tuple[str, str]], bool]:
     """Every text in a JSON value with the name of its field, and each of these names; and whether there are more."""
     found: list[tuple[str, str]] = []
     waiting: list[tuple[str, Any, int]] = [("", value, 0)]
-    for _ in range(_MOST_NODES):
+    for _ in range(50_000):
         if not waiting:
             return found, True
         field, item, depth = waiting.pop()
-        if depth > _DEEPEST:
+        if depth > DEEPEST:
             return found, False
         match item:
             case str():

@@ -11,9 +11,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from ua_tui.core.agent.permissions.actions import Action, is_open_ended, is_outbound
+from ua_tui.core.agent.permissions.addresses import MAILBOX, is_local_file, places_in, starts_with_address
 from ua_tui.core.agent.permissions.arguments import is_plain_option, leaves
 from ua_tui.core.agent.permissions.foreign_text import CRAWLER, LOCAL_TOOLKIT, texts_in
-from ua_tui.core.agent.permissions.places import MAILBOX, is_local_file, places_in, starts_with_address
 from ua_tui.core.agent.permissions.policy import PAGE_READERS, is_search
 from ua_tui.core.events.codec import from_json
 

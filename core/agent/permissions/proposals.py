@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
 
+from ua_tui.core.agent.bounds import MOST_PARTS
 from ua_tui.core.agent.permissions.actions import Action, can_be_remembered, is_wrapper
 from ua_tui.core.agent.permissions.arguments import (
     ADDRESS_WORDS,
@@ -16,17 +17,14 @@ from ua_tui.core.agent.permissions.arguments import (
     is_plain_option,
     leaves,
     names_destination,
-    words_of,
 )
 from ua_tui.core.agent.permissions.conditions import escape
 from ua_tui.core.agent.permissions.policy import PermissionPolicy
 from ua_tui.core.agent.permissions.rules import LONGEST_RULE, MAIN_ARGUMENTS, Origin, Rule, check
 from ua_tui.core.agent.permissions.shell import command_words
 from ua_tui.core.events.types import READ_RESOURCE
+from ua_tui.core.text import words_of
 
-MOST_RULES = 50
-_MOST_CHOICES = 10
-_LONGEST_NAME = 40
 _WILD = re.compile(r"[*?\[]")
 _FIRST_WORD = re.compile(r"[^_\-.(]+[_\-.]?")
 _RULES = re.compile(r"[^\s,()]+(?:\(.*?\)(?=[\s,]|$))?", re.DOTALL)
@@ -105,7 +103,7 @@ def _with_all_arguments(action: Action) -> Iterator[str]:
     for path, value in leaves(action.arguments):
         if not is_plain_option(path, value):
             values.setdefault(".".join(path), []).append(str(value))
-    for longest in (_LONGEST_NAME, LONGEST_RULE):
+    for longest in (40, LONGEST_RULE):
         conditions = []
         for name, found in values.items():
             text = "|".join(map(escape, found))
@@ -125,8 +123,8 @@ def rules_problem(
         return "This call needs no rule."
     if not texts:
         return "Write a rule, such as the name of the tool."
-    if len(texts) > MOST_RULES:
-        return f"At most {MOST_RULES} rules."
+    if len(texts) > MOST_PARTS:
+        return f"At most {MOST_PARTS} rules."
     heads = {head for action in actions if (head := first_word(action.name))}
     rules = [Rule("allow", text, origin) for text in texts]
     for rule in rules:
@@ -180,7 +178,7 @@ def _narrowest(action: Action, folder: Path) -> str | None:
             if is_address and all(hosts)
             else dict.fromkeys(values)
         )
-        if len(choices) > _MOST_CHOICES:
+        if len(choices) > 10:
             return None
         key = "host" if is_address and all(hosts) else argument
         conditions[f"{key}={'|'.join(escape(choice) for choice in choices)}"] = None

@@ -19,7 +19,7 @@ from ua_tui.core.settings.sources import Place
 
 Scope = Literal["session", "folder", "everywhere"]
 SCOPES: tuple[Scope, ...] = ("session", "folder", "everywhere")
-_SAVE_SECONDS = 60.0
+NO_RULES = "No rules yet: anything that can change or send something asks first."
 # The files of a folder may not set any rule.
 _ORIGINS: dict[Place | None, Origin] = {"option": "option", "environment": "environment"}
 
@@ -135,7 +135,7 @@ class RuleSet:
     @property
     def has_unsaved_uses(self) -> bool:
         """Whether uses should be stored now: at once for the first one, then at most once a minute."""
-        return bool(self._unsaved) and time.monotonic() - self._saved_at > _SAVE_SECONDS
+        return bool(self._unsaved) and time.monotonic() - self._saved_at > 60.0
 
     def save_uses(self) -> None:
         """Store when rules were last used; a failure loses nothing else."""

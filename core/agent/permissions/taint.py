@@ -2,7 +2,7 @@
 
 Such text may hold instructions that the agent obeys. What can carry data out is a tool that sends, posts, uploads,
 creates or changes something outside, one that can do anything, and a request to an address that did not appear in the
-user's own words, in a search result or in a page that was read (`known_addresses.py`). Tools of an own MCP server that
+user's own words, in a search result or in a page that was read (`addresses.py`). Tools of an own MCP server that
 acts on this machine alone, as the user said, carry nothing out.
 """
 
@@ -17,7 +17,9 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
+from ua_tui.core.agent.bounds import MOST_ENTRIES
 from ua_tui.core.agent.permissions.actions import BUILT_IN_SERVERS, Action, actions_of
+from ua_tui.core.agent.permissions.addresses import MAILBOX, KnownAddresses, addresses_in_text
 from ua_tui.core.agent.permissions.foreign_text import (
     ATTACHED,
     CRAWLER,
@@ -33,9 +35,7 @@ from ua_tui.core.agent.permissions.foreign_text import (
     sources_of,
     texts_in,
 )
-from ua_tui.core.agent.permissions.known_addresses import KnownAddresses, addresses_in_text
 from ua_tui.core.agent.permissions.outgoing import carries_out, has_text_beside_address, places_of
-from ua_tui.core.agent.permissions.places import MAILBOX
 from ua_tui.core.errors import WorkspaceError
 from ua_tui.core.events.codec import from_json
 from ua_tui.core.events.types import (
@@ -55,7 +55,6 @@ from ua_tui.core.text import clean_line
 
 log = logging.getLogger(__name__)
 
-_MOST_OPEN = 1_000
 _MOST_KINDS = 3
 _MOST_READ = 8 << 20
 
@@ -240,7 +239,7 @@ class Taint:
         match event:
             case ToolCallStarted():
                 self._calls[event.tool_use_id] = event
-                if len(self._calls) > _MOST_OPEN:
+                if len(self._calls) > MOST_ENTRIES:
                     del self._calls[next(iter(self._calls))]
             case ToolCallFinished():
                 call = self._calls.pop(event.tool_use_id, None)

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ua_tui.core.agent.permissions.changed_input import changes_in
+from ua_tui.core.agent.permissions.gate import changes_in
 
 
 def test_every_change_is_shown_at_its_place() -> None:

@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from tests.core.cases import cases_of
-from ua_tui.core.agent.permissions import programs
+from ua_tui.core.agent.permissions import shell
 from ua_tui.core.agent.permissions.actions import Action
 from ua_tui.core.agent.permissions.rules import Rule
 from ua_tui.core.storage.folders import WORKSPACES
@@ -140,8 +140,8 @@ def test_tables_of_commands(sandbox: Sandbox, kind: str) -> None:
         assert passes(rule, command, sandbox.session) is (kind == "innocent"), (rule, command)
 
 
-_FIND = programs._data()["programs"]["find"]
-_GIT = {name: each for each in programs._data()["git"] for name in each["commands"]}
+_FIND = shell._data()["programs"]["find"]
+_GIT = {name: each for each in shell._data()["git"] for name in each["commands"]}
 _OUT = "{base}/outside/x"
 _OPERANDS = (
     "HEAD", "HEAD~1", "main..HEAD", "HEAD:a.txt", "a", "p", "../../a.txt", "hello", "'*.txt'", "*", "?exec",

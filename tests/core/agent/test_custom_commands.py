@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from ua_tui.core.agent.definitions.commands import CustomCommand, expand, find_commands
-from ua_tui.core.agent.definitions.subagents import definition_folders
+from ua_tui.core.agent.definitions.files import definition_folders
 from ua_tui.core.trust.files import definition_fingerprints
 from ua_tui.core.trust.state import FolderTrust
 from ua_tui.core.trust_question.changes import definition_changes
@@ -82,9 +82,9 @@ def test_files_are_commands_if_they_can_be(tmp_path: Path) -> None:
     }
     assert [re.split("[:,]| in line", each.split(": ", 1)[1])[0] for each in problems] == [
         "a command begins with a letter", "the file has no prompt", "a command begins with a letter",
-        "the front matter is not YAML", "the command /git",
+        "the front matter is not YAML", "the name git",
     ]  # fmt: skip
-    assert f"the command /git:fix is in {folder / 'Git/Fix.md'}, too: rename one" in problems[-1]
+    assert f"the name git:fix is taken by {folder / 'Git/Fix.md'}: give it another one" in problems[-1]
     # Only what was trusted counts, also in a folder below.
     (folder / "git/new.md").write_text("New")
     trusted = FolderTrust(tmp_path / "work", "trusted", fingerprints)

@@ -12,9 +12,10 @@ from mcp.types import ElicitRequestFormParams
 
 from tests.core.cases import cases_of
 from tests.waiting import run_ready, until
+from ua_tui.core.agent.bounds import LONGEST_TEXT, MOST_PARTS
 from ua_tui.core.agent.elicitation.channel import ElicitationChannel
-from ua_tui.core.agent.elicitation.form import MOST_FIELDS, checked_form, checked_value, field_hint, read_form
-from ua_tui.core.agent.elicitation.gate import LONGEST_MESSAGE, ElicitationGate
+from ua_tui.core.agent.elicitation.form import checked_form, checked_value, field_hint, read_form
+from ua_tui.core.agent.elicitation.gate import ElicitationGate
 from ua_tui.core.errors import FormError
 from ua_tui.core.events.types import ElicitationAnswered, ElicitationAsked, Event, FormField, FormOption
 from ua_tui.core.redaction.redactor import Redactor
@@ -74,7 +75,7 @@ def test_a_form_has_the_fields_of_the_specification_in_their_order() -> None:
 
 
 def test_another_schema_is_refused_with_the_reason() -> None:
-    many = {str(each): {"type": "string"} for each in range(MOST_FIELDS + 1)}
+    many = {str(each): {"type": "string"} for each in range(MOST_PARTS + 1)}
     for schema, problem in (
         *CASES["another_schema_is_refused_with_the_reason"],
         ({"type": "object", "properties": {"a\x1b" * 200: {"type": "string"}}}, "the field “a\ufffda"),
@@ -117,7 +118,7 @@ async def test_an_answer_goes_to_the_server_and_its_secrets_nowhere_else() -> No
     asked = asked_in(events)
     assert "\x1b" not in asked.message
     assert "known-secret-1" not in asked.message
-    assert len(asked.message) == LONGEST_MESSAGE
+    assert len(asked.message) == LONGEST_TEXT
     # A wrong value leaves the request waiting.
     with pytest.raises(FormError):
         gate.answer(asked.request_id, "accept", {"name": "A", "size": "m"})
@@ -155,11 +156,11 @@ async def test_what_cannot_be_asked_is_declined_with_the_reason() -> None:
         assert await gate.ask(wrong) == {"action": "decline"}
         assert answered_in(events).by == "program"
         assert why in answered_in(events).reason
-    # A flood of requests ends at twenty.
-    tasks = [await begun(gate, request()) for _ in range(21)]
+    # A flood of requests ends.
+    tasks = [await begun(gate, request()) for _ in range(MOST_PARTS + 1)]
     assert await tasks[-1] == {"action": "decline"}
     gate.cancel_all("The person interrupted the work.")
-    assert await asyncio.gather(*tasks[:-1]) == [{"action": "cancel"}] * 20
+    assert await asyncio.gather(*tasks[:-1]) == [{"action": "cancel"}] * MOST_PARTS
     assert answered_in(events).by == "interrupted"
 
 

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.core.cases import cases_of
-from ua_tui.core.agent.permissions.known_addresses import KnownAddresses, addresses_in_text, shown_host
+from ua_tui.core.agent.permissions.addresses import KnownAddresses, addresses_in_text, shown_host
 
 CASES = cases_of(__file__)
 

@@ -12,8 +12,8 @@ import pytest
 
 from tests.core.agent.hooks import hooks_of
 from tests.core.cases import cases_of
+from ua_tui.core.agent.bounds import LONGEST_TEXT
 from ua_tui.core.agent.ledger import (
-    RESULT_LIMIT,
     ActionRecorder,
     EarlierAction,
     LedgerRefusal,
@@ -104,7 +104,7 @@ async def test_secrets_are_masked_before_anything_is_compared_or_stored(tmp_path
     for _, _, text in ledger.finished:
         assert SECRET not in text
         assert "\x1b" not in text
-        assert len(text) <= RESULT_LIMIT + 100
+        assert len(text) <= LONGEST_TEXT + 100
 
 
 class Hooked:

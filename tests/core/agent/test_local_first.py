@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from ua_tui.core.agent.local_first import returned_directly
+from ua_tui.core.agent.hooks import returned_directly
 
 MULTI = "mcp__composio__COMPOSIO_MULTI_EXECUTE_TOOL"
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from ua_tui.core.agent.definitions.prompts import fill_prompt, read_subagent, shipped_subagents
+from ua_tui.core.agent.definitions.subagents import fill_prompt, read_subagent, shipped_subagents
 from ua_tui.core.agent.options import write_briefing
 from ua_tui.core.agent.permissions.policy import PermissionPolicy, Verdict
 from ua_tui.core.errors import SettingsError

@@ -218,7 +218,7 @@ def test_a_file_of_a_server_configures_and_starts_nothing(desk: Desk, tmp_path: 
 
 
 def test_a_large_file_stays_put(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(returned_files, "LARGEST", 10)
+    monkeypatch.setattr(returned_files, "LARGEST_FILE", 10)
     path = blob(desk.folder, ".png", picture())
     with pytest.raises(WorkspaceError, match="is not kept"):
         move_to_workspace(desk.workspace, path, "chart")

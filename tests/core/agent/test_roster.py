@@ -78,7 +78,7 @@ def test_custom_commands_are_listed_too(tmp_path: Path) -> None:
     assert [(each.name, each.state, each.source) for each in entries] == [
         ("torn", "left out", "user"), ("git:fix", "ready", "project"), ("git:fix", "replaced", "user"),
     ]  # fmt: skip
-    assert "has the name" in entries[-1].notes[0]
+    assert "replaced by" in entries[-1].notes[0]
     assert list(check_definitions(settings, places(tmp_path))) == ["Command torn"]
     # A session reports it as a command.
     reported: list[tuple[str, str]] = []
@@ -158,8 +158,8 @@ def test_the_doctor_has_a_finding_for_each_that_is_wrong(tmp_path: Path) -> None
 
 def test_a_skill_that_is_wrong_or_a_link_out_of_its_folder_is_reported(tmp_path: Path) -> None:
     for text, problem in (
-        ("---\nname: x\n---\n", "has no description"),
-        ("---\nname: Bad Name\ndescription: d\n---\n", "small letters"),
+        ("---\nname: x\n---\n", "required field `description`"),
+        ("---\nname: Bad Name\ndescription: d\n---\n", "name`"),
         ("body", "a skill starts with front matter"),
     ):
         path = skill(tmp_path, "style", text)

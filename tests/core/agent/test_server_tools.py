@@ -14,10 +14,9 @@ import pytest
 
 from tests.core.cases import cases_of
 from tests.waiting import run_ready
-from ua_tui.core.agent.permissions.actions import is_outbound, is_wrapper
+from ua_tui.core.agent.permissions.actions import OwnServers, is_outbound, is_wrapper
+from ua_tui.core.agent.permissions.addresses import places_in
 from ua_tui.core.agent.permissions.gate import PermissionGate, PermissionReply
-from ua_tui.core.agent.permissions.own_servers import OwnServers
-from ua_tui.core.agent.permissions.places import places_in
 from ua_tui.core.agent.permissions.policy import PermissionPolicy, Verdict
 from ua_tui.core.agent.permissions.rule_set import RuleSet
 from ua_tui.core.agent.permissions.rules import Rule

@@ -97,7 +97,7 @@ class Desk:
 
     async def watch_startup(self) -> None:
         await self.servers.attach(lambda: None if self.agent.dead else self.agent)
-        await self.servers.watch_startup()
+        await self.servers.poll()
 
     async def rest(self) -> None:
         await run_ready(200)
@@ -204,7 +204,7 @@ async def test_a_new_agent_is_ready_only_once_what_is_off_is_off(desk: Desk) -> 
 async def test_a_new_agent_is_polled_until_it_lists_every_expected_server() -> None:
     desk = Desk()
     await desk.servers.attach(lambda: desk.agent, {"toolkit", "composio"})
-    watching = asyncio.create_task(desk.servers.watch_startup())
+    watching = asyncio.create_task(desk.servers.poll())
     await desk.rest()
     assert [server.name for server in desk.servers.known] == ["toolkit"]
     assert not watching.done()

@@ -4,7 +4,6 @@ import logging
 
 import pytest
 
-from tests.waiting import ManualClock
 from ua_tui.core.agent.messages.stderr import StandardError
 from ua_tui.core.redaction.redactor import Redactor
 
@@ -15,7 +14,7 @@ def logged(caplog: pytest.LogCaptureFixture) -> list[str]:
 
 def test_lines_are_logged_however_they_are_cut(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO)
-    reader = StandardError(ManualClock())
+    reader = StandardError()
     for piece in (b"one\ntw", b"o\n\n", b"thr\xffee"):
         reader.feed(piece)
     assert logged(caplog) == ["agent: one", "agent: two"]
@@ -26,34 +25,24 @@ def test_lines_are_logged_however_they_are_cut(caplog: pytest.LogCaptureFixture)
 
 def test_a_flood_is_counted_and_not_logged(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO)
-    clock = ManualClock()
-    reader = StandardError(clock)
+    reader = StandardError()
     for _ in range(1_000):
         reader.feed(b"a line of a flood\n" * 3_000)
     reader.feed(b"the reason\n")
-    assert len(caplog.records) < 2_000
+    assert sum(map(len, logged(caplog))) < 1_000_000
     assert reader.last_line == "the reason"
-    clock.now += 2.0
-    reader.feed(b"quiet again\n")
-    *_, dropped, last = logged(caplog)
-    assert (
-        dropped == f"agent: {1_000 * 3_000 * 18 + 11 - 32_768} more bytes of its standard error were dropped"
-    )
-    assert last == "agent: quiet again"
-    # One at the end is reported when it is closed.
-    reader.feed(b"x" * 100_000)
     reader.close()
     assert "more bytes" in logged(caplog)[-1]
+    reader.feed(b"x" * 100_000)
     assert len(reader.last_line) <= 500
 
 
 def test_of_a_secret_in_a_flood_no_piece_is_left(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO)
-    secret, clock = "Zx9-canary-8c1f-QzX27!", ManualClock()
-    reader = StandardError(clock)
-    reader.feed(b"x" * (32_768 - 10) + secret[:12].encode())
-    clock.now += 2.0
-    reader.feed(secret[12:].encode() + b" and more\n")
+    secret = "Zx9-canary-8c1f-QzX27!"
+    reader = StandardError()
+    reader.feed(b"x" * ((256 << 10) - 10) + secret.encode())
+    reader.close()
     texts = [Redactor([secret]).redact(each) for each in logged(caplog)]
     assert not [each for each in texts if secret[:6] in each or secret[-6:] in each]
     reader.feed((secret + "y" * (8_192 - 8)).encode())

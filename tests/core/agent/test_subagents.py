@@ -8,15 +8,18 @@ from pathlib import Path
 from tests.core.cases import cases_of
 from tests.permissions import permissions_obeyed
 from tests.trusted import TRUSTED
-from ua_tui.core.agent.definitions.front_matter import LARGEST
-from ua_tui.core.agent.definitions.prompts import SubagentDefinition, read_subagent
-from ua_tui.core.agent.definitions.subagents import (
+from ua_tui.core.agent.definitions.files import (
+    LARGEST,
     MAX_FILES,
     DefinitionFolder,
     Found,
-    check_tools,
     definition_folders,
+)
+from ua_tui.core.agent.definitions.subagents import (
+    SubagentDefinition,
+    check_tools,
     find_subagents,
+    read_subagent,
 )
 from ua_tui.core.agent.options import BASE_TOOLS
 from ua_tui.core.events.types import McpServer
@@ -67,7 +70,7 @@ def test_the_project_counts_before_the_user_and_both_before_what_ships(tmp_path:
         ("reviewer", "user"),
         ("email-writer", "shipped"),
     }
-    assert reported(found).startswith(f"{second}: the name reviewer is taken by a.md")
+    assert reported(found).startswith(f"{second}: the name reviewer is taken by ")
     # Whoever starts at home has no project there.
     at_home = definition_folders(
         "agents", cwd=tmp_path, home=tmp_path, config_dir=tmp_path / "config", trust=TRUSTED
@@ -87,11 +90,11 @@ def test_a_file_that_is_wrong_is_reported_and_the_others_count(tmp_path: Path) -
     for text, load_failure_events in (
         *CASES["a_file_that_is_wrong_is_reported"],
         *((agent("a", more=field), problem) for field, problem in CASES["a_field_that_is_wrong_is_reported"]),
-        (agent("a", more=f"model: {HUGE}\n"), "no model of that kind"),
-        (agent("a", more=f"compliance:\n  - ? {HUGE}\n    : x\n"), "key 'a int'"),
+        (agent("a", more=f"model: {HUGE}\n"), "Expected `str`"),
+        (agent("a", more=f"compliance:\n  - ? {HUGE}\n    : x\n"), "compliance: "),
         (agent("a", more=BOMB), "has a [*] before a name"),
         (agent("a", more=f"deep: {'[' * 1000}\n"), "is not YAML"),
-        ("---\nname: a\ndescription: " + "b" * 6_000 + "\n---\n", "description has more than 5,000"),
+        ("---\nname: a\ndescription: " + "b" * 6_000 + "\n---\n", "length <= 5000"),
         (agent("a") + "x" * LARGEST, "larger than 128 KiB"),
         (agent("a") + "x" * 110_000, "prompt has more than 100,000"),
     ):  # fmt: skip

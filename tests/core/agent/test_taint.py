@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 
 from tests.core.cases import cases_of
-from ua_tui.core.agent.permissions.actions import actions_of
-from ua_tui.core.agent.permissions.own_servers import OwnServers
+from ua_tui.core.agent.permissions.actions import OwnServers, actions_of
 from ua_tui.core.agent.permissions.policy import PermissionPolicy, Verdict
 from ua_tui.core.agent.permissions.rules import Rule
 from ua_tui.core.agent.permissions.taint import Taint

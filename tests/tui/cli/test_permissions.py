@@ -31,7 +31,7 @@ def ua_tui(capsys: Output, *words: str) -> tuple[int, str]:
 def test_rules_are_listed_with_their_origin_and_removed(
     store: RuleStore, tmp_path: Path, capsys: Output, monkeypatch: Patch
 ) -> None:
-    assert "no rules" in ua_tui(capsys)[1]
+    assert "No rules yet" in ua_tui(capsys)[1]
     monkeypatch.setenv("UA_DENY", "Bash(rm:*)")
     store.add(Rule("allow", "GMAIL_SEND_EMAIL(to=*@b.example)", server="composio"), tmp_path)
     store.add(Rule("allow", "NOTION_*", server="composio"), None)

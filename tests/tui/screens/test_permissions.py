@@ -69,4 +69,4 @@ async def test_without_rules_it_says_what_happens_and_a_damaged_file_is_reported
         write_journal(session)
         app.push_screen(PermissionsScreen(lambda: app.session))
         await until(lambda: "could not be read" in screen_text(app))
-        await until(lambda: "There are no rules" in screen_text(app))
+        await until(lambda: "No rules yet" in screen_text(app))

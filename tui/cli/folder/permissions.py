@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from ua_tui.core.agent.permissions.rule_set import rules_of
+from ua_tui.core.agent.permissions.rule_set import NO_RULES, rules_of
 from ua_tui.core.agent.permissions.rules import Rule
 from ua_tui.core.agent.permissions.store import RuleStore, StoredRule
 from ua_tui.core.settings.loading import load_settings
@@ -64,7 +64,7 @@ def _list(store: RuleStore, *, as_json: bool) -> int:
         rows += [{"number": None, "folder": "", **_plain(rule, store)} for rule in given]
         print_json(rows)
     elif not stored and not given:
-        print_line("there are no rules: what is not contained asks each time")
+        print_line(NO_RULES)
     else:
         rules = [
             *((str(at), each.rule, each.folder) for at, each in enumerate(stored, 1)),

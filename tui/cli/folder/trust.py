@@ -14,9 +14,9 @@ from ua_tui.core.errors import UniversalAgentError
 from ua_tui.core.events.types import PermissionAnswered
 from ua_tui.core.events.units import quantity
 from ua_tui.core.history.headline import read_heading
+from ua_tui.core.knowledge.folders import is_session
 from ua_tui.core.knowledge.index.database import adopt_knowledge
 from ua_tui.core.knowledge.index.database_file import FILE
-from ua_tui.core.knowledge.folders import is_session
 from ua_tui.core.knowledge.status import read_status
 from ua_tui.core.records.journal import iter_journal
 from ua_tui.core.redaction.redactor import Redactor

@@ -11,7 +11,7 @@ from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.content import Content
 from textual.widgets import Static, TextArea
 
-from ua_tui.core.agent.permissions.changed_input import changes_in
+from ua_tui.core.agent.permissions.gate import changes_in
 from ua_tui.core.errors import FormError
 from ua_tui.tui.screens.requests.argument_fields import ArgumentField, fields_of, with_texts
 from ua_tui.tui.screens.requests.arguments import as_json

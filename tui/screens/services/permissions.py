@@ -14,7 +14,7 @@ from textual.binding import BindingType
 from textual.content import Content
 from textual.widgets import OptionList, Static
 
-from ua_tui.core.agent.permissions.rule_set import RuleSet
+from ua_tui.core.agent.permissions.rule_set import NO_RULES, RuleSet
 from ua_tui.core.agent.permissions.rules import Rule
 from ua_tui.core.errors import UniversalAgentError
 from ua_tui.core.events.units import quantity
@@ -44,7 +44,7 @@ _LIFETIMES = {
     "environment": "as long as a variable sets it: ua-tui config shows which",
     "config.toml": "until you remove it in your own config.toml: ua-tui config shows where",
 }
-_EMPTY = "There are no rules: what is not contained asks each time. A permission dialog can add a rule."
+_EMPTY = f"{NO_RULES} A permission dialog can add a rule."
 
 
 def open_screen(app: ScreenHost) -> None:
