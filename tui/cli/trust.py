@@ -121,11 +121,15 @@ def _answer(question: FolderQuestion, answer: Answer, places: Places) -> int:
 
 
 def _list(*, as_json: bool) -> int:
+    import msgspec
+
     from ua_tui.core.trust.decisions import FolderDecisions
 
-    decisions = list(FolderDecisions().all())
+    decisions = FolderDecisions().all()
     if as_json:
-        print_line(json.dumps([asdict(each) | {"texts": None} for each in decisions], indent=2))
+        print_line(
+            json.dumps([msgspec.structs.asdict(each) | {"texts": None} for each in decisions], indent=2)
+        )
     elif not decisions:
         print_line("no folder is trusted")
     else:
