@@ -9,10 +9,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from ua_tui.core.errors import Advice, KnowledgeError
+from ua_tui.core.storage.sqlite import primary_code
 from ua_tui.core.text import clean_line
-
-DAMAGED = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB})
-"""Codes of SQLite for a file that is damaged."""
 
 _FREE_SPACE = "free some space; nothing is lost, for it is made from the sessions"
 _READ_ONLY = "check the permissions of the file and its folder, or set `knowledge` to a path elsewhere"
@@ -68,11 +66,6 @@ def explain(path: Path, action: str, error: OSError | sqlite3.Error) -> Knowledg
         known = _OF_SQLITE.get(primary_code(error))
         advice = known or Advice(clean_line(str(error), 300), "`ua-tui doctor` checks the installation")
     return KnowledgeError(f"the knowledge base {clean_line(str(path), 700)} cannot be {action}: {advice}")
-
-
-def primary_code(error: sqlite3.Error) -> int:
-    """The code of SQLite without its details; 0 if it has none."""
-    return int(getattr(error, "sqlite_errorcode", None) or 0) & 0xFF
 
 
 @contextmanager

@@ -19,7 +19,6 @@ from typing import TypeVar
 from ua_tui.core.errors import KnowledgeError
 from ua_tui.core.knowledge.conditions import Scope, conditions_of
 from ua_tui.core.knowledge.database import KIND, open_reader
-from ua_tui.core.knowledge.database_file import identity
 from ua_tui.core.knowledge.embeddings import Embedder
 from ua_tui.core.knowledge.matching import HIT, Matching, Meaning, named
 from ua_tui.core.knowledge.passages import cut_around
@@ -29,8 +28,8 @@ from ua_tui.core.knowledge.records import FoundDocument, FoundPage, Hit, Results
 from ua_tui.core.knowledge.schema import VERSION
 from ua_tui.core.knowledge.tokens import Tokenizer
 from ua_tui.core.net.urls import canonical_url
-from ua_tui.core.storage.own_database import is_own
 from ua_tui.core.storage.ownership import not_own
+from ua_tui.core.storage.sqlite import identity, is_own
 from ua_tui.core.text import without_surrogates
 
 BUDGET = 0.03

@@ -21,6 +21,7 @@ from ua_tui.core.storage.files import Root
 from ua_tui.core.storage.folders import WORKSPACES
 from ua_tui.core.storage.ownership import is_own_session, seal_session
 from ua_tui.core.storage.queue_file import read_queue, write_queue
+from ua_tui.core.storage.sqlite import connect
 from ua_tui.core.storage.workspace import JOURNAL
 from ua_tui.core.team.jobs.sqlite_jobs import FILE as JOBS
 from ua_tui.core.team.jobs.sqlite_tables import adopt_jobs, explain
@@ -80,7 +81,7 @@ def _content(path: Path) -> str:
     if path.name != JOBS:
         status = read_status(path)
         return f"{quantity(status.sessions, 'session')}, {quantity(status.documents.get('article', 0), 'article')}"
-    with closing(sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True)) as db:
+    with closing(connect(path, "ro")) as db:
         jobs, rights, answers = db.execute(_JOBS).fetchone()
     return f"{quantity(jobs, 'job')}, {int(rights):,} with rights, {quantity(answers, 'answer')}"
 
