@@ -309,10 +309,10 @@ def test_a_server_without_a_key_can_have_a_login_with_a_client_as_others_write_i
     assert ours.fingerprint != replace(ours, how={**ours.how, "oauth": {"client_id": "b"}}).fingerprint
     content = json.dumps(["plain", "http", url, {}], sort_keys=True)
     assert plain.fingerprint == hashlib.sha256(content.encode()).hexdigest()
-    for name, value in (("wrong", "callbackPort"), ("odd", "value")):
+    for name, value in (("wrong", "callback_port"), ("odd", "oauth")):
         unusable = found[name]
         assert isinstance(unusable, UnusableServer)
-        assert f"has an oauth table with a wrong {value}: write clientId" in unusable.problem
+        assert f"`$.{value}`" in unusable.problem
 
 
 async def test_a_server_that_can_have_a_login_asks_for_its_header_when_connected(tmp_path: Path) -> None:
