@@ -41,8 +41,6 @@ _LOGIN_PARAMETERS = tuple(
     for sign in ("=", "%3d")
 )
 _MOST_IN_ADDRESS = 6
-_LAST_CHARACTERS = 12
-_FEWEST_CHARACTERS = 3
 _USERINFO = re.compile(r"://[^\s/@:\"'\\?#]*:([^\s/@\"'\\?#]+)@")
 _LONGEST_USERINFO = 8_192
 # If a long run of characters does not match, no later part of it is tried.
@@ -240,25 +238,18 @@ def _match_needles(
         else:
             span = _matched(text, start, needle, addresses)
         if span is not None:
-            found.spans += [span] if span[0] < span[1] else []
+            found.spans.append(span)
             done[number] = span[1]
         elif needle.run and (run := _compiled(needle.run).match(text, start)):
             done[number] = run.end()
 
 
 def _matched(text: str, start: int, needle: _Needle, addresses: _Addresses) -> tuple[int, int] | None:
-    """The secret at a place where the needle of a pattern was found; empty if it is none as far as it goes."""
+    """The secret at a place where the needle of a pattern was found."""
     match = _compiled(needle.pattern).match(text, start)
     if match is None:
         return None
     first, last = match.span(match.lastindex or 0)
-    is_key = not needle.login and not needle.is_command
-    if (
-        is_key
-        and len(set(text[max(last - _LAST_CHARACTERS, first) : last])) < _FEWEST_CHARACTERS < last - first
-    ):
-        # It only shows the form: `ghp_xxxxxxxx`. No part of it is tried.
-        return last, last
     if needle.login and not addresses.has_login(start, needle.login, match[1]):
         return None
     if needle.is_command and strength(text[first:last]) == Strength.PLAIN:
