@@ -45,9 +45,6 @@ _USERINFO = re.compile(r"://[^\s/@:\"'\\?#]*:([^\s/@\"'\\?#]+)@")
 _LONGEST_USERINFO = 8_192
 # If a long run of characters does not match, no later part of it is tried.
 _RUN = "(?i:eyJ)[A-Za-z0-9_-]*+"
-# Beyond so many places, one search of everything costs less than checking each.
-_MOST_PLACES = 16
-_BYTES_A_PLACE = 1_024
 _PIECE = 1 << 20
 
 
@@ -328,32 +325,19 @@ class _Addresses:
 
 
 class _Needles:
-    """Finds every occurrence of many byte strings, also those that overlap, quickly where there are few."""
+    """Finds every occurrence of many byte strings, also those that overlap."""
 
     def __init__(self, needles: tuple[bytes, ...]) -> None:
         import ahocorasick_rs as ac
 
         self.longest = max(map(len, needles))
-        # Only this kind of search may skip what cannot be the beginning of a needle.
-        self._first = ac.BytesAhoCorasick(
-            needles, matchkind=ac.MatchKind.LeftmostFirst, implementation=ac.Implementation.DFA
-        )
-        self._every = ac.BytesAhoCorasick(
+        self._search = ac.BytesAhoCorasick(
             needles, matchkind=ac.MatchKind.Standard, implementation=ac.Implementation.DFA
         )
 
     def all_in(self, data: bytes) -> list[tuple[int, int, int]]:
         """Number, start and end of each occurrence, by their end."""
-        places = self._first.find_matches_as_indexes(data)
-        if len(places) > _MOST_PLACES + len(data) // _BYTES_A_PLACE:
-            return self._every.find_matches_as_indexes(data, overlapping=True)
-        found: set[tuple[int, int, int]] = set()
-        for _, start, end in places:
-            # Whatever else occurs overlaps one of these and begins no earlier.
-            near = data[start : end + self.longest]
-            for number, first, last in self._every.find_matches_as_indexes(near, overlapping=True):
-                found.add((start + last, start + first, number))
-        return [(number, start, end) for end, start, number in sorted(found)]
+        return self._search.find_matches_as_indexes(data, overlapping=True)
 
 
 def _passwords_in_addresses(text: str) -> list[tuple[int, int]]:
