@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 from collections import deque
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable
 from datetime import UTC, datetime
 
 import msgspec
@@ -19,43 +18,6 @@ _log = logging.getLogger(__name__)
 
 def _utc_now() -> datetime:
     return datetime.now(UTC)
-
-
-class Stream:
-    """One subscriber's own queue, read as an async iterator over batches of events.
-
-    A batch has all events since the last one, in order, and is never empty. The publisher never waits: a slow reader
-    gets larger batches. After `close` the remaining events are still delivered, then the iteration ends. A stream
-    belongs to the event loop that iterates over it.
-    """
-
-    def __init__(self, bus: Bus) -> None:
-        self._unsubscribe = bus.subscribe(self._receive)
-        self._waiting: list[Event] = []
-        self._wake = asyncio.Event()
-        self._closed = False
-
-    def close(self) -> None:
-        """Stop receiving; the iteration ends once the waiting events have been read."""
-        self._unsubscribe()
-        self._closed = True
-        self._wake.set()
-
-    def __aiter__(self) -> AsyncIterator[list[Event]]:
-        return self
-
-    async def __anext__(self) -> list[Event]:
-        while not self._waiting:
-            if self._closed:
-                raise StopAsyncIteration
-            self._wake.clear()
-            await self._wake.wait()
-        batch, self._waiting = self._waiting, []
-        return batch
-
-    def _receive(self, event: Event) -> None:
-        self._waiting.append(event)
-        self._wake.set()
 
 
 class Bus:
@@ -111,10 +73,6 @@ class Bus:
             self._failed.discard(receive)
 
         return unsubscribe
-
-    def stream(self) -> Stream:
-        """Open an async iterator over batches of the events from now on."""
-        return Stream(self)
 
     def _deliver(self, event: Event) -> None:
         self._waiting.append(event)

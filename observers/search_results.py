@@ -42,7 +42,6 @@ from ua_tui.observers.search.tool_names import (
 FOLDER = "search_results"
 _UNPARSED = f"{FOLDER}/unparsed"
 _MAX_UNPARSED = 4 << 20
-_PIECE = 1 << 20
 _MOST_NAMED = 4
 _SHORT_SNIPPET = 500
 _WORD = re.compile(r"[a-z0-9]")
@@ -117,17 +116,11 @@ class SearchResults:
         ):
             return Outcome(note=reason)
         # Masked before it is cut: half a secret would not be known for one.
-        first: list[str] = []
-        length = 0
-        for piece in context.workspace.redactor.redact_in_pieces("\n".join(texts), _PIECE):
-            if length < _MAX_UNPARSED:
-                first.append(piece[: _MAX_UNPARSED - length])
-            length += len(piece)
+        text = context.workspace.redactor.redact("\n".join(texts))
+        first = text[:_MAX_UNPARSED]
         # Of a longer text the rest only counts: it is stored elsewhere, and may be too long to be copied.
-        rest = (length,) if length > _MAX_UNPARSED else ()
-        unique = unique_id(
-            context, call.tool_use_id, *(first if rest else ["".join(first)]), *rest, clean=True
-        )
+        rest = (len(text),) if len(text) > _MAX_UNPARSED else ()
+        unique = unique_id(context, call.tool_use_id, first, *rest, clean=True)
         kept = "saved as it is"
         if rest:
             stored = result.observation.stored_at
@@ -135,8 +128,7 @@ class SearchResults:
             reason = f"{reason}; all of it is in {stored}" if stored else reason
         heading = f"{reason}\ntool: {plain_text(call.name)[:200]}\ntool_use_id: {call.tool_use_id}\n"
         heading = context.workspace.redactor.redact(heading)
-        content = b"".join(without_surrogates(part).encode() for part in (heading, "\n", *first))
-        first.clear()
+        content = b"".join(without_surrogates(part).encode() for part in (heading, "\n", first))
         saved, path = save_once(
             context,
             lambda path: context.workspace.write_artifact(path, content, redacted=True),

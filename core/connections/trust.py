@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import logging
-import shlex
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -23,14 +22,11 @@ from ua_tui.core.connections.oauth.target import LoginTarget
 from ua_tui.core.connections.user_servers import Acts, UnusableServer, UserServer, connection_to
 from ua_tui.core.errors import ConnectionFailed, WorkspaceError
 from ua_tui.core.events.types import Event, ServerTrustAnswered, ServerTrustAsked
-from ua_tui.core.redaction.arguments import masked_address, masked_command
-from ua_tui.core.storage.files import Root
+from ua_tui.core.storage.folders import state_folder
+from ua_tui.core.storage.json_store import JsonStore
 from ua_tui.core.text import clean
 
 _log = logging.getLogger(__name__)
-
-_FILE = "trusted-servers.json"
-_LARGEST = 4 << 20
 
 Decision = Literal["trusted", "refused"]
 
@@ -50,17 +46,15 @@ class ServerTrust:
     """The decisions of the user, in a file in `state`, by default the state folder of the program."""
 
     def __init__(self, state: Path | None = None) -> None:
-        if state is None:
-            from platformdirs import user_state_path
-
-            state = user_state_path("ua-tui")
-        self._state = state
+        path = (state or state_folder()) / "trusted-servers.json"
+        # Nothing is trusted by a damaged file.
+        self._store = JsonStore(path, dict[str, _Entry], set_aside=True)
 
     def decision(self, server: UserServer, folder: Path) -> Decision | None:
         """The decision about a server, None if there is none yet; servers of the user's own settings are trusted."""
         if not server.in_folder:
             return "trusted"
-        entry = self._read().get(_key(server, folder))
+        entry = self._entry(server, folder)
         return entry.decision if entry is not None else None
 
     def decide(
@@ -71,43 +65,25 @@ class ServerTrust:
         Raises:
             WorkspaceError: it cannot be stored.
         """
-        entries = self._read()
-        key = _key(server, folder)
-        if decision is None:
-            entries.pop(key, None)
-        else:
-            at = datetime.now(UTC).isoformat(timespec="seconds")
-            acts = acts or (entries[key].acts if key in entries else None)
-            entries[key] = _Entry(str(folder), server.name, server.target, decision, at, acts)
-        self._write(entries)
+        with self._store.changed() as entries:
+            earlier = entries.pop(_key(server, folder), None)
+            if decision is not None:
+                at = datetime.now(UTC).isoformat(timespec="seconds")
+                acts = acts or (earlier.acts if earlier is not None else None)
+                entry = _Entry(str(folder), server.name, server.target, decision, at, acts)
+                entries[_key(server, folder)] = entry
 
     def acts(self, server: UserServer, folder: Path) -> Acts | None:
         """Where the tools of a server act: as its file says, else as the user said; None if neither does."""
-        entry = self._read().get(_key(server, folder)) if server.acts is None else None
+        entry = self._entry(server, folder) if server.acts is None else None
         return server.acts or (entry.acts if entry is not None else None)
 
-    def _write(self, entries: dict[str, _Entry]) -> None:
-        Root(self._state, create=True).write(_FILE, msgspec.json.encode(entries))
-
-    def _read(self) -> dict[str, _Entry]:
-        path = self._state / _FILE
+    def _entry(self, server: UserServer, folder: Path) -> _Entry | None:
         try:
-            with path.open("rb") as file:
-                entries = msgspec.json.decode(file.read(_LARGEST), type=dict[str, _Entry])
-        except FileNotFoundError:
-            return {}
-        except (OSError, msgspec.MsgspecError) as error:
-            # Nothing is trusted then; the next decision writes the file again.
-            _log.warning("%s cannot be read: %s", path, error)
-            return {}
-        masked = {key: _without_secrets(entry) for key, entry in entries.items()}
-        if masked != entries:
-            # Earlier versions stored full commands.
-            try:
-                self._write(masked)
-            except WorkspaceError as error:
-                _log.warning("%s may contain secrets, and cannot be written: %s", path, error)
-        return masked
+            return self._store.read().get(_key(server, folder))
+        except WorkspaceError as error:
+            _log.warning("%s", error)
+            return None
 
 
 class UserConnections:
@@ -249,16 +225,6 @@ def _has_expired(error: str) -> bool:
 async def _never_over() -> bool:
     """Its configuration never has to change: connecting again is enough."""
     return False
-
-
-def _without_secrets(entry: _Entry) -> _Entry:
-    try:
-        is_address = entry.target.startswith(("http://", "https://"))
-        command = [] if is_address else shlex.split(entry.target)
-    except ValueError:
-        command = []
-    masked = masked_command(command) if command else masked_address(entry.target)
-    return msgspec.structs.replace(entry, target=masked.shown)
 
 
 def _key(server: UserServer, folder: Path) -> str:

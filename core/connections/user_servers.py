@@ -16,11 +16,13 @@ import shutil
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
+
+import msgspec
 
 from ua_tui.core.connections.base import BLANKED, PLAIN_VARIABLES, Connection
 from ua_tui.core.connections.launcher import launched
-from ua_tui.core.connections.oauth.target import LoginTarget, oauth_client, oauth_problem
+from ua_tui.core.connections.oauth.target import LoginTarget, oauth_client
 from ua_tui.core.errors import Advice, ConnectionFailed, advise
 from ua_tui.core.redaction.arguments import masked_address, masked_command, masked_variable
 from ua_tui.core.settings.model import Settings
@@ -39,12 +41,6 @@ _VARIABLE = re.compile(r"\$\{([A-Za-z_]\w*)(?::-([^}]*))?\}")
 _LARGEST = 1 << 20
 _MOST = 50
 _LONGEST = 8_000
-_FIELDS: Mapping[Transport, frozenset[str]] = {
-    "stdio": frozenset({"type", "command", "args", "env"}),
-    "http": frozenset({"type", "url", "headers", "oauth"}),
-    "sse": frozenset({"type", "url", "headers", "oauth"}),
-}
-
 _PLAIN = frozenset({"USER", "LOGNAME", "HOSTNAME", "PATH", "LANG", "TERM"})
 
 
@@ -306,63 +302,67 @@ def _transport(how: Mapping[str, Any]) -> Transport:
 
 
 def _checked(name: str, how: Any, source: str, *, in_folder: bool) -> UserServer | UnusableServer:
-    problem, value = _check_name(name) or _check_fields(how) or _check_values(how) or ("", "")
+    problem, reason = _problem_of(name, how)
     if not problem:
         return UserServer(name, how, source, in_folder)
     shown = clean_line(name, 60)
-    kind = _transport(how) if isinstance(how, Mapping) else ""
-    values = {"value": clean_line(value, 40), "kind": kind, "limit": _LONGEST}
+    values = {"reason": clean_line(reason, 200), "limit": _LONGEST}
     return UnusableServer(shown, advise(f"servers.{problem}", server=f"{shown} in {source}", **values))
 
 
-_Problem = tuple[str, str]
-"""An entry below `servers` in the catalogue of advice, and the value that it is about."""
-
-
-def _check_name(name: str) -> _Problem | None:
+def _problem_of(name: str, how: Any) -> tuple[str, str]:
+    """The name of an entry below `servers` in the catalogue of advice, and a reason; empty if a server can be used."""
     if not _NAME.fullmatch(name):
         return "bad_name", ""
-    return ("built_in_name", "") if name in _BUILT_IN else None
-
-
-def _check_fields(how: Any) -> _Problem | None:
-    """Whether a configuration has the fields of its transport, each of its type."""
-    if not isinstance(how, Mapping):
-        return "not_a_table", ""
-    if how.get("type", "stdio") not in ("stdio", "http", "sse", "streamable-http", "streamable_http"):
-        return "bad_type", str(how["type"])
-    needed = "command" if _transport(how) == "stdio" else "url"
-    if not isinstance(how.get(needed), str) or not how[needed].strip():
-        return ("no_command" if needed == "command" else "no_url"), ""
-    if needed == "url" and not re.match(r"https?://[^\s/]", how["url"]) and "${" not in how["url"]:
-        return "bad_url", ""
-    args = how.get("args", [])
-    if not isinstance(args, list) or not all(isinstance(each, str) for each in args):
-        return "bad_args", ""
-    for field in ("env", "headers"):
-        table = how.get(field) or {}
-        if not isinstance(table, Mapping) or not all(isinstance(each, str) for each in table.values()):
-            return "bad_table", field
-    possible = ("here", "outside") if needed == "command" or _is_local(how["url"]) else ("outside",)
-    if (acts := how.get("acts", "outside")) not in possible:
-        return "bad_acts", str(acts)
-    problem = oauth_problem(how.get("oauth") or {})
-    return ("bad_oauth", problem or "value") if problem is not None else None
-
-
-def _check_values(how: Mapping[str, Any]) -> _Problem | None:
-    """Whether programs accept the strings of a configuration, and a person can read them all."""
-    transport = _transport(how)
-    tables = [pair for field in ("env", "headers", "oauth") for pair in (how.get(field) or {}).items()]
-    target = how["command" if transport == "stdio" else "url"]
-    texts = [target, *how.get("args", []), *(str(text) for pair in tables for text in pair)]
+    if name in _BUILT_IN:
+        return "built_in_name", ""
+    try:
+        found: _Program | _Remote
+        if not isinstance(how, Mapping) or _transport(how) == "stdio":
+            found = msgspec.convert(how, _Program)
+        else:
+            found = msgspec.convert(how, _Remote)
+            oauth_client(found.oauth or {}, str)
+    except (ValueError, TypeError) as error:
+        return "wrong", str(error)
+    if isinstance(found, _Remote):
+        if found.acts == "here" and not _is_local(found.url):
+            return "wrong", "a server of another machine acts outside"
+        texts = [found.url, *_texts(found.headers), *_texts(found.oauth)]
+    else:
+        texts = [found.command, *found.args, *_texts(found.env)]
+    # Programs must accept them, and a person must be able to read them all.
     if any("\0" in text or without_surrogates(text) != text for text in texts):
         return "bad_character", ""
     if sum(map(len, texts)) > _LONGEST or len(texts) > _LONGEST // 10:
         return "too_long", ""
-    unknown = sorted(set(how) - _FIELDS[transport] - _IGNORED - {"acts"})
-    return ("unknown_field", str(unknown[0])) if unknown else None
+    return "", ""
 
 
-_IGNORED = frozenset({"transport", "description", "disabled", "timeout", "alwaysLoad", "autoApprove"})
-"""Fields of other programs, without effect here."""
+def _texts(table: Mapping[str, Any] | None) -> list[str]:
+    return [str(text) for pair in (table or {}).items() for text in pair]
+
+
+class _Server(msgspec.Struct, forbid_unknown_fields=True):
+    """The fields of every server; most are those of other programs, without effect here."""
+
+    type: Literal["stdio", "http", "sse", "streamable-http", "streamable_http"] = "stdio"
+    acts: Acts = "outside"
+    transport: Any = None
+    description: Any = None
+    disabled: Any = None
+    timeout: Any = None
+    alwaysLoad: Any = None
+    autoApprove: Any = None
+
+
+class _Program(_Server, kw_only=True):
+    command: Annotated[str, msgspec.Meta(pattern=r"\S")]
+    args: list[str] = []
+    env: dict[str, str] | None = None
+
+
+class _Remote(_Server, kw_only=True):
+    url: Annotated[str, msgspec.Meta(pattern=r"^https?://[^\s/]|\$\{")]
+    headers: dict[str, str] | None = None
+    oauth: dict[str, Any] | None = None

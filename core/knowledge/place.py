@@ -6,10 +6,11 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from ua_tui.core.knowledge.index.database_file import FILE, identity
+from ua_tui.core.knowledge.index.database_file import FILE
 from ua_tui.core.postgres.address import Address
 from ua_tui.core.settings.model import Settings
 from ua_tui.core.storage.folders import WORKSPACES
+from ua_tui.core.storage.sqlite import identity
 
 KnowledgePlace = Path | Address
 """A SQLite file, or the PostgreSQL database of a team."""

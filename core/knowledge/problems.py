@@ -10,9 +10,6 @@ from pathlib import Path
 from ua_tui.core.errors import KnowledgeError, file_advice
 from ua_tui.core.text import clean_line
 
-DAMAGED = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB})
-"""Codes of SQLite for a file that is damaged."""
-
 
 class KnowledgeDamaged(KnowledgeError):
     """The file was damaged; it was set aside as `aside`, and the next program that opens it makes a new one."""
@@ -35,11 +32,6 @@ def explain(path: Path, action: str, error: OSError | sqlite3.Error) -> Knowledg
     )
     problem = f"the knowledge base {clean_line(str(path), 700)} cannot be {action}: {advice.problem}"
     return KnowledgeError(advice._replace(problem=problem))
-
-
-def primary_code(error: sqlite3.Error) -> int:
-    """The code of SQLite without its details; 0 if it has none."""
-    return int(getattr(error, "sqlite_errorcode", None) or 0) & 0xFF
 
 
 @contextmanager

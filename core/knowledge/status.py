@@ -14,7 +14,7 @@ from ua_tui.core.knowledge.access import check_packages
 from ua_tui.core.knowledge.contents import Content
 from ua_tui.core.knowledge.folders import folder_key, folder_path
 from ua_tui.core.knowledge.index.database import open_reader
-from ua_tui.core.knowledge.index.database_file import damaged_files, identity, sidecars
+from ua_tui.core.knowledge.index.database_file import damaged_files
 from ua_tui.core.knowledge.index.vectors import HAS_WORDS
 from ua_tui.core.knowledge.place import KnowledgePlace
 from ua_tui.core.knowledge.problems import reporting
@@ -22,6 +22,7 @@ from ua_tui.core.knowledge.records import KINDS
 from ua_tui.core.knowledge.removal.forgotten import ForgottenList
 from ua_tui.core.postgres.address import Address
 from ua_tui.core.storage.folders import WORKSPACES
+from ua_tui.core.storage.sqlite import identity, sidecars
 from ua_tui.core.storage.workspace import JOURNAL
 
 _PASSAGES = "FROM chunk JOIN document ON document.id = chunk.document"

@@ -31,15 +31,6 @@ _SWITCHES = frozenset(
     )
 )
 _FILE = re.compile(r"@?(?:\.{1,2}|~)/|[^/\s]+\.(?:pem|key|crt|cer|p12|pfx|json|toml|ya?ml|env|txt|ini)$")
-# Programs whose own `-p` means something else: a package, a version, a port, code to run.
-_STARTERS = frozenset(
-    re.findall(
-        r"\S+",
-        "npx npm pnpm yarn bun bunx uv uvx pipx pip node deno python python3 perl ruby php sh bash zsh dash fish env "
-        "docker podman ssh tsx ts-node java make mkdir",
-    )
-)
-_ALONE = frozenset({"-y", "--yes", "-q", "--quiet", "-i", "--rm", "-it", "-t", "--", "-m", "-jar"})
 _SHORT = re.compile(r"(?!.*[\s/\\(){}'\"$;|&<>`])(?=.*[A-Za-z])(?=.*[\d!#%^*+=?~.,-])(?!@)\S{6,}")
 _VERSION = re.compile(
     r"(?:c?python|pypy)[\d.]+|[\w.-]+@(?:latest|next|v?\d[\w.-]*)|[a-z]+(?:[-_][a-z]+)*", re.IGNORECASE
@@ -72,11 +63,7 @@ def masked_words(words: Sequence[str]) -> list[Masked]:
     found = [_inside(each) for each in words[:1]]
     for at, word in enumerate(words[1:], start=1):
         option = _OPTION.fullmatch(words[at - 1]) if at > 1 else None
-        if (
-            option is not None
-            and not word.startswith("-")
-            and _takes_secret(option[1], word, words[: at - 1])
-        ):
+        if option is not None and not word.startswith("-") and _takes_secret(option[1], word):
             found.append(_named_value(option[1], word))
         else:
             found.append(_word(word))
@@ -119,30 +106,11 @@ def _with_spans(masked: Masked, word: str, spans: list[tuple[int, int]]) -> Mask
     return masked if masked.secrets or not spans else _hidden(word, spans)
 
 
-def _takes_secret(option: str, value: str, before: Sequence[str]) -> bool:
+def _takes_secret(option: str, value: str) -> bool:
     if option == "p":
-        return _is_short_password(value, before)
+        # Not a port, a package, a version or a text of a program.
+        return _SHORT.fullmatch(value) is not None and not _VERSION.fullmatch(value)
     return names_given_secret(option) and not _is_switch(option) and not _is_plain(value)
-
-
-def _is_short_password(value: str, before: Sequence[str]) -> bool:
-    """Whether the value of `-p` is a password, and not a port, package, version or program text."""
-    if not _SHORT.fullmatch(value) or _VERSION.fullmatch(value):
-        return False
-    if os.path.basename(before[0]) not in _STARTERS:
-        return True
-    # After the name of the started program, or an option for a secret, it belongs to that.
-    return any(
-        _is_secret_option(word)
-        if word.startswith("-")
-        else (at == 1 or not before[at - 1].startswith("-") or before[at - 1] in _ALONE)
-        for at, word in enumerate(before)
-        if at
-    )
-
-
-def _is_secret_option(word: str) -> bool:
-    return (option := _OPTION.fullmatch(word)) is not None and names_given_secret(option[1])
 
 
 def _word(word: str) -> Masked:

@@ -68,7 +68,6 @@ _LINE_START = re.compile(
     r"(?:^|[\r\n]|\\[nr]|[\"'`])\s*(?:[-*]\s+)?(?:(?:export|set|env|arg)\s+)?\Z", re.IGNORECASE
 )
 _LONGEST_INDENT = 40
-_LINE_END = re.compile(rf"[ \t]*(?:\Z|{_LINE}|[\"']|[ \t]\#)")
 _DOCKERFILE = re.compile(r"(?:ENV|ARG|setx|setenv|-e)\s+\Z", re.IGNORECASE)
 _URL_NAMES = word_set(TABLE["url"])
 _COOKIE = re.compile(r"[^\s\"'\\=;,<>{}()]{1,80}=([^\s\"'\\;<>{}()]{4,512}+)")
@@ -225,8 +224,7 @@ class _Value(NamedTuple):
         if self.grade is Grade.GIVEN:
             least = Strength.OPAQUE if self.name.isupper() else Strength.RANDOM
         else:
-            ends = on_line and self.grade is Grade.CERTAIN and _LINE_END.match(text, last)
-            least = Strength.LONG if ends else Strength.OPAQUE
+            least = Strength.LONG if on_line and self.grade is Grade.CERTAIN else Strength.OPAQUE
         return (first, last) if given >= least else None
 
 

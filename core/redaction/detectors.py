@@ -41,15 +41,10 @@ _LOGIN_PARAMETERS = tuple(
     for sign in ("=", "%3d")
 )
 _MOST_IN_ADDRESS = 6
-_LAST_CHARACTERS = 12
-_FEWEST_CHARACTERS = 3
 _USERINFO = re.compile(r"://[^\s/@:\"'\\?#]*:([^\s/@\"'\\?#]+)@")
 _LONGEST_USERINFO = 8_192
 # If a long run of characters does not match, no later part of it is tried.
 _RUN = "(?i:eyJ)[A-Za-z0-9_-]*+"
-# Beyond so many places, one search of everything costs less than checking each.
-_MOST_PLACES = 16
-_BYTES_A_PLACE = 1_024
 _PIECE = 1 << 20
 
 
@@ -240,25 +235,18 @@ def _match_needles(
         else:
             span = _matched(text, start, needle, addresses)
         if span is not None:
-            found.spans += [span] if span[0] < span[1] else []
+            found.spans.append(span)
             done[number] = span[1]
         elif needle.run and (run := _compiled(needle.run).match(text, start)):
             done[number] = run.end()
 
 
 def _matched(text: str, start: int, needle: _Needle, addresses: _Addresses) -> tuple[int, int] | None:
-    """The secret at a place where the needle of a pattern was found; empty if it is none as far as it goes."""
+    """The secret at a place where the needle of a pattern was found."""
     match = _compiled(needle.pattern).match(text, start)
     if match is None:
         return None
     first, last = match.span(match.lastindex or 0)
-    is_key = not needle.login and not needle.is_command
-    if (
-        is_key
-        and len(set(text[max(last - _LAST_CHARACTERS, first) : last])) < _FEWEST_CHARACTERS < last - first
-    ):
-        # It only shows the form: `ghp_xxxxxxxx`. No part of it is tried.
-        return last, last
     if needle.login and not addresses.has_login(start, needle.login, match[1]):
         return None
     if needle.is_command and strength(text[first:last]) == Strength.PLAIN:
@@ -337,32 +325,19 @@ class _Addresses:
 
 
 class _Needles:
-    """Finds every occurrence of many byte strings, also those that overlap, quickly where there are few."""
+    """Finds every occurrence of many byte strings, also those that overlap."""
 
     def __init__(self, needles: tuple[bytes, ...]) -> None:
         import ahocorasick_rs as ac
 
         self.longest = max(map(len, needles))
-        # Only this kind of search may skip what cannot be the beginning of a needle.
-        self._first = ac.BytesAhoCorasick(
-            needles, matchkind=ac.MatchKind.LeftmostFirst, implementation=ac.Implementation.DFA
-        )
-        self._every = ac.BytesAhoCorasick(
+        self._search = ac.BytesAhoCorasick(
             needles, matchkind=ac.MatchKind.Standard, implementation=ac.Implementation.DFA
         )
 
     def all_in(self, data: bytes) -> list[tuple[int, int, int]]:
         """Number, start and end of each occurrence, by their end."""
-        places = self._first.find_matches_as_indexes(data)
-        if len(places) > _MOST_PLACES + len(data) // _BYTES_A_PLACE:
-            return self._every.find_matches_as_indexes(data, overlapping=True)
-        found: set[tuple[int, int, int]] = set()
-        for _, start, end in places:
-            # Whatever else occurs overlaps one of these and begins no earlier.
-            near = data[start : end + self.longest]
-            for number, first, last in self._every.find_matches_as_indexes(near, overlapping=True):
-                found.add((start + last, start + first, number))
-        return [(number, start, end) for end, start, number in sorted(found)]
+        return self._search.find_matches_as_indexes(data, overlapping=True)
 
 
 def _passwords_in_addresses(text: str) -> list[tuple[int, int]]:

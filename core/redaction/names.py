@@ -85,21 +85,12 @@ def grade(name: str, *, given: bool = False) -> Grade:
             return Grade.NONE
         found = found if given else Grade.GIVEN
     harmless = (given and _COUNTED.get(words[at])) or _HARMLESS_BEFORE.get(words[at], ())
-    return (
-        Grade.NONE
-        if at and words[at - 1].endswith(harmless) and _is_harmless(words[at - 1], harmless)
-        else found
-    )
+    return Grade.NONE if at and words[at - 1].endswith(harmless) else found
 
 
 def _grade_at(words: list[str], at: int) -> Grade:
     is_pair = at > 0 and words[at - 1] in PAIRS.get(words[at], ())
     return Grade.CERTAIN if is_pair else _GRADES.get(words[at], Grade.NONE)
-
-
-def _is_harmless(before: str, harmless: tuple[str, ...]) -> bool:
-    """Whether a word is one of the harmless, or joined from others and one of them, as in `nextpagetoken`."""
-    return before in harmless or len(before) > 6
 
 
 def _words(name: str) -> list[str]:

@@ -81,19 +81,6 @@ class Redactor:
         spans = self._spans(text)
         return _mask(text, spans) if spans else text
 
-    def redact_in_pieces(self, text: str, size: int) -> Iterator[str]:
-        """Mask every secret as `redact` does, in pieces of about `size` characters, without a copy of the text."""
-        waiting: list[str] = []
-        length = 0
-        for part in _masked_parts(text, self._spans(text)):
-            for at in range(0, len(part), size):
-                waiting.append(part[at : at + size])
-                length += len(waiting[-1])
-                if length >= size:
-                    yield "".join(waiting)
-                    waiting, length = [], 0
-        yield "".join(waiting)
-
     def before_unfinished(self, text: str, end: int) -> int:
         """Return the place before `end` where a known secret of several words may have begun, or `end` itself."""
         for value in self._of_words:
@@ -218,21 +205,10 @@ def preview(text: str, limit: int, redactor: Redactor) -> str:
 
 def seal_json(text: str, redactor: Redactor) -> bytes:
     """Turn encoded JSON into a line for a file: without secrets and without characters that could mislead a reader."""
-    masked = redactor.redact(text)
-    if masked != text and not _is_valid_json(masked):
-        # The mask replaced a piece of the syntax: mask value by value instead, which cannot.
-        masked = msgspec.json.encode(redactor.redact_value(msgspec.json.decode(text))).decode()
+    masked = redactor.redact_json(text)
     # Searching a large text for rare characters takes milliseconds; most lines are plain ASCII.
     plain = masked.isascii() and "\x7f" not in masked
     return (masked if plain else escape_unsafe(masked)).encode("utf-8", "replace") + b"\n"
-
-
-def _is_valid_json(text: str) -> bool:
-    try:
-        msgspec.json.decode(text)
-    except (msgspec.DecodeError, RecursionError):
-        return False
-    return True
 
 
 def _collect(value: object, texts: set[str], depth: int) -> None:
@@ -317,17 +293,13 @@ def _is_json(text: str) -> bool:
 
 
 def _mask(text: str, spans: list[tuple[int, int]]) -> str:
-    return "".join(_masked_parts(text, spans))
-
-
-def _masked_parts(text: str, spans: list[tuple[int, int]]) -> Iterator[str]:
+    parts: list[str] = []
     done = 0
     masked = -1
     for start, end in sorted(spans):
         if end <= max(done, start):
             continue
         if start > done or masked != done:
-            yield text[done:start]
-            yield REDACTED
+            parts += (text[done:start], REDACTED)
         done = masked = end
-    yield text[done:] if done else text
+    return "".join((*parts, text[done:]))

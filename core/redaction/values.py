@@ -38,9 +38,6 @@ _NUMBER = re.compile(
 )
 _PLACE = re.compile(r"(?:/|~/|\.\.?/)[\w./~+-]*|[A-Za-z]:\\.*|[A-Za-z][A-Za-z0-9+.-]*://.*", re.DOTALL)
 _WORDS = re.compile(r"[^\W\d_]+\d{0,2}(?:[-_./:'’&][^\W\d_]*\d{0,4})*")
-_CODE = re.compile(
-    r"(?:self|this|os|env|process|settings|config|request|req|args|ctx|context|props|data)\.[\w.$]+"
-)
 _JOINTS = re.compile(r"[-_./:'’&]")
 _SIGNS = re.compile(r"[!#%^+=?~@$&].")
 _RANDOM = re.compile(r"[A-Za-z0-9+/=_.-]{16,}")
@@ -67,7 +64,7 @@ def strength(value: str) -> Strength:
         return Strength.PLAIN
     if _NUMBER.fullmatch(bare):
         return Strength.LONG if bare.isdigit() and len(bare) >= _LONG_NUMBER else Strength.PLAIN
-    if _PLACE.fullmatch(bare) or _CODE.fullmatch(bare):
+    if _PLACE.fullmatch(bare):
         return Strength.PLAIN
     if " " in bare:
         return _of_sentence(bare)

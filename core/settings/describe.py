@@ -206,7 +206,7 @@ def _keep_trust(before: FolderTrust, places: Places) -> None:
     answer: Answer = "trusted" if earlier is None else earlier.answer
     texts = {} if earlier is None else earlier.texts
     try:
-        decisions.store(FolderDecision(str(places.cwd), answer, now.fingerprints, texts))
+        decisions.store(FolderDecision(str(places.cwd), answer, dict(now.fingerprints), texts))
     except WorkspaceError as error:
         raise SettingsError(f"It is stored, but not trusted: {error}") from error
 

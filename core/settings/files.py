@@ -9,7 +9,6 @@ from typing import Any
 
 from ua_tui.core.errors import SettingsError, WorkspaceError
 from ua_tui.core.settings.places import USER_FILE, user_config_dir
-from ua_tui.core.settings.sources import toml_problem
 from ua_tui.core.storage.files import Root
 
 _LARGEST = 1 << 20
@@ -116,9 +115,7 @@ def _loaded(text: str, path: Path) -> dict[str, Any]:
     try:
         return tomllib.loads(text)
     except (tomllib.TOMLDecodeError, RecursionError) as error:
-        raise SettingsError(
-            f"{path} is not valid TOML: {toml_problem(error)}. Correct it, or move it away."
-        ) from error
+        raise SettingsError(f"{path} is not valid TOML: {error}. Correct it, or move it away.") from error
 
 
 def _get(table: Mapping[str, Any], name: str) -> Any:

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from ua_tui.core.errors import SettingsError
+from ua_tui.core.settings.model import Spec
 from ua_tui.core.settings.sources import KnownNames, Layer, SourcedValue, from_dotenv, from_toml
-from ua_tui.core.settings.spec import Spec
 from ua_tui.core.trust.state import FolderTrust
 
 DOTENV = ".env"

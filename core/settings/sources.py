@@ -184,7 +184,7 @@ def from_toml(path: Path, known: KnownNames, *, in_folder: bool) -> Layer:
         table = tomllib.loads(content)
     except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise SettingsError(
-            f"{path} is not valid TOML: {toml_problem(error)}{_toml_advice(content, str(error))}."
+            f"{path} is not valid TOML: {error}{_toml_advice(content, str(error))}."
         ) from error
     layer: Layer = {}
     for written, value in _flat(table, known.settings):
@@ -283,40 +283,6 @@ def ended(sentence: str) -> str:
     return sentence if sentence.endswith("?") else f"{sentence}."
 
 
-_PLAINLY = (
-    (r"Illegal character '\\[nr]'", "the text{} has no closing quote"),
-    (r"Unterminated string|Expected \"'+\"", "a text{} has no closing quote"),
-    (r"Illegal character|Found invalid character", "there is a character{} that is not allowed in a text"),
-    (r"Unescaped '\\'", "there is a single \\ in a text{}: write it twice, or put the text in single quotes"),
-    (r"Expected '=' after a key", "there is no = behind a name{}"),
-    (
-        r"Invalid statement|Invalid initial character for a key",
-        "there is something{} that is neither name = value nor [table]",
-    ),
-    (r"Expected newline or end of document", "there is something after a value{}"),
-    (r"Expected '\]+' at the end of an? (?:table|array)", "the name of a table{} has no closing ]"),
-    (r"Unclosed array", "a list{} has no closing ]"),
-    (r"Unclosed inline table", "a table{} has no closing }}"),
-    (r"Cannot overwrite a value|Duplicate inline table key", "a name is set twice{}"),
-    (r"Cannot declare", "a table is declared twice{}"),
-    (r"Invalid value \(at end", "a name has no value"),
-    (r"Invalid value", "there is a value{} that TOML does not know"),
-)
-_AT = re.compile(r" \((?:at line (\d+), column \d+|at end of document)\)")
-
-
-def toml_problem(error: Exception) -> str:
-    """Describe what is wrong with a TOML file, for a person who does not know the terms of the parser."""
-    message = str(error)
-    at = _AT.search(message)
-    # An unclosed text or list is noticed at the end of the file, which does not show where it begins.
-    where = f" in line {at[1]}" if at and at[1] else ""
-    for pattern, plainly in _PLAINLY:
-        if re.match(pattern, message):
-            return plainly.format(where)
-    return message
-
-
 def _toml_advice(content: str, problem: str) -> str:
     """The remedy for a text without quotes, the most frequent mistake."""
     found = re.search(r"Invalid value \(at line (\d+), column (\d+)\)", problem)
@@ -331,13 +297,5 @@ def _toml_advice(content: str, problem: str) -> str:
 
 
 def _hint(name: str, known: Iterable[str]) -> str:
-    # The beginning of a name counts as much as the full name: `max_cots` means `max_cost_usd`.
-    meant = {part: each for each in known for part in _beginnings(each)} | {each: each for each in known}
-    close = difflib.get_close_matches(name, list(meant), n=1)
-    return f"; did you mean {meant[close[0]]}?" if close else ""
-
-
-def _beginnings(name: str) -> Iterable[str]:
-    """The beginnings of a name that have at least two of its words."""
-    words = name.split("_")
-    return ("_".join(words[:count]) for count in range(2, len(words)))
+    close = difflib.get_close_matches(name, known, n=1)
+    return f"; did you mean {close[0]}?" if close else ""

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from ua_tui.core.errors import TeamError
-from ua_tui.core.knowledge.index.database import BUSY_SECONDS, transaction
+from ua_tui.core.storage.sqlite import connect, transaction
 from ua_tui.core.team.jobs.sqlite_tables import check_own, update_tables
 from ua_tui.core.team.records import SessionId
 from ua_tui.core.text import clean_line
@@ -23,7 +23,7 @@ def local_tables(path: Path, *, writes: bool = True) -> Iterator[sqlite3.Connect
     """
     try:
         check_own(path)
-        connection = sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None)
+        connection = connect(path, "rwc")
         try:
             # An answer may have a secret for the form of a server.
             connection.execute("PRAGMA secure_delete = ON")

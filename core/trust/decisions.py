@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, get_args
+
+import msgspec
 
 from ua_tui.core.errors import WorkspaceError
-from ua_tui.core.trust.files import read_regular
+from ua_tui.core.storage.folders import state_folder
+from ua_tui.core.storage.json_store import JsonStore
 from ua_tui.core.trust.state import Answer, fingerprint
-
-_FOLDER = "trusted-folders"
-_LARGEST = 32 << 20
 
 _log = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True)
-class FolderDecision:
+class FolderDecision(msgspec.Struct, frozen=True):
     """An answer of the user about a folder.
 
     Attributes:
@@ -29,10 +26,10 @@ class FolderDecision:
         at: when, as an ISO date and time.
     """
 
-    folder: str
-    answer: Answer
-    fingerprints: Mapping[str, str]
-    texts: Mapping[str, str] = field(default_factory=dict)
+    folder: str = ""
+    answer: Answer = "ignored"
+    fingerprints: dict[str, str] = {}
+    texts: dict[str, str] = {}
     at: str = ""
 
 
@@ -40,11 +37,7 @@ class FolderDecisions:
     """The decisions in a state folder, by default that of the program."""
 
     def __init__(self, state: Path | None = None) -> None:
-        if state is None:
-            from platformdirs import user_state_path
-
-            state = user_state_path("ua-tui")
-        self._path = state / _FOLDER
+        self._path = (state or state_folder()) / "trusted-folders"
 
     def read(self, folder: Path) -> FolderDecision | None:
         """The decision about a folder; None if there is none, or its file cannot be read."""
@@ -59,18 +52,10 @@ class FolderDecisions:
         Raises:
             WorkspaceError: it cannot be stored.
         """
-        import json
-        from datetime import UTC, datetime
-
-        from ua_tui.core.storage.files import Root
-
         resolved = _resolved(Path(decision.folder))
-        content = asdict(decision) | {
-            "folder": str(resolved),
-            "at": datetime.now(UTC).isoformat(timespec="seconds"),
-        }
-        data = json.dumps(content, ensure_ascii=True).encode()
-        Root(self._path, create=True).write(_file_name(resolved), data)
+        at = datetime.now(UTC).isoformat(timespec="seconds")
+        now = msgspec.structs.replace(decision, folder=str(resolved), at=at)
+        self._file(self._path / _file_name(resolved)).replace(now)
 
     def forget(self, folder: Path) -> bool:
         """Remove the decision about a folder; returns whether there was one.
@@ -87,37 +72,21 @@ class FolderDecisions:
             raise WorkspaceError(f"{path} cannot be removed: {error.strerror}") from error
         return True
 
-    def all(self) -> Iterator[FolderDecision]:
+    def all(self) -> list[FolderDecision]:
         """Every decision, in the order of the folders."""
-        try:
-            paths = list(self._path.glob("*.json"))
-        except OSError:
-            return
-        found = [decision for path in paths if (decision := self._read_file(path)) is not None]
-        yield from sorted(found, key=lambda each: each.folder)
+        found = map(self._read_file, self._path.glob("*.json"))
+        return sorted(filter(None, found), key=lambda each: each.folder)
 
     def _read_file(self, path: Path) -> FolderDecision | None:
-        data = read_regular(path, _LARGEST)
-        if data is None:
-            return None
-        import json
-
         try:
-            return _checked(json.loads(data))
-        except (ValueError, TypeError, KeyError, RecursionError) as error:
+            return self._file(path).read()
+        except WorkspaceError as error:
             # Nothing is trusted then; the next answer writes the file again.
-            _log.warning("%s cannot be read: %s", path, error)
+            _log.warning("%s", error)
             return None
 
-
-def _checked(content: Any) -> FolderDecision:
-    decision = FolderDecision(**content)
-    texts = [decision.folder, decision.at]
-    for table in (decision.fingerprints, decision.texts):
-        texts += [*table, *table.values()]
-    if decision.answer not in get_args(Answer) or not all(isinstance(each, str) for each in texts):
-        raise ValueError("it has other values than a decision has")
-    return decision
+    def _file(self, path: Path) -> JsonStore[FolderDecision]:
+        return JsonStore(path, FolderDecision, lock=self._path.with_suffix(".lock"))
 
 
 def _file_name(folder: Path) -> str:

@@ -9,6 +9,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+import msgspec
+
 from ua_tui.core.connections.trust import ServerTrust
 from ua_tui.core.connections.user_servers import (
     PROJECT_SERVERS,
@@ -78,7 +80,7 @@ class FolderQuestion:
             for server in self.servers:
                 if trust.decision(server, self.folder) is None:
                     trust.decide(server, self.folder, "trusted")
-        FolderDecisions(state).store(replace(self.decision, answer=answer))
+        FolderDecisions(state).store(msgspec.structs.replace(self.decision, answer=answer))
 
 
 def find_question(places: Places) -> FolderQuestion | None:

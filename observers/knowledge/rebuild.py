@@ -21,7 +21,6 @@ from ua_tui.core.history.lookup import session_names
 from ua_tui.core.knowledge.access import open_store
 from ua_tui.core.knowledge.folders import folder_key, folder_path
 from ua_tui.core.knowledge.index.database import connect, open_writer
-from ua_tui.core.knowledge.index.database_file import sidecars
 from ua_tui.core.knowledge.index.preparing import Prepared
 from ua_tui.core.knowledge.index.store import KnowledgeStore
 from ua_tui.core.knowledge.place import KnowledgePlace
@@ -30,6 +29,7 @@ from ua_tui.core.knowledge.status import read_status
 from ua_tui.core.postgres.address import Address
 from ua_tui.core.redaction.redactor import Redactor
 from ua_tui.core.storage.folders import WORKSPACES
+from ua_tui.core.storage.sqlite import sidecars
 from ua_tui.core.storage.workspace import JOURNAL
 from ua_tui.observers.knowledge.catch_up import catch_up, index_piece
 from ua_tui.observers.knowledge.reading_child import Part

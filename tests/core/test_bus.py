@@ -1,14 +1,12 @@
 from __future__ import annotations
 
-import asyncio
 import logging
 from datetime import UTC, datetime
 
 import pytest
 
-from tests.waiting import run_ready
 from ua_tui.core.bus import Bus
-from ua_tui.core.events.types import ErrorRaised, Event, QueryReceived, TextDelta
+from ua_tui.core.events.types import ErrorRaised, Event, QueryReceived
 
 NOON = datetime(2026, 11, 21, 12, tzinfo=UTC)
 
@@ -70,32 +68,3 @@ def test_an_event_published_by_a_subscriber_comes_after_the_one_it_answers() -> 
     bus.subscribe(lambda event: seen.append(f"{event.seq} {event.event_name}"))
     bus.publish(query())
     assert seen == ["1 query_received", "2 error_raised"]
-
-
-async def test_a_stream_gives_what_came_since_the_last_batch_and_ends_when_it_is_closed() -> None:
-    bus = Bus()
-    stream = bus.stream()
-    for text in "abc":
-        bus.publish(TextDelta(query_id="q", message_id="m", text=text))
-    assert [event.seq for event in await anext(stream)] == [1, 2, 3]
-    reading = asyncio.ensure_future(anext(stream))
-    await run_ready()
-    assert not reading.done()
-    bus.publish(query())
-    assert [event.seq for event in await reading] == [4]
-    bus.publish(query())
-    stream.close()
-    bus.publish(query())
-    assert [[event.seq for event in batch] async for batch in stream] == [[5]]
-
-
-async def test_closing_wakes_a_waiting_reader() -> None:
-    stream = Bus().stream()
-
-    async def read() -> int:
-        return len([batch async for batch in stream])
-
-    reading = asyncio.ensure_future(read())
-    await run_ready()
-    stream.close()
-    assert await reading == 0

@@ -335,7 +335,7 @@ async def test_what_a_folder_names_runs_only_once_it_is_trusted_and_what_is_wron
             ("asked", "untrusted", "not trusted yet: ua-tui servers trust asked"),
             ("refused", "off", "because you refused it: ua-tui servers forget refused"),
             ("changed", "untrusted", "not trusted yet"),
-            ("empty", "failed", "has no command: add command, the program to start"),
+            ("empty", "failed", "missing required field `command`"),
             ("missing", "failed", "did not start: no-such-program is not installed: install it"),
             ("keyless", "failed", "needs the variable NO_SUCH_VARIABLE, which is not set"),
         ):

@@ -17,8 +17,7 @@ from textual.driver import Driver
 from textual.screen import Screen
 from textual.worker import Worker, WorkerState
 
-from ua_tui.core.concurrency.allocator import return_large_blocks
-from ua_tui.core.concurrency.garbage_collection import deferred
+from ua_tui.core.concurrency.garbage_collection import deferred, return_large_blocks
 from ua_tui.core.concurrency.spawn import Work
 from ua_tui.core.errors import CredentialsError
 from ua_tui.core.settings.model import Settings

@@ -7,13 +7,14 @@ from pathlib import Path
 
 import msgspec
 
-from ua_tui.core.errors import UniversalAgentError
+from ua_tui.core.errors import WorkspaceError
+from ua_tui.core.storage.folders import state_folder
+from ua_tui.core.storage.json_store import Damaged, JsonStore
 from ua_tui.tui.layout.proportions import Proportions
 from ua_tui.tui.panes.spec import side_specs
 
 LAYOUT_FILE = "layout.json"
 _FORMAT = 1
-_MOST_BYTES = 16 * 1024
 
 log = logging.getLogger(__name__)
 
@@ -27,8 +28,8 @@ class Layout(msgspec.Struct, frozen=True):
 
 
 class _Stored(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
-    format: int
-    sizes: Proportions
+    format: int = _FORMAT
+    sizes: Proportions = Proportions()
     side: str = "trace"
     linked: bool = False
 
@@ -44,56 +45,32 @@ class LayoutStore:
     """
 
     def __init__(self, state: Path | None = None) -> None:
-        self._state = state
         self.problem = ""
-
-    @property
-    def folder(self) -> Path:
-        """Where the file is."""
-        if self._state is None:
-            from platformdirs import user_state_path
-
-            self._state = user_state_path("ua-tui")
-        return self._state
+        self._store = JsonStore((state or state_folder()) / LAYOUT_FILE, _Stored)
 
     def read(self) -> Layout:
         """Return the stored layout; the standard one if there is none, or none that can be read."""
-        path = self.folder / LAYOUT_FILE
         self.problem = ""
         try:
-            # Read without the writer's safeguards, which are imported behind the first frame.
-            if not path.is_file():
-                return Layout()
-            with path.open("rb") as file:
-                data = file.read(_MOST_BYTES + 1)
-            if len(data) > _MOST_BYTES:
-                raise ValueError("it is too large")
-            stored = msgspec.json.decode(data, type=_Stored)
+            stored = self._store.read()
             if stored.format != _FORMAT:
-                raise ValueError(f"it is of format {stored.format}, and this program knows {_FORMAT}")
+                raise WorkspaceError(f"it is of format {stored.format}, and this program knows {_FORMAT}")
             if stored.side not in {spec.name for spec in side_specs()}:
-                raise ValueError(f"it names no pane {stored.side!r}")
-        except OSError as error:
-            why = error.strerror or type(error).__name__
-        except (msgspec.DecodeError, ValueError) as error:
-            why = str(error)
-        else:
-            return Layout(stored.sizes, stored.side, stored.linked)
-        self.problem = (
-            f"The sizes of the panes in {path} cannot be used: {why}. The standard sizes are shown, "
-            "and changing a size rewrites the file."
-        )
-        return Layout()
+                raise WorkspaceError(f"it names no pane {stored.side!r}")
+        except WorkspaceError as error:
+            self.problem = (
+                f"The sizes of the panes in {self._store.path} cannot be used: "
+                f"{error.why if isinstance(error, Damaged) else error}. "
+                "The standard sizes are shown, and changing a size rewrites the file."
+            )
+            return Layout()
+        return Layout(stored.sizes, stored.side, stored.linked)
 
     def write(self, layout: Layout) -> str:
         """Store `layout`; returns an error message, or an empty text. Blocks until it is on the disk."""
-        from ua_tui.core.storage.files import Root
-
         try:
-            root = Root(self.folder, create=True)
-            stored = _Stored(_FORMAT, layout.sizes, layout.side, layout.linked)
-            root.write(LAYOUT_FILE, msgspec.json.encode(stored) + b"\n")
-        except (UniversalAgentError, OSError) as error:
+            self._store.replace(_Stored(_FORMAT, layout.sizes, layout.side, layout.linked))
+        except WorkspaceError as error:
             log.warning("the sizes of the panes cannot be saved: %s", error)
             return f"The sizes of the panes cannot be saved: {error}."
         return ""

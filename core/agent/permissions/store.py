@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
-import fcntl
 import logging
-import os
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 
 import msgspec
 
 from ua_tui.core.agent.permissions.rules import Effect, Rule, check
-from ua_tui.core.errors import PathRefused, WorkspaceError
-from ua_tui.core.storage.files import Root
+from ua_tui.core.errors import WorkspaceError
+from ua_tui.core.storage.folders import state_folder
+from ua_tui.core.storage.json_store import JsonStore
 
 _log = logging.getLogger(__name__)
 
-_FILE = "permissions.json"
-_LOCK = "permissions.lock"
-_LARGEST = 4 << 20
 _MOST_USES = 1_000
 
 
@@ -53,13 +48,8 @@ class RuleStore:
     def __init__(
         self, state: Path | None = None, now: Callable[[], datetime] = lambda: datetime.now(UTC)
     ) -> None:
-        if state is None:
-            from platformdirs import user_state_path
-
-            state = user_state_path("ua-tui")
-        self._state = state
+        self._store = JsonStore((state or state_folder()) / "permissions.json", _File, set_aside=True)
         self._now = now
-        self._cache: tuple[tuple[int, int, int] | None, _File] = (None, _File())
         self.problem = ""
 
     def rules(self, folder: Path | None = None) -> list[StoredRule]:
@@ -78,7 +68,7 @@ class RuleStore:
         """
         where = str(folder.resolve()) if folder is not None else ""
         entry = StoredRule(rule.effect, rule.text, self._now(), rule.server, where)
-        with self._changed() as file:
+        with self._store.changed() as file:
             file.rules = [each for each in file.rules if not _same(each, entry)] + [entry]
 
     def remove(self, entry: StoredRule) -> bool:
@@ -87,7 +77,7 @@ class RuleStore:
         Raises:
             WorkspaceError: the file cannot be written.
         """
-        with self._changed() as file:
+        with self._store.changed() as file:
             rest = [each for each in file.rules if not _same(each, entry)]
             was_there = len(rest) < len(file.rules)
             file.rules = rest
@@ -103,59 +93,29 @@ class RuleStore:
         Raises:
             WorkspaceError: it cannot be stored.
         """
-        with self._changed() as file:
+        with self._store.changed() as file:
             used = {**file.used, **{_key(rule): at for rule, at in uses.items()}}
             newest = sorted(used.items(), key=lambda item: item[1])[-_MOST_USES:]
             file.used = dict(newest)
 
-    @contextmanager
-    def _changed(self) -> Iterator[_File]:
-        root = Root(self._state, create=True)
-        descriptor = os.open(
-            self._state / _LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600
-        )
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX)
-            file = msgspec.convert(msgspec.to_builtins(self._read()), _File)
-            yield file
-            root.write(_FILE, msgspec.json.format(msgspec.json.encode(file)))
-        finally:
-            os.close(descriptor)
-
     def _read(self) -> _File:
-        path = self._state / _FILE
         try:
-            found = os.stat(path, follow_symlinks=False)
-        except OSError:
-            return _File()
-        key = (found.st_mtime_ns, found.st_size, found.st_ino)
-        if self._cache[0] != key:
-            self._cache = (key, self._decoded(path))
-        return self._cache[1]
-
-    def _decoded(self, path: Path) -> _File:
-        try:
-            file = msgspec.json.decode(Root(self._state).read(_FILE, _LARGEST), type=_File)
-            unusable = next((each.text for each in file.rules if check(each.text) is not None), None)
-        except (WorkspaceError, PathRefused) as error:
+            file = self._store.read()
+        except WorkspaceError as error:
             self._report(f"The stored permissions are not used: {error}")
             return _File()
-        except msgspec.MsgspecError as error:
-            aside = path.with_name(f"{_FILE}.corrupt-{self._now():%Y%m%d-%H%M%S}")
-            try:
-                path.rename(aside)
-            except OSError as failed:
-                _log.warning("%s cannot be set aside: %s", path, failed)
-            self._report(f"The stored permissions could not be read ({error}); the file is now {aside}.")
-            return _File()
-        if unusable is not None:
+        if self._store.problem:
+            self._report(f"The stored permissions could not be read: {self._store.problem}")
+        usable = [each for each in file.rules if check(each.text) is None]
+        if len(usable) < len(file.rules):
+            unusable = next(each.text for each in file.rules if each not in usable)
             self._report(f"A stored rule is not used, because it is not written as a rule: {unusable}")
-            file.rules = [each for each in file.rules if check(each.text) is None]
-        return file
+        return _File(usable, file.used)
 
     def _report(self, problem: str) -> None:
-        self.problem = problem
-        _log.warning("%s", problem)
+        if problem != self.problem:
+            self.problem = problem
+            _log.warning("%s", problem)
 
 
 def _same(one: StoredRule, other: StoredRule) -> bool:

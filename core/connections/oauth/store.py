@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import fcntl
 import logging
-import os
 import time
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -18,12 +17,11 @@ import msgspec
 from ua_tui.core.concurrency.threads import apart
 from ua_tui.core.connections.oauth.target import LoginTarget
 from ua_tui.core.errors import ConnectionFailed, WorkspaceError
-from ua_tui.core.storage.files import Root
+from ua_tui.core.storage.folders import state_folder
+from ua_tui.core.storage.json_store import JsonStore, open_lock
 
 _log = logging.getLogger(__name__)
 
-_FILE, _LOCK, _RENEWAL_LOCK = "logins.json", "logins.lock", "logins-renewal.lock"
-_LARGEST = 4 << 20
 _SERVICE = "ua-tui"
 _SECONDS = 8.0
 """Seconds that a keyring may take: one that is locked may wait for its owner."""
@@ -110,11 +108,7 @@ class LoginStore:
     def __init__(
         self, state: Path | None = None, find_keyring: Callable[[], Keyring | None] = system_keyring
     ) -> None:
-        if state is None:
-            from platformdirs import user_state_path
-
-            state = user_state_path("ua-tui")
-        self._state = state
+        self._store = JsonStore((state or state_folder()) / "logins.json", dict[str, _Entry])
         self._find_keyring = find_keyring
 
     def state_of(self, target: LoginTarget) -> LoginState:
@@ -137,7 +131,7 @@ class LoginStore:
             ConnectionFailed: it is in a keyring that does not answer or has lost it.
             WorkspaceError: the file cannot be read.
         """
-        entry = self._entries().get(target.key)
+        entry = self._store.read().get(target.key)
         if entry is None or entry.login is not None:
             return entry.login if entry is not None else None
         try:
@@ -167,7 +161,7 @@ class LoginStore:
             renewed=login.refresh_token is not None,
             login=None if in_keyring else login,
         )
-        with self._changed() as entries:
+        with self._store.changed() as entries:
             entries[target.key] = entry
         return "keyring" if in_keyring else "file"
 
@@ -177,7 +171,7 @@ class LoginStore:
         Raises:
             WorkspaceError: the file cannot be read or written.
         """
-        with self._changed() as entries:
+        with self._store.changed() as entries:
             entry = entries.pop(target.key, None)
         if entry is not None and entry.login is None:
             try:
@@ -194,8 +188,7 @@ class LoginStore:
             ConnectionFailed: one takes too long.
             WorkspaceError: the lock cannot be made.
         """
-        Root(self._state, create=True)
-        with _opened(self._state / _RENEWAL_LOCK) as descriptor:
+        with open_lock(self._store.path.with_name("logins-renewal.lock")) as descriptor:
             try:
                 await apart(partial(fcntl.flock, descriptor, fcntl.LOCK_EX), _SECONDS)
             except TimeoutError as error:
@@ -231,42 +224,7 @@ class LoginStore:
     def _read(self) -> Mapping[str, _Entry]:
         """What the file has; nothing if it cannot be read."""
         try:
-            return self._entries()
+            return self._store.read()
         except WorkspaceError as error:
             _log.warning("%s", error)
             return {}
-
-    def _entries(self) -> dict[str, _Entry]:
-        path = self._state / _FILE
-        try:
-            with path.open("rb") as file:
-                return msgspec.json.decode(file.read(_LARGEST), type=dict[str, _Entry])
-        except FileNotFoundError:
-            return {}
-        except (OSError, msgspec.MsgspecError) as error:
-            # The text of the error may repeat a token.
-            raise WorkspaceError(
-                f"{path} cannot be read ({type(error).__name__}): correct it or move it away, then log in again"
-            ) from None
-
-    @contextmanager
-    def _changed(self) -> Iterator[dict[str, _Entry]]:
-        root = Root(self._state, create=True)
-        with _opened(self._state / _LOCK) as descriptor:
-            fcntl.flock(descriptor, fcntl.LOCK_EX)
-            entries = self._entries()
-            yield entries
-            root.write(_FILE, msgspec.json.encode(entries))
-
-
-@contextmanager
-def _opened(path: Path) -> Iterator[int]:
-    """Open the file of a lock; closing it releases the lock."""
-    try:
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
-    except OSError as error:
-        raise WorkspaceError(f"{path} cannot be opened: {error.strerror}; check its permissions") from error
-    try:
-        yield descriptor
-    finally:
-        os.close(descriptor)

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 from urllib.parse import urlsplit
 
+import msgspec
+
+_Text = Annotated[str, msgspec.Meta(pattern=r"\S")]
 _SPELLINGS = {
     "client_id": "client_id",
     "clientId": "client_id",
@@ -32,10 +35,10 @@ class OAuthClient:
         callback_port: the port of the redirect address; None for any.
     """
 
-    client_id: str | None = None
-    client_secret: str | None = None
-    scope: str | None = None
-    callback_port: int | None = None
+    client_id: _Text | None = None
+    client_secret: _Text | None = None
+    scope: _Text | None = None
+    callback_port: Annotated[int, msgspec.Meta(ge=1, le=65535)] | None = None
 
 
 @dataclass(frozen=True)
@@ -65,25 +68,14 @@ class LoginTarget:
 
 
 def oauth_client(table: Mapping[str, Any], fill: Callable[[str], str]) -> OAuthClient:
-    """The client of a checked table `oauth`; `fill` replaces the variables in its texts."""
+    """The client of a table `oauth`; `fill` replaces the variables in its texts.
+
+    Raises:
+        msgspec.ValidationError: a field has a wrong value.
+    """
     values: dict[str, Any] = {
         _SPELLINGS[name]: fill(value) if isinstance(value, str) else value
         for name, value in table.items()
         if name in _SPELLINGS
     }
-    return OAuthClient(**values)
-
-
-def oauth_problem(table: Any) -> str | None:
-    """The field of a table `oauth` that is wrong; an empty text if it is not a table, None if all is well."""
-    return "" if not isinstance(table, Mapping) else next(_wrong_fields(table), None)
-
-
-def _wrong_fields(table: Mapping[Any, Any]) -> Iterator[str]:
-    for name, value in table.items():
-        kind = _SPELLINGS.get(name)
-        if kind == "callback_port":
-            if isinstance(value, bool) or not isinstance(value, int) or not 0 < value < 65536:
-                yield name
-        elif kind is not None and (not isinstance(value, str) or not value.strip()):
-            yield name
+    return msgspec.convert(values, OAuthClient)

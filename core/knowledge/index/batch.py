@@ -12,12 +12,12 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from ua_tui.core.knowledge.index.database import PAUSE_SECONDS, begin
 from ua_tui.core.knowledge.index.preparing import Prepared, storable
 from ua_tui.core.knowledge.records import Call, Cursor, Document, Facts
 from ua_tui.core.knowledge.removal.erasing import remove_some
 from ua_tui.core.knowledge.removal.forgotten import ForgottenList, traces_of
 from ua_tui.core.net.urls import canonical_url
+from ua_tui.core.storage.sqlite import PAUSE_SECONDS, begin
 
 BATCH_SECONDS = 0.15
 """After this time a transaction ends as soon as it can: other programs shall wait for at most 0.2 s."""

@@ -4,48 +4,42 @@ from __future__ import annotations
 
 import os
 import sqlite3
-import time
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager, suppress
+from collections.abc import Mapping, Sequence
+from contextlib import closing, suppress
 from pathlib import Path
 
 from ua_tui.core.errors import KnowledgeError
-from ua_tui.core.knowledge.index.database_file import (
-    FILE,
+from ua_tui.core.knowledge.index.database_file import FILE
+from ua_tui.core.knowledge.index.schema import APPLICATION, MIGRATIONS, STATEMENTS, VERSION
+from ua_tui.core.knowledge.index.segments import indexed
+from ua_tui.core.knowledge.problems import KnowledgeDamaged, KnowledgeForeign, reporting
+from ua_tui.core.storage import sqlite
+from ua_tui.core.storage.ownership import not_own
+from ua_tui.core.storage.sqlite import (
+    CACHE_KIB,
+    DAMAGED,
     check_regular,
+    configure,
+    foreign_objects,
     identity,
-    is_on_network,
+    is_own_file,
     make_private,
+    mark_own,
     opening,
+    primary_code,
     protected_log,
     set_aside,
     sidecars,
+    transaction,
 )
-from ua_tui.core.knowledge.index.schema import APPLICATION, MIGRATIONS, STATEMENTS, VERSION
-from ua_tui.core.knowledge.index.segments import indexed
-from ua_tui.core.knowledge.problems import (
-    DAMAGED,
-    KnowledgeDamaged,
-    KnowledgeForeign,
-    primary_code,
-    reporting,
-)
-from ua_tui.core.storage.own_database import foreign_objects, is_own_file, mark_own
-from ua_tui.core.storage.ownership import not_own
 from ua_tui.core.text import clean_line
 
 KIND = "knowledge"
 """The kind of file, for its seal."""
-BUSY_SECONDS = 5.0
-"""How long a statement waits for another program."""
-PAUSE_SECONDS = 0.01
-"""How long to leave between two transactions, so that other programs can write."""
 OLDEST = (3, 37, 0)
 """The oldest version of SQLite that has what the tables need."""
 _PAGE = 8192
 """Bytes of a page, in a file that is made: three or four passages fill a page of 4096 bytes badly."""
-_LARGEST_LOG = 16 << 20
-_CACHE_KIB = 16 << 10
 
 
 def open_writer(path: Path) -> sqlite3.Connection:
@@ -66,7 +60,8 @@ def open_writer(path: Path) -> sqlite3.Connection:
             connection = connect(path, "rw")
             try:
                 _check_version(connection, path, VERSION)
-                _configure(connection, path)
+                connection.execute(f"PRAGMA page_size = {_PAGE}")
+                configure(connection, path)
                 update_tables(connection, path)
             except sqlite3.DatabaseError as error:
                 connection.close()
@@ -107,9 +102,9 @@ def close_writer(path: Path, connection: sqlite3.Connection, opened: tuple[int, 
 def set_bulk(connection: sqlite3.Connection) -> None:
     """Have a file filled fast that nobody else uses, and that is made again if this program is killed."""
     connection.execute("PRAGMA synchronous = OFF")
-    connection.execute(f"PRAGMA cache_size = -{4 * _CACHE_KIB}")
+    connection.execute(f"PRAGMA cache_size = -{4 * CACHE_KIB}")
     # Words of the index are kept in memory up to so many bytes before they are written.
-    connection.execute("INSERT INTO chunk_fts(chunk_fts, rank) VALUES ('hashsize', ?)", (_CACHE_KIB << 10,))
+    connection.execute("INSERT INTO chunk_fts(chunk_fts, rank) VALUES ('hashsize', ?)", (CACHE_KIB << 10,))
 
 
 def remove_damaged(
@@ -147,47 +142,9 @@ def open_reader(path: Path) -> sqlite3.Connection:
     return connection
 
 
-def begin(connection: sqlite3.Connection) -> None:
-    """Begin a transaction that may write; other programs are waited for.
-
-    SQLite itself tries too seldom to find the moment between two transactions of a busy program: leave at least
-    `PAUSE_SECONDS` between two of yours.
-    """
-    until = time.monotonic() + BUSY_SECONDS
-    connection.execute("PRAGMA busy_timeout = 0")
-    try:
-        while True:
-            try:
-                connection.execute("BEGIN IMMEDIATE")
-            except sqlite3.OperationalError as error:
-                if primary_code(error) != sqlite3.SQLITE_BUSY or time.monotonic() > until:
-                    raise
-                time.sleep(PAUSE_SECONDS / 4)
-            else:
-                return
-    finally:
-        connection.execute(f"PRAGMA busy_timeout = {round(BUSY_SECONDS * 1000)}")
-
-
-@contextmanager
-def transaction(connection: sqlite3.Connection) -> Iterator[None]:
-    """Run the block in one transaction that may write; an exception undoes it."""
-    begin(connection)
-    try:
-        yield
-        connection.execute("COMMIT")
-    except BaseException:
-        if connection.in_transaction:
-            connection.execute("ROLLBACK")
-        raise
-
-
 def connect(path: Path, mode: str) -> sqlite3.Connection:
     """Open a connection as it is, in a mode of SQLite: `rw` or `ro`."""
-    address = f"{path.absolute().as_uri()}?mode={mode}"
-    connection = sqlite3.connect(
-        address, uri=True, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False
-    )
+    connection = sqlite.connect(path, mode)
     connection.create_function("indexed", 1, indexed, deterministic=True)
     return connection
 
@@ -234,20 +191,6 @@ def _check_sqlite() -> None:
             f"SQLite {sqlite3.sqlite_version} is too old for the knowledge base, which needs {needed}: use a Python "
             "with a later one, or set `knowledge = off`"
         )
-
-
-def _configure(connection: sqlite3.Connection, path: Path) -> None:
-    connection.execute(f"PRAGMA page_size = {_PAGE}")
-    wanted = "DELETE" if is_on_network(path) else "WAL"
-    (mode,) = connection.execute(f"PRAGMA journal_mode = {wanted}").fetchone()
-    if mode != "wal" and wanted == "WAL":
-        (mode,) = connection.execute("PRAGMA journal_mode = DELETE").fetchone()
-    # Without a write-ahead log less would not be safe when the power fails.
-    connection.execute(f"PRAGMA synchronous = {'NORMAL' if mode == 'wal' else 'FULL'}")
-    connection.execute(f"PRAGMA journal_size_limit = {_LARGEST_LOG}")
-    connection.execute(f"PRAGMA cache_size = -{_CACHE_KIB}")
-    connection.execute("PRAGMA foreign_keys = ON")
-    connection.execute("PRAGMA secure_delete = ON")
 
 
 def _check_tables(connection: sqlite3.Connection, path: Path) -> None:

@@ -15,19 +15,13 @@ from typing import Self
 
 from ua_tui.core.errors import KnowledgeError
 from ua_tui.core.knowledge.index.batch import Batch, Index, Overtaken, Pace, as_json
-from ua_tui.core.knowledge.index.database import (
-    close_writer,
-    open_writer,
-    remove_damaged,
-    set_bulk,
-    transaction,
-)
-from ua_tui.core.knowledge.index.database_file import identity
+from ua_tui.core.knowledge.index.database import close_writer, open_writer, remove_damaged, set_bulk
 from ua_tui.core.knowledge.index.preparing import Prepared, prepared_groups
-from ua_tui.core.knowledge.problems import DAMAGED, explain, primary_code
+from ua_tui.core.knowledge.problems import explain
 from ua_tui.core.knowledge.records import Call, Cursor, Document, Facts
 from ua_tui.core.knowledge.removal.erasing import erase, remove_some, scrub
 from ua_tui.core.knowledge.removal.forgotten import Entry, ForgottenList, traces_of
+from ua_tui.core.storage.sqlite import DAMAGED, identity, primary_code, transaction
 
 _BULK_SECONDS = 1.0
 """How long a transaction lasts in a file that nobody else uses: each adds a part to the index, to be merged later."""

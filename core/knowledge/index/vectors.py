@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Self
 
 from ua_tui.core.errors import KnowledgeError
-from ua_tui.core.knowledge.index.database import close_writer, open_writer, transaction
-from ua_tui.core.knowledge.index.database_file import identity
+from ua_tui.core.knowledge.index.database import close_writer, open_writer
 from ua_tui.core.knowledge.problems import reporting
+from ua_tui.core.storage.sqlite import identity, transaction
 
 HAS_WORDS = "(chunk.text != '' OR document.title != '')"
 """The SQL condition for passages that can have a vector."""

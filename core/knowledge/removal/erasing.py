@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from ua_tui.core.knowledge.index.database import PAUSE_SECONDS, transaction
+from ua_tui.core.storage.sqlite import PAUSE_SECONDS, transaction
 
 _DOCUMENTS = 200
 _CHUNKS = 500

@@ -18,7 +18,6 @@ from typing import TypeVar
 
 from ua_tui.core.errors import KnowledgeError
 from ua_tui.core.knowledge.index.database import KIND, open_reader
-from ua_tui.core.knowledge.index.database_file import identity
 from ua_tui.core.knowledge.index.schema import VERSION
 from ua_tui.core.knowledge.problems import reporting
 from ua_tui.core.knowledge.records import FoundDocument, FoundPage, Hit, Results
@@ -29,8 +28,8 @@ from ua_tui.core.knowledge.search.passages import cut_around
 from ua_tui.core.knowledge.search.query import Query, parse_query
 from ua_tui.core.knowledge.search.tokens import Tokenizer
 from ua_tui.core.net.urls import canonical_url
-from ua_tui.core.storage.own_database import is_own
 from ua_tui.core.storage.ownership import not_own
+from ua_tui.core.storage.sqlite import identity, is_own
 from ua_tui.core.text import without_surrogates
 
 BUDGET = 0.03

@@ -15,6 +15,7 @@ from ua_tui.core.events.codec import decode_event
 from ua_tui.core.events.types import ElicitationAsked, PermissionAsked
 from ua_tui.core.history.headline import Summary
 from ua_tui.core.history.index import SessionIndex
+from ua_tui.core.storage.sqlite import connect
 from ua_tui.core.team.fleet.activity import JournalActivity, described_question
 from ua_tui.core.team.fleet.rows import FleetRow, FleetState
 from ua_tui.core.team.jobs.sqlite_tables import check_own
@@ -143,7 +144,7 @@ class LocalSessions:
             return True
         try:
             check_own(self._jobs)
-            with closing(sqlite3.connect(f"{self._jobs.as_uri()}?mode=ro", uri=True, timeout=1.0)) as db:
+            with closing(connect(self._jobs, "ro", 1.0)) as db:
                 self._of_jobs = {row.id: row for row in self._jobs_of(db)}
         except TeamError as error:
             self._seen, self._of_jobs, self.waiting, self.problem = stamp, {}, 0, str(error)

@@ -17,9 +17,8 @@ from typing import Any, Literal, TypeVar
 from uuid import uuid4
 
 from ua_tui.core.errors import TeamError
-from ua_tui.core.knowledge.index.database import transaction
-from ua_tui.core.knowledge.index.database_file import is_on_network, make_private, opening
 from ua_tui.core.storage.folders import WORKSPACES
+from ua_tui.core.storage.sqlite import configure, connect, make_private, opening, transaction
 from ua_tui.core.team.jobs.batch_file import NOT_IN_ID
 from ua_tui.core.team.jobs.sqlite_tables import SEALED, check_own, explain, keep_seals, update_tables
 from ua_tui.core.team.records import (
@@ -41,7 +40,6 @@ WORKERS = ".workers"
 _LEAST_USD = 0.01
 _PAUSE_SECONDS = 0.25
 _PAGE = 500
-_CACHE_KIB = 16 << 10
 
 T = TypeVar("T")
 
@@ -152,14 +150,10 @@ class SqliteJobs:
         with opening(self._path):
             make_private(self._path)
             check_own(self._path)
-            db = sqlite3.connect(self._path, isolation_level=None, check_same_thread=False, timeout=10.0)
+            db = connect(self._path, "rw")
             db.row_factory = sqlite3.Row
             try:
-                mode = "DELETE" if is_on_network(self._path) else "WAL"
-                db.execute(f"PRAGMA journal_mode = {mode}")
-                db.execute("PRAGMA synchronous = FULL")
-                db.execute("PRAGMA foreign_keys = ON")
-                db.execute(f"PRAGMA cache_size = -{_CACHE_KIB}")
+                configure(db, self._path, durable=True)
                 db.create_function("now", 0, time.time)
                 update_tables(db, self._path)
                 keep_seals(db, self._path)

@@ -8,9 +8,8 @@ from functools import partial
 from pathlib import Path
 
 from ua_tui.core.errors import TeamError, file_advice
-from ua_tui.core.knowledge.index.database import transaction
-from ua_tui.core.storage.own_database import foreign_objects, is_own_file, mark_own
 from ua_tui.core.storage.ownership import not_own, sealer
+from ua_tui.core.storage.sqlite import connect, foreign_objects, is_own_file, mark_own, transaction
 from ua_tui.core.text import clean_line
 
 VERSION = 2
@@ -121,7 +120,7 @@ def adopt_jobs(path: Path) -> None:
         sqlite3.Error: it cannot be written.
     """
     is_own_file(path, _KIND, partial(_check_objects, path))
-    with closing(sqlite3.connect(path, isolation_level=None)) as db, transaction(db):
+    with closing(connect(path, "rwc")) as db, transaction(db):
         _make_tables(db, path)
         keep_seals(db, path)
         db.execute("DELETE FROM seal")

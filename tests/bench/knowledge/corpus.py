@@ -9,8 +9,9 @@ from pathlib import Path
 
 from tests.bench.knowledge.prose import Prose
 from ua_tui.core.knowledge.index.chunks import split_chunks
-from ua_tui.core.knowledge.index.database import open_writer, transaction
+from ua_tui.core.knowledge.index.database import open_writer
 from ua_tui.core.knowledge.index.fingerprints import body_hash, simhash
+from ua_tui.core.storage.sqlite import transaction
 
 CHUNKS = 100_000
 TOPICS = 200

@@ -9,7 +9,7 @@ from tests.paths import PROJECT
 
 MAPPED_AFTER_A_LARGER_ONE = """
 import ctypes, sys
-from ua_tui.core.concurrency.allocator import return_large_blocks
+from ua_tui.core.concurrency.garbage_collection import return_large_blocks
 class Info(ctypes.Structure):
     _fields_ = [(name, ctypes.c_size_t) for name in ("arena", "free", "bins", "mapped", *"abcdef")]
 library = ctypes.CDLL(None)

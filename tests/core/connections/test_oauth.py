@@ -204,7 +204,7 @@ async def test_a_file_that_cannot_be_read_is_not_overwritten(store: LoginStore, 
     target = LoginTarget("notes", "http", "https://notes.example/mcp", ".mcp.json")
     await store.save(target, StoredLogin(access_token="access-0123456789"))
     file = tmp_path / "state/logins.json"
-    damaged = file.read_bytes()[:-1]
+    damaged = file.read_bytes()[:-2]
     file.write_bytes(damaged)
     assert store.state_of(target) == "no login"
     changes: list[Callable[[], Awaitable[object]]] = [

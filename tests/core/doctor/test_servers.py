@@ -106,7 +106,7 @@ async def test_a_remote_one_lists_its_tools_for_a_key_or_a_login(tmp_path: Path,
 @pytest.mark.parametrize(
     ("how", "why"),
     [
-        ({"args": []}, "has no command"),
+        ({"args": []}, "missing required field `command`"),
         ({"command": "no-such-program"}, "no-such-program is not installed"),
         ({"url": "https://${NO_SUCH_VARIABLE}/mcp"}, "needs the variable NO_SUCH_VARIABLE"),
         ({"command": sys.executable, "args": ["-c", "raise SystemExit('no \x1b[2J disk')"]}, "disk"),

@@ -18,10 +18,12 @@ from tests.faults.test_machine import OBEYING_PERMISSIONS
 from ua_tui.core.errors import KnowledgeError
 from ua_tui.core.knowledge.index import database
 from ua_tui.core.knowledge.index.database import connect, open_reader, open_writer, update_tables
-from ua_tui.core.knowledge.index.database_file import FILE, is_network_type
+from ua_tui.core.knowledge.index.database_file import FILE
 from ua_tui.core.knowledge.index.schema import VERSION
 from ua_tui.core.knowledge.index.store import KnowledgeStore
 from ua_tui.core.knowledge.problems import KnowledgeDamaged
+from ua_tui.core.storage import sqlite
+from ua_tui.core.storage.sqlite import is_network_type
 
 ROOT = Path(__file__).parents[3]
 OPEN = """
@@ -289,7 +291,7 @@ def test_types_of_file_systems() -> None:
 
 
 def test_without_shared_memory_there_is_no_log(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(database, "is_on_network", lambda _path: True)
+    monkeypatch.setattr(sqlite, "is_on_network", lambda _path: True)
     with KnowledgeStore(path) as store, KnowledgeStore(path) as other:
         assert add(store, "session_1", document("numbat", path="b.md"))
         assert add(other, "session_1", document("wombat", path="c.md"))

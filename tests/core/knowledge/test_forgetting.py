@@ -9,7 +9,6 @@ import pytest
 
 from tests.core.knowledge.stored import add, content, document, found
 from ua_tui.core.errors import KnowledgeError
-from ua_tui.core.knowledge.index import database
 from ua_tui.core.knowledge.index.database import open_reader
 from ua_tui.core.knowledge.index.database_file import FILE
 from ua_tui.core.knowledge.index.store import KnowledgeStore
@@ -17,6 +16,7 @@ from ua_tui.core.knowledge.records import Cursor, Facts
 from ua_tui.core.knowledge.removal import forgetting
 from ua_tui.core.knowledge.removal.forgetting import Forgotten, forget, forget_deleted
 from ua_tui.core.knowledge.removal.forgotten import Entry, ForgottenList, forgotten_file, source_trace
+from ua_tui.core.storage import sqlite
 
 SECRET = b"zqxwombat"
 WORD = SECRET.decode()
@@ -188,7 +188,7 @@ def test_a_program_that_ends_before_it_has_removed_anything(path: Path) -> None:
 
 
 def test_another_program_that_reads_is_no_error(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(database, "BUSY_SECONDS", 0.05)
+    monkeypatch.setattr(sqlite, "BUSY_SECONDS", 0.05)
     reader = open_reader(path)
     reader.execute("BEGIN")
     reader.execute("SELECT count(*) FROM chunk").fetchone()

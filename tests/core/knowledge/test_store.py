@@ -13,11 +13,12 @@ from hypothesis import strategies as st
 
 from tests.core.knowledge.stored import add, content, document, found
 from ua_tui.core.errors import KnowledgeError
-from ua_tui.core.knowledge.index import batch, database
+from ua_tui.core.knowledge.index import batch
 from ua_tui.core.knowledge.index.database import connect
 from ua_tui.core.knowledge.index.database_file import FILE
 from ua_tui.core.knowledge.index.store import KnowledgeStore
 from ua_tui.core.knowledge.records import Cursor, Document, Facts
+from ua_tui.core.storage import sqlite
 
 SESSIONS = ("session_1", "session_2", "/elsewhere/session_3")
 TEXTS = st.text(max_size=80) | st.sampled_from(
@@ -154,7 +155,7 @@ def test_the_log_does_not_grow(path: Path) -> None:
 
 
 def test_a_program_that_never_ends_its_transaction(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(database, "BUSY_SECONDS", 0.1)
+    monkeypatch.setattr(sqlite, "BUSY_SECONDS", 0.1)
     with KnowledgeStore(path) as store, connect(path, "rw") as other:
         other.execute("BEGIN IMMEDIATE")
         reason = "other programs have been writing to it for too long"

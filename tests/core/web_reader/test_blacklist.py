@@ -152,7 +152,7 @@ def test_a_list_that_cannot_be_locked_is_reported_and_ignored(
 ) -> None:
     (tmp_path / ".webReader_blacklist.lock").symlink_to(tmp_path / "elsewhere")
     (tmp_path / BLACKLIST).write_text("{")
-    with pytest.raises(WorkspaceError, match="cannot lock the blacklist"):
+    with pytest.raises(WorkspaceError, match="cannot lock"):
         blacklist.entries()
     assert blacklist.find(PAGE) is None
     assert "is not used" in caplog.text

@@ -15,12 +15,13 @@ from tests.observers.knowledge.recorded import Recorded, database_of, passages, 
 from tests.waiting import PATIENCE, until, until_in_thread
 from ua_tui.core.bus import Bus
 from ua_tui.core.events import types as ev
-from ua_tui.core.knowledge.index import database
-from ua_tui.core.knowledge.index.database import open_writer, transaction
+from ua_tui.core.knowledge.index.database import open_writer
 from ua_tui.core.knowledge.place import Origin
 from ua_tui.core.postgres.address import Address
 from ua_tui.core.records.journal import Journal
 from ua_tui.core.redaction.redactor import Redactor
+from ua_tui.core.storage import sqlite
+from ua_tui.core.storage.sqlite import transaction
 from ua_tui.core.storage.workspace import JOURNAL
 from ua_tui.observers.knowledge import feed
 from ua_tui.observers.knowledge.feed import KnowledgeFeed, Pace
@@ -199,7 +200,7 @@ async def test_a_file_that_is_locked_for_a_while_is_no_failure(
     live: Live, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     attempts = attempts_of_feeds(monkeypatch)
-    monkeypatch.setattr(database, "BUSY_SECONDS", PATIENCE)
+    monkeypatch.setattr(sqlite, "BUSY_SECONDS", PATIENCE)
     with closing(open_writer(live.database)) as other:
         with transaction(other):
             live.save_report("quokka", "A quokka smiles.")

@@ -63,7 +63,7 @@ def test_all_are_listed_with_what_they_start_or_open(capsys: Output, folder: Pat
     assert rows["notes"].endswith(str(folder / ".mcp.json"))
     assert "sse" in rows["tickets"]
     assert "wrong" in rows["broken"]
-    assert "has no command" in problems
+    assert "missing required field `command`" in problems
     assert "canary" not in reported + problems
     assert "\x1b" not in reported + problems
     # The list for programs has every field.
@@ -76,7 +76,7 @@ def test_all_are_listed_with_what_they_start_or_open(capsys: Output, folder: Pat
         "login": "no login", "acts": "outside",
     }  # fmt: skip
     assert listed["notes"]["login"] == ""
-    assert "has no command" in listed["broken"]["problem"]
+    assert "missing required field `command`" in listed["broken"]["problem"]
     # The user's own settings count before what a folder names, also in a file that is broken.
     (folder / ".mcp.json").write_text(json.dumps({"mcpServers": {"mine": {"command": "theirs"}}}))
     assert states(capsys) == {"mine": "your own"}
@@ -180,7 +180,7 @@ def test_a_trusted_server_is_reported_with_its_full_command(capsys: Output, fold
 
 @pytest.mark.parametrize(("name", "why"), [
     ("nobody", "there is no server nobody here: ua-tui servers lists them"),
-    ("broken", "has no command"),
+    ("broken", "missing required field `command`"),
     ("mine", "which need no decision"),
 ])  # fmt: skip
 def test_a_name_without_a_decision_is_reported_and_others_count(capsys: Output, name: str, why: str) -> None:

@@ -97,7 +97,7 @@ def test_a_list_that_cannot_be_locked_is_an_error_in_words(base: Path, capsys: O
     lock.unlink()
     lock.mkdir()
     assert command("clear", "--all") == 1
-    assert "cannot lock the blacklist" in capsys.readouterr().err
+    assert "cannot lock" in capsys.readouterr().err
 
 
 async def test_the_dialog_lists_and_clears(tmp_path: Path) -> None:

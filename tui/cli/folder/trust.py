@@ -11,20 +11,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ua_tui.core.errors import UniversalAgentError
-from ua_tui.core.events.types import PermissionAnswered
 from ua_tui.core.events.units import quantity
 from ua_tui.core.history.headline import read_heading
 from ua_tui.core.knowledge.folders import is_session
 from ua_tui.core.knowledge.index.database import adopt_knowledge
 from ua_tui.core.knowledge.index.database_file import FILE
 from ua_tui.core.knowledge.status import read_status
-from ua_tui.core.records.journal import iter_journal
 from ua_tui.core.redaction.redactor import Redactor
 from ua_tui.core.storage.files import Root
 from ua_tui.core.storage.folders import WORKSPACES
 from ua_tui.core.storage.ownership import is_own_session, seal_session
 from ua_tui.core.storage.queue_file import read_queue, write_queue
-from ua_tui.core.storage.workspace import JOURNAL
+from ua_tui.core.storage.sqlite import connect
 from ua_tui.core.team.jobs.sqlite_jobs import FILE as JOBS
 from ua_tui.core.team.jobs.sqlite_tables import adopt_jobs, explain
 from ua_tui.core.text import clean_line
@@ -38,7 +36,7 @@ if TYPE_CHECKING:
     from ua_tui.core.trust_question.question import FolderQuestion
 
 _RIGHTS = "json_extract(settings, '$.allow', '$.permission_mode') != '[null,null]'"
-_JOBS = f"SELECT count(*), total({_RIGHTS}), count(answer) FROM job"  # noqa: S608
+_JOBS = f"SELECT count(*), total({_RIGHTS}) FROM job"  # noqa: S608
 _QUESTION = "Adopt this? Its queries run, its rules allow, its answers are taken for yours. [y/N] "
 
 
@@ -77,21 +75,15 @@ def _find(path: Path) -> list[Path]:
 
 def _content(path: Path) -> str:
     if path.is_dir():
-        waiting = rules = 0
+        waiting = 0
         with suppress(UniversalAgentError):
             waiting = len(read_queue(Root(path), foreign=True))
-            rules = sum(
-                isinstance(e, PermissionAnswered) and e.scope == "session"
-                for e in iter_journal(path / JOURNAL)
-            )
-        counts = f"{quantity(waiting, 'waiting query', 'waiting queries')}, {quantity(rules, 'rule')} of the session"
-        return f"{read_heading(path).line}; {counts}"
+        return f"{read_heading(path).line}; {quantity(waiting, 'waiting query', 'waiting queries')}"
     if path.name != JOBS:
-        status = read_status(path)
-        return f"{quantity(status.sessions, 'session')}, {quantity(status.documents.get('article', 0), 'article')}"
-    with closing(sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True)) as db:
-        jobs, rights, answers = db.execute(_JOBS).fetchone()
-    return f"{quantity(jobs, 'job')}, {int(rights):,} with rights, {quantity(answers, 'answer')}"
+        return quantity(read_status(path).sessions, "session")
+    with closing(connect(path, "ro")) as db:
+        jobs, rights = db.execute(_JOBS).fetchone()
+    return f"{quantity(jobs, 'job')}, {int(rights):,} with rights"
 
 
 def _adopt(path: Path) -> None:
@@ -207,11 +199,13 @@ def _answer(question: FolderQuestion, answer: Answer, places: Places) -> int:
 
 
 def _list(*, as_json: bool) -> int:
+    import msgspec
+
     from ua_tui.core.trust.decisions import FolderDecisions
 
-    decisions = list(FolderDecisions().all())
+    decisions = FolderDecisions().all()
     if as_json:
-        print_json([asdict(each) | {"texts": None} for each in decisions])
+        print_json([msgspec.structs.asdict(each) | {"texts": None} for each in decisions])
     elif not decisions:
         print_line("no folder is trusted")
     else:
