@@ -19,6 +19,7 @@ _PIECE = 64 << 10
 # Few enough digits that the value of any text is found at once.
 _NUMBER = re.compile(r"([0-9]{1,18})")
 _BREAKS = str.maketrans("\n\t", "  ")
+_BETWEEN_WORDS = re.compile(r"[^A-Za-z0-9]+|(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 
 
 def clean(text: str) -> str:
@@ -46,6 +47,12 @@ def natural_key(text: str) -> tuple[tuple[int | str, ...], str]:
     """Return the key by which a person sorts names: numbers by their value, letters without regard to case."""
     parts = _NUMBER.split(text)
     return tuple(int(part) if at % 2 else part.casefold() for at, part in enumerate(parts)), text
+
+
+@lru_cache(maxsize=1024)
+def words_of(name: str) -> tuple[str, ...]:
+    """The words of a tool's, argument's or field's name in lower case, as `snake_case` and `camelCase` join them."""
+    return tuple(word.lower() for word in _BETWEEN_WORDS.split(name) if word)
 
 
 def is_unsafe(text: str) -> bool:

@@ -18,10 +18,10 @@ from ua_tui.core.observation import ReturnedFile, ToolCall, ToolResult
 from ua_tui.core.storage.files import AlreadyThere, Root
 from ua_tui.core.storage.media_types import HEAD_SIZE, media_type
 from ua_tui.core.storage.names import safe_name
-from ua_tui.core.text import clean_line
+from ua_tui.core.text import clean_line, words_of
 from ua_tui.observers.base import ObserverContext, ObserverSpec, Outcome, Saved, texts_of, total_of
 from ua_tui.observers.decoding.decode import decode_texts
-from ua_tui.observers.search.tool_names import short_name, words_of
+from ua_tui.observers.search.tool_names import short_name
 
 FOLDER = "work_products/media"
 MAX_SIZE = 512 << 20
@@ -68,7 +68,7 @@ class Media:
     def wants(self, call: ToolCall) -> bool:
         """Tools with a media word in their name, and any tool with an output path in its input."""
         words = words_of(short_name(call.name))
-        if words & _MEDIA_WORDS or words & _MAKES_MEDIA:
+        if not (_MEDIA_WORDS | _MAKES_MEDIA).isdisjoint(words):
             return "search" not in words
         return next(_paths_in(call.input), None) is not None
 
@@ -113,7 +113,7 @@ def _claimed(result: ToolResult, context: ObserverContext) -> Iterator[str]:
     yield from _paths_in(result.call.input)
     decoded = decode_texts(texts_of(result, context.workspace))
     values = [*decoded.values, getattr(result.observation, "structured", None)]
-    only_reads = words_of(short_name(result.call.name)) & _ONLY_READS
+    only_reads = _ONLY_READS.intersection(words_of(short_name(result.call.name)))
     # A result may repeat the names of the files that were read.
     read = {each for each in result.call.input.values() if isinstance(each, str)}
     for inner in _objects_in(values):

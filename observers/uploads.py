@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 from ua_tui.core.errors import WorkspaceError
 from ua_tui.core.observation import ToolCall, ToolResult
-from ua_tui.core.text import clean_line
+from ua_tui.core.text import clean_line, words_of
 from ua_tui.observers.base import (
     ObserverContext,
     ObserverSpec,
@@ -25,7 +25,7 @@ from ua_tui.observers.decoding.decode import decode_texts
 from ua_tui.observers.decoding.inner_answers import answer_of
 from ua_tui.observers.output.formats import UploadedFile, UploadFile
 from ua_tui.observers.output.saving import save_once, unique_id, write_json
-from ua_tui.observers.search.tool_names import is_multi_execute, is_sandbox, runs_of, words_of
+from ua_tui.observers.search.tool_names import is_multi_execute, is_sandbox, runs_of
 
 FOLDER = "uploads"
 _TOOLKIT = "workbench_upload"
@@ -90,7 +90,7 @@ def _hands_over(name: str, arguments: Mapping[str, Any]) -> bool:
 
 def _is_upload(name: str) -> bool:
     words = words_of(name)
-    return "upload" in words and not words & _ABOUT_UPLOADS
+    return "upload" in words and _ABOUT_UPLOADS.isdisjoint(words)
 
 
 def _record(

@@ -13,6 +13,7 @@ import msgspec
 from ua_tui.core.errors import WorkspaceError
 from ua_tui.core.observation import ToolCall
 from ua_tui.core.storage.workspace import Workspace
+from ua_tui.core.text import words_of
 from ua_tui.core.toolkit.articles import decode_article
 from ua_tui.core.web_reader.errors import is_web_reader
 from ua_tui.observers.base import Interest
@@ -29,7 +30,6 @@ from ua_tui.observers.search.tool_names import (
     policy_of,
     reads_pages,
     short_name,
-    words_of,
 )
 
 CRAWLER = "crawl_parallel"
@@ -125,7 +125,7 @@ def _of_reader(
     asked = _asked(arguments)
     found = Found()
     for text in texts if len(asked) > 1 else ["\n".join(texts)]:
-        part = pages_in_text(text, now, asked, bare=is_known and not words_of(tool) & _SEVERAL)
+        part = pages_in_text(text, now, asked, bare=is_known and _SEVERAL.isdisjoint(words_of(tool)))
         found.pages += part.pages
         found.failed += part.failed
     return _of_site(tool, asked, found, is_known=is_known)
@@ -135,7 +135,7 @@ def _of_values(
     tool: str, arguments: Mapping[str, Any], values: Sequence[Any], now: datetime, *, is_known: bool = True
 ) -> Reading:
     asked = _asked(arguments)
-    if words_of(tool) & _EXTRACTS and any(arguments.get(name) for name in _QUESTIONS):
+    if not _EXTRACTS.isdisjoint(words_of(tool)) and any(arguments.get(name) for name in _QUESTIONS):
         return Reading(tool, notes=(_ANSWER,))
     only = asked[0] if len(asked) == 1 and is_known else None
     found = Found()
@@ -153,7 +153,7 @@ def _of_site(tool: str, asked: Sequence[str], found: Found, *, is_known: bool) -
     the tool follows links.
     """
     hosts = {_host(url) for url in asked}
-    if not hosts or words_of(tool) & _CRAWLS:
+    if not hosts or not _CRAWLS.isdisjoint(words_of(tool)):
         return Reading(tool, tuple(found.pages), found.failed)
     pages = [page for page in found.pages if any(_are_of_one_site(_host(page.url), host) for host in hosts)]
     if is_known and not pages and len(found.pages) == len(asked) == 1:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
-from ua_tui.core.text import is_encodable
+from ua_tui.core.text import is_encodable, words_of
 from ua_tui.observers.decoding.truncated_json import CUT_OFF
 from ua_tui.observers.decoding.urls import is_web_url, repaired_url
 from ua_tui.observers.search.flatten import all_addressed, columns_of, lift, with_address, with_inner_text
@@ -15,7 +15,6 @@ from ua_tui.observers.search.keys import Field, fold, word_set
 from ua_tui.observers.search.rows import DerivedUrl, url_keys_of, url_of
 from ua_tui.observers.search.sanitise import one_line
 from ua_tui.observers.search.scope import Scope
-from ua_tui.observers.search.tool_names import words_of
 
 _SAFE = "/:;,()@!*'~.-_"
 _GROUPS_OF_IDS = word_set("id ids externalids inlinelinks versions resourceid")
@@ -118,7 +117,7 @@ def with_addresses(items: list[Any], scope: Scope) -> list[Any]:
     An address without a scheme or with spaces is repaired. An item that has only an identifier gets the address
     that its provider documents for it, as a `DerivedUrl`.
     """
-    words = words_of(scope.name) | words_of(scope.tool) | words_of(scope.engine)
+    words = frozenset(words_of(scope.name) + words_of(scope.tool) + words_of(scope.engine))
     if "wikidata" in words:
         items = [_without_number_as_title(item) if isinstance(item, dict) else item for item in items]
     if all_addressed(items):

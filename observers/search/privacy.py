@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+from ua_tui.core.text import words_of
 from ua_tui.observers.search.keys import fold
 
-_BOUNDARY = re.compile(r"[^A-Za-z0-9]+|(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _VERB = re.compile(r"(?:search|find|list|get|lookup|query)(?=[a-z]{2})")
 _LONGEST = 6
 """The words of the longest phrase, one of which may be spelled in two parts."""
@@ -57,7 +57,7 @@ def is_private_name(name: str) -> bool:
 
 
 def _words(name: str) -> list[str]:
-    return [word.lower() for word in _BOUNDARY.split(name.removeprefix("mcp__")) if word]
+    return list(words_of(name.removeprefix("mcp__")))
 
 
 def _has(words: Sequence[str], *tables: str) -> bool:

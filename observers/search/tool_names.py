@@ -10,6 +10,7 @@ from itertools import islice
 from typing import Any
 
 from ua_tui.core.observation import ToolCall
+from ua_tui.core.text import words_of
 from ua_tui.observers.search.keys import word_set
 from ua_tui.observers.search.privacy import is_engine, is_private_name, is_public_search
 
@@ -22,10 +23,10 @@ class Policy(Enum):
     NEVER = "never"
 
 
-_BOUNDARY = re.compile(r"[^A-Za-z0-9]+|(?<=[a-z0-9])(?=[A-Z])")
 _COMPANIES = word_set("google bing baidu yandex naver yahoo")
 """Search engines that are as well the names of companies with many other tools."""
-_SEARCHES = word_set("search searches searching serp websearch aisearch")
+# Baidu's `AIsearch` is split before its last capital.
+_SEARCHES = word_set("search searches searching serp websearch isearch")
 _ASKS = word_set("query find lookup results")
 _WEB = word_set("web internet online websearch www")
 _SANDBOX_TOOLS = ("REMOTE_WORKBENCH", "REMOTE_BASH")
@@ -79,12 +80,6 @@ def short_name(name: str) -> str:
     return name.rsplit("__", 1)[-1] if name.startswith("mcp__") else name
 
 
-@lru_cache(maxsize=1024)
-def words_of(name: str) -> frozenset[str]:
-    """The words of a tool's name, in lower case."""
-    return frozenset(word.lower() for word in _BOUNDARY.split(name) if word)
-
-
 def is_multi_execute(name: str) -> bool:
     """Whether the tool runs other tools and brings back all of their results."""
     return "MULTI_EXECUTE" in name.upper()
@@ -122,7 +117,7 @@ def policy_of(name: str) -> Policy:
     server = _server_words(name)
     if server >= _OWN_TOOLKIT or reads_pages(name):
         return Policy.NEVER
-    own = words_of(short_name(name))
+    own = frozenset(words_of(short_name(name)))
     is_private = is_private_name(short_name(name) if own & _SEARCHES and own & _WEB else name)
     is_known = is_public_search(name)
     if is_private or (own & (_SETUP if is_known else _SETUP | {"tool"}) and not own & _KINDS.keys()):
@@ -148,7 +143,8 @@ def reads_pages(name: str) -> bool:
     """Whether a tool reads web pages by its name: its results may have their text, and are not those of a search."""
     if not _is_remote(name):
         return False
-    own, server = words_of(_COMPOSIO_SEARCH.sub("", short_name(name), count=1)), _server_words(name)
+    own = frozenset(words_of(_COMPOSIO_SEARCH.sub("", short_name(name), count=1)))
+    server = _server_words(name)
     if server >= _OWN_TOOLKIT and not own & _CRAWLS:
         return False
     if own & (_SEARCHES | _SETUP | _MACHINES) or server & _MACHINES or is_private_name(name):
@@ -166,7 +162,7 @@ def _is_remote(name: str) -> bool:
 
 
 def _server_words(name: str) -> frozenset[str]:
-    return words_of(name[: -len(short_name(name))]) if name.startswith("mcp__") else frozenset()
+    return frozenset(words_of(name[: -len(short_name(name))])) if name.startswith("mcp__") else frozenset()
 
 
 def inner_policy_of(slug: str) -> Policy:

@@ -13,6 +13,7 @@ from ua_tui.core.text import (
     middle_truncate,
     natural_key,
     without_surrogates,
+    words_of,
 )
 
 any_text = st.text(st.characters(exclude_categories=()), max_size=200)
@@ -83,3 +84,16 @@ def test_middle_truncate_shows_how_much_is_missing() -> None:
 def test_names_are_sorted_as_a_person_sorts_them() -> None:
     names = ["9", "2026", "a" + "1" * 5000, "b", "report1_9", "report1_10", "Report2.html", "report10.html"]
     assert sorted([*names[4:], *names[:4]], key=natural_key) == names
+
+
+def test_names_are_split_where_their_words_meet() -> None:
+    assert words_of("mcp__exa__web-searchHTMLPages_v2") == (
+        "mcp",
+        "exa",
+        "web",
+        "search",
+        "html",
+        "pages",
+        "v2",
+    )
+    assert words_of("") == words_of("__") == ()

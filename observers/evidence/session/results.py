@@ -25,6 +25,7 @@ from ua_tui.core.observation import (
     ToolCall,
 )
 from ua_tui.core.storage.files import Root
+from ua_tui.core.text import words_of
 from ua_tui.core.web_reader.errors import ReaderError, is_web_reader, reader_error
 from ua_tui.observers.decoding.urls import is_web_url
 from ua_tui.observers.evidence.addresses import address_key, addresses_in
@@ -42,7 +43,6 @@ from ua_tui.observers.search.tool_names import (
     is_sandbox,
     reads_pages,
     short_name,
-    words_of,
 )
 
 _FILE_READERS = {"Read": "file_path", "read_local_file": "path"}
@@ -204,7 +204,12 @@ class Results:
         if isinstance(observation, FileWriteObservation | SubagentObservation | CrawlObservation):
             return False
         words = words_of(name)
-        if name in _NO_SOURCES or name in _FILE_READERS or words & _ABOUT_TOOLS or "SEARCH_TOOLS" in name:
+        if (
+            name in _NO_SOURCES
+            or name in _FILE_READERS
+            or not _ABOUT_TOOLS.isdisjoint(words)
+            or "SEARCH_TOOLS" in name
+        ):
             return False
         if call.tool_use_id in self._made and _is_all_in_artifacts(call):
             return False
