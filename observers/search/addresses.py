@@ -10,9 +10,9 @@ from urllib.parse import quote
 from ua_tui.core.text import is_encodable, words_of
 from ua_tui.observers.decoding.truncated_json import CUT_OFF
 from ua_tui.observers.decoding.urls import is_web_url, repaired_url
-from ua_tui.observers.search.flatten import all_addressed, columns_of, lift, with_address, with_inner_text
+from ua_tui.observers.search.items import columns_of, lift, plan_of, url_of, with_address, with_inner_text
 from ua_tui.observers.search.keys import Field, fold, word_set
-from ua_tui.observers.search.rows import DerivedUrl, url_keys_of, url_of
+from ua_tui.observers.search.rows import DerivedUrl
 from ua_tui.observers.search.sanitise import one_line
 from ua_tui.observers.search.scope import Scope
 
@@ -120,8 +120,6 @@ def with_addresses(items: list[Any], scope: Scope) -> list[Any]:
     words = frozenset(words_of(scope.name) + words_of(scope.tool) + words_of(scope.engine))
     if "wikidata" in words:
         items = [_without_number_as_title(item) if isinstance(item, dict) else item for item in items]
-    if all_addressed(items):
-        return items
     if (scope.arguments.get("site") or _STACK_OVERFLOW[0]) not in _STACK_OVERFLOW:
         words -= {"stackoverflow", "overflow"}
     return [_addressed(item, words, scope) if isinstance(item, dict) else item for item in items]
@@ -137,7 +135,7 @@ def _without_number_as_title(item: dict[str, Any]) -> dict[str, Any]:
 def _addressed(item: dict[str, Any], words: frozenset[str], scope: Scope) -> dict[str, Any]:
     if not item or CUT_OFF in item or url_of(item) is not None:
         return item
-    for key in url_keys_of(item):
+    for key in plan_of(item).url:
         if (url := repaired_url(item[key])) is not None:
             return item | {key: url}
     if lift(item) is not None:
