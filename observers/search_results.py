@@ -45,6 +45,11 @@ _MAX_UNPARSED = 4 << 20
 _PIECE = 1 << 20
 _MOST_NAMED = 4
 _SHORT_SNIPPET = 500
+_NAMED = {
+    Policy.SEARCH: "is a search by its name",
+    Policy.UNKNOWN: "is not a search by its name, so only items that look like pages of the web count",
+    Policy.NEVER: "is not observed by its name: it is no search, or returns data of somebody",
+}
 _WORD = re.compile(r"[a-z0-9]")
 
 
@@ -97,6 +102,50 @@ class SearchResults:
             del decoded
             outcomes.append(_keep_raw(result, texts, reason, moment, context))
         return total_of(outcomes) if outcomes else Outcome(note="no search results")
+
+
+def explain(result: ToolResult, context: ObserverContext) -> list[str]:
+    """Why each list in a result was taken as search results or not, in sentences."""
+    call = result.call
+    policy = policy_of_call(call)
+    lines = [f"{plain_text(call.name)[:100]} {_NAMED[policy]}."]
+    if policy is Policy.NEVER:
+        return lines
+    decoded = _decoded(result, texts_of(result, context.workspace))
+    if decoded.problem is not None:
+        lines.append(f"The result cannot be read: {decoded.problem}.")
+    elif not decoded.values:
+        lines.append("The result has no JSON and was read as text.")
+    found = recognise(call, decoded, moment_of(result, context))
+    for each in found.candidates:
+        what = (
+            "not taken" if each.verdict.kind is None else f"taken as results of the kind {each.verdict.kind}"
+        )
+        place = plain_text(each.place)[:200] or "The outermost list"
+        items = "1 item" if len(each.items) == 1 else f"{len(each.items)} items"
+        lines.append(f"{place} ({items}): {what}, because {each.verdict.why}.")
+    for page in found.pages:
+        tool, count = plain_text(page.scope.tool)[:100], len(page.rows)
+        if page.kind == UNREAD:
+            lines.append(f"{tool}: no results were recognised in its text.")
+        elif not page.items:
+            lines.append(f"{tool}: {_note(page)}.")
+        elif not _may_be_saved(page, context):
+            lines.append(f"{tool}, {page.kind}: {_not_public(page.scope.name, context.public_searches)}.")
+        else:
+            lines.append(f"{tool}, {page.kind}: rows to save: {count}, items skipped: {page.rejected}.")
+    return (
+        lines
+        if found.candidates or found.pages
+        else [*lines, "There is no list and no text of results in it."]
+    )
+
+
+def _may_be_saved(page: ResultPage, context: ObserverContext) -> bool:
+    """Whether anybody may read the rows of a page, by the name of its tool or by the rows themselves."""
+    return _is_public(page.scope.name, context) or rows_are_public(
+        page.items, [row["url"] for row in page.rows]
+    )
 
 
 def _decoded(result: ToolResult, texts: list[str]) -> Decoded:
@@ -165,7 +214,7 @@ def _save(
 ) -> Outcome:
     scope = page.scope
     rows = page.rows
-    if not _is_public(scope.name, context) and not rows_are_public(page.items, [row["url"] for row in rows]):
+    if not _may_be_saved(page, context):
         note = _not_public(scope.name, context.public_searches) if page.items else "no search results"
         return Outcome(note=note)
     addressed = [row for row in rows if row["url"] is not None]

@@ -247,8 +247,17 @@ def _is_page(value: Any) -> bool:
     return isinstance(value, dict) and any(
         _has_rows(item, fold(key), named=url_of(value) is not None)
         if isinstance(item, list)
-        else url_of(value) is None and _is_page(item)
+        else url_of(value) is None and (_is_page(item) or _holds_rows(item))
         for key, item in value.items()
+    )
+
+
+def _holds_rows(value: Any) -> bool:
+    """Whether an object has nothing but results, each under a name."""
+    return (
+        isinstance(value, dict)
+        and len(value) > 1
+        and all(is_row(item, images=False, named=False) for item in value.values())
     )
 
 

@@ -3,79 +3,16 @@
 from __future__ import annotations
 
 import re
+import tomllib
+from pathlib import Path
 from typing import Any
 
 from ua_tui.observers.decoding.urls import is_web_url
 
-_NAMES = {
-    "title": (
-        "title, name, headline, page title, 标题, 標題, 题目, 名称, 名稱, タイトル, 題名, 件名, "
-        "見出し, 제목, titel, titre, título, titulo, titolo, заголовок, название, tytuł, başlık, rubrik, "
-        "tittel, otsikko, název, nadpis, cím, titlu, τίτλος, العنوان, عنوان, כותרת, शीर्षक, tiêu đề, "
-        "judul, ชื่อเรื่อง"
-    ),
-    "url": (
-        "url, link, links, href, source url, url source, page url, web address, 链接, 鏈接, "
-        "連結, 网址, 網址, 原文链接, 来源链接, リンク, 링크, 주소, lien, enlace, vínculo, ligação, "
-        "hiperligação, collegamento, indirizzo, ссылка, адрес, odnośnik, bağlantı, koppeling, länk, "
-        "lenke, linkki, odkaz, hivatkozás, σύνδεσμος, الرابط, رابط, קישור, लिंक, liên kết, đường dẫn, "
-        "tautan, ลิงก์"
-    ),
-    "snippet": (
-        "description, content, summary, snippet, snippets, text, highlights, code/highlights, "
-        "abstract, excerpt, page content, document content, 摘要, 内容, 內容, 描述, 简介, 簡介, 概要, "
-        "説明, 本文, 抜粋, スニペット, 要約, 요약, 내용, 설명, zusammenfassung, beschreibung, inhalt, "
-        "auszug, textauszug, résumé, resume, extrait, contenu, resumen, descripción, descripcion, "
-        "extracto, contenido, fragmento, resumo, descrição, descricao, trecho, conteúdo, sommario, "
-        "riassunto, descrizione, estratto, contenuto, описание, краткое описание, аннотация, содержание, "
-        "фрагмент, сниппет, opis, streszczenie, özet, açıklama, samenvatting, beschrijving, inhoud, "
-        "sammanfattning, beskrivning, beskrivelse, kuvaus, popis, shrnutí, leírás, összefoglaló, "
-        "descriere, rezumat, περιγραφή, περίληψη, الملخص, ملخص, الوصف, תקציר, תיאור, विवरण, सारांश, "
-        "tóm tắt, mô tả, nội dung, ringkasan, deskripsi, คำอธิบาย"
-    ),
-    "date": (
-        "published, published date, publication date, date, date published, published at, "
-        "发布时间, 发布日期, 發布時間, 日期, 时间, 時間, 公開日, 日付, 発行日, 날짜, 게시일, datum, "
-        "veröffentlicht, veröffentlicht am, date de publication, publié, publié le, fecha, "
-        "fecha de publicación, publicado, publicado el, publicado em, data de publicação, "
-        "data di pubblicazione, pubblicato, дата, дата публикации, опубликовано, data publikacji, tarih, "
-        "ngày, ngày đăng, التاريخ, tanggal"
-    ),
-    "age": "age",
-    "author": (
-        "author, authors, 作者, 著者, 저자, autor, autoren, auteur, auteurs, autore, autori, "
-        "автор, авторы, yazar, tác giả, المؤلف"
-    ),
-    "source": (
-        "source, 来源, 來源, 出典, ソース, 출처, quelle, fuente, fonte, источник, źródło, "
-        "kaynak, bron, källa, kilde, nguồn, المصدر"
-    ),
-    "publisher": "publisher",
-    "site": ("site, site name, domain, website, 网站, 網站, サイト, 사이트, webseite, sitio, sito, сайт"),
-    "score": "score, relevance score",
-    "result_id": "id",
-    "raw_content": "raw content",
-    "rank": "position, rank",
-    "engines": "engine, engines",
-    "category": "category",
-    "language": "language",
-    "favicon": "favicon",
-    "image": "image, image url, thumbnail",
-    "doi": "doi",
-    "pmid": "pmid, pubmed id",
-    "arxiv_id": "arxiv id, arxiv",
-    "pdf": "pdf, pdf url",
-    "price": "price",
-    "rating": "rating",
-    "location": "location, address",
-    "company": "company",
-    "salary": "salary",
-    "duration": "duration",
-    "views": "views",
-    "journal": "journal, venue",
-    "cited": "citations, cited by",
+_COLUMNS: dict[str, str] = tomllib.loads(Path(__file__).with_name("labels.toml").read_text(encoding="utf-8"))
+_LABELS = {
+    label: column for column, labels in _COLUMNS.items() for label in " ".join(labels.split()).split(", ")
 }
-_LABELS = {label: column for column, labels in _NAMES.items() for label in labels.split(", ")}
 
 _LONGEST_LABEL = 24
 _FURTHEST = 64
