@@ -7,11 +7,13 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
-from ua_tui.observers.decoding.urls import is_web_url
-
-_COLUMNS: dict[str, str] = tomllib.loads(Path(__file__).with_name("labels.toml").read_text(encoding="utf-8"))
+_DATA: dict[str, Any] = tomllib.loads(Path(__file__).with_name("labels.toml").read_text(encoding="utf-8"))
+ONLY_LINKS = frozenset(" ".join(_DATA["only_links"].split()).split(", "))
+"""The texts of links that only lead to the page of the result they belong to."""
 _LABELS = {
-    label: column for column, labels in _COLUMNS.items() for label in " ".join(labels.split()).split(", ")
+    label: column
+    for column, labels in _DATA["columns"].items()
+    for label in " ".join(labels.split()).split(", ")
 }
 
 _LONGEST_LABEL = 24
@@ -19,7 +21,10 @@ _FURTHEST = 64
 _MARKS = re.compile(r"[^\w\[<>|]{0,12}(?:(?:\[?\d{1,3}[\]).:]|【\d{1,3}】)\s{0,4})?[^\w\[<>|]{0,12}")
 _AFTER = re.compile(r"\**[ \t]*")
 _COLON = re.compile("[:：]")
-_SEPARATOR = re.compile("[|;,·•｜；，、]")
+_LINKED = re.compile(r"\[(?P<title>.*)\]\(<?(?P<url>https?://\S+?)>?\)")
+_IN_QUOTES = {"'": re.compile(r"'(?:[^']|'')*+'"), '"': re.compile(r'"(?:[^"\\]|\\.)*+"')}
+_QUOTED_IN = {"'": re.compile(r"'(')"), '"': re.compile(r'\\(["\\/])')}
+_NO_VALUE = ("", "N/A", "None", "null")
 
 
 def column_of(name: str) -> str | None:
@@ -47,51 +52,28 @@ def label_in(line: str) -> tuple[str, str] | None:
     return (column, line[after.end() if after else colon.end() :].strip()) if column else None
 
 
-def labels_on_one_line(line: str) -> dict[str, Any] | None:
-    """The fields of a result whose labels are all on one line, or None if the line is something else.
-
-    Labels are separated by marks such as `|`, or before the text of a result by spaces alone.
-    """
-    found: dict[str, tuple[int, int]] = {}
-    marks = _MARKS.match(line)
-    start = marks.end() if marks else 0
-    for colon in _COLON.finditer(line, start):
-        if line.startswith("//", colon.end()):
-            continue
-        part = line[max(start, colon.start() - _LONGEST_LABEL) : colon.start()].rstrip("* ")
-        column, place = _label_at_end(part, alone=not found, apart="snippet" in found)
-        if column is None:
-            if not found:
-                return None
-            continue
-        if column not in found:
-            found[column] = (max(start, colon.start() - _LONGEST_LABEL) + place, colon.end())
-        start = colon.end()
-    ends = [*(begin for begin, _ in list(found.values())[1:]), len(line)]
-    item = {
-        column: line[value:end].strip(" \t*|;,·•-｜；，、")
-        for (column, (_, value)), end in zip(found.items(), ends, strict=True)
-    }
-    address = str(item.get("url", "")).strip("<>").split(maxsplit=1)[:1]
-    if not address or not is_web_url(address[0]) or not ("title" in item or "snippet" in item):
-        return None
-    return item | {"url": address[0]}
+def scalar(value: str) -> str:
+    """A YAML value without its quotes or block indicator."""
+    if value in (">", ">-", "|", "|-"):
+        return ""
+    if len(value) > 1 and value[0] in _IN_QUOTES and _IN_QUOTES[value[0]].fullmatch(value):
+        return _QUOTED_IN[value[0]].sub(lambda found: found[1], value[1:-1])
+    return value
 
 
-def _label_at_end(part: str, *, alone: bool, apart: bool) -> tuple[str | None, int]:
-    """The column whose label a text ends with, and where the label begins.
+def is_open(value: str) -> bool:
+    """Whether a text begins with a quote that is not closed."""
+    return value[0] in _IN_QUOTES and _IN_QUOTES[value[0]].match(value) is None
 
-    `alone` says that the text has to be nothing else, `apart` that a mark has to be before the label.
-    """
-    marks = list(_SEPARATOR.finditer(part))
-    begin = marks[-1].end() if marks else 0
-    words = part[begin:]
-    places = [begin + len(words) - len(words.lstrip("* -"))]
-    if not alone and not apart:
-        places += [begin + at + 1 for at, character in enumerate(words) if character == " "]
-    elif apart and not marks:
-        return None, 0
-    for place in places:
-        if column := _LABELS.get(part[place:].strip("* ").casefold()):
-            return column, place
-    return None, 0
+
+def linked(value: str) -> tuple[str, str] | None:
+    """The title and the address of a value that is a link in Markdown and nothing else."""
+    found = _LINKED.fullmatch(value)
+    return (found["title"], found["url"]) if found else None
+
+
+def cleaned(item: dict[str, Any]) -> dict[str, Any]:
+    """The fields of a result that have a value, without a rule under its snippet."""
+    if str(item.get("snippet", "")).endswith(("---", "===")):
+        item["snippet"] = item["snippet"].rstrip("-=").rstrip()
+    return {key: value for key, value in item.items() if value not in _NO_VALUE}
