@@ -116,14 +116,15 @@ class _Reader:
 
     def _continue_value(self, line: str) -> bool:
         """Add a line that continues a folded or quoted YAML value."""
-        value = self._item.get(self._label, "") if self._label in ("title", "snippet") else ""
+        label = self._label or ""
+        value = self._item.get(label, "") if label in ("title", "snippet") else ""
         if not value or len(value) > _MOST_FOLDED or len(line) > _LONGEST_LINE or label_in(line):
             return False
         quoted = is_open(value)
-        if not quoted and not (self._label == "title" and len(value) >= _FOLDED and line[:2].isspace()):
+        if not quoted and not (label == "title" and len(value) >= _FOLDED and line[:2].isspace()):
             return False
         whole = f"{value.removesuffix(chr(92))} {line.strip()}"
-        self._item[self._label] = scalar(whole) if quoted else whole
+        self._item[label] = scalar(whole) if quoted else whole
         return True
 
     def _announced(self, kind: str) -> None:
