@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from datetime import datetime
 from itertools import repeat
 from operator import contains
@@ -22,14 +23,13 @@ from ua_tui.observers.base import (
     total_of,
 )
 from ua_tui.observers.decoding.decode import Decoded, decode_texts
-from ua_tui.observers.decoding.urls import normal_forms, public_addresses
+from ua_tui.observers.decoding.urls import normal_form, public_addresses
 from ua_tui.observers.output.saving import laid_out, save_once, unique_id, write_json, write_laid_out
-from ua_tui.observers.search.detect import UNREAD, ResultPage, recognise
-from ua_tui.observers.search.panels import panel_of
+from ua_tui.observers.search.lists import UNREAD, ResultPage, recognise
 from ua_tui.observers.search.privacy import is_public_search, rows_are_public
-from ua_tui.observers.search.rows import Rows, normalise, remove_controls, set_missing_sources
+from ua_tui.observers.search.rows import remove_controls, set_missing_sources
 from ua_tui.observers.search.sanitise import plain_text
-from ua_tui.observers.search.scope import Scope
+from ua_tui.observers.search.scope import scope_of
 from ua_tui.observers.search.tool_names import (
     Policy,
     inner_tools,
@@ -44,6 +44,11 @@ _UNPARSED = f"{FOLDER}/unparsed"
 _MAX_UNPARSED = 4 << 20
 _MOST_NAMED = 4
 _SHORT_SNIPPET = 500
+_NAMED = {
+    Policy.SEARCH: "is a search by its name",
+    Policy.UNKNOWN: "is not a search by its name, so only items that look like pages of the web count",
+    Policy.NEVER: "is not observed by its name: it is no search, or returns data of somebody",
+}
 _WORD = re.compile(r"[a-z0-9]")
 
 
@@ -78,70 +83,118 @@ class SearchResults:
         call = result.call
         moment = moment_of(result, context)
         texts = texts_of(result, context.workspace)
-        decoded = decode_texts(texts)
-        structured = getattr(result.observation, "structured", None)
-        if not decoded.values and isinstance(structured, dict | list):
-            decoded = Decoded(values=(structured,), prose=decoded.prose)
-        found = recognise(call, decoded)
+        decoded = _decoded(result, texts)
+        found = recognise(call, decoded, moment).pages
         pages = [page for page in found if page.kind != UNREAD]
         unread = [page.scope.tool for page in found if page.kind == UNREAD]
         error = result.observation.error
         if not pages and error is not None and policy_of(call.name) is Policy.SEARCH:
-            scope = Scope(short_name(call.name), Policy.SEARCH, name=call.name, error=error)
-            pages = [ResultPage(scope, "error", empty=True)]
+            pages = [ResultPage(replace(scope_of(call), query=None, error=error), "error")]
         outcomes = [_save(page, decoded, result, moment, context) for page in pages]
+        reason = None
         if not pages and (decoded.problem is not None or decoded.truncated):
             reason = decoded.problem or "the result is cut off before its first complete row"
-            del decoded
-            outcomes.append(self._keep_raw(result, texts, reason, moment, context))
         elif unread and error is None:
-            # Its text may have megabytes, as the copy to save has.
+            reason = _unread(unread)
+        if reason is not None:
+            # The text may have megabytes, as the copy to save has.
             del decoded
-            outcomes.append(self._keep_raw(result, texts, _unread(unread), moment, context))
+            outcomes.append(_keep_raw(result, texts, reason, moment, context))
         return total_of(outcomes) if outcomes else Outcome(note="no search results")
 
-    def _keep_raw(
-        self,
-        result: ToolResult,
-        texts: list[str],
-        reason: str,
-        moment: datetime,
-        context: ObserverContext,
-    ) -> Outcome:
-        """Save the raw result of a search that cannot be parsed, with the reason."""
-        call = result.call
-        names = [slug for slug, _ in inner_tools(call)] if is_multi_execute(call.name) else [call.name]
-        if not names or not all(
-            policy_of(name) is Policy.SEARCH and _is_public(name, context) for name in names
-        ):
-            return Outcome(note=reason)
-        # Masked before it is cut: half a secret would not be known for one.
-        text = context.workspace.redactor.redact("\n".join(texts))
-        first = text[:_MAX_UNPARSED]
-        # Of a longer text the rest only counts: it is stored elsewhere, and may be too long to be copied.
-        rest = (len(text),) if len(text) > _MAX_UNPARSED else ()
-        unique = unique_id(context, call.tool_use_id, first, *rest, clean=True)
-        kept = "saved as it is"
-        if rest:
-            stored = result.observation.stored_at
-            kept = f"its first {_MAX_UNPARSED:,} characters are saved"
-            reason = f"{reason}; all of it is in {stored}" if stored else reason
-        heading = f"{reason}\ntool: {plain_text(call.name)[:200]}\ntool_use_id: {call.tool_use_id}\n"
-        heading = context.workspace.redactor.redact(heading)
-        content = b"".join(without_surrogates(part).encode() for part in (heading, "\n", first))
-        saved, path = save_once(
-            context,
-            lambda path: context.workspace.write_artifact(path, content, redacted=True),
-            folder=_UNPARSED,
-            stem=short_name(call.name),
-            suffix=".txt",
-            moment=moment,
-            unique=unique,
-            kind="unparsed",
+
+def explain(result: ToolResult, context: ObserverContext) -> list[str]:
+    """Why each list in a result was taken as search results or not, in sentences."""
+    call = result.call
+    policy = policy_of_call(call)
+    lines = [f"{plain_text(call.name)[:100]} {_NAMED[policy]}."]
+    if policy is Policy.NEVER:
+        return lines
+    decoded = _decoded(result, texts_of(result, context.workspace))
+    if decoded.problem is not None:
+        lines.append(f"The result cannot be read: {decoded.problem}.")
+    elif not decoded.values:
+        lines.append("The result has no JSON and was read as text.")
+    found = recognise(call, decoded, moment_of(result, context))
+    for each in found.candidates:
+        what = (
+            "not taken" if each.verdict.kind is None else f"taken as results of the kind {each.verdict.kind}"
         )
-        if saved is None:
-            return Outcome(duplicates=1, note=f"{reason}; already saved as {path}")
-        return Outcome(artifacts=(saved,), note=f"{reason}; {kept}")
+        place = plain_text(each.place)[:200] or "The outermost list"
+        items = "1 item" if len(each.items) == 1 else f"{len(each.items)} items"
+        lines.append(f"{place} ({items}): {what}, because {each.verdict.why}.")
+    for page in found.pages:
+        tool, count = plain_text(page.scope.tool)[:100], len(page.rows)
+        if page.kind == UNREAD:
+            lines.append(f"{tool}: no results were recognised in its text.")
+        elif not page.items:
+            lines.append(f"{tool}: {_note(page)}.")
+        elif not _may_be_saved(page, context):
+            lines.append(f"{tool}, {page.kind}: {_not_public(page.scope.name, context.public_searches)}.")
+        else:
+            lines.append(f"{tool}, {page.kind}: rows to save: {count}, items skipped: {page.rejected}.")
+    return (
+        lines
+        if found.candidates or found.pages
+        else [*lines, "There is no list and no text of results in it."]
+    )
+
+
+def _may_be_saved(page: ResultPage, context: ObserverContext) -> bool:
+    """Whether anybody may read the rows of a page, by the name of its tool or by the rows themselves."""
+    return _is_public(page.scope.name, context) or rows_are_public(
+        page.items, [row["url"] for row in page.rows]
+    )
+
+
+def _decoded(result: ToolResult, texts: list[str]) -> Decoded:
+    """What the texts of a result hold, or else what its tool returned as data beside them."""
+    decoded = decode_texts(texts)
+    structured = getattr(result.observation, "structured", None)
+    if not decoded.values and isinstance(structured, dict | list):
+        return Decoded(values=(structured,), prose=decoded.prose)
+    return decoded
+
+
+def _keep_raw(
+    result: ToolResult,
+    texts: list[str],
+    reason: str,
+    moment: datetime,
+    context: ObserverContext,
+) -> Outcome:
+    """Save the raw result of a search that cannot be parsed, with the reason."""
+    call = result.call
+    names = [slug for slug, _ in inner_tools(call)] if is_multi_execute(call.name) else [call.name]
+    if not names or not all(policy_of(name) is Policy.SEARCH and _is_public(name, context) for name in names):
+        return Outcome(note=reason)
+    # Masked before it is cut: half a secret would not be known for one.
+    text = context.workspace.redactor.redact("\n".join(texts))
+    first = text[:_MAX_UNPARSED]
+    # Of a longer text the rest only counts: it is stored elsewhere, and may be too long to be copied.
+    rest = (len(text),) if len(text) > _MAX_UNPARSED else ()
+    unique = unique_id(context, call.tool_use_id, first, *rest, clean=True)
+    kept = "saved as it is"
+    if rest:
+        stored = result.observation.stored_at
+        kept = f"its first {_MAX_UNPARSED:,} characters are saved"
+        reason = f"{reason}; all of it is in {stored}" if stored else reason
+    heading = f"{reason}\ntool: {plain_text(call.name)[:200]}\ntool_use_id: {call.tool_use_id}\n"
+    heading = context.workspace.redactor.redact(heading)
+    content = b"".join(without_surrogates(part).encode() for part in (heading, "\n", first))
+    saved, path = save_once(
+        context,
+        lambda path: context.workspace.write_artifact(path, content, redacted=True),
+        folder=_UNPARSED,
+        stem=short_name(call.name),
+        suffix=".txt",
+        moment=moment,
+        unique=unique,
+        kind="unparsed",
+    )
+    if saved is None:
+        return Outcome(duplicates=1, note=f"{reason}; already saved as {path}")
+    return Outcome(artifacts=(saved,), note=f"{reason}; {kept}")
 
 
 def _unread(tools: Sequence[str]) -> str:
@@ -154,22 +207,19 @@ def _save(
     page: ResultPage, decoded: Decoded, result: ToolResult, moment: datetime, context: ObserverContext
 ) -> Outcome:
     scope = page.scope
-    found = Rows() if page.empty else normalise(page.items, page.kind, moment, named=page.named)
-    rows = found.rows
-    if not _is_public(scope.name, context) and not rows_are_public(page.items, [row["url"] for row in rows]):
-        note = "no search results" if page.empty else _not_public(scope.name, context.public_searches)
+    rows = page.rows
+    if not _may_be_saved(page, context):
+        note = _not_public(scope.name, context.public_searches) if page.items else "no search results"
         return Outcome(note=note)
-    if not rows and not page.empty and found.rejected == 0:
-        return Outcome(note="the result is cut off before its first complete row")
     addressed = [row for row in rows if row["url"] is not None]
     urls = [row["url"] for row in addressed]
-    forms = normal_forms(urls)
+    forms = list(map(normal_form, urls))
     set_missing_sources(addressed, forms)
-    artifact = _artifact(page, found, decoded, result, moment) | {
+    artifact = _artifact(page, decoded, result, moment) | {
         "results": rows,
         "url_count": len(set(urls)),
         "duplicates": 0,
-        "rejected": found.rejected,
+        "rejected": page.rejected,
     }
     if page.kind == "news":
         artifact["articles"] = [_in_short(row, context.workspace.redactor.redact) for row in rows]
@@ -188,7 +238,7 @@ def _save(
         page.items,
         scope.answer,
         scope.error,
-        scope.query if page.empty else None,
+        None if page.items else scope.query,
         clean=clean,
     )
     known: list[bool] = []
@@ -230,15 +280,13 @@ def _save(
     return Outcome(
         (saved,),
         items=len(rows),
-        rejected=found.rejected,
+        rejected=page.rejected,
         duplicates=sum(known),
-        note=_note(page, found),
+        note=_note(page),
     )
 
 
-def _artifact(
-    page: ResultPage, found: Rows, decoded: Decoded, result: ToolResult, moment: datetime
-) -> dict[str, Any]:
+def _artifact(page: ResultPage, decoded: Decoded, result: ToolResult, moment: datetime) -> dict[str, Any]:
     scope = page.scope
     artifact: dict[str, Any] = {
         "type": page.kind,
@@ -249,13 +297,10 @@ def _artifact(
     }
     if scope.answer is not None and page.kind not in ("images", "videos"):
         artifact["answer"] = _encodable(scope.answer)
-    if page.leads and scope.panel is not None and (panel := panel_of(scope.panel, moment)) is not None:
-        artifact["knowledge_panel"] = panel
-    if page.leads and scope.related:
-        artifact["related_searches"] = scope.related
-    if scope.error is not None and not found.rows:
+    artifact |= page.beside
+    if scope.error is not None and not page.rows:
         artifact["error"] = scope.error
-    if decoded.truncated or any(map(contains, found.rows, repeat("truncated"))):
+    if decoded.truncated or any(map(contains, page.rows, repeat("truncated"))):
         artifact["truncated"] = True
     if scope.preview:
         artifact["preview"] = True
@@ -289,14 +334,14 @@ def _encodable(text: str | None) -> str | None:
     return None if text is None else without_surrogates(text)
 
 
-def _note(page: ResultPage, found: Rows) -> str | None:
+def _note(page: ResultPage) -> str | None:
     if page.kind == "error":
         return "the search failed; recorded without rows"
-    if page.empty:
+    if not page.items:
         return "the search found nothing; recorded without rows"
-    if found.rejected == 1:
+    if page.rejected == 1:
         return "1 item is not a result and was skipped"
-    return f"{found.rejected} items are not results and were skipped" if found.rejected else None
+    return f"{page.rejected} items are not results and were skipped" if page.rejected else None
 
 
 OBSERVER = ObserverSpec(lambda _rules: SearchResults(), order=10)

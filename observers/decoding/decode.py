@@ -12,7 +12,6 @@ import msgspec
 from ua_tui.core.events.codec import takes_too_much_memory
 from ua_tui.observers.decoding.embedded import begins_as_document, find_documents
 from ua_tui.observers.decoding.lenient import JSON, STRING, read_literal
-from ua_tui.observers.decoding.toon import find_toon
 
 MAX_TEXT = 64 << 20
 """Longest text that is parsed, in characters."""
@@ -136,8 +135,6 @@ def _decode_loosely(body: str, wrappings: int) -> Decoded:
         return _unwrap(literal, wrappings)
     if (quoted := _quoted(body)) is not None:
         return replace(decode_text(quoted, wrappings + 1), truncated=True)
-    if (toon := find_toon(body)) is not None:
-        return Decoded(values=(toon.value,), prose=toon.prose, truncated=toon.truncated)
     found = find_documents(body)
     problem = None
     if not found.values and (found.unreadable or begins_as_document(body)):

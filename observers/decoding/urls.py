@@ -10,21 +10,10 @@ from ua_tui.core.redaction.redactor import Redactor
 
 _UNSAFE = r"\x00-\x20\x7f-\x9f\u2028\u2029\ud800-\udfff"
 _WEB = re.compile(rf"https?://[^\s/?#{_UNSAFE}][^{_UNSAFE}]*", re.IGNORECASE)
-_ALL_WEB = re.compile(rf"(?:https?://[^\s/?#{_UNSAFE}][^{_UNSAFE}]*+\n)*+", re.IGNORECASE)
-# The same for those of ASCII characters, which is faster to check.
-_ALL_PLAIN = re.compile(r"(?:[Hh][Tt][Tt][Pp][Ss]?://[!\"$-.0->@-~][!-~]*+\n)*+")
-# An address as nearly all are: nothing in its host that could be spelled otherwise.
-_COMMON = re.compile(r"https?://(?:www\.)?([a-z0-9.-]+)(/[^?#]*)?(?:\?([^#]*))?(?:#.*)?")
 _TRACKING = re.compile(
     r"(?:utm_[a-z_]+|gclid|fbclid|msclkid|dclid|mc_cid|mc_eid|igshid|srsltid)=", re.IGNORECASE
 )
 _SIGNED = re.compile(r"([?&;])(?:sig|signature|key|token|x-amz-[a-z-]+)=", re.IGNORECASE)
-# Addresses with a plain host and a path, a line each, without their scheme.
-_PLAIN = re.compile(r"(?:[a-z0-9.-]++/[^\n]*+\n)*+")
-# What in the rest of an address may have to be changed.
-_UNUSUAL = ("#", "/\n")
-_UNUSUAL_BEFORE_QUERY = ("/?", "?\n", "utm_")
-_TRACKING_IDS = ("clid=", "clkid=", "mc_", "igshid=", "srsltid=")
 _MAX_URL = 8192
 # A host and a path without a scheme, as `//host/path` or `www.host/path`.
 _WITHOUT_SCHEME = re.compile(
@@ -35,15 +24,6 @@ _WITHOUT_SCHEME = re.compile(
 def is_web_url(value: object) -> bool:
     """Whether `value` is an http or https URL that fits on one line."""
     return isinstance(value, str) and len(value) <= _MAX_URL and _WEB.fullmatch(value) is not None
-
-
-def are_web_urls(values: Sequence[object]) -> bool:
-    """Whether `is_web_url` holds for all of `values`, checked together."""
-    urls = [value for value in values if isinstance(value, str)]
-    if len(urls) < len(values) or max(map(len, urls), default=0) > _MAX_URL:
-        return False
-    lines = "\n".join([*urls, ""])
-    return _ALL_PLAIN.fullmatch(lines) is not None or _ALL_WEB.fullmatch(lines) is not None
 
 
 def repaired_url(value: object) -> str | None:
@@ -88,47 +68,16 @@ def web_urls_in(lines: str) -> list[str]:
     return [line for line in lines.splitlines() if is_web_url(line)]
 
 
-def normal_forms(urls: Sequence[str]) -> list[str]:
-    """The `normal_form` of each URL; those of a page are mostly brought into it all at once."""
-    text = "\n".join(["", *urls, ""])
-    for scheme in ("\nhttps://", "\nhttp://"):
-        bare = text.replace(scheme, "\n")
-        if len(text) - len(bare) == len(urls) * (len(scheme) - 1):
-            bare = bare.replace("\nwww.", "\n")[1:]
-            if _PLAIN.fullmatch(bare) and not _is_unusual(bare):
-                forms = bare.split("\n")[:-1]
-                if len(forms) == len(urls):
-                    return forms
-    return [normal_form(url) for url in urls]
-
-
-def _is_unusual(lines: str) -> bool:
-    if any(mark in lines for mark in _UNUSUAL):
-        return True
-    if "?" not in lines:
-        return False
-    folded = lines.lower()
-    if any(mark in folded for mark in _UNUSUAL_BEFORE_QUERY):
-        return True
-    return "id=" in folded and any(mark in folded for mark in _TRACKING_IDS)
-
-
 def normal_form(url: str) -> str:
     """What is the same for two spellings of one page: scheme, case of the host, port, fragment, tracking."""
-    if common := _COMMON.fullmatch(url):
-        return _joined(common[1], common[2] or "", common[3])
     try:
         parts = urlsplit(url)
         port = parts.port
     except ValueError:
         return url
-    host = (parts.hostname or "").removeprefix("www.")
+    host, query = (parts.hostname or "").removeprefix("www."), parts.query
     if port not in (None, 80, 443):
         host = f"{host}:{port}"
-    return _joined(host, parts.path, parts.query)
-
-
-def _joined(host: str, path: str, query: str | None) -> str:
     if query and _TRACKING.search(query):
         query = "&".join(pair for pair in query.split("&") if not _TRACKING.match(pair))
-    return f"{host}{path.rstrip('/')}?{query}" if query else f"{host}{path.rstrip('/')}"
+    return f"{host}{parts.path.rstrip('/')}?{query}" if query else f"{host}{parts.path.rstrip('/')}"

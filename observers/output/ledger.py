@@ -10,7 +10,7 @@ from contextlib import AbstractContextManager, contextmanager, suppress
 
 from ua_tui.core.errors import WorkspaceError
 from ua_tui.core.storage.workspace import Workspace
-from ua_tui.observers.decoding.urls import is_public_address, normal_forms, web_urls_in, with_masked_parts
+from ua_tui.observers.decoding.urls import is_public_address, normal_form, web_urls_in, with_masked_parts
 from ua_tui.observers.output.write_lock import WriteLock
 
 URL_LIST = "search_results/urls.txt"
@@ -94,7 +94,7 @@ class Ledger:
 
         `forms` are their normal forms, when they are known.
         """
-        forms = forms or normal_forms(urls)
+        forms = forms or list(map(normal_form, urls))
         with self._write_lock.held(), self._lock:
             self._read_list()
             known = self._urls
@@ -110,14 +110,14 @@ class Ledger:
     def forget(self, urls: Sequence[str]) -> None:
         """Undo `seen_before` for new URLs that were not saved after all."""
         with self._lock:
-            self._urls.difference_update(set(normal_forms(urls)) - self._listed)
+            self._urls.difference_update(set(map(normal_form, urls)) - self._listed)
 
     def list_urls(self, urls: Sequence[str], forms: Sequence[str] = (), *, clean: bool = False) -> None:
         """Append the missing URLs to the session's list, one per line, in a single write.
 
         `forms` are their normal forms, when they are known; `clean` says that there are no secrets in them.
         """
-        by_form = dict(zip(forms or normal_forms(urls), urls, strict=True))
+        by_form = dict(zip(forms or map(normal_form, urls), urls, strict=True))
         with self._write_lock.held(), self._appending:
             with self._lock:
                 self._read_list()
@@ -131,7 +131,7 @@ class Ledger:
                 lines = self._masked(list(new.values()))
                 new = {
                     form: line
-                    for form, line in zip(normal_forms(lines), lines, strict=True)
+                    for form, line in zip(map(normal_form, lines), lines, strict=True)
                     if form not in self._listed
                 }
             if not new:
@@ -179,6 +179,6 @@ class Ledger:
             return
         self._list_outdated = False
         self._list_read += data.rfind(b"\n") + 1
-        forms = set(normal_forms(web_urls_in(data.decode("utf-8", "replace"))))
+        forms = set(map(normal_form, web_urls_in(data.decode("utf-8", "replace"))))
         self._listed |= forms
         self._urls |= forms

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import re
+import tomllib
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
 from ua_tui.core.text import is_encodable, words_of
 from ua_tui.observers.decoding.truncated_json import CUT_OFF
 from ua_tui.observers.decoding.urls import is_web_url, repaired_url
-from ua_tui.observers.search.flatten import all_addressed, columns_of, lift, with_address, with_inner_text
+from ua_tui.observers.search.items import columns_of, lift, plan_of, url_of, with_address, with_inner_text
 from ua_tui.observers.search.keys import Field, fold, word_set
-from ua_tui.observers.search.rows import DerivedUrl, url_keys_of, url_of
+from ua_tui.observers.search.rows import DerivedUrl
 from ua_tui.observers.search.sanitise import one_line
 from ua_tui.observers.search.scope import Scope
 
@@ -38,76 +40,25 @@ _HOSTS_OF_WIKIS = word_set("wiki server host domain site project")
 
 
 class _Form(NamedTuple):
-    """An address that a provider documents for its identifiers.
-
-    `names` are the folded fields that have the identifier, `pattern` its form and `address` where it goes.
-    `of` are words of which the tool's name must have one, unless the item has a field of `beside`; without them the
-    identifier cannot be mistaken. An item with a field of `lacks` is something else that the identifier belongs to.
-    The forms of the tool's own provider come first.
-    """
+    """An address that a provider documents for its identifiers; `addresses.toml` describes the parts."""
 
     names: frozenset[str]
     pattern: re.Pattern[str]
     address: str
-    of: frozenset[str] = frozenset()
-    beside: frozenset[str] = frozenset()
-    lacks: frozenset[str] = frozenset()
+    of: frozenset[str]
+    beside: frozenset[str]
+    lacks: frozenset[str]
 
 
-def _form(
-    names: str, pattern: str, address: str, *, of: str = "", beside: str = "", lacks: str = ""
-) -> _Form:
+def _form(names: str, pattern: str, address: str, of: str = "", beside: str = "", lacks: str = "") -> _Form:
     form = re.compile(pattern, re.IGNORECASE)
     return _Form(word_set(names), form, address, word_set(of), word_set(beside), word_set(lacks))
 
 
-_ARXIV = r"(?:arxiv:)?(\d{4}\.\d{4,5}(?:v\d+)?|[a-z-]+(?:\.[a-z]{2})?/\d{7}(?:v\d+)?)"
-_VIDEO = r"(?=.*[a-z_-])([\w-]{11})"
-_FORMS = (
-    _form("doi dois id", r"(?:https?://(?:dx\.)?doi\.org/|doi:\s*)?(10\.\d{4,9}/\S+)", "https://doi.org/{}"),
-    _form("arxivid arxiv eprint", _ARXIV, "https://arxiv.org/abs/{}"),
-    _form("id entryid paperid arxivid", _ARXIV, "https://arxiv.org/abs/{}", of="arxiv"),
-    _form("pmid pubmedid", r"(\d{1,9})", "https://pubmed.ncbi.nlm.nih.gov/{}/"),
-    _form("pmid uid id pubmed", r"(\d{1,9})", "https://pubmed.ncbi.nlm.nih.gov/{}/", of="pubmed medline"),
-    _form("pmcid pmc", r"(?:PMC)?(\d{1,9})", "https://pmc.ncbi.nlm.nih.gov/articles/PMC{}/"),
-    _form("openalexid openalex", r"(?:https?://openalex\.org/)?([a-z]\d{2,12})", "https://openalex.org/{}"),
-    _form("id", r"([a-z]\d{2,12})", "https://openalex.org/{}", of="openalex", beside="authorships"),
-    _form("paperid", r"([0-9a-f]{40})", "https://www.semanticscholar.org/paper/{}"),
-    _form("corpusid", r"(\d{1,12})", "https://api.semanticscholar.org/CorpusID:{}"),
-    _form("clusterid", r"(\d{4,22})", "https://scholar.google.com/scholar?cluster={}", of="scholar"),
-    _form("patentid", r"(patent/[\w-]+(?:/[a-z]{2})?)", "https://patents.google.com/{}"),
-    _form("nctid", r"(NCT\d{8})", "https://clinicaltrials.gov/study/{}"),
-    _form(
-        "orcid orcidid", r"(?:https?://orcid\.org/)?((?:\d{4}-){3}\d{3}[\dX])", "https://orcid.org/{}",
-        lacks="title author authors abstract",
-    ),
-    _form("key", r"/((?:works|books|authors)/OL\d+[A-Z])", "https://openlibrary.org/{}"),
-    _form(
-        "isbn isbn13 isbn10", r"(\d{9}[\dX]|97[89]\d{10})", "https://openlibrary.org/isbn/{}",
-        of="book books openlibrary", lacks="price industryidentifiers",
-    ),
-    _form(
-        "videoid", _VIDEO, "https://www.youtube.com/watch?v={}", of="youtube yt", beside="channelid channeltitle"
-    ),
-    _form("playlistid", r"([A-Z]{2}[\w-]{3,60})", "https://www.youtube.com/playlist?list={}", of="youtube yt"),
-    _form("channelid", r"(UC[\w-]{22})", "https://www.youtube.com/channel/{}", of="youtube yt"),
-    _form("id", _VIDEO, "https://www.youtube.com/watch?v={}", of="youtube yt"),
-    _form(
-        "objectid id", r"(\d{1,10})", "https://news.ycombinator.com/item?id={}", of="hn hackernews hacker",
-        beside="storytext storytitle",
-    ),
-    _form("questionid", r"(\d{1,10})", "https://stackoverflow.com/questions/{}", of="stackoverflow overflow"),
-    _form("permalink", r"(?:https?://[a-z.]*reddit\.com)?/(r/\w+/comments/\S+)", "https://www.reddit.com/{}"),
-    _form("id qid title", r"([QPL]\d+)", "https://www.wikidata.org/entity/{}", of="wikidata"),
-    _form("fullname", r"([\w.-]+/[\w.-]+)", "https://github.com/{}", of="github", beside="stargazerscount"),
-    _form(
-        "id", r"(\d{15,20})", "https://x.com/i/web/status/{}", of="twitter tweets tweet", lacks="name username"
-    ),
-    _form("imdbid", r"(tt\d{7,9})", "https://www.imdb.com/title/{}/"),
-    _form("uri", r"at://(did:[^/\s]+)/app\.bsky\.feed\.post/(\w+)", "https://bsky.app/profile/{}/post/{}"),
-    _form("datacid", r"(\d{5,20})", "https://maps.google.com/?cid={}"),
-    _form("cid", r"(\d{5,20})", "https://maps.google.com/?cid={}", of="maps places place local"),
-)  # fmt: skip
+_FORMS = [
+    _form(**form)
+    for form in tomllib.loads(Path(__file__).with_name("addresses.toml").read_text(encoding="utf-8"))["forms"]
+]
 _STACK_OVERFLOW = ("stackoverflow", "stackoverflow.com")
 
 
@@ -120,8 +71,6 @@ def with_addresses(items: list[Any], scope: Scope) -> list[Any]:
     words = frozenset(words_of(scope.name) + words_of(scope.tool) + words_of(scope.engine))
     if "wikidata" in words:
         items = [_without_number_as_title(item) if isinstance(item, dict) else item for item in items]
-    if all_addressed(items):
-        return items
     if (scope.arguments.get("site") or _STACK_OVERFLOW[0]) not in _STACK_OVERFLOW:
         words -= {"stackoverflow", "overflow"}
     return [_addressed(item, words, scope) if isinstance(item, dict) else item for item in items]
@@ -137,7 +86,7 @@ def _without_number_as_title(item: dict[str, Any]) -> dict[str, Any]:
 def _addressed(item: dict[str, Any], words: frozenset[str], scope: Scope) -> dict[str, Any]:
     if not item or CUT_OFF in item or url_of(item) is not None:
         return item
-    for key in url_keys_of(item):
+    for key in plan_of(item).url:
         if (url := repaired_url(item[key])) is not None:
             return item | {key: url}
     if lift(item) is not None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 
 _DATA: Mapping[str, Mapping[str, str]] = tomllib.loads(
@@ -32,19 +33,21 @@ class Field:
     POSITION = "position"
 
 
-def _listed(name: str) -> tuple[str, ...]:
+@cache
+def listed(name: str) -> tuple[str, ...]:
+    """A list of names in the file."""
     return tuple(_DATA["lists"][name].split())
 
 
 def _set_of(name: str) -> frozenset[str]:
-    return frozenset(_listed(name))
+    return frozenset(listed(name))
 
 
 FIELDS: Mapping[str, tuple[str, int]] = {
     subject + name: (column, 100 + rank)
     for column, names in _DATA["prefixed"].items()
     for rank, name in enumerate(names.split())
-    for subject in _listed("subjects")
+    for subject in listed("subjects")
 } | {
     name: (column, rank)
     for column, names in _DATA["names"].items()
@@ -55,8 +58,13 @@ FIELDS: Mapping[str, tuple[str, int]] = {
 KINDS: Mapping[str, str] = {name: kind for kind, names in _DATA["kinds"].items() for name in names.split()}
 """Keys whose list is a vertical of its own."""
 
-IMAGE_URLS = _listed("image_urls")
-NAME_KEYS = _listed("name_keys")
+IMAGE_URLS = listed("image_urls")
+ENDINGS: Mapping[str, str] = {
+    word: column for column, words in _DATA["endings"].items() for word in words.split()
+}
+"""The column of a field by the last word of its name, for names that have no other."""
+NO_NAME = _set_of("no_name")
+NAME_KEYS = listed("name_keys")
 PAGE_MARKS = _set_of("page_marks")
 EMPTY_MARKS = _set_of("empty_marks")
 PANELS = _set_of("panels")
@@ -65,8 +73,6 @@ SURE = _set_of("sure")
 SKIPPED = _set_of("skipped")
 WRAPPERS = _set_of("wrappers")
 DESCRIPTIVE = WRAPPERS | _set_of("descriptive")
-ERRORS = _listed("errors")
-QUERIES = _listed("queries")
 GROUPS = _set_of("groups")
 CLUSTERS = _set_of("clusters")
 NO_WRAPPER = _set_of("no_wrapper")

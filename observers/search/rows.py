@@ -3,29 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
-from functools import lru_cache
 from typing import Any
 
 from ua_tui.observers.decoding.truncated_json import CUT_OFF
 from ua_tui.observers.decoding.urls import is_web_url, repaired_url
-from ua_tui.observers.search.bulk_rows import Plan, rows_of_columns
 from ua_tui.observers.search.dates.parse import inferred_date, iso_date
-from ua_tui.observers.search.keys import FIELDS, IMAGE_URLS, NAME_KEYS, Field, fold
+from ua_tui.observers.search.items import Plan, is_resource_name, plan_of, url_of
+from ua_tui.observers.search.keys import CLUSTERS, NAME_KEYS
 from ua_tui.observers.search.sanitise import one_line, plain_text, plain_value, without_controls
 
-_CACHED = 4096
-_SPECIAL = frozenset({"highlight", "stories", CUT_OFF})
-# The name of an entry in a service's database, such as `places/…`.
-_RESOURCE = re.compile(r"(?:projects|places|folders|organizations|locations)/\S+")
-_MANY = 8
-# Solr's fields have their type in the name, such as `title_s`.
-_TYPE_OF_FIELD = re.compile(r"_(?:s|ss|t|txt|dt|tdt)$")
 _LONGEST_CITATION = 300
-_CITATIONS = ("publicationinfo", "publication")
 _BETWEEN_PARTS = re.compile(" [-\u2013\u2014] ")
 _JOURNAL = re.compile(r"(?:(.+?)[,\s]+)?((?:1[5-9]|20)\d\d)")
 _TEXTS = ("rendered", "text", "#text")
@@ -45,164 +35,53 @@ class Rows:
     rejected: int = 0
 
 
-@lru_cache(maxsize=_CACHED)
-def field_of(key: str) -> tuple[str, int] | None:
-    """The column of a provider's field, and the rank of this name for it (0 is the best)."""
-    return FIELDS.get(fold(_TYPE_OF_FIELD.sub("", key))) or FIELDS.get(fold(key))
-
-
-def url_of(item: Mapping[str, Any], *, images: bool = False) -> str | None:
-    """The URL of a result, or None if it has no valid one."""
-    return _url(item, _plan_of(item), images)
-
-
-def url_keys_of(item: Mapping[str, Any]) -> tuple[str, ...]:
-    """The keys under which an item may have the URL of a result, the best first."""
-    return _plan_of(item).url
-
-
 def normalise(items: list[Any], kind: str, now: datetime, *, named: bool = False) -> Rows:
     """Make rows of the items of one list, in order; items that are not results are counted and skipped.
 
     An item without an address is a result when it has a title and a text, and in a list that is one of results by
     its name (`named`) when it has a title and something else; its URL is None.
     """
-    ready = _alike(items, now) if len(items) >= _MANY else [None] * len(items)
-    if all(ready):
-        return Rows([row for row in ready if row])
     result = Rows()
-    rows, images = result.rows, kind == "images"
-    for number, (original, row) in enumerate(zip(items, ready, strict=True), start=1):
-        if row is not None:
-            rows.append(row)
-            continue
-        item = {"url": original} if isinstance(original, str) and is_web_url(original) else original
-        if not isinstance(item, dict):
-            result.rejected += 1
-            continue
-        before = len(rows)
+    for number, item in enumerate(items, start=1):
         try:
-            plan = _plan_of(item)
-            url = _url(item, plan, images) or _repaired(item, plan)
-            if url is not None:
-                rows.append(_row(item, plan, url, number, now))
-            elif not plan.special and len(item) > 1:
-                rows += _unaddressed(item, plan, number, now, named)
-            if plan.special:
-                rows += _cluster(item, number, now, led=url is not None)
+            found = list(_rows_of(item, number, kind, now, named))
         except (ValueError, TypeError, RecursionError):
-            del rows[before:]
-        if len(rows) == before and CUT_OFF not in item:
+            found = []
+        result.rows += found
+        if not found and not (isinstance(item, dict) and CUT_OFF in item):
             result.rejected += 1
     return result
 
 
-def _unaddressed(
-    item: dict[str, Any], plan: Plan, number: int, now: datetime, named: bool
-) -> list[dict[str, Any]]:
-    if not plan.title or not (named or plan.snippet):
-        return []
-    row = _row(item, plan, None, number, now)
-    has_text = row["snippet"] or (
-        named and (row["source"] or row["date"] or any(row["extra"].get(key) for key in plan.extra))
-    )
-    return [row] if row["title"] and has_text else []
-
-
-def _alike(items: list[Any], now: datetime) -> list[dict[str, Any] | None]:
-    """The rows of those items that have the keys of many others, each in its place; None for the others."""
-    groups = _by_keys(items)
-    rows: list[dict[str, Any] | None] = [None] * len(items)
-    for numbers in groups:
-        if len(numbers) >= _MANY:
-            whole = len(numbers) == len(items)
-            alike = items if whole else [items[number - 1] for number in numbers]
-            with suppress(ValueError, TypeError, RecursionError):
-                built = rows_of_columns(alike, numbers, _plan_of(alike[0]), now)
-                if whole:
-                    return built
-                for number, row in zip(numbers, built, strict=True):
-                    rows[number - 1] = row
-    return rows
-
-
-def _by_keys(items: list[Any]) -> Collection[Sequence[int]]:
-    """The numbers of those items that are objects with the same keys in the same order."""
-    if set(map(type, items)) == {dict} and list(map(tuple, items)).count(tuple(items[0])) == len(items):
-        return [range(1, len(items) + 1)]
-    groups: dict[tuple[str, ...], list[int]] = {}
-    for number, item in enumerate(items, start=1):
-        if type(item) is dict:
-            groups.setdefault(tuple(item), []).append(number)
-    return groups.values()
-
-
-def _plan_of(item: Mapping[str, Any]) -> Plan:
-    return _plan_of_keys(tuple(item))
-
-
-@lru_cache(maxsize=_CACHED)
-def _plan_of_keys(keys: tuple[str, ...]) -> Plan:
-    columns: dict[str, list[tuple[int, str]]] = {}
-    extra: list[str] = []
-    for key in keys:
-        if key in ("highlight", "stories", CUT_OFF):
-            continue
-        found = field_of(key)
-        if found is None:
-            extra.append(key)
-        else:
-            columns.setdefault(found[0], []).append((found[1], key))
-
-    def of(column: str) -> tuple[str, ...]:
-        ranked = sorted(columns.get(column, ()), key=lambda candidate: candidate[0])
-        return tuple(key for _, key in ranked)
-
-    citation = next((key for key in keys if fold(key) in _CITATIONS), None)
-    return Plan(
-        url=of(Field.URL),
-        title=of(Field.TITLE),
-        source=of(Field.SOURCE),
-        date=of(Field.DATE),
-        snippet=of(Field.SNIPPET),
-        position=of(Field.POSITION),
-        extra=tuple(extra),
-        special=not _SPECIAL.isdisjoint(keys),
-        citation=citation,
-    )
-
-
-def _url(item: Mapping[str, Any], plan: Plan, images: bool) -> str | None:
-    cut = item.get(CUT_OFF)
-    for key in plan.url:
-        if key != cut and is_web_url(value := item[key]):
-            return str(value)
-    if is_web_url(value := item.get("id")) and CUT_OFF not in item:
-        return str(value)
-    if images:
-        folded = {key.replace("_", "").lower(): value for key, value in item.items() if key != cut}
-        return next((folded[key] for key in IMAGE_URLS if is_web_url(folded.get(key))), None)
-    return None
-
-
-def _repaired(item: Mapping[str, Any], plan: Plan) -> str | None:
-    if CUT_OFF in item:
-        return None
-    return next((url for key in plan.url if (url := repaired_url(item[key])) is not None), None)
-
-
-def _cluster(item: dict[str, Any], number: int, now: datetime, *, led: bool) -> Iterator[dict[str, Any]]:
-    """The rows of a cluster: its leading story, unless that is the item itself, and the other stories."""
-    highlight, stories = item.get("highlight"), item.get("stories")
-    place = _position(item.get("position"))
-    cluster = number if place is None else place
-    if not led and isinstance(highlight, dict) and (url := url_of(highlight)):
-        yield _row(highlight, _plan_of(highlight), url, number, now) | {"position": cluster}
-    for nth, story in enumerate(stories if isinstance(stories, list) else (), start=1):
-        if isinstance(story, dict) and (url := url_of(story)):
-            row = _row(story, _plan_of(story), url, nth, now)
-            row["extra"]["cluster"] = cluster
-            yield row | {"kind": "story"}
+def _rows_of(item: Any, number: int, kind: str, now: datetime, named: bool) -> Iterator[dict[str, Any]]:
+    """The row of an item, or those of a cluster: its leading story, unless it is one itself, and the other stories."""
+    if isinstance(item, str) and is_web_url(item):
+        item = {"url": item}
+    if not isinstance(item, dict):
+        return
+    plan = plan_of(item)
+    url = url_of(item, images=kind == "images")
+    if url is None and CUT_OFF not in item:
+        url = next((whole for key in plan.url if (whole := repaired_url(item[key]))), None)
+    is_cluster = not CLUSTERS.isdisjoint(item)
+    if url is not None:
+        yield _row(item, plan, url, number, now)
+    elif not is_cluster and CUT_OFF not in item and plan.title and (named or plan.snippet):
+        row = _row(item, plan, None, number, now)
+        is_more = named and (row["source"] or row["date"] or any(row["extra"].get(key) for key in plan.extra))
+        if row["title"] and (row["snippet"] or is_more):
+            yield row
+    if is_cluster:
+        highlight, stories = item.get("highlight"), item.get("stories")
+        place = _position(item.get("position"))
+        cluster = number if place is None else place
+        if url is None and isinstance(highlight, dict) and (address := url_of(highlight)):
+            yield _row(highlight, plan_of(highlight), address, number, now) | {"position": cluster}
+        for nth, story in enumerate(stories if isinstance(stories, list) else (), start=1):
+            if isinstance(story, dict) and (address := url_of(story)):
+                row = _row(story, plan_of(story), address, nth, now)
+                row["extra"]["cluster"] = cluster
+                yield row | {"kind": "story"}
 
 
 def _row(item: dict[str, Any], plan: Plan, url: str | None, number: int, now: datetime) -> dict[str, Any]:
@@ -316,11 +195,6 @@ def _title(value: Any) -> str | None:
     if isinstance(value, dict):
         return _name(value)
     return one_line(value) if isinstance(value, str) and not is_resource_name(value) else None
-
-
-def is_resource_name(value: object) -> bool:
-    """Whether a text only identifies an entry in a service, such as `places/ChIJ…`, and names nothing."""
-    return isinstance(value, str) and _RESOURCE.fullmatch(value) is not None
 
 
 def _snippet(value: Any) -> str | None:

@@ -1,84 +1,109 @@
-"""The searches of one result: the call itself, and those that ran inside it."""
+"""The searches of one result: the call itself, and those that ran inside it, with what the result says of each."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any
 
 from ua_tui.core.observation import ToolCall
-from ua_tui.observers.search.keys import EMPTY_MARKS, PAGE_MARKS, PANELS, RELATED, fold
-from ua_tui.observers.search.metadata import answer_of, details_of, error_of, query_in
-from ua_tui.observers.search.panels import panel_in, related_in
-from ua_tui.observers.search.rows import url_of
+from ua_tui.observers.base import input_text
+from ua_tui.observers.search.keys import EMPTY_MARKS, PAGE_MARKS, PANELS, RELATED, fold, listed
+from ua_tui.observers.search.sanitise import one_line, without_controls
 from ua_tui.observers.search.tool_names import (
     Policy,
     inner_policy_of,
     inner_tools,
     is_multi_execute,
+    kind_of_server,
+    policy_of,
     short_name,
 )
+
+_NOTHING = re.compile(
+    r"\b(?:no|0|zero|without)\s+(?:\S+\s+){0,3}?(?:results?|matches|matching|articles|pages|hits|papers|videos|images|"
+    r"products|jobs|links)\b|(?:\bnot|n't) (?:match|return|found|find)|\bnothing (?:was )?found|\bno(?:ne|thing) found",
+    re.IGNORECASE,
+)
+_FAILED = re.compile(
+    r"\W*(?:(?:mcp|api|http|search|request|tool|network|server|internal|unexpected|an?)\s+){0,3}(?:error|failed|failure|"
+    r"exception|unauthori[sz]ed|forbidden|timed out|timeout|quota|rate limit|invalid|missing)\b",
+    re.IGNORECASE,
+)
+_ANSWER = re.compile(r"^\W*(?:(?:direct|ai|quick|short) )?answer\W*:\W*", re.IGNORECASE | re.MULTILINE)
+_FAILURES = ("error", "fail", "failed", "failure")
+_ONLY_OF_ERRORS = {"detail", "errors", "message", "code", "request_id", "requestId"}
+_LONGEST_NOTICE = 2000
+_MOST_RELATED = 30
+_LONGEST_RELATED = 200
 
 
 @dataclass
 class Scope:
-    """One search that was run: the whole call, or one of the searches inside a call that runs several."""
+    """One search that was run: the whole call, or one of the searches inside a call that runs several.
+
+    `marked` says that the result is one of a search even if no list is in it, `other_lists` that it has lists of
+    something else.
+    """
 
     tool: str
     policy: Policy
     query: str | None = None
+    name: str = ""
+    arguments: Mapping[str, Any] = field(default_factory=dict)
+    server_kind: str = "web"
+    engine: str = ""
     answer: str | None = None
     error: str | None = None
-    engine: str = ""
     marked: bool = False
     other_lists: bool = False
     preview: bool = False
     texts: list[str] = field(default_factory=list)
-    server_kind: str = "web"
-    name: str = ""
-    arguments: Mapping[str, Any] = field(default_factory=dict)
     panel: Mapping[str, Any] | None = None
     related: list[str] = field(default_factory=list)
+
+    def another(self) -> Scope:
+        """One of several searches that the same tool ran."""
+        return Scope(
+            self.tool, self.policy, name=self.name, arguments=self.arguments, server_kind=self.server_kind
+        )
+
+
+def scope_of(call: ToolCall) -> Scope:
+    """The search that a call is."""
+    name = call.name
+    return Scope(
+        short_name(name), policy_of(name), query_in(call.input), name, call.input, kind_of_server(name)
+    )
 
 
 def inner_calls(call: ToolCall) -> list[Scope]:
     """The searches that the input of a call requests, in order, if it runs several tools."""
     return [
-        Scope(name, inner_policy_of(name), query_in(arguments), name=name, arguments=arguments)
+        Scope(name, inner_policy_of(name), query_in(arguments), name, arguments)
         for slug, arguments in inner_tools(call)
         for name in [slug or short_name(call.name)]
     ]
-
-
-def runs_a_tool(item: Any) -> bool:
-    """Whether an item is the result of a tool that ran inside the call."""
-    return isinstance(item, dict) and (
-        isinstance(item.get("tool_slug"), str)
-        or (isinstance(item.get("response"), dict | str) and url_of(item) is None)
-    )
 
 
 def executed_in(
     value: Mapping[str, Any], scope: Scope, inner: Sequence[Scope], scopes: list[Scope]
 ) -> Scope | None:
     """The scope of one executed tool in a result of several, or None if `value` is something else."""
-    slug, index = value.get("tool_slug"), value.get("index")
+    slug, index, response = value.get("tool_slug"), value.get("index"), value.get("response")
     if not isinstance(slug, str) or not slug:
-        if not (isinstance(value.get("response"), dict | str) and is_multi_execute(scope.tool)):
+        if not (isinstance(response, dict | str) and is_multi_execute(scope.tool)):
             return None
-        slug = None
+        slug, index = None, index if isinstance(index, int) else len(scopes) - 1
     asking = inner[index] if isinstance(index, int) and 0 <= index < len(inner) else None
-    if asking is None and slug is None:
-        place = len(scopes) - 1
-        asking = inner[place] if place < len(inner) else None
     name = slug or (asking.tool if asking else scope.tool)
-    executed = Scope(name, inner_policy_of(name), name=name)
+    executed = Scope(name, inner_policy_of(name), name=name, error=error_of(value))
     if asking is not None:
         executed.query, executed.arguments = asking.query, asking.arguments
     if executed.query is None and isinstance(arguments := value.get("arguments"), dict):
         executed.query, executed.arguments = query_in(arguments), arguments
-    executed.error = error_of(value)
-    response = value.get("response")
     if isinstance(response, dict):
         executed.error = error_of(response) or executed.error
         executed.preview = "data_preview" in response and "data" not in response
@@ -98,9 +123,9 @@ def responses_of(value: Mapping[str, Any]) -> list[Any]:
 def learn_beside(key: str, value: Any, scope: Scope) -> bool:
     """Store what a provider shows beside its results under a folded key; returns whether it does."""
     if key in PANELS:
-        scope.panel = scope.panel or panel_in(key, value)
+        scope.panel = scope.panel or _panel_in(key, value)
     elif key in RELATED:
-        scope.related = scope.related or related_in(value)
+        scope.related = scope.related or _related_in(value)
     return key in PANELS or key in RELATED
 
 
@@ -112,8 +137,149 @@ def learn(value: Mapping[str, Any], scope: Scope) -> None:
             scope.marked = True
         learn_beside(folded, item, scope)
     scope.query = scope.query or query_in(value)
-    for details in details_of(value):
-        scope.query = scope.query or query_in(details)
-        scope.engine = scope.engine or str(details.get("engine") or details.get("type") or "")
-    scope.answer = scope.answer or answer_of(value)
+    for name in listed("details"):
+        details = value.get(name)
+        if name == "queries" and isinstance(details, dict):
+            details = details.get("request")
+        if isinstance(details, list) and len(details) == 1:
+            details = details[0]
+        if isinstance(details, dict):
+            scope.query = scope.query or query_in(details)
+            scope.engine = scope.engine or str(details.get("engine") or details.get("type") or "")
+    scope.answer = scope.answer or _answer_of(value)
     scope.error = scope.error or error_of(value)
+
+
+def query_in(arguments: Mapping[str, Any]) -> str | None:
+    """The query in a tool's arguments, under its usual names."""
+    return input_text(arguments, *listed("queries"))
+
+
+def has_own_query(value: object) -> bool:
+    """Whether an object is one search of several: it has its own query."""
+    return isinstance(value, dict) and any(
+        isinstance(value.get(name), str | dict) and value[name] for name in listed("own_queries")
+    )
+
+
+def only_asks(value: Any) -> bool:
+    """Whether a document is the arguments of a search, whose results are in the next one."""
+    return has_own_query(value) and not any(isinstance(item, dict | list) for item in value.values())
+
+
+def _answer_of(value: Mapping[str, Any]) -> str | None:
+    """The text answer of a search, besides its results."""
+    for name in ("answer", "answer_box", "answerBox", "answers"):
+        answer = value.get(name)
+        if isinstance(answer, list) and answer:
+            answer = answer[0]
+        if isinstance(answer, dict):
+            answer = answer.get("answer") or answer.get("snippet") or answer.get("result")
+        if isinstance(answer, str) and answer.strip():
+            return answer
+    match value:
+        case (
+            {"choices": [{"message": {"content": str(answer)}}, *_]}
+            | {"content": {"parts": [{"text": str(answer)}, *_]}, "groundingMetadata": dict()}
+            | {"text": str(answer), "annotations": [_, *_]}
+            | {"text": str(answer), "citations": [_, *_]}
+            | {"output": str(answer), "references": list()}
+        ):
+            return answer if answer.strip() else None
+        case _:
+            return None
+
+
+def answer_in(prose: str) -> str | None:
+    """The text of a search besides its links, without lines that only introduce them."""
+    lines = [line for line in prose.splitlines() if not _announces(line.strip())]
+    return "\n".join(lines).strip() or None
+
+
+def answer_before(prose: str) -> str | None:
+    """The answer in the text before a search's results, without lines that only introduce the results."""
+    found = _ANSWER.search(prose)
+    return answer_in(prose[found.end() :]) if found else None
+
+
+def _announces(line: str) -> bool:
+    """Whether a line only introduces what follows, such as a bold heading, or instructs a model."""
+    return (
+        line.rstrip("*").endswith(":")
+        or line.startswith(("REMINDER", "Web search results", "```"))
+        or "Built-in Tool: " in line
+        or (len(line) > 2 and line[0] == line[-1] == "*")
+    )
+
+
+def error_of(value: Mapping[str, Any]) -> str | None:
+    """Why the search failed, if an object says so."""
+    if value.get("successful") is True or value.get("success") is True:
+        return None
+    names = listed("errors")
+    if _is_failure(value):
+        names += listed("reasons")
+    elif value.get("successful") is not None:
+        names += ("message",)
+    return next((error for name in names if (error := _worded(value.get(name))) is not None), None)
+
+
+def _is_failure(value: Mapping[str, Any]) -> bool:
+    if value.get("success") is False or "ErrorResponse" in (value.get("_type"), value.get("type")):
+        return True
+    codes = [value.get(name) for name in ("status", "statusCode", "status_code", "code")]
+    if any(isinstance(code, str) and code.lower() in _FAILURES for code in codes):
+        return True
+    if any(isinstance(code, int) and (400 <= code < 600 or 40_000 <= code < 60_000) for code in codes):
+        return True
+    return bool(value) and value.keys() <= _ONLY_OF_ERRORS
+
+
+def _worded(error: Any) -> str | None:
+    if isinstance(error, list) and error:
+        error = error[0]
+    if isinstance(error, dict):
+        names = ("error", *listed("reasons"), "code")
+        error = next((error[name] for name in names if isinstance(error.get(name), str)), None)
+    return error if isinstance(error, str) and error.strip() else None
+
+
+def says_nothing_found(prose: str) -> bool:
+    """Whether a short text only says that there are no results."""
+    return len(prose) < _LONGEST_NOTICE and _NOTHING.search(prose[:400]) is not None
+
+
+def error_in(prose: str) -> str | None:
+    """The text itself if it is only an error message."""
+    return prose.strip() if len(prose) < _LONGEST_NOTICE and _FAILED.match(prose) else None
+
+
+def _panel_in(key: str, value: Any) -> Mapping[str, Any] | None:
+    """The panel about the subject of a search that a provider gives under a folded key, or None."""
+    match value:
+        case {"value": [dict() as panel, *_]} | {"results": [dict() as panel, *_]}:
+            return panel
+        case [dict() as panel, *_] if key == "infoboxes":
+            return panel
+        case dict() if key != "entities":
+            return value
+        case _:
+            return None
+
+
+def _related_in(value: Any) -> list[str]:
+    """The further searches that a provider suggests, each on one line and once."""
+    lines = (without_controls(one_line(words)) for words in _words_in(value))
+    return list(islice(dict.fromkeys(line[:_LONGEST_RELATED] for line in lines if line), _MOST_RELATED))
+
+
+def _words_in(value: Any) -> Iterator[str]:
+    if isinstance(value, dict):
+        lists = (value.get(key) for key in ("value", "items", "results", "list"))
+        value = next((found for found in lists if isinstance(found, list)), None)
+    for item in value if isinstance(value, list) else ():
+        words = item
+        if isinstance(item, dict) and "question" not in item:
+            words = next((item[key] for key in listed("suggested") if isinstance(item.get(key), str)), None)
+        if isinstance(words, str):
+            yield words

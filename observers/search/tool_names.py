@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import re
+import tomllib
 from collections.abc import Iterator, Mapping
 from enum import Enum
 from functools import lru_cache
 from itertools import islice
+from pathlib import Path
 from typing import Any
 
 from ua_tui.core.observation import ToolCall
 from ua_tui.core.text import words_of
-from ua_tui.observers.search.keys import word_set
 from ua_tui.observers.search.privacy import is_engine, is_private_name, is_public_search
 
 
@@ -23,54 +24,13 @@ class Policy(Enum):
     NEVER = "never"
 
 
-_COMPANIES = word_set("google bing baidu yandex naver yahoo")
-"""Search engines that are as well the names of companies with many other tools."""
-# Baidu's `AIsearch` is split before its last capital.
-_SEARCHES = word_set("search searches searching serp websearch isearch")
-_ASKS = word_set("query find lookup results")
-_WEB = word_set("web internet online websearch www")
+_DATA: Mapping[str, Mapping[str, str]] = tomllib.loads(
+    Path(__file__).with_name("tool_names.toml").read_text(encoding="utf-8")
+)
+_WORDS = {name: frozenset(words.split()) for name, words in _DATA["words"].items()}
+_KINDS = {word: kind for kind, words in _DATA["kinds"].items() for word in words.split()}
+_LISTED = frozenset(word for word, kind in _KINDS.items() if kind != "scholar") | _WORDS["feeds"]
 _SANDBOX_TOOLS = ("REMOTE_WORKBENCH", "REMOTE_BASH")
-_NATIVE_SEARCH = frozenset({"WebSearch"})
-_SETUP = word_set("connection connections schema schemas tools toolkit toolkits")
-_MACHINES = word_set(
-    "workbench bash sandbox shell terminal python playwright puppeteer stagehand browserbase devtools snapshot "
-    "screenshot"
-)
-_READS = word_set(
-    "fetch webfetch read reader webreader reading browse visit extract extractor scrape scraping scraper crawl "
-    "crawling crawler contents"
-)
-_OPENS = word_set("get visit open load convert parse browse view retrieve to")
-_PAGES = word_set("page webpage website url urls article markdown content")
-_MOVES = word_set("download upload")
-_MAPS_A_SITE = word_set("map sitemap sitemaps")
-_CRAWLS = word_set("crawl")
-_OWN_TOOLKIT = word_set("local toolkit")
-"""The words in the name of the local toolkit, whose files and knowledge base hold what sessions read before."""
-_MANAGES = word_set(
-    "create update delete remove add set send start check cancel stop status list usage feedback agent monitor"
-)
-_KINDS = {
-    word: kind
-    for kind, names in {
-        "news": "news headline headlines newsapi gnews newsdata",
-        "videos": "video videos youtube vimeo shorts dailymotion",
-        "images": "image images photo photos picture pictures unsplash pexels pixabay",
-        "scholar": "scholar scholarly academic arxiv pubmed paper papers openalex crossref semanticscholar "
-        "patent patents doaj europepmc biorxiv medrxiv",
-        "shopping": "shopping amazon walmart ebay etsy product products",
-        "jobs": "job jobs careers jsearch indeed glassdoor vacancies",
-        "finance": "finance stock stocks",
-        "local": "maps places place local yelp tripadvisor restaurants businesses",
-        "hotels": "hotel hotels airbnb",
-        "events": "events event",
-        "discussions": "forum forums discussion discussions reddit",
-        "questions": "questions",
-    }.items()
-    for word in names.split()
-}
-_LISTED = frozenset(word for word, kind in _KINDS.items() if kind != "scholar") | {"feed", "feeds", "rss"}
-_OF_SERVERS = word_set("news videos images scholar jobs local hotels")
 _MOST_INNER = 64
 _COMPOSIO_SEARCH = re.compile(r"COMPOSIO_SEARCH_(?!TOOLS\b)(?=[A-Z])", re.IGNORECASE)
 
@@ -115,26 +75,32 @@ def policy_of(name: str) -> Policy:
     if is_multi_execute(name):
         return Policy.UNKNOWN
     server = _server_words(name)
-    if server >= _OWN_TOOLKIT or reads_pages(name):
+    if server >= _WORDS["own_toolkit"] or reads_pages(name):
         return Policy.NEVER
     own = frozenset(words_of(short_name(name)))
-    is_private = is_private_name(short_name(name) if own & _SEARCHES and own & _WEB else name)
+    is_private = is_private_name(
+        short_name(name) if own & _WORDS["searches"] and own & _WORDS["web"] else name
+    )
     is_known = is_public_search(name)
-    if is_private or (own & (_SETUP if is_known else _SETUP | {"tool"}) and not own & _KINDS.keys()):
+    if is_private or (
+        own & (_WORDS["setup"] if is_known else _WORDS["setup"] | {"tool"}) and not own & _KINDS.keys()
+    ):
         return Policy.NEVER
-    if own & _SEARCHES or name in _NATIVE_SEARCH:
+    if own & _WORDS["searches"] or name in ("WebSearch",):
         return Policy.SEARCH
-    if not _is_remote(name) or own & (_MACHINES | _MOVES | _MAPS_A_SITE):
+    if not _is_remote(name) or own & (_WORDS["machines"] | _WORDS["moves"] | _WORDS["maps_a_site"]):
         return Policy.NEVER
-    if own & _READS and not own & (_KINDS.keys() | _LISTED):
+    if own & _WORDS["reads"] and not own & (_KINDS.keys() | _LISTED):
         return Policy.NEVER
-    if server & _MACHINES and not is_known:
+    if server & _WORDS["machines"] and not is_known:
         return Policy.NEVER
-    if own & _MANAGES:
+    if own & _WORDS["manages"]:
         return Policy.UNKNOWN
-    is_asked = bool(own & _ASKS and (own | server) & (_WEB | _COMPANIES | _KINDS.keys()))
-    is_company = bool(own & _COMPANIES) and own <= _COMPANIES | _KINDS.keys()
-    is_search = is_asked or is_company or bool(server & _SEARCHES) or is_engine(name)
+    is_asked = bool(
+        own & _WORDS["asks"] and (own | server) & (_WORDS["web"] | _WORDS["companies"] | _KINDS.keys())
+    )
+    is_company = bool(own & _WORDS["companies"]) and own <= _WORDS["companies"] | _KINDS.keys()
+    is_search = is_asked or is_company or bool(server & _WORDS["searches"]) or is_engine(name)
     return Policy.SEARCH if is_search else Policy.UNKNOWN
 
 
@@ -145,14 +111,18 @@ def reads_pages(name: str) -> bool:
         return False
     own = frozenset(words_of(_COMPOSIO_SEARCH.sub("", short_name(name), count=1)))
     server = _server_words(name)
-    if server >= _OWN_TOOLKIT and not own & _CRAWLS:
+    if server >= _WORDS["own_toolkit"] and not own & _WORDS["crawls"]:
         return False
-    if own & (_SEARCHES | _SETUP | _MACHINES) or server & _MACHINES or is_private_name(name):
+    if (
+        own & (_WORDS["searches"] | _WORDS["setup"] | _WORDS["machines"])
+        or server & _WORDS["machines"]
+        or is_private_name(name)
+    ):
         return False
     return (
         own >= {"rag", "browser"}
-        or bool(own & _READS and not own & _LISTED)
-        or bool(own & _OPENS and own & _PAGES)
+        or bool(own & _WORDS["reads"] and not own & _LISTED)
+        or bool(own & _WORDS["opens"] and own & _WORDS["pages"])
     )
 
 
@@ -185,7 +155,7 @@ def policy_of_call(call: ToolCall) -> Policy:
 def kind_of_server(name: str) -> str:
     """The kind of results that all tools of a server have by its name; `web` when it says nothing or several."""
     words = _server_words(name)
-    kinds = {_KINDS[word] for word in words & _KINDS.keys()} & _OF_SERVERS
+    kinds = {_KINDS[word] for word in words & _KINDS.keys()} & _WORDS["of_servers"]
     return kinds.pop() if len(kinds) == 1 else "web"
 
 

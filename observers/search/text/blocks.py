@@ -2,65 +2,27 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, field
-from itertools import zip_longest
 from typing import Any
 
 from ua_tui.observers.decoding.urls import is_web_url
-from ua_tui.observers.search.text.labels import label_in, labels_on_one_line
+from ua_tui.observers.search.text.labels import ONLY_LINKS, cleaned, is_open, label_in, linked, scalar
 from ua_tui.observers.search.text.lines import (
     address_in,
     heading_in,
     is_bullet,
     is_numbering,
     is_rule,
-    labelled_address_in,
     link_in,
     plain_title,
     title_in,
 )
-from ua_tui.observers.search.text.values import cleaned, is_open, linked, scalar
 
 _FOLDED, _MOST_FOLDED = 60, 2000
 _LONGEST_LINE = 4000
 _LONGEST_PARAGRAPH = 5
 _ANNOUNCES = (":", "：")
 """The end of a line that says what follows: it is neither a title nor the text of the result before."""
-_ANNOUNCED = re.compile(r"\W{0,4}(?:web |search ){0,2}results?[^:：\n]{0,60}[:：]\s+(?=\S)", re.IGNORECASE)
-_ONLY_LINKS = frozenset(
-    [
-        "read more",
-        "more",
-        "link",
-        "source",
-        "view",
-        "visit",
-        "open",
-        "url",
-        "website",
-        "full article",
-        "read article",
-        "read full article",
-        "阅读更多",
-        "阅读全文",
-        "查看原文",
-        "原文",
-        "链接",
-        "来源",
-        "続きを読む",
-        "リンク",
-        "더 보기",
-        "lire la suite",
-        "weiterlesen",
-        "mehr",
-        "leer más",
-        "ler mais",
-        "leggi tutto",
-        "подробнее",
-        "читать далее",
-    ]
-)
 
 
 @dataclass(slots=True)
@@ -84,9 +46,9 @@ def read_blocks(text: str) -> list[Section]:
 class _Reader:
     """Reads lines in order.
 
-    `_label` is the column of the last label of the current result, `_below` the next line that is not blank,
-    `_waiting` a line of text that is the title if an address follows, `_above` the lines of its paragraph above it,
-    `_marked` whether the current result began with a mark: a number, a heading or a link.
+    `_label` is the column of the last label of the current result, `_waiting` a line of text that is the title if an
+    address follows, `_above` the lines of its paragraph above it, `_marked` whether the current result began with a
+    mark: a number, a heading or a link.
     """
 
     def __init__(self, text: str) -> None:
@@ -100,13 +62,12 @@ class _Reader:
         self._opener: str | None = None
         self._waiting: str | None = None
         self._above: list[str] = []
-        self._following = self._below = ""
+        self._number = 0
         self._gap = self._titled_by_label = self._marked = False
 
     def read(self) -> list[Section]:
-        below = self._below_each_line()
-        for line, following in zip_longest(self._lines, self._lines[1:], fillvalue=""):
-            self._following, self._below = following, below.pop()
+        for number, line in enumerate(self._lines, start=1):
+            self._number = number
             self._read_line(line.rstrip())
             self._at += len(line)
         self._finish()
@@ -115,96 +76,65 @@ class _Reader:
             return [Section(None, self._described, bare=False)]
         return found
 
-    def _below_each_line(self) -> list[str]:
-        """The next line that is not blank below each line, from the last line to the first."""
-        below = [""]
-        for line in reversed(self._lines):
-            below.append(line.rstrip() or below[-1])
-        return below[:-1]
-
     def _read_line(self, line: str) -> None:
         if not line:
             self._gap = True
             return
-        if line.startswith("REMINDER") or is_numbering(line):
-            self._finish()
+        if self._continue_value(line):
             return
-        is_long = len(line) > _LONGEST_LINE
-        if not is_long and self._continue_value(line):
-            return
-        label = label_in(line)
-        if is_long:
-            # So long a line can only be labelled text or its continuation.
-            self._labelled(*label) if label else self._add_text(line)
-        elif not (label and label[1]) and (kind := heading_in(line)):
+        if line.startswith("REMINDER") or is_numbering(line) or is_rule(line):
             self._finish()
-            self._sections.append(Section(kind))
-        elif not (label and self._on_one_line(line)):
-            self._read_short(line, label)
-        self._gap = False
-
-    def _read_short(self, line: str, label: tuple[str, str] | None) -> None:
-        is_linked = "://" in line
-        if label:
-            self._labelled(*label)
-        elif self._titled_by_label and "url" in self._item and not self._may_begin():
+        elif label := label_in(line):
+            kind = None if label[1] else heading_in(line)
+            if kind:
+                self._announced(kind)
+            else:
+                self._labelled(*label)
+        elif len(line) <= _LONGEST_LINE and (kind := heading_in(line)):
+            self._announced(kind)
+        elif len(line) > _LONGEST_LINE or (self._titled_by_label and "url" in self._item):
+            # So long a line can only continue a text, and what has labels has one for each field.
             self._add_text(line)
-        elif is_rule(line):
-            self._finish()
-        elif is_linked and (link := link_in(line)):
-            self._linked(link)
-        elif is_linked and (url := address_in(line)):
+        elif "://" in line and (link := link_in(line)):
+            is_only_link = link["title"].casefold().rstrip(" .…→»>") in ONLY_LINKS
+            if is_only_link and "title" in self._item and "url" not in self._item:
+                self._labelled("url", link["url"])
+            else:
+                self._begins_at_mark(link)
+        elif "://" in line and (url := address_in(line)):
             self._address(url, line)
-        elif is_linked and self._lacks_address() and (url := labelled_address_in(line)):
-            self._labelled("url", url)
-        elif not self._item and (announced := _announced_label_in(line)):
-            self._labelled(*announced)
         elif title := title_in(line):
             self._titled(title, line)
         else:
             self._add_text(line)
+        self._gap = False
 
-    def _may_begin(self) -> bool:
-        """Whether an address may begin a result here, as it began the first."""
-        return self._gap and self._opener == "address"
-
-    def _lacks_address(self) -> bool:
-        return "title" in self._item and "url" not in self._item
+    def _line_below(self, most_blank: int) -> str:
+        """The next line, behind so many blank ones at most."""
+        last = min(self._number + most_blank, len(self._lines) - 1)
+        return next((line for at in range(self._number, last + 1) if (line := self._lines[at].rstrip())), "")
 
     def _continue_value(self, line: str) -> bool:
         """Add a line that continues a folded or quoted YAML value."""
-        column = self._label or ""
-        value = self._item.get(column, "") if column in ("title", "snippet") else ""
-        if not value or len(value) > _MOST_FOLDED:
+        label = self._label or ""
+        value = self._item.get(label, "") if label in ("title", "snippet") else ""
+        if not value or len(value) > _MOST_FOLDED or len(line) > _LONGEST_LINE or label_in(line):
             return False
         quoted = is_open(value)
-        if not quoted and not (column == "title" and len(value) >= _FOLDED and line[:2].isspace()):
-            return False
-        if label_in(line):
+        if not quoted and not (label == "title" and len(value) >= _FOLDED and line[:2].isspace()):
             return False
         whole = f"{value.removesuffix(chr(92))} {line.strip()}"
-        self._item[column] = scalar(whole) if quoted else whole
+        self._item[label] = scalar(whole) if quoted else whole
         return True
 
-    def _on_one_line(self, line: str) -> bool:
-        """Add a result whose labels are all on this line."""
-        item = labels_on_one_line(line) if "://" in line else None
-        if item is None:
-            return False
+    def _announced(self, kind: str) -> None:
         self._finish()
-        self._begin = self._at
-        self._item = {name: scalar(value) for name, value in item.items()}
-        self._finish()
-        return True
+        self._sections.append(Section(kind))
 
-    def _linked(self, link: dict[str, Any]) -> None:
-        """Begin the result of a link, or add the address of the current one if the link says nothing else."""
-        if self._lacks_address() and link["title"].casefold().rstrip(" .…→»>") in _ONLY_LINKS:
-            self._labelled("url", link["url"])
-            return
+    def _begins_at_mark(self, item: dict[str, Any]) -> None:
         self._finish()
         self._begin, self._marked = self._at, True
-        self._item = link
+        self._item = item
 
     def _labelled(self, column: str, value: str) -> None:
         if column == "url":
@@ -243,32 +173,30 @@ class _Reader:
                 return self._gap and column == next(iter(item), None)
 
     def _address(self, url: str, line: str) -> None:
-        if self._label == "snippet" and "url" in self._item and not self._may_begin():
+        if self._label == "snippet" and "url" in self._item:
             self._add_text(line)
             return
         if "url" in self._item:
             self._finish()
         if not self._item:
             self._begin = self._at
-            self._opener = self._opener or "address"
         if "title" not in self._item and self._waiting and not self._gap:
             self._item["title"] = self._waiting
-            above = self._above if not self._following.strip() else []
-            if 0 < len(above) < _LONGEST_PARAGRAPH:
+            if self._above and not self._line_below(0):
                 # An address that ends a paragraph is below the title and the text.
-                self._item |= {"title": above[0], "snippet": "\n".join([*above[1:], self._waiting])}
-        self._waiting = None
+                self._item |= {
+                    "title": self._above[0],
+                    "snippet": "\n".join([*self._above[1:], self._waiting]),
+                }
         self._item["url"] = url
-        self._label = None
+        self._waiting = self._label = None
 
     def _titled(self, title: str, line: str) -> None:
         in_text = self._label == "snippet" and not self._gap and "url" in self._item
-        if in_text and not _has_address(self._following):
+        if in_text and not _has_address(self._line_below(0)):
             self._add_text(line)
-            return
-        self._finish()
-        self._begin, self._marked = self._at, True
-        self._item["title"] = title.strip("*#=- ")
+        else:
+            self._begins_at_mark({"title": title.strip("*#=- ")})
 
     def _add_text(self, line: str) -> None:
         """Handle a line of plain text: it continues the snippet, or may be the next title."""
@@ -281,16 +209,16 @@ class _Reader:
             item.setdefault("snippet", "")
             self._more.setdefault("snippet", []).append(text)
         else:
-            before = self._waiting if not self._item and not self._gap else None
-            above = [*self._above, before] if before else []
+            before = [self._waiting] if self._waiting and not item and not self._gap else []
+            above = [*self._above, *before]
             self._finish()
-            self._above = above[-_LONGEST_PARAGRAPH:]
+            self._above = above if before and len(above) < _LONGEST_PARAGRAPH else []
             self._waiting = None if line.endswith(_ANNOUNCES) else plain_title(line)
 
     def _ends(self, line: str) -> bool:
         """Whether a line of text belongs to the next result."""
         if self._gap and "url" in self._item and line.endswith(_ANNOUNCES):
-            return "snippet" in self._item or _begins_result(self._below)
+            return "snippet" in self._item or "://" in self._line_below(len(self._lines))
         if self._gap and ("snippet" in self._item or self._label is not None):
             return not self._begins_snippet(line)
         return "url" in self._item and is_bullet(line)
@@ -326,26 +254,7 @@ class _Reader:
             self._described.append(item)
 
 
-def _announced_label_in(line: str) -> tuple[str, str] | None:
-    """The label of the first result on the line that announces the results, such as `Search results: Title: …`."""
-    found = _ANNOUNCED.match(line)
-    return label_in(line[found.end() :]) if found else None
-
-
-def _begins_result(line: str) -> bool:
-    """Whether a line has the title or the address of a result."""
-    label = label_in(line)
-    return (
-        (label is not None and label[0] in ("title", "url"))
-        or address_in(line) is not None
-        or link_in(line) is not None
-        or title_in(line) is not None
-    )
-
-
 def _has_address(line: str) -> bool:
     """Whether a line is the address of a result, with or without a label."""
-    if "://" not in line:
-        return False
-    label = label_in(line.rstrip())
-    return label[0] == "url" if label else address_in(line.rstrip()) is not None
+    label = label_in(line)
+    return "://" in line and (label[0] == "url" if label else address_in(line) is not None)

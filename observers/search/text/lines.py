@@ -26,11 +26,7 @@ _BEGINS_ITEM = re.compile(rf"[ \t]{{0,12}}(?:#{{1,4}} +)?{_ITEM}(?=\S)")
 _LINK_TEXT = re.compile(r"(?: ?[-–—:|])? ?\[[^\[\]]{1,200}\]$")
 _BEFORE_ADDRESS = re.compile(r" ?(?:[-–—:|→]\s?|\(|<)$")
 _AFTER_ADDRESS = re.compile(r"[)>]?(?:\s?[-–—:|]\s?(?=\S)|\s*$)")
-_FOOTNOTE = re.compile(
-    r"\s{0,4}\[\^?[\w.-]{1,20}\]:\s{0,4}<?(?P<url>https?://[^\s<>]+)>?\s{0,4}(?P<title>[\"'(].*)?$"
-)
 _BARE_URL = re.compile(r"^[^\w\[]{0,12}(?:\[?\d{1,3}[\]).:]{0,2} +)?<?(?P<url>https?://[^\s<>]+)>?$")
-_LABELLED_URL = re.compile(r"^[^\w\[<>|]{0,12}[^:：\[\]]{1,40}[:：]\**[ \t]*<?(?P<url>https?://[^\s<>]+)>?$")
 _NUMBERING = re.compile(
     r"[#*=\s-]{0,8}(?:search )?result #?\d{1,3}(?:\*{0,2}[:：]\*{0,2}| ?[=-]{2,})$", re.IGNORECASE
 )
@@ -68,9 +64,6 @@ def link_in(line: str) -> dict[str, Any] | None:
     if found := _LINK.match(line):
         item: dict[str, Any] = {"title": found["title"].strip("* "), "url": found["url"]}
         return item | ({"snippet": found["snippet"]} if found["snippet"] else {})
-    if found := _FOOTNOTE.match(line):
-        title = (found["title"] or "").strip("\"'() ")
-        return {"title": title, "url": found["url"]} if title else None
     return _item_with_address(line)
 
 
@@ -110,12 +103,6 @@ def address_in(line: str) -> str | None:
     """The address that a line holds besides marks and a number, or None."""
     found = _BARE_URL.match(line)
     return found["url"].rstrip("*_`") if found else None
-
-
-def labelled_address_in(line: str) -> str | None:
-    """The address on a line that has only a label before it, in whatever language."""
-    found = _LABELLED_URL.match(line)
-    return found["url"] if found else None
 
 
 def title_in(line: str) -> str | None:

@@ -9,8 +9,7 @@ from contextlib import suppress
 from typing import Any
 
 from ua_tui.observers.decoding.urls import is_web_url
-from ua_tui.observers.search.text.labels import column_of
-from ua_tui.observers.search.text.values import linked
+from ua_tui.observers.search.text.labels import column_of, linked
 
 _CELLS = re.compile(r"(?<!\\)\|")
 _MARKS = (",", "\t", ";", "|")

@@ -5,7 +5,7 @@ import pytest
 from tests.core.cases import cases_of
 from ua_tui.core.toolkit.extract import MAX_ARTICLE_HTML, extract_html
 from ua_tui.core.toolkit.html_text import separate, without_scripts
-from ua_tui.observers.search.sanitise import plain_text, plain_texts
+from ua_tui.observers.search.sanitise import plain_text
 from ua_tui.tui.viewers.safe_html import to_markdown
 
 CASES = cases_of(__file__)
@@ -27,8 +27,6 @@ def test_what_a_browser_shows_apart_is_never_joined() -> None:
         page = f"<html><body><article><h1>T</h1>{LONG}{html}{LONG}</article></body></html>"
         for text in (to_markdown(html), plain_text(html), extract_html(page, "https://a.example/").text):
             assert [each for each in joined if each in text] == [], html
-    texts = list(APART)
-    assert plain_texts(texts, one_line=False) == [plain_text(html) for html in texts]
 
 
 def test_parts_of_a_word_stay_together() -> None:

@@ -11,8 +11,7 @@ import pytest
 from tests.observers.conftest import NOON
 from ua_tui.core.observation import ToolCall
 from ua_tui.observers.decoding.decode import decode_text
-from ua_tui.observers.search.detect import recognise
-from ua_tui.observers.search.rows import normalise
+from ua_tui.observers.search.lists import recognise
 
 CASES = json.loads(Path(__file__).with_name("addresses.json").read_text(encoding="utf-8"))
 B = "https://two.example/b"
@@ -25,8 +24,8 @@ def found(tool: str, body: Any, **arguments: Any) -> list[tuple[str | None, str 
     text = body if isinstance(body, str) else json.dumps(body)
     return [
         (row["title"], row["url"])
-        for page in recognise(call, decode_text(text))
-        for row in normalise(page.items, page.kind, NOON, named=page.named).rows
+        for page in recognise(call, decode_text(text), NOON).pages
+        for row in page.rows
     ]
 
 

@@ -9,7 +9,7 @@ import pytest
 from tests.observers.conftest import pages_found
 from ua_tui.core.observation import NativeObservation, ToolCall, ToolResult
 from ua_tui.observers.base import Interest, ObserverContext, Outcome
-from ua_tui.observers.search_results import SearchResults
+from ua_tui.observers.search_results import SearchResults, explain
 
 MULTI = "mcp__composio__COMPOSIO_MULTI_EXECUTE_TOOL"
 Make = Callable[..., ToolResult]
@@ -191,3 +191,24 @@ def test_texts_full_of_openings_are_read_in_time_that_grows_with_them(
     assert artifact["results"][1]["snippet"].startswith("ac<!--")
     lists = {f"block_{number}": [row(number), row(number + 1)] for number in range(0, 6_000, 2)}
     assert SearchResults().observe(result("mcp__x__web_search", lists), context).items == 6_000
+
+
+@pytest.mark.parametrize(
+    ("tool", "body", "said"),
+    [
+        (
+            "mcp__x__web_search",
+            {"results": [row(1), row(2)], "tags": [{"id": 7}]},
+            ["is a search by its name", "results (2 items): taken as results of the kind web", "(1 item): not taken"],
+        ),
+        ("mcp__x__list_things", {"items": [{"id": 1}]}, ["is not a search by its name", "items (1 item): not taken"]),
+        ("mcp__gmail__search", {"messages": [row(1)]}, ["is not observed by its name"]),
+        ("mcp__x__web_search", "Nothing but words.", ["was read as text", "no results were recognised"]),
+        ("mcp__x__find_things", "Nothing but words.", ["was read as text", "There is no list"]),
+    ],
+)  # fmt: skip
+def test_why_a_list_is_taken_or_not_is_explained(
+    context: ObserverContext, result: Make, tool: str, body: Any, said: list[str]
+) -> None:
+    lines = "\n".join(explain(result(tool, body), context))
+    assert [words for words in said if words not in lines] == [], lines

@@ -6,11 +6,10 @@ from typing import Any
 
 import pytest
 
+from tests.observers.conftest import NOON
 from ua_tui.core.observation import ToolCall
 from ua_tui.observers.decoding.decode import Decoded, decode_text
-from ua_tui.observers.search import detect
-from ua_tui.observers.search.detect import recognise
-from ua_tui.observers.search.rows import url_of
+from ua_tui.observers.search.lists import recognise
 
 WEB = "https://site.example/page"
 PAGE = {"title": "T", "url": WEB}
@@ -32,8 +31,8 @@ class Compared(str):
 
 
 def urls(tool: str, body: Any) -> list[str]:
-    pages = recognise(ToolCall(tool_use_id="t", name=tool), decode_text(json.dumps(body)))
-    return [item.get("url") or item.get("Website") for page in pages for item in page.items]
+    found = recognise(ToolCall(tool_use_id="t", name=tool), decode_text(json.dumps(body)), NOON)
+    return [row["url"] for page in found.pages for row in page.rows]
 
 
 @pytest.mark.parametrize("name", RECORDS)
@@ -54,23 +53,6 @@ def test_a_known_search_keeps_its_rows(name: str) -> None:
 def test_lists_that_begin_alike_are_not_compared_with_one_another() -> None:
     Compared.times = 0
     pages = tuple({"results": [PAGE | {"snippet": Compared(number)}]} for number in range(40))
-    found = recognise(ToolCall(tool_use_id="t", name="mcp__x__web_search"), Decoded(values=(*pages, *pages)))
-    assert (len(found), Compared.times) == (40, 0)
-
-
-def test_lists_that_repeat_are_compared_with_one_set_of_addresses(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[Any] = []
-
-    def counted(item: Any) -> str | None:
-        asked.append(item)
-        return url_of(item)
-
-    monkeypatch.setattr(detect, "url_of", counted)
-    pages = [{f"{WEB}/{name}/{part}": {"title": "T"} for part in "ab"} for name in range(40)]
-    counts = []
-    for many in (20, 40):
-        asked.clear()
-        body = {"results": [PAGE | {"url": f"{WEB}/{name}/a"} for name in range(many)], "more": pages[:many]}
-        assert recognise(ToolCall(tool_use_id="t", name="mcp__x__web_search"), decode_text(json.dumps(body)))
-        counts.append(len(asked))
-    assert counts[1] <= 2.5 * counts[0]
+    call = ToolCall(tool_use_id="t", name="mcp__x__web_search")
+    found = recognise(call, Decoded(values=(*pages, *pages)), NOON)
+    assert (len(found.pages), Compared.times) == (40, 0)

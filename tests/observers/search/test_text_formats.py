@@ -13,8 +13,7 @@ from tests.observers.conftest import NOON
 from ua_tui.core.observation import ToolCall, ToolResult
 from ua_tui.observers.base import ObserverContext
 from ua_tui.observers.decoding.decode import decode_text
-from ua_tui.observers.search.detect import recognise
-from ua_tui.observers.search.rows import normalise
+from ua_tui.observers.search.lists import recognise
 from ua_tui.observers.search.text.sections import sections_in_text
 from ua_tui.observers.search_results import SearchResults
 
@@ -31,8 +30,8 @@ def rows_of(text: str, tool: str = SEARCH) -> list[tuple[Any, ...]]:
     call = ToolCall(tool_use_id="t", name=tool, input={"query": "q"})
     return [
         (row["title"], row["url"], row["snippet"])
-        for page in recognise(call, decode_text(text))
-        for row in normalise(page.items, page.kind, NOON).rows
+        for page in recognise(call, decode_text(text), NOON).pages
+        for row in page.rows
     ]
 
 
@@ -159,14 +158,6 @@ def test_each_of_several_lists_that_are_cut_off(context: ObserverContext, result
     assert not any("Once more" in row["snippet"] for row in found)
     assert all(artifact["truncated"] for artifact in artifacts)
     assert not any(row["url"].startswith("https://other") for a in artifacts for row in a["results"])
-
-
-def test_a_table_that_is_cut_off_keeps_its_rows() -> None:
-    text = FORMATS["TOON, a table"]
-    for end in range(text.index("tides"), len(text)):
-        decoded = decode_text(text[:end])
-        assert [row[1] for row in rows_of(text[:end])][:1] == [ROWS[0][1]]
-        assert decoded.truncated or len(decoded.values[0]["results"]) == 3
 
 
 HOSTILE = (

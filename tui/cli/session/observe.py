@@ -53,6 +53,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument_group("a past session").add_argument(
         "--session", metavar="DIR", help="a session's folder; what is there already stays as it is"
     )
+    parser.add_argument(
+        "--explain",
+        action="store_true",
+        help="also say why each list was taken as search results, or was not",
+    )
     parser.add_argument("--json", action="store_true", help="print the observers' events as JSON lines")
     add_no_plugins(parser)
 
@@ -64,6 +69,8 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _check_usage(args: argparse.Namespace) -> None:
+    if args.explain and args.json:
+        raise WrongUsage("--explain prints sentences, --json events: use one of them")
     given = [f"--{name}" for name in ("tool", "input", "result", "workspace") if getattr(args, name)]
     if args.session:
         if given:
@@ -84,7 +91,7 @@ def _observe_file(args: argparse.Namespace) -> int:
     workspace = Workspace.open(Path(args.workspace), _redactor(settings))
     try:
         result = saved_result(args.tool, arguments, data, tool_use_id=_id_of(args.tool, arguments, data))
-        report = _Report(as_json=args.json, plugins=settings.plugins)
+        report = _Report(as_json=args.json, explain=args.explain, plugins=settings.plugins)
         return report.over([(result, _context(workspace, settings))])
     finally:
         workspace.close()
@@ -117,7 +124,7 @@ def _observe_session(args: argparse.Namespace) -> int:
     workspace: Workspace = Workspace.open(folder, _redactor(settings))
     try:
         context = _context(workspace, settings)
-        report = _Report(as_json=args.json, plugins=settings.plugins)
+        report = _Report(as_json=args.json, explain=args.explain, plugins=settings.plugins)
         code = report.over([(result, context) for result in results_of(reading.events)])
         if reading.skipped:
             complain(f"lines of the journal that cannot be read: {reading.skipped}")
@@ -129,8 +136,9 @@ def _observe_session(args: argparse.Namespace) -> int:
 class _Report:
     """Runs the observers and says what came of it: one line an artifact, or the events as they are."""
 
-    def __init__(self, *, as_json: bool, plugins: bool) -> None:
+    def __init__(self, *, as_json: bool, explain: bool, plugins: bool) -> None:
         self._as_json = as_json
+        self._explain = explain
         self._plugins = plugins
         self._failed = False
         self._artifacts = 0
@@ -139,6 +147,7 @@ class _Report:
         from ua_tui.core.bus import Bus
         from ua_tui.observers.catalogue import default_observers
         from ua_tui.observers.execution.replay import observe_result
+        from ua_tui.observers.search_results import explain
 
         bus = Bus()
         if self._as_json:
@@ -148,6 +157,8 @@ class _Report:
         for result, context in results:
             runs = observe_result(result, observers, context, publish)
             self._report(result.call.name, runs)
+            for line in explain(result, context) if self._explain else ():
+                print_line(f"  {clean_line(line, 2_000)}")
         if not results and not self._as_json:
             print_line("nothing saved: the session has no finished tool calls")
         return EXIT_FAILED if self._failed else 0

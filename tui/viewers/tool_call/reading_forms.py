@@ -103,22 +103,20 @@ def _article_form(value: Any) -> Body | None:
 
 
 def _search_forms(call: ToolCall, decoded: Any) -> list[Body]:
-    from ua_tui.observers.search.detect import recognise
-    from ua_tui.observers.search.rows import normalise
+    from ua_tui.observers.search.lists import recognise
 
     forms: list[Body] = []
-    for page in recognise(call, decoded):
-        rows = normalise(page.items, page.kind, datetime.now(UTC), named=page.named).rows
+    for page in recognise(call, decoded, datetime.now(UTC)).pages:
         scope = page.scope
         found = {
             "type": page.kind,
             "tool": scope.tool,
             "query": scope.query,
             "answer": scope.answer,
-            "error": scope.error if not rows else None,
+            "error": scope.error if not page.rows else None,
             "truncated": decoded.truncated,
             "preview": scope.preview,
-            "results": rows,
+            "results": page.rows,
         }
         hits = hits_in(found)
         if hits:

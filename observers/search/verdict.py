@@ -1,69 +1,56 @@
-"""The kind of results in a list, from its names, its rows and the search that returned it."""
+"""Whether a list is one of search results, by its names and its items, and of which kind its results are."""
 
 from __future__ import annotations
 
 from typing import Any, NamedTuple
 
 from ua_tui.observers.decoding.urls import is_web_url
-from ua_tui.observers.search.flatten import (
-    is_described,
-    is_full_row,
-    is_group,
-    is_row,
-    is_titled,
-    kind_of_word,
-)
-from ua_tui.observers.search.keys import KINDS, PANELS, SURE, fold, word_set
-from ua_tui.observers.search.metadata import has_own_query
+from ua_tui.observers.search.items import is_described, is_full_row, is_group, is_row, is_titled, kind_of_word
+from ua_tui.observers.search.keys import FIELDS, KINDS, PANELS, SURE, Field, fold, listed
 from ua_tui.observers.search.privacy import has_private_fields, is_private_name, is_public_search
-from ua_tui.observers.search.scope import Scope
+from ua_tui.observers.search.scope import Scope, has_own_query
 from ua_tui.observers.search.tool_names import Policy, kind_of_name
 
 WORDLESS = ("images", "videos")
 """The kinds whose rows need no text."""
-
-_ANSWERED = ("citations", "references", "sources", "annotations", "groundingchunks")
-PLAIN_NAMES = word_set(
-    "results items data docs hits entries records value documents response result search pages ads"
-) | {""}
+PLAIN_NAMES = frozenset(("", *listed("plain")))
 """The names of lists, folded, that only say that there is a list."""
 _OWN_VERTICAL = ("web", "webresults", "webpages")
 _FILMED = ({"duration", "viewcount"}, {"duration", "thumbnailurl"}, {"mutatedbygoggles", "thumbnailurl"})
-_PICTURED = frozenset({"hostpageurl", "contenturl", "thumbnailurl"})
-_SCHOLARLY = frozenset(
-    {
-        "publicationinfo",
-        "abstractinvertedindex",
-        "authorships",
-        "containertitle",
-        "citationcount",
-        "externalids",
-        "publicationnumber",
-        "paperid",
-    }
-)
-
+_PICTURED = frozenset(("hostpageurl", "contenturl", "thumbnailurl"))
 _VAGUE = ("searchresults", "searchresult")
-_IDS = ("id", "uuid")
-_OF_PAGES = word_set("snippet source")
+_SAMPLE = 32
 _LONGEST_TEXT = 5_000
 """A result of a search has less text; a page that was read has more."""
-_STAMPS = word_set("createdat createdtime createddate createdon updatedat updatedtime insertedat modifiedat")
 
 
-def kind_of_list(value: list[Any], key: str, path: tuple[str, ...], scope: Scope) -> str | None:
-    """The kind of results in a list, or None when it is not a list of results."""
-    if not value:
-        return None
+class Verdict(NamedTuple):
+    """The kind of results in a list, None when it has none, and why, for a person."""
+
+    kind: str | None
+    why: str
+
+
+def verdict_on(value: list[Any], key: str, path: tuple[str, ...], scope: Scope) -> Verdict:
+    """Judge a list by its folded name, the names above it, and the first and the last of its items."""
     kind = _kind_of_names(key, path, scope)
-    sample = value if len(value) <= 64 else [*value[:32], *value[-32:]]
-    listed = _Listed(sample, key, path, kind)
-    if all(isinstance(item, str) for item in sample):
-        return _kind_of_addresses(listed, scope)
-    if scope.policy is not Policy.SEARCH:
-        return refined_kind(kind, key, value, scope) if _is_of_any_tool(listed) else None
+    sample = value if len(value) <= 2 * _SAMPLE else [*value[:_SAMPLE], *value[-_SAMPLE:]]
+    own = _Listed(sample, key, path, kind)
+    if not value or all(isinstance(item, str) for item in sample):
+        bare = _kind_of_addresses(own, scope) if value else None
+        return Verdict(bare, "it has addresses alone" if bare else "it has no objects")
     promised = refined_kind(kind, key, value, scope)
-    return promised if _is_of_search(listed, scope, named=is_named(key, promised, scope)) else None
+    if scope.policy is not Policy.SEARCH:
+        reason = _not_of_any_tool(own)
+    elif _is_of_search(own, scope, named=is_named(key, promised, scope)):
+        reason = None
+    else:
+        reason = "too few of its items have an address and a title or text"
+    return (
+        Verdict(None, reason)
+        if reason
+        else Verdict(promised, "its items have an address and a title or text")
+    )
 
 
 class _Listed(NamedTuple):
@@ -88,37 +75,39 @@ def _kind_of_names(key: str, path: tuple[str, ...], scope: Scope) -> str | None:
     return promised if promised in WORDLESS else kind
 
 
-def _is_of_any_tool(listed: _Listed) -> bool:
-    """Whether a list is one of results although its tool may be none that searches."""
-    pages = 0 if listed.kind == "images" else sum(map(_looks_like_page, listed.sample))
-    if listed.key not in SURE:
-        is_of_records = listed.key == "links" or any(map(is_private_name, (listed.key, *listed.path)))
-        return not is_of_records and 0 < len(listed.sample) <= 2 * pages
-    if listed.key in _VAGUE and pages == 0:
-        return False
-    rows = listed.rows()
-    return rows > 0 or _has_rows(listed, rows)
+def _not_of_any_tool(own: _Listed) -> str | None:
+    """Why a list is none of results when its tool may be none that searches; None if it is one all the same."""
+    if own.key in SURE:
+        rows = own.rows()
+        pages = sum(map(_looks_like_page, own.sample)) if own.key in _VAGUE else 1
+        return None if pages and (rows > 0 or _has_rows(own, rows)) else "none of its items is a result"
+    if own.key == "links" or any(map(is_private_name, (own.key, *own.path))):
+        return "its name says that it has records of somebody"
+    pages = 0 if own.kind == "images" else sum(map(_looks_like_page, own.sample))
+    if 0 < len(own.sample) <= 2 * pages:
+        return None
+    return "the tool is not known to search, and too few of its items look like pages of the web"
 
 
-def _is_of_search(listed: _Listed, scope: Scope, *, named: bool) -> bool:
+def _is_of_search(own: _Listed, scope: Scope, *, named: bool) -> bool:
     """Whether a list of a search is one of results; one that is `named` so may have rows without an address."""
-    sample, key = listed.sample, listed.key
-    rows = listed.rows()
+    sample, key = own.sample, own.key
+    rows = own.rows()
     if key in SURE:
         return rows > 0 or not any(isinstance(item, list) or has_own_query(item) for item in sample)
     if rows * 2 < len(sample):
         if named and (rows + sum(map(is_titled, sample))) * 2 > len(sample):
             return True
-        is_plain = is_public_search(scope.name) and key in PLAIN_NAMES and PANELS.isdisjoint(listed.path)
+        is_plain = is_public_search(scope.name) and key in PLAIN_NAMES and PANELS.isdisjoint(own.path)
         if is_plain and sum(map(is_described, sample)) * 2 > len(sample):
             return True
-    return _has_rows(listed, rows)
+    return _has_rows(own, rows)
 
 
-def _has_rows(listed: _Listed, rows: int) -> bool:
+def _has_rows(own: _Listed, rows: int) -> bool:
     """Whether enough items of a list are results, or group some."""
-    sample, key = listed.sample, listed.key
-    if (rows == 0 and listed.kind is None) or all(map(has_own_query, sample)):
+    sample, key = own.sample, own.key
+    if (rows == 0 and own.kind is None) or all(map(has_own_query, sample)):
         return False
     if rows < 3:
         rows += sum(map(is_group, sample))
@@ -138,7 +127,7 @@ def refined_kind(kind: str | None, key: str, value: list[Any], scope: Scope) -> 
     if named := named_kind(scope):
         return named
     names = [set(map(fold, item)) for item in value[:4] if isinstance(item, dict)]
-    if any(not _SCHOLARLY.isdisjoint(found) for found in names):
+    if any(not found.isdisjoint(listed("scholarly")) for found in names):
         return "scholar"
     if names and all(found >= _PICTURED and "duration" not in found for found in names):
         return "images"
@@ -162,7 +151,7 @@ def kind_of_row(value: Any) -> str:
     """The vertical that a single result names, or an empty string."""
     if not isinstance(value, dict):
         return ""
-    names = {fold(key) for key in value}
+    names = set(map(fold, value))
     if "question" in names:
         return "questions"
     if any(names >= marks for marks in _FILMED):
@@ -176,14 +165,14 @@ def _of_results(name: str) -> str | None:
     return (kind_of_word(stem) or "web") if stem not in ("", name) else None
 
 
-def _kind_of_addresses(listed: _Listed, scope: Scope) -> str | None:
+def _kind_of_addresses(own: _Listed, scope: Scope) -> str | None:
     """The kind of a list of bare URLs: the ones that an answer cites, or images."""
     if scope.policy is not Policy.SEARCH:
         return None
-    if listed.key in _ANSWERED:
-        return "web_answer" if scope.answer and any(map(is_web_url, listed.sample)) else None
-    is_shown = listed.key in SURE or (listed.kind == "images" and is_web_url(listed.sample[0]))
-    return listed.kind if is_shown else None
+    if own.key in listed("answered"):
+        return "web_answer" if scope.answer and any(map(is_web_url, own.sample)) else None
+    is_shown = own.key in SURE or (own.kind == "images" and is_web_url(own.sample[0]))
+    return own.kind if is_shown else None
 
 
 def _looks_like_page(item: Any) -> bool:
@@ -193,10 +182,14 @@ def _looks_like_page(item: Any) -> bool:
     fields = {fold(key): value for key, value in item.items()}
     if has_private_fields([item]) or all(str(key).isupper() for key in item):
         return False
-    has_number = any(key in fields and not is_web_url(fields[key]) for key in _IDS)
-    if has_number and (not _STAMPS.isdisjoint(fields) or _OF_PAGES.isdisjoint(fields)):
+    has_number = any(key in fields and not is_web_url(fields[key]) for key in ("id", "uuid"))
+    if has_number and (
+        not fields.keys().isdisjoint(listed("stamps")) or fields.keys().isdisjoint(("snippet", "source"))
+    ):
         return False
     if any(isinstance(value, str) and len(value) > _LONGEST_TEXT for value in item.values()):
+        return False
+    if not any(FIELDS.get(key, ("",))[0] == Field.TITLE for key in fields):
         return False
     # A company or a project has a name and a description; a page that has a name has words around what was asked.
     return "name" not in fields or "title" in fields or "snippet" in fields

@@ -1,29 +1,36 @@
-"""Brings the items of a list into one shape: URL and columns at the top level, groups flattened."""
+"""One item of a list: the columns its fields belong to, its address, and what is inside it brought to the top."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
-from operator import itemgetter
-from typing import Any
+from functools import lru_cache
+from typing import Any, NamedTuple
 
+from ua_tui.core.text import words_of
 from ua_tui.observers.decoding.truncated_json import CUT_OFF
 from ua_tui.observers.decoding.urls import is_web_url
 from ua_tui.observers.search.keys import (
     CLUSTERS,
     DESCRIPTIVE,
+    ENDINGS,
+    FIELDS,
     FOREIGN,
     GROUPS,
+    IMAGE_URLS,
     KINDS,
     NO_ADDRESS,
+    NO_NAME,
     NO_WRAPPER,
     SKIPPED,
     Field,
     fold,
-)
-from ua_tui.observers.search.metadata import has_own_query
-from ua_tui.observers.search.rows import field_of, is_resource_name, url_of
+)  # fmt: skip
+from ua_tui.observers.search.scope import has_own_query
 
+_CACHED = 4096
 _DEEPEST = 3
+_WEAK = 300
 _ADDRESS_ENDS = ("url", "link", "href", "uri", "pdf")
 _ADDRESS_NAMES = ("url", "link", "href", "page_url")
 _WRAPPERS_OF_IMAGES = ("source", "original", "page")
@@ -35,6 +42,85 @@ _TEXT_COLUMNS = frozenset(_PREFERRED_TEXT)
 # A place has a telephone and a state.
 _ELSEWHERE = FOREIGN - {"phone", "state", "email", "role"}
 _ROLES = ("assistant", "user", "system", "model", "tool")
+_CITATIONS = ("publicationinfo", "publication")
+# The name of an entry in a service's database, such as `places/…`.
+_RESOURCE = re.compile(r"(?:projects|places|folders|organizations|locations)/\S+")
+# Solr's fields have their type in the name, such as `title_s`.
+_TYPE_OF_FIELD = re.compile(r"_(?:s|ss|t|txt|dt|tdt)$")
+
+
+class Plan(NamedTuple):
+    """The columns of objects with the same keys: the keys of each column, the best first, and the other keys.
+
+    `citation` is the key of a text with authors, journal and year.
+    """
+
+    url: tuple[str, ...]
+    title: tuple[str, ...]
+    source: tuple[str, ...]
+    date: tuple[str, ...]
+    snippet: tuple[str, ...]
+    position: tuple[str, ...]
+    extra: tuple[str, ...]
+    citation: str | None
+
+
+@lru_cache(maxsize=_CACHED)
+def field_of(key: str) -> tuple[str, int] | None:
+    """The column of a provider's field, and the rank of this name for it (0 is the best)."""
+    plain = _TYPE_OF_FIELD.sub("", key)
+    return FIELDS.get(fold(plain)) or FIELDS.get(fold(key)) or _by_ending(words_of(plain))
+
+
+def _by_ending(words: tuple[str, ...]) -> tuple[str, int] | None:
+    """The column of a field that no list has, such as `caseName` or `filed_at`, by the last word of its name."""
+    if len(words) < 2 or words[-1] not in ENDINGS or (words[-1] == "name" and not NO_NAME.isdisjoint(words)):
+        return None
+    return ENDINGS[words[-1]], _WEAK
+
+
+@lru_cache(maxsize=_CACHED)
+def _plan_of_keys(keys: tuple[str, ...]) -> Plan:
+    columns: dict[str, list[tuple[int, str]]] = {}
+    extra: list[str] = []
+    for key in keys:
+        if (found := field_of(key)) is not None:
+            columns.setdefault(found[0], []).append((found[1], key))
+        elif key not in CLUSTERS and key != CUT_OFF:
+            extra.append(key)
+
+    def of(column: str) -> tuple[str, ...]:
+        return tuple(key for _, key in sorted(columns.get(column, ()), key=lambda candidate: candidate[0]))
+
+    citation = next((key for key in keys if fold(key) in _CITATIONS), None)
+    return Plan(
+        of(Field.URL), of(Field.TITLE), of(Field.SOURCE), of(Field.DATE), of(Field.SNIPPET), of(Field.POSITION),
+        tuple(extra), citation,
+    )  # fmt: skip
+
+
+def plan_of(item: Mapping[str, Any]) -> Plan:
+    """Which of an item's keys belong to which column."""
+    return _plan_of_keys(tuple(item))
+
+
+def url_of(item: Mapping[str, Any], *, images: bool = False) -> str | None:
+    """The URL of a result, or None if it has no valid one."""
+    cut = item.get(CUT_OFF)
+    for key in plan_of(item).url:
+        if key != cut and is_web_url(value := item[key]):
+            return str(value)
+    if cut is None and is_web_url(value := item.get("id")):
+        return str(value)
+    if images:
+        folded = {fold(key): value for key, value in item.items() if key != cut}
+        return next((folded[key] for key in IMAGE_URLS if is_web_url(folded.get(key))), None)
+    return None
+
+
+def is_resource_name(value: object) -> bool:
+    """Whether a text only identifies an entry in a service, such as `places/ChIJ…`, and names nothing."""
+    return isinstance(value, str) and _RESOURCE.fullmatch(value) is not None
 
 
 def columns_of(item: Mapping[str, Any]) -> set[str]:
@@ -60,34 +146,10 @@ def kind_of_word(word: object) -> str | None:
     return KINDS.get(folded) or KINDS.get(f"{folded}s") or KINDS.get(f"{folded}results")
 
 
-def all_addressed(items: list[Any]) -> bool:
-    """Whether all items of a list seem to have their address where the first one has it."""
-    key = _address_key(items[0]) if items else None
-    if key is None or set(map(type, items)) != {dict}:
-        return False
-    try:
-        # One search through all of them is faster than a look at each.
-        together = "\n".join(["", *map(itemgetter(key), items)])
-    except (KeyError, TypeError):
-        return False
-    return together.count("\nhttp") == len(items)
-
-
 def opened(
     items: list[Any], kind: str | None, *, images: bool = False
 ) -> tuple[list[Any], list[tuple[str, list[Any]]]]:
-    """The items in a shape for rows, and the groups among them that are of another kind.
-
-    A list whose items all have their address where the first one has it comes back as it is.
-    """
-    key = _address_key(items[0]) if items else None
-    if (
-        key is not None
-        and _says_something(items[0])
-        and set(map(type, items)) == {dict}
-        and {type(item.get(key)) for item in items} == {str}
-    ):
-        return items, []
+    """The items in a shape for rows, and the groups among them that are of another kind."""
     rows: list[Any] = []
     others: list[tuple[str, list[Any]]] = []
     for item in items:
@@ -139,12 +201,6 @@ def with_inner_text(item: Mapping[str, Any]) -> dict[str, Any] | None:
             if wanted in columns and url_of(value) in (None, url_of(item)):
                 return {name: other for name, other in item.items() if name != key} | value
     return None
-
-
-def _address_key(item: Any) -> str | None:
-    if not isinstance(item, dict) or (url := url_of(item)) is None:
-        return None
-    return next((key for key, value in item.items() if value == url), None)
 
 
 def with_address(item: Mapping[str, Any], url: str) -> dict[str, Any]:
