@@ -171,7 +171,7 @@ async def _serve(options: argparse.Namespace, redactor: Redactor) -> None:
         knowledge=knowledge,
     )
     try:
-        await build_server(context).run_stdio_async()
+        await build_server(context).run()
     finally:
         await context.aclose()
         workspace.close()

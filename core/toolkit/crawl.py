@@ -37,7 +37,7 @@ from typing import TYPE_CHECKING, Annotated
 from urllib.parse import urlsplit
 
 import msgspec
-from pydantic import Field
+from msgspec import Meta
 
 from ua_tui.core.errors import (
     ConnectionFailed,
@@ -107,10 +107,10 @@ class _Answer(msgspec.Struct, frozen=True):
 
 async def crawl_parallel(
     context: ToolContext,
-    urls: Annotated[list[str], Field(description="http or https addresses, at most 50")],
+    urls: Annotated[list[str], Meta(description="http or https addresses, at most 50")],
     max_age: Annotated[
         int,
-        Field(
+        Meta(
             description="seconds; a page that was read at most so long ago is not fetched again: its article is that "
             "of this session or, from the knowledge base, that of an earlier one",
             ge=0,
