@@ -58,8 +58,6 @@ from ua_tui.core.toolkit.articles import (
 )
 from ua_tui.core.toolkit.context import ToolContext
 from ua_tui.core.toolkit.files import read_text
-from ua_tui.core.toolkit.knowledge.earlier_articles import earlier_article
-from ua_tui.core.toolkit.sources.reading import read_page
 
 if TYPE_CHECKING:
     from ua_tui.core.net.client import Fetcher, Page
@@ -220,6 +218,9 @@ async def _known(context: ToolContext, url: str, max_age: int) -> Crawled | None
     base, now = context.knowledge, context.now()
     if base is None:
         return None
+    # What only a crawl needs is imported by the first one.
+    from ua_tui.core.toolkit.knowledge.earlier_articles import earlier_article
+
     try:
         article = await asyncio.to_thread(earlier_article, base, _shown(url), now, max_age)
     except KnowledgeError as error:
@@ -247,6 +248,8 @@ async def _version(context: ToolContext, fetcher: Fetcher, url: str) -> Page:
 
 
 async def _fetch_and_save(context: ToolContext, url: str) -> Crawled:
+    from ua_tui.core.toolkit.sources.reading import read_page
+
     fetcher = await context.fetcher()
     page = await fetcher.get(url)
     found = await read_page(page, context.conversions, partial(_version, context, fetcher))

@@ -12,7 +12,6 @@ from ua_tui.core.toolkit.files import list_directory, read_local_file, write_loc
 from ua_tui.core.toolkit.knowledge.knowledge_tools import knowledge_read, knowledge_search, knowledge_sources
 from ua_tui.core.toolkit.mcp_server import McpServer, Tool
 from ua_tui.core.toolkit.workbench import workbench_download, workbench_upload
-from ua_tui.core.version import VERSION
 
 INSTRUCTIONS = "Reads web pages in parallel and keeps files in the workspace of the session."
 # Without this the agent's command line cuts results of more than 50,000 characters.
@@ -39,7 +38,7 @@ def build_server(context: ToolContext) -> McpServer:
             Tool(workbench_download, _writes("Download from the sandbox", idempotent=False, open_world=True)),
             Tool(workbench_upload, _writes("Upload to the sandbox", destructive=True, open_world=True)),
         ]
-    return McpServer(SERVER, VERSION, INSTRUCTIONS, context, tools)
+    return McpServer(SERVER, "1", INSTRUCTIONS, context, tools)
 
 
 def _reads(title: str) -> dict[str, Any]:
