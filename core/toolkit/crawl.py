@@ -20,6 +20,7 @@ login, paywall    the text is only for those who log in, or pay
 consent           the site asks for consent to cookies first
 bot_check         the site checks whether a person visits (a captcha, Cloudflare)
 empty             there is no text
+moved             the page only leads to another one, which the error names
 image, audio, video, document, archive, other
                   the type of a file that is no page
 pdf_without_text, pdf_encrypted, pdf_damaged
@@ -32,8 +33,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from datetime import datetime
-from functools import partial
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 from urllib.parse import urlsplit
 
 import msgspec
@@ -58,9 +58,6 @@ from ua_tui.core.toolkit.articles import (
 )
 from ua_tui.core.toolkit.context import ToolContext
 from ua_tui.core.toolkit.files import read_text
-
-if TYPE_CHECKING:
-    from ua_tui.core.net.client import Fetcher, Page
 
 logger = logging.getLogger(__name__)
 
@@ -242,17 +239,11 @@ async def _known(context: ToolContext, url: str, max_age: int) -> Crawled | None
     )
 
 
-async def _version(context: ToolContext, fetcher: Fetcher, url: str) -> Page:
-    _check_blacklist(context, url)
-    return await fetcher.get(url)
-
-
 async def _fetch_and_save(context: ToolContext, url: str) -> Crawled:
     from ua_tui.core.toolkit.sources.reading import read_page
 
-    fetcher = await context.fetcher()
-    page = await fetcher.get(url)
-    found = await read_page(page, context.conversions, partial(_version, context, fetcher))
+    page = await (await context.fetcher()).get(url)
+    found = await read_page(page, context.conversions)
     path = article_path(url, context.workspace.redactor)
     article = Article(
         title=clean_line(visible(found.title or ""), 300) or _shown(url),
