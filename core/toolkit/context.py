@@ -20,18 +20,7 @@ if TYPE_CHECKING:
     from ua_tui.core.toolkit.remote import RemoteFiles
     from ua_tui.core.web_reader.blacklist import Blacklist
 
-MOUNT = "/mnt/files"
-"""The mount of the remote sandbox whose files can be transferred."""
-
 _REPORTS = 20
-
-
-class TooLarge(Exception):
-    """A remote file is larger than allowed; `size` in bytes, if known."""
-
-    def __init__(self, size: int | None) -> None:
-        super().__init__()
-        self.size = size
 
 
 def _now() -> datetime:
