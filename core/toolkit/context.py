@@ -44,7 +44,7 @@ class ToolContext:
         now: Callable[[], datetime] = _now,
         blacklist: Blacklist | None = None,
         open_remote: Callable[[], RemoteFiles] | None = None,
-        learn_secrets: Callable[[], None] | None = None,
+        learn_secrets: Callable[[], object] | None = None,
         send_progress: Callable[[str, int, int, str], None] | None = None,
         on_request: OnRequest | None = None,
         knowledge: KnowledgeBase | None = None,

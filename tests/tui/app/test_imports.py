@@ -134,9 +134,9 @@ def test_run_imports_nothing_of_the_screen() -> None:
 
 
 TOOLKIT = """
-import io, sys
+import json, sys
 from ua_tui.core.toolkit.__main__ import main
-main(["--workspace", sys.argv[1], "--knowledge", sys.argv[1] + "/knowledge.db"])
+main([json.dumps({"workspace": sys.argv[1], "knowledge": sys.argv[1] + "/knowledge.db"})])
 print("\\n".join(sys.modules), file=sys.stderr)
 """
 
