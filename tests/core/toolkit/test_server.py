@@ -275,26 +275,3 @@ def test_it_ends_with_its_input_and_a_workspace_that_cannot_be_made_is_one_line(
         )  # fmt: skip
         assert (done.returncode, done.stdout, len(done.stderr.splitlines())) == (status, "", lines)
         assert "Traceback" not in done.stderr
-
-
-@pytest.mark.slow
-def test_starting_loads_nothing_that_only_a_crawl_needs(tmp_path: Path) -> None:
-    code = (
-        "import asyncio, sys\n"
-        "from pathlib import Path\n"
-        "from ua_tui.core.storage.workspace import Workspace\n"
-        "from ua_tui.core.toolkit.context import ToolContext\n"
-        "from ua_tui.core.toolkit.server import build_server\n"
-        "build_server(ToolContext(Workspace.open(Path(sys.argv[1])), lambda: None))\n"
-        "print([name for name in ('trafilatura', 'httpx', 'html_to_markdown', 'logfire', 'textual', 'composio',"
-        " 'claude_agent_sdk') if name in sys.modules])"
-    )
-    done = subprocess.run(
-        [sys.executable, "-I", "-c", code, str(tmp_path)],
-        capture_output=True,
-        text=True,
-        timeout=PATIENCE,
-        check=True,
-        env={**os.environ, "PYDANTIC_DISABLE_PLUGINS": "__all__"},
-    )
-    assert done.stdout.strip() == "[]"
