@@ -212,6 +212,14 @@ class FetchRefused(UniversalAgentError):
         self.reason = reason
 
 
+class TooLarge(UniversalAgentError):
+    """A file of the remote sandbox is larger than allowed; `size` in bytes, if known."""
+
+    def __init__(self, size: int | None) -> None:
+        super().__init__("the file is too large")
+        self.size = size
+
+
 class ObserverError(UniversalAgentError):
     """A tool result could not be observed."""
 

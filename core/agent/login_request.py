@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping
 from contextlib import aclosing
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,6 +12,7 @@ from ua_tui.core.agent.client import AgentClient
 from ua_tui.core.agent.environment import cli_environment
 from ua_tui.core.agent.messages.malformed import MalformedMessages
 from ua_tui.core.agent.options import own_environment
+from ua_tui.core.agent.sdk_import import import_sdk
 from ua_tui.core.errors import ConnectionFailed, UniversalAgentError
 from ua_tui.core.provider.request import SmallReply
 from ua_tui.core.settings.model import Settings
@@ -79,7 +79,7 @@ class LoginRequests:
                 reply.set_exception(ConnectionFailed("a small request to the model was ended"))
 
     async def _options(self, system: str) -> sdk.ClaudeAgentOptions:
-        loaded = await asyncio.to_thread(import_module, "claude_agent_sdk")
+        loaded = await asyncio.to_thread(import_sdk)
         options: sdk.ClaudeAgentOptions = loaded.ClaudeAgentOptions(
             system_prompt=system,
             tools=[],

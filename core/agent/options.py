@@ -7,7 +7,6 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +18,7 @@ from ua_tui.core.agent.definitions.subagents import (
     shipped_subagents,
 )
 from ua_tui.core.agent.environment import CACHE, CLOUD_PREFIXES, cli_environment
+from ua_tui.core.agent.sdk_import import import_sdk
 from ua_tui.core.events.types import ASK_USER, EXIT_PLAN, LIST_RESOURCES, READ_RESOURCE
 from ua_tui.core.settings.model import Settings
 from ua_tui.core.version import VERSION
@@ -123,7 +123,7 @@ async def build_options(
     `config_dir` is where the agent keeps its own state; None leaves it where a login is found. With `resume`
     the conversation `session_id` is resumed, otherwise it begins. `telemetry` are variables for the agent's tracing.
     """
-    loaded = await asyncio.to_thread(import_module, "claude_agent_sdk")
+    loaded = await asyncio.to_thread(import_sdk)
     agents = {
         each.name: loaded.AgentDefinition(
             description=each.description,

@@ -29,6 +29,10 @@ PLAIN_PREFIXES = ("LC_", "XDG_")
 """How the names of further variables of this kind begin."""
 
 
+MOUNT = "/mnt/files"
+"""The folder of a remote sandbox whose files can be transferred."""
+
+
 @dataclass(frozen=True)
 class RemoteSession:
     """A session at Composio, for access to its files: the server, the session's id, and the headers that sign in."""

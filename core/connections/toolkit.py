@@ -6,25 +6,33 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
+import msgspec
+
 from ua_tui.core.connections.base import BLANKED, Connection
 from ua_tui.core.postgres.address import Address
 
 SERVER = "local_toolkit"
 
-SESSION_FILE = "TOOLKIT_COMPOSIO_SESSION"
-"""The environment variable with the path of the private file that holds the credentials of the remote sandbox."""
 
-EMBEDDINGS_FILE = "TOOLKIT_EMBEDDINGS"
-"""The environment variable with the path of the private file that names the server for the search by meaning."""
+class ToolkitStart(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """The one argument of the toolkit's program, as JSON.
 
-SECRETS_SOCKET = "TOOLKIT_SECRETS"
-"""The environment variable with the path of the private socket that gives the secrets to mask."""
+    `routes` sends hosts below a suffix to an address on loopback. `knowledge` is a file or an address of PostgreSQL,
+    and a session of the `demo` sees only what those found in it. The paths are those of private files and sockets:
+    `session_file` has the credentials of the remote sandbox, `secrets_socket` gives the secrets to mask,
+    `progress_socket` receives the progress of calls, `embeddings_file` names the server for the search by meaning, and
+    `postgres_file` has the variables for a connection to PostgreSQL.
+    """
 
-POSTGRES_FILE = "TOOLKIT_POSTGRES"
-"""The environment variable with the path of the private file that has the variables for a connection to PostgreSQL."""
-
-PROGRESS_SOCKET = "TOOLKIT_PROGRESS"
-"""The environment variable with the path of the private socket that receives the progress of calls."""
+    workspace: Path
+    routes: dict[str, str] = {}
+    knowledge: str = ""
+    demo: bool = False
+    session_file: Path | None = None
+    secrets_socket: Path | None = None
+    progress_socket: Path | None = None
+    embeddings_file: Path | None = None
+    postgres_file: Path | None = None
 
 
 def toolkit_connection(
@@ -41,37 +49,26 @@ def toolkit_connection(
 ) -> Connection:
     """The server that starts `ua_tui.core.toolkit` for this workspace.
 
-    The child process runs isolated (`-I`), so a `core/` folder in the current directory is never imported.
-
-    Args:
-        workspace: the folder of the session.
-        routes: sends hosts below a suffix to an address on loopback, as the demo's pages need.
-        session_file: the private file with the credentials of the remote sandbox.
-        secrets_socket: the private socket of a `SharedSecrets`; the toolkit masks its values in everything it writes.
-        progress_socket: the private socket of a `ProgressReceiver`.
-        knowledge: where the knowledge base is; None if there is none.
-        demo: whether the session is one of the demo, which sees only what sessions of the demo found.
-        embeddings_file: the private file with the server for the search by meaning, and its key.
-        postgres_file: the private file with the variables that decide how it connects to a team's knowledge base: a
-            password must not be in the configuration of a server.
+    The child process runs isolated (`-I`), so a `core/` folder in the current directory is never imported. The
+    other arguments are those of `ToolkitStart`; a password must not be in the configuration of a server.
     """
-    args = ["-I", "-m", "ua_tui.core.toolkit", "--workspace", str(workspace)]
-    for suffix, address in routes.items():
-        args += ["--route", f"{suffix}={address}"]
-    if knowledge is not None:
-        place = knowledge.url if isinstance(knowledge, Address) else str(knowledge.absolute())
-        args += ["--knowledge", place, *(["--demo"] if demo else [])]
+    place = (
+        knowledge.url if isinstance(knowledge, Address) else str(knowledge.absolute()) if knowledge else ""
+    )
+    start = ToolkitStart(
+        workspace=workspace,
+        routes=dict(routes),
+        knowledge=place,
+        demo=demo,
+        session_file=session_file,
+        secrets_socket=secrets_socket,
+        progress_socket=progress_socket,
+        embeddings_file=embeddings_file,
+        postgres_file=postgres_file,
+    )
+    encoded = msgspec.json.encode(start, enc_hook=str).decode()
+    args = ["-I", "-m", "ua_tui.core.toolkit", encoded]
     environment = dict.fromkeys((*BLANKED, "COMPOSIO_API_KEY", "UA_EMBEDDINGS_KEY"), "")
     environment["PYDANTIC_DISABLE_PLUGINS"] = "__all__"
-    if session_file is not None:
-        environment[SESSION_FILE] = str(session_file)
-    if embeddings_file is not None:
-        environment[EMBEDDINGS_FILE] = str(embeddings_file)
-    if postgres_file is not None:
-        environment[POSTGRES_FILE] = str(postgres_file)
-    if secrets_socket is not None:
-        environment[SECRETS_SOCKET] = str(secrets_socket)
-    if progress_socket is not None:
-        environment[PROGRESS_SOCKET] = str(progress_socket)
     server = {"type": "stdio", "command": sys.executable, "args": args, "env": environment}
     return Connection(servers={SERVER: server})

@@ -74,19 +74,6 @@ class GuardedBackend(httpcore.AsyncNetworkBackend):
                 failure = error
         raise failure or httpcore.ConnectError("no address")
 
-    async def connect_unix_socket(
-        self,
-        path: str,
-        timeout: float | None = None,
-        socket_options: Iterable[httpcore.SOCKET_OPTION] | None = None,
-    ) -> httpcore.AsyncNetworkStream:
-        """Refuse: pages are never read from a socket of this machine."""
-        raise FetchRefused(f"unix sockets are never opened ({clean_line(path, 80)})")
-
-    async def sleep(self, seconds: float) -> None:
-        """Wait."""
-        await asyncio.sleep(seconds)
-
     async def _checked(self, host: str, port: int) -> tuple[list[str], int]:
         if (place := self._routes.place_of(host)) is not None:
             return [place[0]], place[1]

@@ -4,43 +4,21 @@ from __future__ import annotations
 
 from ua_tui.core.text import clean_line
 
-_TEXTS = frozenset(
-    {
-        "application/xhtml+xml",
-        "application/json",
-        "application/pdf",
-        "application/x-pdf",
-        "application/xml",
-        "application/x-ndjson",
-        "application/yaml",
-    }
-)
+_TEXTS = frozenset((
+    "application/xhtml+xml", "application/json", "application/pdf", "application/x-pdf", "application/xml",
+    "application/x-ndjson", "application/yaml",
+))  # fmt: skip
 # Servers send any file with these types.
-_UNSPECIFIC = frozenset(
-    {
-        "",
-        "application/octet-stream",
-        "binary/octet-stream",
-        "application/binary",
-        "application/download",
-        "application/force-download",
-        "application/x-download",
-        "application/unknown",
-    }
-)
+_UNSPECIFIC = frozenset((
+    "", "binary/octet-stream", "application/octet-stream", "application/binary", "application/download",
+    "application/force-download", "application/x-download", "application/unknown",
+))  # fmt: skip
 _WITHOUT_TEXT = frozenset({"image/svg+xml", "text/css", "text/javascript"})
 _MEDIA = {"image": "a picture", "audio": "a sound file", "video": "a video"}
 _ARCHIVES = ("zip", "gzip", "x-tar", "x-7z", "x-rar", "vnd.rar", "x-bzip", "x-xz", "zstd", "java-archive")
 _DOCUMENTS = (
-    "msword",
-    "officedocument",
-    "opendocument",
-    "ms-excel",
-    "ms-powerpoint",
-    "epub",
-    "rtf",
-    "postscript",
-)
+    "msword", "officedocument", "opendocument", "ms-excel", "ms-powerpoint", "epub", "rtf", "postscript",
+)  # fmt: skip
 _SIGNATURES = (
     (b"%PDF-", "application/pdf"),
     (b"\x89PNG", "image/png"),

@@ -1,8 +1,7 @@
-"""Starts the local toolkit: `python -I -m ua_tui.core.toolkit --workspace DIR`."""
+"""Starts the local toolkit: `python -I -m ua_tui.core.toolkit START`, a `ToolkitStart` as JSON."""
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import logging
 import os
@@ -13,20 +12,13 @@ import time
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from ua_tui.core.concurrency.garbage_collection import deferred
-from ua_tui.core.connections.toolkit import (
-    EMBEDDINGS_FILE,
-    POSTGRES_FILE,
-    PROGRESS_SOCKET,
-    SECRETS_SOCKET,
-    SESSION_FILE,
-)
+from ua_tui.core.connections.toolkit import ToolkitStart
 from ua_tui.core.errors import UniversalAgentError
-from ua_tui.core.net.addresses import parse_endpoint
 from ua_tui.core.postgres.address import connection_variables
 from ua_tui.core.redaction.names import names_given_secret
 from ua_tui.core.redaction.redactor import Redactor
@@ -34,19 +26,11 @@ from ua_tui.core.redaction.sharing import learn_secrets
 from ua_tui.core.text import clean, clean_line
 
 if TYPE_CHECKING:
-    from ua_tui.core.knowledge.place import KnowledgePlace
     from ua_tui.core.net.client import Fetcher
     from ua_tui.core.toolkit.remote import RemoteFiles
 
 PROGRAM = "ua_tui.core.toolkit"
 _LOOK_EVERY, _GRACE = 1.0, 2.0
-
-
-class _Parser(argparse.ArgumentParser):
-    """A parser with error messages of one line."""
-
-    def error(self, message: str) -> NoReturn:
-        self.exit(2, f"{self.prog}: {clean_line(message)} (see --help)\n")
 
 
 class _CleanFormatter(logging.Formatter):
@@ -60,68 +44,11 @@ class _CleanFormatter(logging.Formatter):
         return clean(self._redactor.redact(super().format(record)))
 
 
-def _address(text: str) -> str:
-    try:
-        parse_endpoint(text)
-    except ValueError as error:
-        raise argparse.ArgumentTypeError(str(error)) from error
-    return text
-
-
-def _place(text: str) -> KnowledgePlace:
-    from ua_tui.core.knowledge.place import read_place
-
-    try:
-        return read_place(text)
-    except UniversalAgentError as error:
-        raise argparse.ArgumentTypeError(str(error)) from error
-
-
-def _route(text: str) -> tuple[str, str]:
-    suffix, equals, address = text.partition("=")
-    if not equals or not suffix.strip("."):
-        raise argparse.ArgumentTypeError(f"{text!r} is not SUFFIX=HOST:PORT")
-    return suffix, _address(address)
-
-
-def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:
-    parser = _Parser(
-        prog=PROGRAM, description="Serve the local toolkit over MCP on standard input and output."
-    )
-    parser.add_argument(
-        "--workspace", type=Path, required=True, metavar="DIR", help="the folder that every file stays in"
-    )
-    parser.add_argument(
-        "--allow",
-        type=_address,
-        action="append",
-        default=[],
-        metavar="HOST:PORT",
-        help="may be fetched from although it is private",
-    )
-    parser.add_argument(
-        "--route",
-        type=_route,
-        action="append",
-        default=[],
-        metavar="SUFFIX=HOST:PORT",
-        help="fetch names that end in SUFFIX from there instead",
-    )
-    parser.add_argument(
-        "--knowledge", type=_place, metavar="PLACE", help="the file or address of the knowledge base"
-    )
-    parser.add_argument(
-        "--demo", action="store_true", help="the session is one of the demo, and sees only what those found"
-    )
-    parser.add_argument("--no-robots", action="store_true", help="do not ask robots.txt")
-    return parser.parse_args(arguments)
-
-
-async def _serve(options: argparse.Namespace, redactor: Redactor) -> None:
+async def _serve(start: ToolkitStart, redactor: Redactor) -> None:
     from ua_tui.core.storage.workspace import Workspace
 
     # Before the slow imports, as it may fail.
-    workspace = Workspace.open(options.workspace, redactor)
+    workspace = Workspace.open(start.workspace, redactor)
     with deferred():
         from ua_tui.core.connections.progress import send_progress, send_request
         from ua_tui.core.telemetry.http import reporting_request
@@ -133,56 +60,52 @@ async def _serve(options: argparse.Namespace, redactor: Redactor) -> None:
     def open_fetcher() -> Fetcher:
         from ua_tui.core.net.client import Fetcher
 
-        fetcher = Fetcher(allow=options.allow, routes=dict(options.route), robots=not options.no_robots)
+        fetcher = Fetcher(routes=start.routes)
         fetcher.report = reporting_request
         return fetcher
 
-    session_file = os.environ.get(SESSION_FILE, "")
-    secrets_socket = os.environ.get(SECRETS_SOCKET, "")
-    progress_socket = os.environ.get(PROGRESS_SOCKET, "")
-    embeddings = os.environ.get(EMBEDDINGS_FILE, "")
-
-    def learn() -> None:
-        learn_secrets(Path(secrets_socket), redactor)
-
-    def open_remote() -> RemoteFiles:
-        from ua_tui.core.toolkit.remote import RemoteFiles
-
-        return RemoteFiles(Path(session_file), redactor)
-
-    _set_variables(os.environ.get(POSTGRES_FILE, ""), redactor)
+    _set_variables(start.postgres_file, redactor)
     knowledge = None
-    if options.knowledge is not None:
+    if start.knowledge:
+        from ua_tui.core.knowledge.place import read_place
+
         knowledge = KnowledgeBase(
-            options.knowledge,
+            read_place(start.knowledge),
             session=workspace.path,
-            demo=options.demo,
-            embeddings_file=Path(embeddings) if embeddings else None,
+            demo=start.demo,
+            embeddings_file=start.embeddings_file,
             add_secret=redactor.add,
         )
+
+    def open_remote(session_file: Path) -> RemoteFiles:
+        from ua_tui.core.toolkit.remote import RemoteFiles
+
+        return RemoteFiles(session_file, redactor)
+
+    progress, secrets = start.progress_socket, start.secrets_socket
     context = ToolContext(
         workspace,
         open_fetcher,
         blacklist=Blacklist.for_session(workspace),
-        open_remote=open_remote if session_file else None,
-        learn_secrets=learn if secrets_socket else None,
-        send_progress=partial(send_progress, Path(progress_socket)) if progress_socket else None,
-        on_request=partial(send_request, Path(progress_socket)) if progress_socket else None,
+        open_remote=partial(open_remote, start.session_file) if start.session_file else None,
+        learn_secrets=partial(learn_secrets, secrets, redactor) if secrets else None,
+        send_progress=partial(send_progress, progress) if progress else None,
+        on_request=partial(send_request, progress) if progress else None,
         knowledge=knowledge,
     )
     try:
-        await build_server(context).run_stdio_async()
+        await build_server(context).run()
     finally:
         await context.aclose()
         workspace.close()
 
 
-def _set_variables(file: str, redactor: Redactor) -> None:
+def _set_variables(file: Path | None, redactor: Redactor) -> None:
     """Set the variables with which libpq connects to a team's knowledge base; the password is masked."""
-    if not file:
+    if file is None:
         return
     try:
-        found = msgspec.json.decode(Path(file).read_bytes(), type=dict[str, str])
+        found = msgspec.json.decode(file.read_bytes(), type=dict[str, str])
     except (OSError, msgspec.MsgspecError) as error:
         logging.getLogger(__name__).warning("no variables of PostgreSQL: %s", type(error).__name__)
         return
@@ -209,9 +132,18 @@ def _end_with(parent: int) -> None:
     os._exit(1)
 
 
+def _path(kind: type, value: Any) -> Any:
+    return kind(value)
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Serve until standard input closes; exit code 0, or 2 for wrong usage, or 1 if the workspace cannot be used."""
-    options = _parse(arguments)
+    """Serve until standard input closes; exit code 0, or 2 for a wrong start, or 1 if the workspace cannot be used."""
+    try:
+        (given,) = sys.argv[1:] if arguments is None else arguments
+        start = msgspec.json.decode(given, type=ToolkitStart, dec_hook=_path)
+    except (ValueError, msgspec.MsgspecError) as error:
+        sys.stderr.write(f"{PROGRAM} is started by ua-tui: {clean_line(str(error), 200)}\n")
+        return 2
     # The child inherits the agent's environment with its keys, which must not appear in a file or a log.
     redactor = Redactor(value for name, value in os.environ.items() if names_given_secret(name))
     _log_to_stderr(redactor)
@@ -219,7 +151,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     threading.Thread(target=_end_with, args=(os.getppid(),), daemon=True).start()
     try:
-        asyncio.run(_serve(options, redactor))
+        asyncio.run(_serve(start, redactor))
     except UniversalAgentError as error:
         sys.stderr.write(f"{PROGRAM}: {clean_line(str(error), 500)}\n")
         return 1

@@ -20,18 +20,7 @@ if TYPE_CHECKING:
     from ua_tui.core.toolkit.remote import RemoteFiles
     from ua_tui.core.web_reader.blacklist import Blacklist
 
-MOUNT = "/mnt/files"
-"""The mount of the remote sandbox whose files can be transferred."""
-
 _REPORTS = 20
-
-
-class TooLarge(Exception):
-    """A remote file is larger than allowed; `size` in bytes, if known."""
-
-    def __init__(self, size: int | None) -> None:
-        super().__init__()
-        self.size = size
 
 
 def _now() -> datetime:
@@ -55,7 +44,7 @@ class ToolContext:
         now: Callable[[], datetime] = _now,
         blacklist: Blacklist | None = None,
         open_remote: Callable[[], RemoteFiles] | None = None,
-        learn_secrets: Callable[[], None] | None = None,
+        learn_secrets: Callable[[], object] | None = None,
         send_progress: Callable[[str, int, int, str], None] | None = None,
         on_request: OnRequest | None = None,
         knowledge: KnowledgeBase | None = None,

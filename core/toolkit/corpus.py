@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Annotated, Any
 
 import msgspec
-from pydantic import Field
+from msgspec import Meta
 
 from ua_tui.core.errors import PathRefused, WorkspaceError
 from ua_tui.core.net.urls import canonical_url
@@ -29,7 +29,7 @@ async def save_corpus(
     context: ToolContext,
     articles: Annotated[
         list[str] | None,
-        Field(
+        Meta(
             description="URLs that were crawled or paths in the workspace; all crawled articles when left out"
         ),
     ] = None,

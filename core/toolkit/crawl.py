@@ -20,6 +20,7 @@ login, paywall    the text is only for those who log in, or pay
 consent           the site asks for consent to cookies first
 bot_check         the site checks whether a person visits (a captcha, Cloudflare)
 empty             there is no text
+moved             the page only leads to another one, which the error names
 image, audio, video, document, archive, other
                   the type of a file that is no page
 pdf_without_text, pdf_encrypted, pdf_damaged
@@ -32,12 +33,11 @@ from __future__ import annotations
 import asyncio
 import logging
 from datetime import datetime
-from functools import partial
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 from urllib.parse import urlsplit
 
 import msgspec
-from pydantic import Field
+from msgspec import Meta
 
 from ua_tui.core.errors import (
     ConnectionFailed,
@@ -58,11 +58,6 @@ from ua_tui.core.toolkit.articles import (
 )
 from ua_tui.core.toolkit.context import ToolContext
 from ua_tui.core.toolkit.files import read_text
-from ua_tui.core.toolkit.knowledge.earlier_articles import earlier_article
-from ua_tui.core.toolkit.sources.reading import read_page
-
-if TYPE_CHECKING:
-    from ua_tui.core.net.client import Fetcher, Page
 
 logger = logging.getLogger(__name__)
 
@@ -107,10 +102,10 @@ class _Answer(msgspec.Struct, frozen=True):
 
 async def crawl_parallel(
     context: ToolContext,
-    urls: Annotated[list[str], Field(description="http or https addresses, at most 50")],
+    urls: Annotated[list[str], Meta(description="http or https addresses, at most 50")],
     max_age: Annotated[
         int,
-        Field(
+        Meta(
             description="seconds; a page that was read at most so long ago is not fetched again: its article is that "
             "of this session or, from the knowledge base, that of an earlier one",
             ge=0,
@@ -220,6 +215,9 @@ async def _known(context: ToolContext, url: str, max_age: int) -> Crawled | None
     base, now = context.knowledge, context.now()
     if base is None:
         return None
+    # What only a crawl needs is imported by the first one.
+    from ua_tui.core.toolkit.knowledge.earlier_articles import earlier_article
+
     try:
         article = await asyncio.to_thread(earlier_article, base, _shown(url), now, max_age)
     except KnowledgeError as error:
@@ -241,15 +239,11 @@ async def _known(context: ToolContext, url: str, max_age: int) -> Crawled | None
     )
 
 
-async def _version(context: ToolContext, fetcher: Fetcher, url: str) -> Page:
-    _check_blacklist(context, url)
-    return await fetcher.get(url)
-
-
 async def _fetch_and_save(context: ToolContext, url: str) -> Crawled:
-    fetcher = await context.fetcher()
-    page = await fetcher.get(url)
-    found = await read_page(page, context.conversions, partial(_version, context, fetcher))
+    from ua_tui.core.toolkit.sources.reading import read_page
+
+    page = await (await context.fetcher()).get(url)
+    found = await read_page(page, context.conversions)
     path = article_path(url, context.workspace.redactor)
     article = Article(
         title=clean_line(visible(found.title or ""), 300) or _shown(url),

@@ -54,6 +54,7 @@ _INSIDE_WORD = re.compile(r"(?<=\w)_+(?=\w)")
 # How trafilatura's tree calls indices.
 _RAISED = {"#sup": "^", "#sub": _LOW}
 _SUPERFLUOUS = re.compile(rf"(?:(?<=\s)|(?<=\[)|^){_MARK}|{_MARK}(?=\s|\]|$)", re.MULTILINE)
+_HTML = re.compile(r"</?(?:p|br|div|li|ul|ol|h[1-6]|strong|em|b|i|a|span|table)\b[^<>]*>", re.IGNORECASE)
 _TITLE = re.compile(r"<title[^<>]{0,200}>(.{1,2000}?)</title\s*>", re.IGNORECASE | re.DOTALL)
 
 
@@ -213,6 +214,16 @@ def convert_page(html: str, url: str) -> Extracted:
         raise NotReadable("the page could not be read as HTML") from error
     text, references = links.references(visible(text))
     return Extracted(text=text, title=_title_of(html), links=references)
+
+
+def to_markdown(text: str) -> str:
+    """Return a text of data as Markdown: HTML in it is converted."""
+    if not _HTML.search(text):
+        return text.strip()
+    from html_to_markdown import ConversionOptions, convert
+
+    options = ConversionOptions(extract_metadata=False, skip_images=True)
+    return (convert(text, options).content or "").strip()
 
 
 class _Visitor:

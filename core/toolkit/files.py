@@ -7,7 +7,7 @@ from pathlib import PurePosixPath
 from typing import Annotated
 
 import msgspec
-from pydantic import Field
+from msgspec import Meta
 
 from ua_tui.core.errors import PathRefused, WorkspaceError
 from ua_tui.core.events.units import quantity
@@ -50,8 +50,8 @@ def read_text(context: ToolContext, path: str) -> str:
 
 async def write_local_file(
     context: ToolContext,
-    path: Annotated[str, Field(description="path in the workspace, such as work_products/report.html")],
-    content: Annotated[str, Field(description="the whole text of the file")],
+    path: Annotated[str, Meta(description="path in the workspace, such as work_products/report.html")],
+    content: Annotated[str, Meta(description="the whole text of the file")],
 ) -> str:
     """Write a text file in the workspace, replacing an earlier one. Returns JSON: path, size, sha256.
 
@@ -74,10 +74,10 @@ async def write_local_file(
 
 async def read_local_file(
     context: ToolContext,
-    path: Annotated[str, Field(description="path in the workspace")],
-    offset: Annotated[int, Field(description="first character to read", ge=0)] = 0,
+    path: Annotated[str, Meta(description="path in the workspace")],
+    offset: Annotated[int, Meta(description="first character to read", ge=0)] = 0,
     limit: Annotated[
-        int, Field(description="most characters to read", ge=1, le=MAX_CHARACTERS)
+        int, Meta(description="most characters to read", ge=1, le=MAX_CHARACTERS)
     ] = DEFAULT_CHARACTERS,
 ) -> str:
     """Read a text file of the workspace. Long files come in parts; the last line says how much is left.
@@ -111,7 +111,7 @@ async def read_local_file(
 
 async def list_directory(
     context: ToolContext,
-    path: Annotated[str, Field(description="folder in the workspace; empty for the workspace itself")] = "",
+    path: Annotated[str, Meta(description="folder in the workspace; empty for the workspace itself")] = "",
 ) -> str:
     """List a folder of the workspace: kind, size in bytes and name of each entry.
 

@@ -9,66 +9,13 @@ from __future__ import annotations
 import re
 from html import unescape
 
-BLOCKS = frozenset(
-    {
-        "address",
-        "article",
-        "aside",
-        "blockquote",
-        "body",
-        "br",
-        "button",
-        "caption",
-        "center",
-        "dd",
-        "details",
-    }
-    | {
-        "dialog",
-        "dir",
-        "div",
-        "dl",
-        "dt",
-        "fieldset",
-        "figcaption",
-        "figure",
-        "footer",
-        "form",
-        "header",
-        "hr",
-    }
-    | {
-        "h1",
-        "h2",
-        "h3",
-        "h4",
-        "h5",
-        "h6",
-        "hgroup",
-        "iframe",
-        "legend",
-        "li",
-        "main",
-        "menu",
-        "nav",
-        "object",
-    }
-    | {
-        "ol",
-        "optgroup",
-        "option",
-        "p",
-        "pre",
-        "search",
-        "section",
-        "select",
-        "summary",
-        "table",
-        "tbody",
-        "td",
-    }
-    | {"tfoot", "th", "thead", "tr", "ul", "video"}
-)
+BLOCKS = frozenset((
+    "address", "article", "aside", "blockquote", "body", "br", "button", "caption", "center", "dd", "details",
+    "dialog", "dir", "div", "dl", "dt", "fieldset", "figcaption", "figure", "footer", "form", "header", "hr", "h1",
+    "h2", "h3", "h4", "h5", "h6", "hgroup", "iframe", "legend", "li", "main", "menu", "nav", "object", "ol",
+    "optgroup", "option", "p", "pre", "search", "section", "select", "summary", "table", "tbody", "td", "tfoot",
+    "th", "thead", "tr", "ul", "video",
+))  # fmt: skip
 """The elements that a browser shows in a place of their own."""
 _JOINING = frozenset({"sub", "sup", "code", "kbd", "samp", "var", "wbr", "bdi", "bdo", "ruby", "rt", "rp"})
 _CODES = frozenset({"code", "kbd", "samp"})

@@ -17,9 +17,9 @@ from typing import Any, Literal
 import httpx
 import msgspec
 
-from ua_tui.core.connections.base import RemoteSession
+from ua_tui.core.connections.base import MOUNT, RemoteSession
 from ua_tui.core.connections.composio.errors import advice_for
-from ua_tui.core.errors import ConnectionFailed, FetchRefused
+from ua_tui.core.errors import ConnectionFailed, FetchRefused, TooLarge
 from ua_tui.core.events.codec import from_json
 from ua_tui.core.net.bodies import Inflater
 from ua_tui.core.net.dialer import GuardedBackend, Resolver, guarded_transport, resolve_host
@@ -27,7 +27,6 @@ from ua_tui.core.net.retries import Retryable, retry_after, with_retries
 from ua_tui.core.redaction.redactor import Redactor
 from ua_tui.core.telemetry.http import reporting_request
 from ua_tui.core.text import clean_line
-from ua_tui.core.toolkit.context import MOUNT, TooLarge
 
 _REQUEST_TIMEOUT = 20.0
 _TRANSFER_TIMEOUT = 60.0

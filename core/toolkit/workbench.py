@@ -12,9 +12,10 @@ from pathlib import PurePosixPath
 from typing import IO, Annotated
 
 import msgspec
-from pydantic import Field
+from msgspec import Meta
 
-from ua_tui.core.errors import ConnectionFailed, PathRefused, WorkspaceError
+from ua_tui.core.connections.base import MOUNT
+from ua_tui.core.errors import ConnectionFailed, PathRefused, TooLarge, WorkspaceError
 from ua_tui.core.redaction.files import masked_file
 from ua_tui.core.storage.files import AlreadyThere, Written
 from ua_tui.core.storage.kinds import check_writable
@@ -22,7 +23,7 @@ from ua_tui.core.storage.media_types import HEAD_SIZE
 from ua_tui.core.storage.names import numbered, safe_name
 from ua_tui.core.storage.paths import split_path
 from ua_tui.core.text import clean_line
-from ua_tui.core.toolkit.context import MOUNT, TooLarge, ToolContext
+from ua_tui.core.toolkit.context import ToolContext
 from ua_tui.core.toolkit.files import inside
 
 FOLDER = "downloads"
@@ -37,14 +38,12 @@ _MOST_OF_A_NAME = 1_000
 
 async def workbench_download(
     context: ToolContext,
-    path: Annotated[
-        str, Field(description="file in the remote sandbox, such as /mnt/files/output/chart.png")
-    ],
+    path: Annotated[str, Meta(description="file in the remote sandbox, such as /mnt/files/output/chart.png")],
     name: Annotated[
-        str | None, Field(description="what it is called in downloads/; its own name when left out")
+        str | None, Meta(description="what it is called in downloads/; its own name when left out")
     ] = None,
     allow_large: Annotated[
-        bool, Field(description="also above 5 MB, up to 100 MB; only when the person wants it here")
+        bool, Meta(description="also above 5 MB, up to 100 MB; only when the person wants it here")
     ] = False,
 ) -> str:
     """Copy a file of Composio's remote workbench (below /mnt/files) into downloads/ of the workspace.
@@ -86,11 +85,11 @@ async def workbench_download(
 
 async def workbench_upload(
     context: ToolContext,
-    path: Annotated[str, Field(description="file in the workspace")],
+    path: Annotated[str, Meta(description="file in the workspace")],
     remote_path: Annotated[
-        str | None, Field(description="where it goes, below /mnt/files; its own name when left out")
+        str | None, Meta(description="where it goes, below /mnt/files; its own name when left out")
     ] = None,
-    allow_large: Annotated[bool, Field(description="also above 5 MB, up to 100 MB")] = False,
+    allow_large: Annotated[bool, Meta(description="also above 5 MB, up to 100 MB")] = False,
 ) -> str:
     """Copy a file of the workspace into Composio's remote workbench, below /mnt/files, replacing one there.
 

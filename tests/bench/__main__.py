@@ -23,7 +23,7 @@ from tests.bench.living import on_screen
 from tests.bench.observing import cost
 from tests.bench.scale import scale
 from tests.bench.stalls import stalls
-from tests.bench.startup import first_frame
+from tests.bench.startup import first_frame, session_cost
 from tests.bench.streaming import streaming
 from tests.bench.table import Row, Section, table
 from tests.bench.team.section import team
@@ -31,6 +31,7 @@ from tests.bench.turns import turns
 
 MEASUREMENTS: dict[str, Callable[[Path, int], Section]] = {
     "frame": first_frame,
+    "start": session_cost,
     "observers": cost,
     "extracting": extracting,
     "large": large,

@@ -50,8 +50,8 @@ async def listed(here: Live) -> str:
 
 def toolkit_of(session: Session) -> int:
     """The process of the session's toolkit; 0 if there is none."""
-    wanted = f"ua_tui.core.toolkit --workspace {session.workspace.path}"
-    return next((pid for pid, _, command in processes() if wanted in command), 0)
+    wanted = ("ua_tui.core.toolkit", f'"{session.workspace.path}"')
+    return next((pid for pid, _, command in processes() if all(each in command for each in wanted)), 0)
 
 
 @pytest.mark.slow

@@ -6,15 +6,17 @@ Start at `run_job`. Several jobs run in one event loop; each is run in a task of
 from __future__ import annotations
 
 import asyncio
+import gc
 import logging
 import os
 import time
 from collections.abc import Callable, Mapping
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
+from ua_tui.core.concurrency.garbage_collection import deferred
 from ua_tui.core.concurrency.race import until
 from ua_tui.core.errors import (
     ConversationGone,
@@ -357,7 +359,9 @@ class _JobRun:
         try:
             await self._note()
             tasks.append(asyncio.create_task(self._keep_noting()))
-            await session.start()
+            # The first session of a process imports what all of them need.
+            with deferred() if not gc.get_freeze_count() else nullcontext():
+                await session.start()
             if session.state is SessionState.FAILED:
                 reason = "finished"
                 return self._failed(self._progress.failure or "the agent could not be started")

@@ -88,7 +88,9 @@ def split_front_matter(text: str, *, origin: str, what: str) -> tuple[dict[str, 
 
     try:
         # A few lines of nested aliases expand to more than the memory holds.
-        if any(isinstance(event, yaml.AliasEvent) for event in yaml.parse(head, yaml.SafeLoader)):
+        if "*" in head and any(
+            isinstance(event, yaml.AliasEvent) for event in yaml.parse(head, yaml.SafeLoader)
+        ):
             raise SettingsError(
                 f"{origin}: the front matter has a * before a name, which stands for another text in YAML: "
                 "write that text out, or put quotes around it"

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Annotated, Any
 
 import msgspec
-from pydantic import Field
+from msgspec import Meta
 
 from ua_tui.core.errors import KnowledgeError
 from ua_tui.core.knowledge.records import FoundDocument, Hit, Kind
@@ -30,16 +30,16 @@ _LONGEST_QUERY = 10_000
 
 async def knowledge_search(
     context: ToolContext,
-    query: Annotated[str, Field(description='words, "phrases", and -words that must be missing')],
-    kinds: Annotated[list[Kind] | None, Field(description="only documents of these kinds")] = None,
+    query: Annotated[str, Meta(description='words, "phrases", and -words that must be missing')],
+    kinds: Annotated[list[Kind] | None, Meta(description="only documents of these kinds")] = None,
     since: Annotated[
         str,
-        Field(
+        Meta(
             description="only what was found since then: a day as 2026-11-20, or a time ago as 12h, 30d, 3mo"
         ),
     ] = "",
-    site: Annotated[str, Field(description="only pages of this site, as example.org")] = "",
-    limit: Annotated[int, Field(description="most documents to return", ge=1, le=MOST_HITS)] = 10,
+    site: Annotated[str, Meta(description="only pages of this site, as example.org")] = "",
+    limit: Annotated[int, Meta(description="most documents to return", ge=1, le=MOST_HITS)] = 10,
 ) -> str:
     """Search what earlier sessions found and wrote: articles, search results, reports, answers, files.
 
@@ -70,12 +70,10 @@ async def knowledge_search(
 
 async def knowledge_read(
     context: ToolContext,
-    id: Annotated[
-        int, Field(description="id of a document that knowledge_search or knowledge_sources named")
-    ],
+    id: Annotated[int, Meta(description="id of a document that knowledge_search or knowledge_sources named")],
     around: Annotated[
-        int | None,
-        Field(description="a place in the text, such as start of a hit or next of the part before", ge=0),
+        Annotated[int, Meta(ge=0)] | None,
+        Meta(description="a place in the text, such as start of a hit or next of the part before"),
     ] = None,
 ) -> str:
     """Read the text of a document that an earlier session found, at most 8,000 characters at a time.
@@ -105,7 +103,7 @@ async def knowledge_read(
 
 async def knowledge_sources(
     context: ToolContext,
-    url: Annotated[str, Field(description="http or https address of a page")],
+    url: Annotated[str, Meta(description="http or https address of a page")],
 ) -> str:
     """Ask whether earlier sessions read a page: when, in which session, and with which text.
 

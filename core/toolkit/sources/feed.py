@@ -12,8 +12,7 @@ from typing import Any
 from urllib.parse import quote, urljoin, urlsplit
 
 from ua_tui.core.text import clean_line
-from ua_tui.core.toolkit.extract import Extracted
-from ua_tui.core.toolkit.sources.embedded_data import to_markdown
+from ua_tui.core.toolkit.extract import Extracted, to_markdown
 
 MAX_ENTRIES = 200
 _MAX_SUMMARY = 600

@@ -1,9 +1,8 @@
-"""Chooses how a fetched page is read by its type, and asks for another version of a page that has no text."""
+"""Chooses how a fetched page is read by its type."""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -11,14 +10,13 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from ua_tui.core.concurrency.cancellation import Stop, in_thread
-from ua_tui.core.errors import UniversalAgentError
 from ua_tui.core.text import clean_line, middle_truncate
-from ua_tui.core.toolkit.articles import count_words, visible
+from ua_tui.core.toolkit.articles import visible
 from ua_tui.core.toolkit.extract import Extracted, NotReadable
 from ua_tui.core.toolkit.sources.feed import is_feed, is_json_feed
 from ua_tui.core.toolkit.sources.obstacles import REASONS
 from ua_tui.core.toolkit.sources.pdf import article_of
-from ua_tui.core.toolkit.sources.web_page import Document, ReadPage, fenced, with_metadata_of
+from ua_tui.core.toolkit.sources.web_page import Document, ReadPage, fenced
 
 if TYPE_CHECKING:
     from ua_tui.core.concurrency.conversions import Conversions
@@ -35,12 +33,8 @@ _CONVERT = "ua_tui.core.toolkit.sources.web_page:convert_in_child"
 _READ_PDF = "ua_tui.core.toolkit.sources.pdf:read_in_child"
 
 
-async def read_page(
-    page: Page, conversions: Conversions, fetch: Callable[[str], Awaitable[Page]] | None = None
-) -> Extracted:
+async def read_page(page: Page, conversions: Conversions) -> Extracted:
     """Return the readable text of a page; it is converted by `conversions`, which stop if this is cancelled.
-
-    `fetch` gets another version of a page without text, by the rules for every page, at most once.
 
     Raises:
         NotReadable: the type of the page cannot be read, or nothing readable is in it; says why, and what to try.
@@ -53,10 +47,9 @@ async def read_page(
         text = page.text
         return _checked(Extracted(text if kind == "text" else fenced(text, kind)))
     found = await in_thread(partial(_read, conversions, page, kind, may_be_feed))
-    if found.version is not None and fetch is not None:
-        better = await _other_version(found, conversions, fetch)
-        if better is not None:
-            return better
+    if found.leads_to is not None:
+        where = clean_line(visible(found.leads_to), 500)
+        raise NotReadable(f"the page only leads to another one: read {where} instead", "moved")
     if found.obstacle is not None:
         raise NotReadable(REASONS[found.obstacle], found.obstacle)
     return _checked(found.article)
@@ -75,23 +68,6 @@ def _kind_of(page: Page) -> str:
     if page.media_type.endswith(("json", "ndjson")):
         return "json"
     return "xml" if page.media_type.endswith("xml") else "text"
-
-
-async def _other_version(
-    found: ReadPage, conversions: Conversions, fetch: Callable[[str], Awaitable[Page]]
-) -> Extracted | None:
-    """The text of another version of a page, if it can be read and has more text."""
-    assert found.version is not None
-    try:
-        other = await read_page(await fetch(found.version), conversions)
-    except UniversalAgentError as error:
-        logger.info("another version of a page was not read: %s", clean_line(str(error), 300))
-        return None
-    words = count_words(other.text)
-    if words <= count_words(found.article.text) or words < found.fewest_words:
-        return None
-    # The other version may be at another site.
-    return replace(with_metadata_of(other, found.article), site=found.article.site)
 
 
 def _read(conversions: Conversions, page: Page, kind: str, may_be_feed: bool, stop: Stop) -> ReadPage:

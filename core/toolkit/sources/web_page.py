@@ -5,27 +5,26 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urljoin, urlsplit
 
 import msgspec
 
 from ua_tui.core.toolkit.articles import count_words
 from ua_tui.core.toolkit.extract import Extracted, convert_page, extract_html
-from ua_tui.core.toolkit.sources.embedded_data import article_in_data, description_in_data
 from ua_tui.core.toolkit.sources.encoding import guess_encoding
 from ua_tui.core.toolkit.sources.feed import json_feed, xml_feed
+from ua_tui.core.toolkit.sources.linked_data import article_in_data, description_in_data
 from ua_tui.core.toolkit.sources.obstacles import obstacle
-from ua_tui.core.toolkit.sources.versions import frame_of, other_version
 
 if TYPE_CHECKING:
     from ua_tui.core.concurrency.worker_child import TaskContext
 
-# Below so many words, a text of linked data is better if it has twice as many; that of a frame may be a widget's.
+# Below so many words, a text of linked data is better if it has twice as many.
 _THIN = 50
-# So few words are no text: that of scripts and of other versions is better.
+# So few words are no text.
 _EMPTY = 20
-# The site would not give other versions of the page either.
-_FINAL = frozenset({"bot_check", "consent", "login"})
 _WORD = re.compile(r"\w+")
+_REFRESH = re.compile(r"\s*\d{0,2}(?:\.\d*)?\s*[;,]\s*(?:url\s*=)?\s*[\"']?([^\"']{1,2000})", re.IGNORECASE)
 
 
 class Document(msgspec.Struct, frozen=True):
@@ -47,15 +46,11 @@ class Document(msgspec.Struct, frozen=True):
 
 
 class ReadPage(msgspec.Struct, frozen=True):
-    """What was found in a page: its article, a reason for a missing text, the address of another version.
-
-    The other version is better if it has more words, and at least `fewest_words`.
-    """
+    """What was found in a page: its article, a reason for a missing text, the address that it only leads to."""
 
     article: Extracted
     obstacle: str | None = None
-    version: str | None = None
-    fewest_words: int = 0
+    leads_to: str | None = None
 
 
 def read_in_child(_: TaskContext, argument: Any) -> Any:
@@ -101,21 +96,29 @@ def read_html(html: str, url: str) -> ReadPage:
     if tree is None:
         return ReadPage(article, None if words else "empty")
     reason = obstacle(tree, html, article.text, url)
-    if words >= _THIN:
-        return ReadPage(article, reason)
-    if reason in _FINAL:
+    if words >= _THIN or reason in {"bot_check", "consent", "login"}:
         return ReadPage(article, reason)
     is_empty = words < _EMPTY
     fewest = max(2 * words, _EMPTY // 2)
-    found = article_in_data(tree, fewest, states=is_empty)
+    found = article_in_data(tree, fewest)
     if found is None and is_empty and (not words or reason is not None):
         found = description_in_data(tree, fewest)
-    version = other_version(tree, url) if is_empty or reason is not None else None
     if found is None:
-        frame = frame_of(tree, url) if not words and version is None else None
-        return ReadPage(article, reason, version or frame, _THIN if frame else 0)
-    found = with_metadata_of(found if is_empty else _with_text_of(found, article), article)
-    return ReadPage(found, version=version if count_words(found.text) < _THIN else None)
+        return ReadPage(article, reason, _refreshed(tree, url) if is_empty else None)
+    return ReadPage(with_metadata_of(found if is_empty else _with_text_of(found, article), article))
+
+
+def _refreshed(tree: Any, url: str) -> str | None:
+    """The web address of the other page to which a page without a text sends its reader."""
+    for meta in tree.xpath("//meta[@http-equiv and @content]"):
+        found = _REFRESH.match(meta.get("content")) if meta.get("http-equiv").lower() == "refresh" else None
+        if found is not None:
+            try:
+                target = urljoin(url, found[1].strip())
+                return target if urlsplit(target).scheme in {"http", "https"} and target != url else None
+            except ValueError:
+                return None
+    return None
 
 
 def _with_text_of(found: Extracted, article: Extracted) -> Extracted:

@@ -199,11 +199,6 @@ async def test_dialled_was_checked(answers: list[list[str]], refused: str | None
     assert len(answers) == asked - 1
 
 
-async def test_sockets_of_the_machine_are_never_opened() -> None:
-    with pytest.raises(FetchRefused):
-        await GuardedBackend().connect_unix_socket("/run/docker.sock")
-
-
 async def test_redirects_are_followed_and_every_hop_is_judged(site: Site) -> None:
     site.page("/start", b"", "302 Found", location="/next")
     site.page("/next", b"", "308 Permanent Redirect", location="https://other.example/end")

@@ -9,19 +9,17 @@ from typing import Any
 import pytest
 
 from tests.core.cases import cases_of
-from tests.core.toolkit_site import Site, article_html, running_site
+from tests.core.toolkit_site import Site, running_site
 from tests.e2e.serving import free_port
 from tests.pdf_files import pdf_file, protected
 from tests.waiting import PATIENCE
 from ua_tui.core.concurrency.conversions import Conversions
 from ua_tui.core.errors import FetchRefused
-from ua_tui.core.net.client import Fetcher, Page
+from ua_tui.core.net.client import Fetcher
 from ua_tui.core.storage.workspace import Workspace
 from ua_tui.core.toolkit import crawl
 from ua_tui.core.toolkit.articles import Reference, decode_article
 from ua_tui.core.toolkit.context import ToolContext
-from ua_tui.core.toolkit.extract import NotReadable
-from ua_tui.core.toolkit.sources.reading import read_page
 from ua_tui.core.web_reader.blacklist import Blacklist
 
 CASES = cases_of(__file__)
@@ -202,47 +200,16 @@ async def test_feeds_and_pages_in_old_encodings_are_read(context: ToolContext, s
     assert [article["title"] for article in answer["articles"][:2]] == ["News", "Notes"]
 
 
-async def test_another_version_obeys_the_same_rules(context: ToolContext, site: Site, tmp_path: Path) -> None:
-    context.blacklist = Blacklist(tmp_path)
-    for number in range(3):
-        context.blacklist.strike(f"https://listed.example/{number}", "1214", f"t{number}")
-
-    def shell(version: str) -> tuple[int, str, bytes]:
-        head = f'<title>Shell</title><link rel="amphtml" href="{version}"><script src=/app.js></script>'
-        return 200, "text/html", f"<html><head>{head}</head><body><div id=root></div></body></html>".encode()
-
-    versions = CASES["another_version_obeys_the_same_rules"]
-    report = pdf_file(["The text of the report is in a PDF."], Title="A report")
-    site.pages |= {path: shell(version) for path, version in versions.items()} | {
-        "/moved": (200, "text/html", b'<meta http-equiv="refresh" content="0;url=/report">Moved'),
-        "/report": (200, "application/pdf", report),
-    }
-    paths = sorted(path for path in site.pages if path.endswith("-amp"))
-    answer = await _crawl(context, [f"{HOST}{path}" for path in ("/good", "/moved", "/chain", *paths)])
-    assert [(article["title"], article["url"]) for article in answer["articles"]] == [
-        ("Chip story 4", f"{HOST}/good"),
-        ("A report", f"{HOST}/moved"),
-    ]
-    assert [each["reason"] for each in answer["failed"]] == ["javascript"] * (len(paths) + 1)
-    assert (site.hits["/private/memo"], site.hits["/latest"], site.hits["/story/1"]) == (0, 0, 0)
-    # The page in the chain, whose other version it is, leads no further.
-    assert (site.hits["/good"], site.hits["/story/4"]) == (2, 1)
-
-
-async def test_the_text_of_a_widget_is_not_the_article(conversions: Conversions) -> None:
-    def page(url: str, html: str) -> Page:
-        return Page(url, url, 200, "text/html", "utf-8", html.encode())
-
-    async def fetch(url: str) -> Page:
-        return page(url, "<p>Chat with us now</p>" if "chat" in url else article_html(1))
-
-    def framed(url: str) -> Page:
-        return page(f"{HOST}/app", f"<title>Report</title><div id=root></div><iframe src='{url}'></iframe>")
-
-    with pytest.raises(NotReadable):
-        await read_page(framed("https://chat.example/widget"), conversions, fetch)
-    found = await read_page(framed("https://frames.example/text"), conversions, fetch)
-    assert (found.title, found.site) == ("Chip story 1", None)
+async def test_a_page_that_leads_to_another_one_is_not_followed(context: ToolContext, site: Site) -> None:
+    site.pages["/moved"] = (
+        200,
+        "text/html",
+        b'<meta http-equiv="refresh" content="0;url=/private/memo">Moved',
+    )
+    (failed,) = (await _crawl(context, [f"{HOST}/moved"]))["failed"]
+    assert (failed["code"], failed["reason"]) == ("not_readable", "moved")
+    assert f"read {HOST}/private/memo instead" in failed["error"]
+    assert site.hits["/private/memo"] == 0
 
 
 async def test_a_page_that_was_read_before_needs_no_request(context: ToolContext, site: Site) -> None:

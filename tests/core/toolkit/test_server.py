@@ -7,7 +7,7 @@ import socket
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, closing
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,6 @@ from tests.core.toolkit_site import running_site
 from tests.waiting import PATIENCE, until
 from ua_tui.core.agent.environment import PrivateFolder
 from ua_tui.core.connections.progress import ProgressReceiver, send_progress
-from ua_tui.core.connections.toolkit import PROGRESS_SOCKET, SECRETS_SOCKET
 from ua_tui.core.events.describe import describe
 from ua_tui.core.events.types import Event, ToolCallProgress
 from ua_tui.core.redaction.redactor import Redactor
@@ -42,18 +41,15 @@ def planted(tmp_path: Path) -> Path:
 
 
 @asynccontextmanager
-async def toolkit(
-    workspace: Path, cwd: Path, *options: str, variables: Mapping[str, str] | None = None
-) -> AsyncIterator[Client]:
+async def toolkit(workspace: Path, cwd: Path, **start: Any) -> AsyncIterator[Client]:
     environment = {
         "PATH": os.environ.get("PATH", ""),
         "PYDANTIC_DISABLE_PLUGINS": "__all__",
         "SERVICE_API_KEY": "canary-0123456789",
-        **(variables or {}),
     }
     server = StdioServerParameters(
         command=sys.executable,
-        args=["-I", "-m", "ua_tui.core.toolkit", "--workspace", str(workspace), *options],
+        args=["-I", "-m", "ua_tui.core.toolkit", json.dumps({"workspace": str(workspace), **start})],
         env=environment,
         cwd=cwd,
     )
@@ -79,11 +75,12 @@ async def test_one_server_describes_its_tools_crawls_pages_and_writes_only_in_th
     requests: list[ServiceRequest] = []
     receiver = ProgressReceiver(private.path / "p", reported.put_nowait, requests.append)
     assert receiver.path.stat().st_mode & 0o777 == 0o600
-    variables = {PROGRESS_SOCKET: str(receiver.path)}
     with closing(receiver):
         async with (
             running_site() as site,
-            toolkit(workspace, planted, "--route", f".example={site.address}", variables=variables) as client,
+            toolkit(
+                workspace, planted, routes={".example": site.address}, progress_socket=str(receiver.path)
+            ) as client,
         ):
             await _check_descriptions(client)
             await _check_files(client, workspace)
@@ -133,7 +130,7 @@ async def test_the_secrets_of_the_session_are_masked_in_what_tools_write(tmp_pat
     shared = SharedSecrets(private.path / "s", redactor)
     assert shared.path.stat().st_mode & 0o777 == 0o600
     try:
-        async with toolkit(workspace, tmp_path, variables={SECRETS_SOCKET: str(shared.path)}) as client:
+        async with toolkit(workspace, tmp_path, secrets_socket=str(shared.path)) as client:
             # What the session learns while the toolkit runs is masked, too.
             redactor.add("second-secret-learned-later")
             text = "first-secret-of-the-user and second-secret-learned-later"
@@ -173,8 +170,8 @@ async def _check_descriptions(client: Client) -> None:
 
 
 async def test_the_knowledge_base_has_tools_that_only_read_and_a_missing_one_is_empty(tmp_path: Path) -> None:
-    options = ("--knowledge", str(tmp_path / "knowledge.db"), "--demo")
-    async with toolkit(tmp_path / "ws", tmp_path, *options) as client:
+    base = str(tmp_path / "knowledge.db")
+    async with toolkit(tmp_path / "ws", tmp_path, knowledge=base, demo=True) as client:
         tools = {tool.name: tool for tool in (await client.list_tools()).tools}
         for name in ("knowledge_search", "knowledge_read", "knowledge_sources"):
             hints = tools[name].annotations
@@ -253,18 +250,19 @@ async def _check_crawl(client: Client, workspace: Path, address: str) -> None:
 def test_wrong_usage_is_one_line_and_makes_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    monkeypatch.chdir(tmp_path)
     for arguments in (
-        [], ["--workspace"], ["--workspace", "ws", "--unknown"], ["--workspace", "ws", "--allow", "localhost"],
-        ["--workspace", "ws", "--allow", "localhost:0"], ["--workspace", "ws", "--allow", "localhost:http"],
-        ["--workspace", "ws", "--route", "127.0.0.1:80"], ["--workspace", "ws", "--route", ".example=127.0.0.1"],
-    ):  # fmt: skip
-        monkeypatch.chdir(tmp_path)
-        with pytest.raises(SystemExit) as ended:
-            main(arguments)
+        [],
+        ["--workspace", "ws"],
+        ["ws"],
+        ['{"routes": {}}'],
+        ['{"workspace": 3}'],
+        ["{}", "{}"],
+    ):
+        assert main(arguments) == 2
         output, errors = capsys.readouterr()
-        assert (ended.value.code, output) == (2, "")
-        assert len(errors.splitlines()) == 1
-        assert errors.startswith("ua_tui.core.toolkit: ")
+        assert (output, len(errors.splitlines())) == ("", 1)
+        assert errors.startswith("ua_tui.core.toolkit is started by ua-tui: ")
         assert not list(tmp_path.iterdir())
 
 
@@ -272,31 +270,8 @@ def test_it_ends_with_its_input_and_a_workspace_that_cannot_be_made_is_one_line(
     (tmp_path / "file").write_text("in the way")
     for folder, status, lines in (("file/ws", 1, 1), ("ws", 0, 0)):
         done = subprocess.run(
-            [sys.executable, "-I", "-m", "ua_tui.core.toolkit", "--workspace", str(tmp_path / folder)],
+            [sys.executable, "-I", "-m", "ua_tui.core.toolkit", json.dumps({"workspace": str(tmp_path / folder)})],
             stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=PATIENCE, check=False,
         )  # fmt: skip
         assert (done.returncode, done.stdout, len(done.stderr.splitlines())) == (status, "", lines)
         assert "Traceback" not in done.stderr
-
-
-@pytest.mark.slow
-def test_starting_loads_nothing_that_only_a_crawl_needs(tmp_path: Path) -> None:
-    code = (
-        "import asyncio, sys\n"
-        "from pathlib import Path\n"
-        "from ua_tui.core.storage.workspace import Workspace\n"
-        "from ua_tui.core.toolkit.context import ToolContext\n"
-        "from ua_tui.core.toolkit.server import build_server\n"
-        "build_server(ToolContext(Workspace.open(Path(sys.argv[1])), lambda: None))\n"
-        "print([name for name in ('trafilatura', 'httpx', 'html_to_markdown', 'logfire', 'textual', 'composio',"
-        " 'claude_agent_sdk') if name in sys.modules])"
-    )
-    done = subprocess.run(
-        [sys.executable, "-I", "-c", code, str(tmp_path)],
-        capture_output=True,
-        text=True,
-        timeout=PATIENCE,
-        check=True,
-        env={**os.environ, "PYDANTIC_DISABLE_PLUGINS": "__all__"},
-    )
-    assert done.stdout.strip() == "[]"

@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.running import environment
+from tests.e2e.running import environment, model_environment
+from tests.e2e.scripted_model import Text, scripted_model
 from tests.waiting import PATIENCE
 
 HEAVY = (
@@ -24,6 +25,12 @@ HEAVY = (
     "sqlite3", "ua_tui.core.knowledge.index.store", "ua_tui.core.knowledge.search.search", "ua_tui.observers.knowledge",
     "ua_tui.core.team.records", "ua_tui.core.postgres.schema",
 )  # fmt: skip
+SLOW = (
+    "mcp", "jsonschema", "pydantic", "httpx", "httpx2", "trafilatura", "lxml", "logfire", "composio", "starlette",
+    "uvicorn", "textual", "rich", "pygments", "markdown_it", "ua_tui.observers.evidence.check",
+    "ua_tui.core.net.client", "ua_tui.core.toolkit.sources.reading", "ua_tui.core.toolkit.knowledge.earlier_articles",
+)  # fmt: skip
+"""What a session that only answers may not import, nor the local toolkit that it starts."""
 TEAM = (
     "psycopg", "psycopg_pool", "procrastinate", "obstore", "ua_tui.core.team", "ua_tui.core.postgres.connection",
     "ua_tui.tui.team",
@@ -89,11 +96,13 @@ READING = {
 """What is needed to find the folder of a past session and to read its journal."""
 
 
-def printed(code: str, *given: str, folder: Path | None = None) -> tuple[str, str]:
+def printed(
+    code: str, *given: str, folder: Path | None = None, env: dict[str, str] | None = None
+) -> tuple[str, str]:
     """Run Python in a fresh interpreter; returns its standard output and its standard error."""
     done = subprocess.run(
         [sys.executable, "-c", code, *given], capture_output=True, text=True, timeout=5 * PATIENCE, check=True,
-        cwd=folder, env=environment(folder) if folder else None,
+        cwd=folder, env=env or (environment(folder) if folder else None), stdin=subprocess.DEVNULL,
     )  # fmt: skip
     return done.stdout, done.stderr
 
@@ -124,6 +133,30 @@ def test_run_imports_nothing_of_the_screen() -> None:
     assert [name for name in sorted(imported) if screen.match(name)] == []
 
 
+TOOLKIT = """
+import json, sys
+from ua_tui.core.toolkit.__main__ import main
+main([json.dumps({"workspace": sys.argv[1], "knowledge": sys.argv[1] + "/knowledge.db"})])
+print("\\n".join(sys.modules), file=sys.stderr)
+"""
+
+
+def test_the_toolkit_imports_nothing_slow_before_a_tool_needs_it(tmp_path: Path) -> None:
+    imported = {*printed(TOOLKIT, str(tmp_path / "ws"))[1].split()}
+    assert "ua_tui.core.toolkit.crawl" in imported
+    assert [name for name in (*SLOW, "claude_agent_sdk", "opentelemetry", *TEAM) if name in imported] == []
+
+
+def test_a_session_that_only_answers_imports_nothing_slow(tmp_path: Path) -> None:
+    with scripted_model(lambda _body, _results: [Text("Hello from the model.")]) as url:
+        given = model_environment(tmp_path, url)
+        answer, modules = printed(COMMAND_LINE, "run", "say hello", folder=tmp_path, env=given)
+    imported = {*modules.split()}
+    assert "Hello" in answer
+    assert "claude_agent_sdk" in imported
+    assert [name for name in (*SLOW, *TEAM) if name in imported] == []
+
+
 @pytest.mark.slow
 def test_a_session_imports_nothing_of_a_team(tmp_path: Path) -> None:
     query = ("run", "--demo", "--demo-pace", "0", "What is the capital of France?")
@@ -136,4 +169,4 @@ def test_a_session_imports_nothing_of_a_team(tmp_path: Path) -> None:
 
 def test_what_may_not_be_imported_exists() -> None:
     """A name that is renamed must be renamed here, too: the tests above would guard nothing."""
-    assert [name for name in (*HEAVY, *TEAM) if importlib.util.find_spec(name) is None] == []
+    assert [name for name in (*HEAVY, *SLOW, *TEAM) if importlib.util.find_spec(name) is None] == []
