@@ -78,10 +78,9 @@ class ResumedSource(SessionSource):
             self._go_live(host)
 
     def _go_live(self, host: SessionHost) -> None:
-        from ua_tui.tui.panes.trace.calls import LiveCalls
         from ua_tui.tui.panes.trace.pane import TracePane
 
-        host.frame.query_one("#trace", TracePane).calls.source = LiveCalls()
+        host.frame.query_one("#trace", TracePane).calls.go_live()
         # Cost and tokens count on from those of the past.
         stats, facts = self._past.stats, host.status.facts
         facts.cost, facts.tokens = stats.cost, TokenCount(stats.tokens)

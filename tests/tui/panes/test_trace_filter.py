@@ -22,7 +22,7 @@ def asked(number: int) -> QueryReceived:
 
 
 def long_trace() -> TracePane:
-    view = TracePane(monotonic=lambda: 0.0)
+    view = TracePane(clock=lambda: 0.0)
     for number in range(QUERIES):
         events: list[Event] = [asked(number)]
         events += [
@@ -62,7 +62,7 @@ async def test_rows_that_come_out_of_order_while_a_filter_is_taken_off_find_thei
 ) -> None:
     monkeypatch.setattr("ua_tui.tui.panes.trace.filter.STEP", 1)
     monkeypatch.setattr("ua_tui.tui.panes.trace.filter.STEPS_AT_ONCE", 1)
-    async with hosted(TracePane(monotonic=lambda: 0.0), 70, 20) as (view, _):
+    async with hosted(TracePane(clock=lambda: 0.0), 70, 20) as (view, _):
         view.handle_events([asked(1), *[started(f"t{n}", "Read", query="q1") for n in range(6)]])
         view.tree_rows.filter.show_only("read")
         type_(view, "escape")

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from itertools import count
 from typing import TYPE_CHECKING
 
+from ua_tui.core.view.records import Call
 from ua_tui.tui.panes.trace.calls import CallNode
 from ua_tui.tui.panes.trace.rows import SLOW
 from ua_tui.tui.render.format import Mark
@@ -36,7 +37,7 @@ class CallFilter:
 
     def matches(self, node: CallNode) -> bool:
         """Whether a row matches; a query never does, it only stays above calls that do."""
-        if node.record is None:
+        if not isinstance(node.record, Call):
             return False
         if self.tools:
             name = f"{node.label} {node.record.name}".casefold()
@@ -71,9 +72,9 @@ def _in_state(node: CallNode, wanted: str) -> bool:
 
 
 def _has_texts(node: CallNode, texts: Sequence[str]) -> bool:
-    assert node.record is not None
-    record = node.record
-    parts = (node.label, record.name, node.argument, node.note, node.error, node.flag, record.argument_text)
+    assert isinstance(node.record, Call)
+    name = node.record.name
+    parts = (node.label, name, node.argument, node.note, node.error, node.flag, node.arguments)
     searched = "\n".join(parts).casefold()
     for text in texts:  # noqa: SIM110  # quicker than a generator
         if text not in searched:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from ua_tui.core.view.records import Call
 from ua_tui.tui.panes.trace.calls import CallNode
 from ua_tui.tui.panes.trace.filter import TraceFilter
 from ua_tui.tui.virtual_list.virtual_list import VirtualList
@@ -52,7 +53,7 @@ class TreeRows:
     def changed(self, node: CallNode) -> None:
         """Note that a row looks different, and that it may match the filter now, or no longer."""
         node.revision += 1
-        if self.filter.on and node.record is not None:
+        if self.filter.on and isinstance(node.record, Call):
             self.filter.match(node)
         self.filter.filter_later(node)
         self._view.touch(node.key)
