@@ -6,9 +6,11 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from ua_tui.core.errors import ConversationGone
 from ua_tui.core.history.session import PastSession
-from ua_tui.core.records.counters import TokenCount
+from ua_tui.core.view.costs import TokenCount
 from ua_tui.tui.app.session_source import LiveSource, SessionSource
 
 if TYPE_CHECKING:
@@ -83,8 +85,12 @@ class ResumedSource(SessionSource):
         host.frame.query_one("#trace", TracePane).calls.go_live()
         # Cost and tokens count on from those of the past.
         stats, facts = self._past.stats, host.status.facts
-        facts.cost, facts.tokens = stats.cost, TokenCount(stats.tokens)
-        facts.unpriced = dict.fromkeys(stats.unpriced)
+        facts.costs = msgspec.structs.replace(
+            facts.costs,
+            spent=stats.cost,
+            tokens=TokenCount(done=stats.tokens),
+            unpriced=tuple(stats.unpriced),
+        )
         host.status.refresh()
         host.pump.resume()
 

@@ -239,7 +239,7 @@ class StatusStage:
             case "state":
                 self.state = given
             case "limit":
-                self.pane.limit = float(given)
+                self.pane.costs = msgspec.structs.replace(self.pane.costs, limit=float(given))
             case "says":
                 told = [f"{label}: {text}" for label, text in self.pane.describe()]
                 assert any(given in each for each in told), (given, told)

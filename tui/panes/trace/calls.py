@@ -20,8 +20,6 @@ SEPARATOR = " · "
 LONGEST_TEXT = 400
 """Of a text on one line: more than any terminal shows."""
 LONGEST_MESSAGE = 20_000
-MIN_WAIT = 0.1
-"""Seconds; a shorter wait is not that of a person."""
 _WRAPPERS = re.compile(r"(?:<tool_use_error>|Error executing tool [^\s:]+:|MCP error -?\d+:|Error:)\s*")
 """What tools and the command line put before the message of a failure."""
 _ENDS = {"success": Mark.SUCCESS, "error": Mark.ERROR, "interrupted": Mark.CANCELLED}
@@ -191,8 +189,7 @@ class CallNode:
     @property
     def waited(self) -> float:
         """How many seconds of its duration it waited for the person; 0 while it runs."""
-        waited = min(self.wait.seconds, self.took or 0.0)
-        return waited if waited >= MIN_WAIT else 0.0
+        return self.wait.within(self.took or 0.0)
 
     @property
     def tokens(self) -> int:
