@@ -159,7 +159,7 @@ def test_a_call_waits_for_answers_and_for_accounts() -> None:
     answered = ev.PermissionAnswered(request_id="p", tool_name="Write", decision="allow", tool_use_id="t1")
     events = stamped([ASKED, call(1), asked])
     view = fold(events)
-    assert (view.activity.waiting, view.activity.needs_person) == ({"t1"}, True)
+    assert (view.activity.waiting, view.activity.needs_person) == (frozenset({"t1"}), True)
     assert view.activity.text() == "asks to run Write  a.md"
     later = view.then(
         stamped([answered, wait_for, ev.AuthRequired(toolkit="gmail", url="https://x.example/abcdef")], 4)
@@ -167,7 +167,7 @@ def test_a_call_waits_for_answers_and_for_accounts() -> None:
     waited = later.call("t1")
     assert waited is not None
     assert waited.wait.seconds == 1
-    assert later.activity.waiting == {"t2"}
+    assert later.activity.waiting == frozenset({"t2"})
     assert later.activity.text() == "needs a login to gmail"
     over = later.then(stamped([ev.AuthFinished(toolkit="gmail", outcome="completed"), ended(1)], 7))
     waited = over.call("t2")
