@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from ua_tui.core.errors import ConversationGone
 from ua_tui.core.history.session import PastSession
-from ua_tui.core.records.counters import TokenCount
+from ua_tui.core.view.costs import TokenCount
 from ua_tui.tui.app.session_source import LiveSource, SessionSource
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ class ResumedSource(SessionSource):
         host.frame.query_one("#trace", TracePane).calls.source = LiveCalls()
         # Cost and tokens count on from those of the past.
         stats, facts = self._past.stats, host.status.facts
-        facts.cost, facts.tokens = stats.cost, TokenCount(stats.tokens)
+        facts.cost, facts.tokens = stats.cost, TokenCount(done=stats.tokens)
         facts.unpriced = dict.fromkeys(stats.unpriced)
         host.status.refresh()
         host.pump.resume()

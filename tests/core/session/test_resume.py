@@ -79,9 +79,9 @@ def test_counters_continue_over_several_runs(workspace: Workspace) -> None:
     known = previous(workspace, begun(), *query(1, 0.5), end, begun(), *query(7, None), *query(3, 0.25))
     assert (known.tally.queries, known.tally.tool_calls, known.tally.cost_usd) == (3, 3, 0.75)
     assert known.last_query == 7
-    assert known.last_seq == 15
+    assert known.view.seq == 15
     assert known.tally.earlier_ms >= 2_000.0
-    assert (known.conversation, known.spoken) == (ID, True)
+    assert (known.view.setup.conversation, known.view.setup.spoken) == (ID, True)
 
 
 def test_what_a_query_without_an_end_cost_is_what_was_estimated(workspace: Workspace) -> None:
@@ -209,7 +209,7 @@ def test_a_conversation_is_resumed_only_if_the_agent_knows_it(workspace: Workspa
     # Where nothing was said nothing is lost.
     assert conversation_to_resume(previous(workspace, begun()), workspace, home) is None
     fresh = previous(workspace, begun(), *query(1, None), begun(OTHER))
-    assert (fresh.conversation, fresh.spoken) == (OTHER, False)
+    assert (fresh.view.setup.conversation, fresh.view.setup.spoken) == (OTHER, False)
     keep(home, workspace.path, ID)
     assert conversation_to_resume(spoken, workspace, home) == ID
     # What was said before the conversation was cleared does not come back.

@@ -45,9 +45,9 @@ from ua_tui.core.events.types import (
     UntrustedTextRead,
 )
 from ua_tui.core.events.units import quantity
-from ua_tui.core.records.counters import TokenCount
 from ua_tui.core.session.budget import WARN_AT
 from ua_tui.core.text import clean_line
+from ua_tui.core.view.costs import TokenCount
 from ua_tui.tui.panes.status.layout import KEPT, Cell, cell, short_count, short_model, short_time
 from ua_tui.tui.render.format import effort_of, fallback_of
 
@@ -142,7 +142,7 @@ class StatusFacts:
 
     def handle_event(self, event: Event) -> None:
         """Update the facts that an event is about."""
-        self.tokens.add(event)
+        self.tokens = self.tokens.after(event)
         match event:
             case ContextCompaction() | ConversationCleared() | PlanLimit():
                 self._on_model(event)
