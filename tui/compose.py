@@ -47,12 +47,12 @@ from ua_tui.core.pipelines import Handler, Pipelines
 from ua_tui.core.plugins import PIPELINE_GROUP, PluginProblem, register_plugins
 from ua_tui.core.postgres.address import Address, connection_variables
 from ua_tui.core.provider.request import AskModel, small_request
-from ua_tui.core.records.counters import Tally
 from ua_tui.core.records.log import install_root_handler
 from ua_tui.core.records.recorder import SessionRecords
 from ua_tui.core.redaction.events import mask_event
 from ua_tui.core.redaction.redactor import Redactor, error_raised
 from ua_tui.core.redaction.sharing import SharedSecrets
+from ua_tui.core.session.budget import Tally
 from ua_tui.core.session.parts import SessionParts
 from ua_tui.core.session.resume import PreviousState, Resume, conversation_to_resume, read_previous_state
 from ua_tui.core.session.session import Session
@@ -550,7 +550,7 @@ def _agent_home(settings: Settings) -> Path | None:
 
 def _check_cost(settings: Settings, tally: Tally) -> None:
     """Refuse to resume a session that has reached its spending limit."""
-    limit, spent = settings.max_cost_usd, tally.cost_usd or 0.0
+    limit, spent = settings.max_cost_usd, tally.costs.total or 0.0
     if limit is not None and spent >= limit:
         raise SettingsError(
             f"the session has already cost ${spent:.2f}, and its limit is ${limit:.2f}: set a higher --max-cost"

@@ -34,7 +34,7 @@ from ua_tui.core.events.types import (
 from ua_tui.core.history.headline import beginning_of
 from ua_tui.core.history.journal_reader import PastJournal
 from ua_tui.core.history.session import runs_elsewhere
-from ua_tui.core.records.counters import Tally
+from ua_tui.core.session.budget import Tally
 from ua_tui.core.session.overrides import Overrides
 from ua_tui.core.settings.model import Settings
 from ua_tui.core.storage.ownership import check_session
@@ -182,14 +182,9 @@ class PreviousState:
         """Finish at the end of the journal: an unfinished query cost what was estimated."""
         self._end_run()
         self.view.keep_unfinished()
-        view, costs = self.view, self.view.costs
+        view = self.view
         self.tally = Tally(
-            queries=view.query_count,
-            tool_calls=view.call_count,
-            artifacts=view.artifact_count,
-            cost_usd=costs.total,
-            unpriced=dict.fromkeys(costs.all_unpriced),
-            earlier_ms=self._earlier_ms,
+            view.query_count, view.call_count, view.artifact_count, view.costs, earlier_ms=self._earlier_ms
         )
 
 
