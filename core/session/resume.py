@@ -32,7 +32,7 @@ from ua_tui.core.events.types import (
     ToolCallStarted,
 )
 from ua_tui.core.history.headline import beginning_of
-from ua_tui.core.history.journal_reader import PastJournal
+from ua_tui.core.history.journal_reader import read_events
 from ua_tui.core.history.session import runs_elsewhere
 from ua_tui.core.session.budget import Tally
 from ua_tui.core.session.overrides import Overrides
@@ -212,16 +212,11 @@ def read_previous_state(workspace: Workspace) -> PreviousState:
     Raises:
         JournalError: it cannot be read, or has no session.
     """
-    journal = PastJournal(workspace.path / JOURNAL)
-    try:
-        previous = PreviousState(SessionView(workspace.redactor, workspace.root), Taint(workspace))
-        for _, events in journal.batches(0):
-            previous.handle_events(events)
-    finally:
-        journal.close()
+    previous = PreviousState(SessionView(workspace.redactor, workspace.root), Taint(workspace))
+    previous.handle_events(read_events(workspace.path))
     if not previous.session_id:
         raise JournalError(
-            f"The session of the journal {journal.path} cannot be resumed: the journal lacks its start. "
+            f"The session of the journal {workspace.path / JOURNAL} cannot be resumed: the journal lacks its start. "
             "`ua-tui open` shows what there is."
         )
     previous.finish()

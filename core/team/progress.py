@@ -14,8 +14,7 @@ from ua_tui.core.events.types import (
     QueryReceived,
     SessionStarted,
 )
-from ua_tui.core.history.journal_reader import PastJournal
-from ua_tui.core.storage.workspace import JOURNAL
+from ua_tui.core.history.journal_reader import read_events
 from ua_tui.core.view.costs import Costs
 from ua_tui.core.view.setup import Setup
 
@@ -80,13 +79,8 @@ def read_progress(folder: Path) -> JobProgress:
         JournalError: the folder has no journal, or it cannot be read.
     """
     progress = JobProgress()
-    journal = PastJournal(folder / JOURNAL)
-    try:
-        for _, events in journal.batches(0):
-            for event in events:
-                progress.handle_event(event)
-    finally:
-        journal.close()
+    for event in read_events(folder):
+        progress.handle_event(event)
     # What was refused or failed before may work now.
     progress.failure, progress.refused = "", False
     return progress

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from tests.core.cases import cases_of
+from tests.journals import read_journal
 from tests.waiting import until
 from ua_tui.core.bus import Bus
 from ua_tui.core.errors import WorkspaceError
@@ -17,7 +18,7 @@ from ua_tui.core.events import types as ev
 from ua_tui.core.events.continuation import AUTH_COMPLETE
 from ua_tui.core.observation import McpObservation, TextContent
 from ua_tui.core.records.formats import TraceInfo, build_summary, build_trace, build_transcript
-from ua_tui.core.records.journal import DeltaJoiner, Journal, read_journal
+from ua_tui.core.records.journal import DeltaJoiner, Journal
 from ua_tui.core.records.writer import DerivedFiles, write_derived
 from ua_tui.core.redaction.redactor import Redactor
 from ua_tui.core.storage.files import Root

@@ -18,7 +18,7 @@ from ua_tui.core.events.types import (
     ToolCallStarted,
 )
 from ua_tui.core.history.call_lookup import PastToolCall
-from ua_tui.core.records.journal import iter_journal
+from ua_tui.core.history.journal_reader import read_events
 from ua_tui.core.storage.compression import inner_name
 from ua_tui.core.storage.workspace import JOURNAL
 
@@ -100,7 +100,7 @@ def read_origin(session: Path, path: Path) -> PastToolCall | None:
     ended: dict[str, ToolCallFinished] = {}
     artifacts: dict[str, list[ArtifactSaved]] = {}
     changes: dict[str, tuple[str, ...]] = {}
-    for event in iter_journal(journal):
+    for event in read_events(session):
         match event:
             case ToolCallStarted():
                 started[event.tool_use_id] = event
