@@ -49,8 +49,8 @@ class Activity(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def needs_person(self) -> bool:
-        """Whether it waits for an answer, or a running query for an account."""
-        return bool(self.questions or (self.logins and self.queries))
+        """Whether it waits for an answer, or until an account is connected."""
+        return bool(self.questions or self.logins)
 
     @property
     def waiting(self) -> frozenset[str]:
@@ -68,10 +68,12 @@ class Activity(msgspec.Struct, frozen=True, kw_only=True):
         """Describe it in one line; `redact` masks secrets in a value of any kind before it is cut."""
         if self.questions:
             return describe_question(next(reversed(self.questions.values())), redact)
-        if self.logins and self.queries:
-            return clean_line(redact(f"needs a login to {next(reversed(self.logins))}"), _LONGEST)
+        if self.logins:
+            return clean_line(redact(f"needs a login to {[*self.logins][-1]}"), _LONGEST)
+        if self.state not in ("", "running"):
+            return ""
         if self.calls:
-            call = next(reversed(self.calls.values()))
+            call = [*self.calls.values()][-1]
             return describe_call(call.name, call.input, redact)
         return _WORDS[self.doing] if self.queries or self.doing else ""
 
@@ -97,7 +99,7 @@ class Activity(msgspec.Struct, frozen=True, kw_only=True):
                 return self._with_work(event)
             case ev.McpStatus() if self.state == "starting":
                 return replace(self, state="idle")
-            case ev.ErrorRaised(where="agent") if not self.queries:
+            case ev.ErrorRaised(where="agent") if self.state in ("starting", "idle"):
                 return replace(self, state="failed")
             case _:
                 return self._with_question(event)

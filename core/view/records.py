@@ -9,7 +9,7 @@ from datetime import datetime
 import msgspec
 from msgspec.structs import replace
 
-from ua_tui.core.events.types import ObserverFinished, QueryFinished
+from ua_tui.core.events.types import QueryFinished
 
 KEPT_TIMES = 1_024
 """The number of an observer's latest runs whose times are stored."""
@@ -185,15 +185,15 @@ class ObserverRuns(msgspec.Struct, frozen=True, kw_only=True):
     items: int = 0
     times: tuple[float, ...] = ()
 
-    def after(self, run: ObserverFinished) -> ObserverRuns:
-        """Return the counts after a run."""
+    def after(self, status: str, items: int, duration_ms: float) -> ObserverRuns:
+        """Return the counts after a run; `status` is `saved`, `skipped` or `failed`."""
         return ObserverRuns(
             runs=self.runs + 1,
-            saved=self.saved + (run.status == "saved"),
-            skipped=self.skipped + (run.status == "skipped"),
-            failed=self.failed + (run.status not in ("saved", "skipped")),
-            items=self.items + run.items,
-            times=(*self.times, run.duration_ms)[-KEPT_TIMES:] if run.duration_ms > 0 else self.times,
+            saved=self.saved + (status == "saved"),
+            skipped=self.skipped + (status == "skipped"),
+            failed=self.failed + (status not in ("saved", "skipped")),
+            items=self.items + items,
+            times=(*self.times, duration_ms)[-KEPT_TIMES:] if duration_ms > 0 else self.times,
         )
 
     @property

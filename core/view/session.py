@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
 from msgspec.structs import replace
 
+from ua_tui.core.errors import WorkspaceError
 from ua_tui.core.events import types as ev
 from ua_tui.core.events.codec import to_json
 from ua_tui.core.events.describe import describe
@@ -16,6 +18,7 @@ from ua_tui.core.events.tool_names import main_argument, tool_label
 from ua_tui.core.events.units import progress, quantity
 from ua_tui.core.observation import CrawlObservation, KnowledgeObservation, Observation
 from ua_tui.core.redaction.redactor import Redactor, mask_link, preview
+from ua_tui.core.storage.files import Root
 from ua_tui.core.text import clean, clean_line
 from ua_tui.core.view.activity import Activity
 from ua_tui.core.view.costs import Costs
@@ -58,7 +61,7 @@ class SessionView:
 
     Attributes:
         redactor: masks secrets before texts are cut; without one, calls have no previews.
-        stored_size: returns the size of a result that was too large for its event, given its path.
+        root: the session's folder, which has the results that were too large for their events.
         started: the newest start, at the time of the first one; `finished` is None while the session runs.
         entries: queries (by `q` and id), calls (`t`), messages and notes, in the order in which they began.
         artifacts: the saved files by path, the one that changed last at the end.
@@ -70,7 +73,7 @@ class SessionView:
     """
 
     redactor: Redactor | None = field(default=None, compare=False)
-    stored_size: Callable[[str], int | None] = field(default=lambda _path: None, compare=False)
+    root: Root | None = field(default=None, compare=False)
     started: ev.SessionStarted | None = None
     finished: ev.SessionFinished | None = None
     entries: dict[tuple[str, str], Entry] = field(default_factory=dict)
@@ -308,7 +311,10 @@ class SessionView:
             return
         found = event.observation
         stored = found.stored_at if found is not None else None
-        size = self.stored_size(stored) if stored else None
+        size = found.size if found is not None else 0
+        if stored and self.root is not None:
+            with suppress(WorkspaceError):
+                size = self.root.size(stored)
         self._change(
             ("t", event.tool_use_id),
             places=call.places + _place_of(event),
@@ -316,7 +322,7 @@ class SessionView:
             ran=event.ran,
             ended_offset=self.last_offset,
             duration_ms=event.duration_ms,
-            result_size=size if size is not None else found.size if found is not None else 0,
+            result_size=size,
             result_preview=self._preview(found.text if found is not None else ""),
             stored_at=stored,
             truncated=found is not None and found.truncated,
@@ -361,7 +367,8 @@ class SessionView:
                 self.checks[event.report] = event
             case ev.ObserverFinished():
                 name = clean_line(event.observer, 60)
-                self.observers[name] = self.observers.get(name, ObserverRuns()).after(event)
+                runs = self.observers.get(name, ObserverRuns())
+                self.observers[name] = runs.after(event.status, event.items, event.duration_ms)
                 call = self.call(event.tool_use_id)
                 if call is not None and event.observer != ev.KNOWLEDGE:
                     self._change(("t", call.id), items=call.items + event.items)
@@ -450,12 +457,10 @@ class SessionView:
 
 
 def fold(
-    events: Iterable[ev.Event],
-    redactor: Redactor | None = None,
-    stored_size: Callable[[str], int | None] = lambda _path: None,
+    events: Iterable[ev.Event], redactor: Redactor | None = None, root: Root | None = None
 ) -> SessionView:
     """Make the view of a session from its events."""
-    return SessionView(redactor, stored_size).then(events)
+    return SessionView(redactor, root).then(events)
 
 
 def _place_of(event: ev.Event) -> tuple[int, ...]:

@@ -11,17 +11,16 @@ from ua_tui.core.errors import UniversalAgentError
 from ua_tui.core.events.types import PermissionAnswered
 from ua_tui.core.events.units import quantity
 from ua_tui.core.history.headline import read_heading
+from ua_tui.core.history.journal_reader import read_events
 from ua_tui.core.knowledge.database import adopt_knowledge
 from ua_tui.core.knowledge.database_file import FILE
 from ua_tui.core.knowledge.folders import is_session
 from ua_tui.core.knowledge.status import read_status
-from ua_tui.core.records.journal import iter_journal
 from ua_tui.core.redaction.redactor import Redactor
 from ua_tui.core.storage.files import Root
 from ua_tui.core.storage.folders import WORKSPACES
 from ua_tui.core.storage.ownership import is_own_session, seal_session
 from ua_tui.core.storage.queue_file import read_queue, write_queue
-from ua_tui.core.storage.workspace import JOURNAL
 from ua_tui.core.team.jobs.sqlite_jobs import FILE as JOBS
 from ua_tui.core.team.jobs.sqlite_tables import adopt_jobs, explain
 from ua_tui.core.text import clean_line
@@ -71,10 +70,7 @@ def _content(path: Path) -> str:
         waiting = rules = 0
         with suppress(UniversalAgentError):
             waiting = len(read_queue(Root(path), foreign=True))
-            rules = sum(
-                isinstance(e, PermissionAnswered) and e.scope == "session"
-                for e in iter_journal(path / JOURNAL)
-            )
+            rules = sum(isinstance(e, PermissionAnswered) and e.scope == "session" for e in read_events(path))
         counts = f"{quantity(waiting, 'waiting query', 'waiting queries')}, {quantity(rules, 'rule')} of the session"
         return f"{read_heading(path).line}; {counts}"
     if path.name != JOBS:

@@ -8,6 +8,7 @@ import logging
 import os
 import sys
 from collections.abc import Callable
+from contextlib import closing
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -120,7 +121,7 @@ def _id_of(tool: str, arguments: dict[str, Any], data: bytes) -> str:
 
 
 def _observe_session(args: argparse.Namespace) -> int:
-    from ua_tui.core.records.journal import read_journal
+    from ua_tui.core.history.journal_reader import PastJournal
     from ua_tui.core.storage.workspace import Workspace
     from ua_tui.observers.execution.replay import results_of
 
@@ -128,15 +129,16 @@ def _observe_session(args: argparse.Namespace) -> int:
     if not (folder / _JOURNAL).is_file():
         where = "holds no" if folder.is_dir() else "is not a folder with a"
         raise _Usage(f"{_shown(args.session)} {where} {_JOURNAL}: give a session's folder")
-    reading = read_journal(folder / _JOURNAL)
+    with closing(PastJournal(folder / _JOURNAL)) as journal:
+        events = [event for _, batch in journal.batches(0) for event in batch]
     settings = _settings(args)
     workspace: Workspace = Workspace.open(folder, _redactor(settings))
     try:
         context = _context(workspace, settings)
         report = _Report(as_json=args.json, plugins=settings.plugins)
-        code = report.over([(result, context) for result in results_of(reading.events)])
-        if reading.skipped:
-            _complain(f"lines of the journal that cannot be read: {reading.skipped}")
+        code = report.over([(result, context) for result in results_of(events)])
+        if skipped := journal.skipped + journal.torn:
+            _complain(f"lines of the journal that cannot be read: {skipped}")
         return code
     finally:
         workspace.close()

@@ -16,7 +16,8 @@ from ua_tui.core.events.codec import decode_event
 from ua_tui.core.observation import CrawlObservation, McpObservation
 from ua_tui.core.redaction.redactor import Redactor
 from ua_tui.core.view.activity import Activity
-from ua_tui.core.view.records import ObserverRuns, Wait, quantile
+from ua_tui.core.view.costs import TokenCount
+from ua_tui.core.view.records import KEPT_TIMES, ObserverRuns, Wait, quantile
 from ua_tui.core.view.session import SessionView, fold
 
 START = datetime(2026, 11, 21, 5, 10, tzinfo=UTC)
@@ -167,7 +168,7 @@ def test_a_call_waits_for_answers_and_for_accounts() -> None:
     waited = later.call("t1")
     assert waited is not None
     assert waited.wait.seconds == 1
-    assert later.activity.waiting == {"t2"}
+    assert later.activity.waiting == frozenset({"t2"})
     assert later.activity.text() == "needs a login to gmail"
     over = later.then(stamped([ev.AuthFinished(toolkit="gmail", outcome="completed"), ended(1)], 7))
     waited = over.call("t2")
@@ -234,12 +235,60 @@ def test_the_activity_says_what_the_agent_does() -> None:
     assert text(started, ev.ErrorRaised(where="agent", message="no"))[0] == "failed"
 
 
-def test_quantiles_are_values_that_occurred() -> None:
-    runs = ObserverRuns()
-    for duration in (1.0, 2.0, 3.0, 0.0):
-        run = ev.ObserverFinished(
-            run_id="r", observer="o", tool_use_id="t", status="failed", duration_ms=duration
-        )
-        runs = runs.after(run)
-    assert (runs.runs, runs.failed, runs.p50_ms, runs.p95_ms) == (4, 4, 2.0, 3.0)
-    assert quantile([], 0.5) == 0.0
+def test_a_quantile_is_the_nearest_rank() -> None:
+    for values, part, expected in (
+        ([], 0.5, 0.0), ([7.0], 0.5, 7.0), ([7.0], 0.95, 7.0), ([2.0, 1.0], 0.5, 1.0), ([3.0, 1.0, 2.0], 0.5, 2.0),
+        (range(1, 21), 0.95, 19), (range(1, 22), 0.95, 20), (range(1, 101), 0.95, 95), (range(1, 101), 0.0, 1),
+        (range(1, 101), 1.0, 100),
+    ):  # fmt: skip
+        assert quantile(values, part) == expected
+
+
+def test_runs_are_counted_and_times_are_of_the_last_ones() -> None:
+    metrics = ObserverRuns().after("failed", 0, 0.0)
+    assert (metrics.runs, metrics.failed, metrics.p50_ms) == (1, 1, 0.0)
+    metrics = metrics.after("saved", 25, 1_000_000.0).after("skipped", 0, 1_000_000.0)
+    for _ in range(KEPT_TIMES):
+        metrics = metrics.after("saved", 1, 2.0)
+    assert (metrics.runs, metrics.saved, metrics.skipped) == (KEPT_TIMES + 3, KEPT_TIMES + 1, 1)
+    assert metrics.items == KEPT_TIMES + 25
+    assert metrics.p95_ms == 2.0
+
+
+def _spent(read: int, wrote: int) -> ev.TokensSpent:
+    return ev.TokensSpent(
+        query_id="q",
+        message_id="m",
+        usage=ev.Usage(input_tokens=read - 1, cache_read_input_tokens=1, output_tokens=wrote),
+    )
+
+
+def _end(read: int, wrote: int) -> ev.QueryFinished:
+    return ev.QueryFinished(
+        query_id="q", status="success", usage=ev.Usage(input_tokens=read, output_tokens=wrote)
+    )
+
+
+@pytest.mark.parametrize(
+    ("events", "total"),
+    [
+        # The end has all of it: its figures replace the estimates of what sub-agents wrote.
+        ([_spent(100, 9), _spent(50, 70), _end(150, 12)], 162),
+        # The end of an older journal leaves the sub-agents out, and the end of a query that was stopped has nothing.
+        ([_spent(100, 9), _spent(50, 70), _end(100, 9)], 229),
+        ([_spent(100, 9), ev.QueryFinished(query_id="q", status="interrupted")], 109),
+        (
+            [
+                ev.MessageFinished(query_id="q", message_id="m", text="", usage=ev.Usage(input_tokens=5)),
+                _end(4, 3),
+            ],
+            7,
+        ),
+        ([_spent(100, 9)], 109),
+    ],
+)
+def test_tokens_of_sub_agents_count_once(events: list[ev.Event], total: int) -> None:
+    count = TokenCount()
+    for event in events:
+        count = count.after(event)
+    assert count.total == total

@@ -18,7 +18,7 @@ from ua_tui.core.events.types import (
     ToolCallStarted,
 )
 from ua_tui.core.history.call_lookup import PastToolCall, read_call
-from ua_tui.core.records.journal import iter_journal
+from ua_tui.core.history.journal_reader import read_events
 from ua_tui.core.storage.compression import inner_name
 from ua_tui.core.storage.workspace import JOURNAL
 
@@ -96,7 +96,7 @@ def read_origin(session: Path, path: Path) -> PastToolCall | None:
     if found.st_size > LARGEST_JOURNAL:
         raise JournalError("The journal of this session is too long to be searched.")
     origins = Origins()
-    origins.handle_events(event for event in iter_journal(journal) if event is not None)
+    origins.handle_events(read_events(session))
     origin = origins.find(str(path), str(session))
     return read_call(session, origin) if origin is not None else None
 
