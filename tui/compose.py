@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import os
 import threading
-import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, suppress
 from dataclasses import asdict, dataclass, field
@@ -48,12 +47,12 @@ from ua_tui.core.pipelines import Handler, Pipelines
 from ua_tui.core.plugins import PIPELINE_GROUP, PluginProblem, register_plugins
 from ua_tui.core.postgres.address import Address, connection_variables
 from ua_tui.core.provider.request import AskModel, small_request
-from ua_tui.core.records.counters import Tally
 from ua_tui.core.records.log import install_root_handler
 from ua_tui.core.records.recorder import SessionRecords
 from ua_tui.core.redaction.events import mask_event
 from ua_tui.core.redaction.redactor import Redactor, error_raised
 from ua_tui.core.redaction.sharing import SharedSecrets
+from ua_tui.core.session.budget import Tally
 from ua_tui.core.session.parts import SessionParts
 from ua_tui.core.session.resume import PreviousState, Resume, conversation_to_resume, read_previous_state
 from ua_tui.core.session.session import Session
@@ -140,7 +139,7 @@ async def compose_session(  # noqa: PLR0913 -- each is optional, and given by na
         workspace = await _open_workspace(settings, redactor, resume, stack)
         start = await _read_start(settings, workspace, resume, interactive=interactive)
         settings = start.settings
-        last_seq = start.previous.last_seq if start.previous is not None else 0
+        last_seq = start.previous.view.seq if start.previous is not None else 0
         bus = Bus(last_seq, mask=lambda event: mask_event(event, redactor))
         team_copy = await _copy_for_team(settings, workspace, bus, start.previous, team, stack)
         recording = SessionRecords(
@@ -150,7 +149,7 @@ async def compose_session(  # noqa: PLR0913 -- each is optional, and given by na
             bus,
             log_handler,
             on_line=team_copy.line_handler(on_line) if team_copy is not None else on_line,
-            recorder=start.previous.recorder if start.previous is not None else None,
+            view=start.previous.view if start.previous is not None else None,
         )
         stack.push_async_callback(recording.close)
         for subscriber in subscribers:
@@ -332,7 +331,6 @@ async def _read_start(
     if not resume.fresh:
         home = _agent_home(settings) or resumed.settings.claude_config_dir or Path.home() / ".claude"
         conversation = await asyncio.to_thread(conversation_to_resume, previous, workspace, home)
-    previous.recorder.resume(time.monotonic, time.time())
     return _Start(
         settings=resumed.settings,
         previous=previous,
@@ -552,7 +550,7 @@ def _agent_home(settings: Settings) -> Path | None:
 
 def _check_cost(settings: Settings, tally: Tally) -> None:
     """Refuse to resume a session that has reached its spending limit."""
-    limit, spent = settings.max_cost_usd, tally.cost_usd or 0.0
+    limit, spent = settings.max_cost_usd, tally.costs.total or 0.0
     if limit is not None and spent >= limit:
         raise SettingsError(
             f"the session has already cost ${spent:.2f}, and its limit is ${limit:.2f}: set a higher --max-cost"

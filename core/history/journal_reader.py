@@ -6,6 +6,7 @@ import errno
 import os
 import threading
 from collections.abc import Iterator, Sequence
+from contextlib import closing
 from datetime import UTC
 from pathlib import Path
 
@@ -22,6 +23,7 @@ from ua_tui.core.events.types import (
     UnknownEvent,
 )
 from ua_tui.core.storage.regular_file import open_regular
+from ua_tui.core.storage.workspace import JOURNAL
 
 BLOCK = 256 << 10
 """Bytes read and decoded at a time: a few milliseconds of work."""
@@ -253,6 +255,17 @@ class PastJournal:
             raise JournalError(
                 f"The journal {self.path} cannot be read: {error.strerror or error}."
             ) from error
+
+
+def read_events(folder: Path) -> Iterator[Event]:
+    """Read the events of the session in a folder one by one; lines that are not events are skipped. Blocks.
+
+    Raises:
+        JournalError: the folder has no journal, or it cannot be read.
+    """
+    with closing(PastJournal(folder / JOURNAL)) as journal:
+        for _, events in journal.batches(0):
+            yield from events
 
 
 def unreadable(error: OSError) -> str:

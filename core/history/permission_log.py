@@ -9,8 +9,7 @@ from pathlib import Path
 
 from ua_tui.core.events.tool_names import tool_name
 from ua_tui.core.events.types import Event, PermissionAnswered, PermissionApplied
-from ua_tui.core.history.journal_reader import PastJournal
-from ua_tui.core.storage.workspace import JOURNAL
+from ua_tui.core.history.journal_reader import read_events
 from ua_tui.core.text import clean_line
 
 _BY = {
@@ -49,11 +48,7 @@ def read_decisions(folder: Path) -> list[Decision]:
     Raises:
         JournalError: it cannot be read.
     """
-    journal = PastJournal(folder / JOURNAL)
-    try:
-        return [each for _, events in journal.batches(0) for each in decisions(events)]
-    finally:
-        journal.close()
+    return list(decisions(read_events(folder)))
 
 
 def decisions(events: Iterable[Event]) -> Iterator[Decision]:

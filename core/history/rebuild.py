@@ -15,14 +15,14 @@ from ua_tui.core.history.headline import ends_in_order
 from ua_tui.core.history.journal_reader import PastJournal
 from ua_tui.core.history.lookup import session_names
 from ua_tui.core.history.session import runs_elsewhere
-from ua_tui.core.records.digest import DigestRecorder, SessionRecord
-from ua_tui.core.records.trace import TraceInfo
+from ua_tui.core.records.formats import TraceInfo
 from ua_tui.core.records.writer import SUMMARY, TRACE, TRANSCRIPT, write_derived
 from ua_tui.core.redaction.redactor import Redactor
 from ua_tui.core.storage.files import Root
 from ua_tui.core.storage.folders import SAVED_REPORTS, WORKSPACES
 from ua_tui.core.storage.ownership import is_own_session
 from ua_tui.core.storage.workspace import JOURNAL, Workspace
+from ua_tui.core.view.session import SessionView
 
 DERIVED = (TRACE, TRANSCRIPT, SUMMARY)
 """The files that are derived from the journal."""
@@ -68,12 +68,12 @@ def rebuild(folder: Path, redactor: Redactor) -> Rebuilt:
         )
     # The journal is read without the lock of the session: a person may want to resume it meanwhile.
     with closing(PastJournal(folder / JOURNAL)) as journal:
-        record, rebuilt = _read(journal, redactor)
+        view, rebuilt = _read(journal, redactor)
     workspace = Workspace.claim(folder, redactor)
     try:
         if workspace.root.size(JOURNAL) != journal.size:
             raise WorkspaceError(f"the session in {folder} was resumed meanwhile, which wrote these files")
-        write_derived(workspace, record, _earlier_info(workspace))
+        write_derived(workspace, view, _earlier_info(workspace))
     finally:
         workspace.close()
     return rebuilt
@@ -128,33 +128,23 @@ def _is_behind(folder: Path) -> bool:
     return ahead < 0 or not ends_in_order(folder)
 
 
-def _read(journal: PastJournal, redactor: Redactor) -> tuple[SessionRecord, Rebuilt]:
-    root = Root(journal.path.parent)
-
-    def stored_size(path: str) -> int | None:
-        try:
-            return root.size(path)
-        except WorkspaceError:
-            return None
-
-    recorder = DigestRecorder(redactor, stored_size=stored_size)
-    count = 0
+def _read(journal: PastJournal, redactor: Redactor) -> tuple[SessionView, Rebuilt]:
+    view = SessionView(redactor, Root(journal.path.parent))
     for _, events in journal.batches(journal.tail_place(journal.size - journal.left_out)):
         for event in events:
-            recorder(event)
-        count += len(events)
-    if not count:
+            view.add(event)
+    if not view.events:
         raise JournalError(f"The journal {journal.path} has no events: nothing is rebuilt.")
-    recorder.keep_unfinished()
+    view.keep_unfinished()
     rebuilt = Rebuilt(
         folder=journal.path.parent,
-        events=count,
+        events=view.events,
         skipped=journal.skipped,
         unknown=journal.unknown,
         left_out=journal.left_out,
         torn=journal.torn,
     )
-    return recorder.snapshot(), rebuilt
+    return view, rebuilt
 
 
 class _Session(msgspec.Struct):

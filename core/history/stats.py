@@ -9,12 +9,12 @@ from typing import Literal
 from ua_tui.core.events.folder import describe_folder
 from ua_tui.core.events.types import (
     Event,
-    PermissionModeChanged,
     QueryFinished,
     SessionFinished,
     SessionStarted,
 )
-from ua_tui.core.records.counters import TokenCount
+from ua_tui.core.view.costs import Costs
+from ua_tui.core.view.setup import Setup
 
 
 @dataclass(slots=True)
@@ -56,7 +56,7 @@ class Totals:
     def __init__(self, stats: SessionStats) -> None:
         self.finished = False
         self._stats = stats
-        self._tokens = TokenCount()
+        self._costs, self._setup = Costs(), Setup()
         self._worked = 0.0
 
     def add(self, events: Iterable[Event]) -> None:
@@ -64,28 +64,23 @@ class Totals:
         stats = self._stats
         for event in events:
             stats.events += 1
-            self._tokens.add(event)
+            self._costs, self._setup = self._costs.after(event), self._setup.after(event)
             match event:
                 case SessionStarted():
                     self.finished = False
-                    stats.model = event.model or stats.model
-                    stats.permission_mode, stats.demo = event.permission_mode, event.demo
                     stats.folder = tuple(describe_folder(event))
-                case PermissionModeChanged(mode=mode):
-                    stats.permission_mode = mode
                 case QueryFinished():
-                    if event.cost_usd is not None:
-                        stats.cost = (stats.cost or 0.0) + event.cost_usd
-                    stats.unpriced = tuple(dict.fromkeys((*stats.unpriced, *event.unpriced)))
                     self._worked += event.duration_ms / 1000
-                    stats.seconds = self._worked
+                    stats.seconds, stats.cost = self._worked, self._costs.spent
                 case SessionFinished():
                     self.finished = True
                     stats.seconds = event.duration_ms / 1000 or stats.seconds
                     stats.cost = event.cost_usd if event.cost_usd is not None else stats.cost
                 case _:
                     pass
-        stats.tokens = self._tokens.total
+        setup = self._setup
+        stats.model, stats.permission_mode, stats.demo = setup.model, setup.mode, setup.demo
+        stats.unpriced, stats.tokens = self._costs.unpriced, self._costs.tokens.total
 
 
 def known_at_end(stats: SessionStats, events: Sequence[Event]) -> SessionStats:

@@ -16,7 +16,7 @@ import msgspec
 
 from ua_tui.core.errors import JournalError, PathRefused
 from ua_tui.core.events.types import PermissionAnswered, ToolCallFinished, ToolCallStarted
-from ua_tui.core.records.journal import iter_journal
+from ua_tui.core.history.journal_reader import read_events
 from ua_tui.core.storage.compression import inner_name
 from ua_tui.core.storage.folders import SAVED_REPORTS, WORKSPACES
 from ua_tui.core.storage.paths import split_path
@@ -177,7 +177,7 @@ def _written(identity: TextOrigin) -> list[Version]:
     try:
         if journal.lstat().st_size > LARGEST_JOURNAL:
             return []
-        for event in iter_journal(journal):
+        for event in read_events(identity.session):
             match event:
                 case ToolCallStarted():
                     calls[event.tool_use_id] = event

@@ -1,7 +1,6 @@
-"""Everything that keeps a record of a session: journal, log, trace, transcript, summary, and the counters behind them.
+"""Everything that keeps a record of a session: journal, log, trace, transcript and summary.
 
-`recorder.py` subscribes all records to the bus and is the place to start. `digest.py` condenses the events of a
-session into its entries; `trace.py`, `transcript.py` and `summary.py` make files of them, and `writer.py` keeps
-these up to date. Sessions, the history and the screen may import this folder; it imports telemetry and what lies
-below.
+`recorder.py` subscribes all records to the bus and is the place to start. `formats.py` makes trace.json, transcript.md
+and summary.txt of the session's view, and `writer.py` keeps these up to date. Sessions, the history and the screen may
+import this folder; it imports telemetry and what lies below.
 """

@@ -1,4 +1,4 @@
-"""The journal of a session: every event as one JSON line, written as it happens and read back after a crash."""
+"""The journal of a session: every event as one JSON line, written as it happens."""
 
 from __future__ import annotations
 
@@ -6,8 +6,7 @@ import asyncio
 import logging
 import time
 from collections import deque
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -16,7 +15,7 @@ import msgspec
 
 from ua_tui.core.concurrency.threads import Coalesced
 from ua_tui.core.errors import JournalError
-from ua_tui.core.events.codec import decode_event, encode_event
+from ua_tui.core.events.codec import encode_event
 from ua_tui.core.events.types import (
     AuthRequired,
     ElicitationAsked,
@@ -29,7 +28,6 @@ from ua_tui.core.events.types import (
 )
 from ua_tui.core.redaction.redactor import Redactor, mask_link, seal_json
 from ua_tui.core.storage.append_file import AppendFile
-from ua_tui.core.storage.regular_file import open_regular
 from ua_tui.core.text import without_surrogates
 
 _log = logging.getLogger(__name__)
@@ -256,54 +254,6 @@ class Journal:
         )
         failure.__cause__ = error
         self._on_failure(failure)
-
-
-@dataclass(frozen=True, kw_only=True)
-class JournalReading:
-    """The content of a journal: its events in order, and how many of its lines were not events."""
-
-    events: list[Event] = field(default_factory=list)
-    skipped: int = 0
-
-    @property
-    def last_seq(self) -> int:
-        """The highest `seq`; a resumed session continues from it."""
-        return max((event.seq for event in self.events), default=0)
-
-
-def iter_journal(path: Path) -> Iterator[Event | None]:
-    """Read a journal line by line; a line that is not an event gives None.
-
-    Raises:
-        JournalError: the file cannot be read.
-    """
-    try:
-        with open(open_regular(path, follow=True), "rb") as file:
-            for line in file:
-                if not line.strip(b" \t\r\n\0"):
-                    continue
-                try:
-                    yield decode_event(line)
-                except ValueError:
-                    yield None
-    except OSError as error:
-        raise JournalError(f"The journal {path} cannot be read: {error.strerror or error}.") from error
-
-
-def read_journal(path: Path) -> JournalReading:
-    """Read a journal; lines that are not events are counted and skipped.
-
-    Raises:
-        JournalError: the file cannot be read.
-    """
-    events: list[Event] = []
-    skipped = 0
-    for event in iter_journal(path):
-        if event is None:
-            skipped += 1
-        else:
-            events.append(event)
-    return JournalReading(events=events, skipped=skipped)
 
 
 def _encode(event: Event) -> str:

@@ -12,10 +12,9 @@ from ua_tui.core.bus import Bus
 from ua_tui.core.concurrency.threads import in_loop
 from ua_tui.core.errors import Advice, UniversalAgentError
 from ua_tui.core.events.types import ErrorRaised, Event, QueryReceived, TracingFailed
-from ua_tui.core.records.digest import DigestRecorder
+from ua_tui.core.records.formats import TraceInfo
 from ua_tui.core.records.journal import DeltaJoiner, Journal
 from ua_tui.core.records.log import LogFile, RootHandler, SessionLog
-from ua_tui.core.records.trace import TraceInfo
 from ua_tui.core.records.writer import DerivedFiles
 from ua_tui.core.redaction.redactor import Redactor
 from ua_tui.core.settings.model import Settings
@@ -25,6 +24,7 @@ from ua_tui.core.telemetry.export_errors import Destination
 from ua_tui.core.telemetry.spans.conventions import Labels
 from ua_tui.core.telemetry.tracer import SPANS, Tracer
 from ua_tui.core.text import clean_line
+from ua_tui.core.view.session import SessionView
 
 _SENT_WITHIN, _FLUSH_WITHIN = 3.0, 2.0
 """Seconds that the end of a session waits for its spans to be sent, and how many of them before its last event."""
@@ -34,7 +34,7 @@ class SessionRecords:
     """Subscribes every record of a session to its bus, and closes them in order.
 
     `on_line` is called with every line of the journal as it is written. `session_url` is the address of the remote tool
-    session, once there is one; the trace names it. `recorder` has the earlier events of a resumed session. `tracer`
+    session, once there is one; the trace names it. `view` has the earlier events of a resumed session. `tracer`
     knows the trace, and the variables with which the agent's command line joins it.
 
     Raises:
@@ -50,7 +50,7 @@ class SessionRecords:
         root_handler: RootHandler,
         *,
         on_line: Callable[[bytes], None] | None = None,
-        recorder: DigestRecorder | None = None,
+        view: SessionView | None = None,
     ) -> None:
         self._bus = bus
         self._root_handler = root_handler
@@ -61,7 +61,7 @@ class SessionRecords:
         root_handler.attach(self._log_file)
         self._joiner = DeltaJoiner(self._journal.append)
         self._derived_files = DerivedFiles(
-            workspace, self._trace_info, on_failure=self._report_failure, recorder=recorder
+            workspace, self._trace_info, on_failure=self._report_failure, view=view
         )
         token = None if settings.demo else settings.logfire_token
         self.tracer = Tracer(

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import time
 from collections.abc import Callable
 
 from ua_tui.core.concurrency.threads import Coalesced, in_loop
 from ua_tui.core.errors import WorkspaceError
 from ua_tui.core.events.types import Event, QueryFinished, SessionFinished
-from ua_tui.core.records.digest import DigestRecorder, SessionRecord
-from ua_tui.core.records.summary import build_summary
-from ua_tui.core.records.trace import TraceInfo, build_trace
-from ua_tui.core.records.transcript import build_transcript
+from ua_tui.core.records.formats import TraceInfo, build_summary, build_trace, build_transcript
 from ua_tui.core.storage.workspace import Workspace
+from ua_tui.core.view.session import SessionView
 
 TRACE = "trace.json"
 TRANSCRIPT = "transcript.md"
@@ -34,7 +31,7 @@ class DerivedFiles:
         workspace: where the files go.
         info: returns what no event has; called for each write.
         on_failure: called once when the files cannot be written, until they can be written again.
-        recorder: has the earlier events of a resumed session, and is ready for live ones.
+        view: has the earlier events of a resumed session.
         interval: the seconds between two writes; the end of the session does not wait for them.
     """
 
@@ -44,26 +41,26 @@ class DerivedFiles:
         info: Callable[[], TraceInfo] = TraceInfo,
         *,
         on_failure: Callable[[WorkspaceError], object] = lambda _error: None,
-        recorder: DigestRecorder | None = None,
+        view: SessionView | None = None,
         interval: float = 2.0,
     ) -> None:
         self._workspace = workspace
         self._info = info
         self._on_failure = in_loop(on_failure)
         self._failing = False
-        self._recorder = recorder or DigestRecorder(workspace.redactor, time.monotonic, self._stored_size)
-        self._latest: tuple[SessionRecord, TraceInfo] | None = None
+        self.view = view or SessionView(workspace.redactor, workspace.root)
+        self._latest: tuple[SessionView, TraceInfo] | None = None
         self._writer = Coalesced(self._write_latest, "derived files", interval=interval)
 
     def __call__(self, event: Event) -> None:
         """Handle one event of the bus."""
-        self._recorder(event)
+        self.view.add(event)
         if isinstance(event, (QueryFinished, SessionFinished)):
             self.request()
 
     def request(self) -> None:
         """Request that the files are written with the current state."""
-        self._latest = (self._recorder.snapshot(), self._info())
+        self._latest = (self.view.then(()), self._info())
         self._writer.request()
 
     async def drain(self, deadline: float = 5.0) -> bool:
@@ -83,19 +80,13 @@ class DerivedFiles:
             if not failed_before:
                 self._on_failure(error)
 
-    def _stored_size(self, path: str) -> int | None:
-        try:
-            return self._workspace.root.size(path)
-        except WorkspaceError:
-            return None
 
-
-def write_derived(workspace: Workspace, record: SessionRecord, info: TraceInfo) -> None:
+def write_derived(workspace: Workspace, view: SessionView, info: TraceInfo) -> None:
     """Write the three files, each completely or not at all.
 
     Raises:
         WorkspaceError: one of them cannot be written.
     """
-    workspace.write_json_members(TRACE, build_trace(record, info))
-    workspace.write_parts(TRANSCRIPT, build_transcript(record))
-    workspace.write(SUMMARY, build_summary(record))
+    workspace.write_json_members(TRACE, build_trace(view, info))
+    workspace.write_parts(TRANSCRIPT, build_transcript(view))
+    workspace.write(SUMMARY, build_summary(view))

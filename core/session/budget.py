@@ -1,21 +1,28 @@
-"""The spending limit of a session: a warning when most of it is spent, and no further query once it is reached."""
+"""What a session counts and spends: its sums at the end, and its limit, which stops it before more is spent."""
 
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import Literal
 
 from ua_tui.core.errors import SettingsError
 from ua_tui.core.events.types import (
+    ArtifactSaved,
     BudgetRaised,
     BudgetReached,
     ConversationCleared,
     Event,
     MessageFinished,
     QueryFinished,
+    QueryReceived,
+    SessionFinished,
     TokensSpent,
+    ToolCallStarted,
 )
+from ua_tui.core.view.costs import Costs
 
 WARN_AT = 0.8
 """The share of the limit at which a person is warned."""
@@ -23,8 +30,43 @@ WARN_AT = 0.8
 _RANK = {"none": 0, "warning": 1, "spent": 2}
 
 
+@dataclass
+class Tally:
+    """The counts and costs of a session that runs; a subscriber of the bus.
+
+    `earlier_ms` is how long a resumed session took before, in milliseconds.
+    """
+
+    queries: int = 0
+    tool_calls: int = 0
+    artifacts: int = 0
+    costs: Costs = field(default_factory=Costs)
+    earlier_ms: float = 0.0
+    _started: float = field(default_factory=time.monotonic)
+
+    def handle_event(self, event: Event) -> None:
+        """Count an event, and what it cost."""
+        self.costs = self.costs.after(event)
+        self.queries += isinstance(event, QueryReceived)
+        self.tool_calls += isinstance(event, ToolCallStarted)
+        self.artifacts += isinstance(event, ArtifactSaved)
+
+    def finished(self, reason: str) -> SessionFinished:
+        """Make the last event of the session."""
+        unpriced = self.costs.unpriced
+        return SessionFinished(
+            reason=reason,
+            queries=self.queries,
+            tool_calls=self.tool_calls,
+            artifacts=self.artifacts,
+            cost_usd=None if unpriced else self.costs.spent,
+            unpriced=list(unpriced),
+            duration_ms=self.earlier_ms + (time.monotonic() - self._started) * 1000,
+        )
+
+
 class Budget:
-    """Watches what a session costs; a subscriber of the bus.
+    """Watches what a session costs; a subscriber of the bus, after the one that adds up `costs`.
 
     The warning includes the estimated cost of the running query. That the limit is reached is reported only at the end
     of a query, when the agent has reported what it cost. The agent itself stops a running query between its messages,
@@ -34,7 +76,7 @@ class Budget:
 
     Args:
         limit_usd: the spending limit in US dollars; None for no limit.
-        spent: returns what all finished queries have cost; None when that is unknown.
+        costs: returns what the session has cost so far.
         publish: publishes `budget_reached` and `budget_raised`.
         stop: stops the running query; called at most once per query.
         is_priced_here: whether the price of a model is one of the settings.
@@ -43,13 +85,13 @@ class Budget:
     def __init__(
         self,
         limit_usd: float | None,
-        spent: Callable[[], float | None],
+        costs: Callable[[], Costs],
         publish: Callable[[Event], object],
         stop: Callable[[], object] = lambda: None,
         is_priced_here: Callable[[str], bool] = lambda _model: False,
     ) -> None:
         self._limit = limit_usd
-        self._spent = spent
+        self._costs = costs
         self._publish = publish
         self._stop = stop
         self._is_priced_here = is_priced_here
@@ -57,8 +99,6 @@ class Budget:
         self._stopped = False
         self._ends_at_limit = False
         self._is_cleared = False
-        self._running = 0.0
-        self._unreported_usd = 0.0
         self._reported: Literal["none", "warning", "spent"] = "none"
 
     @property
@@ -81,18 +121,14 @@ class Budget:
         match event:
             case MessageFinished(parent_tool_use_id=None, stop_reason=reason):
                 self._calls_tools = reason == "tool_use"
-            case TokensSpent(cost_usd=float(cost), parent_tool_use_id=parent, model=model):
-                self._running += cost
+            case TokensSpent(cost_usd=float(), parent_tool_use_id=parent, model=model):
                 uncounted = self._is_cleared or (self._calls_tools and self._is_priced_here(model))
                 if (parent is not None or uncounted) and self._is_over and not self._stopped:
                     self._stopped = True
                     self._stop()
                 if not self._stopped:
                     self.check()
-            case QueryFinished(cost_usd=cost):
-                # A query that ended without a reported cost, as when the agent died, did cost something.
-                self._unreported_usd += self._running if cost is None else 0.0
-                self._running = 0.0
+            case QueryFinished():
                 self.check()
                 self._stopped = self._ends_at_limit = False
             case ConversationCleared():
@@ -129,7 +165,11 @@ class Budget:
 
     @property
     def _total_usd(self) -> float:
-        return (self._spent() or 0.0) + self._unreported_usd
+        return self._costs().spent or 0.0
+
+    @property
+    def _running(self) -> float:
+        return sum(self._costs().running.values())
 
     def check(self) -> None:
         """Report that a threshold is reached, unless that was reported before."""

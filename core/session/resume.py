@@ -15,12 +15,9 @@ from ua_tui.core.agent.conversation.store import ConversationStore
 from ua_tui.core.agent.permissions.taint import Taint
 from ua_tui.core.errors import ConversationGone, JournalError, SettingsError, WorkspaceError
 from ua_tui.core.events.types import (
-    ArtifactSaved,
-    ConversationCleared,
     ElicitationAnswered,
     ElicitationAsked,
     Event,
-    MessageFinished,
     ObserverFinished,
     ObserverStarted,
     PermissionAnswered,
@@ -31,20 +28,19 @@ from ua_tui.core.events.types import (
     SessionStarted,
     SubagentFinished,
     SubagentStarted,
-    TokensSpent,
     ToolCallFinished,
     ToolCallStarted,
 )
 from ua_tui.core.history.headline import beginning_of
-from ua_tui.core.history.journal_reader import PastJournal
+from ua_tui.core.history.journal_reader import read_events
 from ua_tui.core.history.session import runs_elsewhere
-from ua_tui.core.records.counters import Tally
-from ua_tui.core.records.digest import DigestRecorder
+from ua_tui.core.session.budget import Tally
 from ua_tui.core.session.overrides import Overrides
 from ua_tui.core.settings.model import Settings
 from ua_tui.core.storage.ownership import check_session
 from ua_tui.core.storage.queue_file import read_queue
 from ua_tui.core.storage.workspace import JOURNAL, Workspace
+from ua_tui.core.view.session import SessionView
 
 log = logging.getLogger(__name__)
 
@@ -104,40 +100,39 @@ class Resume:
     named: frozenset[str] = frozenset()
 
 
-@dataclass(kw_only=True)
+@dataclass
 class PreviousState:
     """The state of a session when it ended.
 
-    `session_id` is what the session was called last. `conversation` is the agent's id of the newest conversation, and
-    `spoken` says whether the model wrote anything in it. `last_query` is the highest number of a query. `taint` is what
-    the agent read. `queue` are the queries that were never sent. `overrides` are the settings chosen in it. `recorder`
-    has recorded every event.
+    `view` is the session itself. `last_query` is the highest number of a query. `taint` is what the agent read. `queue`
+    are the queries that were never sent. `overrides` are the settings chosen in it.
     """
 
-    recorder: DigestRecorder
+    view: SessionView
     taint: Taint
-    session_id: str = ""
-    conversation: str | None = None
-    spoken: bool = False
-    last_seq: int = 0
     last_query: int = 0
     tally: Tally = field(default_factory=Tally)
     queue: tuple[str, ...] = ()
     overrides: Overrides = field(default_factory=Overrides)
     _open: dict[tuple[int, str], Event] = field(default_factory=dict)
-    _estimates: dict[str, float] = field(default_factory=dict)
-    _unpriced: dict[str, dict[str, None]] = field(default_factory=dict)
+    _earlier_ms: float = 0.0
     _run: tuple[float, float] = (0.0, 0.0)
+
+    @property
+    def session_id(self) -> str:
+        """What the session was called last; empty if the journal lacks its start."""
+        return self.view.started.session_id if self.view.started is not None else ""
 
     def handle_events(self, events: Iterable[Event]) -> None:
         """Update the state from events of the journal, in order."""
         for event in events:
-            self.last_seq = max(self.last_seq, event.seq)
             if not _is_later(event):
                 self._run = (self._run[0], event.at.timestamp())
             self._handle_event(event)
+            self._track_unfinished(event)
+            self.overrides.handle_event(event)
             self.taint.restore(event)
-            self.recorder(event)
+            self.view.add(event)
 
     def closing_events(self) -> Iterator[Event]:
         """The end events of everything that is unfinished because the program was killed.
@@ -149,43 +144,22 @@ class PreviousState:
             span = _SPANS[number]
             end = span.end(**{name: getattr(event, name) for name in span.same}, **span.why)
             if isinstance(end, QueryFinished):
-                unpriced = list(self._unpriced.get(end.query_id, ()))
-                cost = None if unpriced else self._estimates.get(end.query_id)
+                unpriced = list(self.view.costs.running_unpriced.get(end.query_id, ()))
+                cost = None if unpriced else self.view.costs.running.get(end.query_id)
                 end = msgspec.structs.replace(end, cost_usd=cost, unpriced=unpriced)
             yield end
 
     def _handle_event(self, event: Event) -> None:
-        self.overrides.handle_event(event)
-        self._track_unfinished(event)
         match event:
             case SessionStarted():
                 self._end_run()
                 self._run = (event.at.timestamp(),) * 2
-                self.session_id = event.session_id
-                if event.provider_session_id != self.conversation:
-                    self.conversation, self.spoken = event.provider_session_id, False
-            case ConversationCleared():
-                self.conversation, self.spoken = event.provider_session_id, False
             case SessionFinished():
                 # Its sums are those of the complete session until then.
-                self.tally.earlier_ms = event.duration_ms
+                self._earlier_ms = event.duration_ms
                 self._run = (0.0, 0.0)
-            case QueryReceived():
-                self.tally.queries += 1
-                if (number := _NUMBER.match(event.query_id)) is not None:
-                    self.last_query = max(self.last_query, int(number[1]))
-            case QueryFinished():
-                estimate = self._estimates.pop(event.query_id, None)
-                self._unpriced.pop(event.query_id, None)
-                self.tally.spend(estimate if event.cost_usd is None else event.cost_usd, event.unpriced)
-            case TokensSpent(cost_usd=None):
-                self._unpriced.setdefault(event.query_id, {})[event.model] = None
-            case TokensSpent(cost_usd=float(cost)):
-                self._estimates[event.query_id] = self._estimates.get(event.query_id, 0.0) + cost
-            case MessageFinished():
-                self.spoken = True
-            case ToolCallStarted() | ArtifactSaved():
-                self.tally.count(event)
+            case QueryReceived() if (number := _NUMBER.match(event.query_id)) is not None:
+                self.last_query = max(self.last_query, int(number[1]))
             case _:
                 pass
 
@@ -201,16 +175,17 @@ class PreviousState:
         """Add the duration of a run that was cut off, estimated from its events."""
         began, last = self._run
         if began:
-            self.tally.earlier_ms += max(0.0, last - began) * 1000
+            self._earlier_ms += max(0.0, last - began) * 1000
         self._run = (0.0, 0.0)
 
     def finish(self) -> None:
         """Finish at the end of the journal: an unfinished query cost what was estimated."""
         self._end_run()
-        for estimate in self._estimates.values():
-            self.tally.spend(estimate)
-        for unpriced in self._unpriced.values():
-            self.tally.spend(None, unpriced)
+        self.view.keep_unfinished()
+        view = self.view
+        self.tally = Tally(
+            view.query_count, view.call_count, view.artifact_count, view.costs, earlier_ms=self._earlier_ms
+        )
 
 
 def _is_later(event: Event) -> bool:
@@ -237,24 +212,11 @@ def read_previous_state(workspace: Workspace) -> PreviousState:
     Raises:
         JournalError: it cannot be read, or has no session.
     """
-
-    def stored_size(path: str) -> int | None:
-        try:
-            return workspace.root.size(path)
-        except WorkspaceError:
-            return None
-
-    journal = PastJournal(workspace.path / JOURNAL)
-    try:
-        recorder = DigestRecorder(workspace.redactor, stored_size=stored_size)
-        previous = PreviousState(recorder=recorder, taint=Taint(workspace))
-        for _, events in journal.batches(0):
-            previous.handle_events(events)
-    finally:
-        journal.close()
+    previous = PreviousState(SessionView(workspace.redactor, workspace.root), Taint(workspace))
+    previous.handle_events(read_events(workspace.path))
     if not previous.session_id:
         raise JournalError(
-            f"The session of the journal {journal.path} cannot be resumed: the journal lacks its start. "
+            f"The session of the journal {workspace.path / JOURNAL} cannot be resumed: the journal lacks its start. "
             "`ua-tui open` shows what there is."
         )
     previous.finish()
@@ -303,7 +265,8 @@ def conversation_to_resume(previous: PreviousState, workspace: Workspace, agent_
     Raises:
         ConversationGone: the model wrote something in it, but its transcript no longer exists, or cannot be read.
     """
-    conversation = previous.conversation
+    setup = previous.view.setup
+    conversation = setup.conversation
     if conversation is None:
         return None
     try:
@@ -313,7 +276,7 @@ def conversation_to_resume(previous: PreviousState, workspace: Workspace, agent_
         raise ConversationGone(
             f"the conversation in {workspace.session_id} cannot be given to the agent: {error}"
         ) from error
-    if previous.spoken:
+    if setup.spoken:
         raise ConversationGone(
             f"the conversation of {workspace.session_id} was not found in {agent_home}, and the session's folder has "
             "no copy of it: earlier versions made none"

@@ -52,10 +52,9 @@ from ua_tui.core.events.types import (
 )
 from ua_tui.core.pipelines import AgentContext
 from ua_tui.core.provider.models import Models
-from ua_tui.core.records.counters import Tally
 from ua_tui.core.redaction.events import mask_event
 from ua_tui.core.redaction.redactor import error_raised
-from ua_tui.core.session.budget import Budget
+from ua_tui.core.session.budget import Budget, Tally
 from ua_tui.core.session.parts import SessionParts, SessionState
 from ua_tui.core.session.runner import QueryRunner
 from ua_tui.core.settings.model import PermissionMode, Settings, refuse_skip_as_root
@@ -87,7 +86,7 @@ class Session:
         pipelines = parts.pipelines.bind(bus.publish)
         self._budget = Budget(
             settings.max_cost_usd,
-            lambda: self._tally.cost_usd,
+            lambda: self._tally.costs,
             bus.publish,
             self._stop_at_limit,
             is_priced_here=lambda model: self._assembly.prices.is_set(model),  # noqa: PLW0108 -- it is made below
@@ -133,7 +132,7 @@ class Session:
             polls=parts.agent.interactive,
         )
         bus.subscribe(self._assembly.taint.handle_event)
-        bus.subscribe(self._tally.count)
+        bus.subscribe(self._tally.handle_event)
         bus.subscribe(self._budget.handle_event)
         bus.subscribe(self._auth.handle_event)
         bus.subscribe(self.servers.handle_event)
@@ -554,7 +553,6 @@ class Session:
             self._fail(error)
 
     async def _run_query(self, text: str) -> str:
-        self._tally.queries += 1
         self._last_query += 1
         context = AgentContext(session_id=self.workspace.session_id, query_id=f"q{self._last_query}")
         started = time.monotonic()
@@ -584,7 +582,6 @@ class Session:
             for message in reversed(loop.undelivered if loop is not None else ()):
                 self._queue.add_first(message)
             self.last_error = outcome.exception
-            self._tally.spend(outcome.cost_usd, outcome.unpriced)
             if outcome.at_limit:
                 self._budget.note_stop()
             self.bus.publish(

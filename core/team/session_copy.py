@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING
 from ua_tui.core.bus import Bus
 from ua_tui.core.errors import SettingsError
 from ua_tui.core.events.types import ErrorRaised
+from ua_tui.core.history.journal_reader import read_events
 from ua_tui.core.postgres.address import Address
 from ua_tui.core.postgres.problems import missing_extra
-from ua_tui.core.records.journal import iter_journal
 from ua_tui.core.redaction.redactor import Redactor, error_raised
 from ua_tui.core.session.resume import PreviousState
 from ua_tui.core.settings.model import Settings
-from ua_tui.core.storage.workspace import JOURNAL, Workspace
+from ua_tui.core.storage.workspace import Workspace
 from ua_tui.core.team.records import SessionId
 from ua_tui.core.team.replica import SessionReplica
 from ua_tui.core.team.replication.identity import next_identity, store_identity
@@ -98,9 +98,8 @@ async def copy_rest(
         replica = SessionReplica(address, identity, workspace, place=place, ended=True)
 
         def follow() -> None:
-            for event in iter_journal(workspace.path / JOURNAL):
-                if event is not None:
-                    replica.handle_event(event)
+            for event in read_events(workspace.path):
+                replica.handle_event(event)
 
         await asyncio.to_thread(follow)
         replica.start()

@@ -14,23 +14,12 @@ import msgspec
 from ua_tui.core.errors import ObserverError, UniversalAgentError, WorkspaceError
 from ua_tui.core.events.types import ArtifactSaved, Event, ObserverFinished, ObserverStarted
 from ua_tui.core.observation import ToolCall, ToolResult
-from ua_tui.core.records.counters import RunMetrics
 from ua_tui.core.storage.names import short_id
 from ua_tui.core.storage.workspace import Workspace
 from ua_tui.core.text import clean_line
 from ua_tui.observers.base import Interest, Observer, ObserverContext, Outcome, Saved
 
 _log = logging.getLogger(__name__)
-
-
-class ObserverMetrics(RunMetrics):
-    """The statistics of an observer, including runs that are not reported."""
-
-    __slots__ = ()
-
-    def count(self, run: Run) -> None:
-        """Add one finished run."""
-        self.add(run.status, run.outcome.items, run.duration_ms)
 
 
 @dataclass(slots=True)

@@ -18,9 +18,10 @@ from ua_tui.core.concurrency.worker import WorkerUnavailable
 from ua_tui.core.events.types import Event
 from ua_tui.core.observation import ToolResult
 from ua_tui.core.text import clean_line
+from ua_tui.core.view.records import ObserverRuns
 from ua_tui.observers.base import Observer, ObserverContext
 from ua_tui.observers.execution.offload import ResultOffload
-from ua_tui.observers.execution.run import ObserverMetrics, Run, perform, planned_run
+from ua_tui.observers.execution.run import Run, perform, planned_run
 from ua_tui.observers.execution.spool import SpoolFile, WaitingResult
 
 _log = logging.getLogger(__name__)
@@ -120,10 +121,10 @@ class ObserverRunner:
         self._at_work = 0
         self._closing = False
         self._spool: SpoolFile | None = None
-        self._metrics = {observer.name: ObserverMetrics() for observer in self._observers}
+        self._metrics = {observer.name: ObserverRuns() for observer in self._observers}
 
     @property
-    def metrics(self) -> Mapping[str, ObserverMetrics]:
+    def metrics(self) -> Mapping[str, ObserverRuns]:
         """The statistics of each observer, by name."""
         return MappingProxyType(self._metrics)
 
@@ -267,17 +268,21 @@ class ObserverRunner:
             future.set_result(None)
         if self._running.pop(job.run.run_id, None) is None:
             return
-        self._metrics[job.run.observer].count(job.run)
+        self._count(job.run)
         for event in job.run.finished(announced=not job.run.curious):
             self._publish(event)
         self._note_end()
         if not self._running and not self._waiting:
             self._idle.set()
 
+    def _count(self, run: Run) -> None:
+        counted = self._metrics[run.observer]
+        self._metrics[run.observer] = counted.after(run.status, run.outcome.items, run.duration_ms)
+
     def _give_up(self, run: Run, reason: str, *, announced: bool = False) -> None:
         # The thread may still be at work on `run`, so that the report is made from a copy.
         lost = Run(run.observer, run.tool_name, run.tool_use_id, run.curious, run.run_id, error=reason)
-        self._metrics[lost.observer].count(lost)
+        self._count(lost)
         for event in lost.finished(announced=announced):
             self._publish(event)
 

@@ -14,8 +14,8 @@ from typing import Any
 
 import pytest
 
+from tests.journals import read_journal
 from ua_tui.core.events.types import Event
-from ua_tui.core.records.journal import read_journal
 from ua_tui.core.settings.loading import load_settings
 from ua_tui.core.settings.model import Settings
 from ua_tui.core.trust.state import Answer

@@ -17,9 +17,9 @@ import aiohttp
 
 from tests.e2e.chromium import browser
 from tests.e2e.running import environment, model_environment, program
+from tests.journals import read_journal
 from tests.waiting import PATIENCE, PAUSE
 from ua_tui.core.events.types import Event
-from ua_tui.core.records.journal import read_journal
 
 
 @dataclass

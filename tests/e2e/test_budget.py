@@ -13,8 +13,8 @@ import pytest
 from tests.e2e.running import Finished, model_environment, run
 from tests.e2e.scripted_model import Block, Text, Use, last_query, scripted_model
 from tests.e2e.terminal import terminal
+from tests.journals import read_journal
 from ua_tui.core.events import types as ev
-from ua_tui.core.records.journal import read_journal
 
 LIST = "mcp__local_toolkit__list_directory"
 MODEL = "claude-sonnet-5"

@@ -15,9 +15,9 @@ from tests.e2e.asking_server import PAGE
 from tests.e2e.live import Live, live
 from tests.e2e.running import model_settings
 from tests.e2e.scripted_model import Block, Text, Use, scripted_model
+from tests.journals import read_journal
 from tests.waiting import until
 from ua_tui.core.events import types as ev
-from ua_tui.core.records.journal import read_journal
 
 SERVER = Path(__file__).with_name("asking_server.py")
 

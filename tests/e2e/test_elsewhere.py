@@ -15,8 +15,8 @@ from tests.e2e.running import model_environment
 from tests.e2e.scripted_model import Block, Text, scripted_model
 from tests.e2e.terminal import terminal
 from tests.e2e.test_terminal import session_of
+from tests.journals import read_journal
 from ua_tui.core.events.types import QueryFinished
-from ua_tui.core.records.journal import read_journal
 
 FIRST, SECOND = "What is the first thing", "And the second thing"
 

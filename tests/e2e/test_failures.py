@@ -13,10 +13,10 @@ import pytest
 from tests.e2e.live import children, of
 from tests.e2e.running import DEADLINE, command, environment, model_environment, program, run
 from tests.e2e.scripted_model import Block, Text, Use, scripted_model
+from tests.journals import read_journal
 from tests.model_server import Answer, model_server, refusal
 from tests.waiting import PATIENCE, wait_until
 from ua_tui.core.events.types import Event, QueryFinished, SessionFinished, ToolCallFinished
-from ua_tui.core.records.journal import read_journal
 
 LIST = "mcp__local_toolkit__list_directory"
 

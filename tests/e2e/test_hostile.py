@@ -45,10 +45,10 @@ from tests.e2e.hostile import (
 from tests.e2e.running import NOWHERE, run
 from tests.e2e.scripted_model import Block, Text, Thinking, Use, scripted_model
 from tests.e2e.terminal import CONVERSATION, OBSERVERS, TRACE, WORKSPACE, Terminal, terminal
+from tests.journals import read_journal
 from tests.observers.knowledge.recorded import passages
 from ua_tui.core.events.types import QueryFinished, ToolCallFinished
 from ua_tui.core.knowledge.index.database_file import FILE
-from ua_tui.core.records.journal import read_journal
 
 TITLE, CLEARED = PAYLOADS["title"], PAYLOADS["clear"]
 CLICKABLE = re.compile(r"quit\[/\]|\[link=file:///x\]y|\[/foo\]|vscode://")

@@ -14,8 +14,8 @@ import pytest
 from tests.e2e.running import environment, model_environment, run
 from tests.e2e.scripted_model import Block, Text, Use, scripted_model
 from tests.e2e.terminal import terminal
+from tests.journals import read_journal
 from ua_tui.core.events import types as ev
-from ua_tui.core.records.journal import read_journal
 
 RESEARCH = "Research the latest AI chip news and write a comprehensive report"
 MAIL = "Email the report to the team"

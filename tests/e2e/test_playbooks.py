@@ -17,10 +17,10 @@ from tests.e2e.terminal import TRACE, terminal
 from tests.e2e.test_hostile_stores import state
 from tests.embeddings_server import embeddings_server
 from tests.faults.evidence import is_indexed
+from tests.journals import read_journal
 from tests.observers.knowledge.recorded import passages
 from ua_tui.core.events import types as ev
 from ua_tui.core.knowledge.index.database_file import FILE
-from ua_tui.core.records.journal import read_journal
 
 AGAIN = "What is new on AI chips since the last report?"
 RESEARCH = "Research the latest AI chip news and write a comprehensive report"

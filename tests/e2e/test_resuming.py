@@ -14,9 +14,9 @@ import pytest
 from tests.e2e.running import Finished, command, model_environment, program, run
 from tests.e2e.scripted_model import Block, Text, Use, scripted_model
 from tests.e2e.terminal import terminal
+from tests.journals import read_journal
 from tests.waiting import wait_until
 from ua_tui.core.events import types as ev
-from ua_tui.core.records.journal import read_journal
 from ua_tui.core.storage.queue_file import QUEUE_FILE
 from ua_tui.core.storage.workspace import CONVERSATION
 

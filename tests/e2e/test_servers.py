@@ -14,9 +14,9 @@ import pytest
 from tests.e2e.live import Live, agent_of, live, processes
 from tests.e2e.running import model_settings
 from tests.e2e.scripted_model import Block, Text, Use, scripted_model
+from tests.journals import read_journal
 from tests.waiting import until
 from ua_tui.core.events.types import McpStatus
-from ua_tui.core.records.journal import read_journal
 from ua_tui.core.session.session import Session
 
 LIST = "mcp__local_toolkit__list_directory"

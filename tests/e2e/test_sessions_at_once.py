@@ -16,8 +16,8 @@ from typing import Any
 
 import pytest
 
+from tests.journals import read_journal
 from ua_tui.core.events import types as ev
-from ua_tui.core.records.journal import read_journal
 from ua_tui.core.settings.loading import load_settings
 from ua_tui.tui.compose import compose_session
 

@@ -11,9 +11,9 @@ from tests.e2e.running import environment, model_environment, program
 from tests.e2e.scripted_model import HeldReply, scripted_model
 from tests.e2e.terminal import Terminal, terminal
 from tests.e2e.test_terminal import session_of
+from tests.journals import read_journal
 from tests.many_sessions import lay_sessions
 from ua_tui.core.events.types import QueryFinished
-from ua_tui.core.records.journal import read_journal
 
 ASKED = "Tell a long story"
 PROMPT = "shell-prompt> "

@@ -29,6 +29,7 @@ from tests.e2e.jobs_at_work import (
 )
 from tests.e2e.running import DEADLINE, environment, model_settings
 from tests.e2e.scripted_model import Block, Text, Use, scripted_model
+from tests.journals import read_journal
 from tests.paths import PROJECT
 from tests.postgres_server import Cluster, Database
 from tests.tcp_proxy import TcpProxy
@@ -36,7 +37,6 @@ from tests.waiting import until, until_in_thread
 from ua_tui.core.events.continuation import RESUMED
 from ua_tui.core.events.types import Event, PermissionAsked, QueryReceived, SessionFinished, SessionStarted
 from ua_tui.core.postgres.address import Address
-from ua_tui.core.records.journal import read_journal
 from ua_tui.core.storage.workspace import CONVERSATION
 from ua_tui.core.team import mailbox, replica
 from ua_tui.core.team.jobs.queue import Timing

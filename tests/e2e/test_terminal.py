@@ -15,9 +15,9 @@ from tests.e2e.running import environment, model_environment
 from tests.e2e.scripted_model import Block, Text, Use, scripted_model
 from tests.e2e.terminal import CONVERSATION, OBSERVERS, TRACE, WORKSPACE, Terminal, terminal
 from tests.faults.evidence import processes_in
+from tests.journals import read_journal
 from tests.waiting import PATIENCE, wait_until
 from ua_tui.core.events.types import QueryFinished, SessionFinished
-from ua_tui.core.records.journal import read_journal
 
 BLUR, FOCUS = "\x1b[O", "\x1b[I"
 NOTIFICATION = b"\x1b]777;notify;ua-tui;ua-tui: "

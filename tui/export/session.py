@@ -11,7 +11,7 @@ from typing import TypeVar
 import msgspec
 
 from ua_tui.core.concurrency.cancellation import NEVER, Stop
-from ua_tui.core.errors import JournalError, WorkspaceError
+from ua_tui.core.errors import JournalError
 from ua_tui.core.events.tool_names import main_argument, tool_label, tool_name
 from ua_tui.core.events.types import (
     ArtifactChanged,
@@ -30,18 +30,12 @@ from ua_tui.core.history.headline import read_heading
 from ua_tui.core.history.journal_reader import PastJournal
 from ua_tui.core.history.session import runs_elsewhere
 from ua_tui.core.history.stats import SessionStats, Totals
-from ua_tui.core.records.digest import (
-    CallEntry,
-    DigestRecorder,
-    MessageEntry,
-    NoteEntry,
-    QueryEntry,
-    SessionRecord,
-)
 from ua_tui.core.redaction.redactor import Redactor
 from ua_tui.core.storage.files import Root
 from ua_tui.core.storage.workspace import JOURNAL
 from ua_tui.core.text import middle_truncate
+from ua_tui.core.view import records
+from ua_tui.core.view.session import SessionView
 from ua_tui.tui.export.records import Artifact, Call, Costs, Message, ModelCosts, Query, SessionFacts
 
 _Item = TypeVar("_Item")
@@ -119,36 +113,28 @@ def read_session(folder: Path, redactor: Redactor, stop: Stop = NEVER) -> Sessio
         JournalError: there is no journal that can be read, or it has no events.
         Stopped: the flag was set.
     """
-    root = Root(folder)
-
-    def stored_size(path: str) -> int | None:
-        try:
-            return root.size(path)
-        except WorkspaceError:
-            return None
-
-    recorder, found, stats = DigestRecorder(redactor, stored_size=stored_size), _Found(), SessionStats()
+    view, found, stats = SessionView(redactor, Root(folder)), _Found(), SessionStats()
     totals, replay = Totals(stats), EventReplay(folder)
     with closing(PastJournal(folder / JOURNAL)) as journal:
         for _, events in journal.batches(journal.tail_place(journal.size - journal.left_out)):
             stop.check()
             for event in events:
                 found.add(event, redactor)
-            _record(replay.add(events), totals, recorder)
-        _record(replay.rest(), totals, recorder)
+            _record(replay.add(events), totals, view)
+        _record(replay.rest(), totals, view)
         damage = tuple(_damage(journal, runs_elsewhere(folder)))
     if not stats.events:
         raise JournalError(f"The session in {folder} cannot be exported: its journal has no events.")
-    recorder.keep_unfinished()
+    view.keep_unfinished()
     stats.state = "finished" if totals.finished else "running" if runs_elsewhere(folder) else "crashed"
-    return _content(recorder.snapshot(), found, stats, folder, damage)
+    return _content(view, found, stats, folder, damage)
 
 
-def _record(events: Iterable[Event], totals: Totals, recorder: DigestRecorder) -> None:
+def _record(events: Iterable[Event], totals: Totals, view: SessionView) -> None:
     shown = list(events)
     totals.add(shown)
     for event in shown:
-        recorder(event)
+        view.add(event)
 
 
 def _damage(journal: PastJournal, is_running: bool) -> Iterator[str]:
@@ -163,14 +149,14 @@ def _damage(journal: PastJournal, is_running: bool) -> Iterator[str]:
 
 
 def _content(
-    record: SessionRecord, found: _Found, stats: SessionStats, folder: Path, damage: Sequence[str]
+    record: SessionView, found: _Found, stats: SessionStats, folder: Path, damage: Sequence[str]
 ) -> SessionContent:
     notices = list(damage)
     started, queries = record.started, record.queries
     queries_shown = _limited(queries, MOST_QUERIES, "queries", notices)
     calls_shown = _limited(record.calls, MOST_CALLS, "calls", notices)
     artifacts = _limited(list(found.artifacts.values()), MOST_ARTIFACTS, "saved files", notices)
-    offsets = {query.iteration: query.offset for query in queries}
+    offsets = {query.number: query.offset for query in queries}
     heading = read_heading(folder)
     facts = SessionFacts(
         id=folder.name,
@@ -196,7 +182,7 @@ def _content(
     calls = _shortened([_call(call, found, offsets) for call in calls_shown], notices)
     return SessionContent(
         facts=facts,
-        queries=tuple(_queries(record, {query.iteration for query in queries_shown}, notices)),
+        queries=tuple(_queries(record, {query.number for query in queries_shown}, notices)),
         calls=calls,
         artifacts=tuple(artifacts),
         costs=costs,
@@ -212,47 +198,47 @@ def _limited(items: Sequence[_Item], most: int, noun: str, notices: list[str]) -
     return items[-most:]
 
 
-def _queries(record: SessionRecord, shown: set[int], notices: list[str]) -> Iterator[Query]:
-    current: QueryEntry | None = None
+def _queries(record: SessionView, shown: set[int], notices: list[str]) -> Iterator[Query]:
+    current: records.Query | None = None
     messages: list[Message] = []
     length = cut = 0
-    for entry in record.entries:
+    for entry in record.entries.values():
         match entry:
-            case QueryEntry():
-                if current is not None and current.iteration in shown:
+            case records.Query():
+                if current is not None and current.number in shown:
                     yield _query(current, messages)
                 current, messages = entry, []
-            case MessageEntry(depth=0) | NoteEntry(kind="said"):
+            case records.Message(depth=0) | records.Note(kind="said"):
                 text = middle_truncate(entry.text, LONGEST_MESSAGE)
                 if length + len(text) > LONGEST_CONVERSATION:
                     cut += 1
                     continue
                 cut += text is not entry.text
                 length += len(text)
-                by_agent = isinstance(entry, MessageEntry)
+                by_agent = isinstance(entry, records.Message)
                 messages.append(
                     Message(
                         at=entry.at,
                         text=text,
                         by="agent" if by_agent else "person",
-                        unfinished=isinstance(entry, MessageEntry) and entry.unfinished,
+                        unfinished=isinstance(entry, records.Message) and entry.unfinished,
                     )
                 )
             case _:
                 pass
-    if current is not None and current.iteration in shown:
+    if current is not None and current.number in shown:
         yield _query(current, messages)
     if cut:
         notices.append(f"The conversation is too long: {quantity(cut, 'message')} cut or left out.")
 
 
-def _query(query: QueryEntry, messages: Sequence[Message]) -> Query:
+def _query(query: records.Query, messages: Sequence[Message]) -> Query:
     end = query.end
     plain = Query(
-        number=query.iteration,
+        number=query.number,
         at=query.at,
         text=middle_truncate(query.text, LONGEST_MESSAGE),
-        calls=query.tool_calls,
+        calls=query.calls,
         messages=tuple(messages),
     )
     if end is None:
@@ -289,23 +275,23 @@ def _beginning(text: str) -> str:
     return text if len(text) <= _SHORT else f"{text[:_SHORT]}…"
 
 
-def _call(call: CallEntry, found: _Found, offsets: dict[int, float]) -> Call:
+def _call(call: records.Call, found: _Found, offsets: dict[int, float]) -> Call:
     name = tool_name(call.name)
-    label, about = found.names.get(call.tool_use_id, (name.short, ""))
+    label, about = found.names.get(call.id, (name.short, ""))
     seconds = call.duration_ms / 1000 or max((call.ended_offset or call.offset) - call.offset, 0.0)
     return Call(
-        id=call.tool_use_id,
+        id=call.id,
         name=call.name,
         server=name.server,
         label=label,
         about=about,
-        query=call.iteration,
+        query=call.number,
         depth=call.depth,
         at=call.at,
-        offset=round(max(call.offset - offsets.get(call.iteration, call.offset), 0.0), 3),
+        offset=round(max(call.offset - offsets.get(call.number, call.offset), 0.0), 3),
         seconds=round(seconds, 3),
         status=call.status or "",
         input=call.input_preview,
-        result=call.content_preview,
-        result_size=call.content_size,
+        result=call.result_preview,
+        result_size=call.result_size,
     )

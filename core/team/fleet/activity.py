@@ -4,48 +4,16 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Any
 
-import msgspec
-
-from ua_tui.core.events.tool_names import main_argument, tool_label
-from ua_tui.core.events.types import ASK_USER, EXIT_PLAN
+from ua_tui.core.events.codec import decode_event
 from ua_tui.core.storage.regular_file import open_regular
 from ua_tui.core.storage.workspace import JOURNAL
 from ua_tui.core.team.fleet.rows import FleetState
-from ua_tui.core.text import clean_line
+from ua_tui.core.view.activity import Activity
 
 _TAIL = 256 << 10
 _MOST = 1 << 20
 """Bytes that are read at a time."""
-_LONGEST = 120
-_MOST_CALLS = 200
-
-
-class _Line(msgspec.Struct, frozen=True):
-    """What matters of an event; the rest of the line is skipped."""
-
-    event: str
-    tool_use_id: str | None = None
-    request_id: str = ""
-    name: str = ""
-    tool_name: str = ""
-    server: str = ""
-    input: dict[str, Any] = {}
-
-
-_decoder = msgspec.json.Decoder(_Line)
-_CALL = (b"tool_call_started", b"permission_asked", b"elicitation_asked")
-_SHORT = (b"permission_answered", b"elicitation_answered", b"tool_call_finished")
-
-
-class _End(msgspec.Struct, frozen=True):
-    event: str
-    tool_use_id: str | None = None
-    request_id: str = ""
-
-
-_end_decoder = msgspec.json.Decoder(_End)
 
 
 class JournalActivity:
@@ -54,24 +22,19 @@ class JournalActivity:
     def __init__(self, folder: Path) -> None:
         self._path = folder / JOURNAL
         self._place = -1
-        self._calls: dict[str, str] = {}
-        self._questions: dict[str, str] = {}
-        self._runs = True
-        self._doing = ""
+        self._activity = Activity()
 
     @property
     def state(self) -> FleetState:
         """Whether it needs a person, works, or rests."""
-        return "needs_you" if self._questions else "running" if self._runs else "idle"
+        # What is not known yet began before the end of the journal that was read.
+        works = self._activity.state in ("", "running")
+        return "needs_you" if self._activity.needs_person else "running" if works else "idle"
 
     @property
     def text(self) -> str:
         """What it does, in one line."""
-        if self._questions:
-            return next(reversed(self._questions.values()))
-        if not self._runs:
-            return ""
-        return next(reversed(self._calls.values())) if self._calls else self._doing
+        return self._activity.text()
 
     def read(self) -> None:
         """Read what was written since the last time; what cannot be read changes nothing."""
@@ -100,63 +63,7 @@ class JournalActivity:
             os.close(file)
 
     def _add(self, line: bytes) -> None:
-        if not line.startswith(b'{"event":"'):
-            return
-        event = line[10:50].partition(b'"')[0]
-        match event:
-            case b"text_delta":
-                self._doing = "writes"
-            case b"thinking_delta":
-                self._doing = "thinks"
-            case b"query_received":
-                self._runs, self._doing = True, "begins"
-                self._calls.clear()
-            case b"query_finished":
-                self._runs = False
-                self._calls.clear()
-                self._questions.clear()
-            case b"session_started" | b"session_finished":
-                self._runs = False
-                self._calls.clear()
-                self._questions.clear()
-            case _ if event in _CALL or event in _SHORT:
-                self._add_call(event, line)
-            case _:
-                pass
-
-    def _add_call(self, event: bytes, line: bytes) -> None:
         try:
-            if event in _SHORT:
-                ended = _end_decoder.decode(line)
-                if event == b"tool_call_finished":
-                    self._calls.pop(ended.tool_use_id or "", None)
-                    self._doing = "reads the result"
-                else:
-                    self._questions.pop(ended.request_id, None)
-                return
-            begun = _decoder.decode(line)
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+            self._activity = self._activity.after(decode_event(line))
+        except ValueError:
             return
-        if event == b"tool_call_started":
-            if len(self._calls) < _MOST_CALLS and begun.tool_use_id:
-                self._calls[begun.tool_use_id] = described_call(begun.name, begun.input)
-        elif event == b"permission_asked":
-            self._questions[begun.request_id] = described_question(begun.tool_name, begun.input)
-        else:
-            self._questions[begun.request_id] = f"{clean_line(begun.server, 40)} asks for something"
-
-
-def described_call(name: str, arguments: dict[str, Any]) -> str:
-    """A call in one line."""
-    return clean_line(f"{tool_label(name, arguments)}  {main_argument(name, arguments)}".rstrip(), _LONGEST)
-
-
-def described_question(tool: str, arguments: dict[str, Any]) -> str:
-    """What is asked before a call, in one line."""
-    match tool:
-        case t if t == EXIT_PLAN:
-            return "asks to approve a plan"
-        case t if t == ASK_USER:
-            return "asks a question"
-        case _:
-            return f"asks to run {described_call(tool, arguments)}"

@@ -12,14 +12,14 @@ import msgspec
 
 from ua_tui.core.errors import TeamError, UniversalAgentError
 from ua_tui.core.events.codec import decode_event
-from ua_tui.core.events.types import ElicitationAsked, PermissionAsked
 from ua_tui.core.history.headline import Summary
 from ua_tui.core.history.index import SessionIndex
 from ua_tui.core.storage.sqlite import connect
-from ua_tui.core.team.fleet.activity import JournalActivity, described_question
+from ua_tui.core.team.fleet.activity import JournalActivity
 from ua_tui.core.team.fleet.rows import FleetRow, FleetState
 from ua_tui.core.team.jobs.sqlite_tables import check_own
 from ua_tui.core.text import clean_line
+from ua_tui.core.view.activity import Asked, describe_question
 
 JOBS = "jobs.db"
 """The file of this machine's jobs, beside the folders of the sessions."""
@@ -213,13 +213,7 @@ def question_line(event: str) -> str:
         asked = decode_event(event.encode("utf-8", "replace"))
     except ValueError:
         asked = None
-    match asked:
-        case PermissionAsked(tool_name=tool, input=arguments):
-            return described_question(tool, arguments)
-        case ElicitationAsked(server=server):
-            return f"{clean_line(server, 40)} asks for something"
-        case _:
-            return "asks something"
+    return describe_question(asked) if isinstance(asked, Asked) else "asks something"
 
 
 def _stamp_of(path: Path) -> tuple[int, ...]:

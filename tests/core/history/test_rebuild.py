@@ -17,13 +17,13 @@ from ua_tui.core.errors import JournalError, WorkspaceError
 from ua_tui.core.events import types as ev
 from ua_tui.core.events.codec import encode_event
 from ua_tui.core.history.rebuild import DERIVED, clean_up_after_kills, rebuild
-from ua_tui.core.records.digest import DigestRecorder
-from ua_tui.core.records.trace import TraceInfo
+from ua_tui.core.records.formats import TraceInfo
 from ua_tui.core.records.writer import write_derived
 from ua_tui.core.redaction.redactor import Redactor
 from ua_tui.core.storage.folders import SAVED_REPORTS, WORKSPACES
 from ua_tui.core.storage.ownership import seal_session
 from ua_tui.core.storage.workspace import OWNER, Workspace
+from ua_tui.core.view.session import SessionView
 
 START = datetime(2026, 11, 21, 14, 2, tzinfo=UTC)
 BEGUN: tuple[ev.Event, ...] = (
@@ -51,12 +51,12 @@ def session(base: Path, events: Sequence[ev.Event], number: int = 0, more: bytes
     ]
     (folder / "journal.jsonl").write_bytes(b"".join(encode_event(event) + b"\n" for event in stamped) + more)
     seal_session(workspace.root)
-    recorder = DigestRecorder(Redactor())
+    view = SessionView(Redactor())
     for event in stamped:
-        recorder(event)
+        view.add(event)
         if isinstance(event, ev.QueryFinished | ev.SessionFinished):
             info = TraceInfo(url="https://x.example", user_id="me", trace_id="ab" * 16)
-            write_derived(workspace, recorder.snapshot(), info)
+            write_derived(workspace, view, info)
     workspace.close()
     return folder
 

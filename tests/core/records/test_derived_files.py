@@ -10,31 +10,28 @@ from typing import Any
 import pytest
 
 from tests.core.cases import cases_of
+from tests.journals import read_journal
 from tests.waiting import until
 from ua_tui.core.bus import Bus
 from ua_tui.core.errors import WorkspaceError
 from ua_tui.core.events import types as ev
 from ua_tui.core.events.continuation import AUTH_COMPLETE
 from ua_tui.core.observation import McpObservation, TextContent
-from ua_tui.core.records.digest import DigestRecorder, SessionRecord
-from ua_tui.core.records.journal import DeltaJoiner, Journal, read_journal
-from ua_tui.core.records.summary import build_summary
-from ua_tui.core.records.trace import TraceInfo, build_trace
-from ua_tui.core.records.transcript import build_transcript
+from ua_tui.core.records.formats import TraceInfo, build_summary, build_trace, build_transcript
+from ua_tui.core.records.journal import DeltaJoiner, Journal
 from ua_tui.core.records.writer import DerivedFiles, write_derived
 from ua_tui.core.redaction.redactor import Redactor
+from ua_tui.core.storage.files import Root
 from ua_tui.core.storage.workspace import Workspace
+from ua_tui.core.view.session import SessionView, fold
 
 CASES = cases_of(__file__)
 
 START = datetime(2026, 11, 21, 5, 10, tzinfo=UTC)
 
 
-def record_of(events: Iterable[ev.Event]) -> SessionRecord:
-    recorder = DigestRecorder(Redactor(["hunter2hunter2"]))
-    for event in events:
-        recorder(event)
-    return recorder.snapshot()
+def record_of(events: Iterable[ev.Event]) -> SessionView:
+    return fold(events, Redactor(["hunter2hunter2"]))
 
 
 class Script:
@@ -51,16 +48,16 @@ class Script:
         self.bus.publish(event)
 
     @property
-    def record(self) -> SessionRecord:
+    def record(self) -> SessionView:
         return record_of(self.events)
 
 
-def trace_of(record: SessionRecord, info: TraceInfo = TraceInfo()) -> dict[str, Any]:  # noqa: B008 - it is frozen
+def trace_of(record: SessionView, info: TraceInfo = TraceInfo()) -> dict[str, Any]:  # noqa: B008 - it is frozen
     trace = build_trace(record, info).items()
     return {name: list(value) if isinstance(value, Iterator) else value for name, value in trace}
 
 
-def transcript_of(record: SessionRecord) -> str:
+def transcript_of(record: SessionView) -> str:
     return "".join(build_transcript(record))
 
 
@@ -151,32 +148,17 @@ def test_the_arguments_are_those_that_ran(script: Script) -> None:
     assert "a.md" not in transcript_of(script.record)
 
 
-def test_the_size_of_a_stored_result_is_that_of_its_file() -> None:
+def test_the_size_of_a_stored_result_is_that_of_its_file(tmp_path: Path) -> None:
     script = Script()
     script.at(0, ev.QueryReceived(query_id="q1", text="x"))
     script.at(1, call(1))
     script.at(2, result(1, "only the beginning", stored_at="tool_results/t1.json", truncated=True))
-    recorder = DigestRecorder(Redactor(), stored_size={"tool_results/t1.json": 1234567}.get)
-    for event in script.events:
-        recorder(event)
-    assert trace_of(recorder.snapshot())["tool_results"][0]["content_size_bytes"] == 1234567
-
-
-def test_live_durations_come_from_the_monotonic_clock() -> None:
-    ticks = iter([100.0, 100.5, 103.0, 103.25])
-    recorder = DigestRecorder(Redactor(), clock=lambda: next(ticks))
-    back = START - timedelta(days=1)
-    for event in [
-        ev.QueryReceived(seq=1, at=START, query_id="q1", text="x"),
-        ev.ToolCallStarted(seq=2, at=back, query_id="q1", tool_use_id="t1", name="n"),
-        ev.ToolCallFinished(seq=3, at=back, tool_use_id="t1", status="success"),
-        ev.QueryFinished(seq=4, at=back, query_id="q1", status="success"),
-    ]:
-        recorder(event)
-    trace = trace_of(recorder.snapshot())
-    assert trace["tool_calls"][0]["time_offset_seconds"] == 0.5
-    assert trace["tool_results"][0]["time_offset_seconds"] == 3.0
-    assert trace["total_duration_seconds"] == 3.25
+    (tmp_path / "tool_results").mkdir()
+    (tmp_path / "tool_results" / "t1.json").write_bytes(bytes(1234567))
+    assert (
+        trace_of(fold(script.events, Redactor(), Root(tmp_path)))["tool_results"][0]["content_size_bytes"]
+        == 1234567
+    )
 
 
 def test_a_session_that_crashed_has_a_trace_too() -> None:

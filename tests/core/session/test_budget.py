@@ -8,7 +8,7 @@ from tests.core.cases import cases_of
 from ua_tui.core.bus import Bus
 from ua_tui.core.errors import SettingsError
 from ua_tui.core.events import types as ev
-from ua_tui.core.session.budget import Budget
+from ua_tui.core.session.budget import Budget, Tally
 
 CASES = cases_of(__file__)
 
@@ -18,12 +18,13 @@ class Account:
 
     def __init__(self, limit: float | None) -> None:
         self.bus = Bus()
-        self.spent: float | None = None
+        self.tally = Tally()
         self.stops = 0
         self.budget = Budget(
-            limit, lambda: self.spent, self.bus.publish, self._stop, lambda model: model == "own-model"
+            limit, lambda: self.tally.costs, self.bus.publish, self._stop, lambda model: model == "own-model"
         )
         self.published: list[ev.BudgetReached | ev.BudgetRaised] = []
+        self.bus.subscribe(self.tally.handle_event)
         self.bus.subscribe(self.budget.handle_event)
         self.bus.subscribe(self._note)
 
@@ -42,8 +43,6 @@ class Account:
         )
 
     def finish(self, cost: float | None) -> None:
-        if cost is not None:
-            self.spent = (self.spent or 0.0) + cost
         self.bus.publish(ev.QueryFinished(query_id="q", status="success", cost_usd=cost))
 
     @property

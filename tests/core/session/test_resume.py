@@ -77,11 +77,11 @@ def test_what_the_agent_read_is_known_again(workspace: Workspace) -> None:
 def test_counters_continue_over_several_runs(workspace: Workspace) -> None:
     end = ev.SessionFinished(reason="quit", duration_ms=2_000.0)
     known = previous(workspace, begun(), *query(1, 0.5), end, begun(), *query(7, None), *query(3, 0.25))
-    assert (known.tally.queries, known.tally.tool_calls, known.tally.cost_usd) == (3, 3, 0.75)
+    assert (known.tally.queries, known.tally.tool_calls, known.tally.costs.total) == (3, 3, 0.75)
     assert known.last_query == 7
-    assert known.last_seq == 15
+    assert known.view.seq == 15
     assert known.tally.earlier_ms >= 2_000.0
-    assert (known.conversation, known.spoken) == (ID, True)
+    assert (known.view.setup.conversation, known.view.setup.spoken) == (ID, True)
 
 
 def test_what_a_query_without_an_end_cost_is_what_was_estimated(workspace: Workspace) -> None:
@@ -92,7 +92,7 @@ def test_what_a_query_without_an_end_cost_is_what_was_estimated(workspace: Works
     untold.append(ev.QueryFinished(query_id="q2", status="error", error="the agent died"))
     open_ = [ev.QueryReceived(query_id="q3", text="?"), spent(3, 0.5), spent(3, 0.125)]
     known = previous(workspace, begun(), spent(1, 4.0), *query(1, 1.0), *untold, *open_)
-    assert known.tally.cost_usd == 1.0 + 0.25 + 0.625
+    assert known.tally.costs.total == 1.0 + 0.25 + 0.625
     (end,) = [each for each in known.closing_events() if isinstance(each, ev.QueryFinished)]
     assert (end.query_id, end.cost_usd) == ("q3", 0.625)
 
@@ -209,7 +209,7 @@ def test_a_conversation_is_resumed_only_if_the_agent_knows_it(workspace: Workspa
     # Where nothing was said nothing is lost.
     assert conversation_to_resume(previous(workspace, begun()), workspace, home) is None
     fresh = previous(workspace, begun(), *query(1, None), begun(OTHER))
-    assert (fresh.conversation, fresh.spoken) == (OTHER, False)
+    assert (fresh.view.setup.conversation, fresh.view.setup.spoken) == (OTHER, False)
     keep(home, workspace.path, ID)
     assert conversation_to_resume(spoken, workspace, home) == ID
     # What was said before the conversation was cleared does not come back.

@@ -14,6 +14,7 @@ from ua_tui.core.session.budget import Budget
 from ua_tui.core.session.runner import QueryRunner
 from ua_tui.core.storage.queue_file import QueryQueue
 from ua_tui.core.storage.workspace import Workspace
+from ua_tui.core.view.costs import Costs
 
 
 async def test_a_session_that_ends_before_its_queries_begin_waits_for_nothing(
@@ -23,7 +24,7 @@ async def test_a_session_that_ends_before_its_queries_begin_waits_for_nothing(
         return "success"
 
     bus = Bus()
-    runner = QueryRunner(QueryQueue(Workspace.open(tmp_path)), Budget(None, lambda: None, bus.publish), run)
+    runner = QueryRunner(QueryQueue(Workspace.open(tmp_path)), Budget(None, Costs, bus.publish), run)
     with caplog.at_level(logging.WARNING):
         runner.begin(spawn_task)
         await runner.end(within=PATIENCE)

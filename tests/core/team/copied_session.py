@@ -32,7 +32,7 @@ class CopiedSession:
         self.failures: list[str] = []
         self.superseded = False
         previous = read_previous_state(workspace) if (workspace.path / JOURNAL).exists() else None
-        self.bus = Bus(previous.last_seq if previous is not None else 0)
+        self.bus = Bus(previous.view.seq if previous is not None else 0)
         self.replica = SessionReplica(
             Address.parse(url),
             identity,

@@ -78,8 +78,8 @@ async def test_a_restored_session_is_complete_and_continues(tmp_path: Path, team
     # It can be resumed: the journal of another machine is read, nothing locks the folder.
     _, resume = prepare_resume(Settings(), again)
     previous = read_previous_state(Workspace.open(resume.folder))
-    assert previous.last_seq == len((folder / "journal.jsonl").read_text().splitlines())
-    assert previous.conversation == "11111111-2222-3333-4444-555555555555"
+    assert previous.view.seq == len((folder / "journal.jsonl").read_text().splitlines())
+    assert previous.view.setup.conversation == "11111111-2222-3333-4444-555555555555"
     async with copied_session(restored, team_database, SessionId(id="s1", attempt=2)) as later:
         later.publish(QueryReceived(query_id="q2", text="And now?"))
         later.append_entry(b'{"type":"user","uuid":"u2"}')

@@ -7,7 +7,7 @@ from ua_tui.core.events.types import (
     ArtifactSaved,
     ObserverFinished,
 )
-from ua_tui.core.records.counters import RunMetrics
+from ua_tui.core.view.records import ObserverRuns
 from ua_tui.tui.panes.observers.pane import ObserversPane, ObserversTheme, Run, render_run
 from ua_tui.tui.panes.observers.table import TableStyles, render_table
 from ua_tui.tui.render.layout import PLAIN, line_width, plain
@@ -104,11 +104,12 @@ async def test_a_table_that_did_not_change_is_not_painted_again() -> None:
 
 def test_the_table_fits_any_room_and_names_failures_first() -> None:
     styles = TableStyles(*[PLAIN] * 5)
-    metrics: dict[str, RunMetrics] = {}
+    metrics: dict[str, ObserverRuns] = {}
     for number in range(9):
-        metrics[f"observer_number_{number}_中文"] = each = RunMetrics()
+        each = ObserverRuns()
         for _ in range(number + 1):
-            each.add("failed" if number == 3 else "saved", 99_999, 12_345.0)
+            each = each.after("failed" if number == 3 else "saved", 99_999, 12_345.0)
+        metrics[f"observer_number_{number}_中文"] = each
     for width in range(1, 120):
         for height in range(15):
             lines = render_table(metrics, width, height, styles)

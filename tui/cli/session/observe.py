@@ -7,6 +7,7 @@ import hashlib
 import os
 import sys
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -111,7 +112,7 @@ def _id_of(tool: str, arguments: dict[str, Any], data: bytes) -> str:
 
 
 def _observe_session(args: argparse.Namespace) -> int:
-    from ua_tui.core.records.journal import read_journal
+    from ua_tui.core.history.journal_reader import PastJournal
     from ua_tui.core.storage.workspace import Workspace
     from ua_tui.observers.execution.replay import results_of
 
@@ -119,15 +120,16 @@ def _observe_session(args: argparse.Namespace) -> int:
     if not (folder / _JOURNAL).is_file():
         where = "holds no" if folder.is_dir() else "is not a folder with a"
         raise SettingsError(f"{_shown(args.session)} {where} {_JOURNAL}: give a session's folder")
-    reading = read_journal(folder / _JOURNAL)
+    with closing(PastJournal(folder / _JOURNAL)) as journal:
+        events = [event for _, batch in journal.batches(0) for event in batch]
     settings = _settings(args)
     workspace: Workspace = Workspace.open(folder, _redactor(settings))
     try:
         context = _context(workspace, settings)
         report = _Report(as_json=args.json, explain=args.explain, plugins=settings.plugins)
-        code = report.over([(result, context) for result in results_of(reading.events)])
-        if reading.skipped:
-            complain(f"lines of the journal that cannot be read: {reading.skipped}")
+        code = report.over([(result, context) for result in results_of(events)])
+        if skipped := journal.skipped + journal.torn:
+            complain(f"lines of the journal that cannot be read: {skipped}")
         return code
     finally:
         workspace.close()

@@ -27,8 +27,8 @@ from ua_tui.core.events.types import (
     ToolCallStarted,
 )
 from ua_tui.core.events.units import milliseconds, quantity
-from ua_tui.core.records.counters import RunMetrics
 from ua_tui.core.text import clean, clean_line
+from ua_tui.core.view.records import ObserverRuns
 from ua_tui.tui.keys.places import KeyPlace, key_binding
 from ua_tui.tui.panes.observers.table import TableStyles, render_table
 from ua_tui.tui.render.format import Mark, artifact_name, middle_cut, name_cut, tail_cut
@@ -207,7 +207,7 @@ class _Known:
     copied: set[str] = field(default_factory=set)
     rules: dict[tuple[str, str], Run] = field(default_factory=dict)
     files: int = 0
-    all: RunMetrics = field(default_factory=RunMetrics)
+    all: ObserverRuns = field(default_factory=ObserverRuns)
 
 
 class RunRows(RowSource[Run]):
@@ -224,7 +224,7 @@ class RunRows(RowSource[Run]):
     def __init__(self) -> None:
         super().__init__()
         self.names = 0
-        self.metrics: dict[str, RunMetrics] = {}
+        self.metrics: dict[str, ObserverRuns] = {}
         self.with_table = False
         self._theme = ObserversTheme()
         self._muted = PLAIN
@@ -363,8 +363,9 @@ class ObserversPane(VirtualList[Run]):
     def _on_observer_finished(self, event: ObserverFinished) -> None:
         run = self._run(event)
         run.finish(event)
-        for metrics in (self._known.all, self.run_source.metrics.setdefault(run.observer, RunMetrics())):
-            metrics.add(event.status, event.items, event.duration_ms)
+        done, metrics = (event.status, event.items, event.duration_ms), self.run_source.metrics
+        metrics[run.observer] = metrics.get(run.observer, ObserverRuns()).after(*done)
+        self._known.all = self._known.all.after(*done)
         self._change(run, copied=any(path in self._known.copied for path in run.artifacts))
 
     def _on_compliance(self, event: ComplianceFailed | ComplianceEnforced) -> None:

@@ -9,7 +9,7 @@ from rich.segment import Segment
 from rich.style import Style
 
 from ua_tui.core.events.units import count, milliseconds
-from ua_tui.core.records.counters import RunMetrics
+from ua_tui.core.view.records import ObserverRuns
 from ua_tui.tui.render.format import middle_cut
 from ua_tui.tui.render.layout import Line, cut_line, width_of
 
@@ -32,7 +32,7 @@ class TableStyles(NamedTuple):
 
 
 def render_table(
-    metrics: Mapping[str, RunMetrics],
+    metrics: Mapping[str, ObserverRuns],
     width: int,
     height: int,
     styles: TableStyles,
@@ -73,7 +73,7 @@ def render_table(
     return [cut_line(line, width) for line in lines]
 
 
-def _cell(metrics: RunMetrics, column: str, cells: int, styles: TableStyles) -> Segment:
+def _cell(metrics: ObserverRuns, column: str, cells: int, styles: TableStyles) -> Segment:
     match column:
         case "p50":
             return _time(metrics.p50_ms, cells, styles)

@@ -9,12 +9,12 @@ import pytest
 
 from ua_tui.core.events import types as ev
 from ua_tui.core.events.continuation import resumption
-from ua_tui.core.records.counters import Tally
 from ua_tui.core.redaction.redactor import Redactor
 from ua_tui.core.team.replication.live_state import LiveState
+from ua_tui.core.view.session import fold
 
 ASKED = {
-    "asks: Bash(ls)": (
+    "asks to run Bash": (
         ev.PermissionAsked(request_id="r", tool_name="Bash", subjects=["Bash(ls)"]),
         ev.PermissionAnswered(request_id="r", tool_name="Bash", decision="allow"),
     ),
@@ -49,7 +49,7 @@ def test_a_question_needs_somebody_until_it_is_answered(activity: str) -> None:
     state = state_after(QUERY, asked)
     assert (state.row.state, state.row.activity) == ("needs_you", activity)
     state.handle_event(answered)
-    assert (state.row.state, state.row.activity) == ("running", "")
+    assert (state.row.state, state.row.activity) == ("running", "begins")
 
 
 def test_the_states_of_a_session_and_what_it_does() -> None:
@@ -136,7 +136,8 @@ def test_the_message_that_resumes_a_query_is_no_title() -> None:
 
 
 def test_what_a_lost_program_spent_counts_once() -> None:
-    previous: Any = SimpleNamespace(tally=Tally(cost_usd=0.5, tool_calls=2), conversation="c1")
+    spent = ev.TokensSpent(query_id="q1", message_id="m", usage=ev.Usage(), cost_usd=0.5)
+    previous: Any = SimpleNamespace(view=fold([QUERY, spent]))
     state = LiveState(Redactor(), previous=previous)
     closing = ev.QueryFinished(query_id="q1", status="interrupted", duration_ms=0, cost_usd=0.5)
     state.handle_event(closing)

@@ -1,0 +1,1 @@
+"""Tests of `ua_tui.core.view`."""
