@@ -33,7 +33,7 @@ from ua_tui.core.connections.composio.native import Modifier
 from ua_tui.core.connections.oauth.headers import LoginHeaders
 from ua_tui.core.connections.progress import ProgressReceiver
 from ua_tui.core.connections.toolkit import SERVER as TOOLKIT
-from ua_tui.core.connections.toolkit import toolkit_connection
+from ua_tui.core.connections.toolkit import ToolkitStart, toolkit_connection
 from ua_tui.core.connections.trust import ServerTrust, UserConnections
 from ua_tui.core.connections.user_servers import UserServer, find_user_servers
 from ua_tui.core.connections.web_reader import SERVER as WEB_READER
@@ -41,7 +41,7 @@ from ua_tui.core.connections.web_reader import web_reader_connection
 from ua_tui.core.errors import SettingsError
 from ua_tui.core.events.types import Event, PipelineFailed, SessionStarted
 from ua_tui.core.history.rebuild import clean_up_after_kills
-from ua_tui.core.knowledge.place import Origin, place_of
+from ua_tui.core.knowledge.place import Origin, place_of, written_place
 from ua_tui.core.knowledge.search.embeddings import embedder_of
 from ua_tui.core.pipelines import Handler, Pipelines
 from ua_tui.core.plugins import PIPELINE_GROUP, PluginProblem, register_plugins
@@ -484,16 +484,20 @@ def _connectors(
         embedder = embedder_of(settings)
         knowledge = place_of(settings)
         variables = connection_variables(os.environ) if isinstance(knowledge, Address) else {}
+        if isinstance(knowledge, Path):
+            knowledge = knowledge.absolute()
         return toolkit_connection(
-            workspace,
-            routes=routes,
-            session_file=session_file,
-            secrets_socket=sockets[0],
-            progress_socket=sockets[1],
-            knowledge=knowledge,
-            demo=settings.demo,
-            embeddings_file=private.write(_EMBEDDINGS_FILE, asdict(embedder)) if embedder else None,
-            postgres_file=private.write(_POSTGRES_FILE, variables) if variables else None,
+            ToolkitStart(
+                workspace=workspace,
+                routes=routes,
+                session_file=session_file,
+                secrets_socket=sockets[0],
+                progress_socket=sockets[1],
+                knowledge=written_place(knowledge) if knowledge else "",
+                demo=settings.demo,
+                embeddings_file=private.write(_EMBEDDINGS_FILE, asdict(embedder)) if embedder else None,
+                postgres_file=private.write(_POSTGRES_FILE, variables) if variables else None,
+            )
         )
 
     async def composio() -> Connection:

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
 from pathlib import Path
 
 import msgspec
 
 from ua_tui.core.connections.base import BLANKED, Connection
-from ua_tui.core.postgres.address import Address
 
 SERVER = "local_toolkit"
 
@@ -35,37 +33,12 @@ class ToolkitStart(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     postgres_file: Path | None = None
 
 
-def toolkit_connection(
-    workspace: Path,
-    *,
-    routes: Mapping[str, str],
-    session_file: Path | None = None,
-    secrets_socket: Path | None = None,
-    progress_socket: Path | None = None,
-    knowledge: Path | Address | None = None,
-    demo: bool = False,
-    embeddings_file: Path | None = None,
-    postgres_file: Path | None = None,
-) -> Connection:
-    """The server that starts `ua_tui.core.toolkit` for this workspace.
+def toolkit_connection(start: ToolkitStart) -> Connection:
+    """The server that starts `ua_tui.core.toolkit`.
 
-    The child process runs isolated (`-I`), so a `core/` folder in the current directory is never imported. The
-    other arguments are those of `ToolkitStart`; a password must not be in the configuration of a server.
+    The child process runs isolated (`-I`), so a `core/` folder in the current directory is never imported. A password
+    must not be in the configuration of a server.
     """
-    place = (
-        knowledge.url if isinstance(knowledge, Address) else str(knowledge.absolute()) if knowledge else ""
-    )
-    start = ToolkitStart(
-        workspace=workspace,
-        routes=dict(routes),
-        knowledge=place,
-        demo=demo,
-        session_file=session_file,
-        secrets_socket=secrets_socket,
-        progress_socket=progress_socket,
-        embeddings_file=embeddings_file,
-        postgres_file=postgres_file,
-    )
     encoded = msgspec.json.encode(start, enc_hook=str).decode()
     args = ["-I", "-m", "ua_tui.core.toolkit", encoded]
     environment = dict.fromkeys((*BLANKED, "COMPOSIO_API_KEY", "UA_EMBEDDINGS_KEY"), "")

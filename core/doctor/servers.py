@@ -21,7 +21,9 @@ from ua_tui.core.settings.model import Settings
 async def check_toolkit(connection: Connection | None = None) -> Finding:
     """Start the toolkit in a temporary folder and list its tools; `connection` replaces that of a session."""
     with tempfile.TemporaryDirectory(prefix="ua-tui-doctor-", ignore_cleanup_errors=True) as folder:
-        used = connection or toolkit.toolkit_connection(Path(folder, "session"), routes={})
+        used = connection or toolkit.toolkit_connection(
+            toolkit.ToolkitStart(workspace=Path(folder, "session"))
+        )
         return await probe_server(used.servers[toolkit.SERVER], remedy="reinstall ua-tui", folder=folder)
 
 

@@ -201,7 +201,9 @@ async def append_entries(
 
 def load_sdk() -> None:
     """Import what folds summaries, which takes long: call it in a thread before `append_entries`."""
-    import claude_agent_sdk  # noqa: F401
+    from ua_tui.core.agent.sdk_import import import_sdk
+
+    import_sdk()
 
 
 async def _fold_summary(

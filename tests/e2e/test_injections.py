@@ -17,6 +17,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from tests.composio_server import KEY, StandIn, stand_in
@@ -25,7 +26,7 @@ from tests.e2e.running import model_settings
 from tests.e2e.scripted_model import Block, Text, Use, scripted_model
 from tests.loopback import Handler, serving_http
 from ua_tui.core.connections.base import Connection
-from ua_tui.core.connections.toolkit import toolkit_connection
+from ua_tui.core.connections.toolkit import ToolkitStart, toolkit_connection
 from ua_tui.core.events import types as ev
 from ua_tui.core.knowledge.index.database_file import FILE as FILE_NAME
 from ua_tui.core.knowledge.index.store import KnowledgeStore
@@ -227,8 +228,8 @@ async def session_in(
             servers={"notes": {"type": "stdio", "command": sys.executable, "args": [script, described]}}
         )
 
-    def connect(workspace: Path, **given: Any) -> Connection:
-        return toolkit_connection(workspace, **given | {"routes": world.web.route})
+    def connect(start: ToolkitStart) -> Connection:
+        return toolkit_connection(msgspec.structs.replace(start, routes=world.web.route))
 
     monkeypatch.setattr(compose, "toolkit_connection", connect)
     if described:
