@@ -15,7 +15,6 @@ from typing import Any, NamedTuple
 
 from ua_tui.core.redaction.assignments import COMMAND, command_pattern, find_value
 from ua_tui.core.redaction.names import PAIRS, RARE_NOUNS, TABLE, word_set
-from ua_tui.core.redaction.oauth import EDGE, is_login_parameter
 from ua_tui.core.redaction.values import Strength, strength
 
 # The beginning of a token, where the text was cut: with a digit, unlike a word that begins like a token.
@@ -41,6 +40,30 @@ _LOGIN_PARAMETERS = tuple(
     for sign in ("=", "%3d")
 )
 _MOST_IN_ADDRESS = 6
+# Whoever has the code and state of a login can take it over. They are also parameters of shops and searches
+# (`?code=SAVE20`, `?state=CA`): they are secrets only where the rest of the address, or of the form, is of a login.
+_REACH = 2_048
+# What is part of no address and no form.
+_EDGE = re.compile(r"[\s\"'<>{}]")
+_SEPARATOR = r"(?:^|[?&;#]|\\u0026|%3f|%26|%23)"
+_QUERY = re.compile(r"[?#]|%3f", re.IGNORECASE)
+_BEFORE_NAME = re.compile(f"{_SEPARATOR}$", re.IGNORECASE)
+_PARTNER = re.compile(
+    f"{_SEPARATOR}(?:redirect_ur[il]|response_type|grant_type|client_id|code_verifier|code_challenge|session_state)"
+    "(?:=|%3d)",
+    re.IGNORECASE,
+)
+_VALUE = {
+    name: re.compile(rf"{_SEPARATOR}{name}(?:=|%3d)([^&;#\\]+?)(?=%26|[&;#\\]|$)", re.IGNORECASE)
+    for name in ("code", "state")
+}
+_LOGIN_PATH = re.compile(
+    r"(?:/|%2f)(?:(?:(?!%2f)[^/])*(?:oauth|oidc|callback)(?:(?!%2f)[^/])*"
+    r"|authori[sz]e|auth|sso|login|signin|connect|cb)(?=$|/|%2f)",
+    re.IGNORECASE,
+)
+_SHORTEST_CODE, _SHORTEST_STATE = 8, 4
+_SURE_CODE, _SURE_STATE = 16, 6
 _USERINFO = re.compile(r"://[^\s/@:\"'\\?#]*:([^\s/@\"'\\?#]+)@")
 _LONGEST_USERINFO = 8_192
 # If a long run of characters does not match, no later part of it is tried.
@@ -317,11 +340,33 @@ class _Addresses:
     def has_login(self, start: int, name: str, value: str) -> bool:
         """Whether the parameter at `start` belongs to a login; the places must ascend."""
         if start >= self._end:
-            edge = EDGE.search(self._text, start)
+            edge = _EDGE.search(self._text, start)
             self._end = edge.start() if edge else len(self._text)
             self._examined = 0
         self._examined += 1
-        return self._examined <= _MOST_IN_ADDRESS and is_login_parameter(self._text, start, name, value)
+        return self._examined <= _MOST_IN_ADDRESS and _is_login_parameter(self._text, start, name, value)
+
+
+def _is_login_parameter(text: str, start: int, name: str, value: str) -> bool:
+    """Whether the parameter `name` at `start`, `code` or `state`, belongs to an OAuth login."""
+    left = _EDGE.split(text[max(start - _REACH, 0) : start])[-1]
+    if not _BEFORE_NAME.search(left):
+        return False
+    address = left + _EDGE.split(text[start : start + _REACH], maxsplit=1)[0]
+    path, *query = _QUERY.split(left, maxsplit=1)
+    is_request = _PARTNER.search(address) is not None
+    if is_request or (query and _LOGIN_PATH.search(path)):
+        if name == "state" and is_request:
+            return len(value) >= _SHORTEST_STATE
+        return _is_opaque(value, _SHORTEST_STATE if name == "state" else _SHORTEST_CODE)
+    code, state = (_VALUE[each].search(address) for each in ("code", "state"))
+    return bool(code and state and _is_opaque(code[1], _SURE_CODE) and len(state[1]) >= _SURE_STATE)
+
+
+def _is_opaque(value: str, shortest: int) -> bool:
+    """Whether a value is no word: it has digits, or letters of both cases."""
+    mixed = value != value.lower() and value != value.upper()
+    return len(value) >= shortest and (mixed or any(each.isdigit() for each in value))
 
 
 class _Needles:

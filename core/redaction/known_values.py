@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Iterator
 from functools import cached_property
 
-from ua_tui.core.redaction.detectors import Scan, SecretSearch
+from ua_tui.core.redaction.detectors import SecretSearch
 
 _PIECE = 6
 _CUT_AFTER = re.compile(r"(?:\s|\\+n)?\[?(?:…|\\+u2026)")
@@ -35,13 +35,10 @@ class KnownValues:
             self._heads.setdefault(each[:least], []).append(each)
             self._tails.setdefault(each[-_PIECE:], []).append(each)
 
-    def scan(self, text: str | bytes) -> Scan:
-        """Search for all secrets; `words` are places to pass to `spans`."""
-        return self._search.scan(text)
-
-    def near(self, text: str) -> Iterator[tuple[int, int]]:
-        """The places that decide whether there is a secret in a text, in any order: a text without one has none."""
-        return self._search.near(text)
+    @cached_property
+    def search(self) -> SecretSearch:
+        """The search for all secrets; the words that it finds are places to pass to `spans`."""
+        return SecretSearch(tuple({*self._heads, *self._tails}))
 
     def spans(self, text: str, word: str, start: int) -> Iterator[tuple[str, int, int]]:
         """The secrets at a place that `scan` found: the spelling of each, whole or cut, with its start and end."""
@@ -61,10 +58,6 @@ class KnownValues:
                 text, max(end - found - _LONGEST_MARK, 0), end - found
             ):
                 yield form[-found:], end - found, end
-
-    @cached_property
-    def _search(self) -> SecretSearch:
-        return SecretSearch(tuple({*self._heads, *self._tails}))
 
 
 def _common(one: str, other: str) -> int:

@@ -42,7 +42,7 @@ class Redactor:
         self._forms: tuple[str, ...] = ()
         self._raw_forms: tuple[str, ...] = ()
         self._of_words: tuple[str, ...] = ()
-        self._search = _NOTHING_KNOWN
+        self._known = _NOTHING_KNOWN
         for value in values:
             self.add(value)
 
@@ -65,7 +65,7 @@ class Redactor:
             self._raw_forms += (value,)
             spelled.discard(value)
         self._forms += tuple(spelled)
-        self._search = KnownValues(self._forms)
+        self._known = KnownValues(self._forms)
 
     def add_link(self, url: str) -> None:
         """Mask a link that may give access to whoever has it, unless it is only a host."""
@@ -92,7 +92,7 @@ class Redactor:
 
     def finds_nothing(self, encoded: bytes) -> bool:
         """Whether `redact_json` would leave a JSON document, in UTF-8, unchanged."""
-        found = self._search.scan(encoded)
+        found = self._known.search.scan(encoded)
         if found.spans or found.fields:
             return False
         return not (found.words or self._raw_forms) or not any(self._scan(encoded.decode()))
@@ -124,10 +124,10 @@ class Redactor:
 
     def _scan(self, text: str) -> tuple[list[tuple[int, int]], bool]:
         """Where the secrets of a text are, and whether compact JSON may have others that are not strings."""
-        found = self._search.scan(text)
+        found = self._known.search.scan(text)
         spans = found.spans
         for word, start in found.words:
-            for form, at, end in self._search.spans(text, word, start):
+            for form, at, end in self._known.spans(text, word, start):
                 if (span := _occurrence(text, form, at)) is not None:
                     spans.append((span[0], end))
         raw = [form for form in self._raw_forms if form in text]
@@ -148,7 +148,7 @@ class Redactor:
         return {text: self.redact(text) for text in touched_texts | long}
 
     def _near(self, text: str) -> Iterator[tuple[int, int]]:
-        yield from self._search.near(text)
+        yield from self._known.search.near(text)
         for form in self._raw_forms:
             yield from (found.span() for found in re.finditer(re.escape(form), text))
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ua_tui.core.errors import SettingsError
-from ua_tui.core.settings.model import Spec
+from ua_tui.core.settings.model import KNOWN, SPECS
 from ua_tui.core.settings.sources import KnownNames, Layer, SourcedValue, from_dotenv, from_toml
 from ua_tui.core.trust.state import FolderTrust
 
@@ -43,15 +43,7 @@ class FolderSettings:
     fingerprints: Mapping[str, str]
 
 
-@dataclass(frozen=True)
-class AppliedSettings:
-    """The settings of a folder that count, one layer for each file, and those that are held back."""
-
-    layers: tuple[Layer, ...] = ()
-    held_back: tuple[HeldBack, ...] = ()
-
-
-def read_folder_settings(folder: Path, known: KnownNames, specs: Mapping[str, Spec]) -> FolderSettings:
+def read_folder_settings(folder: Path) -> FolderSettings:
     """Read the `.env` and the `ua-tui.toml` of a folder, each once."""
     layers: dict[str, Layer] = {}
     problems: dict[str, SettingsError] = {}
@@ -62,7 +54,7 @@ def read_folder_settings(folder: Path, known: KnownNames, specs: Mapping[str, Sp
     }
     for file, read in readers.items():
         try:
-            layers[file] = read(folder / file, known)
+            layers[file] = read(folder / file, KNOWN)
         except SettingsError as error:
             problems[file] = error
             fingerprints[file] = f"unreadable: {error}"
@@ -70,7 +62,7 @@ def read_folder_settings(folder: Path, known: KnownNames, specs: Mapping[str, Sp
         if content := [
             [name, each.name, each.value]
             for name, each in sorted(layers[file].items())
-            if specs[name].affects != "look" and name != "mcp_servers"
+            if SPECS[name].affects != "look" and name != "mcp_servers"
         ]:
             fingerprints[file] = _fingerprint(content)
     return FolderSettings(layers, problems, fingerprints)
@@ -80,10 +72,9 @@ def apply_trust(
     written: FolderSettings,
     trust: FolderTrust,
     user: Layer,
-    specs: Mapping[str, Spec],
     value_of: Callable[[str, SourcedValue | None], Any],
-) -> AppliedSettings:
-    """Find what of the folder's settings counts.
+) -> tuple[list[Layer], list[HeldBack]]:
+    """Return the settings of a folder that count, one layer for each file, and those that are held back.
 
     Of a folder that is not trusted only the look does. The `user`'s own file wins about data and tools, and a limit or
     a permission mode counts only if it is stricter. `value_of` reads a value, or returns the default of a setting.
@@ -98,14 +89,14 @@ def apply_trust(
     for layer in written.layers.values():
         counts: Layer = {}
         for name, given in layer.items():
-            reason = _reason(name, given, trust, user, specs[name], value_of)
+            reason = _reason(name, given, trust, user, value_of)
             if reason:
                 held_back.append(HeldBack(name, given, reason))
             else:
                 counts[name] = given
         layers.append(counts)
     held_back += _hold_back_address(layers, held_back)
-    return AppliedSettings(tuple(layers), tuple(held_back))
+    return layers, held_back
 
 
 def _reason(
@@ -113,15 +104,21 @@ def _reason(
     given: SourcedValue,
     trust: FolderTrust,
     user: Layer,
-    spec: Spec,
     value_of: Callable[[str, SourcedValue | None], Any],
 ) -> str:
     """Why a setting of the folder is held back; empty if it counts."""
+    spec = SPECS[name]
     if name == "mcp_servers":
         # Each server is trusted by itself.
         return ""
     if not trust.is_trusted:
-        return _reason_without_trust(name, given, trust, spec, value_of)
+        if spec.affects != "look":
+            return trust.why_not
+        try:
+            _ = None if name == "keys" else value_of(name, given)
+        except SettingsError as error:
+            return f"it is wrong: {error}"
+        return ""
     if trust.state == "partly" and spec.affects == "data":
         return _WITHOUT_DATA
     if spec.stricter is not None:
@@ -132,24 +129,6 @@ def _reason(
         return ""
     if name in user and spec.affects in ("data", "tools") and not spec.user_only:
         return f"your own {user[name].file} sets it"
-    return ""
-
-
-def _reason_without_trust(
-    name: str,
-    given: SourcedValue,
-    trust: FolderTrust,
-    spec: Spec,
-    value_of: Callable[[str, SourcedValue | None], Any],
-) -> str:
-    if spec.affects != "look":
-        return trust.why_not
-    if name == "keys":
-        return ""
-    try:
-        value_of(name, given)
-    except SettingsError as error:
-        return f"it is wrong: {error}"
     return ""
 
 

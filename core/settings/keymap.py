@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any, NamedTuple
+
+from ua_tui.core.settings.sources import flat
 
 
 class KeyChoice(NamedTuple):
@@ -22,13 +24,4 @@ def key_choices(table: Any, origin: str, in_folder: bool) -> tuple[KeyChoice, ..
     """Return the keys that a file sets; a value other than a table becomes a choice without an action."""
     if not isinstance(table, Mapping):
         return (KeyChoice("", table, origin, in_folder),)
-    return tuple(KeyChoice(action, keys, origin, in_folder) for action, keys in _flat(table))
-
-
-def _flat(table: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    """Flatten the table; `pane.maximise` without quotes is a table in a table."""
-    for name, value in table.items():
-        if isinstance(value, Mapping) and value:
-            yield from ((f"{name}.{each}", keys) for each, keys in value.items())
-        else:
-            yield name, value
+    return tuple(KeyChoice(action, keys, origin, in_folder) for action, keys in flat(table))

@@ -106,14 +106,13 @@ class Places:
         user = from_toml(self.user_file, KNOWN, in_folder=False)
         written = self.folder_settings()
         trust = self.folder_trust(written, skills=self._names_skills((options, environment, user)))
-        applied = apply_trust(written, trust, user, SPECS, self._value_of)
-        held_back = dict.fromkeys(each.name for each in applied.held_back)
-        trust = replace(trust, held_back=tuple(held_back))
-        return Sources((options, environment, *applied.layers, user), applied.held_back, trust)
+        layers, held_back = apply_trust(written, trust, user, self._value_of)
+        trust = replace(trust, held_back=tuple(dict.fromkeys(each.name for each in held_back)))
+        return Sources((options, environment, *layers, user), tuple(held_back), trust)
 
     def folder_settings(self) -> FolderSettings:
         """Read what the files of the current folder set."""
-        return read_folder_settings(self.cwd, KNOWN, SPECS)
+        return read_folder_settings(self.cwd)
 
     def folder_trust(self, written: FolderSettings, *, skills: bool = True) -> FolderTrust:
         """Find out what of the current folder takes effect; `skills` is whether the user has switched any on."""

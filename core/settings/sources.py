@@ -187,7 +187,7 @@ def from_toml(path: Path, known: KnownNames, *, in_folder: bool) -> Layer:
             f"{path} is not valid TOML: {error}{_toml_advice(content, str(error))}."
         ) from error
     layer: Layer = {}
-    for written, value in _flat(table, known.settings):
+    for written, value in flat(table, known.settings):
         given = SourcedValue(value, "file", written, path, content, in_folder)
         name = written.replace(".", "_")
         if name not in known.settings:
@@ -204,7 +204,8 @@ def from_toml(path: Path, known: KnownNames, *, in_folder: bool) -> Layer:
     return layer
 
 
-def _flat(table: Mapping[str, Any], settings: Sequence[str]) -> Iterable[tuple[str, Any]]:
+def flat(table: Mapping[str, Any], settings: Sequence[str] = ()) -> Iterable[tuple[str, Any]]:
+    """The keys of a table and of the tables in it, such as `pane.maximise`, but for those that are settings."""
     for name, value in table.items():
         if name not in settings and isinstance(value, Mapping):
             yield from ((f"{name}.{each}", inner) for each, inner in value.items())
