@@ -7,7 +7,7 @@ here; `describe` calls it. The texts are not shortened, so that a reader of them
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import Enum
@@ -17,7 +17,6 @@ from urllib.parse import urlsplit
 
 from ua_tui.core.errors import advice_code
 from ua_tui.core.events import types as ev
-from ua_tui.core.events.folder import describe_folder
 from ua_tui.core.events.model_problems import (
     CONNECTION_BROKE,
     FINAL_CODES,
@@ -25,6 +24,7 @@ from ua_tui.core.events.model_problems import (
     model_advice,
 )
 from ua_tui.core.events.tool_names import tool_name
+from ua_tui.core.events.types import SessionStarted
 from ua_tui.core.events.units import progress, quantity, size, spent_of, spoken_duration
 from ua_tui.core.text import clean, clean_line
 
@@ -572,7 +572,6 @@ def _elicitation_asked(event: ev.ElicitationAsked, _hints: Hints) -> Description
     return Description("request", sentence, Severity.QUESTION)
 
 
-_LONGEST_QUESTION = 200
 _UNANSWERED = {
     "headless": "was declined: no one is available to answer",
     "interrupted": "was cancelled",
@@ -582,7 +581,7 @@ _UNANSWERED = {
 
 @_describe.register(ev.ElicitationAnswered)
 def _elicitation_answered(event: ev.ElicitationAnswered, _hints: Hints) -> Description:
-    server, asked = clean_line(event.server), clean_line(event.message, _LONGEST_QUESTION)
+    server, asked = clean_line(event.server), clean_line(event.message, 200)
     question = f" (“{asked}”)" if asked else ""
     if event.action == "accept":
         details = tuple(f"{_line(name)}: {_line(_shown(value))}" for name, value in event.values.items())
@@ -782,3 +781,32 @@ def _subjects(event: ev.PermissionApplied | ev.PermissionAsked | ev.PermissionAn
 
 def _account(event: ev.AuthRequired | ev.AuthFinished) -> str:
     return clean_line(event.toolkit) or "An account"
+
+
+_STATES = {
+    "undecided": "not trusted, and without effect",
+    "changed": "changed since the answer about them, and without effect",
+    "ignored": "ignored, as the user chose",
+    "partly": "trusted without what decides where data goes",
+    "trusted": "trusted",
+}
+_MOST = 5
+"""How many names are written of a list."""
+
+
+def describe_folder(event: SessionStarted) -> Iterator[str]:
+    """A clause for each fact: the files, the settings that were held back, the servers; none if the folder has none."""
+    if event.folder_trust in _STATES:
+        once = " for this run" if event.folder_trusted_once else ""
+        yield f"files of the folder {_STATES[event.folder_trust]}{once}: {_names(event.folder_files)}"
+    if event.held_back:
+        yield f"settings of the folder held back: {_names(event.held_back)}"
+    for state in dict.fromkeys(event.folder_servers.values()):
+        servers = [name for name, each in event.folder_servers.items() if each == state]
+        yield f"MCP servers of the folder {clean_line(state, 40)}: {_names(servers)}"
+
+
+def _names(names: Sequence[str]) -> str:
+    shown = [clean_line(each, 100) for each in names[:_MOST]]
+    more = [f"{len(names) - _MOST} more"] if len(names) > _MOST else []
+    return ", ".join([*shown, *more]) or "none"

@@ -11,7 +11,7 @@ from urllib.parse import quote
 import msgspec
 
 from ua_tui.core.events.continuation import occasion_of
-from ua_tui.core.events.folder import describe_folder
+from ua_tui.core.events.describe import describe_folder
 from ua_tui.core.records.digest import CallEntry, MessageEntry, NoteEntry, QueryEntry, SessionRecord
 
 _RUN_OF_TICKS = re.compile(r"`+")

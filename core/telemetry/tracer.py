@@ -30,9 +30,6 @@ SPANS = "spans.jsonl"
 
 _log = logging.getLogger(__name__)
 
-_MOST_REQUESTS_WAITING = 200
-"""How many requests wait at most with which the agent sends its spans."""
-
 
 def trace_targets(*, token: str | None, environ: Mapping[str, str]) -> list[str]:
     """Describe where the spans of a session go: always to a file, and where else the token and `OTEL_*` say."""
@@ -151,7 +148,7 @@ class Tracer:
         self._put(
             "a request with spans of the agent",
             lambda pipeline: pipeline.on_child_spans(body),
-            _MOST_REQUESTS_WAITING,
+            200,
         )
 
     def __call__(self, event: ev.Event) -> None:

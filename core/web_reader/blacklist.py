@@ -39,7 +39,6 @@ FIRST_LIFETIME = timedelta(days=1)
 
 _LOCK = ".webReader_blacklist.lock"
 _MAX_FILE = 8 << 20
-_MOST_STRIKES = 20
 _MOST_HOSTS = 2_000
 _WAIT = 10.0
 _HOST = re.compile(r"[a-z0-9_.:-]{1,253}")
@@ -199,7 +198,7 @@ class Blacklist:
                 return None
             shown = clean_line(self._redactor.redact(url), 1_000)
             site.strikes.append(Strike(at=at, code=clean_line(code, 20), url=shown, tool_use_id=tool_use_id))
-            site.strikes = sorted(site.strikes, key=lambda strike: strike.at)[-_MOST_STRIKES:]
+            site.strikes = sorted(site.strikes, key=lambda strike: strike.at)[-20:]
             latest = site.strikes[-1].at
             expires = latest + (LIFETIME if len(site.strikes) >= STRIKES else FIRST_LIFETIME)
             if expires > max(now, site.expires or now):

@@ -44,7 +44,6 @@ OLDEST = (3, 37, 0)
 """The oldest version of SQLite that has what the tables need."""
 _PAGE = 8192
 """Bytes of a page, in a file that is made: three or four passages fill a page of 4096 bytes badly."""
-_LARGEST_LOG = 16 << 20
 _CACHE_KIB = 16 << 10
 
 
@@ -244,7 +243,7 @@ def _configure(connection: sqlite3.Connection, path: Path) -> None:
         (mode,) = connection.execute("PRAGMA journal_mode = DELETE").fetchone()
     # Without a write-ahead log less would not be safe when the power fails.
     connection.execute(f"PRAGMA synchronous = {'NORMAL' if mode == 'wal' else 'FULL'}")
-    connection.execute(f"PRAGMA journal_size_limit = {_LARGEST_LOG}")
+    connection.execute(f"PRAGMA journal_size_limit = {16 << 20}")
     connection.execute(f"PRAGMA cache_size = -{_CACHE_KIB}")
     connection.execute("PRAGMA foreign_keys = ON")
     connection.execute("PRAGMA secure_delete = ON")

@@ -19,7 +19,6 @@ _TAIL = 256 << 10
 _MOST = 1 << 20
 """Bytes that are read at a time."""
 _LONGEST = 120
-_MOST_CALLS = 200
 
 
 class _Line(msgspec.Struct, frozen=True):
@@ -138,7 +137,7 @@ class JournalActivity:
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             return
         if event == b"tool_call_started":
-            if len(self._calls) < _MOST_CALLS and begun.tool_use_id:
+            if len(self._calls) < 200 and begun.tool_use_id:
                 self._calls[begun.tool_use_id] = described_call(begun.name, begun.input)
         elif event == b"permission_asked":
             self._questions[begun.request_id] = described_question(begun.tool_name, begun.input)
