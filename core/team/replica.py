@@ -29,7 +29,7 @@ from ua_tui.core.team.replication.folder_copy import FolderCopy
 from ua_tui.core.team.replication.identity import new_identity, store_identity
 from ua_tui.core.team.replication.large_files import LARGE, FilePlace, open_place
 from ua_tui.core.team.replication.live_state import LiveState, StateRow
-from ua_tui.core.team.session_store import Superseded, append_entries, load_sdk
+from ua_tui.core.team.replication.rows import Superseded
 
 if TYPE_CHECKING:
     import psycopg
@@ -346,11 +346,8 @@ class SessionReplica:
         more = False
         for new in await asyncio.to_thread(lambda: list(self._folder.read_entries())):
             if new.entries:
-                await asyncio.to_thread(load_sdk)
                 with self._answering(db):
-                    await append_entries(
-                        db, new.tail.key, new.entries, session=key, owner=key.owner, shared=key.shared
-                    )
+                    await rows.append_entries(db, key, new.tail.key, new.entries)
             more = new.tail.advance(new.end) or more
         return more
 
