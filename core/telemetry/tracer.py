@@ -159,7 +159,7 @@ class Tracer:
 
     def on_request(self, request: ServiceRequest) -> None:
         """Handle a request that this program made for the session; may be called in any thread."""
-        self._put("a request", lambda pipeline: pipeline.on_request(request))
+        self._put("a request", lambda pipeline: pipeline.tree.on_request(request))
 
     def _put(
         self, name: str, work: Callable[[SpanPipeline], object], most_waiting: int | None = None
@@ -192,7 +192,7 @@ class Tracer:
 
         def export(pipeline: SpanPipeline) -> None:
             try:
-                pipeline.flush()
+                pipeline.provider.force_flush()
             finally:
                 end()
 
@@ -203,7 +203,7 @@ class Tracer:
         except TimeoutError:
             if self._pipeline is not None:
                 # Half the time, so that an export that started late is not reported.
-                self._pipeline.report_late(deadline / 2)
+                self._pipeline.monitor.report_late(deadline / 2)
         finally:
             self._end_flush = _do_nothing
 
