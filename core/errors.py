@@ -26,20 +26,14 @@ servers and files can do wrong is in one catalogue, `advice.toml`: `advise` fill
 
 from __future__ import annotations
 
-import errno
 import re
 import tomllib
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import msgspec
-
-from ua_tui.core.text import clean_line
-
-if TYPE_CHECKING:
-    import sqlite3
 
 
 class Advice(NamedTuple):
@@ -98,18 +92,6 @@ def recognise(source: str, text: str) -> tuple[str, dict[str, str]]:
         if (found := pattern.match(text)) is not None:
             return code, {name: group or "" for name, group in found.groupdict().items()}
     return "", {}
-
-
-def file_advice(error: OSError | sqlite3.Error, *, again: str, elsewhere: str = "") -> Advice:
-    """Return the advice for a file of SQLite; `again` says what to do about damage."""
-    if isinstance(error, OSError):
-        name = errno.errorcode.get(error.errno or 0, "")
-        unknown = Advice(error.strerror or str(error), "check its folder")
-    else:
-        name = getattr(error, "sqlite_errorname", "")
-        unknown = Advice(clean_line(str(error), 300), "`ua-tui doctor` checks the installation")
-    code = advice_code("database", name)
-    return advise(code, again=again, elsewhere=elsewhere) if code else unknown
 
 
 @cache

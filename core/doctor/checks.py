@@ -8,10 +8,17 @@ from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
+from ua_tui.core.agent.definitions.roster import (
+    Roster,
+    RosterEntry,
+    expected_servers,
+    problems_of,
+    read_roster,
+    roster_entries,
+)
 from ua_tui.core.connections.trust import ServerTrust
 from ua_tui.core.connections.user_servers import find_user_servers
-from ua_tui.core.doctor.definitions import check_definitions
-from ua_tui.core.doctor.findings import Check, Finding, PlannedCheck, failed, run_check
+from ua_tui.core.doctor.findings import Check, Finding, PlannedCheck, failed, ok, run_check
 from ua_tui.core.doctor.machine import check_agent, check_folder, check_knowledge, check_python
 from ua_tui.core.doctor.servers import check_toolkit, check_user_server, check_web_reader
 from ua_tui.core.doctor.services import (
@@ -23,6 +30,7 @@ from ua_tui.core.doctor.services import (
 )
 from ua_tui.core.doctor.team import TeamChecks
 from ua_tui.core.errors import DemoError
+from ua_tui.core.events.units import quantity
 from ua_tui.core.postgres.address import Address
 from ua_tui.core.redaction.redactor import Redactor
 from ua_tui.core.settings.model import Settings
@@ -146,3 +154,40 @@ def _checks(settings: Settings, environ: Mapping[str, str], limits: TimeLimits) 
         collector = check_collector(exports, within=limits.service)
         checks.append(PlannedCheck("collector", "Collector", collector, service_seconds))
     return checks
+
+
+_MOST = 20
+_KINDS = {"agent": "Sub-agent", "skill": "Skill", "command": "Command"}
+
+
+def check_definitions(settings: Settings, places: Places) -> dict[str, Finding]:
+    """Read every file as a session in the current folder would; gives findings by title."""
+    roster = read_roster(settings, places)
+    listed = roster_entries(roster, settings, expected_servers(settings, places.cwd))
+    found = {
+        f"{_KINDS[entry.kind]} {entry.name}": failed(
+            " ".join(problems), f"{_consequence(entry)}; ua-tui agents lists every file"
+        )
+        for entry in listed
+        if (problems := problems_of(entry))
+    }
+    if roster.not_chosen:
+        found["Skills"] = failed(" ".join(roster.not_chosen), "correct the setting skills")
+    if len(found) > _MOST:
+        more = failed(f"{len(found) - _MOST} more files have problems", "ua-tui agents lists every file")
+        found = dict(list(found.items())[:_MOST]) | {"More files": more}
+    return found or {"Sub-agents": ok(_counted(roster))}
+
+
+def _consequence(entry: RosterEntry) -> str:
+    if entry.state == "broken":
+        return "sessions use it without the invalid parts"
+    return "sessions do not use it"
+
+
+def _counted(roster: Roster) -> str:
+    skills = len(roster.skills.definitions)
+    chosen = f"{len(roster.chosen)} of {skills} skills are on" if skills else "no skills"
+    commands = len(roster.commands.definitions)
+    more = f", {quantity(commands, 'command')}" if commands else ""
+    return f"{len(roster.subagents)} sub-agents, {chosen}{more}"

@@ -91,7 +91,7 @@ async def run_check(planned: PlannedCheck, redactor: Redactor) -> Check:
     except TimeoutError:
         finding = failed(f"no answer within {planned.within:g} s", "try again, and check the network")
     except UniversalAgentError as error:
-        finding = failed(str(error), "")
+        finding = failed(error.advice.problem, error.advice.remedy)
     except Exception as error:
         log.warning("the check %s failed", planned.name, exc_info=error)
         finding = failed(f"{type(error).__name__}: {error}", "this is a bug in ua-tui: please report it")

@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from opentelemetry.sdk.trace.export import SpanExporter
 
 _LOCAL = "spans.jsonl in the session's folder is written in any case"
-_INFO_PATH = "/v1/info"
 _MOST_BYTES = 64 << 10
 _REGION = re.compile(r"pylf_v\d+_(us|eu)_")
 _NOTHING_SET = (
@@ -100,7 +99,7 @@ async def check_logfire(
         async with (
             asyncio.timeout(within),
             httpx.AsyncClient(timeout=within) as client,
-            client.stream("GET", base + _INFO_PATH, headers={"authorization": token}) as response,
+            client.stream("GET", base + "/v1/info", headers={"authorization": token}) as response,
         ):
             async for piece in response.aiter_bytes():
                 data += piece

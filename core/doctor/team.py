@@ -7,7 +7,7 @@ import ipaddress
 import os
 import stat
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from importlib import import_module, metadata, resources
 from pathlib import Path
@@ -15,10 +15,10 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from ua_tui.core.doctor.findings import Finding, PlannedCheck, failed, ok, skipped, warning
-from ua_tui.core.errors import Advice, TeamError
+from ua_tui.core.errors import TeamError, advise
 from ua_tui.core.events.units import duration, quantity
 from ua_tui.core.postgres.address import Address
-from ua_tui.core.postgres.problems import describe, missing_extra, reporting
+from ua_tui.core.postgres.problems import missing_extra, reporting
 from ua_tui.core.text import clean_line
 from ua_tui.core.version import VERSION
 
@@ -31,10 +31,7 @@ _PACKAGES = {
     "procrastinate": "procrastinate",
     "obstore": "obstore",
 }
-_INSTALL = "uv tool install '.[team]', or pip install '.[team]', in a clone of ua-tui"
 _CHECKED_MODES = ("verify-ca", "verify-full")
-_CLOCK_SECONDS = 5
-"""So much may the clocks differ: a person would not notice."""
 _FEW_CONNECTIONS = 10
 """What one worker with a few sessions and some screens need."""
 _MIGRATE = "run `ua-tui team migrate` as the owner of the database"
@@ -78,14 +75,39 @@ class TeamChecks:
             PlannedCheck("team_packages", "Team packages", self._packages(), within, required=True),
             PlannedCheck("team_password", "Team password", self._password_file(), within),
             PlannedCheck("team_connection", "Team database", self._connection(), within, required=True),
-            PlannedCheck("team_server", "Team server", self._server(), within, required=True),
-            PlannedCheck("team_tables", "Team tables", self._tables(), within, required=True),
-            PlannedCheck("team_rights", "Team rights", self._rights(), within, required=True),
-            PlannedCheck("team_search", "Team search", self._search(), within),
-            PlannedCheck("team_clock", "Team clock", self._clock(), within),
-            PlannedCheck("team_capacity", "Team connections", self._capacity(), within),
-            PlannedCheck("team_workers", "Team workers", self._workers(), within),
+            self._over("server", "server", self._server, within, required=True),
+            self._over("tables", "tables", self._tables, within, required=True),
+            self._over("rights", "rights", self._rights, within, required=True),
+            self._over("search", "search", self._search, within),
+            self._over("clock", "clock", self._clock, within),
+            self._over("capacity", "connections", self._capacity, within),
+            self._over("workers", "workers", self._workers, within),
         ]
+
+    def _over(
+        self,
+        name: str,
+        title: str,
+        check: Callable[[psycopg.AsyncConnection[Any]], Awaitable[Finding]],
+        within: float,
+        *,
+        required: bool = False,
+    ) -> PlannedCheck:
+        """A check over the connection; only that of the server is done with one to a server that is too old."""
+
+        async def work() -> Finding:
+            try:
+                db = await self._connected()
+            except TeamError:
+                return skipped(_NO_CONNECTION)
+            from ua_tui.core.postgres.connection import OLDEST
+
+            if db.info.server_version < OLDEST and name != "server":
+                return skipped(_NO_CONNECTION)
+            with reporting(self._address):
+                return await check(db)
+
+        return PlannedCheck(f"team_{name}", f"Team {title}", work(), within, required=required)
 
     async def _packages(self) -> Finding:
         """Whether the packages of the extra can be imported."""
@@ -95,7 +117,7 @@ class TeamChecks:
                 await asyncio.to_thread(import_module, module)
                 found.append(f"{name} {metadata.version(name)}")
             except (ImportError, metadata.PackageNotFoundError) as error:
-                return failed(f"{name} cannot be imported: {error}", f"install it with {_INSTALL}")
+                return failed(f"{name} cannot be imported: {error}", advise("postgres.no_packages").remedy)
         return ok(", ".join(found))
 
     async def _password_file(self) -> Finding:
@@ -129,11 +151,9 @@ class TeamChecks:
         try:
             db = await self._connected()
         except TeamError as error:
-            cause = error.__cause__
-            if isinstance(cause, ImportError):
+            if isinstance(error.__cause__, ImportError):
                 return skipped("not checked without the packages")
-            advice = describe(cause) if isinstance(cause, Exception) else Advice(str(error))
-            return failed(f"{self._address}: {advice.problem}", advice.remedy)
+            return failed(error.advice.problem, error.advice.remedy)
         found = f"{self._address}, as {db.info.user}"
         if _is_local(db.info.host, db.info.hostaddr):
             return ok(f"{found}, on this machine")
@@ -150,12 +170,10 @@ class TeamChecks:
             )
         return ok(f"{found}, with TLS")
 
-    async def _server(self) -> Finding:
+    async def _server(self, db: psycopg.AsyncConnection[Any]) -> Finding:
         """Whether the server is new enough, and accepts changes."""
         from ua_tui.core.postgres.connection import OLDEST, shown_version
 
-        if (db := await self._database(any_version=True)) is None:
-            return skipped(_NO_CONNECTION)
         version = db.info.server_version
         found = f"PostgreSQL {shown_version(version)}"
         if version < OLDEST:
@@ -168,21 +186,18 @@ class TeamChecks:
             )
         return ok(found)
 
-    async def _tables(self) -> Finding:
+    async def _tables(self, db: psycopg.AsyncConnection[Any]) -> Finding:
         """Whether the tables have the version of this program, and those of the queue that of its package."""
         from ua_tui.core.postgres.schema import LATEST
         from ua_tui.core.postgres.state import read_rights, read_version
 
-        if (db := await self._database()) is None:
-            return skipped(_NO_CONNECTION)
-        with reporting(self._address):
-            version = await read_version(db)
-            if version is None:
-                if await read_rights(db) == "none" and await self._has_schema(db):
-                    return skipped("not readable without rights")
-                return failed("there are no tables of ua-tui", _MIGRATE)
-            cursor = await db.execute("SELECT name FROM ua_tui.queue_migration")
-            known = {name for (name,) in await cursor.fetchall()}
+        version = await read_version(db)
+        if version is None:
+            if await read_rights(db) == "none" and await self._has_schema(db):
+                return skipped("not readable without rights")
+            return failed("there are no tables of ua-tui", _MIGRATE)
+        cursor = await db.execute("SELECT name FROM ua_tui.queue_migration")
+        known = {name for (name,) in await cursor.fetchall()}
         found = f"version {version}"
         if version < LATEST:
             return failed(f"{found}, and this program needs {LATEST}", _MIGRATE)
@@ -194,22 +209,19 @@ class TeamChecks:
             )
         return ok(found)
 
-    async def _rights(self) -> Finding:
+    async def _rights(self, db: psycopg.AsyncConnection[Any]) -> Finding:
         """What the role of the connection may do."""
         from ua_tui.core.postgres.state import read_rights
 
-        if (db := await self._database()) is None:
-            return skipped(_NO_CONNECTION)
-        with reporting(self._address):
-            rights = await read_rights(db)
-            if rights == "none" and not await self._has_schema(db):
-                return skipped("there are no tables yet")
-            exposed = await self._row(
-                db,
-                "SELECT (SELECT n.nspname FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace,"
-                " aclexplode(n.nspacl) a WHERE e.extname = 'pg_trgm' AND n.nspname <> 'ua_tui'"
-                " AND a.grantee = 0 AND a.privilege_type = 'CREATE')",
-            )
+        rights = await read_rights(db)
+        if rights == "none" and not await self._has_schema(db):
+            return skipped("there are no tables yet")
+        exposed = await self._row(
+            db,
+            "SELECT (SELECT n.nspname FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace,"
+            " aclexplode(n.nspacl) a WHERE e.extname = 'pg_trgm' AND n.nspname <> 'ua_tui'"
+            " AND a.grantee = 0 AND a.privilege_type = 'CREATE')",
+        )
         user = clean_line(db.info.user, 60)
         if exposed[0] and rights in ("owner", "worker"):
             # Before PostgreSQL 15 that was so in the schema public: a search would find functions of anybody there.
@@ -232,10 +244,8 @@ class TeamChecks:
                     f"{user} may not use the tables", f"have their owner run `ua-tui team grant {user}`"
                 )
 
-    async def _search(self) -> Finding:
+    async def _search(self, db: psycopg.AsyncConnection[Any]) -> Finding:
         """Whether the extension for misspelt words is there."""
-        if (db := await self._database()) is None:
-            return skipped(_NO_CONNECTION)
         row = await self._row(
             db,
             "SELECT (SELECT n.nspname FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace"
@@ -250,15 +260,13 @@ class TeamChecks:
             )
         return warning("the server has no pg_trgm", "install its contrib modules (postgresql-contrib)")
 
-    async def _clock(self) -> Finding:
+    async def _clock(self, db: psycopg.AsyncConnection[Any]) -> Finding:
         """How much the clock of this machine differs from the server's."""
-        if (db := await self._database()) is None:
-            return skipped(_NO_CONNECTION)
         before = self._now()
         row = await self._row(db, "SELECT extract(epoch FROM clock_timestamp())::float8")
         after = self._now()
         late = row[0] - (before + after) / 2
-        if abs(late) <= _CLOCK_SECONDS + (after - before) / 2:
+        if abs(late) <= 5 + (after - before) / 2:
             return ok(f"this machine and the server differ by {abs(late):.1f} s")
         return warning(
             f"the clock of this machine is {duration(abs(late))} {'behind' if late > 0 else 'ahead of'} the server's",
@@ -266,30 +274,24 @@ class TeamChecks:
             "shown here are wrong",
         )
 
-    async def _capacity(self) -> Finding:
+    async def _capacity(self, db: psycopg.AsyncConnection[Any]) -> Finding:
         """How many connections are left."""
         from ua_tui.core.postgres.state import read_capacity
 
-        if (db := await self._database()) is None:
-            return skipped(_NO_CONNECTION)
-        with reporting(self._address):
-            capacity = await read_capacity(db)
+        capacity = await read_capacity(db)
         free = max(capacity.most - capacity.used, 0)
         found = f"{free} of {capacity.most} are free"
         if free < _FEW_CONNECTIONS:
             return warning(found, "raise max_connections of the server, or run fewer workers")
         return ok(found)
 
-    async def _workers(self) -> Finding:
+    async def _workers(self, db: psycopg.AsyncConnection[Any]) -> Finding:
         """Whether anybody works."""
         from ua_tui.core.postgres.state import read_rights, read_version, read_work
 
-        if (db := await self._database()) is None:
-            return skipped(_NO_CONNECTION)
-        with reporting(self._address):
-            if await read_rights(db) == "none" or await read_version(db) is None:
-                return skipped("not readable without tables and rights")
-            work = await read_work(db)
+        if await read_rights(db) == "none" or await read_version(db) is None:
+            return skipped("not readable without tables and rights")
+        work = await read_work(db)
         waiting = work.jobs.get("waiting", 0)
         jobs = f"{quantity(waiting, 'job')} waiting"
         others = {each.version for each in work.workers[: work.alive]} - {VERSION}
@@ -325,24 +327,13 @@ class TeamChecks:
 
         return await connect_async(self._address, any_version=True)
 
-    async def _database(self, *, any_version: bool = False) -> psycopg.AsyncConnection[Any] | None:
-        """The connection; None if there is none, or only one to a server that is too old."""
-        try:
-            db = await self._connected()
-        except TeamError:
-            return None
-        from ua_tui.core.postgres.connection import OLDEST
-
-        return db if any_version or db.info.server_version >= OLDEST else None
-
     async def _has_schema(self, db: psycopg.AsyncConnection[Any]) -> bool:
         row = await self._row(db, "SELECT EXISTS (SELECT FROM pg_namespace WHERE nspname = 'ua_tui')")
         return bool(row[0])
 
     async def _row(self, db: psycopg.AsyncConnection[Any], statement: str) -> tuple[Any, ...]:
-        with reporting(self._address):
-            cursor = await db.execute(statement.encode())
-            row: tuple[Any, ...] | None = await cursor.fetchone()
+        cursor = await db.execute(statement.encode())
+        row: tuple[Any, ...] | None = await cursor.fetchone()
         assert row is not None
         return row
 

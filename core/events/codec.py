@@ -93,3 +93,28 @@ def decode_event(line: bytes | str) -> Event:
             raise ValueError(f"not an event: {error}") from error
         seq = raw.pop("seq", 0)
         return UnknownEvent(seq=seq if isinstance(seq, int) else 0, original_name=name, fields=raw)
+
+
+_DESCRIPTION = (
+    "One line of journal.jsonl. Later versions may add events and fields: "
+    "skip events whose name you do not know, and fields likewise."
+)
+
+
+def journal_schema() -> dict[str, Any]:
+    """Make the schema (draft 2020-12) that every line of a journal follows."""
+    (line,), definitions = msgspec.json.schema_components((ANY_EVENT,), ref_template="#/$defs/{name}")
+    for kind in EVENT_TYPES:
+        stamped = definitions[kind.__name__]
+        for name in ("seq", "at"):
+            # The types have defaults because the bus fills these fields in, but every line has them.
+            stamped["properties"][name].pop("default", None)
+        stamped["properties"]["at"]["format"] = "date-time"
+        stamped["required"] = ["event", "seq", "at", *stamped["required"][1:]]
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "ua-tui journal line",
+        "description": _DESCRIPTION,
+        **line,
+        "$defs": definitions,
+    }

@@ -7,7 +7,7 @@ here; `describe` calls it. The texts are not shortened, so that a reader of them
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import Enum
@@ -15,9 +15,10 @@ from functools import singledispatch
 from typing import Any
 from urllib.parse import urlsplit
 
+import msgspec
+
 from ua_tui.core.errors import advice_code
 from ua_tui.core.events import types as ev
-from ua_tui.core.events.folder import describe_folder
 from ua_tui.core.events.model_problems import (
     CONNECTION_BROKE,
     FINAL_CODES,
@@ -25,6 +26,7 @@ from ua_tui.core.events.model_problems import (
     model_advice,
 )
 from ua_tui.core.events.tool_names import tool_name
+from ua_tui.core.events.types import SessionStarted
 from ua_tui.core.events.units import progress, quantity, size, spent_of, spoken_duration
 from ua_tui.core.text import clean, clean_line
 
@@ -156,10 +158,29 @@ def describe_server(server: ev.McpServer, *, again: bool = False) -> Description
             return Description("mcp", f"MCP server {name} is {clean_line(status)}.")
 
 
+_Text = ev.QueryReceived | ev.TextDelta | ev.MessageFinished | ev.ThinkingDelta
+_SENTENCES: Mapping[type[ev.Event], tuple[str, str, Severity]] = {
+    ev.ConversationCleared: (
+        "agent",
+        "The agent forgot the conversation. The session and its files stay.",
+        Severity.INFO,
+    ),
+    ev.SubagentProgress: ("sub-agent", "{name}: {description}", Severity.INFO),
+    ev.ObserverStarted: ("observer", "{observer} started on {tool_use_id}", Severity.INFO),
+    ev.PipelineFailed: ("pipeline", "Handler {handler} of {pipeline} failed: {error}", Severity.ERROR),
+    ev.TracingFailed: ("tracing", "Tracing failed: {error}. The session continues.", Severity.WARNING),
+}
+"""The kind, sentence and severity of events that need no more than their fields."""
+
+
 # Types are registered by name below: reading annotations would cost milliseconds at each start.
 @singledispatch
 def _describe(event: ev.Event, _hints: Hints) -> Description:
-    raise NotImplementedError(f"core/events/describe.py does not describe {event.event_name}")
+    if (row := _SENTENCES.get(type(event))) is None:
+        raise NotImplementedError(f"core/events/describe.py does not describe {event.event_name}")
+    kind, sentence, severity = row
+    fields = {name: _line(str(value)) for name, value in msgspec.structs.asdict(event).items()}
+    return Description(kind, sentence.format(**fields), severity)
 
 
 # Sessions and queries
@@ -189,11 +210,6 @@ def _session_finished(event: ev.SessionFinished, _hints: Hints) -> Description:
     )
     sentence = _SESSION_ENDS.get(event.reason, f"The session has ended: {clean_line(event.reason)}.")
     return Description("session", sentence, details=(details,))
-
-
-@_describe.register(ev.QueryReceived)
-def _query_received(event: ev.QueryReceived, _hints: Hints) -> Description:
-    return Description("query", clean(event.text))
 
 
 @_describe.register(ev.QuerySteered)
@@ -262,11 +278,6 @@ def describe_plan(event: ev.PlanLimit, now: datetime | None = None) -> str:
     return f"{limit} was reset at {at:%H:%M}{day}" if at <= now else f"{used}; it resets at {at:%H:%M}{day}"
 
 
-@_describe.register(ev.ConversationCleared)
-def _cleared(_event: ev.ConversationCleared, _hints: Hints) -> Description:
-    return Description("agent", "The agent forgot the conversation. The session and its files stay.")
-
-
 @_describe.register(ev.PlanLimit)
 def _plan_limit(event: ev.PlanLimit, _hints: Hints) -> Description:
     severity = Severity.WARNING if event.is_near else Severity.INFO
@@ -308,15 +319,13 @@ def _query_finished(event: ev.QueryFinished, hints: Hints) -> Description:
 # The model
 
 
+@_describe.register(ev.QueryReceived)
 @_describe.register(ev.TextDelta)
 @_describe.register(ev.MessageFinished)
-def _text(event: ev.TextDelta | ev.MessageFinished, _hints: Hints) -> Description:
-    return Description("answer", clean(event.text))
-
-
 @_describe.register(ev.ThinkingDelta)
-def _thinking(event: ev.ThinkingDelta, _hints: Hints) -> Description:
-    return Description("thinking", clean(event.text))
+def _text(event: _Text, _hints: Hints) -> Description:
+    kinds = {ev.QueryReceived: "query", ev.ThinkingDelta: "thinking"}
+    return Description(kinds.get(type(event), "answer"), clean(event.text))
 
 
 @_describe.register(ev.TokensSpent)
@@ -431,11 +440,6 @@ def _subagent_started(event: ev.SubagentStarted, _hints: Hints) -> Description:
     return Description("sub-agent", sentence, Severity.STARTED)
 
 
-@_describe.register(ev.SubagentProgress)
-def _subagent_progress(event: ev.SubagentProgress, _hints: Hints) -> Description:
-    return Description("sub-agent", f"{clean_line(event.name)}: {_line(event.description)}")
-
-
 @_describe.register(ev.SubagentFinished)
 def _subagent_finished(event: ev.SubagentFinished, _hints: Hints) -> Description:
     end, severity = _SUBAGENT_ENDS[event.status]
@@ -456,11 +460,6 @@ def _compliance_enforced(event: ev.ComplianceEnforced, _hints: Hints) -> Descrip
 
 
 # Observers and artifacts
-
-
-@_describe.register(ev.ObserverStarted)
-def _observer_started(event: ev.ObserverStarted, _hints: Hints) -> Description:
-    return Description("observer", f"{clean_line(event.observer)} started on {clean_line(event.tool_use_id)}")
 
 
 @_describe.register(ev.ObserverFinished)
@@ -572,7 +571,6 @@ def _elicitation_asked(event: ev.ElicitationAsked, _hints: Hints) -> Description
     return Description("request", sentence, Severity.QUESTION)
 
 
-_LONGEST_QUESTION = 200
 _UNANSWERED = {
     "headless": "was declined: no one is available to answer",
     "interrupted": "was cancelled",
@@ -582,7 +580,7 @@ _UNANSWERED = {
 
 @_describe.register(ev.ElicitationAnswered)
 def _elicitation_answered(event: ev.ElicitationAnswered, _hints: Hints) -> Description:
-    server, asked = clean_line(event.server), clean_line(event.message, _LONGEST_QUESTION)
+    server, asked = clean_line(event.server), clean_line(event.message, 200)
     question = f" (“{asked}”)" if asked else ""
     if event.action == "accept":
         details = tuple(f"{_line(name)}: {_line(_shown(value))}" for name, value in event.values.items())
@@ -655,18 +653,6 @@ def _mcp_status(event: ev.McpStatus, _hints: Hints) -> Description:
     states = ", ".join(f"{clean_line(server.name)} {clean_line(server.status)}" for server in event.servers)
     details = tuple(describe_server(server).sentence for server in event.servers if server.error)
     return Description("mcp", states or "no servers", details=details)
-
-
-@_describe.register(ev.PipelineFailed)
-def _pipeline_failed(event: ev.PipelineFailed, _hints: Hints) -> Description:
-    place = f"Handler {clean_line(event.handler)} of {clean_line(event.pipeline)}"
-    return Description("pipeline", f"{place} failed: {_line(event.error)}", Severity.ERROR)
-
-
-@_describe.register(ev.TracingFailed)
-def _tracing_failed(event: ev.TracingFailed, _hints: Hints) -> Description:
-    sentence = f"Tracing failed: {_line(event.error)}. The session continues."
-    return Description("tracing", sentence, Severity.WARNING)
 
 
 @_describe.register(ev.ErrorRaised)
@@ -782,3 +768,32 @@ def _subjects(event: ev.PermissionApplied | ev.PermissionAsked | ev.PermissionAn
 
 def _account(event: ev.AuthRequired | ev.AuthFinished) -> str:
     return clean_line(event.toolkit) or "An account"
+
+
+_STATES = {
+    "undecided": "not trusted, and without effect",
+    "changed": "changed since the answer about them, and without effect",
+    "ignored": "ignored, as the user chose",
+    "partly": "trusted without what decides where data goes",
+    "trusted": "trusted",
+}
+_MOST = 5
+"""How many names are written of a list."""
+
+
+def describe_folder(event: SessionStarted) -> Iterator[str]:
+    """A clause for each fact: the files, the settings that were held back, the servers; none if the folder has none."""
+    if event.folder_trust in _STATES:
+        once = " for this run" if event.folder_trusted_once else ""
+        yield f"files of the folder {_STATES[event.folder_trust]}{once}: {_names(event.folder_files)}"
+    if event.held_back:
+        yield f"settings of the folder held back: {_names(event.held_back)}"
+    for state in dict.fromkeys(event.folder_servers.values()):
+        servers = [name for name, each in event.folder_servers.items() if each == state]
+        yield f"MCP servers of the folder {clean_line(state, 40)}: {_names(servers)}"
+
+
+def _names(names: Sequence[str]) -> str:
+    shown = [clean_line(each, 100) for each in names[:_MOST]]
+    more = [f"{len(names) - _MOST} more"] if len(names) > _MOST else []
+    return ", ".join([*shown, *more]) or "none"

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from ua_tui.core.events.folder import describe_folder
+from ua_tui.core.events.describe import describe_folder
 from ua_tui.core.events.types import (
     Event,
     QueryFinished,

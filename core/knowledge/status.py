@@ -11,14 +11,13 @@ from pathlib import Path
 
 from ua_tui.core.errors import KnowledgeError
 from ua_tui.core.knowledge.access import check_packages
-from ua_tui.core.knowledge.contents import Content
 from ua_tui.core.knowledge.folders import folder_key, folder_path
 from ua_tui.core.knowledge.index.database import open_reader
 from ua_tui.core.knowledge.index.database_file import damaged_files
 from ua_tui.core.knowledge.index.vectors import HAS_WORDS
 from ua_tui.core.knowledge.place import KnowledgePlace
 from ua_tui.core.knowledge.problems import reporting
-from ua_tui.core.knowledge.records import KINDS
+from ua_tui.core.knowledge.records import KINDS, Content
 from ua_tui.core.knowledge.removal.forgotten import ForgottenList
 from ua_tui.core.postgres.address import Address
 from ua_tui.core.storage.folders import WORKSPACES

@@ -25,7 +25,6 @@ _PERCENT = "write a special character of a name as % and two hex digits, for exa
 # What no URL has as it is. libpq would accept some of it.
 _NOT_IN_A_URL = re.compile(r"[\x00-\x20\x7f#\\\ud800-\udfff]|%(?![0-9A-Fa-f]{2})|%00")
 _HOST = re.compile(r"(\[[0-9A-Fa-f:.%]+\]|[^:\[\]]*)(?::([0-9]*))?")
-_LARGEST_PORT = 65535
 
 
 class _Parts(NamedTuple):
@@ -136,7 +135,7 @@ def _options(parts: _Parts) -> Iterator[tuple[str, str]]:
 
 def _is_host(text: str) -> bool:
     found = _HOST.fullmatch(text)
-    return found is not None and (not found[2] or 0 < int(found[2]) <= _LARGEST_PORT)
+    return found is not None and (not found[2] or 0 < int(found[2]) <= 65535)
 
 
 def _is_unicode(text: str) -> bool:

@@ -33,11 +33,7 @@ if TYPE_CHECKING:
 DEADLINE = 30.0
 """Seconds that a check may take by default."""
 
-_CONNECT_SECONDS = 10.0
-_LIST_SECONDS = 5.0
-_SLOW_SECONDS = 5.0
 _MAX_BYTES = 256 << 10
-_MAX_NAMES = 8
 _MAX_DETAIL = 300
 _NO_SUCH_NAME = (socket.EAI_NONAME, getattr(socket, "EAI_NODATA", socket.EAI_NONAME))
 # The errors themselves repeat the secret that could not be sent.
@@ -90,7 +86,7 @@ class ModelVerdict:
     def advice(self) -> str:
         """What to do about it, in a sentence; empty when there is nothing to do."""
         if self.kind == "ok":
-            slow = self.seconds > _SLOW_SECONDS
+            slow = self.seconds > 5.0
             return "That is slow. A model that had to be loaded first is faster next time." if slow else ""
         return _as_sentence(self._advice(self.kind).remedy)
 
@@ -161,7 +157,7 @@ async def check_model(
     try:
         # Reading the certificates takes noticeable time.
         httpx = await asyncio.to_thread(import_module, "httpx")
-        limits = httpx.Timeout(deadline, connect=min(_CONNECT_SECONDS, deadline))
+        limits = httpx.Timeout(deadline, connect=min(10.0, deadline))
         client = await asyncio.to_thread(httpx.AsyncClient, timeout=limits, headers=headers)
     except ValueError:
         return verdict("malformed", detail=_MALFORMED)
@@ -201,7 +197,7 @@ async def _list_models(client: httpx.AsyncClient, url: str) -> tuple[str, ...]:
     import httpx
 
     try:
-        async with asyncio.timeout(_LIST_SECONDS):
+        async with asyncio.timeout(5.0):
             status, data = await _request(client, "GET", url)
     except (TimeoutError, httpx.HTTPError, OSError):
         return ()
@@ -211,7 +207,7 @@ async def _list_models(client: httpx.AsyncClient, url: str) -> tuple[str, ...]:
     )
     rows = [each for each in listed if isinstance(each, dict)] if isinstance(listed, list) else []
     names = [name for row in rows if isinstance(name := row.get("id") or row.get("name"), str)]
-    return tuple(clean_line(name, 80) for name in names[:_MAX_NAMES])
+    return tuple(clean_line(name, 80) for name in names[:8])
 
 
 def _judge(status: int, data: bytes, *, has_key: bool) -> tuple[str, str]:

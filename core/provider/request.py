@@ -13,8 +13,6 @@ from ua_tui.core.text import clean_line
 
 DEFAULT_URL = "https://api.anthropic.com"
 DEFAULT_MODEL = "claude-haiku-4-5"
-_API_VERSION = "2023-06-01"
-_MAX_TOKENS = 8
 _TIMEOUT = 5.0
 
 
@@ -37,7 +35,7 @@ AskModel = Callable[[str, str], Awaitable[SmallReply]]
 
 def endpoint(settings: Settings) -> tuple[str, dict[str, str]]:
     """The address of the Messages API, and the headers for it, including the credentials."""
-    headers = {"anthropic-version": _API_VERSION, **_custom_headers(settings)}
+    headers = {"anthropic-version": "2023-06-01", **_custom_headers(settings)}
     if settings.api_key:
         headers["x-api-key"] = settings.api_key
     if settings.auth_token:
@@ -66,7 +64,7 @@ def small_request(settings: Settings, on_request: OnRequest | None = None) -> As
 
         body = {
             "model": model,
-            "max_tokens": _MAX_TOKENS,
+            "max_tokens": 8,
             "system": system,
             "messages": [{"role": "user", "content": text}],
         }

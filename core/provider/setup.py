@@ -26,8 +26,6 @@ LOCAL_URL = "http://127.0.0.1:11434"
 """The default address of Ollama."""
 
 _LONGEST = 4096
-_LOADING_SECONDS = 120.0
-"""Seconds for a local server, which may have to load its model first."""
 
 _ASSIGNED = re.compile(r"(?:export\s+)?[A-Za-z_]*(?:KEY|TOKEN)\s*=\s*", re.IGNORECASE)
 _LOCAL_HOST = re.compile(
@@ -198,7 +196,8 @@ class ModelSetup:
 
     async def check(self, plan: SetupPlan) -> ModelVerdict:
         """Ask the model once, to check that it answers."""
-        deadline = _LOADING_SECONDS if plan.way == "server" else DEADLINE
+        # A local server may have to load its model first.
+        deadline = 120.0 if plan.way == "server" else DEADLINE
         return await check_model(plan.settings, deadline=deadline, environ=self._environ)
 
     def store(self, plan: SetupPlan) -> StoredSetup:

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from io import BufferedReader
 from pathlib import Path
 
-from ua_tui.core.errors import PathRefused, WorkspaceError
+from ua_tui.core.errors import PathRefused, WorkspaceError, advice_code, advise
 from ua_tui.core.storage.names import numbered
 from ua_tui.core.storage.paths import TEMPORARY, refused, shown, split_path
 
@@ -29,21 +29,6 @@ _APPEND_FLAGS = os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_NONB
 _READ_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _TEMPORARY_NAME = re.compile(rf"\.(\d{{1,9}})-\w+{re.escape(TEMPORARY)}")
 _NO_HARD_LINKS = {errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.EMLINK, errno.ENOSYS}
-_ADVICE = {
-    errno.ENOSPC: "free some space on the disk and try again",
-    errno.EDQUOT: "free some space in your disk quota and try again",
-    errno.EACCES: "check the permissions of the folder",
-    errno.EPERM: "check the permissions of the folder",
-    errno.ENOTEMPTY: "remove what is in it first",
-    errno.EROFS: "the file system is read-only: choose another folder",
-    errno.EMFILE: "too many files are open: raise the limit (ulimit -n)",
-    errno.ENFILE: "too many files are open on this machine: close some programs",
-    errno.ENOENT: "check that it exists",
-    errno.ENOTDIR: "a file is in the way of a folder: choose another path",
-    errno.EISDIR: "it is a folder: name a file",
-    errno.EEXIST: "something of that name is already there: choose another name",
-    errno.EIO: "the disk reports a fault: choose a folder on another disk",
-}
 
 
 class AlreadyThere(WorkspaceError):
@@ -394,6 +379,6 @@ def is_gone(pid: int) -> bool:
 
 
 def _failed(action: str, relative: str, error: OSError) -> WorkspaceError:
-    reason = error.strerror or str(error)
-    advice = _ADVICE.get(error.errno or 0, "check the folder and try again")
-    return WorkspaceError(f"cannot {action} {shown(relative)}: {reason}; {advice}")
+    code = advice_code("file", errno.errorcode.get(error.errno or 0, "")) or "file.unknown"
+    advice = advise(code, reason=error.strerror or str(error))
+    return WorkspaceError(f"cannot {action} {shown(relative)}: {advice.problem}; {advice.remedy}")

@@ -17,8 +17,6 @@ from ua_tui.core.text import clean, middle_truncate, without_surrogates
 
 LARGEST = 256 << 10
 """The most bytes of a question, an answer or the text of a command."""
-_MOST_PATTERNS = 50
-_LONGEST_PATTERN = 1_000
 _SHOWN = 8_000
 
 
@@ -59,8 +57,8 @@ def read_answer(request: str, text: str) -> Answer | None:
         return None
     fits = (
         answer.request == request
-        and len(answer.patterns) <= _MOST_PATTERNS
-        and all(len(pattern) <= _LONGEST_PATTERN for pattern in answer.patterns)
+        and len(answer.patterns) <= 50
+        and all(len(pattern) <= 1_000 for pattern in answer.patterns)
     )
     if not fits:
         return None

@@ -23,7 +23,6 @@ log = logging.getLogger(__name__)
 
 POLL_SECONDS = 0.2
 """How often answers are looked for while a question waits."""
-_POLL_IDLE = 0.5
 _MOST = 1_000
 _EMPTY = "UPDATE question SET answer = '' WHERE session = ? AND request = ?"
 _REOPEN = "UPDATE question SET answer = NULL, answered_by = NULL, answered_at = NULL WHERE session = ? AND request = ?"
@@ -155,7 +154,7 @@ class SqliteMailbox:
                     problem = str(error)
             for item in items:
                 yield item
-            await asyncio.sleep(POLL_SECONDS if waits else _POLL_IDLE)
+            await asyncio.sleep(POLL_SECONDS if waits else 0.5)
 
     def _forget(self, session: SessionId) -> None:
         """Remove what the program asked that had the session before."""

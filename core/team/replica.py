@@ -29,7 +29,7 @@ from ua_tui.core.team.replication.folder_copy import FolderCopy
 from ua_tui.core.team.replication.identity import new_identity, store_identity
 from ua_tui.core.team.replication.large_files import LARGE, FilePlace, open_place
 from ua_tui.core.team.replication.live_state import LiveState, StateRow
-from ua_tui.core.team.session_store import Superseded, append_entries, load_sdk
+from ua_tui.core.team.replication.rows import Superseded
 
 if TYPE_CHECKING:
     import psycopg
@@ -42,11 +42,7 @@ _PAUSE_S = 0.1
 """Between two writes, so that a change is announced at most so often."""
 _POLL_S = 0.5
 """How often the folder is looked at while nothing happens."""
-_TRANSCRIPTS_S = 0.25
-"""How often the transcripts are looked at."""
-_HEARTBEAT_S = 10.0
 _ANSWER_S = 12.0
-_FILE_ANSWER_S = 60.0
 _LONGEST_PAUSE_S = 5.0
 _IDLE_S = 30.0
 
@@ -330,7 +326,7 @@ class SessionReplica:
             self._files_done.clear()
             self._file_wake.set()
         row = self._state.row
-        due = self._clock() - self._last_write >= _HEARTBEAT_S
+        due = self._clock() - self._last_write >= 10.0
         if new.lines or row != self._row or due:
             with self._answering(db):
                 await rows.write_lines(db, self.identity, row, new.lines)
@@ -340,7 +336,7 @@ class SessionReplica:
 
     async def _copy_transcripts(self, db: Connection) -> bool:
         now, key = self._clock(), self.identity
-        if now - self._transcripts_at < _TRANSCRIPTS_S and not self._finishing.is_set():
+        if now - self._transcripts_at < 0.25 and not self._finishing.is_set():
             return False
         self._transcripts_at = now
         for tail in await asyncio.to_thread(self._folder.unaligned):
@@ -350,11 +346,8 @@ class SessionReplica:
         more = False
         for new in await asyncio.to_thread(lambda: list(self._folder.read_entries())):
             if new.entries:
-                await asyncio.to_thread(load_sdk)
                 with self._answering(db):
-                    await append_entries(
-                        db, new.tail.key, new.entries, session=key, owner=key.owner, shared=key.shared
-                    )
+                    await rows.append_entries(db, key, new.tail.key, new.entries)
             more = new.tail.advance(new.end) or more
         return more
 
@@ -415,7 +408,7 @@ class SessionReplica:
         except WorkspaceError as error:
             log.warning("a file is not copied to the team's database: %s", error)
             return
-        with self._answering(db, _FILE_ANSWER_S):
+        with self._answering(db, 60.0):
             await rows.add_artifact(
                 db, self.identity, path=path, sha256=sha256, size=size, place=url, data=data
             )

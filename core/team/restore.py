@@ -35,7 +35,6 @@ log = logging.getLogger(__name__)
 
 _NAME = re.compile(r"session_(\d{8}_\d{6})(?:-\d+)?")
 _POLL_S = 2.0
-_GATHER_S = 0.05
 _LATE = timedelta(minutes=2)
 _OVER = ("done", "failed")
 
@@ -218,7 +217,7 @@ class SessionMirror:
         while (left := until - time.monotonic()) > 0:
             async for notice in db.notifies(timeout=left, stop_after=1):
                 if notice.payload == wanted:
-                    await asyncio.sleep(_GATHER_S)
+                    await asyncio.sleep(0.05)
                     return
 
     async def _pull_lines(self, db: Connection, session: SessionRow) -> None:

@@ -32,7 +32,6 @@ log = logging.getLogger(__name__)
 _CLOSE_S = 3.0
 """How long the end of a session waits for its copy, in seconds."""
 _LAST_LINE_S = 0.5
-_UNREACHABLE_S = 1.0
 
 
 async def open_team_copy(
@@ -149,7 +148,7 @@ class TeamCopy:
     async def flush(self) -> None:
         """Copy what there is before the last event of the session, and report what could not be copied."""
         begun = time.monotonic()
-        limit = _UNREACHABLE_S if self.replica.is_failing else _CLOSE_S - _LAST_LINE_S
+        limit = 1.0 if self.replica.is_failing else _CLOSE_S - _LAST_LINE_S
         if not await self.replica.flush(limit) and not self.replica.is_superseded:
             rest = await asyncio.to_thread(self.replica.describe_rest)
             self._report(

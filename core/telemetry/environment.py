@@ -13,7 +13,6 @@ from urllib.parse import urlsplit
 from ua_tui.core.text import clean_line
 
 _HTTP = "http/protobuf"
-_LOOPBACK = "127.0.0.1"
 _EXPORT_EVERY_MS = "1000"
 
 
@@ -93,7 +92,7 @@ def agent_environment(relay: str, parent: str, environ: Mapping[str, str]) -> di
     if any(environ.get(name) for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy")):
         # A proxy cannot reach the relay, and must not learn its secret address.
         for name in ("NO_PROXY", "no_proxy"):
-            variables[name] = ",".join(filter(None, [environ.get(name, ""), _LOOPBACK]))
+            variables[name] = ",".join(filter(None, [environ.get(name, ""), "127.0.0.1"]))
     return variables
 
 

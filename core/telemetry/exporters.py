@@ -33,7 +33,6 @@ from ua_tui.core.redaction.redactor import Redactor, seal_json
 from ua_tui.core.storage.append_file import AppendFile
 from ua_tui.core.telemetry.environment import Exports
 from ua_tui.core.telemetry.export_errors import Destination, ExportMonitor, LibraryLog
-from ua_tui.core.telemetry.http import ServiceRequest
 from ua_tui.core.telemetry.spans.content import Content
 from ua_tui.core.telemetry.spans.conventions import Labels
 from ua_tui.core.telemetry.spans.tree import SpanTree
@@ -98,6 +97,11 @@ class SpanPipeline:
     is traced. Every span has the `labels`, and inputs and outputs if it `has_content`. `on_problem` is called at most
     once per destination, in some thread, when spans do not arrive there.
 
+    Attributes:
+        tree: makes the spans; it also handles the requests that this program made.
+        provider: exports the spans that have ended.
+        monitor: knows whether the collector answers.
+
     Raises:
         OSError: the file or the state folder cannot be opened.
     """
@@ -122,13 +126,13 @@ class SpanPipeline:
         self._local = SimpleSpanProcessor(JsonlSpanExporter(path, redactor))
         self._collector: SpanExporter | None = None
         self._logfire: Logfire | None = None
-        self._monitor = ExportMonitor("collector", partial(on_problem, "collector"))
+        self.monitor = ExportMonitor("collector", partial(on_problem, "collector"))
         logfire_monitor = ExportMonitor("logfire", partial(on_problem, "logfire"))
         processors: list[SpanProcessor] = [self._local]
         if exports.any or exports.metrics is not None:
             LibraryLog(logfire_monitor)
         if exports.collector is not None:
-            self._collector = collector_exporter(self._monitor)
+            self._collector = collector_exporter(self.monitor)
             # The SDK reads OTEL_BSP_* unless an argument overrides it.
             delay = None if os.environ.get("OTEL_BSP_SCHEDULE_DELAY") else _EXPORT_EVERY_MS
             processors.append(BatchSpanProcessor(self._collector, schedule_delay_millis=delay))
@@ -157,8 +161,8 @@ class SpanPipeline:
             atexit.unregister(provider.shutdown)
         else:
             provider = _own_provider(ids, processors, resource)
-        self._provider = provider
-        self._tree = SpanTree(provider, content, labels)
+        self.provider = provider
+        self.tree = SpanTree(provider, content, labels)
         # The SDK has no public way to add spans that are finished already.
         self._processors: SpanProcessor = provider._active_span_processor
 
@@ -166,11 +170,7 @@ class SpanPipeline:
         """Handle one event, in order."""
         if self._metrics is not None:
             self._metrics.on_event(event)
-        self._tree.on_event(event)
-
-    def on_request(self, request: ServiceRequest) -> None:
-        """Handle a request that this program made."""
-        self._tree.on_request(request)
+        self.tree.on_event(event)
 
     @property
     def project(self) -> str | None:
@@ -188,28 +188,20 @@ class SpanPipeline:
         for span in read_spans(body, self._redactor, trace_id=self._trace_id, labels=self._labels):
             self._processors.on_end(span)
 
-    def flush(self) -> None:
-        """Export the spans that have ended; may take as long as the destinations let it."""
-        self._provider.force_flush()
-
-    def report_late(self, seconds: float) -> None:
-        """Report a collector that has not answered a request for at least `seconds`."""
-        self._monitor.report_late(seconds)
-
     def give_up(self, *, is_late: bool = False) -> None:
         """Stop sending to a collector that is away, or to any if it `is_late`; may be called in any thread."""
-        if self._collector is not None and (is_late or self._monitor.is_away):
+        if self._collector is not None and (is_late or self.monitor.is_away):
             self._collector.shutdown()
 
     def close(self) -> None:
         """End the open spans, write everything, then export everything."""
-        self._tree.close()
+        self.tree.close()
         # The file comes first, so that a destination that does not answer delays nothing there.
         self._local.shutdown()
         self.give_up()
-        (self._logfire or self._provider).shutdown()
+        (self._logfire or self.provider).shutdown()
         if self._metrics is not None:
-            self._metrics.close(is_away=self._monitor.is_away)
+            self._metrics.close(is_away=self.monitor.is_away)
 
 
 def collector_exporter(monitor: ExportMonitor) -> SpanExporter:

@@ -19,7 +19,6 @@ from ua_tui.core.net.bodies import Inflater
 
 _PATH = "/v1/traces"
 _MOST_BYTES = 16 << 20
-_TIMEOUT_SECONDS = 10.0
 
 _log = logging.getLogger(__name__)
 
@@ -55,7 +54,7 @@ class SpanRelay:
 
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
-    timeout = _TIMEOUT_SECONDS
+    timeout = 10.0
 
     def __init__(self, path: str, on_body: Callable[[bytes], object], *request: Any) -> None:
         self._secret, self._on_body = path.encode(), on_body

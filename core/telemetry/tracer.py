@@ -30,9 +30,6 @@ SPANS = "spans.jsonl"
 
 _log = logging.getLogger(__name__)
 
-_MOST_REQUESTS_WAITING = 200
-"""How many requests wait at most with which the agent sends its spans."""
-
 
 def trace_targets(*, token: str | None, environ: Mapping[str, str]) -> list[str]:
     """Describe where the spans of a session go: always to a file, and where else the token and `OTEL_*` say."""
@@ -151,7 +148,7 @@ class Tracer:
         self._put(
             "a request with spans of the agent",
             lambda pipeline: pipeline.on_child_spans(body),
-            _MOST_REQUESTS_WAITING,
+            200,
         )
 
     def __call__(self, event: ev.Event) -> None:
@@ -162,7 +159,7 @@ class Tracer:
 
     def on_request(self, request: ServiceRequest) -> None:
         """Handle a request that this program made for the session; may be called in any thread."""
-        self._put("a request", lambda pipeline: pipeline.on_request(request))
+        self._put("a request", lambda pipeline: pipeline.tree.on_request(request))
 
     def _put(
         self, name: str, work: Callable[[SpanPipeline], object], most_waiting: int | None = None
@@ -195,7 +192,7 @@ class Tracer:
 
         def export(pipeline: SpanPipeline) -> None:
             try:
-                pipeline.flush()
+                pipeline.provider.force_flush()
             finally:
                 end()
 
@@ -206,7 +203,7 @@ class Tracer:
         except TimeoutError:
             if self._pipeline is not None:
                 # Half the time, so that an export that started late is not reported.
-                self._pipeline.report_late(deadline / 2)
+                self._pipeline.monitor.report_late(deadline / 2)
         finally:
             self._end_flush = _do_nothing
 

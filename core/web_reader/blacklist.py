@@ -31,7 +31,12 @@ STRIKES = 3
 LIFETIME = timedelta(days=30)
 FIRST_LIFETIME = timedelta(days=1)
 
+<<<<<<< HEAD
 _MOST_STRIKES = 20
+=======
+_LOCK = ".webReader_blacklist.lock"
+_MAX_FILE = 8 << 20
+>>>>>>> h-advice
 _MOST_HOSTS = 2_000
 _HOST = re.compile(r"[a-z0-9_.:-]{1,253}")
 _Moment = Annotated[datetime, msgspec.Meta(tz=True)]
@@ -187,7 +192,7 @@ class Blacklist:
                 return None
             shown = clean_line(self._redactor.redact(url), 1_000)
             site.strikes.append(Strike(at=at, code=clean_line(code, 20), url=shown, tool_use_id=tool_use_id))
-            site.strikes = sorted(site.strikes, key=lambda strike: strike.at)[-_MOST_STRIKES:]
+            site.strikes = sorted(site.strikes, key=lambda strike: strike.at)[-20:]
             latest = site.strikes[-1].at
             expires = latest + (LIFETIME if len(site.strikes) >= STRIKES else FIRST_LIFETIME)
             if expires > max(now, site.expires or now):

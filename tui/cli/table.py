@@ -171,7 +171,7 @@ def _doctor(args: argparse.Namespace) -> int:
 def _schema(args: argparse.Namespace) -> int:
     import json
 
-    from ua_tui.core.events.schema import journal_schema
+    from ua_tui.core.events.codec import journal_schema
     from ua_tui.observers.output.formats import artifact_schema
 
     match args.format:

@@ -15,7 +15,7 @@ from ua_tui.core.connections.composio.errors import advice_for, late_failure
 from ua_tui.core.connections.composio.native import Modifier, native_provider, native_server
 from ua_tui.core.connections.composio.process import SdkProcess
 from ua_tui.core.connections.composio.sdk import delete_session, import_sdk, sdk_calls, sdk_client, sdk_http
-from ua_tui.core.errors import Advice, ConnectionFailed
+from ua_tui.core.errors import ConnectionFailed
 from ua_tui.core.settings.model import Settings
 from ua_tui.core.telemetry.http import OnRequest
 
@@ -66,7 +66,7 @@ async def open_composio(
         except TimeoutError:
             raise late_failure(settings, _DEADLINE) from None
     except ConnectionFailed as failure:
-        advice = Advice(failure.advice.problem, f"{failure.advice.remedy}; {WITHOUT_TOOLS}")
+        advice = failure.advice._replace(remedy=f"{failure.advice.remedy}; {WITHOUT_TOOLS}")
         raise ConnectionFailed(advice, code=failure.code) from None
 
 

@@ -19,7 +19,6 @@ _MOST_PIECES = 200_000
 _LONGEST_PIECE = 64
 _LONGEST_WORD = 500
 """Characters: a word of PostgreSQL has at most 2 KiB."""
-_LAST_PLACE = 16_383
 _GAP = 10
 """Places between title, text and context, which no phrase crosses."""
 
@@ -71,7 +70,7 @@ class Lexemes:
         for words, weight in ((title, "A"), (text, ""), (context, "B")):
             for word in words:
                 at += 1
-                places.setdefault(word, []).append(f"{min(at, _LAST_PLACE)}{weight}")
+                places.setdefault(word, []).append(f"{min(at, 16_383)}{weight}")
             at += _GAP
         return Vector(
             " ".join([f"'{word}':{','.join(found)}" for word, found in places.items()]),

@@ -20,8 +20,8 @@ from psycopg.rows import dict_row
 from psycopg.types.json import Jsonb
 
 from ua_tui.core.errors import KnowledgeError
-from ua_tui.core.knowledge.postgres.asking import ask_of
 from ua_tui.core.knowledge.postgres.connection import Connection, Link, cancelled_when
+from ua_tui.core.knowledge.postgres.selection import ask_of
 from ua_tui.core.knowledge.records import NO_WORDS, FoundDocument, FoundPage, Hit, Results
 from ua_tui.core.knowledge.search.conditions import Scope
 from ua_tui.core.knowledge.search.embeddings import Embedder, similarities

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ua_tui.core.knowledge.contents import Content
 from ua_tui.core.knowledge.postgres.connection import Connection, Link
+from ua_tui.core.knowledge.records import Content
 from ua_tui.core.postgres.address import Address
 from ua_tui.core.postgres.schema import LATEST
 

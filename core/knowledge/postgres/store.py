@@ -10,19 +10,20 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from itertools import chain
+from pathlib import Path
 from typing import Self
 
+import msgspec
 import psycopg
 
 from ua_tui.core.knowledge.index.batch import Overtaken
 from ua_tui.core.knowledge.index.preparing import Prepared, prepared_groups
 from ua_tui.core.knowledge.place import Origin
 from ua_tui.core.knowledge.postgres.connection import Link, reporting
-from ua_tui.core.knowledge.postgres.forgotten import ForgottenRows
 from ua_tui.core.knowledge.postgres.lexemes import Lexemes
 from ua_tui.core.knowledge.postgres.rows import Batch, remove_documents
 from ua_tui.core.knowledge.records import Call, Cursor, Document, Facts
-from ua_tui.core.knowledge.removal.forgotten import Entry, traces_of
+from ua_tui.core.knowledge.removal.forgotten import Entry, ForgottenList, traces_of
 from ua_tui.core.postgres.address import Address
 
 _DOCUMENTS = 500
@@ -260,3 +261,47 @@ class PostgresStore:
             db.execute(f"VACUUM (ANALYZE) {', '.join(_TABLES)}".encode())
             return True
         return False
+
+
+_NEW = (
+    "SELECT id, entry, owner = current_user OR is_worker() FROM k_forgotten"
+    " WHERE id > %s AND (everyone OR owner = coalesce(%s, current_user)) ORDER BY id"
+)
+
+
+class ForgottenRows(ForgottenList):
+    """The hashes that hold for what is a role's: those of what it forgot itself, and of what workers did.
+
+    A worker, which sees what all forgot, must not apply that to what is another's: `owner` is the role whose documents
+    it stores, by default its own.
+    """
+
+    def __init__(self, link: Link, owner: str | None = None) -> None:
+        super().__init__(Path("k_forgotten"))
+        self._link = link
+        self._owner = owner
+        self._last = 0
+        self._own: set[str] = set()
+
+    @property
+    def pending(self) -> list[Entry]:
+        """What this role may remove, and what may still be there."""
+        return [entry for entry in super().pending if entry.id in self._own]
+
+    def refresh(self) -> bool:
+        """Read what was added; returns whether there was anything."""
+        last, before = self._last, len(self)
+        rows = self._link.db.execute(_NEW, (last, self._owner)).fetchall()
+        for number, entry, is_own in rows:
+            self._last = number
+            self._add(entry.encode())
+            if is_own:
+                self._own.add(msgspec.json.decode(entry, type=Entry).id)
+        return self._last > last or len(self) > before
+
+    def append(self, entry: Entry) -> None:
+        """Add an entry."""
+        self._link.db.execute(
+            "INSERT INTO k_forgotten (entry) VALUES (%s)", (msgspec.json.encode(entry).decode(),)
+        )
+        self.refresh()

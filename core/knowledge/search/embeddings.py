@@ -30,7 +30,6 @@ _SECONDS = 60.0
 _MOST_CHARACTERS = 2_000
 """Of a text; models read no more than a few hundred words well, and some servers refuse longer ones."""
 _MOST_BYTES = 32 << 20
-_MOST_NUMBERS = 16_384
 _OF_TEXTS = (400, 413, 422)
 _REMEDY = "check the settings embeddings_url, embeddings_model and embeddings_key"
 
@@ -169,7 +168,7 @@ def _vectors(answer: bytes, count: int, host: str) -> list[bytes]:
         raise KnowledgeError(
             f"the embeddings server {host} failed: its answer has no such vectors; {_REMEDY}"
         )
-    if not 0 < lengths.pop() <= _MOST_NUMBERS:
+    if not 0 < lengths.pop() <= 16_384:
         raise KnowledgeError(
             f"the embeddings server {host} failed: its vectors have no usable length; {_REMEDY}"
         )

@@ -20,7 +20,6 @@ MOST_TERMS = 16
 """Terms of a query, and values of a filter; further ones are left out."""
 
 _MOST_CHARACTERS = 4_000
-_LONGEST_TERM = 200
 _MOST_WORDS = 30
 """Words of a phrase, of which each Chinese or Japanese character is one."""
 _TOKEN = re.compile(
@@ -81,7 +80,7 @@ class _Reading:
 
     def add(self, token: re.Match[str]) -> None:
         name, quoted, word = token["name"], token["quoted"], token["word"]
-        text = (quoted if quoted is not None else word).strip()[:_LONGEST_TERM]
+        text = (quoted if quoted is not None else word).strip()[:200]
         if not text:
             return
         words = indexed(text).split()

@@ -38,7 +38,6 @@ BUDGET = 0.03
 PATIENT = 1.0
 """The same where nobody types: a complete answer is worth more than a quick one."""
 _CACHE_KIB = 32 << 10
-_MAPPED = 1 << 30
 _LARGEST = (1 << 63) - 1
 """The largest number of SQLite."""
 _CITING = """
@@ -250,7 +249,7 @@ class KnowledgeSearch:
             self._identity = found
             self._is_own = is_own(self._db, KIND, self.path)
             self._db.execute(f"PRAGMA cache_size = -{_CACHE_KIB}")
-            self._db.execute(f"PRAGMA mmap_size = {_MAPPED}")
+            self._db.execute(f"PRAGMA mmap_size = {1 << 30}")
         return self._db
 
     def _judged(self, found: H) -> H:

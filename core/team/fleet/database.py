@@ -29,12 +29,8 @@ log = logging.getLogger(__name__)
 
 POLL_SECONDS = 2.0
 """How often is looked for changes that nobody announced."""
-_GONE_SECONDS = 86_400.0
-"""A session that works on no job, and was not heard of for so long, counts as ended."""
 COUNT_SECONDS = 6.0
 """How often the jobs are counted, of which there may be many, if nobody announced that one has changed."""
-_ALL_SECONDS = 60.0
-"""How often everything is read again, because of what was deleted."""
 ANSWER_SECONDS = 10.0
 _AT_MOST_EVERY = 0.2
 _OVERLAP = 15.0
@@ -69,7 +65,6 @@ SELECT extract(epoch FROM now())::float8, count(*) FILTER (WHERE state = 'waitin
 
 
 _ALIVE: tuple[FleetState, ...] = ("running", "needs_you", "idle")
-_MOST_SILENT = 200
 
 
 class _Seen(msgspec.Struct, frozen=True):
@@ -121,7 +116,7 @@ class DatabaseSessions:
         """The sessions that count as lost, or soon will: what they do may not show in their own rows."""
         before = time.monotonic() + self._ahead - ALIVE_SECONDS + 2 * POLL_SECONDS
         found = [id_ for id_, seen in self._seen.items() if seen.at < before and seen.row.state in _ALIVE]
-        return set(found[:_MOST_SILENT])
+        return set(found[:200])
 
     async def read(self) -> None:
         """Read everything once.
@@ -150,7 +145,7 @@ class DatabaseSessions:
                             await self._read_all(connection)
                             self._reached()
                             pause = _PAUSE
-                            await self._follow(connection, time.monotonic() + _ALL_SECONDS)
+                            await self._follow(connection, time.monotonic() + 60.0)
                 finally:
                     await connection.close()
             except (TeamError, OSError, TimeoutError) as error:
@@ -336,7 +331,7 @@ def _with_silence(seen: _Seen, seconds: float) -> FleetRow:
     row = seen.row
     if seconds <= ALIVE_SECONDS or row.state not in _ALIVE:
         return row
-    gone = not row.job and seconds > _GONE_SECONDS
+    gone = not row.job and seconds > 86_400.0
     return msgspec.structs.replace(
         row,
         state="crashed" if gone else "lost",

@@ -25,7 +25,6 @@ JOBS = "jobs.db"
 """The file of this machine's jobs, beside the folders of the sessions."""
 MOST_WAITING = 200
 """How many waiting jobs are listed; of the others there is only a number."""
-_MOST_JOBS = 2_000
 _LONGEST = 300
 
 _COUNT = "SELECT count(*) FROM job WHERE state = 'waiting' AND session IS NULL"
@@ -164,7 +163,7 @@ class LocalSessions:
             return
         (self.waiting,) = db.execute(_COUNT).fetchone()
         for id_, session, state, query, folder, cost, started, finished, error in db.execute(
-            _BEGUN, (_MOST_JOBS,)
+            _BEGUN, (2_000,)
         ):
             begun = state not in ("running", "needs_you") or session not in asks
             yield FleetRow(

@@ -8,6 +8,8 @@ from functools import partial
 from pathlib import Path
 
 from ua_tui.core.errors import TeamError, file_advice
+from ua_tui.core.knowledge.index.database import transaction
+from ua_tui.core.storage.own_database import file_advice, foreign_objects, is_own_file, mark_own
 from ua_tui.core.storage.ownership import not_own, sealer
 from ua_tui.core.storage.sqlite import connect, foreign_objects, is_own_file, mark_own, transaction
 from ua_tui.core.text import clean_line

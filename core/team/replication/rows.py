@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+from ua_tui.core.errors import TeamError
 from ua_tui.core.team.records import CHANNEL, SessionId
 from ua_tui.core.team.replication.live_state import StateRow
-from ua_tui.core.team.session_store import Superseded
+from ua_tui.core.team.replication.tails import encode_entry
 from ua_tui.core.version import VERSION
 
 if TYPE_CHECKING:
     import psycopg
 
     Connection = psycopg.AsyncConnection[Any]
+
+
+class Superseded(TeamError):
+    """Another worker continues the session: whoever raised this may write no more of it."""
 
 
 async def register(
@@ -123,6 +128,28 @@ async def transcript_end(
     return uuid, [entry for (entry,) in await rest.fetchall()]
 
 
+async def append_entries(
+    db: Connection, identity: SessionId, key: Mapping[str, str], entries: Sequence[Mapping[str, Any]]
+) -> None:
+    """Append entries to a transcript, in their order; one with a `uuid` is stored once.
+
+    Raises:
+        Superseded: another worker continues the session.
+    """
+    values = {
+        "id": identity.id,
+        "attempt": identity.attempt,
+        "owner": identity.owner,
+        "shared": identity.shared,
+        "project": key["project_key"],
+        "session": key["session_id"],
+        "subpath": key.get("subpath") or "",
+        "uuids": [uuid if isinstance(uuid := each.get("uuid"), str) else None for each in entries],
+        "entries": [encode_entry(each) for each in entries],
+    }
+    await _fetch_ours(db, _APPEND, values)
+
+
 async def _fetch_ours(db: Connection, statement: str, values: dict[str, Any]) -> None:
     done = await db.execute(statement.encode(), values)
     if await done.fetchone() is None:
@@ -147,6 +174,18 @@ _LAST_ENTRY = """
 _ENTRIES_BEHIND = """
     SELECT entry FROM entry WHERE project = %s AND session = %s AND subpath = %s
     AND owner = coalesce(%s, current_user) AND id > %s ORDER BY id
+"""
+_APPEND = """
+    WITH mine AS (
+        SELECT id FROM session WHERE id = %(id)s AND attempt = %(attempt)s FOR SHARE
+    ), new AS (
+        INSERT INTO entry (owner, shared, project, session, subpath, uuid, entry)
+        SELECT coalesce(%(owner)s, current_user), %(shared)s, %(project)s, %(session)s, %(subpath)s, e.uuid, e.entry
+        FROM mine, unnest(%(uuids)s::text[], %(entries)s::text[]) WITH ORDINALITY AS e(uuid, entry, number)
+        ORDER BY e.number
+        ON CONFLICT (project, session, subpath, uuid) WHERE uuid IS NOT NULL DO NOTHING
+    )
+    SELECT 1 FROM mine
 """
 _REGISTER = """
     INSERT INTO session AS s (id, job, owner, shared, name, host, worker, attempt, version, state)

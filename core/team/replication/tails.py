@@ -3,18 +3,25 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
 
 from ua_tui.core.storage.files import Root
-from ua_tui.core.team.session_store import encode_entry
 
 _PIECE = 1 << 20
 _LONGEST = 64 << 20
 """A line that is longer is skipped."""
 _SAVED = ("artifact_saved", "artifact_changed")
+
+
+def encode_entry(entry: Mapping[str, Any]) -> str:
+    """The text by which an entry is stored."""
+    try:
+        return msgspec.json.encode(entry).decode()
+    except (UnicodeEncodeError, RecursionError, TypeError):
+        return json.dumps(entry)
 
 
 class JournalLine(msgspec.Struct):

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Literal
 
 from opentelemetry.trace import (
     Span,
@@ -15,11 +16,69 @@ from opentelemetry.trace import (
     set_span_in_context,
 )
 
+from ua_tui.core.events import types as ev
 from ua_tui.core.telemetry.spans.content import Content
 from ua_tui.core.telemetry.spans.conventions import SHOWN, Labels, Value, facts_of_span, named
-from ua_tui.core.telemetry.spans.log_lines import INFO
 
 _CONTENT = frozenset({"text", "query", "input_preview", "raw_response"})
+
+
+INFO: Mapping[str, Any] = {"logfire.span_type": "log", "logfire.level_num": 9}
+"""The attributes of a log line."""
+_ERROR: Mapping[str, Any] = {**INFO, "logfire.level_num": 17}
+
+
+@dataclass(frozen=True)
+class LogLine:
+    """How an event is logged: the name of the span, its attributes with the fields they are from, and its parent."""
+
+    name: str
+    fields: Mapping[str, str]
+    parent: Literal["query", "turn", "call"] = "query"
+    is_error: bool = False
+
+    @property
+    def level(self) -> Mapping[str, Any]:
+        """The attributes of its level."""
+        return _ERROR if self.is_error else INFO
+
+    def attributes(self, event: ev.Event) -> dict[str, Any]:
+        """The attributes of the span of an event."""
+        return {name: getattr(event, field) for name, field in self.fields.items()}
+
+
+def _same(*names: str) -> dict[str, str]:
+    return {name: name for name in names}
+
+
+_OF_COMPLIANCE = _same("subagent", "rule", "message")
+LOG_LINES: Mapping[type[ev.Event], LogLine] = {
+    ev.QueryClassified: LogLine(
+        "query_classification", _same("decision", "source", "raw_response", "duration_ms")
+    ),
+    ev.PathFellBack: LogLine("fast_path_fallback", _same("tool_name")),
+    ev.PermissionModeChanged: LogLine("permission_mode_changed", _same("previous", "mode", "by")),
+    ev.ArtifactSaved: LogLine(
+        "observer_artifact_saved", _same("path", "size", "observer") | {"type": "kind"}, "call"
+    ),
+    ev.ReportChecked: LogLine(
+        "report_checked",
+        _same("report", "check", "unsupported", "doubtful", "summary", "duration_ms"),
+        "call",
+    ),
+    ev.ObserverFinished: LogLine(
+        "observer_error", _same("observer", "error") | {"tool_id": "tool_use_id"}, "call", is_error=True
+    ),
+    ev.ComplianceFailed: LogLine("subagent_compliance_failed", _OF_COMPLIANCE, "turn", is_error=True),
+    ev.ComplianceEnforced: LogLine("subagent_compliance_enforced", _OF_COMPLIANCE, "turn"),
+}
+
+
+def log_line_of(event: ev.Event) -> LogLine | None:
+    """How an event is logged; None if it is not: only an observer that fails is."""
+    if isinstance(event, ev.ObserverFinished) and event.status != "failed":
+        return None
+    return LOG_LINES.get(type(event))
 
 
 class SpanMaker:

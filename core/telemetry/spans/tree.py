@@ -13,8 +13,7 @@ from ua_tui.core.events.codec import to_json
 from ua_tui.core.telemetry.http import ServiceRequest
 from ua_tui.core.telemetry.spans.content import Content, Conversation
 from ua_tui.core.telemetry.spans.conventions import SUBAGENT_CALL, Labels, facts_of_span, named
-from ua_tui.core.telemetry.spans.log_lines import log_line_of
-from ua_tui.core.telemetry.spans.maker import SpanMaker
+from ua_tui.core.telemetry.spans.maker import SpanMaker, log_line_of
 from ua_tui.core.telemetry.spans.requests import Call, RequestSpans
 from ua_tui.core.telemetry.spans.turns import Agent
 

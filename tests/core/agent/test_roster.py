@@ -16,7 +16,7 @@ from ua_tui.core.agent.definitions.roster import (
     roster_entries,
 )
 from ua_tui.core.agent.definitions.skills import find_skills, install_skills
-from ua_tui.core.doctor.definitions import check_definitions
+from ua_tui.core.doctor.checks import check_definitions
 from ua_tui.core.errors import SettingsError
 from ua_tui.core.events.types import McpServer, McpStatus, SessionStarted
 from ua_tui.core.settings.loading import load_settings

@@ -201,7 +201,7 @@ async def test_the_clocks_are_compared(unchanged: Database, environ: dict[str, s
             return time.time() + ahead
 
         async with TeamChecks(Address.parse(unchanged.url), environ, clock) as checks:
-            found = await checks._clock()
+            found = await checks._clock(await checks._connected())
         assert found.status == ("ok" if words is None else "warning")
         if words is not None:
             assert words in found.found

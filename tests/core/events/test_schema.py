@@ -6,8 +6,7 @@ import jsonschema  # type: ignore[import-untyped]  # comes with mcp, without typ
 import msgspec
 import pytest
 
-from ua_tui.core.events.codec import EVENT_TYPES, decode_event, encode_event
-from ua_tui.core.events.schema import journal_schema
+from ua_tui.core.events.codec import EVENT_TYPES, decode_event, encode_event, journal_schema
 from ua_tui.core.events.types import McpServer, McpStatus, QueryReceived, ToolCallFinished, ToolCallStarted
 from ua_tui.core.observation import (
     CrawlObservation,

@@ -109,7 +109,7 @@ async def test_an_action_waits_for_the_database_and_runs_only_with_its_row(clust
         await ledger.begin(SEND, "t1", never)
     # A database without tables does not get them by waiting.
     missing = PostgresActions(Address.parse(cluster.url("postgres")), SESSION, wait=3600)
-    with pytest.raises(LedgerRefusal, match="no tables of ua-tui"):
+    with pytest.raises(LedgerRefusal, match="the tables of ua-tui are missing"):
         await asyncio.wait_for(missing.begin(SEND, "t1", never), PATIENCE)
     stopped = PostgresActions(away, SESSION, wait=3600)
     with pytest.raises(LedgerRefusal):

@@ -145,7 +145,7 @@ async def test_copies_belong_to_job_owners(tmp_path: Path, cluster: Cluster, tea
     for name in (anna, bert):
         grant(Address.parse(team_database.url), name)
     folder = await filled(tmp_path / "a", team_database, SessionId(id="s1", owner=anna, shared=False))
-    tables = ("session", "entry", "summary", "blob")
+    tables = ("session", "entry", "blob")
     for table in tables:
         assert set(team_database.execute(f"SELECT owner::text FROM {table}")) == {(anna,)}
     restored = await restore_session(
