@@ -7,7 +7,7 @@ import logging
 import signal
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Collection, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from ua_tui.core.agent.attachments.blocks import Attachment
 from ua_tui.core.agent.attachments.mentions import without_mentions
@@ -113,7 +113,7 @@ class AgentClient:
                 f"the agent's stream broke: {clean(str(error))}{self._last_words()}"
             ) from error
         finally:
-            if self._guard is not None and self._pid() is None:
+            if self._guard is not None and self._transport.pid is None:
                 # Its pid may be reused by another process.
                 self._guard.release()
 
@@ -183,18 +183,11 @@ class AgentClient:
             # The SDK raises bare exceptions for refusals and for late answers.
             raise ConnectionFailed(clean(str(error)) or "it did not answer in time") from error
 
-    async def models(self) -> list[Any]:
-        """The models that the agent listed when it was connected; empty if it listed none."""
+    async def listed(self, what: Literal["models", "commands"]) -> list[Any]:
+        """What the agent listed when it was connected: its models, or its slash commands."""
         info = await self._client.get_server_info()
-        models = info.get("models") if isinstance(info, dict) else None
-        return list(models) if isinstance(models, list) else []
-
-    async def commands(self) -> list[str]:
-        """The names of the slash commands that it listed when it was connected."""
-        info = await self._client.get_server_info()
-        listed = info.get("commands") if isinstance(info, dict) else None
-        names = (each.get("name") for each in listed or () if isinstance(each, dict))
-        return [name for name in names if isinstance(name, str)]
+        found = info.get(what) if isinstance(info, dict) else None
+        return list(found) if isinstance(found, list) else []
 
     async def reconnect_server(self, name: str) -> None:
         """Reconnect an MCP server.
@@ -252,7 +245,7 @@ class AgentClient:
 
     async def end_orphans(self) -> None:
         """End the processes that an agent that has ended left behind; never raises."""
-        if self._pid() is None:
+        if self._transport.pid is None:
             await self._end_descendants()
 
     async def disconnect(self) -> None:
@@ -278,10 +271,6 @@ class AgentClient:
     async def _end_descendants(self) -> None:
         if self._descendants is not None and (ended := await apart(self._descendants.end)):
             log.info("processes that the agent had left behind were ended: %s", ", ".join(map(clean, ended)))
-
-    def _pid(self) -> int | None:
-        """The pid of the agent's process; None if it has none or it has ended."""
-        return self._transport.pid
 
     @property
     def last_line(self) -> str:

@@ -126,10 +126,11 @@ class AgentLoop:
         """
         await self._client.connect()
         try:
-            listed = await self._client.models()
+            listed = await self._client.listed("models")
             self._translator.prices.read_list(listed)
             self._models.read_list(listed)
-            self.commands = frozenset(await self._client.commands())
+            commands = [each.get("name") for each in await self._client.listed("commands")]
+            self.commands = frozenset(name for name in commands if isinstance(name, str))
             await self._servers.attach(lambda: self._client if self.is_alive else None, self._servers_here)
         except BaseException:
             await self._client.disconnect()
