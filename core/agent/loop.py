@@ -21,6 +21,7 @@ from ua_tui.core.agent.elicitation.gate import ElicitationGate
 from ua_tui.core.agent.hooks import AgentHooks
 from ua_tui.core.agent.mcp.servers import Servers
 from ua_tui.core.agent.messages.context_usage import ContextUsage, read_context_usage
+from ua_tui.core.agent.messages.malformed import UnmatchedResults
 from ua_tui.core.agent.messages.result_storage import ResultStore
 from ua_tui.core.agent.messages.silence import SilenceWatch
 from ua_tui.core.agent.messages.translate import (
@@ -32,7 +33,6 @@ from ua_tui.core.agent.messages.translate import (
     TurnStarted,
     is_ping,
 )
-from ua_tui.core.agent.messages.unmatched import UnmatchedResults
 from ua_tui.core.agent.messages.usage import Spending, usage_between
 from ua_tui.core.agent.permissions.gate import PermissionGate
 from ua_tui.core.agent.turn import Stopping, Turn
@@ -451,7 +451,7 @@ class AgentLoop:
         below = [key for key, each in calls.items() if each.call.parent_tool_use_id == tool_use_id]
         for key in below:
             self._cancel_below(key)
-            self._unmatched.note_cancelled(key)
+            self._unmatched.cancelled.add(key)
             self._publish_cancelled(calls.pop(key))
 
     def _note_finished(self, call: ToolCall, result: AnyObservation | None = None) -> None:
@@ -500,7 +500,8 @@ class AgentLoop:
             self._publish(event)
         for opened in list(self._translator.calls.values()):
             self._publish_cancelled(opened)
-        self._unmatched.end_query(self._translator.calls)
+        self._unmatched.cancelled.update(self._translator.calls)
+        self._unmatched.end_query()
         self._translator.calls.clear()
         self._hooks.forget()
 
