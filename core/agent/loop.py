@@ -216,7 +216,7 @@ class AgentLoop:
         try:
             await self._client.query(text, message_id, files)
         except AgentUnavailable:
-            return turn.steering.accept(message_id) is None
+            return turn.steering.waiting.pop(message_id, None) is None
         return True
 
     async def interrupt(self) -> None:
@@ -328,14 +328,14 @@ class AgentLoop:
                     await self._finish_call(early)
 
     def _report_steered(self, turn: Turn, message_id: str) -> None:
-        if (text := turn.steering.accept(message_id)) is not None:
+        if (text := turn.steering.waiting.pop(message_id, None)) is not None:
             self._publish(QuerySteered(query_id=turn.query_id, text=clean(text)))
 
     def _end_turn(self, result: TurnOutcome) -> None:
         turn = self._turn
         if turn is None or turn.done.done():
             return
-        if turn.interrupted and turn.steering.continued:
+        if turn.interrupted and turn.steering.before is not None:
             # The agent began a further turn with the waiting messages, and was stopped before it reported that.
             for message_id in list(turn.steering.waiting):
                 self._report_steered(turn, message_id)
@@ -359,7 +359,7 @@ class AgentLoop:
 
     @staticmethod
     def _end_without_steering(turn: Turn) -> None:
-        if not turn.done.done() and turn.steering.waiting and (result := turn.steering.pending_result()):
+        if not turn.done.done() and turn.steering.waiting and (result := turn.steering.before):
             turn.done.set_result(result)
 
     def _react(self, event: Event) -> None:

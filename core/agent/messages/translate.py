@@ -271,7 +271,7 @@ class Translator:
             case {"type": "message_delta", "delta": dict(delta), **rest}:
                 if self._open:
                     self._open.complete = True
-                    self._open.stop_reason = _text_or_none(delta.get("stop_reason"))
+                    self._open.stop_reason = str(delta["stop_reason"]) if delta.get("stop_reason") else None
                     self._open.usage.update(_object(rest.get("usage")))
             case {"type": "message_stop"} if self._open is not None and not self._open.complete:
                 yield from self._end_streams()
@@ -559,7 +559,3 @@ def _int(value: Any, default: int) -> int:
 
 def _object(value: Any) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
-
-
-def _text_or_none(value: Any) -> str | None:
-    return value if isinstance(value, str) else None
