@@ -289,7 +289,7 @@ class AgentAssembly:
             spent_before=spent_before,
         )
         self._last = translator
-        for event in translator.update_servers([]):
+        for event in self._states.report_update([]):
             self._publish(event)
         await loop.connect()
         try:

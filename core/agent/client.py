@@ -5,18 +5,19 @@ from __future__ import annotations
 import asyncio
 import logging
 import signal
+import sys
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Collection, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from ua_tui.core.agent.attachments.blocks import Attachment
 from ua_tui.core.agent.attachments.mentions import without_mentions
-from ua_tui.core.agent.bounds import REPLY_SECONDS, START_SECONDS
-from ua_tui.core.agent.elicitation.channel import Ask
+from ua_tui.core.agent.bounds import REPLY_SECONDS, START_SECONDS, STEP_SECONDS
+from ua_tui.core.agent.elicitation.gate import Ask
 from ua_tui.core.agent.messages.malformed import MalformedMessages
 from ua_tui.core.agent.messages.stderr import StandardError
 from ua_tui.core.agent.messages.transport import CliTransport
-from ua_tui.core.agent.orphan_guard import OrphanGuard
 from ua_tui.core.concurrency.threads import Coalesced, apart
 from ua_tui.core.errors import AgentUnavailable, ConnectionFailed
 from ua_tui.core.text import clean
@@ -26,7 +27,61 @@ if TYPE_CHECKING:
 
     from ua_tui.core.concurrency.process_tree import ProcessTree
 
+
 log = logging.getLogger(__name__)
+
+# The agent continues to retry a request for minutes after its input has ended. Only its input shows it that we have
+# ended, and only Linux can end a child with its parent: instead, a shell, which needs little memory, waits for the end
+# of a pipe.
+_SCRIPT = """
+read -r _ && exit
+exec "$2" -I -m ua_tui.core.concurrency.process_tree "$1"
+"""
+
+
+class OrphanGuard:
+    """A small process that ends another one some seconds after this program has ended, unless it is released."""
+
+    def __init__(self, pid: int) -> None:
+        self._pid = pid
+        self._shell: asyncio.subprocess.Process | None = None
+
+    async def start(self) -> None:
+        """Start the guard; without a shell there is none, which is logged."""
+        try:
+            self._shell = await asyncio.create_subprocess_exec(
+                "/bin/sh", "-c", _SCRIPT, "ua-tui-guard", str(self._pid), sys.executable,
+                stdin=asyncio.subprocess.PIPE,
+                stdout=asyncio.subprocess.DEVNULL,
+                stderr=asyncio.subprocess.DEVNULL,
+                env={"PATH": "/usr/bin:/bin"},
+                # A signal to everything at the terminal must not end it first.
+                start_new_session=True,
+            )  # fmt: skip
+        except OSError as error:
+            log.warning("the agent has no guard: %s", error)
+
+    def release(self) -> None:
+        """End the guard's watch: the process has ended, or is about to."""
+        if self._shell is not None and self._shell.stdin is not None and not self._shell.stdin.is_closing():
+            with suppress(OSError):
+                self._shell.stdin.write(b"\n")
+            self._shell.stdin.close()
+
+    async def close(self) -> None:
+        """Release it and wait until it is gone; never raises."""
+        self.release()
+        shell, self._shell = self._shell, None
+        if shell is None:
+            return
+        try:
+            await asyncio.wait_for(shell.wait(), STEP_SECONDS)
+        except TimeoutError:
+            log.warning("the guard of the agent did not end and is killed")
+            with suppress(ProcessLookupError):
+                shell.kill()
+            await shell.wait()
+
 
 _PROMPT_OF_SERVER = "/mcp__"
 _DID_NOT_STOP = "the agent's process did not react when it was asked to stop, and was ended"
@@ -113,7 +168,7 @@ class AgentClient:
                 f"the agent's stream broke: {clean(str(error))}{self._last_words()}"
             ) from error
         finally:
-            if self._guard is not None and self._pid() is None:
+            if self._guard is not None and self._transport.pid is None:
                 # Its pid may be reused by another process.
                 self._guard.release()
 
@@ -183,18 +238,11 @@ class AgentClient:
             # The SDK raises bare exceptions for refusals and for late answers.
             raise ConnectionFailed(clean(str(error)) or "it did not answer in time") from error
 
-    async def models(self) -> list[Any]:
-        """The models that the agent listed when it was connected; empty if it listed none."""
+    async def listed(self, what: Literal["models", "commands"]) -> list[Any]:
+        """What the agent listed when it was connected: its models, or its slash commands."""
         info = await self._client.get_server_info()
-        models = info.get("models") if isinstance(info, dict) else None
-        return list(models) if isinstance(models, list) else []
-
-    async def commands(self) -> list[str]:
-        """The names of the slash commands that it listed when it was connected."""
-        info = await self._client.get_server_info()
-        listed = info.get("commands") if isinstance(info, dict) else None
-        names = (each.get("name") for each in listed or () if isinstance(each, dict))
-        return [name for name in names if isinstance(name, str)]
+        found = info.get(what) if isinstance(info, dict) else None
+        return list(found) if isinstance(found, list) else []
 
     async def reconnect_server(self, name: str) -> None:
         """Reconnect an MCP server.
@@ -252,7 +300,7 @@ class AgentClient:
 
     async def end_orphans(self) -> None:
         """End the processes that an agent that has ended left behind; never raises."""
-        if self._pid() is None:
+        if self._transport.pid is None:
             await self._end_descendants()
 
     async def disconnect(self) -> None:
@@ -278,10 +326,6 @@ class AgentClient:
     async def _end_descendants(self) -> None:
         if self._descendants is not None and (ended := await apart(self._descendants.end)):
             log.info("processes that the agent had left behind were ended: %s", ", ".join(map(clean, ended)))
-
-    def _pid(self) -> int | None:
-        """The pid of the agent's process; None if it has none or it has ended."""
-        return self._transport.pid
 
     @property
     def last_line(self) -> str:

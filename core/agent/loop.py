@@ -21,6 +21,7 @@ from ua_tui.core.agent.elicitation.gate import ElicitationGate
 from ua_tui.core.agent.hooks import AgentHooks
 from ua_tui.core.agent.mcp.servers import Servers
 from ua_tui.core.agent.messages.context_usage import ContextUsage, read_context_usage
+from ua_tui.core.agent.messages.malformed import UnmatchedResults
 from ua_tui.core.agent.messages.result_storage import ResultStore
 from ua_tui.core.agent.messages.silence import SilenceWatch
 from ua_tui.core.agent.messages.translate import (
@@ -32,7 +33,6 @@ from ua_tui.core.agent.messages.translate import (
     TurnStarted,
     is_ping,
 )
-from ua_tui.core.agent.messages.unmatched import UnmatchedResults
 from ua_tui.core.agent.messages.usage import Spending, usage_between
 from ua_tui.core.agent.permissions.gate import PermissionGate
 from ua_tui.core.agent.turn import Stopping, Turn
@@ -126,10 +126,11 @@ class AgentLoop:
         """
         await self._client.connect()
         try:
-            listed = await self._client.models()
+            listed = await self._client.listed("models")
             self._translator.prices.read_list(listed)
             self._models.read_list(listed)
-            self.commands = frozenset(await self._client.commands())
+            commands = [each.get("name") for each in await self._client.listed("commands")]
+            self.commands = frozenset(name for name in commands if isinstance(name, str))
             await self._servers.attach(lambda: self._client if self.is_alive else None, self._servers_here)
         except BaseException:
             await self._client.disconnect()
@@ -215,7 +216,7 @@ class AgentLoop:
         try:
             await self._client.query(text, message_id, files)
         except AgentUnavailable:
-            return turn.steering.accept(message_id) is None
+            return turn.steering.waiting.pop(message_id, None) is None
         return True
 
     async def interrupt(self) -> None:
@@ -327,14 +328,14 @@ class AgentLoop:
                     await self._finish_call(early)
 
     def _report_steered(self, turn: Turn, message_id: str) -> None:
-        if (text := turn.steering.accept(message_id)) is not None:
+        if (text := turn.steering.waiting.pop(message_id, None)) is not None:
             self._publish(QuerySteered(query_id=turn.query_id, text=clean(text)))
 
     def _end_turn(self, result: TurnOutcome) -> None:
         turn = self._turn
         if turn is None or turn.done.done():
             return
-        if turn.interrupted and turn.steering.continued:
+        if turn.interrupted and turn.steering.before is not None:
             # The agent began a further turn with the waiting messages, and was stopped before it reported that.
             for message_id in list(turn.steering.waiting):
                 self._report_steered(turn, message_id)
@@ -358,7 +359,7 @@ class AgentLoop:
 
     @staticmethod
     def _end_without_steering(turn: Turn) -> None:
-        if not turn.done.done() and turn.steering.waiting and (result := turn.steering.pending_result()):
+        if not turn.done.done() and turn.steering.waiting and (result := turn.steering.before):
             turn.done.set_result(result)
 
     def _react(self, event: Event) -> None:
@@ -450,7 +451,7 @@ class AgentLoop:
         below = [key for key, each in calls.items() if each.call.parent_tool_use_id == tool_use_id]
         for key in below:
             self._cancel_below(key)
-            self._unmatched.note_cancelled(key)
+            self._unmatched.cancelled.add(key)
             self._publish_cancelled(calls.pop(key))
 
     def _note_finished(self, call: ToolCall, result: AnyObservation | None = None) -> None:
@@ -499,7 +500,8 @@ class AgentLoop:
             self._publish(event)
         for opened in list(self._translator.calls.values()):
             self._publish_cancelled(opened)
-        self._unmatched.end_query(self._translator.calls)
+        self._unmatched.cancelled.update(self._translator.calls)
+        self._unmatched.end_query()
         self._translator.calls.clear()
         self._hooks.forget()
 

@@ -179,22 +179,13 @@ async def build_options(
         max_buffer_size=_MAX_LINE,
         client_app=f"ua-tui/{VERSION}",
         extra_args=extra,
-        output_format=_output_format(briefing),
+        output_format=None
+        if briefing.output_schema is None
+        else {"type": "json_schema", "schema": dict(briefing.output_schema)},
         session_id=None if resume else session_id,
         resume=session_id if resume else None,
     )
     return options
-
-
-def _output_format(briefing: Briefing) -> dict[str, Any] | None:
-    schema = briefing.output_schema
-    return None if schema is None else {"type": "json_schema", "schema": dict(schema)}
-
-
-def _home_of(settings: Settings, config_dir: Path | None) -> str | None:
-    """Where the agent finds its state and a login, if that is not its default place."""
-    chosen = config_dir or settings.claude_config_dir
-    return None if chosen is None or chosen == Path.home() / ".claude" else str(chosen)
 
 
 def tool_search(settings: Settings, environ: Mapping[str, str]) -> str:
@@ -223,13 +214,15 @@ def own_environment(settings: Settings, config_dir: Path | None, private: Path) 
         "XDG_CACHE_HOME": str(private / CACHE),
         "CLAUDE_CODE_TMPDIR": str(private),
     }
+    # Where the agent finds its state and a login, if that is not its default place.
+    home = config_dir or settings.claude_config_dir
     for name, value in (
         ("ANTHROPIC_API_KEY", settings.api_key),
         ("ANTHROPIC_AUTH_TOKEN", settings.auth_token),
         ("ANTHROPIC_BASE_URL", settings.base_url),
         ("ANTHROPIC_CUSTOM_HEADERS", settings.custom_headers),
         ("CLAUDE_CODE_MAX_CONTEXT_TOKENS", settings.context_window and str(settings.context_window)),
-        ("CLAUDE_CONFIG_DIR", _home_of(settings, config_dir)),
+        ("CLAUDE_CONFIG_DIR", "" if home in (None, Path.home() / ".claude") else str(home)),
     ):
         if value:
             given[name] = value

@@ -19,16 +19,11 @@ class Steering:
     """The messages of one turn that were sent and not yet accepted, oldest first.
 
     The agent accepts them after the next tool result. If none comes, it ends the turn and begins another one with them:
-    for a person the turn ends when that one does.
+    for a person the turn ends when that one does. `before` is the result so far.
     """
 
     waiting: dict[str, str] = field(default_factory=dict)
-    _before: TurnOutcome | None = None
-
-    @property
-    def continued(self) -> bool:
-        """Whether a result came while a message was not yet accepted, so that a further turn follows."""
-        return self._before is not None
+    before: TurnOutcome | None = None
 
     def add(self, text: str) -> str:
         """Record a message; returns the id to send it with."""
@@ -36,21 +31,13 @@ class Steering:
         self.waiting[message_id] = text
         return message_id
 
-    def accept(self, message_id: str) -> str | None:
-        """Record that the agent accepted a message; returns its text, None if it is unknown."""
-        return self.waiting.pop(message_id, None)
-
     def end(self, result: TurnOutcome) -> TurnOutcome | None:
         """The result of the complete turn; None while the agent has yet to accept a message."""
-        before = self._before
+        before = self.before
         if before is not None:
             result = replace(result, turns=before.turns + result.turns, text=result.text or before.text)
-        self._before = result
+        self.before = result
         return None if self.waiting else result
-
-    def pending_result(self) -> TurnOutcome | None:
-        """The result so far, for when the agent does not continue; None when there is none."""
-        return self._before
 
 
 class TurnFailed(AgentError):

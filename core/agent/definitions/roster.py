@@ -279,7 +279,11 @@ def _of_subagent(
     found = _check_tools(definition, settings, servers)
     problems = tuple(each.message for each in found if each.is_problem)
     notes = [each.message for each in found if not each.is_problem]
-    replaces = [_whose(each) for each in roster.found.replaced if each.name == definition.name]
+    replaces = [
+        "the one that ships with ua-tui" if each.source == "shipped" else each.origin
+        for each in roster.found.replaced
+        if each.name == definition.name
+    ]
     if built_in := of_agent(definition.name):
         replaces.append(built_in)
     if replaces:
@@ -299,10 +303,6 @@ def _of_skill(skill: Skill, roster: Roster) -> dict[str, Any]:
         return {}
     names = ",".join([*(each.name for each in roster.chosen), skill.name])
     return {"state": "off", "notes": (f"off: ua-tui config set skills {names}",)}
-
-
-def _whose(definition: SubagentDefinition) -> str:
-    return "the one that ships with ua-tui" if definition.source == "shipped" else definition.origin
 
 
 def _problems_in(unusable: Sequence[UnusableFile]) -> list[str]:

@@ -45,7 +45,9 @@ def move_to_workspace(workspace: Workspace, path: Path, name: str) -> ReturnedFi
         file.seek(0)
         is_media = media_type(head) is not None
         folder = _MEDIA if is_media else _OTHERS
-        suffix = media_suffix(head) if is_media else _suffix(head, path)
+        suffix = (
+            media_suffix(head) if is_media else (".pdf" if head.startswith(b"%PDF-") else path.suffix.lower())
+        )
         kept_file = file if is_media else masked_file(file, workspace.redactor)
         kept = _kept(workspace, folder, _allowed(_stem(workspace, name), suffix, head), kept_file)
     path.unlink(missing_ok=True)
@@ -99,8 +101,3 @@ def _allowed(stem: str, suffix: str, head: bytes) -> str:
             check_writable(name, head)
             return name
     return f"{stem}.bin"
-
-
-def _suffix(head: bytes, path: Path) -> str:
-    """The suffix of a file that is no media file: by its bytes, or the one that the command line chose by its type."""
-    return ".pdf" if head.startswith(b"%PDF-") else path.suffix.lower()

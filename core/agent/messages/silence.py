@@ -76,14 +76,14 @@ class SilenceWatch:
             if self._came.is_set():
                 continue
             event = AgentSilent(
-                query_id=query_id, waits_for=waits_for, name=name, silent_ms=self._silent_ms()
+                query_id=query_id,
+                waits_for=waits_for,
+                name=name,
+                silent_ms=1000.0 * round(self._clock() - self._since),
             )
             self._publish(event)
             await self._came.wait()
             self._publish(AgentSilent(query_id=query_id, waits_for=waits_for, name=name, over=True))
-
-    def _silent_ms(self) -> float:
-        return 1000.0 * round(self._clock() - self._since)
 
     async def _process_reacts(self) -> bool:
         try:

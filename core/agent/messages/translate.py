@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Literal
@@ -28,7 +28,6 @@ from ua_tui.core.events.types import (
     ContextCompaction,
     ConversationCleared,
     Event,
-    McpStatus,
     MessageFinished,
     PlanLimit,
     TextDelta,
@@ -204,7 +203,7 @@ class Translator:
                 # The message that follows has the id of the new conversation.
                 self._is_cleared = True
             case sdk.ResultMessage():
-                yield from self._close_message()
+                yield from self.close_message()
                 yield self._result(message)
             case _:
                 return
@@ -228,14 +227,6 @@ class Translator:
         if subagents := [name for _, names in started for name in names]:
             return "subagent", ", ".join(subagents)
         return "model", ""
-
-    def update_servers(self, listed: Sequence[Any]) -> Iterator[McpStatus]:
-        """Report the MCP servers when anything about them has changed."""
-        yield from self._servers.report_update(listed)
-
-    def close_message(self) -> Iterator[Event]:
-        """End the message that is still streaming, keeping its text."""
-        yield from self._close_message()
 
     def task_of(self, task_id: str) -> SubagentTask:
         """What is known of a running sub-agent; its request is the query and what the agent wrote for it."""
@@ -280,14 +271,14 @@ class Translator:
             case {"type": "message_delta", "delta": dict(delta), **rest}:
                 if self._open:
                     self._open.complete = True
-                    self._open.stop_reason = _text_or_none(delta.get("stop_reason"))
+                    self._open.stop_reason = str(delta["stop_reason"]) if delta.get("stop_reason") else None
                     self._open.usage.update(_object(rest.get("usage")))
             case {"type": "message_stop"} if self._open is not None and not self._open.complete:
                 yield from self._end_streams()
                 self._broken, self._open = self._open, None
                 self._broke_after = time.monotonic() - self._begun
             case {"type": "message_stop"}:
-                yield from self._close_message()
+                yield from self.close_message()
             case _:
                 return
 
@@ -307,7 +298,7 @@ class Translator:
             yield from self._count_tokens(broken)
         else:
             broken.complete = True
-            yield from self._close_message()
+            yield from self.close_message()
         self._broke_after = None
         self._continues = broken is not None and self._is_resumed
         self._is_retried = self._is_resumed = False
@@ -332,7 +323,8 @@ class Translator:
         yield from self._thought(self._thinking.end())
         yield from self._text(self._answer.end())
 
-    def _close_message(self) -> Iterator[Event]:
+    def close_message(self) -> Iterator[Event]:
+        """End the message that is still streaming, keeping its text."""
         yield from self._thought(self._thinking.end())
         rest = self._answer.end()
         done, self._open, self._broken = self._open or self._broken, None, None
@@ -454,7 +446,7 @@ class Translator:
                     )
                 self.model = data.get("model") or self.model
                 servers = data.get("mcp_servers")
-                yield from self.update_servers(servers or [])
+                yield from self._servers.report_update(servers or [])
             case "api_retry":
                 reason = self._retry_reason(data)
                 self.last_retry = describe_retry(reason)
@@ -567,7 +559,3 @@ def _int(value: Any, default: int) -> int:
 
 def _object(value: Any) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
-
-
-def _text_or_none(value: Any) -> str | None:
-    return value if isinstance(value, str) else None

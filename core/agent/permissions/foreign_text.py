@@ -13,7 +13,7 @@ from typing import Any
 
 from ua_tui.core.agent.bounds import DEEPEST
 from ua_tui.core.agent.output_schema import OUTPUT_TOOL
-from ua_tui.core.agent.permissions.actions import Action, actions_of, server_of
+from ua_tui.core.agent.permissions.actions import actions_of, server_of
 from ua_tui.core.agent.permissions.addresses import addresses_in_text, shown_host
 from ua_tui.core.agent.permissions.policy import HOUSEKEEPING, KNOWLEDGE_TOOLS, PAGE_READERS, is_search
 from ua_tui.core.events.codec import from_json
@@ -136,11 +136,9 @@ def has_addresses(tool_name: str, tool_input: Mapping[str, Any]) -> bool:
     """Whether the addresses in the result of a call count: it reads pages or only searches."""
     if tool_name in {"WebSearch", CRAWLER, *PAGE_READERS, *KNOWLEDGE_TOOLS}:
         return True
-    return server_of(tool_name) == "composio" and all(map(_searches, actions_of(tool_name, tool_input)))
-
-
-def _searches(action: Action) -> bool:
-    return is_search(action.name) and action.name not in HOUSEKEEPING
+    return server_of(tool_name) == "composio" and all(
+        is_search(each.name) and each.name not in HOUSEKEEPING for each in actions_of(tool_name, tool_input)
+    )
 
 
 def learned_from(tool_name: str, tool_input: Mapping[str, Any], output: str) -> list[str]:

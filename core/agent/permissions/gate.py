@@ -210,7 +210,10 @@ class PermissionGate:
                 await self.apply(judgement, tool_name, tool_use_id)
             return PermissionReply(judgement.verdict is Verdict.ALLOW, "policy", judgement.reason)
         actions = self._in_question(tool_name, tool_input)
-        proposed = self._unmasked(proposal(actions, self._policy))
+        proposed = proposal(actions, self._policy)
+        if any(clean(self._redactor.redact(each)) != each for each in proposed):
+            # A rule with a secret or an invisible character is not what it seems.
+            proposed = ()
         event = PermissionAsked(
             request_id=uuid4().hex[:12],
             tool_name=tool_name,
@@ -348,10 +351,6 @@ class PermissionGate:
         masked = self._redactor.redact(clean(found))
         hint = "" if masked == found else " (with the masked values)"
         return f"{denied}. {masked[0].upper()}{masked[1:]}{hint}."
-
-    def _unmasked(self, rules: tuple[str, ...]) -> tuple[str, ...]:
-        """These rules, unless one of them has a secret or an invisible character: then none."""
-        return rules if all(clean(self._redactor.redact(each)) == each for each in rules) else ()
 
     def answer(self, request_id: str, answer: PermissionReply) -> bool:
         """Answer a waiting call; returns False if no call waits under this id."""

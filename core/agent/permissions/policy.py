@@ -6,7 +6,7 @@ it, so that a rule on the wrapper's name never allows anything.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
@@ -36,25 +36,6 @@ class Judgement:
     reason: str
     subjects: tuple[str, ...] = ()
     rule: Rule | None = None
-
-
-@dataclass(frozen=True)
-class _Call:
-    tool: str
-    input: Mapping[str, Any]
-    actions: tuple[Action, ...]
-    subjects: tuple[str, ...]
-
-    @classmethod
-    def of(cls, tool_name: str, tool_input: Mapping[str, Any], actions: tuple[Action, ...]) -> _Call:
-        return cls(tool_name, tool_input, actions, tuple(dict.fromkeys(each.name for each in actions)))
-
-    @property
-    def itself(self) -> Action:
-        return Action(self.tool, self.input)
-
-    def judged(self, verdict: Verdict, reason: str, rule: Rule | None = None) -> Judgement:
-        return Judgement(verdict, reason, self.subjects, rule)
 
 
 CONTAINED = frozenset(
@@ -103,6 +84,7 @@ PLAN_DENIAL = (
     "The session is in plan mode: only tools that read or search may run, and nothing is written or sent. "
     f"Write the complete plan in your message, then call {EXIT_PLAN}."
 )
+_ELSEWHERE = "it is outside of the session's folder, where only the settings of this machine can allow files"
 WRITERS = frozenset({"Write", "Edit"})
 HOUSEKEEPING = frozenset(
     {
@@ -137,7 +119,7 @@ def is_search(subject: str) -> bool:
 
 @dataclass
 class PermissionPolicy:
-    """Judges calls, in steps of which the first that decides counts.
+    """Judges calls: of what `judge` looks at in turn, the first that decides counts.
 
     Rules that deny come first and hold in every mode, then rules that ask. `mode` may change at any time: in `plan`
     only what reads or searches runs, until a plan is approved; in `acceptEdits` files of the workspace may be edited,
@@ -170,123 +152,68 @@ class PermissionPolicy:
 
     def judge(self, tool_name: str, tool_input: Mapping[str, Any]) -> Judgement:
         """Decide what happens to a call."""
-        call = _Call.of(tool_name, tool_input, self.actions_of(tool_name, tool_input))
-        for step in (
-            self.denied_by_rule,
-            self.denied_elsewhere,
-            self.judged_as_question,
-            self.judged_as_plan,
-            self.denied_in_plan_mode,
-            self.asked_by_rule,
-            self.allowed_in_skip_mode,
-            self.asked_for_taint,
-            self.allowed_without_rule,
-            self.allowed_by_rule,
-        ):
-            if (judgement := step(call)) is not None:
-                return judgement
-        return self._asked(call)
+        actions = self.actions_of(tool_name, tool_input)
+        everything = (*actions, Action(tool_name, tool_input))
+        verdict, reason, rule = self._decided(tool_name, tool_input, actions, everything)
+        return Judgement(verdict, reason, tuple(dict.fromkeys(each.name for each in actions)), rule)
 
-    def denied_by_rule(self, call: _Call) -> Judgement | None:
-        """Deny a call if a rule denies any of its actions."""
-        for action in (*call.actions, call.itself):
-            if (rule := self._rule_for("deny", action)) is not None:
-                return call.judged(Verdict.DENY, f"the rule {rule.text} denies it", rule)
-        return None
-
-    def denied_elsewhere(self, call: _Call) -> Judgement | None:
-        """Deny files of this machine that only its user may allow, and did not."""
-        if self.elsewhere is None or self.mode == "bypassPermissions":
-            return None
-        reads = call.tool in READERS and not self._reads_inside(call.tool, call.input)
-        if not reads and not (call.tool in WRITERS and not self._is_inside(call.input.get("file_path"))):
-            return None
-        if rule_for(self.elsewhere, "allow", call.itself, self.workspace) is not None:
-            return None
-        return call.judged(
-            Verdict.DENY,
-            "it is outside of the session's folder, where only the settings of this machine can allow files",
-        )
-
-    def judged_as_question(self, call: _Call) -> Judgement | None:
-        """Let the agent ask the person something, whatever the mode."""
-        return call.judged(Verdict.ASK, "the agent asks you") if call.tool == ASK_USER else None
-
-    def judged_as_plan(self, call: _Call) -> Judgement | None:
-        """Ask about the plan that ends plan mode; in another mode there is nothing left to approve."""
-        if call.tool != EXIT_PLAN:
-            return None
-        if self.mode == "plan":
-            return call.judged(Verdict.ASK, "the plan is ready")
-        return call.judged(Verdict.ALLOW, "the session is not in plan mode")
-
-    def denied_in_plan_mode(self, call: _Call) -> Judgement | None:
-        """Deny what is not known to only read or search while the agent plans."""
-        if self.mode != "plan" or call.tool in PLANNABLE:
-            return None
-        if all(is_free(action) and action.name not in CONNECTING for action in call.actions):
-            return None
-        return call.judged(Verdict.DENY, PLAN_DENIAL)
-
-    def asked_by_rule(self, call: _Call) -> Judgement | None:
-        """Ask about a call if a rule asks about any of its actions."""
-        for action in (*call.actions, call.itself):
-            if (rule := self._rule_for("ask", action)) is not None:
-                return call.judged(Verdict.ASK, f"the rule {rule.text} asks each time", rule)
-        return None
-
-    def allowed_in_skip_mode(self, call: _Call) -> Judgement | None:
-        """Allow everything that no rule denies or asks about, if every check is switched off."""
+    def _decided(
+        self, tool: str, given: Mapping[str, Any], actions: Sequence[Action], everything: Sequence[Action]
+    ) -> tuple[Verdict, str, Rule | None]:
+        if (rule := self._first_rule("deny", everything)) is not None:
+            return Verdict.DENY, f"the rule {rule.text} denies it", rule
+        if self._is_elsewhere(tool, given):
+            # Whoever wrote the query has no right to files of this machine.
+            return Verdict.DENY, _ELSEWHERE, None
+        if tool == ASK_USER:
+            return Verdict.ASK, "the agent asks you", None
+        if tool == EXIT_PLAN and self.mode == "plan":
+            return Verdict.ASK, "the plan is ready", None
+        if tool == EXIT_PLAN:
+            return Verdict.ALLOW, "the session is not in plan mode", None
+        if self.mode == "plan" and not _is_plannable(tool, actions):
+            return Verdict.DENY, PLAN_DENIAL, None
+        if (rule := self._first_rule("ask", everything)) is not None:
+            return Verdict.ASK, f"the rule {rule.text} asks each time", rule
         if self.mode == "bypassPermissions":
-            return call.judged(Verdict.ALLOW, "every permission check is switched off")
-        return None
+            return Verdict.ALLOW, "every permission check is switched off", None
+        if (reason := next(filter(None, map(self._taint_of, actions)), None)) is not None:
+            return Verdict.ASK, reason, None
+        if reason := self._harmless(tool, given, actions):
+            return Verdict.ALLOW, reason, None
+        allowing = [self._first_rule("allow", (each,)) for each in actions if not is_free(each)]
+        if allowing and all(allowing) and (rule := allowing[0]) is not None:
+            by = "allowed for this session" if rule.origin == "session" else "an allow pattern names it"
+            return Verdict.ALLOW, by, rule
+        return Verdict.ASK, _why_asked(tool, actions), None
 
-    def asked_for_taint(self, call: _Call) -> Judgement | None:
-        """Ask if what the agent has read is a reason to, except where a rule names the destination of the action.
+    def _first_rule(self, effect: Effect, actions: Iterable[Action]) -> Rule | None:
+        found = (rule_for(self.rules, effect, each, self.workspace) for each in actions)
+        return next(filter(None, found), None)
+
+    def _is_elsewhere(self, tool: str, given: Mapping[str, Any]) -> bool:
+        """Whether a call opens files that only the settings of this machine may allow, and do not."""
+        if self.elsewhere is None or self.mode == "bypassPermissions":
+            return False
+        reads = tool in READERS and not self._reads_inside(tool, given)
+        writes = tool in WRITERS and not self._is_inside(given.get("file_path"))
+        call = Action(tool, given)
+        return (reads or writes) and rule_for(self.elsewhere, "allow", call, self.workspace) is None
+
+    def _taint_of(self, action: Action) -> str | None:
+        """A reason to ask in what the agent has read, except where a rule names the destination of the action.
 
         One that names all its arguments allows what it does with them, but no new address.
         """
-        for action in call.actions:
-            allowing = [
-                each for each in self.rules if each.effect == "allow" and each.matches(action, self.workspace)
-            ]
-            if any(rule.names_destination for rule in allowing):
-                continue
-            named = any(rule.names_arguments(action) for rule in allowing)
-            if (reason := self.taint(replace(action, named=named))) is not None:
-                return call.judged(Verdict.ASK, reason)
-        return None
-
-    def allowed_without_rule(self, call: _Call) -> Judgement | None:
-        """Allow what cannot leave the workspace, only reads the public web, or changes nothing."""
-        if reason := self._harmless(call):
-            return call.judged(Verdict.ALLOW, reason)
-        return None
-
-    def allowed_by_rule(self, call: _Call) -> Judgement | None:
-        """Allow a call if rules allow each of its actions that needs one."""
-        allowing = [self._rule_for("allow", action) for action in call.actions if not is_free(action)]
-        rule = next(filter(None, allowing), None)
-        if rule is None or not all(allowing):
+        allowing = [
+            each for each in self.rules if each.effect == "allow" and each.matches(action, self.workspace)
+        ]
+        if any(rule.names_destination for rule in allowing):
             return None
-        reason = "allowed for this session" if rule.origin == "session" else "an allow pattern names it"
-        return call.judged(Verdict.ALLOW, reason, rule)
+        return self.taint(replace(action, named=any(rule.names_arguments(action) for rule in allowing)))
 
-    def _asked(self, call: _Call) -> Judgement:
-        if any(is_wrapper(action.name) for action in call.actions):
-            return call.judged(Verdict.ASK, "what it would run cannot be determined")
-        if call.tool in READERS:
-            return call.judged(Verdict.ASK, "it reads outside the workspace")
-        if any(is_outbound(action.name) and not (is_free(action) or action.here) for action in call.actions):
-            return call.judged(Verdict.ASK, "it can change something outside the workspace")
-        return call.judged(Verdict.ASK, "ua-tui cannot tell whether this tool only reads")
-
-    def _rule_for(self, effect: Effect, action: Action) -> Rule | None:
-        return rule_for(self.rules, effect, action, self.workspace)
-
-    def _harmless(self, call: _Call) -> str:
-        """Why a call needs no rule; empty if it does."""
-        tool, given = call.tool, call.input
+    def _harmless(self, tool: str, given: Mapping[str, Any], actions: Iterable[Action]) -> str:
+        """Why a call needs no rule: it stays in the workspace, only reads the web, or changes nothing; else empty."""
         if tool in WRITERS and self.mode == "acceptEdits" and self._may_edit(given.get("file_path")):
             return "it edits inside the workspace"
         if tool in CONTAINED:
@@ -297,9 +224,7 @@ class PermissionPolicy:
             return "it changes nothing"
         if tool in READERS and self._reads_inside(tool, given):
             return "it reads inside the workspace"
-        if all(is_free(action) for action in call.actions):
-            return "it only searches or asks what can be done"
-        return ""
+        return "it only searches or asks what can be done" if all(map(is_free, actions)) else ""
 
     def _reads_inside(self, tool: str, given: Mapping[str, Any]) -> bool:
         pattern = given.get("pattern") if tool == "Glob" else None
@@ -332,6 +257,21 @@ class PermissionPolicy:
             )
         except (OSError, ValueError, RuntimeError):
             return False
+
+
+def _is_plannable(tool: str, actions: Iterable[Action]) -> bool:
+    """Whether a call is known to only read or search."""
+    return tool in PLANNABLE or all(is_free(each) and each.name not in CONNECTING for each in actions)
+
+
+def _why_asked(tool: str, actions: Sequence[Action]) -> str:
+    if any(is_wrapper(each.name) for each in actions):
+        return "what it would run cannot be determined"
+    if tool in READERS:
+        return "it reads outside the workspace"
+    if any(is_outbound(each.name) and not (is_free(each) or each.here) for each in actions):
+        return "it can change something outside the workspace"
+    return "ua-tui cannot tell whether this tool only reads"
 
 
 def is_free(action: Action) -> bool:

@@ -25,7 +25,6 @@ from ua_tui.core.agent.permissions.conditions import (
 
 Effect = Literal["allow", "ask", "deny"]
 Origin = Literal["demo", "option", "environment", "config.toml", "session", "folder", "everywhere"]
-EFFECTS: tuple[Effect, ...] = ("allow", "ask", "deny")
 LONGEST_RULE = 1_000
 _FORM = re.compile(r"(?P<tool>[^\s()]+)(?:\((?P<given>.*)\))?", re.DOTALL)
 _NAMES_TOOL_OF_SERVER = re.compile(r"mcp__[^*?\[]+?__[^*?\[]")

@@ -11,7 +11,7 @@ from __future__ import annotations
 import logging
 import posixpath
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from datetime import datetime
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -100,22 +100,30 @@ class Taint:
         return self._since is not None
 
     def describe(self) -> str:
-        """What was read, as "3 pages of papers.example and 2 search results since 14:02"; empty if nothing was."""
+        """What was read, as "2 websites, 2 search results and 1 file since 14:02"; empty if nothing was."""
         if self._since is None:
             return ""
-        return f"{self._listed_kinds(self._pages())} since {self._began(self._since)}"
-
-    def _listed_kinds(self, pages: Iterator[str]) -> str:
-        kinds = [*pages, *self._others()]
-        if self._servers:
-            kinds.append(f"the tool descriptions of {_listed(list(self._servers))}")
-        more = len(kinds) - _MOST_KINDS
-        return _listed([*kinds[:_MOST_KINDS], "more"] if more > 0 else kinds)
+        return f"{self._listed_kinds()} since {self._began(self._since)}"
 
     def _began(self, since: datetime) -> str:
         began = since.astimezone()
         is_today = began.date() == self._now().astimezone().date()
         return f"{began:%H:%M}{'' if is_today else f' on {began:%d %B}'}"
+
+    def _listed_kinds(self) -> str:
+        sites = {source.origin for source in self._read if source.one == "page"}
+        kinds = [
+            min(sites) or "a website" if len(sites) == 1 else quantity(len(sites), "website", "websites")
+        ]
+        kinds = kinds if sites else []
+        for source, count in self._read.most_common():
+            if source.one != "page":
+                words = quantity(count, source.one, source.several)
+                kinds.append(f"{words} of {source.origin}" if source.origin else words)
+        if self._servers:
+            kinds.append(f"the tool descriptions of {_listed(list(self._servers))}")
+        more = len(kinds) - _MOST_KINDS
+        return _listed([*kinds[:_MOST_KINDS], "more"] if more > 0 else kinds)
 
     def note_read(
         self,
@@ -168,28 +176,6 @@ class Taint:
         if self._since is None:
             self._since = at or self._now()
             self.on_start(self.describe())
-
-    def _pages(self) -> Iterator[str]:
-        pages = {source.origin: count for source, count in self._read.items() if source.one == "page"}
-        if pages:
-            most = sorted(pages, key=lambda origin: -pages[origin])
-            more = len(most) - 2
-            named = [*(each or "unnamed sites" for each in most[:2])]
-            named += [quantity(more, "more site", "more sites")] if more > 0 else []
-            yield f"{quantity(sum(pages.values()), 'page', 'pages')} of {_listed(named)}"
-
-    def _sites(self) -> Iterator[str]:
-        sites = {source.origin for source in self._read if source.one == "page"}
-        if len(sites) == 1:
-            yield next(iter(sites)) or "a website"
-        elif sites:
-            yield quantity(len(sites), "website", "websites")
-
-    def _others(self) -> Iterator[str]:
-        for source, count in self._read.most_common():
-            if source.one != "page":
-                words = quantity(count, source.one, source.several)
-                yield f"{words} of {source.origin}" if source.origin else words
 
     def _is_own(self, path: str | None) -> bool:
         if path is None:
@@ -301,7 +287,7 @@ class Taint:
             why = "it sends text along with an address"
         else:
             return None
-        read = f"since {self._began(self._since)} the agent has read text from {self._listed_kinds(self._sites())}"
+        read = f"since {self._began(self._since)} the agent has read text from {self._listed_kinds()}"
         return f"{why}; {read}, which may contain instructions"
 
     def _first_new(self, action: Action, places: list[str]) -> str | None:

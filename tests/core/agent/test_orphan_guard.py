@@ -8,11 +8,11 @@ from collections.abc import Iterator
 import pytest
 
 from tests.waiting import PATIENCE
-from ua_tui.core.agent.orphan_guard import OrphanGuard
+from ua_tui.core.agent.client import OrphanGuard
 
 DIES = """
 import asyncio, os, sys
-from ua_tui.core.agent.orphan_guard import OrphanGuard
+from ua_tui.core.agent.client import OrphanGuard
 
 async def main():
     await OrphanGuard(int(sys.argv[1])).start()
