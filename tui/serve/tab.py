@@ -51,7 +51,7 @@ _ELSEWHERE = (
 _DESKTOP = ("DISPLAY", "WAYLAND_DISPLAY", "XAUTHORITY")
 
 
-class Tab(AppService):
+class BrowserTab(AppService):
     """Starts the session, and forwards input and output.
 
     Args:

@@ -70,7 +70,7 @@ async def run_login(target: LoginTarget, args: argparse.Namespace) -> int:
     """Log in to a server, or out with `--forget`; returns the exit code."""
     from ua_tui.core.connections.oauth.store import LoginStore
 
-    store, reporter = LoginStore(), _Reporter(target, as_json=args.json)
+    store, reporter = LoginStore(), _LoginReporter(target, as_json=args.json)
     try:
         return await _log_in_or_out(target, args, store, reporter)
     except WorkspaceError as error:
@@ -79,7 +79,7 @@ async def run_login(target: LoginTarget, args: argparse.Namespace) -> int:
 
 
 async def _log_in_or_out(
-    target: LoginTarget, args: argparse.Namespace, store: LoginStore, reporter: _Reporter
+    target: LoginTarget, args: argparse.Namespace, store: LoginStore, reporter: _LoginReporter
 ) -> int:
     from ua_tui.core.connections.oauth.flow import log_in
 
@@ -124,7 +124,7 @@ async def _no_more_input() -> AsyncIterator[None]:
             asyncio.get_running_loop().remove_reader(sys.stdin.fileno())
 
 
-class _Reporter:
+class _LoginReporter:
     """Reports the steps of a login, as text or as lines of JSON."""
 
     def __init__(self, target: LoginTarget, *, as_json: bool) -> None:

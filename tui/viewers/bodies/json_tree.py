@@ -192,9 +192,9 @@ class JsonTree:
         """None: the members of a tree cannot be filtered."""
         return
 
-    def lay_out(self, width: int, theme: MarkdownTheme) -> TreeRows:
+    def lay_out(self, width: int, theme: MarkdownTheme) -> JsonRows:
         """Return the rows for this width."""
-        return TreeRows(self, width)
+        return JsonRows(self, width)
 
     def at_cursor(self) -> tuple[Branch, int] | None:
         """Return the branch and the place in it that the cursor is on."""
@@ -367,7 +367,7 @@ class JsonTree:
             yield (*path, place), names[place] if names is not None else "", value
 
 
-class TreeRows:
+class JsonRows:
     """The rows of a JSON tree; they follow every change of the tree."""
 
     head = 0

@@ -39,7 +39,7 @@ class Records(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class TableColumn:
     """A column: its title, the role of its cells, how long cells are cut, and its maximum width."""
 
     title: str
@@ -55,7 +55,7 @@ class Table:
     """
 
     def __init__(
-        self, columns: Sequence[Column], records: Records, *, notes: Sequence[tuple[str, str]] = ()
+        self, columns: Sequence[TableColumn], records: Records, *, notes: Sequence[tuple[str, str]] = ()
     ) -> None:
         self.columns = list(columns)
         self.records = records

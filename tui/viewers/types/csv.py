@@ -11,7 +11,7 @@ from typing import overload
 from ua_tui.core.concurrency.cancellation import NEVER, Stop
 from ua_tui.core.events.units import quantity
 from ua_tui.core.text import clean_line
-from ua_tui.tui.viewers.bodies.table import Column, Table
+from ua_tui.tui.viewers.bodies.table import Table, TableColumn
 from ua_tui.tui.viewers.bodies.text import TextBody
 from ua_tui.tui.viewers.contract import LARGE_LIMIT, Sample, View, Viewer
 
@@ -160,7 +160,7 @@ def _view(sample: Sample) -> View:
     # A copy of millions of numbers would block every other thread.
     lines = Lines(data, delimiter, memoryview(starts)[1:])
     width = max([len(header), *(len(lines[number]) for number in range(min(len(lines), 200)))])
-    columns = [Column(header[i] if i < len(header) else "") for i in range(min(width, _MAX_COLUMNS))]
+    columns = [TableColumn(header[i] if i < len(header) else "") for i in range(min(width, _MAX_COLUMNS))]
     table = DelimitedTable(columns, lines)
     table.lines = lines
     facts = (
