@@ -31,13 +31,13 @@ OWN_PROGRAMS = {"ua_tui.tui.cli.served_tab"}
 def classes_with_keys() -> frozenset[type[DOMNode]]:
     """Every class of the screen that has bindings."""
     found: set[type[DOMNode]] = set()
-    for module in pkgutil.walk_packages(tui.__path__, "tui."):
+    for module in pkgutil.walk_packages(tui.__path__, "ua_tui.tui."):
         if module.name in OWN_PROGRAMS:
             continue
         for each in vars(importlib.import_module(module.name)).values():
             if inspect.isclass(each) and issubclass(each, DOMNode) and vars(each).get("BINDINGS"):
                 found.add(each)
-    return frozenset(each for each in found if each.__module__.startswith("tui."))
+    return frozenset(each for each in found if each.__module__.startswith("ua_tui.tui."))
 
 
 def named_bindings() -> Iterator[tuple[type[DOMNode], Binding]]:

@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from ua_tui.core.connections.oauth.target import LoginTarget
     from ua_tui.core.settings.model import Settings
 
-_LONGEST = 4_000
 
 _print = partial(print_line, flush=True)
 
@@ -133,7 +132,7 @@ class _LoginReporter:
 
     def link(self, address: str) -> None:
         """Show the address of the login."""
-        shown = clean_line(address, _LONGEST)
+        shown = clean_line(address, 4_000)
         if self._as_json:
             self._line("link", url=shown)
             return

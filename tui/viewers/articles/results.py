@@ -38,8 +38,6 @@ _MIN_ADDRESS = 16
 _ADDRESS_MIN_WIDTH = 140
 _MAX_SNIPPET = 4000
 _NOTE_COLUMN = 4
-_MAX_ADDRESS = 60
-_MOST_REASONS = 5
 
 
 class ResultHit(msgspec.Struct, frozen=True):
@@ -428,7 +426,7 @@ def articles_table(value: dict[str, Any], hits: Sequence[ResultHit], *more: tupl
     for key, what in (("failed", "could not be read"), ("missing", "not found")):
         if isinstance(lost := value.get(key), list) and lost:
             notes.append((f"… {quantity(len(lost), 'page')} {what}.", "warn"))
-            notes += [(line, "dim") for each in lost[:_MOST_REASONS] if (line := _reason(each))]
+            notes += [(line, "dim") for each in lost[:5] if (line := _reason(each))]
     return ResultsTable(hits, [*notes, *more], articles=True)
 
 
@@ -438,7 +436,7 @@ def _reason(lost: object) -> str:
         return ""
     address = text_in(lost, "url") or text_in(lost, "item")
     error = text_in(lost, "error")
-    return f"{middle_cut(bare(address), _MAX_ADDRESS)}: {error}" if address and error else error
+    return f"{middle_cut(bare(address), 60)}: {error}" if address and error else error
 
 
 def _moment(written: str) -> str:

@@ -21,9 +21,6 @@ if TYPE_CHECKING:
     from ua_tui.core.concurrency.worker_child import TaskContext
 
 MOST_LINES = 200_000
-_SECONDS = 10.0
-_MOST_PAIRS = 250_000
-_MOST_SIMILARITIES = 10_000
 _SIMILAR = 0.5
 # A letter of Chinese, Japanese or Korean is a word of its own.
 _WIDE = "぀-ヿ㐀-鿿가-힯"
@@ -91,7 +88,7 @@ def compare_texts(left: str, right: str, stop: Stop = NEVER) -> Difference:
         Stopped: the flag was set.
     """
     lines = (_lines(left), _lines(right))
-    sent = conversions().run(f"{__name__}:difference_in_child", list(lines), seconds=_SECONDS, stop=stop)
+    sent = conversions().run(f"{__name__}:difference_in_child", list(lines), seconds=10.0, stop=stop)
     return Difference(*lines, msgspec.convert(sent, list[LinePair]))
 
 
@@ -134,7 +131,7 @@ def _changed(left: Sequence[str], right: Sequence[str], here: range, there: rang
 
 def _similar(left: Sequence[str], right: Sequence[str], here: range, there: range) -> list[tuple[int, int]]:
     """The pairs of similar lines, in the order of both texts, whose similarities have the greatest sum."""
-    if not here or not there or len(here) * len(there) > _MOST_SIMILARITIES:
+    if not here or not there or len(here) * len(there) > 10_000:
         return []
     ones = [Counter(_words(left[at])) for at in here]
     others = [Counter(_words(right[at])) for at in there]
@@ -176,7 +173,7 @@ def _word_marks(left: str, right: str) -> tuple[Marks, Marks]:
     while end < min(len(ones), len(others)) - start and ones[-1 - end] == others[-1 - end]:
         end += 1
     here, there = ones[start : len(ones) - end], others[start : len(others) - end]
-    if len(here) * len(there) > _MOST_PAIRS:
+    if len(here) * len(there) > 250_000:
         codes = [("replace", 0, len(here), 0, len(there))]
     else:
         codes = _without_gaps(SequenceMatcher(None, here, there, autojunk=False).get_opcodes(), here)

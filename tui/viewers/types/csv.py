@@ -15,12 +15,10 @@ from ua_tui.tui.viewers.bodies.table import Table, TableColumn
 from ua_tui.tui.viewers.bodies.text import TextBody
 from ua_tui.tui.viewers.contract import LARGE_LIMIT, Sample, View, Viewer
 
-_MAX_CELL = 400
 _MAX_COLUMNS = 2_000
 _MAX_RECORD = 1024 * 1024
 _WINDOW = 2 * _MAX_RECORD
 _MAX_SHOWN = 64 * 1024
-_SNIFFED = 64 * 1024
 _QUOTED = re.compile(r'["\r\n]')
 _LINE = re.compile(rb"[^\r\n][^\n]*\n?")
 _RECORD = re.compile(rb'[^"\n]*+(?:"[^"]*+"[^"\n]*+)*+\n?')
@@ -80,7 +78,7 @@ class _Cells(Sequence[str]):
         """Return one cell, or several."""
         if isinstance(place, slice):
             return [self[each] for each in range(*place.indices(len(self)))]
-        return clean_line(self._cells[place].replace("\n", " "), _MAX_CELL)
+        return clean_line(self._cells[place].replace("\n", " "), 400)
 
 
 def split_cells(piece: bytes, delimiter: str) -> Sequence[str]:
@@ -171,7 +169,7 @@ def _view(sample: Sample) -> View:
 
 
 def _delimiter(data: bytes) -> str:
-    line = data[:_SNIFFED].split(b"\n", 1)[0].decode("utf-8", "replace")
+    line = data[: (64 * 1024)].split(b"\n", 1)[0].decode("utf-8", "replace")
     return max(",;\t|", key=line.count)
 
 

@@ -34,7 +34,6 @@ IMAGE = Viewer("image", lambda sample: read_header(sample.data) is not None, _vi
 _AUDIO = {b"ID3": "MP3 audio", b"OggS": "Ogg audio", b"fLaC": "FLAC audio"}
 _TAGS_TASK = "ua_tui.tui.viewers.conversion:read_tags"
 _TAGS_SECONDS = 5.0
-_MAX_AUDIO = 256 * 1024 * 1024
 
 
 def _kind(data: bytes) -> str:
@@ -62,7 +61,7 @@ def _view_media(sample: Sample) -> View:
 
 
 def _rows(sample: Sample) -> list[tuple[str, str]]:
-    if sample.piece.size > _MAX_AUDIO:
+    if sample.piece.size > (256 * 1024 * 1024):
         return []
     try:
         tags = conversions().run(
