@@ -21,7 +21,7 @@ Adder = Callable[[argparse.ArgumentParser], object]
 """Adds arguments to a parser, or text to its help."""
 
 
-class Command(NamedTuple):
+class CommandLine(NamedTuple):
     """One command: what it is in a few words and in a sentence, what carries it out, and what adds its arguments."""
 
     about: str
@@ -53,7 +53,7 @@ class _OptionsAlone(_Parser):
         return argparse.Action((), names[0])
 
 
-def read_arguments(prog: str, command: Command, given: Sequence[str]) -> argparse.Namespace:
+def read_arguments(prog: str, command: CommandLine, given: Sequence[str]) -> argparse.Namespace:
     """Read the arguments of a command, options and others in any order; what follows `--` is not an option.
 
     The result has an attribute for each argument, `prog`, and `given`.
@@ -72,7 +72,7 @@ def read_arguments(prog: str, command: Command, given: Sequence[str]) -> argpars
     return whole.parse_args(others, args)
 
 
-def command_first(given: Sequence[str], commands: Mapping[str | None, Command]) -> list[str]:
+def command_first(given: Sequence[str], commands: Mapping[str | None, CommandLine]) -> list[str]:
     """Put the name of a command before the options that were given ahead of it; nothing else is moved.
 
     Raises:

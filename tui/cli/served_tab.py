@@ -14,8 +14,6 @@ from textual.drivers import web_driver
 
 from ua_tui.tui.cli import main
 
-_LOOK_SECONDS = 2.0
-
 
 class SteadyDriver(web_driver.WebDriver):
     """Draws for a process that may be gone: output it does not read is discarded, and the session ends in order.
@@ -61,7 +59,7 @@ def run() -> int:
 def _end_with(parent: int) -> None:
     """Shut down in order when the serving process is gone: nobody could see or stop the session."""
     while os.getppid() == parent:
-        time.sleep(_LOOK_SECONDS)
+        time.sleep(2.0)
     os.kill(os.getpid(), signal.SIGTERM)
 
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from ua_tui.tui.cli.arguments import (
     Adder,
-    Command,
+    CommandLine,
     WrongUsage,
     add_fresh,
     add_plain,
@@ -210,13 +210,15 @@ def _arguments_of(module: str) -> Adder:
     return add
 
 
-def _in_module(module: str, about: str, description: str) -> Command:
+def _in_module(module: str, about: str, description: str) -> CommandLine:
     """Return a command that a module runs: it has `add_arguments(parser)`, `run(args)` and perhaps `EXAMPLES`."""
-    return Command(about, description, lambda args: import_module(module).run(args), (_arguments_of(module),))
+    return CommandLine(
+        about, description, lambda args: import_module(module).run(args), (_arguments_of(module),)
+    )
 
 
-COMMANDS: dict[str | None, Command] = {
-    None: Command(
+COMMANDS: dict[str | None, CommandLine] = {
+    None: CommandLine(
         "the full screen",
         "A full-screen cockpit for a Universal Agent: conversation, tool calls, observers, files.",
         _session,
@@ -229,13 +231,13 @@ COMMANDS: dict[str | None, Command] = {
             _add_commands,
         ),
     ),
-    "run": Command(
+    "run": CommandLine(
         "without a screen",
         "Run one query without a screen.",
         _run,
         (_add_run, add_fresh, add_session_options),
     ),
-    "sessions": Command(
+    "sessions": CommandLine(
         "list",
         "List the sessions; read, resume, search, rename and delete them.",
         _sessions,
@@ -246,7 +248,7 @@ COMMANDS: dict[str | None, Command] = {
         "a past session",
         "Open a past session on the full screen, read-only.",
     ),
-    "resume": Command(
+    "resume": CommandLine(
         "a past session",
         "Resume a past session on the full screen, in its own folder.",
         _resume,
@@ -309,7 +311,7 @@ COMMANDS: dict[str | None, Command] = {
         "derived files",
         "Write the derived files of a past session again from its journal, for example after a crash.",
     ),
-    "serve": Command(
+    "serve": CommandLine(
         "in a browser",
         "Serve the full screen to browsers, on this machine unless --host is given.",
         _serve,
@@ -320,7 +322,7 @@ COMMANDS: dict[str | None, Command] = {
             add_session_options,
         ),
     ),
-    "doctor": Command(
+    "doctor": CommandLine(
         "checks keys, servers and folders",
         "Check what a session needs with one small request each, and say how to fix what fails.",
         _doctor,
@@ -361,7 +363,7 @@ COMMANDS: dict[str | None, Command] = {
         "of the web reader",
         "Show the sites that the web reader cannot read and the crawler skips, or clear them.",
     ),
-    "schema": Command(
+    "schema": CommandLine(
         "of the journal and artifacts",
         "Print the JSON Schema of a journal line or of an artifact format.",
         _schema,

@@ -28,7 +28,7 @@ _MULTIPLEXER_TERMS = ("screen", "tmux")
 
 
 @dataclass(frozen=True, slots=True)
-class Cell:
+class CellSize:
     """The size of one character cell in pixels."""
 
     width: int
@@ -40,10 +40,10 @@ class Canvas:
     """What a picture is encoded for."""
 
     graphics: Graphics
-    cell: Cell
+    cell: CellSize
 
 
-DEFAULT_CELL = Cell(10, 20)
+DEFAULT_CELL = CellSize(10, 20)
 _PLAUSIBLE = range(4, 129)
 
 
@@ -82,7 +82,7 @@ def _identified(environment: Mapping[str, str]) -> Graphics:
     return "sixel" if any(environment.get(name) for name in _SIXEL_VARIABLES) else "blocks"
 
 
-def cell_size(descriptor: int | None = None) -> Cell:
+def cell_size(descriptor: int | None = None) -> CellSize:
     """Ask the system for the size of a cell; return a common size if it does not know."""
     try:
         if descriptor is None:
@@ -95,5 +95,5 @@ def cell_size(descriptor: int | None = None) -> Cell:
     rows, columns, width, height = struct.unpack("HHHH", answer)
     if not rows or not columns:
         return DEFAULT_CELL
-    cell = Cell(width // columns, height // rows)
+    cell = CellSize(width // columns, height // rows)
     return cell if cell.width in _PLAUSIBLE and cell.height in _PLAUSIBLE else DEFAULT_CELL

@@ -72,7 +72,6 @@ def is_free(screen: Screen[object], row: Region, widget: Widget) -> bool:
 
 
 _COLOURS = {"truecolor": 1 << 24, "256": 256}
-_MAX_QUEUED = 8
 _PAUSE_SECONDS = 0.005
 _PIECES_AT_ONCE = 8
 _RETRY_SECONDS = 0.1
@@ -238,7 +237,7 @@ class PictureStore:
     def _has_room(self) -> bool:
         """Whether the driver's queue is short, so that writing does not block."""
         queue = getattr(getattr(self._app._driver, "_writer_thread", None), "_queue", None)
-        return queue is None or queue.qsize() < _MAX_QUEUED
+        return queue is None or queue.qsize() < 8
 
     def _write(self, text: str) -> None:
         driver = self._app._driver

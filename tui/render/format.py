@@ -11,7 +11,6 @@ from rich.cells import cell_len, chop_cells
 from ua_tui.core.text import clean_line
 
 ELLIPSIS = "…"
-LINE_LIMIT = 400
 _SENTENCE = re.compile(
     r"""(?:(?<!\w)'[^']*'|"[^"]*"|“[^”]*”|`[^`]*`|;(?=\S)|[.!?](?!\s+[^a-z])|[^.!?;])+[.!?;]?"""
 )
@@ -65,7 +64,7 @@ def fallback_of(fallback: str | None) -> str:
 def first_line(text: str) -> str:
     """Return the first line of a query, cleaned, with a mark if there is more."""
     first, _, rest = text.strip().partition("\n")
-    return clean_line(first, LINE_LIMIT) + (" …" if rest.strip() else "")
+    return clean_line(first, 400) + (" …" if rest.strip() else "")
 
 
 def first_sentence(text: str) -> str:

@@ -16,7 +16,7 @@ from aiohttp.http_exceptions import HttpProcessingError
 
 from ua_tui.core.text import clean_line
 from ua_tui.tui.serve.guard import Guard
-from ua_tui.tui.serve.tab import Tab, cells
+from ua_tui.tui.serve.tab import BrowserTab, cells
 
 COOKIE = "ua-tui-token"
 MOST_IN_MESSAGE = 4 << 20
@@ -74,7 +74,7 @@ class Server:
         self._guard = guard
         self._here = here
         self._most_tabs = most_tabs
-        self._tabs: dict[Tab, web.WebSocketResponse] = {}
+        self._tabs: dict[BrowserTab, web.WebSocketResponse] = {}
         self._closing = False
         self._runner: web.AppRunner | None = None
 
@@ -169,7 +169,7 @@ class Server:
             await websocket.send_str(json.dumps(["ended", {"how": "was not started", "said": self._limit}]))
             await websocket.close()
             return websocket
-        tab = Tab(
+        tab = BrowserTab(
             self._arguments,
             write_bytes=websocket.send_bytes,
             write_str=websocket.send_str,
@@ -188,7 +188,7 @@ class Server:
             await asyncio.shield(self._end(tab))
         return websocket
 
-    async def _end(self, tab: Tab) -> None:
+    async def _end(self, tab: BrowserTab) -> None:
         try:
             await tab.stop()
         finally:

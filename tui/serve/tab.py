@@ -32,7 +32,6 @@ END_SECONDS = 6.0
 """How long a process may take to end after its screen."""
 MOST_SAID = 4_000
 """How many characters of the end of a session's standard error are kept."""
-MOST_CELLS = 1000
 
 # Variables that describe the terminal in which the server was started; the screen is not in that one.
 _ELSEWHERE = (
@@ -51,7 +50,7 @@ _ELSEWHERE = (
 _DESKTOP = ("DISPLAY", "WAYLAND_DISPLAY", "XAUTHORITY")
 
 
-class Tab(AppService):
+class BrowserTab(AppService):
     """Starts the session, and forwards input and output.
 
     Args:
@@ -205,7 +204,7 @@ class Tab(AppService):
 
 def cells(wanted: int) -> int:
     """Return a valid size in cells."""
-    return min(max(wanted, 1), MOST_CELLS)
+    return min(max(wanted, 1), 1000)
 
 
 def _how(code: int | None) -> str:

@@ -89,10 +89,6 @@ CLOSE_SECONDS = 5.0
 """How long a session that another worker may have by now has for its end."""
 _CANCEL_SECONDS = 2.5
 """How long the end of what a job reports is waited for."""
-_NOTE_SECONDS = 2.0
-_RETRY_SECONDS = 1.0
-_LOCK_SECONDS = 10.0
-_LONGEST_ERROR = 500
 _STOPPED = "somebody of the team stopped it"
 _REST_SECONDS = 600.0
 """How long a database that was away when a session ended is waited for, to copy the rest of it."""
@@ -178,7 +174,7 @@ class _JobRun:
 
     def _failed(self, why: str) -> Outcome:
         redactor = Redactor(secrets(self._settings, os.environ))
-        return self._outcome("failed", error=clean_line(redactor.redact(why), _LONGEST_ERROR))
+        return self._outcome("failed", error=clean_line(redactor.redact(why), 500))
 
     def _outcome(self, state: Literal["done", "failed", "cancelled"], *, error: str = "") -> Outcome:
         ended = self._progress.ended
@@ -315,11 +311,11 @@ class _JobRun:
                     raise
                 log.warning("the session is not restored yet: %s", error)
             # Without the database for long, the job is lost.
-            await asyncio.sleep(_RETRY_SECONDS)
+            await asyncio.sleep(1.0)
 
     async def _wait_for_lock(self, folder: Path) -> None:
         """Wait for the end of the worker that had the session, if it runs on this machine."""
-        until_ = time.monotonic() + _LOCK_SECONDS
+        until_ = time.monotonic() + 10.0
         while (  # noqa: ASYNC110
             await asyncio.to_thread(runs_elsewhere, folder) and time.monotonic() < until_
         ):
@@ -433,7 +429,7 @@ class _JobRun:
         """Record the state when it changes, and the cost every two seconds."""
         while True:
             with suppress(TimeoutError):
-                await asyncio.wait_for(self._changed.wait(), _NOTE_SECONDS)
+                await asyncio.wait_for(self._changed.wait(), 2.0)
             self._changed.clear()
             await self._note()
 

@@ -25,8 +25,6 @@ from ua_tui.core.text import clean_line
 log = logging.getLogger(__name__)
 
 _RETRY_SECONDS = 1.0
-_WITHDRAW_SECONDS = 2.0
-_POLL_SECONDS = 0.05
 # A rule for all sessions of the worker's machine is not for somebody of the team to make.
 _SCOPES = ("once", "session")
 
@@ -72,7 +70,7 @@ class QuestionRelay:
                 tasks.create_task(self._receive(session))
         finally:
             with suppress(TeamError, TimeoutError):
-                async with asyncio.timeout(_WITHDRAW_SECONDS):
+                async with asyncio.timeout(2.0):
                     for request in list(self._asked):
                         await self._mailbox.withdraw(self._id, request)
 
@@ -160,5 +158,5 @@ class QuestionRelay:
         self.interrupted = True
         # What is about to begin is stopped when it has; after the end of the work this is cancelled.
         while session.state in (SessionState.STARTING, SessionState.IDLE):  # noqa: ASYNC110
-            await asyncio.sleep(_POLL_SECONDS)
+            await asyncio.sleep(0.05)
         await session.interrupt()

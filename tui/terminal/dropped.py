@@ -8,13 +8,11 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 _BEGINNINGS = ("/", "~/", "'/", '"/', "'~/", '"~/', "file://", "'file://", '"file://')
-_LONGEST = 8_000
-_MOST_FILES = 20
 
 
 def may_be_dropped(text: str) -> bool:
     """Whether a paste begins as the path of a file; quick."""
-    return len(text) <= _LONGEST and text.lstrip().startswith(_BEGINNINGS)
+    return len(text) <= 8_000 and text.lstrip().startswith(_BEGINNINGS)
 
 
 def dropped_files(text: str) -> list[Path]:
@@ -28,7 +26,7 @@ def dropped_files(text: str) -> list[Path]:
         whole = _file(line)
         found = [whole] if whole is not None else [_file(each) for each in _words(line)]
         files += [each for each in found if each is not None]
-        if not found or None in found or len(files) > _MOST_FILES:
+        if not found or None in found or len(files) > 20:
             return []
     return list(dict.fromkeys(files))
 

@@ -16,7 +16,6 @@ from textual.dom import DOMNode
 from textual.widget import Widget
 
 MOST_THEMES = 6
-MOST_SOURCES = 256
 COLOURS: Final = frozenset(name for name, rule in vars(StylesBase).items() if isinstance(rule, ColorProperty))
 """The rules that change only a colour."""
 
@@ -59,7 +58,7 @@ class CachedStylesheet(Stylesheet):
         key = frozenset(variables.items())
         parsed = self._parsed.get(key)
         if parsed is None:
-            parsed = self._parsed[key] = LRUCache(MOST_SOURCES)
+            parsed = self._parsed[key] = LRUCache(256)
         return parsed
 
     # Styling

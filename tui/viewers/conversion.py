@@ -57,10 +57,6 @@ def _scaled(picture: Any, size: tuple[int, int]) -> Any:
     return picture.resize(size, Image.Resampling.BOX).convert("RGB")
 
 
-_MAX_PAGES = 40
-_MAX_CHARACTERS = 800_000
-
-
 def extract_pages(desk: TaskContext, path: bytes) -> None:
     """Send the properties of the PDF at `path`, then the text of each of the first pages.
 
@@ -69,7 +65,7 @@ def extract_pages(desk: TaskContext, path: bytes) -> None:
         PdfReadError: the file is damaged or is not a PDF.
     """
     with os.fdopen(open_regular(Path(os.fsdecode(path))), "rb") as file:
-        send_pages(file, lambda part: desk.say("part", part), most=_MAX_PAGES, characters=_MAX_CHARACTERS)
+        send_pages(file, lambda part: desk.say("part", part), most=40, characters=800_000)
 
 
 _NAMES = ("duration", "title", "artist", "album", "year", "channels", "samplerate", "bitrate")

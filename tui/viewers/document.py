@@ -122,7 +122,7 @@ class Progressive(Body, Protocol):
 
 
 @runtime_checkable
-class Stoppable(Body, Protocol):
+class StoppableBody(Body, Protocol):
     """A body whose layout may take seconds and stops when nobody needs it any more."""
 
     def lay_out_until(self, width: int, theme: MarkdownTheme, stop: Stop) -> Rows:
@@ -272,12 +272,12 @@ class _JoinedRows:
 
 
 def lay_out(body: Body, width: int, theme: MarkdownTheme, stop: Stop) -> Rows:
-    """Lay out a body; a `Stoppable` one stops if the flag is set.
+    """Lay out a body; a `StoppableBody` one stops if the flag is set.
 
     Raises:
         Stopped: the flag was set.
     """
-    if isinstance(body, Stoppable):
+    if isinstance(body, StoppableBody):
         return body.lay_out_until(width, theme, stop)
     return body.lay_out(width, theme)
 

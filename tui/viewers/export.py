@@ -26,8 +26,6 @@ from ua_tui.tui.viewers.reader import (
 )
 from ua_tui.tui.viewers.safe_html import LARGEST, write_browser_copy
 
-_NAME_OF_FILE = 120
-
 
 async def open_outside(owner: Widget, path: Path, copies: Path | None) -> bool:
     """Open a file by the rules of `ua_tui.tui.viewers.export`, and notify the user; True if it was opened.
@@ -52,7 +50,7 @@ async def open_outside(owner: Widget, path: Path, copies: Path | None) -> bool:
     if target.sanitised:
         message = "Opening a copy without scripts and remote content in the browser."
     else:
-        message = f"Opening {clean_line(path.name, _NAME_OF_FILE)} in another program."
+        message = f"Opening {clean_line(path.name, 120)} in another program."
     owner.notify(message, markup=False)
     return True
 
@@ -67,7 +65,6 @@ def _check_browser(path: Path) -> None:
 
 
 _MAX_COPIED = 1 << 20
-_CHECKED = 8192
 _NAME = 120
 _HTML = frozenset({".html", ".htm"})
 # Formats that other programs show and do not run. SVG is missing, as a browser runs its scripts.
@@ -102,7 +99,7 @@ def why_not_edited(path: Path) -> str | None:
     if inner_name(path.name) != path.name:
         return f"{name} is compressed and cannot be edited. Press Enter to view it."
     try:
-        head = read_piece(path, _CHECKED).data
+        head = read_piece(path, 8192).data
     except FileUnviewable as error:
         return str(error)
     if looks_binary(head) or head.startswith(b"%PDF-"):

@@ -14,8 +14,6 @@ from ua_tui.tui.viewers.document import Rows
 _WORD = re.compile(r"\w+")
 _RUNS = (8, 5, 3, 2, 1)
 """How many words must follow each other in the rows, too: as many as possible."""
-_MOST_WORDS = 80
-_CHECKED_ROWS = 512
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +41,7 @@ def find_passage(rows: Rows, passage: Passage, stop: Stop = NEVER) -> int | None
     Raises:
         Stopped: the flag was set.
     """
-    wanted = [(word[0].casefold(), word.start()) for word in _WORD.finditer(passage.text)][:_MOST_WORDS]
+    wanted = [(word[0].casefold(), word.start()) for word in _WORD.finditer(passage.text)][:80]
     if not wanted:
         return None
     names = [word for word, _ in wanted]
@@ -71,7 +69,7 @@ def _words_of(rows: Rows, stop: Stop) -> tuple[Sequence[str], Sequence[int]]:
     words: list[str] = []
     places: list[int] = []
     for y in range(len(rows)):
-        if not y % _CHECKED_ROWS:
+        if not y % 512:
             stop.check()
         row = rows.row(y)
         found = _WORD.findall((row.plain if isinstance(row, Content) else row.text).casefold())

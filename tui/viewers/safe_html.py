@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 LARGEST = 4 * 1024 * 1024
 _SECONDS = 5.0
 _COPY_SECONDS = 30.0
-_MAX_AGE_SECONDS = 24 * 3600.0
 
 _TITLE = re.compile(r"<title[^<>]{0,200}>([^<]{0,400})", re.IGNORECASE)
 _DROPPED = frozenset(
@@ -150,7 +149,7 @@ def write_browser_copy(source: str, origin: Path, folder: Path, stop: Stop = NEV
     page = conversions().run(f"{__name__}:browser_copy_in_child", source, seconds=_COPY_SECONDS, stop=stop)
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     for old in folder.glob("*.html"):
-        if time.time() - old.stat(follow_symlinks=False).st_mtime > _MAX_AGE_SECONDS:
+        if time.time() - old.stat(follow_symlinks=False).st_mtime > (24 * 3600.0):
             old.unlink(missing_ok=True)
     name = hashlib.sha256(os.fsencode(origin)).hexdigest()[:16]
     copy = folder / f"{name}.html"

@@ -8,9 +8,6 @@ from textual import events
 
 from ua_tui.core.text import clean_line
 
-LONGEST = 200
-SHOWN = 30
-
 
 class TypedQuery:
     """Edits one line of text: printable keys, Backspace and Ctrl+U; Enter accepts it, Esc clears it.
@@ -37,12 +34,12 @@ class TypedQuery:
     @property
     def shown(self) -> str:
         """The text for the border, with a caret while it is typed."""
-        text = clean_line(self.text, SHOWN) if self.text.strip() else self.text
+        text = clean_line(self.text, 30) if self.text.strip() else self.text
         return text + ("▏" if self.typing else "")
 
     def edit(self, text: str) -> None:
         """Replace the text."""
-        self.text = text[:LONGEST]
+        self.text = text[:200]
         self._changed(self.text)
 
     def handle_key(self, event: events.Key, *, active: bool) -> None:

@@ -34,7 +34,6 @@ from ua_tui.tui.virtual_list.source import EntryList, EntryT, RowSource
 
 LINES_A_STEP = 3
 MOST_COUNTED = 200
-MOST_COPIED_LINES = 20_000
 CURSOR_BAR = "▌"
 
 EntryT_contra = TypeVar("EntryT_contra", contravariant=True)
@@ -568,7 +567,7 @@ class VirtualList(ScrollView, Generic[EntryT], can_focus=True):
         """Return the selected text, without gutter and padding."""
         first = selection.start.y if selection.start is not None else 0
         last = selection.end.y if selection.end is not None else self.heights.total - 1
-        last = min(last, self.heights.total - 1, first + MOST_COPIED_LINES)
+        last = min(last, self.heights.total - 1, first + 20_000)
         index, line = self.heights.at(first)
         found: list[str] = []
         while index < len(self.entries) and first + len(found) <= last:

@@ -47,7 +47,6 @@ def sent_commands(session: Session) -> list[Command]:
 
 _WORD = re.compile(r"/([^\W\d_][\w:-]*)(\s.*)?", re.DOTALL)
 _MOST_SUGGESTED = 3
-_SHOWN_ARGUMENT = 40
 _DECLARATION = "\nCOMMAND = CommandSpec("
 
 
@@ -244,4 +243,4 @@ def _argument_problem(command: Command, more: str) -> str:
     if command.argument is None or command.argument.choices is None:
         return f"/{command.name} takes no arguments"
     names = ", ".join(command.argument.choices())
-    return f"{clean_line(more, _SHOWN_ARGUMENT)} is no {command.argument.kind} (use {names})"
+    return f"{clean_line(more, 40)} is no {command.argument.kind} (use {names})"

@@ -24,8 +24,6 @@ TYPING_SECONDS = 1.5
 HOLD_SECONDS = 0.5
 """Somebody who types a sentence presses the next key within this time."""
 
-_BEAT_SECONDS = 0.05
-_LONGEST_SECONDS = 0.1
 
 Answer = TypeVar("Answer")
 
@@ -44,7 +42,7 @@ class ActiveClock:
     def __call__(self) -> float:
         """Return the seconds."""
         now = self._clock()
-        self._passed += min(now - self._last, _LONGEST_SECONDS)
+        self._passed += min(now - self._last, 0.1)
         self._last = now
         return self._passed
 
@@ -371,7 +369,7 @@ class Dialog(Modal[Answer]):
         return unfinished or time.monotonic() - typed < TYPING_SECONDS
 
     def _start_beat(self) -> None:
-        self._beat = self._beat or self.set_interval(_BEAT_SECONDS, self._count_time)
+        self._beat = self._beat or self.set_interval(0.05, self._count_time)
 
     def _count_time(self) -> None:
         """Answer with a letter that was held back long enough, and show when answers are accepted."""

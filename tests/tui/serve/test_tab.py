@@ -10,7 +10,7 @@ import pytest
 
 from tests.waiting import run_ready, until
 from ua_tui.tui.serve import tab as tab_module
-from ua_tui.tui.serve.tab import Tab
+from ua_tui.tui.serve.tab import BrowserTab
 
 CHILD = """
 import pathlib, signal, sys
@@ -35,7 +35,7 @@ async def test_all_who_end_a_tab_wait_for_its_process_and_none_who_gives_up_cuts
         return None
 
     ended = tmp_path / "ended"
-    tab = Tab([str(ended)], write_bytes=nothing, write_str=nothing, close=nothing, here=True)
+    tab = BrowserTab([str(ended)], write_bytes=nothing, write_str=nothing, close=nothing, here=True)
     await tab.start(80, 24)
     await until((tmp_path / "ready").exists)
     first = asyncio.create_task(tab.stop())
@@ -45,4 +45,4 @@ async def test_all_who_end_a_tab_wait_for_its_process_and_none_who_gives_up_cuts
     assert ended.read_text() == "in good order"
     assert first.cancelled()
     left = {task.get_coro().__qualname__ for task in asyncio.all_tasks()}  # type: ignore[union-attr]
-    assert not any(name.startswith(("Tab.", "_drain")) for name in left)
+    assert not any(name.startswith(("BrowserTab.", "_drain")) for name in left)

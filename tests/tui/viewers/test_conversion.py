@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import struct
 import subprocess
 from functools import cache, partial
 from pathlib import Path
@@ -29,7 +28,6 @@ from ua_tui.tui.viewers.export import NotExportable, outside_target
 from ua_tui.tui.viewers.registry import load
 from ua_tui.tui.viewers.types import csv, media
 from ua_tui.tui.viewers.types.csv import Lines, record_starts
-from ua_tui.tui.viewers.types.media import read_mp4
 
 DIVS = "<div/>" * 100_000
 THEME = MarkdownTheme()
@@ -203,17 +201,6 @@ def test_an_audio_file_that_takes_too_long_is_shown_as_bytes(tmp_path: Path, mon
     document = load(path, FULL_LIMIT)
     assert document.rendered is None
     assert isinstance(document.raw, HexBody)
-
-
-def test_the_header_of_a_video_is_read_once() -> None:
-    wanted: list[int] = []
-
-    def read(_: int, count: int) -> bytes:
-        wanted.append(count)
-        return (struct.pack(">I4s", 40 << 20, b"moov") * 2)[:count] if count <= 16 else bytes(count)
-
-    read_mp4(read, 400 << 30)
-    assert sum(wanted) < 64 << 20
 
 
 def test_a_string_of_megabytes_is_shown_as_text(tmp_path: Path) -> None:

@@ -33,7 +33,6 @@ LONG_SECONDS = 10.0
 """A query that took no longer is not announced."""
 HERE_SECONDS = 10.0
 """A user who pressed or clicked something within this time is at the screen."""
-MOST_OF_QUERY = 60
 
 _OSC9_TERMS = ("xterm-kitty", "xterm-ghostty", "ghostty", "wezterm")
 _OSC9_PROGRAMS = frozenset({"iterm.app", "wezterm", "ghostty", "kitty"})
@@ -168,4 +167,4 @@ class Attention:
 
         # Redacted before it is cut: half a secret would not be recognised.
         redacted = Redactor(secrets(self._settings, environ)).redact(self._query[:10_000])
-        return clean_line(redacted, MOST_OF_QUERY)
+        return clean_line(redacted, 60)

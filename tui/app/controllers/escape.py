@@ -50,7 +50,6 @@ class KeyHints:
 
 MOVED_SECONDS = 1.0
 """A person who presses Esc until they are in the prompt presses it once too often within this time."""
-WARNING_SECONDS = 3.0
 REPEAT_SECONDS = 0.15
 """A key that is held down comes again sooner than a finger can press it."""
 
@@ -125,7 +124,7 @@ class Escape:
         self._warned = self._pressed
         if not is_warned:
             key = self._app.keys.shown("stop")
-            self._app.notify(f"{key} again stops the agent.", timeout=WARNING_SECONDS, markup=False)
+            self._app.notify(f"{key} again stops the agent.", timeout=3.0, markup=False)
 
     def _to_prompt(self) -> None:
         frame = self._app.frame

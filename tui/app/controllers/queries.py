@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from ua_tui.tui.screens.session.queue import QueueScreen
 
 _ACCEPTS = ("idle", "running", "stopping")
-_NOTE_SECONDS = 20.0
 
 
 class Queries:
@@ -139,7 +138,7 @@ class Queries:
         )
         send = self._app.keys.shown("prompt.send")
         message = f"{what} never sent: {send} in the empty prompt sends {them}."
-        self._app.notify(message, severity="warning", timeout=_NOTE_SECONDS, markup=False)
+        self._app.notify(message, severity="warning", timeout=20.0, markup=False)
 
     def store_unsent(self) -> None:
         """Let the session store, for when it is resumed, the queries that it did not accept."""

@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from ua_tui.tui.widgets.dialog import Dialog
 
 Question = PermissionAsked | ElicitationAsked | AuthRequired
-MOST_SEEN = 500
 
 
 class Questions:
@@ -76,7 +75,7 @@ class Questions:
         )
 
     def _remember_call(self, event: ToolCallStarted) -> None:
-        if len(self._seen) < MOST_SEEN:
+        if len(self._seen) < 500:
             from ua_tui.core.agent.permissions.actions import server_of, subjects_of
 
             server = server_of(event.name)

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 _SIGNALS = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
 _BUSY = ("running", "stopping")
 _CLOSE_SECONDS = 30.0
-_EXIT_SECONDS = 4.0
-_RESTORE_SECONDS = 1.0
 
 log = logging.getLogger(__name__)
 
@@ -133,7 +131,7 @@ class Shutdown:
 
     def _end_soon(self, code: int) -> None:
         if not self._app.is_headless:
-            end_within(_EXIT_SECONDS, code, self._app.restore_terminal)
+            end_within(4.0, code, self._app.restore_terminal)
 
     async def finish(self) -> None:
         """Remove the signal handlers, and close the session if the screen itself failed."""
@@ -155,7 +153,7 @@ def end_within(seconds: float, code: int, restore: Callable[[], None]) -> None:
     def end() -> None:
         restoring = threading.Thread(target=restore, name="restore", daemon=True)
         restoring.start()
-        restoring.join(_RESTORE_SECONDS)
+        restoring.join(1.0)
         os._exit(code)
 
     timer = threading.Timer(seconds, end)

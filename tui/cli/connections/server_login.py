@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from ua_tui.core.connections.oauth.target import LoginTarget
     from ua_tui.core.settings.model import Settings
 
-_LONGEST = 4_000
 
 _print = partial(print_line, flush=True)
 
@@ -70,7 +69,7 @@ async def run_login(target: LoginTarget, args: argparse.Namespace) -> int:
     """Log in to a server, or out with `--forget`; returns the exit code."""
     from ua_tui.core.connections.oauth.store import LoginStore
 
-    store, reporter = LoginStore(), _Reporter(target, as_json=args.json)
+    store, reporter = LoginStore(), _LoginReporter(target, as_json=args.json)
     try:
         return await _log_in_or_out(target, args, store, reporter)
     except WorkspaceError as error:
@@ -79,7 +78,7 @@ async def run_login(target: LoginTarget, args: argparse.Namespace) -> int:
 
 
 async def _log_in_or_out(
-    target: LoginTarget, args: argparse.Namespace, store: LoginStore, reporter: _Reporter
+    target: LoginTarget, args: argparse.Namespace, store: LoginStore, reporter: _LoginReporter
 ) -> int:
     from ua_tui.core.connections.oauth.flow import log_in
 
@@ -124,7 +123,7 @@ async def _no_more_input() -> AsyncIterator[None]:
             asyncio.get_running_loop().remove_reader(sys.stdin.fileno())
 
 
-class _Reporter:
+class _LoginReporter:
     """Reports the steps of a login, as text or as lines of JSON."""
 
     def __init__(self, target: LoginTarget, *, as_json: bool) -> None:
@@ -133,7 +132,7 @@ class _Reporter:
 
     def link(self, address: str) -> None:
         """Show the address of the login."""
-        shown = clean_line(address, _LONGEST)
+        shown = clean_line(address, 4_000)
         if self._as_json:
             self._line("link", url=shown)
             return

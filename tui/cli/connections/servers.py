@@ -26,7 +26,6 @@ _HEADER = ("SERVER", "STATE", "TRANSPORT", "STARTS OR OPENS", "FROM")
 _STATES = {"trusted": "trusted", "refused": "refused", None: "not trusted yet"}
 _PLACES = {"here": "on this machine only", "outside": "outside"}
 _LOGINS = {"logged in": "logged in", "expired": "login expired"}
-_LONGEST_TARGET = 60
 _LONGEST = 10_000
 
 
@@ -124,7 +123,7 @@ def _list(
         return 0
     cells = [
         _HEADER,
-        *((r.name, r.standing, r.transport, clean_line(r.target, _LONGEST_TARGET), r.source) for r in rows),
+        *((r.name, r.standing, r.transport, clean_line(r.target, 60), r.source) for r in rows),
     ]
     print_table(cells)
     for problem in problems:

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from ua_tui.core.settings.places import Places
 
 _HEADER = ("SETTING", "VALUE", "FROM")
-_LONGEST_VALUE = 44
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -174,4 +173,4 @@ def _place(setting: SettingListing) -> str:
 
 
 def _cell(setting: SettingListing) -> str:
-    return clean_line(setting.value or f"({setting.without})", _LONGEST_VALUE)
+    return clean_line(setting.value or f"({setting.without})", 44)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from ua_tui.core.errors import KnowledgeError
 from ua_tui.core.knowledge.records import KINDS
 from ua_tui.tui.cli.arguments import WrongUsage, add_sessions_folder, workspace_settings
-from ua_tui.tui.cli.knowledge.page import Page
+from ua_tui.tui.cli.knowledge.page import HitPage
 from ua_tui.tui.cli.output import complain, print_json, print_line
 from ua_tui.tui.terminal.exit_codes import EXIT_FAILED, EXIT_USAGE
 
@@ -141,7 +141,7 @@ def _moment(option: str, text: str | None, now: datetime) -> float | None:
 
 
 def _print(results: Results, database: KnowledgePlace) -> None:
-    page = Page.of_output(database)
+    page = HitPage.of_output(database)
     for number, hit in enumerate(results.hits):
         if number:
             print_line("")

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from ua_tui.core.settings.model import Settings
 
 _FORGET_OPTIONS = ("session", "source", "match", "files", "dry_run", "yes")
-_SHOWN_LAGS = 5
 EXAMPLES = """\
 examples:
   ua-tui knowledge
@@ -158,7 +157,7 @@ def _lines(status: Status, embedder: Embedder | None) -> Iterator[str]:
         count = f"{status.vectors:,} of {quantity(status.embeddable, 'passage')} have vectors"
         yield row("by meaning", f"on, {embedder.model} at {embedder.host}; {count}")
     if status.lagging:
-        named = [f"{lag.session} ({size(lag.missing)})" for lag in status.lagging[:_SHOWN_LAGS]]
+        named = [f"{lag.session} ({size(lag.missing)})" for lag in status.lagging[:5]]
         more = len(status.lagging) - len(named)
         yield row("not read yet", ", ".join(named) + (f" and {more} more" if more else ""))
         yield row("", "a session reads them in the background; `ua-tui knowledge update` does it at once")

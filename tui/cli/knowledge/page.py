@@ -20,7 +20,7 @@ _INDENT = "    "
 _WIDEST = 100
 
 
-class Page:
+class HitPage:
     """Writes hits for a terminal of `width` cells, or without a width in lines of any length and without marks."""
 
     def __init__(self, database: KnowledgePlace, width: int | None) -> None:

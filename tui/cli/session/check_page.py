@@ -14,7 +14,6 @@ from ua_tui.tui.cli.output import page_width
 from ua_tui.tui.viewers.evidence.signs import sign_of
 
 _INDENT = "    "
-_WIDEST = 100
 _LONGEST_TEXT, _LONGEST_SENTENCE, _LONGEST_NOTE = 300, 800, 600
 _MOST_NAMES = 50
 
@@ -28,7 +27,7 @@ class CheckPage:
     @classmethod
     def of_output(cls) -> Self:
         """Return a page for standard output."""
-        return cls(page_width(_WIDEST))
+        return cls(page_width(100))
 
     def lines(
         self, check: ReportCheck, session: str, starts: Sequence[int], *, everything: bool = False

@@ -21,7 +21,6 @@ examples:
   ua-tui team grant mary john --to postgresql://owner@db.example/desk
   ua-tui team status
 """
-_SHOWN_WORKERS = 50
 _WORDS = {"needs_you": "needs you"}
 
 
@@ -139,7 +138,7 @@ def _workers(work: WorkState) -> str:
         return f"none{waits}"
     silent = len(work.workers) - work.alive
     lines = [f"{work.alive} alive" + f", {silent} silent" * bool(silent)]
-    for each in work.workers[:_SHOWN_WORKERS]:
+    for each in work.workers[:50]:
         name, version = clean_line(each.name, 60), clean_line(each.version, 20)
         seen = f"seen {duration(each.silent_seconds)} ago"
         lines.append(f"  {name}, {quantity(each.parallel, 'job')} at once, version {version}, {seen}")

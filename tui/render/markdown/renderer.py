@@ -78,7 +78,7 @@ MARKDOWN_COMPONENTS = frozenset(
 )
 
 
-class Heading(NamedTuple):
+class RenderedHeading(NamedTuple):
     """A heading that is in no list and no quote: the line it begins on, its level from 1, and its text."""
 
     line: int
@@ -99,7 +99,7 @@ def render_markdown(
 
 def render_with_headings(
     source: str, width: int, theme: MarkdownTheme, *, definitions: str = "", find_file: FindFile = no_file
-) -> tuple[list[Line], list[Heading]]:
+) -> tuple[list[Line], list[RenderedHeading]]:
     """Render Markdown as `render_markdown` does, and return its headings, too."""
     renderer = _Renderer(theme, find_file=find_file)
     lines = renderer.blocks(parse_markdown(source, definitions), max(1, width))
@@ -141,7 +141,7 @@ class _Renderer:
         self._theme = theme
         self._find_file = find_file
         self.units = units
-        self.headings: list[Heading] = []
+        self.headings: list[RenderedHeading] = []
 
     def blocks(
         self, tokens: Sequence[Token], width: int, base: Style | None = None, depth: int = 0
@@ -162,7 +162,7 @@ class _Renderer:
                 self._note(mark, token, inner, base, len(lines), len(block))
                 if token.type == "heading_open" and not token.level:
                     text = " ".join(plain(line).strip() for line in block)
-                    self.headings.append(Heading(len(lines), int(token.tag[1:]), text))
+                    self.headings.append(RenderedHeading(len(lines), int(token.tag[1:]), text))
                 lines.extend(block)
                 tight_before = token.hidden
             index = end + 1

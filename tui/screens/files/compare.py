@@ -40,10 +40,6 @@ from ua_tui.tui.widgets.choice_list import LetterKeyList
 from ua_tui.tui.widgets.dialog import Box, Dialog, Foot
 from ua_tui.tui.workers import start_job
 
-_NAME_OF_VERSION = 44
-_SIZE = 6
-_TIME = 15
-
 
 class VersionsScreen(Dialog[Version | None]):
     """Lists the versions of a text, then other files of its kind; closes with the chosen one, or with None.
@@ -98,10 +94,10 @@ def describe_version(version: Version) -> str:
 
 def _row(version: Version, now: datetime) -> Content:
     return Content.assemble(
-        f"{shown_time(version.at, now):<{_TIME}}",
-        (f"{size(version.size):>{_SIZE}}  ", "$text-muted"),
+        f"{shown_time(version.at, now):<15}",
+        (f"{size(version.size):>6}  ", "$text-muted"),
         describe_version(version),
-        (f"  {middle_cut(clean_line(version.name, 200), _NAME_OF_VERSION)}", "$text-muted"),
+        (f"  {middle_cut(clean_line(version.name, 200), 44)}", "$text-muted"),
     )
 
 
@@ -110,7 +106,6 @@ _OF_TREES_AND_TABLES = (
     *("table.", "results.", "move.fold", "move.unfold", "file.toggle", "file.unfold_all", "file.fold_all"),
     *("file.copy_value", "file.copy_place", "file.links"),
 )
-_ABOVE = 3
 _ALONE = (
     "No other version of this text is known. Versions are what the agent wrote to the file in its session, "
     "and the copies in SAVED_REPORTS."
@@ -286,7 +281,7 @@ class CompareScreen(DocumentScreen[None]):
             return
         self._change = self._next_change(rows, step)
         self.view.mark_row(rows[self._change])
-        self.view.go_to_row(rows[self._change], below=_ABOVE)
+        self.view.go_to_row(rows[self._change], below=3)
         self.update_chrome()
 
     def _next_change(self, rows: list[int], step: int) -> int:

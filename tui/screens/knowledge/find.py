@@ -28,7 +28,7 @@ from ua_tui.tui.screens.files.link import follow_link
 from ua_tui.tui.screens.knowledge.facet_list import DIMENSIONS, FacetList, Facets, toggled
 from ua_tui.tui.screens.knowledge.hit_list import HitList, moment
 from ua_tui.tui.screens.knowledge.opening import HitOpener, SessionAccess
-from ua_tui.tui.screens.knowledge.reader import Answer, KnowledgeReader, Narrowing
+from ua_tui.tui.screens.knowledge.reader import KnowledgeReader, Narrowing, SearchAnswer
 from ua_tui.tui.terminal.copy import copy_text
 from ua_tui.tui.viewers.view.chrome import KeyLine, TitleLine
 from ua_tui.tui.widgets.command import CommandSpec
@@ -136,7 +136,7 @@ class FindScreen(Modal[None]):
         self._zone = zone
         self._narrowing = Narrowing()
         self._facets = Facets()
-        self._answer = Answer()
+        self._answer = SearchAnswer()
         self._asked = ""
         self._waits = False
         self._opens_first = False
@@ -201,7 +201,7 @@ class FindScreen(Modal[None]):
             complete = await self._reader.search(words, narrowing, limit=MOST_HITS, patient=True)
             self._show(words, narrowing, complete, keep=True)
 
-    def _show(self, words: str, narrowing: Narrowing, answer: Answer, *, keep: bool) -> None:
+    def _show(self, words: str, narrowing: Narrowing, answer: SearchAnswer, *, keep: bool) -> None:
         self._waits = False
         if answer.results.unfinished and self._list.chosen is not None:
             # The hits of the text before stay until the word is longer.
@@ -225,7 +225,7 @@ class FindScreen(Modal[None]):
             if self.is_current and not self._waits and await self._reader.changed():
                 self._ask(delay=0, keep=True)
 
-    def _messages(self, words: str, answer: Answer) -> list[str]:
+    def _messages(self, words: str, answer: SearchAnswer) -> list[str]:
         if answer.problem:
             return [clean_line(answer.problem, 1_000)]
         if not words.strip() and self._narrowing == Narrowing():

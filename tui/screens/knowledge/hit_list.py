@@ -36,7 +36,6 @@ _DATE_CELLS = 10
 _SITE_CELLS = 24
 _LEAST_SITE = 12
 _PASSAGE_LINES = 2
-_TITLE = 300
 _LONGEST = 600
 _ELLIPSIS = "…"
 
@@ -196,7 +195,7 @@ class HitList(VirtualList[FoundHit]):
 
 def title_of(hit: Hit) -> str:
     """Return the title of a hit on one line, or the next best name."""
-    return clean_line(hit.title or hit.url or hit.path.rpartition("/")[2] or "(no title)", _TITLE)
+    return clean_line(hit.title or hit.url or hit.path.rpartition("/")[2] or "(no title)", 300)
 
 
 def marked(hit: Hit, without: str = "") -> Iterator[tuple[str, bool]]:

@@ -37,7 +37,7 @@ class Narrowing:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class SearchAnswer:
     """The results of a search; `problem` is a sentence that says why there can be none, and what to do."""
 
     results: Results = field(default_factory=Results)
@@ -59,7 +59,7 @@ class KnowledgeReader:
 
     async def search(
         self, text: str, narrowing: Narrowing | None = None, *, limit: int, patient: bool = False
-    ) -> Answer:
+    ) -> SearchAnswer:
         """Return the hits for a text that a person types, at most `limit`; the newest documents for an empty one.
 
         A search that is not `patient` may give a part of them, while the person types on.
@@ -76,19 +76,24 @@ class KnowledgeReader:
             self._closed = True
             self._close()
 
-    def _find(self, text: str, narrowing: Narrowing, limit: int, patient: bool, stop: Stop) -> Answer:
+    def _find(self, text: str, narrowing: Narrowing, limit: int, patient: bool, stop: Stop) -> SearchAnswer:
         with self._turn:
             # The question may have been cancelled while it waited for its turn.
             stop.check()
             if self._closed:
-                return Answer()
+                return SearchAnswer()
             if self.database is None:
-                return Answer(problem=OFF)
+                return SearchAnswer(problem=OFF)
             from ua_tui.core.knowledge.place import is_made
 
             if self._search is None and not is_made(self.database):
+<<<<<<< HEAD
                 return Answer(problem=MISSING)
             from ua_tui.core.knowledge.search.search import BUDGET, PATIENT
+=======
+                return SearchAnswer(problem=MISSING)
+            from ua_tui.core.knowledge.search import BUDGET, PATIENT
+>>>>>>> h-tui
 
             try:
                 results = self._opened(self.database).search(
@@ -103,8 +108,8 @@ class KnowledgeReader:
                 )
             except KnowledgeError as error:
                 self._close()
-                return Answer(problem=_sentence(str(error)))
-            return Answer(results)
+                return SearchAnswer(problem=_sentence(str(error)))
+            return SearchAnswer(results)
 
     def _check(self, _stop: Stop) -> bool:
         with self._turn:

@@ -12,7 +12,6 @@ from typing import Any
 from ua_tui.core.errors import FormError
 from ua_tui.tui.screens.requests.arguments import as_json, in_order, inner_calls, reveal, reveal_line
 
-_MOST_FIELDS = 40
 _LONGEST_TEXT = 100_000
 """Characters: a text area takes seconds for more."""
 
@@ -78,9 +77,7 @@ def fields_of(arguments: dict[str, Any]) -> list[ArgumentField]:
         for key, value in in_order(values).items()
     ]
     found = [field for field in found if len(field.text) <= _LONGEST_TEXT]
-    return (
-        found if 0 < len(found) <= _MOST_FIELDS else [ArgumentField((), "All arguments, as JSON", arguments)]
-    )
+    return found if 0 < len(found) <= 40 else [ArgumentField((), "All arguments, as JSON", arguments)]
 
 
 def with_texts(arguments: dict[str, Any], texts: Iterable[tuple[ArgumentField, str]]) -> dict[str, Any]:

@@ -10,7 +10,6 @@ from textual.widget import Widget
 
 QUIET_ZONE = 4
 """Light modules around the code, as required by its standard (ISO/IEC 18004)."""
-LONGEST = 400
 HALVES = {(0, 0): " ", (1, 0): "▀", (0, 1): "▄", (1, 1): "█"}
 # Cameras need dark on light in every theme.
 INK = Style(color="#000000", bgcolor="#ffffff")
@@ -21,7 +20,7 @@ def qr_rows(text: str) -> list[str]:
 
     The first call takes a tenth of a second, because it imports the encoder.
     """
-    if len(text) > LONGEST:
+    if len(text) > 400:
         return []
     import segno
 

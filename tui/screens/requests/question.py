@@ -20,8 +20,6 @@ from ua_tui.tui.screens.requests.text_answer import TextAnswer
 from ua_tui.tui.widgets.choice_list import LetterKeyList
 from ua_tui.tui.widgets.dialog import Box, Choice, Dialog, Foot
 
-LONGEST_ANSWER = 4_000
-
 
 @dataclass(frozen=True)
 class AgentQuestion:
@@ -85,7 +83,7 @@ class QuestionScreen(Dialog[PermissionAnswer | None]):
                 Choice("Esc", "Decline", "decline", "back"),
                 id="answers",
             )
-            yield TextAnswer("Your answer:", "Answer", _explain, most=LONGEST_ANSWER, id="reasoning")
+            yield TextAnswer("Your answer:", "Answer", _explain, most=4_000, id="reasoning")
 
     def on_mount(self) -> None:
         """Show the first question."""

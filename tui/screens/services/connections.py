@@ -39,7 +39,6 @@ COMMAND = CommandSpec(
     "connections", "Connections", "Servers, keys, targets, tests", order=50, aliases=("servers", "mcp")
 )
 
-REFRESH_SECONDS = 2.0
 ROOMY = NARROW[1][0]
 
 Examine = Callable[[Settings], AsyncIterator[Check]]
@@ -112,7 +111,7 @@ class ConnectionsScreen(RowScreen[McpServer]):
         start_job(self, self._read_credentials, "credentials")
         start_job(self, self._read_definitions, "own servers")
         # The agent does not report by itself that a server failed.
-        self.set_interval(REFRESH_SECONDS, self._refresh_state)
+        self.set_interval(2.0, self._refresh_state)
 
     def on_unmount(self) -> None:
         """Stop listening."""

@@ -32,7 +32,6 @@ from ua_tui.tui.workers import start_job
 COMMAND = CommandSpec("permissions", "Permission rules", "Rules and decisions", order=65)
 
 _EFFECT, _FROM, _USED = 7, 12, 16
-_MOST_DECISIONS = 200
 _EFFECTS = {"allow": ("✓", "$success"), "ask": ("?", "$warning"), "deny": ("✗", "$error")}
 _FROMS = {"session": "this session", "folder": "this folder", "demo": "the demo", "option": "an option"}
 _LIFETIMES = {
@@ -156,7 +155,7 @@ def _details(rule: Rule | None, decided: Sequence[Decision], problem: str, width
             lines.append(field("tools", f"of the server {clean_line(rule.server)}", width))
         lines.append(field("holds", _LIFETIMES[rule.origin], width))
     lines += [Content(""), Content.styled("Decisions in this session, the newest first", "bold")]
-    for each in list(reversed(decided))[:_MOST_DECISIONS]:
+    for each in list(reversed(decided))[:200]:
         mark, style = _EFFECTS.get(each.decision, _EFFECTS["deny"])
         why = " · ".join(filter(None, (each.by, each.rule or each.reason)))
         head = Content.assemble((f"{each.at.astimezone():%H:%M:%S} ", MUTED), (f"{mark} ", style))

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
 COMMAND = CommandSpec("context", "Context", "What fills it", order=81)
 
-_BAR = 20
 _NAME = 28
 
 
@@ -76,7 +75,7 @@ def describe_usage(usage: ContextUsage) -> Content:
     for part in usage.parts:
         if usage.is_guess and not part.is_used:
             continue
-        filled = round(_BAR * part.tokens / window)
+        filled = round(20 * part.tokens / window)
         style = "$accent" if part.is_used else "$foreground-muted"
         figures = f"{count(part.tokens):>6}"
         if not usage.is_guess:

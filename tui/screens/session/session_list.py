@@ -23,7 +23,6 @@ MARKS = {
     "unknown": ("·", "unknown"),
 }
 _UNKNOWN = "–"
-_WIDEST = 112
 _WHEN = 16
 
 
@@ -77,7 +76,7 @@ class SessionList(ColumnList[Summary]):
 
     def _columns(self, width: int) -> tuple[bool, int]:
         """Whether there is room for all counts, and the width of the heading."""
-        counts = width >= _WIDEST
+        counts = width >= 112
         used = 2 + _WHEN + 2 + 2 + 8 + 2 + 7 + 2 + 5 + ((2 + 5 + 2 + 8) if counts else 0)
         return counts, max(1, width - used)
 

@@ -33,8 +33,6 @@ COMMAND = CommandSpec("fleet", "Fleet", "All sessions here and of the team, live
 
 FEW = 5
 """So many waiting jobs are listed; of more there is one row with their number."""
-TICK_SECONDS = 1.0
-_QUERY_CELLS = 24
 _COLLAPSED, _MORE = "waiting", "waiting:more"
 
 
@@ -108,7 +106,7 @@ class FleetScreen(Modal[None]):
         self.query_one("#fleet-notice", Static).display = False
         self._list.focus()
         self._show_title()
-        self.set_interval(TICK_SECONDS, self._tick)
+        self.set_interval(1.0, self._tick)
         start_job(self, self._watch, "fleet")
 
     async def _watch(self) -> None:
@@ -168,7 +166,7 @@ class FleetScreen(Modal[None]):
         fleet, facts = self._fleet, list[str]()
         if self._query:
             leave = keys_of(self.app).shown("screen.leave")
-            shown = tail_cut(clean_line(self._query, 200), _QUERY_CELLS)
+            shown = tail_cut(clean_line(self._query, 200), 24)
             facts.append(f"filter: {shown} · {leave} clears")
         if fleet is None or fleet.is_reading:
             facts.append("reading")

@@ -27,7 +27,7 @@ from ua_tui.tui.viewers.articles.page import (
     text_in,
 )
 from ua_tui.tui.viewers.bodies.markdown import MarkdownBody
-from ua_tui.tui.viewers.bodies.table import FILTER_KEY, GAP, Column, Table, TableView
+from ua_tui.tui.viewers.bodies.table import FILTER_KEY, GAP, Table, TableColumn, TableView
 from ua_tui.tui.viewers.bodies.text import TextBody
 from ua_tui.tui.viewers.cursor_body import BodyCommand, CopyText, KeyHint, OpenArticle, OpenLink, Outcome
 from ua_tui.tui.viewers.document import Body, joined
@@ -38,11 +38,9 @@ _MIN_ADDRESS = 16
 _ADDRESS_MIN_WIDTH = 140
 _MAX_SNIPPET = 4000
 _NOTE_COLUMN = 4
-_MAX_ADDRESS = 60
-_MOST_REASONS = 5
 
 
-class Hit(msgspec.Struct, frozen=True):
+class ResultHit(msgspec.Struct, frozen=True):
     """One result or article; every field may be empty. `article` is the path of the article's file."""
 
     position: str
@@ -89,7 +87,7 @@ class Hit(msgspec.Struct, frozen=True):
         )
 
 
-def hits_in(value: Any) -> list[Hit] | None:
+def hits_in(value: Any) -> list[ResultHit] | None:
     """Return the results of an artifact; None if it is not a list of search results."""
     if not isinstance(value, dict) or not ({"tool", "query", "type"} & value.keys()):
         return None
@@ -101,7 +99,7 @@ def hits_in(value: Any) -> list[Hit] | None:
     return [_hit(item, place) for place, item in enumerate(found, 1)]
 
 
-def articles_in(value: Any) -> list[Hit] | None:
+def articles_in(value: Any) -> list[ResultHit] | None:
     """Return the articles of a corpus, or of the answer of a tool that saved some; None for anything else."""
     found = value.get("articles") if isinstance(value, dict) else None
     if not isinstance(found, list) or not found:
@@ -110,7 +108,7 @@ def articles_in(value: Any) -> list[Hit] | None:
     return [hit for hit in hits if hit is not None] if all(hits) else None
 
 
-def _article_hit(item: Any, place: int) -> Hit | None:
+def _article_hit(item: Any, place: int) -> ResultHit | None:
     if (
         not isinstance(item, dict)
         or not isinstance(item.get("url"), str)
@@ -122,7 +120,7 @@ def _article_hit(item: Any, place: int) -> Hit | None:
     text = item.get("content")
     article = article_in({**item, "type": "article", "content": text if isinstance(text, str) else ""})
     assert article is not None
-    return Hit(
+    return ResultHit(
         position=str(place),
         title=article.title,
         source=article.site or host_of(article.url),
@@ -147,11 +145,11 @@ def _full_text(item: dict[str, Any]) -> str:
     return next((text for text in texts if isinstance(text, str) and text.strip()), "")
 
 
-def _hit(item: dict[str, Any], place: int) -> Hit:
+def _hit(item: dict[str, Any], place: int) -> ResultHit:
     url = text_in(item, "url", "link", limit=2000)
     title = text_in(item, "title", "name")
     words = item.get("words")
-    return Hit(
+    return ResultHit(
         position=text_in(item, "position", limit=12) or str(place),
         title=title if title and title != url else "",
         source=text_in(item, "source", "publisher", "site") or host_of(url),
@@ -181,7 +179,7 @@ class ResultsTable(Table):
 
     def __init__(
         self,
-        hits: Sequence[Hit],
+        hits: Sequence[ResultHit],
         notes: Sequence[tuple[str, str]] = (),
         answer: str = "",
         *,
@@ -195,12 +193,14 @@ class ResultsTable(Table):
         marks = [self.mark(hit) for hit in hits]
         marked = any(marks)
         columns = [
-            Column("#", "dim", widest=6),
-            Column("Title", widest=110),
-            Column("Source", widest=24),
-            Column("Date", "dim", widest=11),
-            Column(("Words" if articles else "Note") if marked else "", "dim", widest=16 if marked else 0),
-            Column("Address", "link", cut_middle=True, widest=70),
+            TableColumn("#", "dim", widest=6),
+            TableColumn("Title", widest=110),
+            TableColumn("Source", widest=24),
+            TableColumn("Date", "dim", widest=11),
+            TableColumn(
+                ("Words" if articles else "Note") if marked else "", "dim", widest=16 if marked else 0
+            ),
+            TableColumn("Address", "link", cut_middle=True, widest=70),
         ]
         # The day distinguishes rows; the detail has the hour.
         cells = [
@@ -219,7 +219,7 @@ class ResultsTable(Table):
         self._answering = bool(answer)
         self._answered_at = 0
 
-    def mark(self, hit: Hit) -> str:
+    def mark(self, hit: ResultHit) -> str:
         """Return what the fourth column says: the length of an article, what is special about a result."""
         return f"{hit.words:,}" if self.articles and hit.words else "" if self.articles else hit.marks
 
@@ -353,7 +353,7 @@ class CardRows(TableView):
             case _:
                 return Content("")
 
-    def _mark(self, hit: Hit) -> str:
+    def _mark(self, hit: ResultHit) -> str:
         mark = self._table.mark(hit)
         return f"{mark} words" if mark and self._table.articles else mark
 
@@ -382,7 +382,7 @@ def _links_in(rows: TableView, table: ResultsTable) -> Iterator[tuple[int, str, 
             yield rows.span(entry)[0], hit.label, hit.url
 
 
-def results_table(value: dict[str, Any], hits: Sequence[Hit], *more: tuple[str, str]) -> ResultsTable:
+def results_table(value: dict[str, Any], hits: Sequence[ResultHit], *more: tuple[str, str]) -> ResultsTable:
     """Return the table of a list of search results, below its query, tool, time and counts, and `more` notes."""
     answer = value.get("answer")
     answer_text = clean(answer).strip() if isinstance(answer, str) else ""
@@ -415,7 +415,7 @@ def _related(words: Any) -> str:
     return f"Related searches: {' · '.join(found)}" if found else ""
 
 
-def articles_table(value: dict[str, Any], hits: Sequence[Hit], *more: tuple[str, str]) -> ResultsTable:
+def articles_table(value: dict[str, Any], hits: Sequence[ResultHit], *more: tuple[str, str]) -> ResultsTable:
     """Return the table of a list of articles, below their number, their length and what is missing."""
     parts = [quantity(len(hits), "article")]
     if words := sum(hit.words or 0 for hit in hits):
@@ -426,7 +426,7 @@ def articles_table(value: dict[str, Any], hits: Sequence[Hit], *more: tuple[str,
     for key, what in (("failed", "could not be read"), ("missing", "not found")):
         if isinstance(lost := value.get(key), list) and lost:
             notes.append((f"… {quantity(len(lost), 'page')} {what}.", "warn"))
-            notes += [(line, "dim") for each in lost[:_MOST_REASONS] if (line := _reason(each))]
+            notes += [(line, "dim") for each in lost[:5] if (line := _reason(each))]
     return ResultsTable(hits, [*notes, *more], articles=True)
 
 
@@ -436,7 +436,7 @@ def _reason(lost: object) -> str:
         return ""
     address = text_in(lost, "url") or text_in(lost, "item")
     error = text_in(lost, "error")
-    return f"{middle_cut(bare(address), _MAX_ADDRESS)}: {error}" if address and error else error
+    return f"{middle_cut(bare(address), 60)}: {error}" if address and error else error
 
 
 def _moment(written: str) -> str:
@@ -445,7 +445,7 @@ def _moment(written: str) -> str:
     return ""
 
 
-def _notes(value: dict[str, Any], hits: Sequence[Hit]) -> list[tuple[str, str]]:
+def _notes(value: dict[str, Any], hits: Sequence[ResultHit]) -> list[tuple[str, str]]:
     def text(key: str, limit: int = 300) -> str:
         return "" if isinstance(value.get(key), bool) else text_in(value, key, limit=limit)
 

@@ -7,8 +7,6 @@ from textual.content import Content, Span
 from ua_tui.tui.render.markdown.renderer import MarkdownTheme
 from ua_tui.tui.viewers.document import Match, find_row_by_row
 
-_SEARCHED_ROWS = 20_000
-
 
 class HexBody:
     """A hex dump of bytes that begin at `offset` in their file."""
@@ -50,4 +48,4 @@ class HexRows:
 
     def find(self, needle: str) -> list[Match]:
         """Return every occurrence of `needle` within one row; none in a dump of very many rows."""
-        return find_row_by_row(self, needle) if len(self) <= _SEARCHED_ROWS else []
+        return find_row_by_row(self, needle) if len(self) <= 20_000 else []

@@ -18,7 +18,6 @@ _TOKEN = re.compile(
     r"|(?P<literal>\b(?:true|false|null)\b)"
     r"|(?P<dim>[{}\[\],:]+)"
 )
-_STYLED_CHARACTERS = 20_000
 _STRUCTURE = re.compile(rb'"(?:[^"\\]|\\.)*"|["{}\[\],]')
 
 
@@ -36,8 +35,7 @@ def format_json(data: bytes | str) -> str:
 def style_json_line(number: int, line: str) -> Sequence[Span]:
     """Colour keys, strings, numbers, literals and brackets of one line."""
     return [
-        Span(match.start(), match.end(), str(match.lastgroup))
-        for match in _TOKEN.finditer(line, 0, _STYLED_CHARACTERS)
+        Span(match.start(), match.end(), str(match.lastgroup)) for match in _TOKEN.finditer(line, 0, 20_000)
     ]
 
 

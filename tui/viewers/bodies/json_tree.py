@@ -30,10 +30,7 @@ from ua_tui.tui.viewers.document import Body, joined
 _SLOW_BYTES = 512 * 1024
 _FIRST_ROWS = 60
 _MAX_ROWS = 100_000
-_MAX_FOUND = 10_000
 _MAX_SEARCHED_BYTES = 1 << 30
-_MAX_COPIED = 1024 * 1024
-_MAX_DETAIL = 20_000
 _WORD = re.compile(r"[^\W\d]\w*")
 
 Path = tuple[int, ...]
@@ -192,9 +189,9 @@ class JsonTree:
         """None: the members of a tree cannot be filtered."""
         return
 
-    def lay_out(self, width: int, theme: MarkdownTheme) -> TreeRows:
+    def lay_out(self, width: int, theme: MarkdownTheme) -> JsonRows:
         """Return the rows for this width."""
-        return TreeRows(self, width)
+        return JsonRows(self, width)
 
     def at_cursor(self) -> tuple[Branch, int] | None:
         """Return the branch and the place in it that the cursor is on."""
@@ -229,7 +226,7 @@ class JsonTree:
             case "unfold_all":
                 return BackgroundWork(self._unfold_all, "unfolding")
             case "copy":
-                text = text_of(branch.values[place], _MAX_COPIED)
+                text = text_of(branch.values[place], (1024 * 1024))
                 return CopyText("value", text) if text is not None else False
             case "copy_place":
                 return CopyText("key path", self.path_text((*branch.path, place)))
@@ -242,7 +239,7 @@ class JsonTree:
         found: list[Path] = []
         searched = 0
         stack: list[Iterator[tuple[Path, str, Value]]] = [self._members(self.root, ())]
-        while stack and len(found) < _MAX_FOUND and searched < _MAX_SEARCHED_BYTES:
+        while stack and len(found) < 10_000 and searched < _MAX_SEARCHED_BYTES:
             stop.check()
             step = next(stack[-1], None)
             if step is None:
@@ -285,7 +282,7 @@ class JsonTree:
         value = branch.values[place]
         if kind_of(value) != "string":
             return TextBody(head, style=_style_detail)
-        text = text_of(value, _MAX_DETAIL)
+        text = text_of(value, 20_000)
         if text is None:
             text = f"{shown_scalar(value, 2000)[0]}\n(c copies all of it)"
         elif len(text) < 60 and "\n" not in text:
@@ -367,7 +364,7 @@ class JsonTree:
             yield (*path, place), names[place] if names is not None else "", value
 
 
-class TreeRows:
+class JsonRows:
     """The rows of a JSON tree; they follow every change of the tree."""
 
     head = 0

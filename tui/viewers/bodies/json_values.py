@@ -25,7 +25,6 @@ _KINDS: dict[bytes, Kind] = {
 }  # fmt: skip
 _MAX_DECODED = 64 * 1024
 _CHUNK = 1 << 20
-_PREVIEWED_MEMBERS = 12
 _SPACE = re.compile(r"[ \t\r\n]*")
 _BETWEEN = re.compile(r"[ \t\r\n:,]*")
 _step = json.JSONDecoder().raw_decode
@@ -111,7 +110,7 @@ def preview(value: Value, limit: int) -> tuple[str | None, str]:
     names, values = level
     parts: list[str] = []
     room = limit
-    for place, member in enumerate(values[:_PREVIEWED_MEMBERS]):
+    for place, member in enumerate(values[:12]):
         if room <= 0:
             break
         match kind_of(member):

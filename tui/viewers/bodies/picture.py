@@ -18,7 +18,7 @@ from textual.content import Content
 from textual.strip import Strip
 
 from ua_tui.core.concurrency.cancellation import NEVER, Stop, Stopped
-from ua_tui.tui.graphics.capabilities import Canvas, Cell
+from ua_tui.tui.graphics.capabilities import Canvas, CellSize
 from ua_tui.tui.graphics.image import KittyPicture, Picture, PlacedPicture, SixelPicture
 from ua_tui.tui.graphics.kitty import MAX_CELLS, row_of
 from ua_tui.tui.render.format import tail_cut
@@ -181,7 +181,7 @@ class PictureBody:
             Stopped: the flag was set.
         """
         return self._below_facts(
-            lambda: _half_blocks(self._scaled(self._fitted(width, Cell(1, 2)), stop)), width, theme
+            lambda: _half_blocks(self._scaled(self._fitted(width, CellSize(1, 2)), stop)), width, theme
         )
 
     def draw(self, width: int, theme: MarkdownTheme, canvas: Canvas, stop: Stop = NEVER) -> Rows:
@@ -200,7 +200,7 @@ class PictureBody:
         Raises:
             Stopped: the flag was set.
         """
-        cell = canvas.cell if canvas is not None else Cell(1, 2)
+        cell = canvas.cell if canvas is not None else CellSize(1, 2)
         height = max(1, self._header.height)
         width = max(1, min(columns, rows * cell.height * self._header.width // (height * cell.width)))
         try:
@@ -234,7 +234,7 @@ class PictureBody:
     def _hint(self) -> str:
         return " Press o to open it in another program." if self._path is not None else ""
 
-    def _fitted(self, width: int, cell: Cell) -> tuple[int, int]:
+    def _fitted(self, width: int, cell: CellSize) -> tuple[int, int]:
         """The size in pixels for at most `width` cells and the rows to fit; never larger than the picture itself."""
         columns, lines = self._header.width, self._header.height
         if not columns or not lines:

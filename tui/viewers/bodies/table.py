@@ -23,7 +23,6 @@ GAP = 2
 NARROWEST = 6
 _NARROW = 40
 _COUNTS_WIDTH = 14
-_MEASURED_RECORDS = 400
 
 
 class Records(Protocol):
@@ -39,7 +38,7 @@ class Records(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class TableColumn:
     """A column: its title, the role of its cells, how long cells are cut, and its maximum width."""
 
     title: str
@@ -55,7 +54,7 @@ class Table:
     """
 
     def __init__(
-        self, columns: Sequence[Column], records: Records, *, notes: Sequence[tuple[str, str]] = ()
+        self, columns: Sequence[TableColumn], records: Records, *, notes: Sequence[tuple[str, str]] = ()
     ) -> None:
         self.columns = list(columns)
         self.records = records
@@ -68,7 +67,7 @@ class Table:
         self.sorted_by: int | None = None
         self.descending = False
         self.filter = ""
-        sample = [records[number] for number in range(min(len(records), _MEASURED_RECORDS))]
+        sample = [records[number] for number in range(min(len(records), 400))]
         self.natural = [
             min(
                 column.widest, max([cell_len(column.title) + 2, *(cell_len(_cell(row, i)) for row in sample)])

@@ -1,13 +1,11 @@
 """The differences of two texts: lines that differ, and the words that differ in them.
 
-Comparing is quadratic in the worst case, so it runs in a worker process with a time limit. Lines that are unique in
-both texts divide the texts into short parts, and only parts of a bounded size are compared line by line.
+Comparing is quadratic in the worst case, so it runs in a worker process with a time limit.
 """
 
 from __future__ import annotations
 
 import re
-from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -23,9 +21,6 @@ if TYPE_CHECKING:
     from ua_tui.core.concurrency.worker_child import TaskContext
 
 MOST_LINES = 200_000
-_SECONDS = 10.0
-_MOST_PAIRS = 250_000
-_MOST_SIMILARITIES = 10_000
 _SIMILAR = 0.5
 # A letter of Chinese, Japanese or Korean is a word of its own.
 _WIDE = "぀-ヿ㐀-鿿가-힯"
@@ -93,7 +88,7 @@ def compare_texts(left: str, right: str, stop: Stop = NEVER) -> Difference:
         Stopped: the flag was set.
     """
     lines = (_lines(left), _lines(right))
-    sent = conversions().run(f"{__name__}:difference_in_child", list(lines), seconds=_SECONDS, stop=stop)
+    sent = conversions().run(f"{__name__}:difference_in_child", list(lines), seconds=10.0, stop=stop)
     return Difference(*lines, msgspec.convert(sent, list[LinePair]))
 
 
@@ -116,68 +111,11 @@ def compare_lines(left: Sequence[str], right: Sequence[str]) -> list[LinePair]:
     """Pair the lines of two texts; it may take any time: use `compare_texts`."""
     pairs: list[LinePair] = []
     i = j = 0
-    for at, to, count in [*_matches(left, right), (len(left), len(right), 0)]:
+    for at, to, count in SequenceMatcher(None, left, right).get_matching_blocks():
         pairs += _changed(left, right, range(i, at), range(j, to))
         pairs += (LinePair(at + k, to + k, same=True) for k in range(count))
         i, j = at + count, to + count
     return pairs
-
-
-def _matches(left: Sequence[str], right: Sequence[str]) -> list[tuple[int, int, int]]:
-    """Runs of equal lines: where each begins in both texts, and its length."""
-    found: list[tuple[int, int, int]] = []
-    parts = [(0, len(left), 0, len(right))]
-    while parts:
-        i, i_end, j, j_end = parts.pop()
-        start = i
-        while i < i_end and j < j_end and left[i] == right[j]:
-            i, j = i + 1, j + 1
-        if i > start:
-            found.append((start, j - (i - start), i - start))
-        end = i_end
-        while i_end > i and j_end > j and left[i_end - 1] == right[j_end - 1]:
-            i_end, j_end = i_end - 1, j_end - 1
-        if end > i_end:
-            found.append((i_end, j_end, end - i_end))
-        if i == i_end or j == j_end:
-            continue
-        anchors = _anchors(left, right, range(i, i_end), range(j, j_end))
-        if anchors:
-            for at, to in [*anchors, (i_end, j_end)]:
-                parts.append((i, at, j, to))
-                i, j = at, to
-        elif (i_end - i) * (j_end - j) <= _MOST_PAIRS:
-            matcher = SequenceMatcher(None, left[i:i_end], right[j:j_end], autojunk=False)
-            found += ((i + at, j + to, count) for at, to, count in matcher.get_matching_blocks() if count)
-    return sorted(found)
-
-
-def _anchors(left: Sequence[str], right: Sequence[str], here: range, there: range) -> list[tuple[int, int]]:
-    """Lines that both parts have exactly once, as many as are in the same order in both."""
-    ones, others = _unique(left, here), _unique(right, there)
-    shared = sorted((at, others[line]) for line, at in ones.items() if line in others)
-    # The longest increasing sequence of places in the newer text.
-    ends: list[int] = []
-    chain: list[tuple[int, int]] = []
-    before: list[int] = []
-    tails: list[int] = []
-    for number, (at, to) in enumerate(shared):
-        place = bisect_left(ends, to)
-        chain.append((at, to))
-        before.append(tails[place - 1] if place else -1)
-        ends[place : place + 1] = [to]
-        tails[place : place + 1] = [number]
-    found: list[tuple[int, int]] = []
-    number = tails[-1] if tails else -1
-    while number >= 0:
-        found.append(chain[number])
-        number = before[number]
-    return found[::-1]
-
-
-def _unique(lines: Sequence[str], part: range) -> dict[str, int]:
-    count = Counter(lines[at] for at in part)
-    return {lines[at]: at for at in part if count[lines[at]] == 1 and lines[at].strip()}
 
 
 def _changed(left: Sequence[str], right: Sequence[str], here: range, there: range) -> Iterator[LinePair]:
@@ -193,7 +131,7 @@ def _changed(left: Sequence[str], right: Sequence[str], here: range, there: rang
 
 def _similar(left: Sequence[str], right: Sequence[str], here: range, there: range) -> list[tuple[int, int]]:
     """The pairs of similar lines, in the order of both texts, whose similarities have the greatest sum."""
-    if not here or not there or len(here) * len(there) > _MOST_SIMILARITIES:
+    if not here or not there or len(here) * len(there) > 10_000:
         return []
     ones = [Counter(_words(left[at])) for at in here]
     others = [Counter(_words(right[at])) for at in there]
@@ -235,7 +173,7 @@ def _word_marks(left: str, right: str) -> tuple[Marks, Marks]:
     while end < min(len(ones), len(others)) - start and ones[-1 - end] == others[-1 - end]:
         end += 1
     here, there = ones[start : len(ones) - end], others[start : len(others) - end]
-    if len(here) * len(there) > _MOST_PAIRS:
+    if len(here) * len(there) > 250_000:
         codes = [("replace", 0, len(here), 0, len(there))]
     else:
         codes = _without_gaps(SequenceMatcher(None, here, there, autojunk=False).get_opcodes(), here)

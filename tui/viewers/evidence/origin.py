@@ -23,8 +23,6 @@ from ua_tui.tui.viewers.reader import FileUnviewable, read_piece
 if TYPE_CHECKING:
     from ua_tui.core.knowledge.place import KnowledgePlace
 
-_LONGEST_RAW = 1 << 20
-
 
 @dataclass(frozen=True)
 class CheckedFile:
@@ -127,6 +125,6 @@ def _with_words(found: CheckedFile, data: bytes, stop: Stop) -> CheckedFile:
     source = report.source
     raw = rendered
     if texts:
-        is_short = len(source) <= _LONGEST_RAW
+        is_short = len(source) <= (1 << 20)
         raw = words_of_texts([(source, range(len(source)))], claims, stop) if is_short else ClaimWords()
     return replace(found, rendered=rendered, raw=raw)

@@ -17,7 +17,6 @@ from ua_tui.tui.viewers.evidence.signs import role_of, sign_of
 _ROLES = {Level.SUPPORTED: "good", Level.LOOK: "warn", Level.UNSUPPORTED: "bad"}
 _WITHOUT_SOURCE = frozenset({Verdict.UNTRACED, Verdict.NOT_FOUND, Verdict.INVENTED, Verdict.UNCHECKED})
 _AROUND = 240
-_MOST_EVIDENCE = 6
 _KINDS = {
     "article": "page",
     "search_row": "search result",
@@ -73,7 +72,7 @@ def claim_body(
         lines.add((f"! {clean_line(remark, 200)}", "warn"))
     if not compact:
         _add_sentence(lines, claim, role)
-    shown = claim.evidence[:_MOST_EVIDENCE]
+    shown = claim.evidence[:6]
     for count, evidence in enumerate(shown):
         if count or not compact:
             lines.add()

@@ -13,8 +13,6 @@ from ua_tui.core.text import clean_line
 from ua_tui.tui.viewers.bodies.text import TextBody
 from ua_tui.tui.viewers.evidence.signs import SUSPICIOUS, severity, sign_of
 
-_MOST_SUBJECTS = 3
-
 
 def _summary_sign(check: ReportCheck) -> tuple[str, str]:
     """A sign for the result of a check, and its colour."""
@@ -44,7 +42,7 @@ def summary_line(check: ReportCheck, *, brief: bool = False) -> Content:
         (_brief(check) if brief else summary(check), ""),
     ]
     if check.disagreements:
-        subjects = [clean_line(each.subject, 60) for each in check.disagreements[:_MOST_SUBJECTS]]
+        subjects = [clean_line(each.subject, 60) for each in check.disagreements[:3]]
         more = len(check.disagreements) - len(subjects)
         listed = ", ".join(subjects) + (f" and {more:,} more" if more else "")
         parts.append((f" · sources disagree on {listed}", "$warning"))

@@ -11,16 +11,14 @@ from typing import overload
 from ua_tui.core.concurrency.cancellation import NEVER, Stop
 from ua_tui.core.events.units import quantity
 from ua_tui.core.text import clean_line
-from ua_tui.tui.viewers.bodies.table import Column, Table
+from ua_tui.tui.viewers.bodies.table import Table, TableColumn
 from ua_tui.tui.viewers.bodies.text import TextBody
 from ua_tui.tui.viewers.contract import LARGE_LIMIT, Sample, View, Viewer
 
-_MAX_CELL = 400
 _MAX_COLUMNS = 2_000
 _MAX_RECORD = 1024 * 1024
 _WINDOW = 2 * _MAX_RECORD
 _MAX_SHOWN = 64 * 1024
-_SNIFFED = 64 * 1024
 _QUOTED = re.compile(r'["\r\n]')
 _LINE = re.compile(rb"[^\r\n][^\n]*\n?")
 _RECORD = re.compile(rb'[^"\n]*+(?:"[^"]*+"[^"\n]*+)*+\n?')
@@ -80,7 +78,7 @@ class _Cells(Sequence[str]):
         """Return one cell, or several."""
         if isinstance(place, slice):
             return [self[each] for each in range(*place.indices(len(self)))]
-        return clean_line(self._cells[place].replace("\n", " "), _MAX_CELL)
+        return clean_line(self._cells[place].replace("\n", " "), 400)
 
 
 def split_cells(piece: bytes, delimiter: str) -> Sequence[str]:
@@ -160,7 +158,7 @@ def _view(sample: Sample) -> View:
     # A copy of millions of numbers would block every other thread.
     lines = Lines(data, delimiter, memoryview(starts)[1:])
     width = max([len(header), *(len(lines[number]) for number in range(min(len(lines), 200)))])
-    columns = [Column(header[i] if i < len(header) else "") for i in range(min(width, _MAX_COLUMNS))]
+    columns = [TableColumn(header[i] if i < len(header) else "") for i in range(min(width, _MAX_COLUMNS))]
     table = DelimitedTable(columns, lines)
     table.lines = lines
     facts = (
@@ -171,7 +169,7 @@ def _view(sample: Sample) -> View:
 
 
 def _delimiter(data: bytes) -> str:
-    line = data[:_SNIFFED].split(b"\n", 1)[0].decode("utf-8", "replace")
+    line = data[: (64 * 1024)].split(b"\n", 1)[0].decode("utf-8", "replace")
     return max(",;\t|", key=line.count)
 
 

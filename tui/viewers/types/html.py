@@ -13,7 +13,6 @@ from ua_tui.tui.viewers.contract import Sample, View, Viewer
 from ua_tui.tui.viewers.safe_html import convert_to_markdown, title_of
 
 _LINK = re.compile(r"(?<!!)\[([^\[\]\n]{0,300})\]\((https?://[^\s()<>]{1,2000})\)")
-_MAX_ADDRESSES = 200
 _HTML_START = re.compile(rb"\A\s*(?:<!doctype html|<html[\s>])", re.IGNORECASE)
 
 
@@ -47,7 +46,7 @@ def _addresses(source: str) -> str:
     for text, url in _LINK.findall(source):
         if text.strip() != url:
             found.setdefault(url, text.strip())
-        if len(found) >= _MAX_ADDRESSES:
+        if len(found) >= 200:
             break
     if not found:
         return ""

@@ -16,12 +16,11 @@ from ua_tui.tui.viewers.contract import Sample, View, Viewer
 from ua_tui.tui.viewers.document import Body, JoinedBody
 
 _FRONT_MATTER = re.compile(r"\A---[ \t]*\n(.*?)\n(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL)
-_FRONT_MATTER_CHARACTERS = 16_384
 
 
 def split_front_matter(text: str) -> tuple[str, str]:
     """Split text into the front matter, without its fences and empty if there is none, and the rest."""
-    match = _FRONT_MATTER.match(text[:_FRONT_MATTER_CHARACTERS])
+    match = _FRONT_MATTER.match(text[:16_384])
     return ("", text) if match is None else (match[1], text[match.end() :])
 
 

@@ -20,7 +20,6 @@ from ua_tui.tui.viewers.conversion import conversions
 from ua_tui.tui.viewers.document import Rows
 from ua_tui.tui.viewers.reader import FileUnviewable, open_regular
 
-_SECONDS = 6.0
 _MAX_BYTES = 100 * 1024 * 1024
 _PAGE = "── Page "
 _TASK = "ua_tui.tui.viewers.conversion:extract_pages"
@@ -48,7 +47,7 @@ class PdfBody:
         return self._text.lay_out(width, theme)
 
 
-def read_pages(path: Path, seconds: float = _SECONDS, *, stop: Stop = NEVER) -> str:
+def read_pages(path: Path, seconds: float = 6.0, *, stop: Stop = NEVER) -> str:
     """Return the text of the first pages, each below a line with its number, or a message that says why not.
 
     Raises:

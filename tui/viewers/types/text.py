@@ -48,8 +48,6 @@ _MAGIC = (
     (b"\x1f\x8b", 0, "Gzip data"),
     (b"\x28\xb5\x2f\xfd", 0, "Zstandard data"),
     (b"SQLite format 3\0", 0, "SQLite database"),
-    (b"ftyp", 4, "MP4 video or audio"),
-    (b"\x1aE\xdf\xa3", 0, "Matroska or WebM video"),
     (b"ID3", 0, "MP3 audio"),
     (b"OggS", 0, "Ogg audio or video"),
     (b"fLaC", 0, "FLAC audio"),

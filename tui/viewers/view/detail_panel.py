@@ -5,8 +5,6 @@ from __future__ import annotations
 from ua_tui.tui.viewers.document import Body
 from ua_tui.tui.viewers.view.document_view import DocumentView
 
-_MIN_DETAIL_ROWS = 2
-
 
 class DetailPanel(DocumentView, can_focus=False):
     """Shows what does not fit into the row under a cursor, in up to a third of the screen; hidden if there is nothing.
@@ -29,7 +27,7 @@ class DetailPanel(DocumentView, can_focus=False):
     def on_document_view_laid_out(self, event: DocumentView.LaidOut) -> None:
         """Take the room that the rows need."""
         event.stop()
-        most = max(_MIN_DETAIL_ROWS, self.screen.size.height // 3)
+        most = max(2, self.screen.size.height // 3)
         self.styles.height = min(self.row_count, most) + 1
 
     def on_document_view_cursor_moved(self, event: DocumentView.CursorMoved) -> None:

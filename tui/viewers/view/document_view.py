@@ -52,8 +52,6 @@ from ua_tui.tui.viewers.view.pictures import DocumentPictures
 from ua_tui.tui.viewers.view.search import PlaceMatches, RowMatches, highlight
 from ua_tui.tui.workers import start_job
 
-_CACHED_ROWS = 512
-_BUSY_AFTER_SECONDS = 0.1
 _FOLD = Binding.Group("in a tree: fold and unfold; in a table: change the column")
 _FOLD_ALL = Binding.Group("in a tree: unfold all, fold all")
 _PAGE = Binding.Group("a page down, up")
@@ -169,7 +167,7 @@ class DocumentView(ScrollView, can_focus=True):
         self._rows: Rows = ListRows()
         self._width = 0
         self._theme: MarkdownTheme | None = None
-        self._strips: LRUCache[int, Strip] = LRUCache(_CACHED_ROWS)
+        self._strips: LRUCache[int, Strip] = LRUCache(512)
         self._needle = ""
         self._matches: RowMatches | PlaceMatches = RowMatches()
         self._work: BackgroundWork | None = None
@@ -503,7 +501,7 @@ class DocumentView(ScrollView, can_focus=True):
 
     async def _run_work(self, body: CursorBody, work: BackgroundWork) -> None:
         self._work = work
-        timer = self.set_timer(_BUSY_AFTER_SECONDS, lambda: self.post_message(self.CursorMoved(self)))
+        timer = self.set_timer(0.1, lambda: self.post_message(self.CursorMoved(self)))
         try:
             change = await in_thread(work.prepare)
         finally:

@@ -12,7 +12,6 @@ from ua_tui.core.text import clean_line
 from ua_tui.tui.viewers.document import Rows, RowsWithLinks
 
 MAX_LINKS = 500
-_TEXT = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +36,7 @@ def links_in(rows: Rows, stop: Stop) -> list[FoundLink]:
     for link in _links(rows, stop):
         # An address that is wrapped has spaces where its rows end.
         is_address = "".join(link.text.split()) == link.url
-        text = "" if is_address else " ".join(clean_line(link.text, _TEXT).split())
+        text = "" if is_address else " ".join(clean_line(link.text, 200).split())
         before = found.get(link.url)
         if before is None:
             if len(found) == MAX_LINKS:

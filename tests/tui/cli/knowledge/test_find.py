@@ -16,7 +16,7 @@ from tests.tui.fixture_types import Output, Patch
 from ua_tui.core.knowledge.records import Hit
 from ua_tui.core.storage.folders import WORKSPACES
 from ua_tui.tui.cli import main
-from ua_tui.tui.cli.knowledge.page import Page
+from ua_tui.tui.cli.knowledge.page import HitPage
 
 SESSION = "session_20260310_120000"
 ESCAPE = re.compile(r"\x1b\[[0-9;]*m")
@@ -177,7 +177,7 @@ def test_hostile_titles_and_passages_cannot_steer_the_terminal() -> None:
         marks=((4, 10),),
     )  # fmt: skip
     for width in (None, 40):
-        text = ESCAPE.sub("", "\n".join(Page(Path("/k/knowledge.db"), width).lines(hit)))
+        text = ESCAPE.sub("", "\n".join(HitPage(Path("/k/knowledge.db"), width).lines(hit)))
         for part in ("\x1b", "\x9b", "\x07"):
             assert part not in text
         assert "[red]x[/]" in text
@@ -188,7 +188,7 @@ def test_a_terminal_gets_marked_words_in_lines_that_fit() -> None:
         id=1, kind="report", title="Kängurus 在澳大利亚", made_at=0.0, trust="own", session="session_1",
         passage="The quokka smiles. " * 10, marks=((4, 10),), path="work_products/q.md",
     )  # fmt: skip
-    lines = list(Page(Path("/k/knowledge.db"), 40).lines(hit))
+    lines = list(HitPage(Path("/k/knowledge.db"), 40).lines(hit))
     assert "\x1b[1mquokka\x1b[0m" in "\n".join(lines)
     assert all(len(ESCAPE.sub("", line)) <= 40 for line in lines[:-1])
     assert ESCAPE.sub("", lines[-1]).strip() == "/k/session_1/work_products/q.md"
