@@ -145,11 +145,7 @@ def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = tmp_path_factory.mktemp("recipes")
     left_out = shutil.ignore_patterns("__snapshots__", "e2e", "bench", "__pycache__")
     for package in ("core", "observers", "tui", "styles", "ua_tui", "tests", "docs"):
-<<<<<<< HEAD
         shutil.copytree(PROJECT / package, root / package, symlinks=True, ignore=left_out)
-=======
-        shutil.copytree(PROJECT / package, root / package, ignore=left_out, symlinks=True)
->>>>>>> h-tui
     blocks = [block for blocks, _ in RECIPES.values() for block in blocks]
     for kind, name, text in blocks:
         apply(root / name, text, is_change=kind == "diff")

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from ua_tui.core.errors import KnowledgeError
-from ua_tui.core.storage.own_database import file_advice
+from ua_tui.core.storage.sqlite import file_advice
 from ua_tui.core.text import clean_line
 
 

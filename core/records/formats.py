@@ -13,7 +13,7 @@ from urllib.parse import quote
 import msgspec
 
 from ua_tui.core.events.continuation import occasion_of
-from ua_tui.core.events.folder import describe_folder
+from ua_tui.core.events.describe import describe_folder
 from ua_tui.core.events.types import Usage
 from ua_tui.core.text import clean_line
 from ua_tui.core.view.records import Call, Message, Note, ObserverRuns, Query

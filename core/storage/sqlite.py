@@ -19,7 +19,9 @@ from functools import cache
 from pathlib import Path
 from secrets import token_hex
 
+from ua_tui.core.errors import Advice, advice_code, advise
 from ua_tui.core.storage.ownership import is_sealed, seal
+from ua_tui.core.text import clean_line
 
 BUSY_SECONDS = 5.0
 """How long a statement waits for another program."""
@@ -314,3 +316,15 @@ def _made_by(statements: tuple[str, ...]) -> frozenset[tuple[str, str, str | Non
         for statement in statements:
             db.execute(statement)
         return frozenset(map(tuple, db.execute("SELECT type, name, sql FROM sqlite_master")))
+
+
+def file_advice(error: OSError | sqlite3.Error, *, again: str, elsewhere: str = "") -> Advice:
+    """Return the advice for a file of SQLite; `again` says what to do about damage."""
+    if isinstance(error, OSError):
+        name = errno.errorcode.get(error.errno or 0, "")
+        unknown = Advice(error.strerror or str(error), "check its folder")
+    else:
+        name = getattr(error, "sqlite_errorname", "")
+        unknown = Advice(clean_line(str(error), 300), "`ua-tui doctor` checks the installation")
+    code = advice_code("database", name)
+    return advise(code, again=again, elsewhere=elsewhere) if code else unknown

@@ -31,12 +31,7 @@ STRIKES = 3
 LIFETIME = timedelta(days=30)
 FIRST_LIFETIME = timedelta(days=1)
 
-<<<<<<< HEAD
 _MOST_STRIKES = 20
-=======
-_LOCK = ".webReader_blacklist.lock"
-_MAX_FILE = 8 << 20
->>>>>>> h-advice
 _MOST_HOSTS = 2_000
 _HOST = re.compile(r"[a-z0-9_.:-]{1,253}")
 _Moment = Annotated[datetime, msgspec.Meta(tz=True)]

@@ -40,10 +40,6 @@ OLDEST = (3, 37, 0)
 """The oldest version of SQLite that has what the tables need."""
 _PAGE = 8192
 """Bytes of a page, in a file that is made: three or four passages fill a page of 4096 bytes badly."""
-<<<<<<< HEAD
-=======
-_CACHE_KIB = 16 << 10
->>>>>>> h-advice
 
 
 def open_writer(path: Path) -> sqlite3.Connection:
@@ -197,23 +193,6 @@ def _check_sqlite() -> None:
         )
 
 
-<<<<<<< HEAD
-=======
-def _configure(connection: sqlite3.Connection, path: Path) -> None:
-    connection.execute(f"PRAGMA page_size = {_PAGE}")
-    wanted = "DELETE" if is_on_network(path) else "WAL"
-    (mode,) = connection.execute(f"PRAGMA journal_mode = {wanted}").fetchone()
-    if mode != "wal" and wanted == "WAL":
-        (mode,) = connection.execute("PRAGMA journal_mode = DELETE").fetchone()
-    # Without a write-ahead log less would not be safe when the power fails.
-    connection.execute(f"PRAGMA synchronous = {'NORMAL' if mode == 'wal' else 'FULL'}")
-    connection.execute(f"PRAGMA journal_size_limit = {16 << 20}")
-    connection.execute(f"PRAGMA cache_size = -{_CACHE_KIB}")
-    connection.execute("PRAGMA foreign_keys = ON")
-    connection.execute("PRAGMA secure_delete = ON")
-
-
->>>>>>> h-advice
 def _check_tables(connection: sqlite3.Connection, path: Path) -> None:
     try:
         _check_version(connection, path, None)

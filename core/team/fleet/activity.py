@@ -14,36 +14,6 @@ from ua_tui.core.view.activity import Activity
 _TAIL = 256 << 10
 _MOST = 1 << 20
 """Bytes that are read at a time."""
-<<<<<<< HEAD
-=======
-_LONGEST = 120
-
-
-class _Line(msgspec.Struct, frozen=True):
-    """What matters of an event; the rest of the line is skipped."""
-
-    event: str
-    tool_use_id: str | None = None
-    request_id: str = ""
-    name: str = ""
-    tool_name: str = ""
-    server: str = ""
-    input: dict[str, Any] = {}
-
-
-_decoder = msgspec.json.Decoder(_Line)
-_CALL = (b"tool_call_started", b"permission_asked", b"elicitation_asked")
-_SHORT = (b"permission_answered", b"elicitation_answered", b"tool_call_finished")
-
-
-class _End(msgspec.Struct, frozen=True):
-    event: str
-    tool_use_id: str | None = None
-    request_id: str = ""
-
-
-_end_decoder = msgspec.json.Decoder(_End)
->>>>>>> h-advice
 
 
 class JournalActivity:
@@ -97,29 +67,3 @@ class JournalActivity:
             self._activity = self._activity.after(decode_event(line))
         except ValueError:
             return
-<<<<<<< HEAD
-=======
-        if event == b"tool_call_started":
-            if len(self._calls) < 200 and begun.tool_use_id:
-                self._calls[begun.tool_use_id] = described_call(begun.name, begun.input)
-        elif event == b"permission_asked":
-            self._questions[begun.request_id] = described_question(begun.tool_name, begun.input)
-        else:
-            self._questions[begun.request_id] = f"{clean_line(begun.server, 40)} asks for something"
-
-
-def described_call(name: str, arguments: dict[str, Any]) -> str:
-    """A call in one line."""
-    return clean_line(f"{tool_label(name, arguments)}  {main_argument(name, arguments)}".rstrip(), _LONGEST)
-
-
-def described_question(tool: str, arguments: dict[str, Any]) -> str:
-    """What is asked before a call, in one line."""
-    match tool:
-        case t if t == EXIT_PLAN:
-            return "asks to approve a plan"
-        case t if t == ASK_USER:
-            return "asks a question"
-        case _:
-            return f"asks to run {described_call(tool, arguments)}"
->>>>>>> h-advice

@@ -7,11 +7,16 @@ from contextlib import closing
 from functools import partial
 from pathlib import Path
 
-from ua_tui.core.errors import TeamError, file_advice
-from ua_tui.core.knowledge.index.database import transaction
-from ua_tui.core.storage.own_database import file_advice, foreign_objects, is_own_file, mark_own
+from ua_tui.core.errors import TeamError
 from ua_tui.core.storage.ownership import not_own, sealer
-from ua_tui.core.storage.sqlite import connect, foreign_objects, is_own_file, mark_own, transaction
+from ua_tui.core.storage.sqlite import (
+    connect,
+    file_advice,
+    foreign_objects,
+    is_own_file,
+    mark_own,
+    transaction,
+)
 from ua_tui.core.text import clean_line
 
 VERSION = 2

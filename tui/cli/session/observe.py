@@ -92,11 +92,7 @@ def _observe_file(args: argparse.Namespace) -> int:
     workspace = Workspace.open(Path(args.workspace), _redactor(settings))
     try:
         result = saved_result(args.tool, arguments, data, tool_use_id=_id_of(args.tool, arguments, data))
-<<<<<<< HEAD
-        report = _Report(as_json=args.json, explain=args.explain, plugins=settings.plugins)
-=======
-        report = _Observation(as_json=args.json, plugins=settings.plugins)
->>>>>>> h-tui
+        report = _Observation(as_json=args.json, explain=args.explain, plugins=settings.plugins)
         return report.over([(result, _context(workspace, settings))])
     finally:
         workspace.close()
@@ -130,17 +126,10 @@ def _observe_session(args: argparse.Namespace) -> int:
     workspace: Workspace = Workspace.open(folder, _redactor(settings))
     try:
         context = _context(workspace, settings)
-<<<<<<< HEAD
-        report = _Report(as_json=args.json, explain=args.explain, plugins=settings.plugins)
+        report = _Observation(as_json=args.json, explain=args.explain, plugins=settings.plugins)
         code = report.over([(result, context) for result in results_of(events)])
         if skipped := journal.skipped + journal.torn:
             complain(f"lines of the journal that cannot be read: {skipped}")
-=======
-        report = _Observation(as_json=args.json, plugins=settings.plugins)
-        code = report.over([(result, context) for result in results_of(reading.events)])
-        if reading.skipped:
-            complain(f"lines of the journal that cannot be read: {reading.skipped}")
->>>>>>> h-tui
         return code
     finally:
         workspace.close()

@@ -87,13 +87,8 @@ class KnowledgeReader:
             from ua_tui.core.knowledge.place import is_made
 
             if self._search is None and not is_made(self.database):
-<<<<<<< HEAD
-                return Answer(problem=MISSING)
-            from ua_tui.core.knowledge.search.search import BUDGET, PATIENT
-=======
                 return SearchAnswer(problem=MISSING)
-            from ua_tui.core.knowledge.search import BUDGET, PATIENT
->>>>>>> h-tui
+            from ua_tui.core.knowledge.search.search import BUDGET, PATIENT
 
             try:
                 results = self._opened(self.database).search(
