@@ -225,7 +225,7 @@ def _in_prose(prose: str, scope: Scope, now: datetime) -> list[ResultPage]:
 
 def _documents(values: Sequence[Any], scope: Scope) -> list[Any]:
     """The documents of a result; rows that came as a document each are put into one list a vertical."""
-    rows = [value for value in values if is_row(value, images=False, named=False)]
+    rows = [value for value in values if is_row(value)]
     if len(values) == len(rows) == 1:
         row = rows[0]
         if _is_page(row):
@@ -254,11 +254,7 @@ def _is_page(value: Any) -> bool:
 
 def _holds_rows(value: Any) -> bool:
     """Whether an object has nothing but results, each under a name."""
-    return (
-        isinstance(value, dict)
-        and len(value) > 1
-        and all(is_row(item, images=False, named=False) for item in value.values())
-    )
+    return isinstance(value, dict) and len(value) > 1 and all(is_row(item) for item in value.values())
 
 
 def _has_rows(value: list[Any], key: str, *, named: bool) -> bool:
@@ -266,7 +262,7 @@ def _has_rows(value: list[Any], key: str, *, named: bool) -> bool:
     return (
         (key in GROUPS or key in KINDS if named else key not in SKIPPED)
         and KINDS.get(key) not in WORDLESS
-        and any(is_row(row, images=False, named=False) or is_group(row) for row in value[:8])
+        and any(is_row(row) or is_group(row) for row in value[:8])
     )
 
 
@@ -392,7 +388,7 @@ def _shows_itself(value: Mapping[str, Any], scope: Scope) -> bool:
     return (
         not _PICTURES.isdisjoint(value)
         and named_kind(scope) not in WORDLESS
-        and is_row(value, images=False, named=False)
+        and is_row(value)
         and not _is_page(value)
     )
 
@@ -465,7 +461,7 @@ def _rows_of(value: Mapping[str, Any], key: str, scope: Scope) -> list[Any] | No
         case _ if len(value) > 1 and all(isinstance(item, dict) for item in value.values()):
             rows = [{"url": name} | item if is_web_url(name) else item for name, item in value.items()]
             rows = with_addresses(rows, scope)
-            found = all(is_row(row, images=False, named=False) for row in rows[:8])
+            found = all(is_row(row) for row in rows[:8])
             return rows if found or (key == "pages" and all(map(is_described, rows))) else None
         case _:
             return None
