@@ -12,7 +12,7 @@ from typing import Any, assert_never
 
 from ua_tui.core.observation import ToolCall, ToolResult
 from ua_tui.core.storage.files import Written
-from ua_tui.core.text import holds_unsafe, without_surrogates
+from ua_tui.core.text import without_surrogates
 from ua_tui.observers.base import (
     Interest,
     ObserverContext,
@@ -24,7 +24,7 @@ from ua_tui.observers.base import (
 )
 from ua_tui.observers.decoding.decode import Decoded, decode_texts
 from ua_tui.observers.decoding.urls import normal_form, public_addresses
-from ua_tui.observers.output.saving import laid_out, save_once, unique_id, write_json, write_laid_out
+from ua_tui.observers.output.saving import save_once, unique_id, write_json
 from ua_tui.observers.search.lists import UNREAD, ResultPage, recognise
 from ua_tui.observers.search.privacy import is_public_search, rows_are_public
 from ua_tui.observers.search.rows import remove_controls, set_missing_sources
@@ -157,11 +157,7 @@ def _decoded(result: ToolResult, texts: list[str]) -> Decoded:
 
 
 def _keep_raw(
-    result: ToolResult,
-    texts: list[str],
-    reason: str,
-    moment: datetime,
-    context: ObserverContext,
+    result: ToolResult, texts: list[str], reason: str, moment: datetime, context: ObserverContext
 ) -> Outcome:
     """Save the raw result of a search that cannot be parsed, with the reason."""
     call = result.call
@@ -173,7 +169,7 @@ def _keep_raw(
     first = text[:_MAX_UNPARSED]
     # Of a longer text the rest only counts: it is stored elsewhere, and may be too long to be copied.
     rest = (len(text),) if len(text) > _MAX_UNPARSED else ()
-    unique = unique_id(context, call.tool_use_id, first, *rest, clean=True)
+    unique = unique_id(context, call.tool_use_id, first, *rest)
     kept = "saved as it is"
     if rest:
         stored = result.observation.stored_at
@@ -223,24 +219,10 @@ def _save(
     }
     if page.kind == "news":
         artifact["articles"] = [_in_short(row, context.workspace.redactor.redact) for row in rows]
-    encoded = laid_out(artifact)
-    safe = encoded is not None and not holds_unsafe(encoded)
-    # A single byte is found many times faster than an escape, and most pages have none.
-    if encoded is None or not safe or (b"\\" in encoded and b"\\u00" in encoded):
-        panel = [artifact["knowledge_panel"]] if "knowledge_panel" in artifact else []
-        remove_controls([*rows, *artifact.get("articles", ()), *panel])
-        encoded = laid_out(artifact)
-    clean = encoded is not None and context.workspace.redactor.finds_nothing(encoded)
-    unique = unique_id(
-        context,
-        result.call.tool_use_id,
-        page.kind,
-        page.items,
-        scope.answer,
-        scope.error,
-        None if page.items else scope.query,
-        clean=clean,
-    )
+    panel = [artifact["knowledge_panel"]] if "knowledge_panel" in artifact else []
+    remove_controls([*rows, *artifact.get("articles", ()), *panel])
+    said = (scope.answer, scope.error, None if page.items else scope.query)
+    unique = unique_id(context, result.call.tool_use_id, page.kind, page.items, *said)
     known: list[bool] = []
 
     def write(path: str) -> Written:
@@ -250,13 +232,8 @@ def _save(
                 if is_known:
                     row["duplicate"] = True
             artifact["duplicates"] = sum(known)
-        if not clean:
-            return write_json(
-                context.workspace, path, artifact, public_addresses(urls, context.workspace.redactor)
-            )
-        now = laid_out(artifact) if any(known) else encoded
-        assert now is not None
-        return write_laid_out(context.workspace, path, now, safe=safe)
+        exact = public_addresses(urls, context.workspace.redactor)
+        return write_json(context.workspace, path, artifact, exact)
 
     stem = scope.tool if _WORD.search(scope.tool.lower()) else "search"
     with context.ledger.saving():
@@ -274,7 +251,7 @@ def _save(
             context.ledger.forget([url for url, is_known in zip(urls, known, strict=False) if not is_known])
             raise
         # An artifact may be there without its URLs, when the program was killed between the two.
-        context.ledger.list_urls(urls, forms, clean=clean)
+        context.ledger.list_urls(urls, forms)
     if saved is None:
         return Outcome(duplicates=len(rows), note=f"already saved as {path}")
     return Outcome(

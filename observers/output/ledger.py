@@ -97,14 +97,10 @@ class Ledger:
         forms = forms or list(map(normal_form, urls))
         with self._write_lock.held(), self._lock:
             self._read_list()
-            known = self._urls
-            if known.isdisjoint(forms) and len(set(forms)) == len(forms):
-                known.update(forms)
-                return [False] * len(forms)
             answers = []
             for form in forms:
-                answers.append(form in known)
-                known.add(form)
+                answers.append(form in self._urls)
+                self._urls.add(form)
             return answers
 
     def forget(self, urls: Sequence[str]) -> None:
@@ -112,28 +108,20 @@ class Ledger:
         with self._lock:
             self._urls.difference_update(set(map(normal_form, urls)) - self._listed)
 
-    def list_urls(self, urls: Sequence[str], forms: Sequence[str] = (), *, clean: bool = False) -> None:
+    def list_urls(self, urls: Sequence[str], forms: Sequence[str] = ()) -> None:
         """Append the missing URLs to the session's list, one per line, in a single write.
 
-        `forms` are their normal forms, when they are known; `clean` says that there are no secrets in them.
+        `forms` are their normal forms, when they are known.
         """
         by_form = dict(zip(forms or map(normal_form, urls), urls, strict=True))
         with self._write_lock.held(), self._appending:
             with self._lock:
                 self._read_list()
-                known = self._listed
-                new = (
-                    by_form
-                    if known.isdisjoint(by_form)
-                    else {form: url for form, url in by_form.items() if form not in known}
-                )
-            if not clean and new:
-                lines = self._masked(list(new.values()))
-                new = {
-                    form: line
-                    for form, line in zip(map(normal_form, lines), lines, strict=True)
-                    if form not in self._listed
-                }
+                new = {form: url for form, url in by_form.items() if form not in self._listed}
+            lines = self._masked(list(new.values()))
+            if lines != list(new.values()):
+                masked = {normal_form(line): line for line in lines}
+                new = {form: line for form, line in masked.items() if form not in self._listed}
             if not new:
                 return
             self._write_lock.mark()
@@ -157,8 +145,6 @@ class Ledger:
         return known
 
     def _masked(self, urls: Sequence[str]) -> list[str]:
-        if not urls:
-            return []
         redactor = self._workspace.redactor
         secret = {url for url in with_masked_parts(urls, redactor) if not is_public_address(url, redactor)}
         return [redactor.redact(url) if url in secret else url for url in urls]

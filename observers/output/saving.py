@@ -15,28 +15,25 @@ import msgspec
 from ua_tui.core.storage.files import Written
 from ua_tui.core.storage.names import artifact_name
 from ua_tui.core.storage.workspace import Workspace
-from ua_tui.core.text import escape_unsafe, holds_unsafe
+from ua_tui.core.text import escape_unsafe
 from ua_tui.observers.base import ObserverContext, Saved
 
 _ENCODER = msgspec.json.Encoder()
 _STRING = re.compile(r'"(?:[^"\\]|\\.)*+"')
 
 
-def unique_id(context: ObserverContext, tool_use_id: str, *content: Any, clean: bool = False) -> str:
+def unique_id(context: ObserverContext, tool_use_id: str, *content: Any) -> str:
     """An id of 13 characters computed from the content (45 bits) and the tool call (20 bits).
 
-    Secrets are masked first, so that a result read back from the journal gets the name it had; `clean` says that
-    there are none.
+    Secrets are masked first, so that a result read back from the journal gets the name it had.
     """
+    redactor = context.workspace.redactor
     try:
         data = _ENCODER.encode(content)
     except (UnicodeEncodeError, TypeError, ValueError, RecursionError):
-        data, clean = repr(content).encode("utf-8", "backslashreplace"), False
-    if not clean:
-        text = data.decode()
-        # It may have 100 MB.
-        del data
-        data = context.workspace.redactor.redact(text).encode("utf-8", "backslashreplace")
+        data = repr(content).encode("utf-8", "backslashreplace")
+    if not redactor.finds_nothing(data):
+        data = redactor.redact(data.decode()).encode("utf-8", "backslashreplace")
     return _digest(data)[:9] + _digest(tool_use_id.encode("utf-8", "backslashreplace"))[:4]
 
 
@@ -77,31 +74,26 @@ def save_once(
 def write_json(
     workspace: Workspace, path: str, value: Mapping[str, Any], exact: Sequence[str] = ()
 ) -> Written:
-    """Write JSON in the form of `laid_out`, redacted; the texts of `exact` are not masked."""
-    data = laid_out(value)
+    """Write JSON with a line per field and per item of a list, redacted; the texts of `exact` are not masked."""
+    data = _laid_out(value)
     if data is None:
         return workspace.write_json_artifact(path, value)
     text = data.decode()
-    if not exact:
-        return write_laid_out(workspace, path, workspace.redactor.redact_json(text).encode())
-    # One pass puts marks in their places and one takes them out again, however many there are.
-    token = _digest(data)[:12]
-    parts = [json.dumps(part, ensure_ascii=False) for part in exact]
-    marks = {part: f'"exact_{number}_{token}"' for number, part in enumerate(parts)}
-    text = _STRING.sub(lambda found: marks.get(found[0], found[0]), text)
+    if workspace.redactor.finds_nothing(data):
+        return workspace.write_artifact(path, escape_unsafe(text).encode(), redacted=True)
+    if exact:
+        # One pass puts marks in their places and one takes them out again, however many there are.
+        token = _digest(data)[:12]
+        parts = [json.dumps(part, ensure_ascii=False) for part in exact]
+        marks = {part: f'"exact_{number}_{token}"' for number, part in enumerate(parts)}
+        text = _STRING.sub(lambda found: marks.get(found[0], found[0]), text)
     text = workspace.redactor.redact_json(text)
-    text = re.sub(f'"exact_(\\d+)_{token}"', lambda found: parts[int(found[1])], text)
-    return write_laid_out(workspace, path, text.encode())
+    if exact:
+        text = re.sub(f'"exact_(\\d+)_{token}"', lambda found: parts[int(found[1])], text)
+    return workspace.write_artifact(path, escape_unsafe(text).encode(), redacted=True)
 
 
-def write_laid_out(workspace: Workspace, path: str, data: bytes, *, safe: bool = False) -> Written:
-    """Write JSON in UTF-8 that contains no secrets; `safe` says that it has nothing to escape either."""
-    if not safe and holds_unsafe(data):
-        data = escape_unsafe(data.decode()).encode()
-    return workspace.write_artifact(path, data, redacted=True)
-
-
-def laid_out(value: Mapping[str, Any]) -> bytes | None:
+def _laid_out(value: Mapping[str, Any]) -> bytes | None:
     """A value as JSON with one line per field and per item of a list; None if it cannot be encoded so.
 
     So it can be read and searched line by line, and is made as quickly as JSON without any lines.

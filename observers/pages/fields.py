@@ -12,24 +12,10 @@ from ua_tui.core.toolkit.articles import count_words
 from ua_tui.observers.decoding.urls import is_web_url
 from ua_tui.observers.enrichment import Page
 from ua_tui.observers.search.dates.parse import iso_date
+from ua_tui.observers.search.keys import PAGE_FIELDS
 from ua_tui.observers.search.sanitise import plain_text
 
 ADDRESS, TITLE, CONTENT, AUTHOR, DATE, SITE = "address", "title", "content", "author", "date", "site"
-_NAMES: Mapping[str, str] = {  # the better names come first
-    ADDRESS: "sourceurl urlsource url finalurl pageurl ogurl canonicalurl canonical link uri id",
-    TITLE: "title pagetitle headline ogtitle",
-    CONTENT: (
-        "markdown fitmarkdown rawmarkdown markdowncontent rawcontent fullcontent pagecontent content text fulltext "
-        "articlebody extractedtext"
-    ),
-    AUTHOR: "author authors articleauthor byline creator dcauthor dccreator",
-    DATE: (
-        "publisheddate publishedtime publishedat publishdate publishtime datepublished articlepublishedtime published "
-        "pubdate ogpublishedtime dcdate date"
-    ),
-    SITE: "ogsitename sitename publisher applicationname",
-}
-_FIELDS = {name: (field, rank) for field, names in _NAMES.items() for rank, name in enumerate(names.split())}
 _MARKS = re.compile(r"[^a-z0-9]")
 _BY = re.compile(r"^by\s+", re.IGNORECASE)
 _HEADING = re.compile(r"^# +([^\n]{1,300})$", re.MULTILINE)
@@ -46,7 +32,7 @@ def folded(name: object) -> str:
 
 def field_of(name: object) -> str | None:
     """What a field of a page holds, by its name; None if it is something else."""
-    return _FIELDS.get(folded(name), (None, 0))[0]
+    return PAGE_FIELDS.get(folded(name), (None, 0))[0]
 
 
 def address_in(values: Mapping[str, Any]) -> str | None:
@@ -81,7 +67,7 @@ def _values(values: Mapping[str, Any], field: str) -> list[Any]:
     found = [
         (rank, value)
         for name, value in values.items()
-        if value and (known := _FIELDS.get(folded(name))) and known[0] == field
+        if value and (known := PAGE_FIELDS.get(folded(name))) and known[0] == field
         for rank in [known[1]]
     ]
     return [value for _, value in sorted(found, key=lambda each: each[0])]

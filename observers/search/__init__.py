@@ -1,5 +1,5 @@
 """Search results: recognises lists of results by their shape and makes rows of them.
 
-Imported by `ua_tui.observers.search_results`; other observers use its text helpers. Start with `detect.py`, which finds
-the lists in a result; `rows.py` makes their rows, and `dates/` reads dates.
+Imported by `ua_tui.observers.search_results`; other observers use its text helpers. Start with `lists.py`: `walk.py`
+collects the lists of a result, `verdict.py` judges them, `rows.py` makes their rows, and `dates/` reads dates.
 """

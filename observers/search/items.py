@@ -297,7 +297,7 @@ def group_in(item: Mapping[str, Any]) -> tuple[str, list[Any]] | None:
     return None
 
 
-def is_row(item: Any, *, images: bool, named: bool) -> bool:
+def is_row(item: Any, *, images: bool = False, named: bool = False) -> bool:
     """Whether an item is a result: it has a URL, and text unless its list is `named` as results."""
     if not isinstance(item, dict):
         return False

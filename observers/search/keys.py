@@ -1,4 +1,4 @@
-"""What providers call the fields of a result and the lists they put results in, as `keys.toml` has them."""
+"""What providers call the fields of a result or a page, and the lists they put results in, as `keys.toml` has them."""
 
 from __future__ import annotations
 
@@ -54,6 +54,11 @@ FIELDS: Mapping[str, tuple[str, int]] = {
     for rank, name in enumerate(names.split())
 }
 """The column of each folded name and how good a name for it this is; 0 is best."""
+
+PAGE_FIELDS: Mapping[str, tuple[str, int]] = {
+    name: (field, rank) for field, names in _DATA["pages"].items() for rank, name in enumerate(names.split())
+}
+"""What a field of a page that was read holds, by its name in small letters and figures, and the rank of the name."""
 
 KINDS: Mapping[str, str] = {name: kind for kind, names in _DATA["kinds"].items() for name in names.split()}
 """Keys whose list is a vertical of its own."""

@@ -6,60 +6,36 @@ results, and of which kind, and rows are made of it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
 from ua_tui.core.observation import ToolCall
-from ua_tui.observers.decoding.decode import MAX_DEPTH, Decoded, decode_text
-from ua_tui.observers.decoding.truncated_json import CUT_OFF
-from ua_tui.observers.decoding.urls import is_web_url, normal_form
+from ua_tui.observers.decoding.decode import Decoded
+from ua_tui.observers.decoding.urls import normal_form
 from ua_tui.observers.search.addresses import with_addresses
-from ua_tui.observers.search.items import (
-    columns_of,
-    is_described,
-    is_full_row,
-    is_group,
-    is_row,
-    kind_of_word,
-    opened,
-    url_of,
-)
-from ua_tui.observers.search.keys import GROUPS, KINDS, SKIPPED, WRAPPERS, Field, fold
+from ua_tui.observers.search.items import is_full_row, url_of
 from ua_tui.observers.search.rows import normalise, set_missing_sources
 from ua_tui.observers.search.scope import (
     Scope,
     answer_before,
     answer_in,
     error_in,
-    executed_in,
-    has_own_query,
     inner_calls,
-    learn,
-    learn_beside,
     only_asks,
     query_in,
-    responses_of,
     says_nothing_found,
     scope_of,
 )
 from ua_tui.observers.search.text.sections import sections_in_text
 from ua_tui.observers.search.tool_names import Policy
-from ua_tui.observers.search.verdict import (
-    PLAIN_NAMES,
-    WORDLESS,
-    Verdict,
-    is_named,
-    kind_of_row,
-    named_kind,
-    verdict_on,
-)
+from ua_tui.observers.search.verdict import WORDLESS, named_kind
+from ua_tui.observers.search.walk import Candidate, Walk, documents_of
 
 UNREAD = "unread"
 """The kind of a page that stands for the text of a search that no rule reads."""
 
-_PICTURES = frozenset(("images", "photos"))
 _PANEL = ("title", "url", "source", "date", "snippet", "extra")
 _MOST_DOCUMENTS = 10_000
 
@@ -79,20 +55,6 @@ class ResultPage:
     beside: dict[str, Any] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class Candidate:
-    """A list of a result, and whether it is one of search results.
-
-    A list that is `named` as one may have rows without an address.
-    """
-
-    scope: Scope
-    place: str
-    items: list[Any]
-    verdict: Verdict
-    named: bool = False
-
-
 @dataclass(slots=True)
 class Recognised:
     """The pages of results in a tool's result, and all lists that were candidates for one."""
@@ -104,10 +66,10 @@ class Recognised:
 def recognise(call: ToolCall, decoded: Decoded, now: datetime) -> Recognised:
     """Find every list of results; a search that found nothing or failed gives one page without items."""
     outer = scope_of(call)
-    walk = _Walk(outer, inner_calls(call))
+    walk = Walk(outer, inner_calls(call))
     several = sum(map(only_asks, decoded.values[:_MOST_DOCUMENTS])) > 1
     scope = outer
-    for value in _documents(decoded.values, outer):
+    for value in documents_of(decoded.values, outer):
         if several and only_asks(value):
             # A document that only has a query begins another search.
             scope = walk.another(outer)
@@ -221,251 +183,3 @@ def _in_prose(prose: str, scope: Scope, now: datetime) -> list[ResultPage]:
         made = normalise(items, section.kind or kind, now)
         pages.append(ResultPage(scope, section.kind or kind, items, made.rows, made.rejected))
     return pages
-
-
-def _documents(values: Sequence[Any], scope: Scope) -> list[Any]:
-    """The documents of a result; rows that came as a document each are put into one list a vertical."""
-    rows = [value for value in values if is_row(value, images=False, named=False)]
-    if len(values) == len(rows) == 1:
-        row = rows[0]
-        if _is_page(row):
-            own = {name: item for name, item in row.items() if not isinstance(item, dict | list)}
-            # An encyclopedia's article is a result too, but not the address of the page of results.
-            return [[own], row] if "abstracturl" in map(fold, own) else [row]
-        if not is_full_row(row):
-            return [row]
-    if scope.policy is not Policy.SEARCH or not rows or len(rows) * 2 < len(values):
-        return list(values)
-    lists: dict[str, list[Any]] = {}
-    for value in values:
-        lists.setdefault(kind_of_row(value), []).append(value)
-    return [{kind: items} if kind else items for kind, items in lists.items()]
-
-
-def _is_page(value: Any) -> bool:
-    """Whether an object says something of itself and yet is the page that the results are on."""
-    return isinstance(value, dict) and any(
-        _has_rows(item, fold(key), named=url_of(value) is not None)
-        if isinstance(item, list)
-        else url_of(value) is None and (_is_page(item) or _holds_rows(item))
-        for key, item in value.items()
-    )
-
-
-def _holds_rows(value: Any) -> bool:
-    """Whether an object has nothing but results, each under a name."""
-    return (
-        isinstance(value, dict)
-        and len(value) > 1
-        and all(is_row(item, images=False, named=False) for item in value.values())
-    )
-
-
-def _has_rows(value: list[Any], key: str, *, named: bool) -> bool:
-    """Whether a list has results in it; with `named` only if that is what its name says."""
-    return (
-        (key in GROUPS or key in KINDS if named else key not in SKIPPED)
-        and KINDS.get(key) not in WORDLESS
-        and any(is_row(row, images=False, named=False) or is_group(row) for row in value[:8])
-    )
-
-
-class _Walk:
-    """A visit of everything in one result, in order and to a limited depth, that collects its lists."""
-
-    def __init__(self, outer: Scope, inner: Sequence[Scope]) -> None:
-        self._inner = inner
-        self.scopes = [outer]
-        self.candidates: list[Candidate] = []
-
-    def another(self, scope: Scope) -> Scope:
-        """The scope of one of several searches that one tool ran."""
-        self.scopes.append(scope.another())
-        return self.scopes[-1]
-
-    def visit(self, value: Any, key: str, path: tuple[str, ...], scope: Scope) -> None:
-        """Visit a value with its folded key and the keys above it, in the search that it belongs to."""
-        if len(path) > MAX_DEPTH or scope.policy is Policy.NEVER:
-            return
-        match value:
-            case str():
-                self._visit_text(value, key, path, scope)
-            case dict():
-                self._visit_object(value, key, path, scope)
-            case list():
-                self._visit_list(value, key, path, scope)
-            case _:
-                pass
-
-    def _visit_text(self, text: str, key: str, path: tuple[str, ...], scope: Scope) -> None:
-        searches = scope.policy is Policy.SEARCH
-        is_read = key in WRAPPERS and searches and bool(path)
-        if text.lstrip()[:2].strip('"')[:1] not in ("{", "["):
-            prose = text
-        elif key in WRAPPERS or (searches and text[-1:] in ("}", "]", '"')):
-            part = decode_text(text)
-            for item in _documents(part.values, scope):
-                self.visit(item, "", (*path, key), scope)
-            prose = part.prose
-        else:
-            return
-        if is_read and prose:
-            scope.texts.append(prose)
-
-    def _visit_object(self, value: dict[str, Any], key: str, path: tuple[str, ...], scope: Scope) -> None:
-        searches = scope.policy is Policy.SEARCH
-        executed = executed_in(value, scope, self._inner, self.scopes)
-        if executed is not None:
-            for item in responses_of(value):
-                self.visit(item, "response", path, executed)
-            return
-        if value is scope.panel and searches:
-            return
-        feed = value.get("feed")
-        if not searches and isinstance(feed, dict) and "title" in feed:
-            return
-        learn(value, scope)
-        if searches and (rows := _rows_of(value, key, scope)) is not None:
-            kind = verdict_on(rows, key, path, scope).kind or "web"
-            named = "uids" in value
-            self._take(
-                rows, Verdict(kind, "it is an object with a result under each name"), path, scope, named
-            )
-            return
-        skipped = SKIPPED | _PICTURES if _shows_itself(value, scope) else SKIPPED
-        for name, item in value.items():
-            if isinstance(item, dict | list | str) and (folded := fold(name)) not in skipped:
-                self.visit(item, folded, (*path, folded), scope)
-
-    def _visit_list(self, value: list[Any], key: str, path: tuple[str, ...], scope: Scope) -> None:
-        if not value:
-            scope.marked = scope.marked or not path
-            return
-        if scope.policy is Policy.SEARCH:
-            if scope.panel is not None or scope.answer is not None:
-                value = [item for item in value if not _is_shown_beside(item, scope)]
-            value = with_addresses(_of_columns(_documents_in(value) or value), scope)
-        on_page = len(value) == 1 and key not in KINDS and key not in PLAIN_NAMES and _is_page(value[0])
-        verdict = verdict_on(value, key, path, scope)
-        if on_page:
-            verdict = Verdict(None, "its one item is the page that the results are on")
-        if verdict.kind is not None:
-            self._visit_results(value, verdict, key, path, scope)
-            return
-        self._take(value, verdict, path, scope)
-        several = sum(map(has_own_query, value[:8])) > 1
-        for item in value:
-            if isinstance(item, dict | list):
-                self.visit(item, key, (*path, "[]"), self.another(scope) if several else scope)
-        objects = [item for item in value if isinstance(item, dict) and item]
-        if objects and not any(CUT_OFF in item for item in objects):
-            scope.other_lists = scope.other_lists or not any(map(_runs_a_tool, objects))
-
-    def _visit_results(
-        self, value: list[Any], verdict: Verdict, key: str, path: tuple[str, ...], scope: Scope
-    ) -> None:
-        """A list of results of one kind, and the groups in it that hold further lists."""
-        kind = verdict.kind or "web"
-        items, others = opened(value, kind, images=kind == "images")
-        items = [item for item in items if not _is_cut_in_its_address(item)]
-        for own, rows in _by_feature(items, kind, scope) if items else ():
-            self._take(rows, verdict._replace(kind=own), path, scope, named=is_named(key, own, scope))
-        for name, group in others:
-            self.visit(group, name, (*path, name), scope)
-
-    def _take(
-        self, items: list[Any], verdict: Verdict, path: tuple[str, ...], scope: Scope, named: bool = False
-    ) -> None:
-        place = ".".join(path).replace(".[]", "[]")
-        self.candidates.append(Candidate(scope, place, items, verdict, named))
-
-
-def _runs_a_tool(item: Mapping[str, Any]) -> bool:
-    """Whether an item is the result of a tool that ran inside the call."""
-    return isinstance(item.get("tool_slug"), str) or (
-        isinstance(item.get("response"), dict | str) and url_of(item) is None
-    )
-
-
-def _shows_itself(value: Mapping[str, Any], scope: Scope) -> bool:
-    """Whether the pictures in an object show what it describes, such as a hotel, and are no results."""
-    return (
-        not _PICTURES.isdisjoint(value)
-        and named_kind(scope) not in WORDLESS
-        and is_row(value, images=False, named=False)
-        and not _is_page(value)
-    )
-
-
-def _is_shown_beside(item: Any, scope: Scope) -> bool:
-    """Whether an item is the panel or the answer of its search, and no result."""
-    if item is scope.panel:
-        return item is not None
-    return (
-        isinstance(item, dict)
-        and isinstance(item.get("answer"), str)
-        and item["answer"] == scope.answer
-        and Field.TITLE not in columns_of(item)
-    )
-
-
-def _is_cut_in_its_address(item: Any) -> bool:
-    """Whether what is left of an item ends within its address, which then is that of another page or of none."""
-    cut = item.get(CUT_OFF) if isinstance(item, dict) else None
-    return isinstance(cut, str) and (url := url_of(item)) is not None and item.get(cut) == url
-
-
-def _by_feature(items: list[Any], kind: str, scope: Scope) -> list[tuple[str, list[Any]]]:
-    """The rows of a list by the part of the page that each of them names."""
-    if not (isinstance(items[0], dict) and "rank_absolute" in items[0]):
-        return [(kind, items)]
-    lists: dict[str, list[Any]] = {}
-    for item in items:
-        part = item.get("type") if isinstance(item, dict) else None
-        if not (isinstance(part, str) and learn_beside(fold(part), item, scope)):
-            lists.setdefault(kind_of_word(part) or kind, []).append(item)
-    return list(lists.items())
-
-
-def _documents_in(value: list[Any]) -> list[Any] | None:
-    """What a list of JSON documents, each written as text, holds."""
-    if not value or not all(isinstance(item, str) and item[:1] == "{" for item in value[:_MOST_DOCUMENTS]):
-        return None
-    return [item for text in value[:_MOST_DOCUMENTS] for item in decode_text(text).values] or None
-
-
-def _of_columns(value: list[Any]) -> list[Any]:
-    """The rows of a list that has the question, the titles, the texts and the addresses one after the other."""
-    match value:
-        case [str(), [*titles], [*snippets], [*urls]] if urls and len(titles) == len(snippets) == len(urls):
-            columns = zip(titles, snippets, urls, strict=True)
-            return [{"title": title, "snippet": text, "url": url} for title, text, url in columns]
-        case [[str(), *_] as names, [*_], *_] if set(map(type, names)) == {str}:
-            return _of_table(names, value[1:]) or value
-        case _:
-            return value
-
-
-def _of_table(names: list[Any], rows: list[Any]) -> list[Any] | None:
-    """The rows of a table as objects, if it has a column of addresses."""
-    if not all(isinstance(row, list) and len(row) == len(names) for row in rows):
-        return None
-    items = [dict(zip(names, row, strict=True)) for row in rows]
-    return items if items and url_of(items[0]) is not None else None
-
-
-def _rows_of(value: Mapping[str, Any], key: str, scope: Scope) -> list[Any] | None:
-    """The rows of an object that is a table, or has them under their own names, addresses or numbers."""
-    match value:
-        case {"uids": [str(), *_] as numbers}:
-            rows = [value.get(number) for number in numbers if isinstance(number, str)]
-            return with_addresses(rows, scope) if all(isinstance(row, dict) for row in rows) else None
-        case {"columns": [str(), *_] as names, "rows": [[*_], *_] as rows}:
-            return _of_table(names, rows)
-        case _ if len(value) > 1 and all(isinstance(item, dict) for item in value.values()):
-            rows = [{"url": name} | item if is_web_url(name) else item for name, item in value.items()]
-            rows = with_addresses(rows, scope)
-            found = all(is_row(row, images=False, named=False) for row in rows[:8])
-            return rows if found or (key == "pages" and all(map(is_described, rows))) else None
-        case _:
-            return None

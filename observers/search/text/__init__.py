@@ -1,4 +1,1 @@
-"""Search results written as text, a module for each format.
-
-Used by `ua_tui.observers.search.detect`; start at `sections.py`.
-"""
+"""Search results written as text; used by `ua_tui.observers.search.lists`. Start at `sections.py`."""

@@ -155,3 +155,24 @@ def test_rows_without_addresses_are_never_duplicates(context: ObserverContext, r
     )
     assert [row.get("duplicate") for row in again["results"]] == [None, True]
     assert (again["duplicates"], again["url_count"]) == (1, 1)
+
+
+SHAPES = json.loads(Path(__file__).with_name("shapes.json").read_text(encoding="utf-8"))
+
+
+def test_shapes_of_unknown_services_give_their_rows_and_other_lists_none(tmp_path: Path) -> None:
+    """Services invented for the test; a shape with `missed` rows is read in part, or not at all."""
+    wrong = {}
+    for number, (name, shape) in enumerate(SHAPES.items()):
+        workspace = Workspace.create(tmp_path / f"{number}", NOON)
+        result = make_result(shape["tool"], shape["answer"])
+        rows: list[list[Any]] = []
+        if SearchResults().wants(result.call):
+            outcome = SearchResults().observe(result, ObserverContext(workspace, now=lambda: NOON))
+            paths = [saved.path for saved in outcome.artifacts if saved.kind == "search_results"]
+            pages = [json.loads(workspace.read_artifact(path)) for path in paths]
+            rows = [[row["title"], row["url"]] for page in pages for row in page["results"]]
+        workspace.close()
+        if rows != [row for row in shape["rows"] if row not in shape.get("missed", [])]:
+            wrong[name] = rows
+    assert wrong == {}
