@@ -16,7 +16,7 @@ from ua_tui.core.events.codec import to_json
 from ua_tui.core.events.describe import describe
 from ua_tui.core.events.tool_names import main_argument, tool_label
 from ua_tui.core.events.units import progress, quantity
-from ua_tui.core.observation import CrawlObservation, KnowledgeObservation, Observation
+from ua_tui.core.observation import CrawlObservation, KnowledgeObservation
 from ua_tui.core.redaction.redactor import Redactor, mask_link, preview
 from ua_tui.core.storage.files import Root
 from ua_tui.core.text import clean, clean_line
@@ -329,7 +329,10 @@ class SessionView:
             recovered=found is not None and found.recovered,
             done=_outcome(event),
             error=clean((found.error or "")[:_LONGEST_ERROR]) if found is not None else "",
-            argument=_better_argument(found, call.argument),
+            # The argument is only the number of the document.
+            argument=clean_line(found.title, 120)
+            if isinstance(found, KnowledgeObservation) and found.title
+            else call.argument,
         )
         self._hear(call.parent, event)
 
@@ -466,18 +469,6 @@ def fold(
 def _place_of(event: ev.Event) -> tuple[int, ...]:
     place = getattr(event, "place", None)
     return () if place is None else (place,)
-
-
-def _better_argument(found: Observation | None, argument: str) -> str:
-    """The argument of a call, if its result does not say more."""
-    match found:
-        case KnowledgeObservation(title=title) if title:
-            # The argument is only the number of the document.
-            return clean_line(title, 120)
-        case CrawlObservation():
-            return ""
-        case _:
-            return argument
 
 
 def _outcome(event: ev.ToolCallFinished) -> str:
