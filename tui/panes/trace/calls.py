@@ -112,7 +112,15 @@ class CallNode:
     @property
     def running(self) -> bool:
         """Whether it has not ended."""
-        return self.mark in {Mark.RUNNING, Mark.WAITING}
+        match self.record:
+            case Message():
+                return False
+            case Query(end=end):
+                return end is None and not self.cut
+            case Call(status=status):
+                return status is None and not self.cut
+            case None:
+                return not self.cut
 
     @property
     def flag(self) -> str:
