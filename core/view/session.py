@@ -27,6 +27,8 @@ from ua_tui.core.view.setup import Setup
 
 AGENTS = frozenset({"Agent", "Task"})
 """The tools that start a sub-agent."""
+DEEPEST = 50
+"""How deep sub-agents are nested."""
 _PREVIEW = 1_000
 _LONGEST_ERROR = 1_600
 _LONGEST_LINE = 160
@@ -130,7 +132,8 @@ class SessionView:
     def lineage(self, tool_use_id: str | None) -> Iterator[Call]:
         """Yield a call, and those of the sub-agents that it is below."""
         seen: set[str] = set()
-        while (call := self.call(tool_use_id)) is not None and call.id not in seen:
+        # A journal that says they are deeper must not take forever.
+        while (call := self.call(tool_use_id)) is not None and call.id not in seen and len(seen) < DEEPEST:
             seen.add(call.id)
             yield call
             tool_use_id = call.parent

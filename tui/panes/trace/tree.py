@@ -25,13 +25,11 @@ from ua_tui.core.events.types import (
 from ua_tui.core.history.call_lookup import PastToolCall
 from ua_tui.core.history.journal_reader import PastJournal
 from ua_tui.core.view.records import Call, Message, Query
-from ua_tui.core.view.session import SessionView
+from ua_tui.core.view.session import DEEPEST, SessionView
 from ua_tui.tui.panes.trace.calls import CallNode
 from ua_tui.tui.panes.trace.tree_rows import TreeRows
 from ua_tui.tui.render.format import Mark
 
-DEEPEST = 50
-"""How deep calls are nested; a journal that says they are deeper must not exhaust the stack."""
 NO_RESULT, UNFINISHED = "no result", "unfinished"
 _LONGEST_ARGUMENT = 1_000
 
