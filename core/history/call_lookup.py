@@ -8,7 +8,13 @@ from pathlib import Path
 from ua_tui.core.concurrency.cancellation import NEVER, Stop
 from ua_tui.core.errors import JournalError
 from ua_tui.core.events.codec import decode_event
-from ua_tui.core.events.types import ArtifactSaved, PermissionAnswered, ToolCallFinished, ToolCallStarted
+from ua_tui.core.events.types import (
+    ArtifactSaved,
+    Event,
+    PermissionAnswered,
+    ToolCallFinished,
+    ToolCallStarted,
+)
 from ua_tui.core.history.headline import event_lines
 from ua_tui.core.storage.regular_file import open_regular
 from ua_tui.core.storage.workspace import JOURNAL
@@ -22,6 +28,19 @@ class PastToolCall:
     finished: ToolCallFinished | None = None
     artifacts: tuple[ArtifactSaved, ...] = ()
     changes: tuple[str, ...] = ()
+
+    def add(self, event: Event) -> None:
+        """Add what a later event says about this call; others change nothing."""
+        call = self.started.tool_use_id
+        match event:
+            case ToolCallFinished(tool_use_id=id_) if id_ == call:
+                self.finished = self.finished or event
+            case ArtifactSaved(tool_use_id=id_) if id_ == call and event not in self.artifacts:
+                self.artifacts += (event,)
+            case PermissionAnswered(tool_use_id=id_) if id_ == call:
+                self.started, self.changes = self.started.changed_by(event), tuple(event.changes)
+            case _:
+                pass
 
 
 def read_call(session: Path, tool_use_id: str, stop: Stop = NEVER) -> PastToolCall | None:
@@ -52,18 +71,8 @@ def _with_line(call: PastToolCall | None, line: bytes, tool_use_id: str) -> Past
         event = decode_event(line)
     except ValueError:
         return call
-    match event:
-        case ToolCallStarted() if event.tool_use_id == tool_use_id:
-            return PastToolCall(event)
-        case _ if call is None:
-            return None
-        case ToolCallFinished() if event.tool_use_id == tool_use_id:
-            call.finished = event
-        case ArtifactSaved() if event.tool_use_id == tool_use_id:
-            call.artifacts += (event,)
-        case PermissionAnswered() if event.tool_use_id == tool_use_id:
-            call.started = call.started.changed_by(event)
-            call.changes = tuple(event.changes)
-        case _:
-            pass
+    if isinstance(event, ToolCallStarted) and event.tool_use_id == tool_use_id:
+        return PastToolCall(event)
+    if call is not None:
+        call.add(event)
     return call

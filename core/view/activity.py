@@ -85,6 +85,8 @@ class Activity(msgspec.Struct, frozen=True, kw_only=True):
                     "writing" if isinstance(event, ev.TextDelta) else "thinking"
                 )
                 return self if self.doing == doing else replace(self, doing=doing, retry=None)
+            case ev.MessageFinished() if self.retry is not None:
+                return replace(self, retry=None)
             case ev.ToolCallStarted():
                 return replace(self, calls={**self.calls, event.tool_use_id: event}, retry=None)
             case ev.ToolCallFinished(tool_use_id=call):

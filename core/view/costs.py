@@ -78,6 +78,7 @@ class Costs(msgspec.Struct, frozen=True, kw_only=True):
         models: what each model used.
         context: the tokens in the context of the main agent; `window` is its size, None if it is unknown.
         limit: the spending limit, and how much of it was reported as used (`level`).
+        estimated: whether a part is an estimate: of a running query, or of the last one if its end does not state it.
     """
 
     spent: float | None = None
@@ -90,6 +91,7 @@ class Costs(msgspec.Struct, frozen=True, kw_only=True):
     window: int | None = None
     limit: float | None = None
     level: Literal["", "warning", "spent"] = ""
+    estimated: bool = False
 
     @property
     def total(self) -> float | None:
@@ -135,7 +137,8 @@ class Costs(msgspec.Struct, frozen=True, kw_only=True):
         if event.cost_usd is None:
             unpriced = merged(self.running_unpriced.get(query, ()), (event.model,))
             return replace(costs, running_unpriced={**self.running_unpriced, query: unpriced})
-        return replace(costs, running={**self.running, query: self.running.get(query, 0.0) + event.cost_usd})
+        running = {**self.running, query: self.running.get(query, 0.0) + event.cost_usd}
+        return replace(costs, running=running, estimated=True)
 
     def _with_end(self, event: ev.QueryFinished) -> Costs:
         cost = event.cost_usd if event.cost_usd is not None else self.running.get(event.query_id)
@@ -149,6 +152,7 @@ class Costs(msgspec.Struct, frozen=True, kw_only=True):
             unpriced=merged(self.unpriced, unpriced),
             running_unpriced=without(self.running_unpriced, event.query_id),
             window=event.context_window or self.window,
+            estimated=self.estimated and event.cost_usd is None,
         )
 
 

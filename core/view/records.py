@@ -40,6 +40,11 @@ class Wait(msgspec.Struct, frozen=True, kw_only=True):
         """How long it waited, without the wait that is not over."""
         return sum(max(0.0, end - begin) for begin, end in self.spans)
 
+    def within(self, took: float) -> float:
+        """Return how many seconds of a duration were spent waiting; 0 if that is too short to be noticed."""
+        waited = min(self.seconds, took)
+        return waited if waited >= 0.1 else 0.0
+
 
 class Query(msgspec.Struct, frozen=True, kw_only=True):
     """One query; `number` counts the queries of the session from 1, `offset` is seconds from the first one.

@@ -67,6 +67,7 @@ class SessionView:
         artifacts: the saved files by path, the one that changed last at the end.
         observers: the runs of each observer.
         checks: the newest check of each report, by its path.
+        streaming: the messages that are being written, by their ids; their texts are not clean.
         events: how many events there were, and `seq` the highest number of one.
         last_offset: seconds from the first query to the last event; they never go backwards.
     """
@@ -88,11 +89,11 @@ class SessionView:
     query_count: int = 0
     call_count: int = 0
     artifact_count: int = 0
+    streaming: dict[str, Message] = field(default_factory=dict)
     _now: float = 0.0
     _begin: float | None = None
     _query: tuple[str, str] | None = None
     _answer: str = ""
-    _streaming: dict[str, Message] = field(default_factory=dict)
 
     # -- what others read -------------------------------------------------------------------------
 
@@ -143,7 +144,7 @@ class SessionView:
     def then(self, events: Iterable[ev.Event]) -> SessionView:
         """Return the view after more events."""
         later = copy.copy(self)
-        for name in ("entries", "artifacts", "observers", "checks", "_streaming"):
+        for name in ("entries", "artifacts", "observers", "checks", "streaming"):
             setattr(later, name, dict(getattr(self, name)))
         for event in events:
             later.add(event)
@@ -172,12 +173,13 @@ class SessionView:
             case _:
                 self._add_fact(event)
         self._note(event)
-        if before.questions is not self.activity.questions or before.logins is not self.activity.logins:
+        asks = (each.questions or each.logins for each in (before, self.activity))
+        if before is not self.activity and any(asks):
             self._note_waits(before, event.at.timestamp())
 
     def keep_unfinished(self) -> None:
         """Make entries of the messages that will never finish, from what there is of their text."""
-        streaming, self._streaming = self._streaming, {}
+        streaming, self.streaming = self.streaming, {}
         for message_id, message in streaming.items():
             if (text := clean(message.text)).strip():
                 depth = self._depth(message.parent)
@@ -240,14 +242,14 @@ class SessionView:
         self._hear(parent, event)
         match event:
             case ev.TextDelta(message_id=message_id):
-                if (begun := self._streaming.get(message_id)) is not None:
-                    self._streaming[message_id] = replace(begun, text=begun.text + event.text)
+                if (begun := self.streaming.get(message_id)) is not None:
+                    self.streaming[message_id] = replace(begun, text=begun.text + event.text)
                 else:
-                    self._streaming[message_id] = Message(
+                    self.streaming[message_id] = Message(
                         at=event.at, text=event.text, message_id=message_id, parent=parent, unfinished=True
                     )
             case ev.MessageFinished(message_id=message_id):
-                self._streaming.pop(message_id, None)
+                self.streaming.pop(message_id, None)
                 if event.text.strip():
                     self._answer = clean(event.text)
                     self.entries["", f"m{event.seq}"] = Message(
@@ -269,7 +271,8 @@ class SessionView:
             case ev.ToolCallStarted():
                 self._begin_call(event)
             case ev.ToolCallProgress():
-                self._change(key, done=progress(event.done, event.total, event.unit))
+                if (call := self.call(event.tool_use_id)) is not None and call.status is None:
+                    self._change(key, done=progress(event.done, event.total, event.unit))
                 self._hear(event.tool_use_id, event)
             case ev.ToolCallFinished():
                 self._end_call(event)

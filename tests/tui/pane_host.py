@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
+from msgspec.structs import replace
 from textual.app import App, ComposeResult
 from textual.pilot import Pilot
 from textual.widget import Widget
 from textual.widgets import Button
 
-from ua_tui.core.events.types import ToolCallFinished, ToolCallStarted
+from ua_tui.core.events.types import ArtifactSaved, ToolCallFinished, ToolCallStarted
+from ua_tui.core.history.call_lookup import PastToolCall
 from ua_tui.core.observation import AnyObservation, McpObservation, TextContent
+from ua_tui.core.view.records import Call
+from ua_tui.core.view.session import fold
 from ua_tui.tui.panes.conversation.pane import ConversationPane
 from ua_tui.tui.panes.observers.pane import ObserversPane
 from ua_tui.tui.panes.trace.pane import TracePane
 from ua_tui.tui.screens.files.link import follow_link
+from ua_tui.tui.screens.tool_call.screen import ToolCallScreen
 from ua_tui.tui.theme.themes import DEFAULT_THEME, THEMES
 from ua_tui.tui.virtual_list.virtual_list import VirtualList
 
@@ -78,6 +83,23 @@ class PaneHost(App[None]):
 
     def on_observers_pane_call_requested(self, message: ObserversPane.CallRequested) -> None:
         self.opened.append(message.tool_use_id)
+
+
+def call_screen(
+    started: ToolCallStarted,
+    finished: ToolCallFinished | None = None,
+    artifacts: Sequence[ArtifactSaved] = (),
+    **options: Any,
+) -> ToolCallScreen:
+    """The screen of a call."""
+    return ToolCallScreen(PastToolCall(started, finished, tuple(artifacts)), **options)
+
+
+def agent_call(activity: str, tokens: int) -> Call:
+    """What the view says about a sub-agent."""
+    call = fold([started("a", "Agent")]).call("a")
+    assert call is not None
+    return replace(call, activity=activity, tokens=tokens)
 
 
 @asynccontextmanager

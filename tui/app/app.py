@@ -49,7 +49,6 @@ from ua_tui.tui.panes.spec import pane_specs
 from ua_tui.tui.panes.status.bar import StatusLine
 from ua_tui.tui.panes.status.notice import NoticeBar
 from ua_tui.tui.ports import SessionPort
-from ua_tui.tui.render.activity import CurrentActivity
 from ua_tui.tui.render.frames import forget_rows
 from ua_tui.tui.terminal.copy import copy_text
 from ua_tui.tui.terminal.disconnect import guard_output
@@ -136,9 +135,8 @@ class UaTuiApp(BaseApp):
         self._pump = EventPump(self.call_later, self._on_handler_failure)
         self._pump.pause()
         self._typed_ahead = TypedAhead(self)
-        self._activity = CurrentActivity()
         self.queries = Queries(self, first_query)
-        self.shutdown = Shutdown(self, self.queries, self._activity, stops_work=not source.is_read_only)
+        self.shutdown = Shutdown(self, self.queries, stops_work=not source.is_read_only)
         self.setup = Setup(self, self.shutdown)
         self.failures = Failures(self, self.queries, self.setup, self.shutdown)
         self.folder_trust = FolderTrustQuestion(self)
@@ -223,7 +221,6 @@ class UaTuiApp(BaseApp):
             *self.frame.panes,
             self.frame,
             self.status,
-            self._activity,
             *([self.shutdown] if runs_here else []),
             self.questions,
             *([self.budget] if runs_here else []),

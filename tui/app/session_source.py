@@ -7,6 +7,8 @@ from abc import ABC, abstractmethod
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from ua_tui.tui.widgets.placeholder import ASK
 
 if TYPE_CHECKING:
@@ -60,10 +62,9 @@ def show_settings(settings: Settings, facts: StatusFacts) -> None:
     """Have the status line show what is known before there is a session."""
     from ua_tui.tui.panes.status.bar import traces
 
-    facts.demo = settings.demo
-    facts.model = settings.model
-    facts.mode = settings.effective_permission_mode
-    facts.limit = settings.max_cost_usd
+    mode = settings.effective_permission_mode
+    facts.setup = replace(facts.setup, demo=settings.demo, model=settings.model, mode=mode)
+    facts.costs = replace(facts.costs, limit=settings.max_cost_usd)
     facts.tracing = traces(settings)
     facts.folder = "" if settings.demo else settings.folder.state
 

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, ClassVar, Protocol, runtime_checkable
 from textual import events
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
+from textual.containers import Vertical
 from textual.content import Content
 from textual.geometry import Size
 from textual.message import Message
@@ -25,7 +26,6 @@ from textual.widget import Widget
 from ua_tui.core.events.types import Event
 from ua_tui.tui.keys.keymap import keys_of
 from ua_tui.tui.keys.places import IN_PANE, KeyPlace, key_binding
-from ua_tui.tui.layout.column import Column
 from ua_tui.tui.layout.pane_requests import PaneRequests
 from ua_tui.tui.layout.splitters import Splitters
 from ua_tui.tui.layout.store import LayoutStore
@@ -70,6 +70,15 @@ class Pane(Protocol):
 
     def handle_events(self, events: Sequence[Event]) -> None:
         """Handle a batch of events, in order."""
+
+
+class Column(Vertical):
+    """Panes one above the other, which fill the column: it is resized without needless layouts."""
+
+    # The column itself is never visible between its panes: one blank line is enough.
+    BLANK: ClassVar[bool] = True
+
+    virtual_size = unscrolled_size()
 
 
 class Frame(PaneRequests):

@@ -66,21 +66,18 @@ class PaneRequests(Horizontal):
         from ua_tui.tui.panes.trace.pane import TracePane
         from ua_tui.tui.screens.tool_call.screen import ToolCallScreen
 
-        record = self.query_one("#trace", TracePane).record(tool_use_id)
-        if record is None:
-            return
+        calls = self.query_one("#trace", TracePane).calls
         try:
-            call = record.load()
+            call = calls.load(tool_use_id)
         except UniversalAgentError as error:
             self.notify(str(error), markup=False, severity="warning")
             return
+        if call is None:
+            return
         self._open_call = ToolCallScreen(
-            call.started,
-            call.finished,
-            call.artifacts,
+            call,
             folder=self.folder,
-            progress=call.progress,
-            changes=call.changes,
+            record=lambda: calls.view.call(tool_use_id),
             read_only=self._workspace.is_only_read,
         )
         self.app.push_screen(self._open_call, partial(self._after_call, self.folder))
@@ -157,16 +154,8 @@ class PaneRequests(Horizontal):
         """Show the call that a file of another session came from."""
         from ua_tui.tui.screens.tool_call.screen import ToolCallScreen
 
-        call = event.call
         self.app.push_screen(
-            ToolCallScreen(
-                call.started,
-                call.finished,
-                call.artifacts,
-                changes=call.changes,
-                folder=event.folder,
-                read_only=True,
-            ),
+            ToolCallScreen(event.call, folder=event.folder, read_only=True),
             partial(self._after_call, event.folder),
         )
 

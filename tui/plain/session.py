@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import signal
 import sys
+import termios
 from collections import deque
-from collections.abc import Callable, Coroutine, Sequence
-from contextlib import nullcontext, suppress
+from collections.abc import Callable, Coroutine, Iterator, Sequence
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import replace
 from typing import Any, Literal
 
@@ -34,7 +36,6 @@ from ua_tui.core.settings.model import Settings
 from ua_tui.core.text import clean, clean_line
 from ua_tui.tui.plain.commands import run_command
 from ua_tui.tui.plain.input import TypedLines, hidden_input
-from ua_tui.tui.plain.interrupt import InterruptKey, interrupt_key
 from ua_tui.tui.plain.narrator import Narrator
 from ua_tui.tui.plain.one_query import note_signal
 from ua_tui.tui.plain.output import PlainOutput
@@ -349,3 +350,50 @@ def _id_of(event: Asked) -> str:
             return event.request_id
         case AuthRequired():
             return ""
+
+
+class InterruptKey:
+    """The interrupt key, changed to a key that ends a line, so that it is read at once.
+
+    The signal of Ctrl+C would reach everything that the session started.
+
+    Attributes:
+        character: what is read for it; empty if the terminal has no such key.
+    """
+
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor = descriptor
+        self._before: list[Any] = termios.tcgetattr(descriptor)
+        key = self._before[6][termios.VINTR]
+        disabled = os.fpathconf(descriptor, "PC_VDISABLE").to_bytes(1, "big")
+        self._disabled = disabled
+        self._key: bytes = disabled if not isinstance(key, bytes) else key
+        self.character = "" if self._key == disabled else self._key.decode("latin-1")
+
+    def capture(self) -> None:
+        """Capture the key; do so again when a shell had the terminal meanwhile, and restored it."""
+        if self.character:
+            modes = [*self._before[:6], list(self._before[6])]
+            modes[6][termios.VINTR] = self._disabled
+            modes[6][termios.VEOL] = self._key
+            termios.tcsetattr(self._descriptor, termios.TCSANOW, modes)
+
+    def release(self) -> None:
+        """Leave the terminal as it was."""
+        # A terminal that is gone needs nothing back.
+        with suppress(termios.error):
+            termios.tcsetattr(self._descriptor, termios.TCSANOW, self._before)
+
+
+@contextmanager
+def interrupt_key(descriptor: int, *, at_terminal: bool) -> Iterator[InterruptKey | None]:
+    """Read Ctrl+C as a character within the context; None without a terminal."""
+    if not at_terminal:
+        yield None
+        return
+    key = InterruptKey(descriptor)
+    key.capture()
+    try:
+        yield key
+    finally:
+        key.release()

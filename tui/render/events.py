@@ -42,7 +42,8 @@ from ua_tui.core.events.types import (
     TracingFailed,
 )
 from ua_tui.core.text import clean_line
-from ua_tui.tui.render.wait_time import Wait, WaitingCalls
+from ua_tui.core.view.records import Wait
+from ua_tui.core.view.session import SessionView
 
 MARKS = {
     Severity.INFO: "·",
@@ -97,16 +98,14 @@ class EventLines:
 
     def __init__(self, *, marks: bool) -> None:
         self._marks = marks
-        self._calls: dict[str, str] = {}
         self._servers = ServerChanges()
-        self._waiting = WaitingCalls()
-        self._waits: dict[str, Wait] = {}
+        self._view = SessionView()
         self._is_answering = False
         self._failure: ErrorRaised | None = None
 
     def of(self, event: Event) -> str | None:
         """Return the line of an event, or its lines, cleaned and without the last line break."""
-        self._measure_waits(event)
+        self._view.add(event)
         if isinstance(event, ErrorRaised):
             self._servers.note_failure(event)
         match event:
@@ -131,9 +130,8 @@ class EventLines:
             case PathFellBack():
                 return self._line(describe(event), label="")
             case ToolCallStarted():
-                label = self._calls[event.tool_use_id] = tool_label(event.name, event.input)
-                argument = main_argument(event.name, event.input)
-                return self._line(describe(event, Hints(tool=label)), argument)
+                hints = Hints(tool=tool_label(event.name, event.input))
+                return self._line(describe(event, hints), main_argument(event.name, event.input))
             case ToolCallFinished():
                 return self._finished_call(event)
             case AuthRequired():
@@ -155,22 +153,8 @@ class EventLines:
 
     def end_of_query(self, event: QueryFinished) -> Description:
         """Describe the end of a query, and how much of its time was spent waiting for the person."""
-        return describe(event, self._hints("", event.duration_ms))
-
-    def _hints(self, call: str, took_ms: float, tool: str = "") -> Hints:
-        wait = self._waits.get(call)
-        waited = wait.of(took_ms / 1000) if wait is not None else 0.0
-        return Hints(tool=tool, waited_ms=waited * 1000)
-
-    def _measure_waits(self, event: Event) -> None:
-        if isinstance(event, QueryReceived):
-            self._waits.clear()
-        for call, begins in self._waiting.changes(event):
-            for each in {"", call}:
-                if begins:
-                    self._waits.setdefault(each, Wait()).begin(event.at.timestamp())
-                elif each in self._waits:
-                    self._waits[each].end(event.at.timestamp())
+        query = self._view.query(event.query_id)
+        return describe(event, _hints(query.wait if query is not None else Wait(), event.duration_ms))
 
     def _line(self, description: Description, detail: str = "", label: str | None = None) -> str:
         text = clean_line(description.sentence, _LONGEST_SENTENCE)
@@ -196,8 +180,9 @@ class EventLines:
         return "\n".join([line, *(f"    {finding}" for finding in findings)])
 
     def _finished_call(self, event: ToolCallFinished) -> str:
-        label = self._calls.pop(event.tool_use_id, event.tool_use_id)
-        description = describe(event, self._hints(event.tool_use_id, event.duration_ms, label))
+        call = self._view.call(event.tool_use_id)
+        wait, label = (call.wait, call.label) if call is not None else (Wait(), event.tool_use_id)
+        description = describe(event, _hints(wait, event.duration_ms, label))
         return self._line(description, *description.details)
 
     def _changed_servers(self, event: McpStatus) -> Iterator[str]:
@@ -211,6 +196,10 @@ class EventLines:
         if states:
             yield self._line(Description("mcp", ", ".join(states)))
         yield from described
+
+
+def _hints(wait: Wait, took_ms: float, tool: str = "") -> Hints:
+    return Hints(tool=tool, waited_ms=wait.within(took_ms / 1000) * 1000)
 
 
 class ServerChanges:

@@ -20,7 +20,6 @@ from ua_tui.tui.panes.observers.pane import ObserversPane
 from ua_tui.tui.panes.trace.pane import TracePane
 from ua_tui.tui.panes.workspace.pane import WorkspacePane
 from ua_tui.tui.panes.workspace.provenance import Origins
-from ua_tui.tui.replay.calls import PastCalls
 
 if TYPE_CHECKING:
     from ua_tui.tui.app.port import SessionHost
@@ -89,7 +88,7 @@ class SessionLoader:
         unsubscribe = self._past.bus.subscribe(events.append)
         await self._past.start()
         unsubscribe()
-        self._trace.calls.source = PastCalls(self._past.journal, still_runs=self._past.runs_elsewhere)
+        self._trace.calls.read_from(self._past.journal, still_runs=self._past.runs_elsewhere)
         for pane in self._panes:
             self._apply([pane], events)
             # Each renders what it shows: let the screen update in between.
@@ -166,7 +165,7 @@ class SessionLoader:
 
     def end(self) -> None:
         """Show that nothing happens in the session any more."""
-        self._trace.calls.source = PastCalls(self._past.journal)
+        self._trace.calls.read_from(self._past.journal, still_runs=False)
         self._end(self._conversation, self._trace, self._observers, continues=False)
 
     def _apply(self, panes: Iterable[Pane], events: Sequence[Event]) -> None:

@@ -6,6 +6,8 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from ua_tui.core.errors import ConversationGone
 from ua_tui.core.history.session import PastSession
 from ua_tui.core.view.costs import TokenCount
@@ -78,14 +80,17 @@ class ResumedSource(SessionSource):
             self._go_live(host)
 
     def _go_live(self, host: SessionHost) -> None:
-        from ua_tui.tui.panes.trace.calls import LiveCalls
         from ua_tui.tui.panes.trace.pane import TracePane
 
-        host.frame.query_one("#trace", TracePane).calls.source = LiveCalls()
+        host.frame.query_one("#trace", TracePane).calls.go_live()
         # Cost and tokens count on from those of the past.
         stats, facts = self._past.stats, host.status.facts
-        facts.cost, facts.tokens = stats.cost, TokenCount(done=stats.tokens)
-        facts.unpriced = dict.fromkeys(stats.unpriced)
+        facts.costs = msgspec.structs.replace(
+            facts.costs,
+            spent=stats.cost,
+            tokens=TokenCount(done=stats.tokens),
+            unpriced=tuple(stats.unpriced),
+        )
         host.status.refresh()
         host.pump.resume()
 

@@ -18,6 +18,7 @@ from textual.widget import Widget
 from tests.tui.fakes import make_app, make_session
 from tests.tui.files_host import screen_text
 from tests.tui.fixture_types import Patch
+from tests.tui.pane_host import call_screen
 from tests.tui.tree_host import previewed
 from tests.waiting import until
 from ua_tui.core.events.types import ToolCallFinished, ToolCallStarted
@@ -286,7 +287,7 @@ async def called(app: UaTuiApp, *content: TextContent | ImageContent) -> CallVie
     observation = McpObservation(tool_name="draw", tool_use_id="t", server="s", content=content)
     started = ToolCallStarted(query_id="q", tool_use_id="t", name="mcp__s__draw", input={"a": 1})
     finished = ToolCallFinished(tool_use_id="t", status="success", observation=observation)
-    screen = ToolCallScreen(started, finished)
+    screen = call_screen(started, finished)
     app.push_screen(screen)
     await until(lambda: screen.is_mounted and screen.view.row_count > 4)
     return screen.view

@@ -59,7 +59,7 @@ async def play(app: UaTuiApp, session: FakeSession, pilot: Pilot[str]) -> Worksp
     (path / REPORT).write_text("<h1>Report</h1>")
     pane = app.query_one(WorkspacePane)
     await until(lambda: "  ai-chip-news.html" in rows(pane))
-    await until(lambda: app.query_one(TracePane).record("toolu_6") is not None)
+    await until(lambda: "toolu_6" in app.query_one(TracePane).calls.by_key)
     return pane
 
 
@@ -118,7 +118,7 @@ async def test_an_open_call_picks_up_its_files_and_how_far_a_sub_agent_has_come(
         await play(app, session, pilot)
         session.bus.publish(call)
         trace = app.query_one(TracePane)
-        await until(lambda: trace.record("agent") is not None)
+        await until(lambda: "agent" in trace.calls.by_key)
         await pilot.press("f3")
         trace.reveal("agent")
         await pilot.press("enter")

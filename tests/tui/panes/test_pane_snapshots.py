@@ -84,11 +84,11 @@ async def test_the_trace(
     snap_compare: Compare, screen_compare: Compare, size: tuple[int, int], theme: str
 ) -> None:
     now = [0.0]
-    view = TracePane(monotonic=lambda: now[0])
+    view = TracePane(clock=lambda: now[0])
     async with PaneHost(view).run_test(size=size) as pilot:
         pilot.app.theme = theme
         view.handle_events(living())
-        now[0] = 42.0
+        now[0] = view.calls.by_key["query/q2"].at + 42.0
         # The picture has the first turn of each spinner.
         view.trace_source.tick = -1
         view._advance()

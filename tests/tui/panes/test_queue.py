@@ -10,7 +10,7 @@ from tests.tui.fakes import FakeSession, make_app, make_session
 from tests.tui.panes.test_prompt import PromptApp
 from tests.waiting import until
 from ua_tui.tui.app.app import UaTuiApp
-from ua_tui.tui.panes.prompt.queue_bar import QueueBar
+from ua_tui.tui.panes.prompt.pane import QueueBar
 from ua_tui.tui.render.format import first_line
 from ua_tui.tui.screens.session.queue import QueueScreen
 

@@ -32,7 +32,7 @@ from tests.tui.pane_host import PaneHost, at, finished, rows, started
 from tests.waiting import until
 from ua_tui.core import observation
 from ua_tui.core.events import types
-from ua_tui.core.events.types import Event
+from ua_tui.core.events.types import UNSTAMPED, Event
 from ua_tui.core.observation import TextContent
 from ua_tui.core.settings.model import Settings
 from ua_tui.tui.panes.conversation.pane import ConversationPane
@@ -75,6 +75,13 @@ class Stage:
 
     def flush(self) -> None:
         events, self.waiting = self.waiting, []
+        if isinstance(self.pane, TracePane):
+            # Its clock is that of the events.
+            now = at(self.clock[0])
+            events = [
+                msgspec.structs.replace(each, at=now) if each.at in (UNSTAMPED, at(0)) else each
+                for each in events
+            ]
         if events:
             self.pane.handle_events(events)
 
@@ -232,7 +239,7 @@ class StatusStage:
             case "state":
                 self.state = given
             case "limit":
-                self.pane.limit = float(given)
+                self.pane.costs = msgspec.structs.replace(self.pane.costs, limit=float(given))
             case "says":
                 told = [f"{label}: {text}" for label, text in self.pane.describe()]
                 assert any(given in each for each in told), (given, told)
@@ -262,7 +269,7 @@ def pane_of(kind: str, clock: list[float]) -> Any:
             pane.suggestions.offer(Settings())
             return pane
         case "trace":
-            return TracePane(monotonic=lambda: clock[0])
+            return TracePane(clock=lambda: at(clock[0]).timestamp())
         case _:
             return ObserversPane()
 

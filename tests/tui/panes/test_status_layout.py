@@ -22,6 +22,7 @@ from ua_tui.core.events.types import (
 )
 from ua_tui.core.history.stats import SessionStats, Totals
 from ua_tui.core.telemetry.tracer import Trace
+from ua_tui.core.view.costs import Costs
 from ua_tui.tui.panes.status.facts import StatusFacts
 from ua_tui.tui.panes.status.layout import Line, cell, lay_out
 
@@ -44,7 +45,7 @@ SPENT = BudgetReached(level="spent", spent_usd=1.02, limit_usd=1.0)
 
 
 def known(*events: Event, limit: float | None = 1.0, now: float = 0.0) -> StatusFacts:
-    facts = StatusFacts(limit=limit, clock=lambda: now)
+    facts = StatusFacts(costs=Costs(limit=limit), clock=lambda: now)
     for event in (STARTED, RECEIVED, *events):
         facts.handle_event(event)
     return facts
@@ -74,7 +75,7 @@ def test_a_session_has_as_many_tokens_when_it_is_read_again_as_while_it_ran() ->
     for event in (RECEIVED, spent(2_000), message, spent(40_000), ended, message, message, ended, message):
         facts.handle_event(event)
         totals.add([event])
-        assert past.tokens == facts.tokens.total
+        assert past.tokens == facts.costs.tokens.total
         counted.append(past.tokens)
     assert counted == [0, 2_000, 2_000, 42_000, 42_000, 44_000, 46_000, 46_000, 48_000]
     assert dict(facts.describe())["Tokens"].startswith("48,000 with")

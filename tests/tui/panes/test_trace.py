@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 
 import pytest
 
@@ -14,7 +14,7 @@ from ua_tui.core.events.types import (
     QueryReceived,
     SubagentStarted,
 )
-from ua_tui.tui.panes.trace.calls import CallNode, add_text, call_node, message_node, query_node
+from ua_tui.tui.panes.trace.calls import CallNode
 from ua_tui.tui.panes.trace.pane import TracePane
 from ua_tui.tui.panes.trace.rows import TraceTheme, render_message, render_node
 from ua_tui.tui.render.layout import Line, line_width, plain
@@ -29,7 +29,14 @@ class Clock:
 
 
 def pane(clock: Clock | None = None) -> TracePane:
-    return TracePane(monotonic=clock or Clock())
+    return TracePane(clock=clock or Clock())
+
+
+def nodes(*events: Event) -> dict[Hashable, CallNode]:
+    """The rows that events make, by their keys."""
+    view = pane()
+    view.handle_events(events)
+    return {node.key: node for node in view.entries}
 
 
 def asked(query: str = "q", text: str = "Research the news") -> Event:
@@ -67,11 +74,10 @@ async def test_a_call_shows_the_arguments_that_ran_and_that_they_were_changed() 
         view.handle_events([changed, answered, finished("t1"), finished("t2")])
         assert "✓ Read  b.md  changed" in shown(view)[1]
         assert "changed" not in shown(view)[2]
-        record = view.record("t1")
-        assert record is not None
-        call = record.load()
+        call = view.calls.load("t1")
+        assert call is not None
         assert (call.started.input, call.changes) == ({"file_path": "b.md"}, ("file_path: a.md → b.md",))
-        assert record.argument_text == "b.md"
+        assert view.calls.by_key["t1"].arguments == "b.md"
 
 
 async def test_slow_calls_change_their_colour_twice() -> None:
@@ -89,11 +95,9 @@ async def test_slow_calls_change_their_colour_twice() -> None:
 
 
 def test_words_never_leave_their_width() -> None:
-    query, agent = query_node("q", "x", 0.0), call_node(started("a", "Agent"), 0.0)
-    words = message_node("m")
-    query.add(agent)
-    agent.add(words)
-    add_text(words, MessageFinished(query_id="q", message_id="m", text="中文字符 says a lot\n" * 9))
+    text = "中文字符 says a lot\n" * 9
+    message = MessageFinished(query_id="q", message_id="m", text=text, parent_tool_use_id="a")
+    words = nodes(asked(), started("a", "Agent"), message)["message/m"]
     for words.open in (False, True):
         for width in range(1, 90):
             drawn = render_message(words, width, TraceTheme())
@@ -103,8 +107,8 @@ def test_words_never_leave_their_width() -> None:
 
 def test_a_path_that_is_too_long_loses_its_folders_first_and_never_its_end() -> None:
     name = "crawl_computewire_91c0127462cc.md"
-    node = call_node(started("t", "read_local_file", path=f"search_results/{name}"), 0.0)
-    cuts = [plain(render_node(node, width, TraceTheme(), now=0.0, tick=0)[0]) for width in (90, 70, 46)]
+    node = nodes(started("t", "read_local_file", path=f"search_results/{name}"))["t"]
+    cuts = [plain(render_node(node, width, TraceTheme(), now=0.0, tick=0)[0]) for width in (90, 70, 48)]
     assert [f"search_results/{name}" in cut for cut in cuts] == [True, False, False]
     assert name in cuts[1]
     assert "crawl_comp…27462cc.md" in cuts[2]
@@ -112,9 +116,8 @@ def test_a_path_that_is_too_long_loses_its_folders_first_and_never_its_end() -> 
 
 @pytest.mark.parametrize("width", range(36, 60))
 def test_a_name_is_cut_only_where_the_time_begins(width: int) -> None:
-    node = call_node(
-        started("t", "read_local_file", path="search_results/" + "crawl_computewire_91c0127462cc" * 2), 0.0
-    )
+    path = "search_results/" + "crawl_computewire_91c0127462cc" * 2
+    node = nodes(started("t", "read_local_file", path=path))["t"]
     drawn = plain(render_node(node, width, TraceTheme(), now=3.0, tick=0)[0])
     assert len(drawn) == width
     assert drawn.endswith("cc  3s")
@@ -126,11 +129,11 @@ async def test_what_came_of_a_call_is_kept() -> None:
             path="a.json", kind="search", size=1, sha256="", observer="search", tool_use_id="n"
         )
         view.handle_events([asked(), started("n", NEWS, query_="x"), finished("n"), saved])
-        record = view.record("n")
-        assert record is not None
-        assert record.load().finished is not None
-        assert record.load().artifacts == [saved]
-        assert view.record("unknown") is None
+        call = view.calls.load("n")
+        assert call is not None
+        assert call.finished is not None
+        assert call.artifacts == (saved,)
+        assert view.calls.load("unknown") is None
 
 
 @pytest.mark.slow
@@ -146,9 +149,9 @@ async def test_many_calls_are_found_and_drawn_by_the_screenful(monkeypatch: pyte
     monkeypatch.setattr(view.source, "render", count)
     async with PaneHost(view).run_test(size=(70, 20)) as pilot:
         events: list[Event] = [asked()]
-        events += [started(f"t{n}", "Read", path=f"file{n}") for n in range(100_000)]
+        for n in range(100_000):
+            events += [started(f"t{n}", "Read", path=f"file{n}"), finished(f"t{n}")]
         view.handle_events(events)
-        view.handle_events([finished(f"t{n}") for n in range(0, 100_000, 2)])
         assert len(drawn) < 80
         await pilot.press("home")
         assert "Research" in rows(view)[0]
@@ -163,21 +166,21 @@ async def test_many_calls_are_found_and_drawn_by_the_screenful(monkeypatch: pyte
 
 
 def test_a_row_never_leaves_its_width_and_numbers_keep_their_column() -> None:
-    query = query_node("q", "Research the latest AI chip news", 0.0)
-    short = call_node(started("a", "Read", path="x"), 0.0)
-    long = call_node(started("b", NEWS * 3, **{"limit": "中文字符" * 40}), 0.0)
-    query.add(short)
-    query.add(long)
-    short.finish(finished("a", seconds=0.4))
-    long.finish(finished("b", "error", 124, error="broken " * 40))
+    query, short, long = nodes(
+        asked(text="Research the latest AI chip news"),
+        started("a", "Read", path="x"),
+        started("b", NEWS * 3, **{"limit": "中文字符" * 40}),
+        finished("a", seconds=0.4),
+        finished("b", "error", 124, error="broken " * 40),
+    ).values()
     for width in range(1, 130):
-        nodes = [
+        drawn_rows = [
             render_node(node, width, TraceTheme(), now=3.0, tick=1, waterfall=waterfall)
             for waterfall in (False, True)
             for node in (query, short, long)
         ]
-        assert all(line_width(line) <= width for node in nodes for line in node)
-        drawn = [lines[0] for lines in nodes]
+        assert all(line_width(line) <= width for node in drawn_rows for line in node)
+        drawn = [lines[0] for lines in drawn_rows]
         if width >= 40:
             ends = [plain(line) for line in drawn]
             assert {line_width(line) for line in drawn} == {width}

@@ -126,7 +126,8 @@ async def test_a_running_query_has_a_round_scale_and_its_bars_grow() -> None:
     async with hosted(pane(clock), 120, 20) as (view, _):
         view.handle_events([timed(0, QueryReceived(query_id="q", text="x")), timed(0, started("t", "Read"))])
         lengths: list[int] = []
-        for clock.now in (2.4, 4.9, 5.1, 9.9):
+        for seconds in (2.4, 4.9, 5.1, 9.9):
+            clock.now = at(seconds).timestamp()
             view._advance()
             lengths.append(len(bars(view)[1].strip()))
         assert lengths[1] > 1.8 * lengths[0]

@@ -15,9 +15,9 @@ from ua_tui.core.events.types import (
     PermissionAsked,
 )
 from ua_tui.tui.plain.input import TypedLines
-from ua_tui.tui.plain.interrupt import interrupt_key
 from ua_tui.tui.plain.output import PlainOutput
 from ua_tui.tui.plain.questions import Answer, question_of
+from ua_tui.tui.plain.session import interrupt_key
 
 
 def test_a_permission_shows_everything_and_is_denied_unless_a_number_says_otherwise() -> None:

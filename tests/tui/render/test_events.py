@@ -13,6 +13,7 @@ from ua_tui.core.events.types import (
     AuthRequired,
     ErrorRaised,
     QueryFinished,
+    QueryReceived,
     ToolCallFinished,
     ToolCallStarted,
 )
@@ -55,6 +56,7 @@ def test_the_wait_for_an_account_is_a_wait_for_the_person() -> None:
     lines = EventLines(marks=False)
     noon = datetime(2026, 3, 10, 12, tzinfo=UTC)
     name = "mcp__composio__COMPOSIO_WAIT_FOR_CONNECTIONS"
+    lines.of(QueryReceived(query_id="q", text="Send it", at=noon))
     lines.of(AuthRequired(toolkit="gmail", url="https://connect.example/1", at=noon))
     started = noon + timedelta(seconds=2)
     lines.of(ToolCallStarted(query_id="q", tool_use_id="t", name=name, input={}, at=started))

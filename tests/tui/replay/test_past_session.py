@@ -221,7 +221,7 @@ async def test_what_has_no_end_is_unfinished_and_runs_no_clock(tmp_path: Path) -
         assert "past session · crashed" in status(app)
         await pilot.press("2", "home", "down", "down", "enter")
         await until(lambda: isinstance(app.screen, ToolCallScreen))
-        ended = call_shown(app).finished
+        ended = call_shown(app).call.finished
         assert ended is not None
         assert ended.status == "cancelled"
 
@@ -268,12 +268,12 @@ async def test_a_call_is_read_from_the_journal_when_it_is_opened(tmp_path: Path)
         await pilot.press("2", "home", "down", "enter")
         await until(lambda: isinstance(app.screen, ToolCallScreen))
         screen = call_shown(app)
-        assert trace.cursor.argument == trace.cursor.record.argument_text == "changed.md"
-        assert screen.started.input == {"file_path": "changed.md"}
-        assert screen.changes == ("file_path: part 0 0.md → changed.md",)
-        assert screen.finished is not None
-        assert screen.finished.observation is not None
-        assert screen.finished.observation.output == "result 0 0"
+        assert trace.cursor.argument == trace.cursor.arguments == "changed.md"
+        assert screen.call.started.input == {"file_path": "changed.md"}
+        assert screen.call.changes == ("file_path: part 0 0.md → changed.md",)
+        assert screen.call.finished is not None
+        assert screen.call.finished.observation is not None
+        assert screen.call.finished.observation.output == "result 0 0"
         await pilot.press("escape")
         (folder / "journal.jsonl").write_bytes(b"gone\n" * 20_000)
         await pilot.press("enter")
@@ -398,7 +398,7 @@ async def test_files_are_only_for_reading_and_know_their_calls(tmp_path: Path) -
         await until(lambda: len(app.screen_stack) == 1)
         await pilot.press("p")
         await until(lambda: isinstance(app.screen, ToolCallScreen))
-        assert call_shown(app).started.tool_use_id == "toolu_1"
+        assert call_shown(app).call.started.tool_use_id == "toolu_1"
         assert not workspace.new_files
 
 
@@ -501,8 +501,7 @@ async def test_a_session_that_runs_elsewhere_is_followed(tmp_path: Path) -> None
             assert text(app, ConversationPane).rstrip().endswith("One thing▍")
             assert "runs in another program" in str(app.frame.prompt.placeholder)
             trace = pane(app, TracePane)
-            assert trace.record("live_1") is not None
-            assert not trace.record("live_1").ended
+            assert trace.calls.by_key["live_1"].running
             assert "unfinished" not in text(app, TracePane)
             happen(
                 finished("live_1", text="the first result"),
@@ -512,7 +511,7 @@ async def test_a_session_that_runs_elsewhere_is_followed(tmp_path: Path) -> None
             await until(lambda: answer in text(app, ConversationPane) and "second.md" in text(app, TracePane))
             await pilot.press("f3", "end", "up", "enter")
             await until(lambda: isinstance(app.screen, ToolCallScreen))
-            assert call_shown(app).finished is not None
+            assert call_shown(app).call.finished is not None
             await pilot.press("escape")
             await until(lambda: len(app.screen_stack) == 1)
             await pilot.press("end")

@@ -94,7 +94,7 @@ async def test_what_was_before_is_shown_and_what_happens_comes_below_it(tmp_path
         assert "$1.25" in str(app.status.render())
         trace = app.frame.query_one(TracePane)
         assert trace.calls.by_key["call_new"].took is not None
-        assert trace.record("call_0_3") is not None
+        assert "call_0_3" in trace.calls.by_key
         assert app.frame.query_one(WorkspacePane).new_files == frozenset()
 
 
@@ -129,7 +129,7 @@ async def test_while_a_long_journal_is_read_nothing_new_is_lost(tmp_path: Path) 
         session.finish(text="A live answer.")
         await until(lambda: "A live answer." in text(app, ConversationPane))
         trace = app.frame.query_one(TracePane)
-        assert trace.record("call_0_0") is not None
+        assert "call_0_0" in trace.calls.by_key
         assert "$30.00" in str(app.status.render())
         conversation = app.frame.query_one(ConversationPane)
         asked = [

@@ -21,9 +21,10 @@ from tests.waiting import until
 from ua_tui.core.events.codec import ANY_EVENT
 from ua_tui.core.trust_question.changes import Change
 from ua_tui.core.trust_question.question import FolderQuestion
+from ua_tui.core.view.activity import Activity
+from ua_tui.core.view.costs import Costs
 from ua_tui.core.web_reader.blacklist import LIFETIME, Blacklist, Listing, Strike
 from ua_tui.tui.panes.status.facts import StatusFacts
-from ua_tui.tui.render.activity import CurrentActivity
 from ua_tui.tui.screens.application.error import RESTARTS, ErrorScreen
 from ua_tui.tui.screens.files.confirm_delete import DeleteScreen
 from ua_tui.tui.screens.files.link import LinkScreen
@@ -90,17 +91,17 @@ SITES = (
 )  # fmt: skip
 
 
-def working() -> CurrentActivity:
-    at = 0.0
-    work = CurrentActivity(lambda: at)
+def working() -> QuitScreen:
+    at, activity = 0.0, Activity()
     for event, then in _DATA["working"]:
-        work.handle_events([msgspec.convert(event, ANY_EVENT)])
+        began = datetime.fromtimestamp(at, UTC)
+        activity = activity.after(msgspec.structs.replace(msgspec.convert(event, ANY_EVENT), at=began))
         at = then
-    return work
+    return QuitScreen(1, lambda: activity, lambda: at)
 
 
 def reported() -> list[tuple[str, str]]:
-    facts = StatusFacts(limit=1.0)
+    facts = StatusFacts(costs=Costs(limit=1.0))
     for event in _DATA["reported"]:
         facts.handle_event(msgspec.convert(event, ANY_EVENT))
     return facts.describe()
@@ -134,7 +135,7 @@ DIALOGS: dict[str, tuple[Callable[[], Modal[Any]], tuple[str, ...]]] = {
     "folder-changed": (lambda: FolderTrustScreen(FOLDER_CHANGED), ()),
     "folder-files": (lambda: FolderFilesScreen(FOLDER), ()),
     "error": (lambda: ErrorScreen("the agent died (signal 9)", [EXITED], advice=KEPT), ()),
-    "quit": (lambda: QuitScreen(1, working()), ()),
+    "quit": (working, ()),
     "delete": (lambda: DeleteScreen("work_products/ai-chip-news.html", "12K, saved 14:02."), ()),
     "link": (lambda: LinkScreen("https://computewire.example/accelerators/halden-h7\u202e?from=report"), ()),
     "links": (lambda: LinksScreen(LINKS, 1), ()),

@@ -26,7 +26,7 @@ from ua_tui.core.events.types import (
 from ua_tui.core.provider.setup import ModelSetup
 from ua_tui.core.settings.model import Settings
 from ua_tui.core.trust_question.question import FolderQuestion
-from ua_tui.tui.render.activity import CurrentActivity
+from ua_tui.core.view.activity import Activity
 from ua_tui.tui.screens.application.error import ErrorScreen
 from ua_tui.tui.screens.application.help import HelpScreen
 from ua_tui.tui.screens.requests.arguments import (
@@ -262,21 +262,21 @@ async def test_a_link_that_is_none_of_the_web_and_one_too_long_have_no_code() ->
 
 async def test_quitting_says_what_runs_and_that_it_is_done() -> None:
     app = Stage()
-    at_work = CurrentActivity(app.clock)
+    activity = Activity()
     query = "Research\x1b[31m the news " + "everywhere " * 20
-    at_work.handle_events([QueryReceived(query_id="q1", text=query)])
-    app.now = 8.0
+    activity = activity.after(QueryReceived(query_id="q1", text=query))
     calls: list[tuple[str, dict[str, Any]]] = [
         ("mcp__composio__COMPOSIO_SEARCH_NEWS", {"query": "AI chips"}),
         ("Agent", {"subagent_type": "report-creation-expert"}),
         *[("Bash", {"command": f"sleep {each}"}) for each in range(4)],
     ]
-    at_work.handle_events([
-        ToolCallStarted(query_id="q1", tool_use_id=f"t{number}", name=name, input=given)
-        for number, (name, given) in enumerate(calls)
-    ])  # fmt: skip
+    for number, (name, given) in enumerate(calls):
+        began = datetime.fromtimestamp(8, UTC)
+        activity = activity.after(
+            ToolCallStarted(query_id="q1", tool_use_id=f"t{number}", name=name, input=given, at=began)
+        )
     async with app.run_test(size=(120, 40)) as pilot:
-        await app.ask(pilot, QuitScreen(0, at_work), wait=33.0)
+        await app.ask(pilot, QuitScreen(0, lambda: activity, lambda: 41.0))
         await until(lambda: "41.0s  Research" in app.shown())
         shown = app.shown()
         assert "\x1b" not in shown
@@ -284,7 +284,7 @@ async def test_quitting_says_what_runs_and_that_it_is_done() -> None:
         assert "33.0s  SEARCH_NEWS  AI chips" in shown
         assert "report-creation-expert" in shown
         assert "and 2 more" in shown
-        at_work.handle_events([QueryFinished(query_id="q1", status="success")])
+        activity = activity.after(QueryFinished(query_id="q1", status="success"))
         await until(lambda: "has finished" in app.shown())
         assert "SEARCH_NEWS" not in app.shown()
 

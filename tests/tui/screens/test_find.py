@@ -156,8 +156,8 @@ async def test_enter_opens_a_hit_at_its_place_and_waits_for_the_hits_of_what_was
             await pilot.press(*keys)
             await until(lambda: isinstance(app.screen, ToolCallScreen))
             assert isinstance(app.screen, ToolCallScreen)
-            assert app.screen.started.tool_use_id == "t1"
-            assert [each.path for each in app.screen.artifacts] == ["search_results/news.json"]
+            assert app.screen.call.started.tool_use_id == "t1"
+            assert [each.path for each in app.screen.call.artifacts] == ["search_results/news.json"]
             await pilot.press("escape")
             await until(lambda: app.screen is screen)
         screen.query_one(Input).focus()

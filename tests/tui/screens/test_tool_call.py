@@ -17,6 +17,7 @@ from textual.widgets import Input
 from tests.tui.files_host import finished as workers_end
 from tests.tui.files_host import hosted, screen_text
 from tests.tui.fixture_types import Patch
+from tests.tui.pane_host import agent_call, call_screen
 from tests.tui.viewers.test_viewers import lines
 from tests.waiting import PATIENCE, until
 from ua_tui.core.events import types as ev
@@ -33,7 +34,6 @@ from ua_tui.core.observation import (
 from ua_tui.core.storage.large_results import store_large_result
 from ua_tui.core.storage.workspace import Workspace
 from ua_tui.core.text import is_unsafe
-from ua_tui.tui.render.subagent_progress import Progress
 from ua_tui.tui.screens.application.help import HelpScreen
 from ua_tui.tui.screens.files.artifact_list import ArtifactList
 from ua_tui.tui.screens.tool_call.screen import CallView, ToolCallScreen
@@ -74,7 +74,7 @@ def text(call: ev.ToolCallStarted, end: ev.ToolCallFinished | None, width: int =
 
 
 async def test_a_call_whose_arguments_were_changed_shows_those_that_ran_and_the_change() -> None:
-    screen = ToolCallScreen(started(query="AI chips"))
+    screen = call_screen(started(query="AI chips"))
     async with hosted(screen=screen, size=(90, 34)) as (app, pilot):
         await until(lambda: 'query: "AI chips"' in screen_text(app))
         answer = ev.PermissionAnswered(
@@ -87,14 +87,14 @@ async def test_a_call_whose_arguments_were_changed_shows_those_that_ran_and_the_
             assert shown in screen_text(app)
         await pilot.press("a")
         assert app.copied == ['{"query":"memory"}']
-    paged = call_text(screen.started, screen.finished, (), screen.changes)
+    paged = call_text(screen.call.started, screen.call.finished, (), screen.call.changes)
     assert "Arguments (changed by you)" in paged
     assert "query: AI chips → memory" in paged
 
 
 async def test_a_finished_call_shows_everything_and_leads_to_its_files() -> None:
     result = json.dumps({"data": {"results": [{"title": "Foundries grow"}]}})
-    screen = ToolCallScreen(
+    screen = call_screen(
         started(query="AI chips"),
         finished(mcp(result, truncated=True, recovered=True, stored_at="spill/t.json")),
         [saved("search_results/news.json"), saved("work_products/report.html")],
@@ -124,7 +124,7 @@ async def test_a_finished_call_shows_everything_and_leads_to_its_files() -> None
 
 async def test_one_walks_from_the_text_to_the_files_and_back() -> None:
     files = [saved("a/b.json"), saved("c/d.json")]
-    screen = ToolCallScreen(started(query="x"), finished(mcp("x")), files)
+    screen = call_screen(started(query="x"), finished(mcp("x")), files)
     async with hosted(screen=screen, size=(120, 24)) as (app, pilot):
         view, listed = app.screen.query_one(CallView), app.screen.query_one(ArtifactList)
         await until(lambda: view.row_count and "c/d.json" in screen_text(app))
@@ -146,7 +146,7 @@ async def test_one_walks_from_the_text_to_the_files_and_back() -> None:
         assert "←→ fold" not in screen_text(app)
         await pilot.click("KeyLine", offset=(screen_text(app).splitlines()[-1].index("Enter"), 0))
         await until(lambda: app.result == "c/d.json")
-        again = ToolCallScreen(started(), finished(mcp("x")), files)
+        again = call_screen(started(), finished(mcp("x")), files)
         app.push_screen(again, app._take)
         await until(lambda: again.is_mounted and again.view.row_count and "a/b.json" in screen_text(app))
         await workers_end(app.workers)
@@ -158,7 +158,7 @@ async def test_one_walks_from_the_text_to_the_files_and_back() -> None:
 
 async def test_trees_fold_by_the_keys_of_the_viewer_and_sections_by_their_headings() -> None:
     result = {"results": [{"title": f"Number {n}", "url": "https://e.example"} for n in range(2)], "n": 2}
-    screen = ToolCallScreen(started(query="chips", deep={"inner": 1}), finished(mcp(json.dumps(result))))
+    screen = call_screen(started(query="chips", deep={"inner": 1}), finished(mcp(json.dumps(result))))
     async with hosted(screen=screen, size=(80, 40)) as (app, pilot):
         await until(lambda: "Number 1" in screen_text(app))
         await pilot.press("F")
@@ -188,7 +188,7 @@ async def test_trees_fold_by_the_keys_of_the_viewer_and_sections_by_their_headin
 
 async def test_a_search_goes_through_arguments_and_result_folded_or_not() -> None:
     result = json.dumps({"a": {"b": {"c": "needle one"}}, "w": "word " * 60 + "final", "z": ["x"] * 80})
-    screen = ToolCallScreen(started(query="a needle"), finished(mcp(result, "text\nneedle two\n")))
+    screen = call_screen(started(query="a needle"), finished(mcp(result, "text\nneedle two\n")))
     async with hosted(screen=screen, size=(100, 30)) as (app, pilot):
         await until(lambda: "Result" in screen_text(app))
         await pilot.press("F", "slash", *"needle", "enter")
@@ -219,7 +219,7 @@ async def test_a_search_goes_through_arguments_and_result_folded_or_not() -> Non
 async def test_a_running_call_is_completed_in_place() -> None:
     began = datetime.now(UTC) - timedelta(minutes=5)
     call = msgspec.structs.replace(started(query="x", deep={"inner": {"most": 1}}), at=began)
-    screen = ToolCallScreen(call, zone=UTC)
+    screen = call_screen(call, zone=UTC)
     async with hosted(screen=screen) as (app, pilot):
         await until(lambda: "The call is still running." in screen_text(app))
         assert f"{began:%H:%M} · running · 5m 0" in screen_text(app).splitlines()[0]
@@ -246,7 +246,7 @@ async def test_a_running_call_is_completed_in_place() -> None:
 async def test_the_state_has_a_mark_and_a_word() -> None:
     states: dict[Literal["denied", "cancelled"], str] = {"denied": "⊘ denied", "cancelled": "⊘ cancelled"}
     for status, shown in states.items():
-        async with hosted(screen=ToolCallScreen(started(), finished(None, status))) as (app, _):
+        async with hosted(screen=call_screen(started(), finished(None, status))) as (app, _):
             await until(lambda: "no result" in screen_text(app) or "a result" in screen_text(app))
             title = screen_text(app).splitlines()[0]
             assert all(part in title for part in shown.split())
@@ -254,7 +254,7 @@ async def test_the_state_has_a_mark_and_a_word() -> None:
 
 async def test_untrusted_text_is_shown_literally_everywhere() -> None:
     evil = "[/x] [@click=app.quit]q[/] \x1b]0;owned\x07 \u202e"
-    screen = ToolCallScreen(
+    screen = call_screen(
         started(f"mcp__{evil}__{evil}", query=evil, code=f"{evil}\n{evil}"),
         finished(mcp(evil, error=evil, stored_at=f"{evil}.json"), "error"),
         [ev.ArtifactSaved(path=evil, kind=evil, size=1, sha256="0", observer="o", copied_to=evil)],
@@ -314,7 +314,7 @@ def test_pictures_structured_results_and_empty_ones_are_named() -> None:
 
 
 async def test_the_cursor_passes_over_a_picture_and_does_not_stain_it() -> None:
-    screen = ToolCallScreen(started(), finished(mcp(picture(20, 40), "below")))
+    screen = call_screen(started(), finished(mcp(picture(20, 40), "below")))
     async with hosted(screen=screen) as (app, pilot):
         view = app.screen.query_one(CallView)
         await until(lambda: "▀▀▀" in screen_text(app))
@@ -337,7 +337,7 @@ def test_the_answer_of_a_sub_agent_is_read_as_markdown_and_its_prompt_as_text() 
         tool_name="Agent", tool_use_id="t", agent="expert", content=(TextContent("# Done\n\n**All** good"),)
     )
     call = started("Agent", subagent_type="expert", prompt="Write **it**.")
-    body = call_body(call, finished(answer), progress=Progress(38_000, "Reading ten pages"))
+    body = call_body(call, finished(answer), record=agent_call("Reading ten pages", 38_000))
     shown = [line.rstrip() for line in lines(body, 60)]
     assert shown == [
         "▾ Last activity" + " " * 38 + "38k tok", "  Reading ten pages", "",
@@ -349,31 +349,6 @@ def test_the_answer_of_a_sub_agent_is_read_as_markdown_and_its_prompt_as_text() 
     assert lines(call_body(long, finished(answer)))[0] == "▸ Prompt" + " " * 65 + "9 lines"
     written = lines(call_body(call, finished(answer), as_text=True))
     assert "  **All** good" in written
-
-
-def test_progress_is_what_a_sub_agent_did_or_said_last() -> None:
-    read = ev.ToolCallStarted(
-        query_id="q", tool_use_id="u", name="Read", input={"path": "a.md"}, parent_tool_use_id="t"
-    )
-    said = ev.MessageFinished(
-        query_id="q", message_id="m", text="I \x1bread it.\nThen more.", parent_tool_use_id="t"
-    )
-    tokens = ev.Usage(output_tokens=5)
-    progress = Progress()
-    for event, activity in (
-        (started("Read", path="other.md"), ""),
-        (read, "Read  a.md"),
-        (
-            ev.SubagentProgress(task_id="1", tool_use_id="t", name="e", description="Reading", usage=tokens),
-            "Reading",
-        ),
-        (ev.SubagentProgress(task_id="1", tool_use_id="else", name="e", description="No"), "Reading"),
-        (said, "I \ufffdread it."),
-        (ev.SubagentFinished(task_id="1", tool_use_id="t", name="e"), "I \ufffdread it."),
-    ):
-        progress = progress.after(event, "t")
-        assert progress.activity == activity
-    assert progress.tokens == 5
 
 
 def stored(folder: Path, *blocks: str) -> McpObservation:
@@ -395,7 +370,7 @@ async def test_a_stored_result_is_read_whole_packed_or_not(tmp_path: Path, rows:
     observation = stored(tmp_path, result, "after it")
     assert observation.stored_at is not None
     assert observation.stored_at.endswith(".zst") is packed
-    screen = ToolCallScreen(started(), finished(observation), folder=tmp_path)
+    screen = call_screen(started(), finished(observation), folder=tmp_path)
     async with hosted(screen=screen, size=(100, 30)) as (app, pilot):
         await until(lambda: "▾ rows" in screen_text(app) or "▸ rows" in screen_text(app))
         assert screen_text(app).splitlines()[0].rstrip().endswith(size(len(result) + 8))
@@ -419,7 +394,7 @@ async def test_the_arguments_are_there_while_a_result_is_still_read(
 
     monkeypatch.setattr("ua_tui.tui.screens.tool_call.screen.read_stored_result", slow)
     observation = stored(tmp_path, "beginning " + "x " * 100_000 + "the end")
-    screen = ToolCallScreen(started(query="chips"), finished(observation), folder=tmp_path)
+    screen = call_screen(started(query="chips"), finished(observation), folder=tmp_path)
     try:
         async with hosted(screen=screen) as (app, pilot):
             await until(lambda: "Reading the full result…" in screen_text(app))
@@ -437,7 +412,7 @@ async def test_the_arguments_are_there_while_a_result_is_still_read(
 
 async def test_a_result_that_is_too_long_for_a_clipboard_is_not_copied(tmp_path: Path) -> None:
     observation = stored(tmp_path, "x " * 9_000_000)
-    screen = ToolCallScreen(started(), finished(observation), folder=tmp_path)
+    screen = call_screen(started(), finished(observation), folder=tmp_path)
     async with hosted(screen=screen) as (app, pilot):
         await until(lambda: "x x x" in screen_text(app))
         await pilot.press("y")
@@ -449,7 +424,7 @@ async def test_a_result_that_is_too_long_for_a_clipboard_is_not_copied(tmp_path:
 async def test_the_cursor_stays_in_its_part_when_the_terminal_changes() -> None:
     result = json.dumps({"rows": [{"number": n} for n in range(3)], "last": "here I am"})
     observation = mcp("a long text " * 40, result, picture(20, 12))
-    screen = ToolCallScreen(started(query="x"), finished(observation), [saved("a/b.json")])
+    screen = call_screen(started(query="x"), finished(observation), [saved("a/b.json")])
     async with hosted(screen=screen) as (app, pilot):
         await until(lambda: "▾ rows: [3]" in screen_text(app))
         await pilot.press("slash", *"here I am", "enter")
@@ -501,7 +476,7 @@ async def test_a_file_that_is_gone_or_leads_away_is_reported_and_not_gone_to(tmp
     (tmp_path / "a").mkdir()
     (tmp_path / "a" / "b.json.zst").write_bytes(b"")
     files = [saved("a/b.json"), saved("a/gone.json"), saved("../../etc/passwd")]
-    screen = ToolCallScreen(started(), finished(mcp("x")), files, folder=tmp_path)
+    screen = call_screen(started(), finished(mcp("x")), files, folder=tmp_path)
     async with hosted(screen=screen) as (app, pilot):
         await until(lambda: screen_text(app).count("no longer exists") == 2)
         await pilot.press("tab", "down", "enter")
@@ -537,7 +512,7 @@ def test_arguments_that_are_no_strict_json_are_written_all_the_same() -> None:
 async def test_a_call_is_read_in_the_pager_of_the_person(tmp_path: Path, monkeypatch: Patch) -> None:
     read = tmp_path / "read"
     monkeypatch.setenv("PAGER", f"tee '{read}'")
-    screen = ToolCallScreen(started(query="AI chips"), finished(mcp("all \x1b[2Jdone")))
+    screen = call_screen(started(query="AI chips"), finished(mcp("all \x1b[2Jdone")))
     async with hosted(screen=screen) as (app, pilot):
         await pilot.press("P")
         await until(lambda: app.shown_text)
@@ -574,9 +549,7 @@ async def test_a_table_of_results_in_a_call_is_filtered_and_opens_its_pages(tmp_
     read = {"type": "article", "url": "https://Copper.example/x", "title": "Copper", "content": "All of it."}
     (tmp_path / "extracted_articles").mkdir()
     (tmp_path / "extracted_articles/x.json").write_text(json.dumps(read))
-    screen = ToolCallScreen(
-        started(query="q"), finished(mcp(json.dumps({"organic": found}))), folder=tmp_path
-    )
+    screen = call_screen(started(query="q"), finished(mcp(json.dumps({"organic": found}))), folder=tmp_path)
     async with hosted(screen=screen, size=(120, 30)) as (app, pilot):
         await until(lambda: "Copper" in screen_text(app))
         await pilot.press("f")

@@ -10,11 +10,10 @@ import msgspec
 import pytest
 
 from tests.tui.files_host import finished, hosted
+from tests.tui.pane_host import agent_call, call_screen
 from tests.tui.pictured import DARK, MEDIUM, SMALL, Compare, Size, looks
 from tests.waiting import until
 from ua_tui.core.events.codec import ANY_EVENT
-from ua_tui.tui.render.subagent_progress import Progress
-from ua_tui.tui.screens.tool_call.screen import ToolCallScreen
 
 CALLS = json.loads(Path(__file__).with_name("calls.json").read_bytes())
 """Of each kind: the call, its end, and the files that were saved of it."""
@@ -35,8 +34,8 @@ async def test_a_call(
     snap_compare: Compare, screen_compare: Compare, name: str, keys: tuple[str, ...], size: Size, theme: str
 ) -> None:
     started, end, *saved = (msgspec.convert(event, ANY_EVENT) for event in CALLS[name])
-    progress = Progress(38_000, "save_corpus  8 articles") if name == "agent" else None
-    screen = ToolCallScreen(started, end, saved, progress=progress, zone=UTC)
+    record = agent_call("save_corpus  8 articles", 38_000) if name == "agent" else None
+    screen = call_screen(started, end, saved, record=lambda: record, zone=UTC)
     async with hosted(screen=screen, size=size, theme=theme) as (app, pilot):
         await until(lambda: screen.view.row_count > 0)
         await finished(app.workers)

@@ -7,7 +7,7 @@ from pathlib import Path
 from textual.app import App
 
 from tests.tui.app_host import opened, shown
-from tests.tui.pane_host import started
+from tests.tui.pane_host import call_screen, started
 from ua_tui.core.events.types import PermissionAnswered, PermissionAsked
 from ua_tui.tui.screens.application.help import HelpScreen
 from ua_tui.tui.screens.requests.permission import PermissionScreen
@@ -70,7 +70,7 @@ async def test_the_application_may_end_as_a_dialog_comes_up() -> None:
 async def test_a_call_that_is_left_as_a_question_comes_closes_below_it() -> None:
     app = Stage()
     async with app.run_test() as pilot:
-        call = ToolCallScreen(started("t1", "Read"))
+        call = call_screen(started("t1", "Read"))
         app.show(call)
         await pilot.pause()
         app.show(PermissionScreen(ASKED))  # type: ignore[arg-type]  # its answers do not matter

@@ -49,14 +49,14 @@ class Budget:
     def _open(self, *, requested: bool) -> None:
         from ua_tui.tui.screens.session.budget import BudgetScreen
 
-        facts = self._app.status.facts
+        costs = self._app.status.facts.costs
         if self._app.session is None or isinstance(self._app.screen, BudgetScreen):
             return
         dialog = BudgetScreen(
-            facts.spent,
-            facts.limit,
-            unpriced=tuple(facts.all_unpriced),
-            cached=facts.tokens.cached_share,
+            costs.total or 0.0,
+            costs.limit,
+            unpriced=costs.all_unpriced,
+            cached=costs.tokens.cached_share,
             running=self._app.state in ("running", "stopping"),
             waiting=len(self._queries.waiting),
             requested=requested,

@@ -12,12 +12,11 @@ from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING
 
-from ua_tui.core.events.types import Event, ObserverFinished, ObserverStarted
+from ua_tui.core.events.types import Event, ObserverFinished, ObserverStarted, QueryFinished
 
 if TYPE_CHECKING:
     from ua_tui.tui.app.controllers.queries import Queries
     from ua_tui.tui.app.port import AppPort
-    from ua_tui.tui.render.activity import CurrentActivity
     from ua_tui.tui.screens.session.quit import QuitAnswer
 
 _SIGNALS = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
@@ -35,19 +34,15 @@ class Shutdown:
     Args:
         app: has the session.
         queries: has the queries that wait.
-        activity: knows what runs.
         stops_work: whether that ends with the session here, and is confirmed first; not if it runs elsewhere.
     """
 
-    def __init__(
-        self, app: AppPort, queries: Queries, activity: CurrentActivity, *, stops_work: bool = True
-    ) -> None:
+    def __init__(self, app: AppPort, queries: Queries, *, stops_work: bool = True) -> None:
         self._app = app
         self._queries = queries
-        self._activity = activity
         self._stops_work = stops_work
         self._begun = False
-        self._after: int | None = None
+        self._when_done = False
         self._observing: dict[str, str] = {}
 
     @property
@@ -75,7 +70,7 @@ class Shutdown:
         elif isinstance(self._app.screen, QuitScreen) or not self._is_asked:
             self.begin("quit")
         else:
-            dialog = QuitScreen(len(self._queries.waiting), self._activity)
+            dialog = QuitScreen(len(self._queries.waiting), lambda: self._app.status.facts.activity)
             self._app.push_screen(dialog, self._on_answer)
 
     @property
@@ -94,13 +89,13 @@ class Shutdown:
             case "stop":
                 self.begin("quit")
             case "wait":
-                self._after = self._activity.finished
+                self._when_done = True
                 self._app.status.hint = f"quits when this is done  {self._key} asks again"
                 # The query may have ended while the dialog was open.
                 if self._app.state not in _BUSY:
                     self.begin("quit")
-            case "stay" if self._after is not None:
-                self._after = None
+            case "stay" if self._when_done:
+                self._when_done = False
                 self._app.status.hint = ""
             case _:
                 pass
@@ -112,7 +107,7 @@ class Shutdown:
                 self._observing[event.run_id] = event.observer
             elif isinstance(event, ObserverFinished):
                 self._observing.pop(event.run_id, None)
-        if self._after is not None and self._activity.finished > self._after:
+        if self._when_done and any(isinstance(event, QueryFinished) for event in events):
             self.begin("quit")
 
     def begin(self, reason: str, *, code: int = 0, result: str | None = None) -> None:

@@ -1,4 +1,4 @@
-"""Which words of a conversation are files of the session: looked up once, and again only after work was done."""
+"""Which words of a conversation are files of the session: looked up once, and again after work was done."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterable
 from pathlib import Path, PurePosixPath
 
-from ua_tui.core.events.types import ArtifactSaved, Event, ToolCallFinished
+from ua_tui.core.events.types import ArtifactSaved, Event, QueryFinished
 from ua_tui.core.storage.workspace import saved_reports_of
 
 _FOLDERS = ("work_products", "work_products/media", "downloads")
@@ -19,29 +19,22 @@ class FileLinks:
 
     Attributes:
         folder: the session's folder; nothing is found before it is known.
-        changed: whether files may have come since this was last set to False.
     """
 
     def __init__(self) -> None:
         self.folder: Path | None = None
-        self.changed = False
         self._names: dict[str, str] = {}
         self._known: dict[str, str] = {}
         self._missing: set[str] = set()
 
     def handle_event(self, event: Event) -> None:
-        """Note that there may be new files."""
-        match event:
-            case ArtifactSaved():
-                self._names[PurePosixPath(event.path).name] = event.path
-                if event.copied_to:
-                    self._names.setdefault(PurePosixPath(event.copied_to).name, event.copied_to)
-            case ToolCallFinished():
-                pass
-            case _:
-                return
-        self._missing.clear()
-        self.changed = True
+        """Note that there may be new files: after one was saved, and when a query ends."""
+        if isinstance(event, ArtifactSaved):
+            self._names[PurePosixPath(event.path).name] = event.path
+            if event.copied_to:
+                self._names.setdefault(PurePosixPath(event.copied_to).name, event.copied_to)
+        if isinstance(event, ArtifactSaved | QueryFinished):
+            self._missing.clear()
 
     def find(self, word: str) -> str | None:
         """Return the absolute path of the file that `word` names; None if it names none."""

@@ -162,9 +162,8 @@ class ConversationPane(VirtualList[Block]):
                 self.dialogue.handle_event(event)
                 files.handle_event(event)
                 self.suggestions.handle_event(event)
-        if files.changed and any(isinstance(event, QueryFinished) for event in events):
+        if any(isinstance(event, QueryFinished) for event in events):
             # What was named before it existed is a link now.
-            files.changed = False
             self.touch_all()
         self.dialogue.folds.show_grown()
         self._run_timer()

@@ -30,8 +30,8 @@ from ua_tui.tui.panes.prompt.attachments import AttachmentBar
 from ua_tui.tui.panes.prompt.completer import Completer
 from ua_tui.tui.panes.prompt.completion import Offer
 from ua_tui.tui.panes.prompt.history import PromptHistory
-from ua_tui.tui.panes.prompt.queue_bar import QueueBar
 from ua_tui.tui.panes.suggestions import Suggestions
+from ua_tui.tui.render.format import first_line, tail_cut
 from ua_tui.tui.terminal.dropped import dropped_files, may_be_dropped
 from ua_tui.tui.terminal.output_filter import strip_controls
 from ua_tui.tui.widgets.placeholder import ASK
@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from ua_tui.tui.widgets.command import Command
 
 PASTE_LIMIT = 8_000
+_QUEUE_ROWS = 3
 _HINTS = (
     ("/", "commands"),
     ("@", "files"),
@@ -543,6 +544,44 @@ class Prompt(TextArea):
         number = len(self._pastes) + 1
         self._pastes[number] = text
         return f"[pasted #{number}: {text.count(chr(10)) + 1:,} lines, {len(text):,} characters]"
+
+
+class QueueBar(Widget):
+    """The queries that wait, above the prompt: at most three rows, and how many more there are.
+
+    A click calls `edit`.
+    """
+
+    def __init__(self, edit: Callable[[], None]) -> None:
+        super().__init__()
+        self.display = False
+        self._edit = edit
+        self._texts: tuple[str, ...] = ()
+        self._paused = False
+
+    def show(self, texts: Sequence[str], *, paused: bool) -> None:
+        """Show what waits, oldest first; `paused` when it waits for the person."""
+        self._texts, self._paused = tuple(texts), paused
+        self.display = bool(texts)
+        self.styles.height = min(_QUEUE_ROWS, len(texts)) or 1
+        self.refresh()
+
+    def render(self) -> Content:
+        """Draw a row for each of the first queries."""
+        width = self.content_size.width
+        mark, style = ("‖", "$warning") if self._paused else ("›", "$accent")
+        more = len(self._texts) - _QUEUE_ROWS
+        lines = []
+        for at, text in enumerate(self._texts[:_QUEUE_ROWS]):
+            rest = f"  +{more}" if more > 0 and at == _QUEUE_ROWS - 1 else ""
+            shown = tail_cut(first_line(text), max(0, width - 2 - len(rest)))
+            lines.append(Content.assemble((f"{mark} ", style), (shown, "$foreground-muted"), (rest, style)))
+        return Content("\n").join(lines)
+
+    def on_click(self, event: events.Click) -> None:
+        """Open the queue."""
+        event.stop()
+        self._edit()
 
 
 def location_of(text: str, index: int) -> tuple[int, int]:

@@ -1,27 +1,23 @@
-"""The filter of the trace: by tool, by state, by text; the rows are found in steps while the old ones are shown."""
+"""The filter of the trace: by tool, by state, by text."""
 
 from __future__ import annotations
 
-import asyncio
 import re
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
-from itertools import count
 from typing import TYPE_CHECKING
 
+from ua_tui.core.view.records import Call
 from ua_tui.tui.panes.trace.calls import CallNode
 from ua_tui.tui.panes.trace.rows import SLOW
 from ua_tui.tui.render.format import Mark
 from ua_tui.tui.virtual_list.source import EntryList
 from ua_tui.tui.virtual_list.typed_query import TypedQuery
-from ua_tui.tui.workers import start_job
 
 if TYPE_CHECKING:
     from ua_tui.tui.panes.trace.tree_rows import TreeRows
     from ua_tui.tui.virtual_list.virtual_list import VirtualList
 
-STEP = 1_000
-STEPS_AT_ONCE = 4
 _SLOW = "slow"
 _WORD = re.compile(r'(?:(tool|state):)?("[^"]*"?|\S+)', re.IGNORECASE)
 
@@ -36,7 +32,7 @@ class CallFilter:
 
     def matches(self, node: CallNode) -> bool:
         """Whether a row matches; a query never does, it only stays above calls that do."""
-        if node.record is None:
+        if not isinstance(node.record, Call):
             return False
         if self.tools:
             name = f"{node.label} {node.record.name}".casefold()
@@ -71,114 +67,14 @@ def _in_state(node: CallNode, wanted: str) -> bool:
 
 
 def _has_texts(node: CallNode, texts: Sequence[str]) -> bool:
-    assert node.record is not None
-    record = node.record
-    parts = (node.label, record.name, node.argument, node.note, node.error, node.flag, record.argument_text)
+    assert isinstance(node.record, Call)
+    name = node.record.name
+    parts = (node.label, name, node.argument, node.note, node.error, node.flag, node.arguments)
     searched = "\n".join(parts).casefold()
     for text in texts:  # noqa: SIM110  # quicker than a generator
         if text not in searched:
             return False
     return True
-
-
-class FilterJob:
-    """Finds hits and rows for a filter, or all rows without one; it changes no row of the tree by itself.
-
-    `rows` is complete once `advance` returned False. A hundred thousand rows take some tenths of a second: that
-    is why the work is done in steps.
-
-    Args:
-        roots: the queries.
-        wanted: the filter; None lets all rows through.
-        unfolded: rows that are open only because of the filter before.
-        estimate: guesses the height of a row.
-    """
-
-    def __init__(
-        self,
-        roots: Sequence[CallNode],
-        wanted: CallFilter | None,
-        unfolded: Sequence[CallNode],
-        estimate: Callable[[CallNode], int],
-    ) -> None:
-        self.wanted = wanted
-        self.matched = 0
-        self.opened: list[CallNode] = []
-        self.rows: EntryList[CallNode] = EntryList()
-        self.later: list[CallNode] = []
-        """Rows that came or changed after the job began: they are matched once it is done."""
-        self.unfolded = len(unfolded)
-        self._unfolded = set(unfolded)
-        self._roots = list(roots)
-        self._estimate = estimate
-        self._walked: list[CallNode] = []
-        self._matches: set[CallNode] = set()
-        self._hits: dict[CallNode, int] = {}
-        self._steps = self._run()
-
-    def advance(self) -> bool:
-        """Do a few milliseconds of the work; False when all is done."""
-        return next(self._steps, False)
-
-    def set_hits(self) -> None:
-        """Store on the rows themselves what was found."""
-        for node in self.later:
-            node.matched, node.hits = False, 0
-        hits, matches = self._hits, self._matches
-        for node in self._walked:
-            node.hits = hits.get(node, 0)
-            node.matched = node in matches
-
-    def _run(self) -> Iterator[bool]:
-        if self.wanted is not None:
-            yield from self._walk()
-            yield from self._match(self.wanted)
-        yield from self._collect()
-
-    def _walk(self) -> Iterator[bool]:
-        """List all rows, each after the one it is under."""
-        waiting, walked = self._roots[::-1], self._walked
-        while waiting:
-            node = waiting.pop()
-            walked.append(node)
-            if node.children:
-                waiting.extend(node.children)
-            if not len(walked) % (4 * STEP):
-                yield True
-
-    def _match(self, wanted: CallFilter) -> Iterator[bool]:
-        """Match all rows from the last to the first, so that those below a row are counted before it."""
-        hits, opened, unfolded = self._hits, self.opened, self._unfolded
-        for number, node in enumerate(reversed(self._walked), 1):
-            below = hits.get(node, 0)
-            if below and (not node.open or node in unfolded):
-                # A match must not stay hidden in a fold.
-                opened.append(node)
-            if wanted.matches(node):
-                self._matches.add(node)
-                below += 1
-            if below:
-                hits[node] = below
-                if node.parent is not None:
-                    hits[node.parent] = hits.get(node.parent, 0) + below
-            if not number % STEP:
-                yield True
-        self.matched = len(self._matches)
-
-    def _collect(self) -> Iterator[bool]:
-        """Put the visible rows in their order."""
-        everything, hits = self.wanted is None, self._hits
-        opened, unfolded = set(self.opened), self._unfolded
-        rows, estimate = self.rows, self._estimate
-        waiting = [node for node in reversed(self._roots) if everything or node in hits]
-        while waiting:
-            node = waiting.pop()
-            rows.append(node, estimate(node))
-            if node.children and (node in opened or (node.open and node not in unfolded)):
-                below = node.children if everything else [child for child in node.children if child in hits]
-                waiting.extend(reversed(below))
-            if not len(rows.items) % (2 * STEP):
-                yield True
 
 
 class TraceFilter:
@@ -198,18 +94,12 @@ class TraceFilter:
         self._changed = changed
         self._matched = 0
         self._unfolded: list[CallNode] = []
-        self._job: FilterJob | None = None
         self._before: tuple[Hashable | None, bool] = (None, True)
 
     @property
     def on(self) -> bool:
         """Whether rows are filtered."""
         return self.wanted is not None
-
-    @property
-    def busy(self) -> bool:
-        """Whether rows are still being searched for what was typed last."""
-        return self._job is not None
 
     @property
     def active(self) -> bool:
@@ -237,19 +127,9 @@ class TraceFilter:
         self._changed()
 
     def show_only(self, typed: str) -> None:
-        """Show only what matches, with the rows it is under, at once; a blank text shows all."""
+        """Show only what matches, with the rows it is under; a blank text shows all."""
         self.query.text = typed
-        self._seek(typed, at_once=True)
-
-    def filter_later(self, node: CallNode) -> None:
-        """Have a row that came or changed matched when the job that runs is done."""
-        if self._job is not None:
-            self._job.later.append(node)
-
-    def restart(self) -> None:
-        """Start the job that runs again, as what it found is no longer true."""
-        if self._job is not None:
-            self._start(self._job.wanted)
+        self._seek(typed)
 
     def match(self, node: CallNode) -> None:
         """Match a row again, and add or remove the rows for which that makes a difference."""
@@ -289,7 +169,6 @@ class TraceFilter:
 
     def adopt(self, longer: TraceFilter) -> None:
         """Continue with the rows of a longer trace, which has the same filter."""
-        self._job = None
         self.wanted, self._matched, self._unfolded = longer.wanted, longer._matched, longer._unfolded
 
     def unfold_in(self, longer: TraceFilter, mine: CallNode, theirs: CallNode) -> bool:
@@ -302,62 +181,39 @@ class TraceFilter:
     def _clear(self, was_typing: bool) -> None:
         self.query.edit("")
 
-    def _seek(self, typed: str, *, at_once: bool = False) -> None:
+    def _seek(self, typed: str) -> None:
         wanted = read_filter(typed)
-        if at_once and self._job is not None:
-            self._start(wanted, at_once=True)
-        elif wanted != (self.wanted if self._job is None else self._job.wanted):
-            self._start(wanted, at_once=at_once)
+        if wanted != self.wanted:
+            self._show(wanted)
         self._changed()
 
-    def _start(self, wanted: CallFilter | None, *, at_once: bool = False) -> None:
-        """Find the rows to show: the first of a long trace now, the rest in steps between keys and paints."""
-        width, estimate = self._view.entry_width, self._view.source.estimate
-        job = FilterJob(self._rows.roots, wanted, self._unfolded, lambda node: estimate(node, width))
-        self._job = job
-        for _ in count() if at_once or not self._view.is_attached else range(STEPS_AT_ONCE):
-            if not job.advance():
-                self._finish(job)
-                return
-        start_job(self._view, self._continue, "filter")
-
-    async def _continue(self) -> None:
-        while (job := self._job) is not None:
-            if not job.advance():
-                self._finish(job)
-                return
-            await asyncio.sleep(0)
-
-    def _finish(self, job: FilterJob) -> None:
-        """Show what was found."""
-        if job.unfolded != len(self._unfolded):
-            # The previous filter unfolded more rows for what came meanwhile.
-            self._start(job.wanted, at_once=True)
-            return
-        self._job = None
+    def _show(self, wanted: CallFilter | None) -> None:
         view = self._view
         cursor = view.cursor.key if view.cursor is not None else None
         if self.wanted is None:
             self._before = (view.bookmark.cursor, view.following)
-        wanted = self.wanted = job.wanted
+        self.wanted = wanted
         for node in self._unfolded:
             node.open = False
-        for node in job.opened:
-            node.open = True
-        self._unfolded = job.opened
-        self._matched = job.matched
+        self._unfolded = []
+        roots = self._rows.roots
         if wanted is not None:
-            job.set_hits()
-        view.replace_all(job.rows)
-        # In reading order: a row goes below the last one of the row before it, which must be there by then.
-        for node in sorted(set(job.later), key=lambda node: node.path):
-            if wanted is not None:
-                self.match(node)
-            elif node.visible and view.index_of(node.key) is None:
-                self._rows.insert(node)
-        self._changed()
+            self._matched = sum(self._count(root, wanted) for root in roots)
+        rows = [row for root in roots for row in self._rows.visible_from(root)]
+        width = view.entry_width
+        view.replace_all(EntryList(rows, [view.source.estimate(row, width) for row in rows]))
         self._place_cursor(cursor)
         view.update_rows()
+
+    def _count(self, node: CallNode, wanted: CallFilter) -> int:
+        """Count the matches of a row and below it, and unfold it if there are any: none may be hidden."""
+        below = sum(self._count(child, wanted) for child in node.children)
+        if below and not node.open:
+            node.open = True
+            self._unfolded.append(node)
+        node.matched = wanted.matches(node)
+        node.hits = below + node.matched
+        return node.hits
 
     def _place_cursor(self, cursor: Hashable | None) -> None:
         view = self._view

@@ -14,9 +14,10 @@ from textual.timer import Timer
 
 from ua_tui.core.events.types import Event, QueryFinished
 from ua_tui.core.events.units import quantity
+from ua_tui.core.view.records import Call
 from ua_tui.tui.keys.places import FOLD, MATCHES, KeyPlace, key_binding
 from ua_tui.tui.panes.moment import END, CursorMoved
-from ua_tui.tui.panes.trace.calls import CallNode, LiveCalls, Record
+from ua_tui.tui.panes.trace.calls import CallNode
 from ua_tui.tui.panes.trace.rows import TraceRows, TraceTheme
 from ua_tui.tui.panes.trace.tree import CallTree
 from ua_tui.tui.panes.trace.tree_rows import TreeRows
@@ -83,12 +84,13 @@ class TracePane(VirtualList[CallNode]):
             super().__init__()
             self.tool_use_id = tool_use_id
 
-    def __init__(self, *, id: str | None = None, monotonic: Callable[[], float] = time.monotonic) -> None:
-        """Make an empty trace; `monotonic` is the clock of live rows, in seconds."""
+    def __init__(self, *, id: str | None = None, clock: Callable[[], float] = time.time) -> None:
+        """Make an empty trace; `clock` gives the time of day in seconds."""
         self.trace_source = TraceRows()
         super().__init__(self.trace_source, id=id)
         self.tree_rows = TreeRows(self, self.show_counts)
-        self.calls = CallTree(self.tree_rows, LiveCalls(monotonic), self.trace_source.totals)
+        self.calls = CallTree(self.tree_rows, clock)
+        self.trace_source.roots = self.tree_rows.roots
         self.trace_source.now = self.calls.now
         self._timer: Timer | None = None
         self._scales: list[float] = []
@@ -104,11 +106,10 @@ class TracePane(VirtualList[CallNode]):
     def handle_events(self, events: Sequence[Event]) -> None:
         """Handle a batch of events in order, and paint once."""
         calls, failures = self.calls.count, len(self.calls.failures)
-        for event in events:
-            self.calls.handle_event(event)
-            if isinstance(event, QueryFinished):
-                # Its waterfall has another scale now.
-                self.touch_all()
+        self.calls.handle_events(events)
+        if any(isinstance(event, QueryFinished) for event in events):
+            # Its waterfall has another scale now.
+            self.touch_all()
         if (calls, failures) != (self.calls.count, len(self.calls.failures)):
             self.show_counts()
         self._run_timer()
@@ -144,7 +145,7 @@ class TracePane(VirtualList[CallNode]):
     def twin(self) -> TracePane:
         """Make an empty trace with the same source that is on no screen."""
         twin = TracePane()
-        twin.calls.source = self.calls.source
+        twin.calls.read_like(self.calls)
         return twin
 
     def gather_for(self, shown: Self) -> None:
@@ -163,7 +164,7 @@ class TracePane(VirtualList[CallNode]):
         super().adopt(longer)
         mine.adopt(theirs)
         self.calls.adopt(longer.calls)
-        self.trace_source.totals = self.calls.totals
+        self.trace_source.roots = self.tree_rows.roots
         self.show_counts()
         self.update_rows()
         self._run_timer()
@@ -190,11 +191,6 @@ class TracePane(VirtualList[CallNode]):
             title = Content.assemble(*calls, *typed)
         self.border_title = title
 
-    def record(self, tool_use_id: str) -> Record | None:
-        """Return what is known of a call."""
-        node = self.calls.by_key.get(tool_use_id)
-        return None if node is None else node.record
-
     def reveal(self, tool_use_id: str) -> bool:
         """Unfold what hides a call and put the cursor on it; False when there is no such call."""
         node = self.calls.by_key.get(tool_use_id)
@@ -206,7 +202,7 @@ class TracePane(VirtualList[CallNode]):
 
     def open_entry(self, entry: CallNode) -> None:
         """Show a call in full; fold or unfold a query, or a message."""
-        if entry.record is not None:
+        if isinstance(entry.record, Call):
             self.post_message(self.Opened(entry.key))
         else:
             self.tree_rows.toggle(entry)

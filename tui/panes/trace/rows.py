@@ -10,8 +10,9 @@ from rich.segment import Segment
 from rich.style import Style
 
 from ua_tui.core.events.units import count, duration, live_duration, money, size, tokens
+from ua_tui.core.view.records import Call, Message
 from ua_tui.tui.panes.trace.calls import SEPARATOR, CallNode
-from ua_tui.tui.panes.trace.totals import Totals, TotalsStyles, render_totals
+from ua_tui.tui.panes.trace.totals import TotalsStyles, render_totals
 from ua_tui.tui.panes.trace.waterfall import WATERFALL_FROM_WIDTH, Columns, bar_of, columns_of
 from ua_tui.tui.render.format import Mark, middle_cut, spinner, tail_cut
 from ua_tui.tui.render.layout import PLAIN, Line, cut_line, line_width, spread, width_of, wrap
@@ -204,7 +205,7 @@ def _without_margin(line: Line) -> Line:
 
 
 def _time(node: CallNode, columns: Columns, theme: TraceTheme, now: float) -> Segment:
-    seconds = node.took if node.took is not None else max(0.0, now - node.began)
+    seconds = node.took if node.took is not None else max(0.0, now - node.at)
     if node.took is None and not node.running:
         text = ""
     else:
@@ -240,8 +241,8 @@ class TraceRows(RowSource[CallNode]):
         now: the time by the clock of live rows.
         tick: counts the seconds for the spinner.
         waterfall: whether rows have a waterfall; None leaves that to the width.
-        totals: what each tool and sub-agent did.
-        with_totals: whether a table of that is shown above the rows.
+        roots: the queries.
+        with_totals: whether a table of what each tool and sub-agent did is shown above the rows.
         empty_text: why there is no row.
     """
 
@@ -252,7 +253,7 @@ class TraceRows(RowSource[CallNode]):
         self.now: Callable[[], float] = lambda: 0.0
         self.tick = 0
         self.waterfall: bool | None = None
-        self.totals = Totals()
+        self.roots: Sequence[CallNode] = ()
         self.with_totals = False
         self.empty_text = ""
         self._theme = TraceTheme()
@@ -265,7 +266,7 @@ class TraceRows(RowSource[CallNode]):
 
     def render(self, entry: CallNode, width: int) -> Sequence[Line]:
         """Render a row."""
-        if entry.kind == "message":
+        if isinstance(entry.record, Message):
             return render_message(entry, width, self._theme)
         return render_node(
             entry,
@@ -288,7 +289,7 @@ class TraceRows(RowSource[CallNode]):
         lines: list[Line] = []
         if self.with_totals:
             styles = TotalsStyles(self._muted, theme.name, theme.number, theme.bad)
-            lines = render_totals(self.totals, width, height - 1, styles)
+            lines = render_totals(self.roots, width, height - 1, styles)
         columns = columns_of(width, waterfall=self.has_waterfall(width))
         if columns.bar:
             lines.append(spread([], [Segment(columns.head, self._muted)], width))
@@ -296,7 +297,7 @@ class TraceRows(RowSource[CallNode]):
 
     def counts_as_new(self, entry: CallNode) -> bool:
         """Count calls, but neither their queries nor the messages between them."""
-        return entry.record is not None
+        return isinstance(entry.record, Call)
 
     def render_below(self, width: int, *, focused: bool) -> Sequence[Line]:
         """Say why there is no row."""

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from rich.segment import Segment
 from rich.style import Style
 
-from ua_tui.core.events.types import TokensSpent
 from ua_tui.core.events.units import count, duration, money, size
+from ua_tui.core.view.records import Call, Query
 from ua_tui.tui.panes.trace.calls import CallNode
 from ua_tui.tui.render.format import Mark, middle_cut
 from ua_tui.tui.render.layout import Line, cut_line, width_of
@@ -34,51 +34,53 @@ class Total:
     tokens: int = 0
     cost: float | None = None
 
-    def add_call(self, node: CallNode) -> None:
+    def add(self, node: CallNode) -> None:
         """Add a call that has ended."""
         self.calls += 1
         self.failed += node.mark is Mark.ERROR
         self.seconds += node.took or 0.0
         self.bytes += node.size or 0
 
-    def add_tokens(self, event: TokensSpent) -> None:
-        """Add the tokens of a message, and what they may have cost."""
-        self.tokens += event.usage.total
-        self.add_cost(event.cost_usd)
-
-    def add_cost(self, dollars: float | None) -> None:
-        """Add a cost, if it is known."""
-        if dollars is not None:
-            self.cost = (self.cost or 0.0) + dollars
+    def spend(self, tokens: int, cost: float | None) -> None:
+        """Add tokens, and what they may have cost."""
+        self.tokens += tokens
+        if cost is not None:
+            self.cost = (self.cost or 0.0) + cost
 
 
-@dataclass(slots=True)
-class Totals:
-    """The totals of a trace, by the name of a tool or sub-agent; `all` is of everything."""
+def totals_of(roots: Sequence[CallNode]) -> tuple[dict[str, Total], Total]:
+    """Return the totals by the name of a tool or a sub-agent, and those of everything."""
+    by_name: dict[str, Total] = {}
+    everything = Total()
+    for query in roots:
+        everything.spend(query.tokens, query.cost)
+        for node in (query, *query.walk()):
+            is_agent = node.kind == "agent"
+            if is_agent or node is query:
+                # What works for a sub-agent counts by itself.
+                below = list(_agents_below(node))
+                cost = node.record.estimate if isinstance(node.record, Query) else node.cost
+                known = [each.cost for each in below if each.cost is not None]
+                own = cost - sum(known) if cost is not None else None
+                tokens = max(0, node.tokens - sum(each.tokens for each in below))
+                if tokens or own:
+                    by_name.setdefault(node.label if is_agent else MAIN, Total()).spend(tokens, own)
+            if isinstance(node.record, Call) and node.record.status is not None:
+                by_name.setdefault(node.label, Total()).add(node)
+                everything.add(node)
+                if node.parent is not query:
+                    # The time of its sub-agent has it already.
+                    everything.seconds -= node.took or 0.0
+    return by_name, everything
 
-    by_name: dict[str, Total] = field(default_factory=dict)
-    all: Total = field(default_factory=Total)
 
-    def add_call(self, node: CallNode) -> None:
-        """Add a call that has ended."""
-        self.of(node.label).add_call(node)
-        self.all.add_call(node)
-        if node.parent is not None and node.parent.kind != "query":
-            # The time of its sub-agent has it already.
-            self.all.seconds -= node.took or 0.0
-
-    def add_tokens(self, event: TokensSpent, agent: CallNode | None) -> None:
-        """Add the tokens of a message of a sub-agent, or of the main agent."""
-        self.of(agent.label if agent is not None else MAIN).add_tokens(event)
-        self.all.add_tokens(event)
-
-    def correct(self, estimated: float | None, cost: float) -> None:
-        """Replace the estimated cost of a query by what it really cost."""
-        self.all.add_cost(cost - (estimated or 0.0))
-
-    def of(self, name: str) -> Total:
-        """The totals of a tool or a sub-agent."""
-        return self.by_name.setdefault(name, Total())
+def _agents_below(node: CallNode) -> Iterator[CallNode]:
+    """The nearest sub-agents under a row."""
+    for child in node.children:
+        if child.kind == "agent":
+            yield child
+        else:
+            yield from _agents_below(child)
 
 
 class TotalsStyles(NamedTuple):
@@ -90,12 +92,13 @@ class TotalsStyles(NamedTuple):
     bad: Style
 
 
-def render_totals(totals: Totals, width: int, height: int, styles: TotalsStyles) -> list[Line]:
+def render_totals(roots: Sequence[CallNode], width: int, height: int, styles: TotalsStyles) -> list[Line]:
     """Render a head line, a line per tool and sub-agent (the longest first), their sum and a rule."""
     room = height - 3
     if room < 1:
         return []
-    shown = sorted(totals.by_name.items(), key=lambda each: (-each[1].tokens, -each[1].seconds))
+    by_name, everything = totals_of(roots)
+    shown = sorted(by_name.items(), key=lambda each: (-each[1].tokens, -each[1].seconds))
     left_out = len(shown) - room
     if left_out > 0:
         shown = shown[: room - 1]
@@ -111,7 +114,7 @@ def render_totals(totals: Totals, width: int, height: int, styles: TotalsStyles)
     lines += [_line(name, each, cells, columns, styles) for name, each in shown]
     if left_out > 0:
         lines.append([Segment(f"+{left_out} more", styles.head)])
-    lines.append(_line(ALL, totals.all, cells, columns, styles))
+    lines.append(_line(ALL, everything, cells, columns, styles))
     lines.append([Segment("─" * min(width, cells + sum(columns.values())), styles.head)])
     return [cut_line(line, width) for line in lines]
 

@@ -1,334 +1,242 @@
-"""The tree of the trace as events make it: which rows there are, what each shows, and how it ends."""
+"""The tree of the trace: every query, call and message of a session's view has a row in it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from datetime import datetime
+import time
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
 
+from ua_tui.core.errors import JournalError
 from ua_tui.core.events.types import (
-    KNOWLEDGE,
-    ApiRetry,
     ArtifactSaved,
-    ComplianceEnforced,
     Event,
     MessageFinished,
-    ObserverFinished,
     PermissionAnswered,
     QueryFinished,
     QueryReceived,
     SessionFinished,
     SessionStarted,
-    SubagentFinished,
-    SubagentProgress,
-    SubagentStarted,
     TextDelta,
-    ThinkingDelta,
     TokensSpent,
     ToolCallFinished,
-    ToolCallProgress,
     ToolCallStarted,
 )
-from ua_tui.core.events.units import progress, quantity
-from ua_tui.core.text import clean_line
-from ua_tui.tui.panes.trace.calls import (
-    STOPPED,
-    CallNode,
-    CallSource,
-    add_text,
-    call_node,
-    message_node,
-    query_node,
-)
-from ua_tui.tui.panes.trace.totals import Totals
+from ua_tui.core.history.call_lookup import PastToolCall
+from ua_tui.core.history.journal_reader import PastJournal
+from ua_tui.core.view.records import Call, Message, Query
+from ua_tui.core.view.session import SessionView
+from ua_tui.tui.panes.trace.calls import CallNode
 from ua_tui.tui.panes.trace.tree_rows import TreeRows
 from ua_tui.tui.render.format import Mark
-from ua_tui.tui.render.wait_time import Wait, WaitingCalls
 
 DEEPEST = 50
 """How deep calls are nested; a journal that says they are deeper must not exhaust the stack."""
+NO_RESULT, UNFINISHED = "no result", "unfinished"
+_LONGEST_ARGUMENT = 1_000
 
 
 class CallTree:
-    """Puts every call under the query and the sub-agent that made it, and finds rows by what events call them.
+    """Puts every call under the query and the sub-agent that made it.
 
     Args:
         rows: shows the tree.
-        source: where the calls come from; another one continues the tree.
+        clock: the time of day, in seconds.
 
     Attributes:
-        by_key: all rows but messages; a call's key is its `tool_use_id`.
+        view: what the events of the session say.
+        by_key: all rows; a call's key is its `tool_use_id`.
         live: those that have not ended, in the order they began.
         failures: the calls that failed, in the order they ended.
         count: how many calls there are.
-        totals: what each tool and sub-agent did.
     """
 
-    def __init__(self, rows: TreeRows, source: CallSource, totals: Totals) -> None:
-        self.source = source
-        self.totals = totals
+    def __init__(self, rows: TreeRows, clock: Callable[[], float] = time.time) -> None:
+        self.view = SessionView()
         self.by_key: dict[str, CallNode] = {}
         self.live: dict[str, CallNode] = {}
-        self.failures: list[CallNode] = []
+        self.failures: dict[str, CallNode] = {}
         self.count = 0
         self._rows = rows
-        self._now = 0.0
-        self._waiting_calls = WaitingCalls()
-        self._waiting: set[str] = set()
-        self._messages: dict[str, CallNode] = {}
-        self._retrying = False
+        self._clock = clock
+        self._events: dict[str, list[Event]] = defaultdict(list)
+        self._journal: PastJournal | None = None
+        self._is_past = self._is_over = False
+
+    # -- where the calls come from ----------------------------------------------------------------
+
+    def read_from(self, journal: PastJournal, *, still_runs: bool) -> None:
+        """Read calls from a journal; without one that `still_runs` nothing more happens to them."""
+        self._journal, self._is_past, self._is_over = journal, True, not still_runs
+
+    def read_like(self, other: CallTree) -> None:
+        """Read calls from where another tree does."""
+        self._journal, self._is_past, self._is_over = other._journal, other._is_past, other._is_over
+
+    def go_live(self) -> None:
+        """Continue with the calls of a session that runs here."""
+        self._is_past = self._is_over = False
 
     def now(self) -> float:
-        """Return the present time by the clock of the rows that run, in seconds."""
-        return self.source.now()
+        """Return the present time for rows that run, in seconds; 0 where nothing can run."""
+        return 0.0 if self._is_over else self._clock()
+
+    def load(self, tool_use_id: str) -> PastToolCall | None:
+        """Return all of a call, from memory or from the journal; None if it is not in the tree.
+
+        Raises:
+            JournalError: the journal is not as it was.
+        """
+        node = self.by_key.get(tool_use_id)
+        if node is None or not isinstance(node.record, Call):
+            return None
+        events = self._events.get(tool_use_id, [])
+        if node.record.places and self._journal is not None:
+            events = [*map(self._journal.event_at, node.record.places), *events]
+        if not events or not isinstance(events[0], ToolCallStarted):
+            raise JournalError("The journal of this session was changed: this call is gone.")
+        call = PastToolCall(events[0])
+        for event in events[1:]:
+            call.add(event)
+        if call.finished is None and self._is_over:
+            call.finished = ToolCallFinished(tool_use_id=tool_use_id, status="cancelled")
+        return call
 
     # -- events -----------------------------------------------------------------------------------
 
-    def handle_event(self, event: Event) -> None:
-        """Update the rows that an event is about."""
-        self._now = self.source.now(event)
-        match event:
-            case QueryReceived():
-                self.on_query_received(event)
-            case QueryFinished():
-                self.on_query_finished(event)
-            case ToolCallStarted():
-                self.on_call_started(event)
-            case ToolCallProgress():
-                self.on_call_progress(event)
-            case ToolCallFinished():
-                self.on_call_finished(event)
-            case SubagentStarted() | SubagentProgress() | SubagentFinished():
-                self.on_subagent(event)
-            case TextDelta() | ThinkingDelta() | MessageFinished():
-                self.on_message(event)
-            case TokensSpent():
-                self.on_tokens_spent(event)
-            case ComplianceEnforced():
-                self.on_compliance_enforced(event)
-            case ApiRetry():
-                self.on_retry(event)
-            case ArtifactSaved():
-                self.on_artifact_saved(event)
-            case PermissionAnswered():
-                self.on_permission_answered(event)
-            case ObserverFinished():
-                self.on_observer_finished(event)
-            case SessionFinished() | SessionStarted():
-                self.end_all()
-            case _:
-                pass
-        self._note_waits(event)
+    def handle_events(self, events: Sequence[Event]) -> None:
+        """Add rows for what began, and update those that the events are about."""
+        view, touched = self.view, dict.fromkeys(self.live)
+        for event in events:
+            if isinstance(event, QueryReceived | SessionStarted | SessionFinished):
+                # What ends here must have its last state.
+                self._sync(touched)
+            view.add(event)
+            match event:
+                case QueryReceived():
+                    self._add_query(event)
+                case ToolCallStarted():
+                    self._add_call(event)
+                case TextDelta(parent_tool_use_id=str()) | MessageFinished(parent_tool_use_id=str()):
+                    self._add_text(event)
+                case PermissionAnswered(tool_use_id=call, input=arguments):
+                    self._keep(call, event)
+                    if arguments is not None and (node := self.by_key.get(call or "")) is not None:
+                        node.arguments = _texts(arguments)
+                case ToolCallFinished() | ArtifactSaved():
+                    self._keep(event.tool_use_id, event)
+                case QueryFinished():
+                    self._end_unknown(event)
+                case SessionFinished() | SessionStarted():
+                    self.end_all()
+                case _:
+                    pass
+            if (call := getattr(event, "tool_use_id", None)) is not None:
+                touched[call] = None
+            if isinstance(event, QueryReceived | QueryFinished | TokensSpent):
+                touched[f"query/{event.query_id}"] = None
+        self._sync(touched)
 
-    def on_query_received(self, event: QueryReceived) -> None:
-        """Add the row of a query."""
+    def _keep(self, call: str | None, event: Event) -> None:
+        """Keep an event of a call that has no place in a journal."""
+        if call is not None and getattr(event, "place", None) is None:
+            self._events[call].append(event)
+
+    def _end_unknown(self, event: QueryFinished) -> None:
+        """End the row of a query whose beginning is not known."""
         node = self.by_key.get(f"query/{event.query_id}")
-        if node is not None and node.key in self.live:
-            # Its calls came before it, or it comes twice.
-            node.label = clean_line(event.text) or node.label
+        if node is not None and node.record is None:
+            node.record = Query(id=event.query_id, at=event.at, number=0, offset=0.0, text="", end=event)
+            self._end(node)
             self._rows.changed(node)
-        else:
-            self._add_query(event.query_id, event.text, event.at)
 
-    def _add_query(self, query_id: str, text: str, at: datetime) -> CallNode:
-        node = query_node(query_id, text, self._now, at.timestamp())
-        newest = node.key
-        if newest in self.by_key:
-            # An id that was used before: what comes from here on belongs to the new row.
-            node.key = f"again/{len(self._rows.roots)}/{newest}"
-        self.by_key[newest] = self.by_key[node.key] = node
-        self.live[node.key] = node
+    def _add_query(self, event: QueryReceived | ToolCallStarted) -> CallNode:
+        newest = f"query/{event.query_id}"
+        node = self.by_key.get(newest)
+        if node is not None and node.running:
+            # Its calls came before it, or it comes twice.
+            return node
+        # An id that was used before: what comes from here on belongs to the new row.
+        key = newest if node is None else f"again/{len(self._rows.roots)}/{newest}"
+        node = CallNode(key, self.view.query(event.query_id), event.at.timestamp())
+        self.by_key[newest] = self.by_key[key] = self.live[key] = node
         self._rows.add_root(node)
         return node
 
-    def on_query_finished(self, event: QueryFinished) -> None:
-        """End the row of a query."""
-        node = self.by_key.get(f"query/{event.query_id}")
-        if node is None:
-            return
-        self._end_retrying()
-        # Every call ends before its query does; where a torn journal lost the end, the row must not run for ever.
-        self.end_rows([below for below in node.walk() if below.running])
-        marks = {"success": Mark.SUCCESS, "error": Mark.ERROR, "interrupted": Mark.CANCELLED}
-        notes = {"success": "", "interrupted": "interrupted"}
-        node.took = event.duration_ms / 1000
-        node.note = notes.get(event.status, "failed")
-        if event.cost_usd is not None:
-            self.totals.correct(node.cost, event.cost_usd)
-            node.cost, node.exact = event.cost_usd, True
-        self.live.pop(node.key, None)
-        self._mark(node, marks[event.status])
-
-    def on_call_started(self, event: ToolCallStarted) -> None:
-        """Add the row of a call."""
-        self._end_retrying()
-        if event.tool_use_id in self.by_key:
+    def _add_call(self, event: ToolCallStarted) -> None:
+        key = event.tool_use_id
+        if key in self.by_key:
             return
         parent = self.by_key.get(event.parent_tool_use_id or "")
         if parent is None or parent.depth >= DEEPEST:
-            parent = self.by_key.get(f"query/{event.query_id}") or self._add_query(
-                event.query_id, "", event.at
-            )
-        node = call_node(event, self._now, self.source.make_record(event))
-        self.by_key[node.key] = node
-        self.live[node.key] = node
+            parent = self.by_key.get(f"query/{event.query_id}") or self._add_query(event)
+        node = CallNode(key, self.view.call(key), event.at.timestamp(), _texts(event.input))
+        self._keep(key, event)
+        self.by_key[key] = self.live[key] = node
         self.count += 1
         self._rows.add_below(parent, node)
-        self._note_sign(parent)
-        _note_progress(parent, event)
 
-    def on_permission_answered(self, event: PermissionAnswered) -> None:
-        """Show on the row of a call the arguments with which it runs."""
-        if (node := self.by_key.get(event.tool_use_id or "")) is not None:
-            node.change(event)
-
-    def on_call_progress(self, event: ToolCallProgress) -> None:
-        """Show on the row of a running call how much of it is done."""
-        node = self.live.get(event.tool_use_id)
-        if node is not None:
-            node.note = progress(event.done, event.total, event.unit)
-            self._rows.changed(node)
-            self._note_sign(node.parent)
-
-    def on_call_finished(self, event: ToolCallFinished) -> None:
-        """Show on the row of a call how it ended."""
-        node = self.by_key.get(event.tool_use_id)
-        if node is None or node.record is None or node.record.ended:
-            return
-        node.finish(event)
-        self.totals.add_call(node)
-        self.live.pop(node.key, None)
-        if node.mark is Mark.ERROR:
-            self.failures.append(node)
-        self._rows.changed(node)
-        self._note_sign(node.parent)
-
-    def on_subagent(self, event: SubagentStarted | SubagentProgress | SubagentFinished) -> None:
-        """Show on the row of a sub-agent what it does."""
-        node = self.by_key.get(event.tool_use_id)
-        if node is None:
-            return
-        node.kind = "agent"
-        self._note_sign(node)
-        _note_progress(node, event)
-        node.label = clean_line(event.name) or node.label
-        if isinstance(event, SubagentStarted):
-            node.argument = clean_line(event.description) or node.argument
-        elif event.usage is not None and not node.tokens:
-            node.tokens = event.usage.total
-        if isinstance(event, SubagentFinished) and event.by_person:
-            node.flag = STOPPED
-        self._rows.changed(node)
-
-    def on_message(self, event: TextDelta | ThinkingDelta | MessageFinished) -> None:
+    def _add_text(self, event: TextDelta | MessageFinished) -> None:
         """Put a message of a sub-agent under it, between its calls."""
-        self._end_retrying()
-        agent = self.by_key.get(event.parent_tool_use_id) if event.parent_tool_use_id is not None else None
-        if agent is None:
+        agent, key = self.by_key.get(event.parent_tool_use_id or ""), f"message/{event.message_id}"
+        message = self.view.streaming.get(event.message_id) or self.view.entries.get(("", f"m{event.seq}"))
+        if agent is None or not event.text.strip() or not isinstance(message, Message):
             return
-        self._note_sign(agent)
-        if isinstance(event, ThinkingDelta):
-            return
-        _note_progress(agent, event)
-        node = self._messages.get(event.message_id)
-        if node is not None:
-            if event.text:
-                add_text(node, event)
-                self._rows.changed(node)
-        elif event.text.strip():
-            node = self._messages[event.message_id] = message_node(event.message_id)
-            node.at = event.at.timestamp()
-            add_text(node, event)
+        if (node := self.by_key.get(key)) is not None:
+            node.record = message
+            self._rows.changed(node)
+        else:
+            node = self.by_key[key] = CallNode(key, message, event.at.timestamp(), open=False)
             self._rows.add_below(agent, node)
 
-    def on_tokens_spent(self, event: TokensSpent) -> None:
-        """Count the tokens of a message, and what they may have cost."""
-        agent = self.by_key.get(event.parent_tool_use_id or "")
-        self.totals.add_tokens(event, agent)
-        node = agent or self.by_key.get(f"query/{event.query_id}")
-        if node is not None:
-            node.spend(event)
-            for above in node.lineage:
-                self._rows.changed(above)
-
-    def _note_waits(self, event: Event) -> None:
-        for call, begins in self._waiting_calls.changes(event):
-            self._note_wait(call, event.at.timestamp(), begins=begins)
-
-    def _note_wait(self, call: str, at: float, *, begins: bool) -> None:
-        """Show that a call waits for the person or continues, and count the time."""
-        if begins == (call in self._waiting) or (begins and call not in self.live):
-            return
-        for node in self.by_key[call].lineage:
-            node.wait = node.wait or Wait()
-            (node.wait.begin if begins else node.wait.end)(at)
-        (self._waiting.add if begins else self._waiting.remove)(call)
-        if call in self.live:
-            self._mark(self.by_key[call], Mark.WAITING if begins else Mark.RUNNING)
-
-    def on_compliance_enforced(self, event: ComplianceEnforced) -> None:
-        """Show on the newest running row of a sub-agent that its work was sent back."""
-        name = clean_line(event.subagent)
-        rows = (node for node in reversed(self.live.values()) if node.kind == "agent" and node.label == name)
-        if (node := next(rows, None)) is not None:
-            node.flag = f"{Mark.RETRY.glyph} {Mark.RETRY.word}"
+    def _sync(self, keys: Mapping[str, None]) -> None:
+        """Bring rows in line with the view."""
+        view, waiting = self.view, self.view.activity.waiting
+        ended: list[CallNode] = []
+        for key in keys:
+            node = self.by_key.get(key)
+            if node is None or isinstance(node.record, Message):
+                continue
+            record: Query | Call | None
+            if isinstance(node.record, Call):
+                record, retry, asks = view.call(key), None, key in waiting
+            else:
+                record, asks = view.query(key.rpartition("query/")[2]) or node.record, False
+                retry = view.activity.retry if record is view.last_query else None
+            if record is node.record and retry is node.retry and asks == node.asks:
+                continue
+            node.record, node.retry, node.asks = record, retry, asks
+            if node.key in self.live and not node.running:
+                ended.append(node)
+                if isinstance(record, Call) and node.mark is Mark.ERROR:
+                    self.failures[key] = node
             self._rows.changed(node)
+        for node in ended:
+            self._end(node)
 
-    def on_retry(self, event: ApiRetry) -> None:
-        """Show on the query's row that the model is asked again."""
-        if self._rows.roots:
-            query = self._rows.roots[-1]
-            self._retrying = True
-            query.tries += 1
-            query.flag = f"{Mark.RETRY.glyph} attempt {event.attempt} of {event.max_attempts}"
-            self._rows.changed(query)
-
-    def _end_retrying(self) -> None:
-        """Keep on the query's row how often the model was asked again."""
-        if self._retrying:
-            query = self._rows.roots[-1]
-            query.flag = f"{Mark.RETRY.glyph} {quantity(query.tries, 'retry', 'retries')}"
-            self._retrying = False
-            self._rows.changed(query)
-
-    def on_artifact_saved(self, event: ArtifactSaved) -> None:
-        """Add a file to the record of its call."""
-        node = self.by_key.get(event.tool_use_id) if event.tool_use_id is not None else None
-        if node is not None and node.record is not None:
-            node.record.add(event)
-
-    def on_observer_finished(self, event: ObserverFinished) -> None:
-        """Show on a call's row how many items were saved from its result."""
-        node = self.by_key.get(event.tool_use_id) if event.observer != KNOWLEDGE else None
-        if node is not None and event.items and not node.note and node.mark is Mark.SUCCESS:
-            node.note = quantity(event.items, "item")
-            self._rows.changed(node)
+    def _end(self, node: CallNode) -> None:
+        self.live.pop(node.key, None)
+        if not isinstance(node.record, Call):
+            # Every call ends before its query does; where a torn journal lost the end, none may run for ever.
+            self._cut([below for below in node.walk() if below.running])
 
     def end_all(self) -> None:
         """End all rows that have not ended."""
-        self.end_rows(list(self.live.values()))
+        self._cut(list(self.live.values()))
 
-    def end_rows(self, nodes: Sequence[CallNode]) -> None:
+    def _cut(self, nodes: Sequence[CallNode]) -> None:
         """End rows without a result."""
         for node in nodes:
             self.live.pop(node.key, None)
-            self.source.end(node, self._now)
-            self._mark(node, Mark.CANCELLED)
-
-    def _mark(self, node: CallNode, mark: Mark) -> None:
-        node.mark = mark
-        self._rows.changed(node)
-
-    def _note_sign(self, node: CallNode | None) -> None:
-        """Note a sign of life of a sub-agent, and of those it works for."""
-        while node is not None:
-            node.heard = self._now
-            node = node.parent
+            node.cut = UNFINISHED if self._is_past else NO_RESULT
+            node.cut_after = None if self._is_past else max(0.0, self.now() - node.at)
+            self._rows.changed(node)
 
     # -- what others read -------------------------------------------------------------------------
 
     def failure_from(self, path: tuple[int, ...], direction: int, *, only_matched: bool) -> CallNode | None:
         """Return the failure below a place of the tree, or above it for a negative direction, around the ends."""
-        candidates = (node for node in self.failures if node.matched or not only_matched)
+        candidates = (node for node in self.failures.values() if node.matched or not only_matched)
         failures = sorted(candidates, key=lambda node: node.path)
         if not failures:
             return None
@@ -341,25 +249,22 @@ class CallTree:
         query = next((node for node in reversed(self._rows.roots) if node.at <= moment), None)
         if query is None or query.at == moment:
             return query
-        calls = [node for node in query.children if node.kind != "message"]
+        calls = [node for node in query.children if isinstance(node.record, Call)]
         return next((node for node in calls if node.at >= moment), calls[-1] if calls else query)
 
     def counterparts(self, longer: CallTree) -> Iterator[tuple[CallNode, CallNode]]:
         """Yield each row that a longer tree has, too, with the row there."""
-        for mine, theirs in ((self.by_key, longer.by_key), (self._messages, longer._messages)):
-            for key, node in mine.items():
-                if (other := theirs.get(key)) is not None:
-                    yield node, other
+        for key, node in self.by_key.items():
+            if (other := longer.by_key.get(key)) is not None:
+                yield node, other
 
     def adopt(self, longer: CallTree) -> None:
         """Continue with the rows of a longer tree, which is given up for that."""
-        self.by_key, self.live, self.failures = longer.by_key, longer.live, longer.failures
-        self.count, self._retrying, self.totals = longer.count, longer._retrying, longer.totals
-        self._waiting_calls, self._waiting = longer._waiting_calls, longer._waiting
-        self._messages = longer._messages
+        self.view, self.by_key, self.live = longer.view, longer.by_key, longer.live
+        self.failures, self.count, self._events = longer.failures, longer.count, longer._events
         self._rows.roots = longer._rows.roots
 
 
-def _note_progress(node: CallNode, event: Event) -> None:
-    if node.record is not None:
-        node.record.progress = node.record.progress.after(event, node.key)
+def _texts(arguments: Mapping[str, Any]) -> str:
+    """The texts among the arguments of a call."""
+    return "\n".join(value[:_LONGEST_ARGUMENT] for value in arguments.values() if isinstance(value, str))

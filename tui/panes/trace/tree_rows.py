@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from ua_tui.core.view.records import Call
 from ua_tui.tui.panes.trace.calls import CallNode
 from ua_tui.tui.panes.trace.filter import TraceFilter
 from ua_tui.tui.virtual_list.virtual_list import VirtualList
@@ -35,7 +36,6 @@ class TreeRows:
         node.hits = 0
         if not self.filter.on:
             self._view.append(node)
-        self.filter.filter_later(node)
 
     def add_below(self, parent: CallNode, node: CallNode) -> None:
         """Add a row under another, as the last."""
@@ -44,7 +44,6 @@ class TreeRows:
             self.filter.match(node)
         elif parent.visible and parent.open:
             self.insert(node)
-        self.filter.filter_later(node)
         if len(parent.children) == 1:
             # It can be folded now.
             self.changed(parent)
@@ -52,9 +51,8 @@ class TreeRows:
     def changed(self, node: CallNode) -> None:
         """Note that a row looks different, and that it may match the filter now, or no longer."""
         node.revision += 1
-        if self.filter.on and node.record is not None:
+        if self.filter.on and isinstance(node.record, Call):
             self.filter.match(node)
-        self.filter.filter_later(node)
         self._view.touch(node.key)
 
     # -- what is in the list ----------------------------------------------------------------------
@@ -97,8 +95,6 @@ class TreeRows:
         view.splice(index + 1, len(below), list(node.shown(filtered=filtered)))
         node.revision += 1
         view.touch(node.key)
-        # The rows that a filter has found so far are those of the folds before.
-        self.filter.restart()
 
     def toggle(self, node: CallNode) -> None:
         """Fold or unfold a row, and put the cursor on it."""

@@ -73,7 +73,7 @@ def scale_of(query: CallNode, now: float) -> float:
     """The seconds that the waterfall of a query spans: while it runs a round number, so that bars seldom move."""
     if query.took is not None:
         return query.took
-    elapsed = max(0.0, now - query.began) if query.running else 0.0
+    elapsed = max(0.0, now - query.at) if query.running else 0.0
     return next((scale for scale in _SCALES if scale >= elapsed), math.ceil(elapsed / 3600) * 3600.0)
 
 
@@ -85,7 +85,7 @@ def bar_of(node: CallNode, columns: Columns, now: float, muted: Style, marked: S
     line: Line = [Segment(f"{offset:>{columns.start}}", muted)] if columns.start else []
     cells = columns.bar - 2
     span = scale_of(query, now)
-    took = node.took if node.took is not None else max(0.0, now - node.began) if node.running else 0.0
+    took = node.took if node.took is not None else max(0.0, now - node.at) if node.running else 0.0
     if span <= 0 or (node.took is None and not node.running):
         return [*line, Segment(" " * columns.bar)]
     first = min(cells - 1, int(start / span * cells))
@@ -109,7 +109,5 @@ def bar_of(node: CallNode, columns: Columns, now: float, muted: Style, marked: S
 
 
 def _waits(node: CallNode, now: float) -> list[tuple[float, float]]:
-    if node.wait is None:
-        return []
-    since = node.wait.since
-    return [*node.wait.spans, *([(since, now)] if since is not None and node.running else [])]
+    wait = node.wait
+    return [*wait.spans, *([(wait.since, now)] if wait.since is not None and node.running else [])]

@@ -17,7 +17,7 @@ from ua_tui.core.events.types import (
     ToolCallFinished,
     ToolCallStarted,
 )
-from ua_tui.core.history.call_lookup import PastToolCall
+from ua_tui.core.history.call_lookup import PastToolCall, read_call
 from ua_tui.core.history.journal_reader import read_events
 from ua_tui.core.storage.compression import inner_name
 from ua_tui.core.storage.workspace import JOURNAL
@@ -96,29 +96,9 @@ def read_origin(session: Path, path: Path) -> PastToolCall | None:
     if found.st_size > LARGEST_JOURNAL:
         raise JournalError("The journal of this session is too long to be searched.")
     origins = Origins()
-    started: dict[str, ToolCallStarted] = {}
-    ended: dict[str, ToolCallFinished] = {}
-    artifacts: dict[str, list[ArtifactSaved]] = {}
-    changes: dict[str, tuple[str, ...]] = {}
-    for event in read_events(session):
-        match event:
-            case ToolCallStarted():
-                started[event.tool_use_id] = event
-            case ToolCallFinished():
-                ended[event.tool_use_id] = event
-            case ArtifactSaved(tool_use_id=str(call)):
-                artifacts.setdefault(call, []).append(event)
-            case PermissionAnswered(tool_use_id=str(call)) if call in started:
-                started[call] = started[call].changed_by(event)
-                changes[call] = tuple(event.changes)
-            case _:
-                continue
-        origins.handle_events([event])
+    origins.handle_events(read_events(session))
     origin = origins.find(str(path), str(session))
-    if origin is None or origin not in started:
-        return None
-    files = tuple(artifacts.get(origin, ()))
-    return PastToolCall(started[origin], ended.get(origin), files, changes.get(origin, ()))
+    return read_call(session, origin) if origin is not None else None
 
 
 def _key(path: str) -> str:

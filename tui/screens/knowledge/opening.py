@@ -85,10 +85,7 @@ class HitOpener:
             self._screen.warn("The call that made this is not in the journal of its session.")
             return
         screen = ToolCallScreen(
-            call.started,
-            call.finished,
-            call.artifacts,
-            changes=call.changes,
+            call,
             folder=folder,
             read_only=not self._is_writable(folder),
         )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable
 from typing import ClassVar, Literal
 
 from textual.app import ComposeResult
@@ -9,12 +11,15 @@ from textual.binding import BindingType
 from textual.content import Content
 from textual.widgets import Static
 
+from ua_tui.core.events.units import duration
+from ua_tui.core.text import clean_line
+from ua_tui.core.view.activity import Activity, describe_call
 from ua_tui.tui.keys.keymap import keys_of
 from ua_tui.tui.keys.places import KeyPlace, key_binding
-from ua_tui.tui.render.activity import CurrentActivity
 from ua_tui.tui.widgets.dialog import QUIET_SECONDS, Box, Choice, Dialog, Foot, fields
 
 QuitAnswer = Literal["stay", "wait", "stop"]
+_MOST_CALLS = 4
 
 
 class QuitScreen(Dialog[QuitAnswer]):
@@ -22,7 +27,8 @@ class QuitScreen(Dialog[QuitAnswer]):
 
     Args:
         queued: the number of queued queries.
-        at_work: describes what runs; it is read again every second.
+        activity: returns what the session does; it is read again every second.
+        now: the time of day, in seconds.
     """
 
     PLACE: ClassVar[KeyPlace] = KeyPlace("When you quit while work runs")
@@ -33,11 +39,17 @@ class QuitScreen(Dialog[QuitAnswer]):
         key_binding("quit.stop", "y", "answer('stop')", "stop it and quit"),
     ]
 
-    def __init__(self, queued: int = 0, at_work: CurrentActivity | None = None) -> None:
+    def __init__(
+        self,
+        queued: int = 0,
+        activity: Callable[[], Activity] | None = None,
+        now: Callable[[], float] = time.time,
+    ) -> None:
         # A key that is held down must not be an answer.
         super().__init__(requested=True, quiet=QUIET_SECONDS)
         self._queued = queued
-        self._at_work = at_work
+        self._activity = activity
+        self._now = now
 
     def compose(self) -> ComposeResult:
         """Show what runs, what would be stopped and what is kept."""
@@ -57,13 +69,13 @@ class QuitScreen(Dialog[QuitAnswer]):
 
     @property
     def _is_done(self) -> bool:
-        return self._at_work is not None and not self._at_work.is_running
+        return self._activity is not None and not self._activity().queries
 
     def _heading(self) -> Content:
         return Content("The agent has finished." if self._is_done else "The agent is still working.")
 
     def _facts(self) -> Content:
-        return fields(*self._at_work.rows()) if self._at_work is not None else Content("")
+        return fields(*_rows(self._activity(), self._now())) if self._activity is not None else Content("")
 
     def _advice(self) -> str:
         key = keys_of(self.app).shown("quit")
@@ -77,3 +89,16 @@ class QuitScreen(Dialog[QuitAnswer]):
             heading.update(self._heading())
         for facts in self.query(".facts").results(Static):
             facts.update(self._facts())
+
+
+def _rows(activity: Activity, now: float) -> list[tuple[str, str]]:
+    """The newest query and its oldest open calls, each with its duration; empty if nothing is running."""
+    rows: list[tuple[str, str]] = []
+    for query in list(activity.queries.values())[-1:]:
+        rows.append(("Query", f"{duration(now - query.at.timestamp())}  {clean_line(query.text, 120)}"))
+        for call in list(activity.calls.values())[:_MOST_CALLS]:
+            text = f"{duration(now - call.at.timestamp())}  {describe_call(call.name, call.input)}"
+            rows.append(("" if len(rows) > 1 else "Running", text))
+        if len(activity.calls) > _MOST_CALLS:
+            rows.append(("", f"and {len(activity.calls) - _MOST_CALLS} more"))
+    return rows

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime, tzinfo
 from functools import partial
 from pathlib import Path
@@ -17,19 +18,13 @@ from textual.timer import Timer
 from textual.widgets import Input
 
 from ua_tui.core.events.tool_names import tool_label, tool_name
-from ua_tui.core.events.types import (
-    UNSTAMPED,
-    ArtifactSaved,
-    Event,
-    PermissionAnswered,
-    ToolCallFinished,
-    ToolCallStarted,
-)
+from ua_tui.core.events.types import UNSTAMPED, Event, ToolCallFinished
 from ua_tui.core.events.units import duration, milliseconds, size
+from ua_tui.core.history.call_lookup import PastToolCall
 from ua_tui.core.text import clean_line
+from ua_tui.core.view.records import Call
 from ua_tui.tui.keys.places import KeyPlace, key_binding
 from ua_tui.tui.render.format import Mark, clock
-from ua_tui.tui.render.subagent_progress import Progress
 from ua_tui.tui.screens.files.article import open_article
 from ua_tui.tui.screens.files.artifact_list import ArtifactList, files_of_call, missing_reason
 from ua_tui.tui.screens.files.document import FILTER, DocumentScreen
@@ -101,12 +96,9 @@ class ToolCallScreen(DocumentScreen[str | None]):
     """Shows a call; closes with the path of an artifact (as in the event) if the person opens one.
 
     Args:
-        started: the start of the call.
-        finished: its end; None while it runs, `handle_events` adds it.
-        artifacts: the files it created.
+        call: the call; `handle_events` adds its end and its files while it runs.
         folder: the session's folder with large results and artifacts; None if unknown.
-        progress: the progress of a sub-agent.
-        changes: how the person changed the arguments, which are those of `started`.
+        record: returns what the session's view says about it, such as the progress of a sub-agent.
         zone: the time zone of times shown; that of this machine by default.
         read_only: whether the call is one of a past session, so that its files cannot be edited or deleted.
     """
@@ -128,28 +120,23 @@ class ToolCallScreen(DocumentScreen[str | None]):
 
     def __init__(
         self,
-        started: ToolCallStarted,
-        finished: ToolCallFinished | None = None,
-        artifacts: Sequence[ArtifactSaved] = (),
+        call: PastToolCall,
         *,
         folder: Path | None = None,
-        progress: Progress | None = None,
-        changes: Sequence[str] = (),
+        record: Callable[[], Call | None] = lambda: None,
         zone: tzinfo | None = None,
         read_only: bool = False,
     ) -> None:
         super().__init__()
-        self.started = started
-        self.finished = finished
-        self.artifacts = tuple(artifacts)
-        self.progress = progress or Progress()
-        self.changes = tuple(changes)
+        self.call = replace(call)
+        self._record = record
         self.as_text = False
         self._folder = folder
         self._zone = zone
         self._read_only = read_only
         self._whole: StoredResult | None = None
         self._clock: Timer | None = None
+        self._drawn: Call | None = None
 
     def compose(self) -> ComposeResult:
         """Create title, content, details of a row, files, search line and keys."""
@@ -162,7 +149,7 @@ class ToolCallScreen(DocumentScreen[str | None]):
 
     def on_mount(self) -> None:
         """Show the call."""
-        if self.finished is None:
+        if self.call.finished is None:
             self._clock = self.set_interval(1, self._show_title)
         self._show()
 
@@ -174,41 +161,37 @@ class ToolCallScreen(DocumentScreen[str | None]):
     @property
     def ended(self) -> ToolCallFinished | None:
         """The end of the call, with the full result as soon as it is read."""
-        return self._whole.finished if self._whole is not None else self.finished
+        return self._whole.finished if self._whole is not None else self.call.finished
 
     # -- events -----------------------------------------------------------------------------------
 
     def handle_events(self, events: Sequence[Event]) -> None:
         """Update the end, the files, the progress and the arguments of this call."""
-        call, before = self.started.tool_use_id, (self.finished, self.artifacts, self.progress, self.started)
+        before, drawn = replace(self.call), self._drawn
         for event in events:
-            match event:
-                case ToolCallFinished(tool_use_id=id_) if id_ == call and self.finished is None:
-                    self.finished = event
-                case ArtifactSaved(tool_use_id=id_) if id_ == call and event not in self.artifacts:
-                    self.artifacts = (*self.artifacts, event)
-                case PermissionAnswered(tool_use_id=id_) if id_ == call:
-                    self.started, self.changes = self.started.changed_by(event), tuple(event.changes)
-                case _:
-                    self.progress = self.progress.after(event, call)
+            self.call.add(event)
         if not self.is_mounted:
             return
-        if (self.finished, self.progress, self.started) != (before[0], before[2], before[3]):
+        if drawn != self._record() or (self.call.finished, self.call.started) != (
+            before.finished,
+            before.started,
+        ):
             self._show()
-        elif self.artifacts != before[1]:
+        elif self.call.artifacts != before.artifacts:
             self._show_artifacts()
 
     # -- display ----------------------------------------------------------------------------
 
     def _show(self) -> None:
-        if self.finished is not None and self._clock is not None:
+        if self.call.finished is not None and self._clock is not None:
             self._clock.stop()
+        self._drawn = self._record()
         self._show_title()
         self._show_artifacts()
         start_job(self, self._show_body, "call")
 
     async def _show_body(self) -> None:
-        finished = self.finished
+        finished = self.call.finished
         if finished is not None and self._whole is None:
             if is_stored(finished) and self._folder is not None:
                 self.view.show_call(await asyncio.to_thread(self._body, finished, "Reading the full result…"))
@@ -218,11 +201,11 @@ class ToolCallScreen(DocumentScreen[str | None]):
 
     def _body(self, finished: ToolCallFinished | None, waiting: str = "") -> SectionsBody:
         return call_body(
-            self.started,
+            self.call.started,
             finished,
             as_text=self.as_text,
-            progress=self.progress,
-            changes=self.changes,
+            record=self._drawn,
+            changes=self.call.changes,
             notes=self._notes,
             waiting=waiting,
         )
@@ -238,16 +221,18 @@ class ToolCallScreen(DocumentScreen[str | None]):
         self._offer_keys()
 
     def _show_title(self) -> None:
-        name = tool_name(self.started.name)
-        label = clean_line(tool_label(self.started.name, self.started.input))
-        mark, style = (Mark.RUNNING, "$accent") if self.finished is None else _MARKS[self.finished.status]
-        at = self.started.at
+        name = tool_name(self.call.started.name)
+        label = clean_line(tool_label(self.call.started.name, self.call.started.input))
+        mark, style = (
+            (Mark.RUNNING, "$accent") if self.call.finished is None else _MARKS[self.call.finished.status]
+        )
+        at = self.call.started.at
         facts = [mark.word] if at == UNSTAMPED else [clock(at, self._zone), mark.word]
-        if self.finished is None:
+        if self.call.finished is None:
             if at != UNSTAMPED:
                 facts.append(duration((datetime.now(UTC) - at).total_seconds()))
-        elif self.finished.duration_ms:
-            facts.append(milliseconds(self.finished.duration_ms))
+        elif self.call.finished.duration_ms:
+            facts.append(milliseconds(self.call.finished.duration_ms))
         if self._whole is not None and self._whole.size:
             facts.append(size(self._whole.size))
         if (cursor_body := self.view.cursor_body) is not None and cursor_body.state:
@@ -259,9 +244,13 @@ class ToolCallScreen(DocumentScreen[str | None]):
         self.query_one(TitleLine).show(label, place=place, facts=" · ".join(facts), mark=(mark.glyph, style))
 
     def _show_artifacts(self) -> None:
-        stored = self.finished.observation.stored_at if self.finished and self.finished.observation else None
+        stored = (
+            self.call.finished.observation.stored_at
+            if self.call.finished and self.call.finished.observation
+            else None
+        )
         listed = self.query_one(ArtifactList)
-        listed.show(files_of_call(self.artifacts, stored), listed.gone)
+        listed.show(files_of_call(self.call.artifacts, stored), listed.gone)
         if listed.files and self._folder is not None:
             start_job(self, partial(self._check_files, self._folder), "files")
         self._offer_keys()
@@ -287,7 +276,7 @@ class ToolCallScreen(DocumentScreen[str | None]):
         keys.append(("/", "search", "screen.search"))
         if self.view.matches[1]:
             keys.append(("n", "next", "screen.match(1)"))
-        keys += [("y", "copy answer" if is_agent(self.started) else "copy result", "screen.copy_result")]
+        keys += [("y", "copy answer" if is_agent(self.call.started) else "copy result", "screen.copy_result")]
         if not in_table:
             keys.append(("a", "copy arguments", "screen.copy_arguments"))
         keys.append(("P", "pager", "screen.page"))
@@ -350,13 +339,13 @@ class ToolCallScreen(DocumentScreen[str | None]):
 
     def action_copy_result(self) -> None:
         """Copy the full result."""
-        if self.finished is None:
+        if self.call.finished is None:
             self.notify("Nothing to copy yet.", markup=False)
         else:
             start_job(self, self._copy_result, "copy")
 
     async def _copy_result(self) -> None:
-        what = "Answer" if is_agent(self.started) else "Result"
+        what = "Answer" if is_agent(self.call.started) else "Result"
         if self._whole is not None and self._whole.size > 4 * MOST_COPIED:
             self.warn(f"{what} not copied: it is too long (P reads it, Tab goes to its file).")
             return
@@ -364,14 +353,16 @@ class ToolCallScreen(DocumentScreen[str | None]):
 
     def action_copy_arguments(self) -> None:
         """Copy the arguments."""
-        copy_text(self, arguments_text(self.started), "Arguments")
+        copy_text(self, arguments_text(self.call.started), "Arguments")
 
     def action_page(self) -> None:
         """Show arguments and result in the person's pager."""
         start_job(self, self._page, "pager")
 
     async def _page(self) -> None:
-        text = await asyncio.to_thread(call_text, self.started, self.ended, self._notes, self.changes)
+        text = await asyncio.to_thread(
+            call_text, self.call.started, self.ended, self._notes, self.call.changes
+        )
         try:
             page(self.app, text, command_of(PAGER, os.environ))
         except NoProgram as error:

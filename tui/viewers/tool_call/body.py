@@ -23,7 +23,7 @@ from ua_tui.core.observation import (
     WorkbenchObservation,
 )
 from ua_tui.core.text import clean, clean_line
-from ua_tui.tui.render.subagent_progress import Progress
+from ua_tui.core.view.records import Call
 from ua_tui.tui.viewers.bodies.code import style_code
 from ua_tui.tui.viewers.bodies.json_text import json_body
 from ua_tui.tui.viewers.bodies.json_tree import Branch, JsonTree
@@ -58,7 +58,7 @@ def call_body(
     finished: ToolCallFinished | None,
     *,
     as_text: bool = False,
-    progress: Progress | None = None,
+    record: Call | None = None,
     changes: Sequence[str] = (),
     notes: Sequence[str] = (),
     waiting: str = "",
@@ -71,7 +71,7 @@ def call_body(
         started: the start of the call.
         finished: its end; None while it runs.
         as_text: whether JSON is shown as text.
-        progress: the progress of the sub-agent that the call started.
+        record: what the session's view says about the sub-agent that the call started.
         changes: how the person changed the arguments that the model wrote, a line for each.
         notes: lines shown above the result.
         waiting: a line shown instead of a result that is still being read from its file.
@@ -83,8 +83,8 @@ def call_body(
         sections.append(Section(heading, [Part(_text(observation.error, role=role))], role=role))
     arguments = started.input
     if is_agent(started):
-        if progress is not None and (progress.tokens or progress.activity):
-            sections.append(_activity(progress))
+        if record is not None and (record.tokens or record.activity):
+            sections.append(_activity(record))
         prompt = arguments.get("prompt")
         if isinstance(prompt, str) and prompt.strip():
             arguments = {key: value for key, value in arguments.items() if key != "prompt"}
@@ -169,11 +169,9 @@ def _prompt(prompt: str, *, answered: bool) -> Section:
     return Section("Prompt", [Part(_text(prompt))], facts, open=not (answered and facts))
 
 
-def _activity(progress: Progress) -> Section:
-    activity = progress.activity or "No activity yet."
-    return Section(
-        "Last activity", [Part(_text(activity))], tokens(progress.tokens) if progress.tokens else ""
-    )
+def _activity(record: Call) -> Section:
+    activity = record.activity or "No activity yet."
+    return Section("Last activity", [Part(_text(activity))], tokens(record.tokens) if record.tokens else "")
 
 
 def _facts(observation: Observation) -> str:
