@@ -68,7 +68,6 @@ class SessionView:
         entries: queries (by `q` and id), calls (`t`), messages and notes, in the order in which they began.
         artifacts: the saved files by path, the one that changed last at the end.
         observers: the runs of each observer.
-        checks: the newest check of each report, by its path.
         streaming: the messages that are being written, by their ids; their texts are not clean.
         events: how many events there were, and `seq` the highest number of one.
         last_offset: seconds from the first query to the last event; they never go backwards.
@@ -81,7 +80,6 @@ class SessionView:
     entries: dict[tuple[str, str], Entry] = field(default_factory=dict)
     artifacts: dict[str, Artifact] = field(default_factory=dict)
     observers: dict[str, ObserverRuns] = field(default_factory=dict)
-    checks: dict[str, ev.ReportChecked] = field(default_factory=dict)
     setup: Setup = field(default_factory=Setup)
     costs: Costs = field(default_factory=Costs)
     activity: Activity = field(default_factory=Activity)
@@ -147,7 +145,7 @@ class SessionView:
     def then(self, events: Iterable[ev.Event]) -> SessionView:
         """Return the view after more events."""
         later = copy.copy(self)
-        for name in ("entries", "artifacts", "observers", "checks", "streaming"):
+        for name in ("entries", "artifacts", "observers", "streaming"):
             setattr(later, name, dict(getattr(self, name)))
         for event in events:
             later.add(event)
@@ -293,7 +291,6 @@ class SessionView:
             argument=argument,
             number=query.number if query is not None else max(self.query_count, 1),
             offset=self.last_offset,
-            iteration=event.iteration,
             parent=event.parent_tool_use_id,
             depth=self._depth(event.parent_tool_use_id),
             places=_place_of(event),
@@ -322,7 +319,6 @@ class SessionView:
             ("t", event.tool_use_id),
             places=call.places + _place_of(event),
             status=event.status,
-            ran=event.ran,
             ended_offset=self.last_offset,
             duration_ms=event.duration_ms,
             result_size=size,
@@ -369,8 +365,6 @@ class SessionView:
                     self._change(("t", call_id), changes=changes, label=label, argument=argument)
             case ev.ArtifactSaved() | ev.ArtifactChanged():
                 self._add_artifact(event)
-            case ev.ReportChecked():
-                self.checks[event.report] = event
             case ev.ObserverFinished():
                 name = clean_line(event.observer, 60)
                 runs = self.observers.get(name, ObserverRuns())
@@ -397,15 +391,12 @@ class SessionView:
 
     def _add_artifact(self, event: ev.ArtifactSaved | ev.ArtifactChanged) -> None:
         before = self.artifacts.pop(event.path, None)
-        copies = before.copies if before is not None else ()
         tool_use_id = before.tool_use_id if before is not None else None
         if isinstance(event, ev.ArtifactSaved):
             self.artifact_count += 1
-            copies = (*copies, event.copied_to) if event.copied_to else copies
             tool_use_id = event.tool_use_id or tool_use_id
             if (call := self.call(event.tool_use_id)) is not None:
-                files, places = (*call.files, event.path), call.places + _place_of(event)
-                self._change(("t", call.id), files=files, places=places)
+                self._change(("t", call.id), places=call.places + _place_of(event))
         self.artifacts[event.path] = Artifact(
             path=event.path,
             kind=event.kind,
@@ -413,7 +404,6 @@ class SessionView:
             sha256=event.sha256,
             saved_at=event.at,
             tool_use_id=tool_use_id,
-            copies=copies,
         )
 
     def _arguments(self, given: dict[str, Any]) -> dict[str, Any]:
