@@ -84,7 +84,7 @@ class Call(msgspec.Struct, frozen=True, kw_only=True):
         changes: how the person changed its arguments, a line for each.
         done: how much of it is done while it runs, and then what came of it, in a few words.
         error: the beginning of the error.
-        items: how many items were saved from its result; `files` are the files.
+        items: how many items were saved from its result.
         agent: the name of the sub-agent that it started; empty for other calls. The rest is about that sub-agent: its
             task, last activity, tokens, estimated cost in US dollars, when it was heard of last (seconds since the
             epoch), and whether its work was sent back, or a person stopped it.
@@ -98,7 +98,6 @@ class Call(msgspec.Struct, frozen=True, kw_only=True):
     argument: str
     number: int
     offset: float
-    iteration: int = 1
     parent: str | None = None
     depth: int = 0
     places: tuple[int, ...] = ()
@@ -106,7 +105,6 @@ class Call(msgspec.Struct, frozen=True, kw_only=True):
     input_preview: str = ""
     changes: tuple[str, ...] = ()
     status: str | None = None
-    ran: bool = True
     ended_offset: float | None = None
     duration_ms: float = 0.0
     result_size: int = 0
@@ -117,7 +115,6 @@ class Call(msgspec.Struct, frozen=True, kw_only=True):
     done: str = ""
     error: str = ""
     items: int = 0
-    files: tuple[str, ...] = ()
     wait: Wait = Wait()
     agent: str = ""
     task: str = ""
@@ -158,10 +155,7 @@ Entry = Query | Call | Message | Note
 
 
 class Artifact(msgspec.Struct, frozen=True, kw_only=True):
-    """A file that the session saved, as it is now; `path` is relative to its folder.
-
-    `copies` are the copies of each version among the saved reports, the newest last.
-    """
+    """A file that the session saved, as it is now; `path` is relative to its folder."""
 
     path: str
     kind: str
@@ -169,7 +163,6 @@ class Artifact(msgspec.Struct, frozen=True, kw_only=True):
     sha256: str
     saved_at: datetime
     tool_use_id: str | None = None
-    copies: tuple[str, ...] = ()
 
 
 class ObserverRuns(msgspec.Struct, frozen=True, kw_only=True):

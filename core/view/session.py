@@ -16,7 +16,7 @@ from ua_tui.core.events.codec import to_json
 from ua_tui.core.events.describe import describe
 from ua_tui.core.events.tool_names import main_argument, tool_label
 from ua_tui.core.events.units import progress, quantity
-from ua_tui.core.observation import CrawlObservation, KnowledgeObservation, Observation
+from ua_tui.core.observation import CrawlObservation, KnowledgeObservation
 from ua_tui.core.redaction.redactor import Redactor, mask_link, preview
 from ua_tui.core.storage.files import Root
 from ua_tui.core.text import clean, clean_line
@@ -27,6 +27,8 @@ from ua_tui.core.view.setup import Setup
 
 AGENTS = frozenset({"Agent", "Task"})
 """The tools that start a sub-agent."""
+DEEPEST = 50
+"""How deep sub-agents are nested."""
 _PREVIEW = 1_000
 _LONGEST_ERROR = 1_600
 _LONGEST_LINE = 160
@@ -66,7 +68,6 @@ class SessionView:
         entries: queries (by `q` and id), calls (`t`), messages and notes, in the order in which they began.
         artifacts: the saved files by path, the one that changed last at the end.
         observers: the runs of each observer.
-        checks: the newest check of each report, by its path.
         streaming: the messages that are being written, by their ids; their texts are not clean.
         events: how many events there were, and `seq` the highest number of one.
         last_offset: seconds from the first query to the last event; they never go backwards.
@@ -79,7 +80,6 @@ class SessionView:
     entries: dict[tuple[str, str], Entry] = field(default_factory=dict)
     artifacts: dict[str, Artifact] = field(default_factory=dict)
     observers: dict[str, ObserverRuns] = field(default_factory=dict)
-    checks: dict[str, ev.ReportChecked] = field(default_factory=dict)
     setup: Setup = field(default_factory=Setup)
     costs: Costs = field(default_factory=Costs)
     activity: Activity = field(default_factory=Activity)
@@ -130,7 +130,8 @@ class SessionView:
     def lineage(self, tool_use_id: str | None) -> Iterator[Call]:
         """Yield a call, and those of the sub-agents that it is below."""
         seen: set[str] = set()
-        while (call := self.call(tool_use_id)) is not None and call.id not in seen:
+        # A journal that says they are deeper must not take forever.
+        while (call := self.call(tool_use_id)) is not None and call.id not in seen and len(seen) < DEEPEST:
             seen.add(call.id)
             yield call
             tool_use_id = call.parent
@@ -144,7 +145,7 @@ class SessionView:
     def then(self, events: Iterable[ev.Event]) -> SessionView:
         """Return the view after more events."""
         later = copy.copy(self)
-        for name in ("entries", "artifacts", "observers", "checks", "streaming"):
+        for name in ("entries", "artifacts", "observers", "streaming"):
             setattr(later, name, dict(getattr(self, name)))
         for event in events:
             later.add(event)
@@ -290,7 +291,6 @@ class SessionView:
             argument=argument,
             number=query.number if query is not None else max(self.query_count, 1),
             offset=self.last_offset,
-            iteration=event.iteration,
             parent=event.parent_tool_use_id,
             depth=self._depth(event.parent_tool_use_id),
             places=_place_of(event),
@@ -319,7 +319,6 @@ class SessionView:
             ("t", event.tool_use_id),
             places=call.places + _place_of(event),
             status=event.status,
-            ran=event.ran,
             ended_offset=self.last_offset,
             duration_ms=event.duration_ms,
             result_size=size,
@@ -329,7 +328,10 @@ class SessionView:
             recovered=found is not None and found.recovered,
             done=_outcome(event),
             error=clean((found.error or "")[:_LONGEST_ERROR]) if found is not None else "",
-            argument=_better_argument(found, call.argument),
+            # The argument is only the number of the document.
+            argument=clean_line(found.title, 120)
+            if isinstance(found, KnowledgeObservation) and found.title
+            else call.argument,
         )
         self._hear(call.parent, event)
 
@@ -363,8 +365,6 @@ class SessionView:
                     self._change(("t", call_id), changes=changes, label=label, argument=argument)
             case ev.ArtifactSaved() | ev.ArtifactChanged():
                 self._add_artifact(event)
-            case ev.ReportChecked():
-                self.checks[event.report] = event
             case ev.ObserverFinished():
                 name = clean_line(event.observer, 60)
                 runs = self.observers.get(name, ObserverRuns())
@@ -391,15 +391,12 @@ class SessionView:
 
     def _add_artifact(self, event: ev.ArtifactSaved | ev.ArtifactChanged) -> None:
         before = self.artifacts.pop(event.path, None)
-        copies = before.copies if before is not None else ()
         tool_use_id = before.tool_use_id if before is not None else None
         if isinstance(event, ev.ArtifactSaved):
             self.artifact_count += 1
-            copies = (*copies, event.copied_to) if event.copied_to else copies
             tool_use_id = event.tool_use_id or tool_use_id
             if (call := self.call(event.tool_use_id)) is not None:
-                files, places = (*call.files, event.path), call.places + _place_of(event)
-                self._change(("t", call.id), files=files, places=places)
+                self._change(("t", call.id), places=call.places + _place_of(event))
         self.artifacts[event.path] = Artifact(
             path=event.path,
             kind=event.kind,
@@ -407,7 +404,6 @@ class SessionView:
             sha256=event.sha256,
             saved_at=event.at,
             tool_use_id=tool_use_id,
-            copies=copies,
         )
 
     def _arguments(self, given: dict[str, Any]) -> dict[str, Any]:
@@ -466,18 +462,6 @@ def fold(
 def _place_of(event: ev.Event) -> tuple[int, ...]:
     place = getattr(event, "place", None)
     return () if place is None else (place,)
-
-
-def _better_argument(found: Observation | None, argument: str) -> str:
-    """The argument of a call, if its result does not say more."""
-    match found:
-        case KnowledgeObservation(title=title) if title:
-            # The argument is only the number of the document.
-            return clean_line(title, 120)
-        case CrawlObservation():
-            return ""
-        case _:
-            return argument
 
 
 def _outcome(event: ev.ToolCallFinished) -> str:

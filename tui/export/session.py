@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
@@ -12,18 +12,8 @@ import msgspec
 
 from ua_tui.core.concurrency.cancellation import NEVER, Stop
 from ua_tui.core.errors import JournalError
-from ua_tui.core.events.tool_names import main_argument, tool_label, tool_name
-from ua_tui.core.events.types import (
-    ArtifactChanged,
-    ArtifactSaved,
-    ElicitationAsked,
-    Event,
-    PermissionAnswered,
-    SessionStarted,
-    TokensSpent,
-    ToolCallStarted,
-    Usage,
-)
+from ua_tui.core.events.tool_names import tool_name
+from ua_tui.core.events.types import Event, SessionStarted
 from ua_tui.core.events.units import quantity
 from ua_tui.core.history.event_replay import EventReplay
 from ua_tui.core.history.headline import read_heading
@@ -66,46 +56,6 @@ class SessionContent:
     notices: tuple[str, ...]
 
 
-@dataclass
-class _Found:
-    """What the digest of a session leaves out."""
-
-    recorded: set[str] = field(default_factory=set)
-    names: dict[str, tuple[str, str]] = field(default_factory=dict)
-    artifacts: dict[str, Artifact] = field(default_factory=dict)
-    models: dict[str, ModelCosts] = field(default_factory=dict)
-
-    def add(self, event: Event, redactor: Redactor) -> None:
-        match event:
-            case SessionStarted():
-                self.recorded |= {path for path in (event.workspace, event.cwd) if path.startswith("/")}
-            case ToolCallStarted():
-                self._name(event.tool_use_id, event.name, event.input)
-            case PermissionAnswered(tool_use_id=str() as call, input=dict() as given):
-                self._name(call, event.tool_name, given)
-            case ArtifactSaved() | ArtifactChanged():
-                self.artifacts.pop(event.path, None)
-                self.artifacts[event.path] = Artifact(
-                    path=event.path, kind=event.kind, size=event.size, sha256=event.sha256, saved_at=event.at
-                )
-            case TokensSpent():
-                self._spend(event)
-            case ElicitationAsked(url=str() as url) if url:
-                redactor.add_link(url)
-            case _:
-                pass
-
-    def _name(self, call: str, name: str, given: dict[str, object]) -> None:
-        self.names[call] = tool_label(name, given), main_argument(name, given)
-
-    def _spend(self, event: TokensSpent) -> None:
-        before = self.models.get(event.model, ModelCosts(model=event.model, usage=Usage(), cost_usd=0.0))
-        cost = None if before.cost_usd is None or event.cost_usd is None else before.cost_usd + event.cost_usd
-        self.models[event.model] = ModelCosts(
-            model=event.model, usage=before.usage + event.usage, cost_usd=cost
-        )
-
-
 def read_session(folder: Path, redactor: Redactor, stop: Stop = NEVER) -> SessionContent:
     """Read a session from its journal, also one that runs, was cut off, or is damaged; writes nothing and blocks.
 
@@ -113,13 +63,15 @@ def read_session(folder: Path, redactor: Redactor, stop: Stop = NEVER) -> Sessio
         JournalError: there is no journal that can be read, or it has no events.
         Stopped: the flag was set.
     """
-    view, found, stats = SessionView(redactor, Root(folder)), _Found(), SessionStats()
+    view, stats = SessionView(redactor, Root(folder)), SessionStats()
+    recorded: set[str] = set()
     totals, replay = Totals(stats), EventReplay(folder)
     with closing(PastJournal(folder / JOURNAL)) as journal:
         for _, events in journal.batches(journal.tail_place(journal.size - journal.left_out)):
             stop.check()
             for event in events:
-                found.add(event, redactor)
+                if isinstance(event, SessionStarted):
+                    recorded |= {path for path in (event.workspace, event.cwd) if path.startswith("/")}
             _record(replay.add(events), totals, view)
         _record(replay.rest(), totals, view)
         damage = tuple(_damage(journal, runs_elsewhere(folder)))
@@ -127,7 +79,7 @@ def read_session(folder: Path, redactor: Redactor, stop: Stop = NEVER) -> Sessio
         raise JournalError(f"The session in {folder} cannot be exported: its journal has no events.")
     view.keep_unfinished()
     stats.state = "finished" if totals.finished else "running" if runs_elsewhere(folder) else "crashed"
-    return _content(view, found, stats, folder, damage)
+    return _content(view, recorded, stats, folder, damage)
 
 
 def _record(events: Iterable[Event], totals: Totals, view: SessionView) -> None:
@@ -149,13 +101,13 @@ def _damage(journal: PastJournal, is_running: bool) -> Iterator[str]:
 
 
 def _content(
-    record: SessionView, found: _Found, stats: SessionStats, folder: Path, damage: Sequence[str]
+    record: SessionView, recorded: set[str], stats: SessionStats, folder: Path, damage: Sequence[str]
 ) -> SessionContent:
     notices = list(damage)
     started, queries = record.started, record.queries
     queries_shown = _limited(queries, MOST_QUERIES, "queries", notices)
     calls_shown = _limited(record.calls, MOST_CALLS, "calls", notices)
-    artifacts = _limited(list(found.artifacts.values()), MOST_ARTIFACTS, "saved files", notices)
+    artifacts = _limited(list(record.artifacts.values()), MOST_ARTIFACTS, "saved files", notices)
     offsets = {query.number: query.offset for query in queries}
     heading = read_heading(folder)
     facts = SessionFacts(
@@ -177,16 +129,24 @@ def _content(
         unpriced=stats.unpriced,
         tokens=stats.tokens,
         seconds=sum(query.end.duration_ms for query in queries if query.end is not None) / 1000,
-        models=tuple(found.models.values()),
+        models=tuple(
+            ModelCosts(model=model, usage=use.usage, cost_usd=use.cost_usd)
+            for model, use in record.costs.models.items()
+        ),
     )
-    calls = _shortened([_call(call, found, offsets) for call in calls_shown], notices)
+    calls = _shortened([_call(call, offsets) for call in calls_shown], notices)
     return SessionContent(
         facts=facts,
         queries=tuple(_queries(record, {query.number for query in queries_shown}, notices)),
         calls=calls,
-        artifacts=tuple(artifacts),
+        artifacts=tuple(
+            Artifact(
+                path=each.path, kind=each.kind, size=each.size, sha256=each.sha256, saved_at=each.saved_at
+            )
+            for each in artifacts
+        ),
         costs=costs,
-        recorded=tuple(sorted(found.recorded)),
+        recorded=tuple(sorted(recorded)),
         notices=tuple(notices),
     )
 
@@ -275,16 +235,15 @@ def _beginning(text: str) -> str:
     return text if len(text) <= _SHORT else f"{text[:_SHORT]}…"
 
 
-def _call(call: records.Call, found: _Found, offsets: dict[int, float]) -> Call:
+def _call(call: records.Call, offsets: dict[int, float]) -> Call:
     name = tool_name(call.name)
-    label, about = found.names.get(call.id, (name.short, ""))
     seconds = call.duration_ms / 1000 or max((call.ended_offset or call.offset) - call.offset, 0.0)
     return Call(
         id=call.id,
         name=call.name,
         server=name.server,
-        label=label,
-        about=about,
+        label=call.label,
+        about=call.argument,
         query=call.number,
         depth=call.depth,
         at=call.at,

@@ -86,6 +86,8 @@ def terminal_given_away(app: Host) -> Iterator[None]:
 async def test_e_opens_the_editor_and_says_plainly_when_there_is_none(
     session: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    # A file that is gone keeps its row.
+    monkeypatch.setattr("ua_tui.tui.panes.workspace.tree.SWEEP_SECONDS", 3_600.0)
     notes = session / "notes.md"
     notes.write_text("a")
     (session / "packed.json.zst").write_bytes(pack(b"{}"))

@@ -90,7 +90,11 @@ class CallNode:
     @property
     def argument(self) -> str:
         """The most informative argument of a call, or the task of a sub-agent."""
-        return self.record.task or self.record.argument if isinstance(self.record, Call) else ""
+        call = self.record
+        if not isinstance(call, Call) or (call.status is not None and "pages" in call.done):
+            # How many pages were read says more than the first address.
+            return ""
+        return call.task or call.argument
 
     @property
     def mark(self) -> Mark:
@@ -108,7 +112,15 @@ class CallNode:
     @property
     def running(self) -> bool:
         """Whether it has not ended."""
-        return self.mark in {Mark.RUNNING, Mark.WAITING}
+        match self.record:
+            case Message():
+                return False
+            case Query(end=end):
+                return end is None and not self.cut
+            case Call(status=status):
+                return status is None and not self.cut
+            case None:
+                return not self.cut
 
     @property
     def flag(self) -> str:

@@ -18,19 +18,18 @@ from ua_tui.core.events.types import (
     SessionFinished,
     SessionStarted,
     TextDelta,
+    TokensSpent,
     ToolCallFinished,
     ToolCallStarted,
 )
 from ua_tui.core.history.call_lookup import PastToolCall
 from ua_tui.core.history.journal_reader import PastJournal
 from ua_tui.core.view.records import Call, Message, Query
-from ua_tui.core.view.session import SessionView
+from ua_tui.core.view.session import DEEPEST, SessionView
 from ua_tui.tui.panes.trace.calls import CallNode
 from ua_tui.tui.panes.trace.tree_rows import TreeRows
 from ua_tui.tui.render.format import Mark
 
-DEEPEST = 50
-"""How deep calls are nested; a journal that says they are deeper must not exhaust the stack."""
 NO_RESULT, UNFINISHED = "no result", "unfinished"
 _LONGEST_ARGUMENT = 1_000
 
@@ -124,25 +123,30 @@ class CallTree:
                         node.arguments = _texts(arguments)
                 case ToolCallFinished() | ArtifactSaved():
                     self._keep(event.tool_use_id, event)
-                case QueryFinished() if (node := self.by_key.get(f"query/{event.query_id}")) is not None:
-                    # The beginning of a query may not be known.
-                    node.record = node.record or Query(
-                        id=event.query_id, at=event.at, number=0, offset=0.0, text="", end=event
-                    )
-                    touched[node.key] = None
+                case QueryFinished():
+                    self._end_unknown(event)
                 case SessionFinished() | SessionStarted():
                     self.end_all()
                 case _:
                     pass
-            for name, key in (("tool_use_id", "{}"), ("query_id", "query/{}")):
-                if (found := getattr(event, name, None)) is not None:
-                    touched[key.format(found)] = None
+            if (call := getattr(event, "tool_use_id", None)) is not None:
+                touched[call] = None
+            if isinstance(event, QueryReceived | QueryFinished | TokensSpent):
+                touched[f"query/{event.query_id}"] = None
         self._sync(touched)
 
     def _keep(self, call: str | None, event: Event) -> None:
         """Keep an event of a call that has no place in a journal."""
         if call is not None and getattr(event, "place", None) is None:
             self._events[call].append(event)
+
+    def _end_unknown(self, event: QueryFinished) -> None:
+        """End the row of a query whose beginning is not known."""
+        node = self.by_key.get(f"query/{event.query_id}")
+        if node is not None and node.record is None:
+            node.record = Query(id=event.query_id, at=event.at, number=0, offset=0.0, text="", end=event)
+            self._end(node)
+            self._rows.changed(node)
 
     def _add_query(self, event: QueryReceived | ToolCallStarted) -> CallNode:
         newest = f"query/{event.query_id}"
@@ -186,33 +190,33 @@ class CallTree:
     def _sync(self, keys: Mapping[str, None]) -> None:
         """Bring rows in line with the view."""
         view, waiting = self.view, self.view.activity.waiting
-        # The calls of a query come before it: they end first.
-        for key in sorted(keys, key=lambda key: "query/" in key):
-            if (node := self.by_key.get(key)) is None:
+        ended: list[CallNode] = []
+        for key in keys:
+            node = self.by_key.get(key)
+            if node is None or isinstance(node.record, Message):
                 continue
-            record, retry = (
-                view.call(node.key) or view.query(key.rpartition("query/")[2]) or node.record,
-                None,
-            )
-            if isinstance(record, Query) and record is view.last_query:
-                retry = view.activity.retry
-            asks, was_running = node.key in waiting, node.key in self.live
-            if (
-                record is node.record
-                and retry is node.retry
-                and asks == node.asks
-                and was_running == node.running
-            ):
+            record: Query | Call | None
+            if isinstance(node.record, Call):
+                record, retry, asks = view.call(key), None, key in waiting
+            else:
+                record, asks = view.query(key.rpartition("query/")[2]) or node.record, False
+                retry = view.activity.retry if record is view.last_query else None
+            if record is node.record and retry is node.retry and asks == node.asks:
                 continue
             node.record, node.retry, node.asks = record, retry, asks
-            if was_running and not node.running:
-                self.live.pop(node.key)
-                if isinstance(record, Query):
-                    # Every call ends before its query does; where a torn journal lost the end, none may run for ever.
-                    self._cut([below for below in node.walk() if below.running])
-                elif node.mark is Mark.ERROR:
-                    self.failures[node.key] = node
+            if node.key in self.live and not node.running:
+                ended.append(node)
+                if isinstance(record, Call) and node.mark is Mark.ERROR:
+                    self.failures[key] = node
             self._rows.changed(node)
+        for node in ended:
+            self._end(node)
+
+    def _end(self, node: CallNode) -> None:
+        self.live.pop(node.key, None)
+        if not isinstance(node.record, Call):
+            # Every call ends before its query does; where a torn journal lost the end, none may run for ever.
+            self._cut([below for below in node.walk() if below.running])
 
     def end_all(self) -> None:
         """End all rows that have not ended."""
