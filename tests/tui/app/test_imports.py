@@ -15,7 +15,7 @@ from tests.e2e.scripted_model import Text, scripted_model
 from tests.waiting import PATIENCE
 
 HEAVY = (
-    "claude_agent_sdk", "composio", "logfire", "mcp", "httpx", "trafilatura", "lxml", "html_to_markdown",
+    "claude_agent_sdk", "composio", "logfire", "mcp", "httpx", "watchfiles", "trafilatura", "lxml", "html_to_markdown",
     "nh3", "starlette", "uvicorn", "pydantic", "markdown_it", "pygments", "ua_tui.core.session.session",
     "ua_tui.core.net.client", "ua_tui.core.telemetry.tracer", "ua_tui.core.storage.files", "ua_tui.core.agent",
     "hashlib", "zstandard", "tomllib", "ua_tui.tui.panes.conversation.pane", "ua_tui.tui.panes.trace.pane",

@@ -1,9 +1,11 @@
 from __future__ import annotations
 
 import os
+import resource
 import subprocess
 import sys
 import textwrap
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -143,6 +145,34 @@ async def test_names_of_two_lines_or_that_are_no_text_are_shown_harmlessly(tmp_p
         assert len(app.highlighted) == 2
 
 
+async def test_when_the_system_allows_no_watch_the_folder_is_polled_and_says_so(tmp_path: Path) -> None:
+    import watchfiles  # noqa: F401 - loaded while there are descriptors left
+
+    root = tmp_path / "root"
+    root.mkdir()
+    pane = WorkspacePane()
+    async with hosted(pane) as (app, pilot):
+        soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (256, hard))
+        taken: list[int] = []
+        try:
+            with suppress(OSError):
+                while True:
+                    taken.append(os.open(os.devnull, os.O_RDONLY))
+            pane.set_root(root)
+            await until(lambda: pane.polling)
+        finally:
+            for descriptor in taken:
+                os.close(descriptor)
+            resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+        await pilot.pause()
+        assert "polling" in screen_text(app)
+        (root / "a.txt").write_text("a")
+        await until(lambda: rows(pane) == ["a.txt"])
+        (root / "b.txt").write_text("b")
+        await until(lambda: rows(pane) == ["a.txt", "b.txt"])
+
+
 def test_leaving_never_hangs(tmp_path: Path) -> None:
     for number in range(50):
         (tmp_path / f"d{number}").mkdir()
@@ -163,7 +193,7 @@ def test_leaving_never_hangs(tmp_path: Path) -> None:
                     await asyncio.sleep(0.01)
                 for number in range(50):
                     (Path(sys.argv[1]) / f"d{number}" / "f").write_text("x")
-                pane.tree_view.rescan()
+                pane.rescan()
                 self.exit()
         Leaves().run(headless=True)
         print("left")
@@ -185,7 +215,7 @@ def test_nothing_heavy_is_imported_before_a_folder_is_watched_or_a_file_acted_on
     code = (
         "import sys, ua_tui.tui.panes.workspace.pane; heavy = {'ua_tui.tui.terminal.programs', 'ua_tui.core.toolkit', "
         "'ua_tui.tui.screens.session.confirm', 'ua_tui.tui.viewers.safe_html'}; first = heavy & {*sys.modules}; "
-        "import ua_tui.tui.panes.workspace.preview; print(first | ({'nh3'} & {*sys.modules}))"
+        "import ua_tui.tui.panes.workspace.preview; print(first | ({'watchfiles', 'nh3'} & {*sys.modules}))"
     )
     done = subprocess.run(
         [sys.executable, "-c", code], cwd=PROJECT, capture_output=True, text=True, check=True

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+import threading
 from pathlib import Path
 
 import msgspec
@@ -9,11 +10,13 @@ import pytest
 from tests.tui.files_host import hosted, screen_text
 from tests.tui.tree_host import cursor, laid_session, on_screen, rows
 from tests.waiting import until
-from ua_tui.core.events.types import QueryFinished, SessionStarted
+from ua_tui.core.events.types import QueryFinished, QueryReceived, SessionStarted
+from ua_tui.tui.panes.workspace import tree as workspace_tree
+from ua_tui.tui.panes.workspace import watch as folder_watch
 from ua_tui.tui.panes.workspace.folder_tree import FolderTree
 from ua_tui.tui.panes.workspace.pane import WorkspacePane
 from ua_tui.tui.panes.workspace.scan import FileEntry, Listing, Order
-from ua_tui.tui.panes.workspace.unseen import Unseen
+from ua_tui.tui.panes.workspace.watch import FolderWatch, Unseen
 
 
 @pytest.fixture
@@ -51,7 +54,39 @@ async def test_thousands_of_files_at_once_are_picked_up_in_few_rounds(
         await until(lambda: "5,000 new" in screen_text(app))
 
 
-async def test_a_file_that_grows_in_place_and_a_place_that_comes_back_are_noticed(session: Path) -> None:
+async def test_a_sweep_finds_what_the_kernel_did_not_report(
+    session: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def deaf(self: FolderWatch):  # type: ignore[no-untyped-def]  # a watch that never hears anything
+        await self._stop.wait()
+        return
+        yield
+
+    monkeypatch.setattr(FolderWatch, "hints", deaf)
+    monkeypatch.setattr(workspace_tree, "SWEEP_SECONDS", 0.05)
+    pane = WorkspacePane(session)
+    async with hosted(pane, size=(50, 20)):
+        await until(lambda: "run.log" in rows(pane))
+        (session / "at_rest.txt").write_text("x")
+        await until(lambda: "at_rest.txt" in rows(pane))
+        pane.handle_events([QueryReceived(query_id="q", text="go")])
+        (session / "at_work.txt").write_text("x")
+        await until(lambda: "at_work.txt" in rows(pane))
+        assert pane.new_files == {session / "at_rest.txt", session / "at_work.txt"}
+
+
+async def test_what_is_written_before_the_watch_has_begun_is_seen_without_a_sweep(
+    session: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    may_watch = threading.Event()
+    bring_in = folder_watch._import_watchfiles
+
+    def slowly() -> object:
+        may_watch.wait()
+        return bring_in()
+
+    monkeypatch.setattr(folder_watch, "_import_watchfiles", slowly)
+    monkeypatch.setattr(workspace_tree, "SWEEP_SECONDS", 3_600.0)
     found = session / "search_results" / "found.json"
     found.touch()
     pane = WorkspacePane(session)
@@ -59,11 +94,22 @@ async def test_a_file_that_grows_in_place_and_a_place_that_comes_back_are_notice
         pane.reveal(found)
         await until(lambda: cursor(pane) == "found.json" and "0B" in screen_text(app))
         found.write_text("x" * 7)
+        may_watch.set()
         await until(lambda: "7B" in screen_text(app))
-        os.rename(session, f"{session}.away")
-        await until(lambda: rows(pane) == [])
-        os.rename(f"{session}.away", session)
-        await until(lambda: "  found.json" in rows(pane))
+
+
+async def test_a_place_that_is_polled_says_so_only_while_it_is_in_sight(session: Path) -> None:
+    (session.parent / "session_20261101_050000").mkdir()
+    pane = WorkspacePane(session)
+    async with hosted(pane, size=(60, 20)) as (app, pilot):
+        await until(lambda: "run.log" in rows(pane))
+        pane.tree_view._on_polling("Raise the limit.")
+        await pilot.pause()
+        assert "polling" in screen_text(app)
+        pane.focus()
+        await pilot.press("t")
+        await until(lambda: rows(pane) == ["session_20261101_050000"])
+        assert "polling" not in screen_text(app)
 
 
 async def test_a_new_session_shows_its_records_once_a_query_has_finished(session: Path) -> None:
@@ -171,3 +217,27 @@ def test_unseen_files_are_counted_for_the_folders_above_them() -> None:
     assert not unseen.discard("/s/a/x")
     assert unseen.discard("/s/z")
     assert [unseen.beneath(folder) for folder in ("/s", "/s/a", "/s/a/b")] == [1, 1, 1]
+
+
+def test_what_is_put_into_a_new_folder_before_it_is_watched_is_found(tmp_path: Path) -> None:
+    inner = tmp_path / "new" / "inner"
+    inner.mkdir(parents=True)
+    (inner / "deep.json").write_text("{}")
+    (tmp_path / "new" / "a.txt").write_text("a")
+    (tmp_path / "new" / "loop").symlink_to(tmp_path)
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    (elsewhere / "b.txt").write_text("b")
+    (tmp_path / "link").symlink_to(elsewhere)
+    added, modified = object(), object()
+    changes = {
+        (added, str(tmp_path / "new")),
+        (added, str(inner)),
+        (added, str(tmp_path / "link")),
+        (modified, str(elsewhere)),
+    }
+    hints = folder_watch._hints(changes, added)
+    assert set(hints.added[str(inner)]) == {"deep.json"}
+    assert "a.txt" in hints.added[str(tmp_path / "new")]
+    assert str(elsewhere) not in hints.added
+    assert str(tmp_path / "link") not in hints.added

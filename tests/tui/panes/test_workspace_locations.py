@@ -40,14 +40,17 @@ def call(name: str, given: dict[str, object], id_: str = "toolu_1") -> ToolCallS
     return ToolCallStarted(query_id="q", tool_use_id=id_, name=name, input=given)
 
 
-async def test_what_changed_in_a_place_out_of_sight_is_marked_when_it_is_shown(session: Path) -> None:
+async def test_only_the_place_in_sight_is_watched(session: Path) -> None:
     other(session, "session_20261101_050000")
     pane = WorkspacePane(session)
     async with hosted(pane) as (_, pilot):
         await until(lambda: "run.log" in rows(pane))
         pane.focus()
+        first = pane.tree_view._watch
+        assert first is not None
         await pilot.press("t")
         await until(lambda: rows(pane) == ["session_20261101_050000"])
+        assert first._stop.is_set()
         (session / "late.txt").write_text("x")
         await pilot.press("t")
         await until(lambda: "late.txt" in rows(pane))

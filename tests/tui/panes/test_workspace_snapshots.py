@@ -36,7 +36,7 @@ def state_of(pane: WorkspacePane) -> str:
         path: [entry.name for entry in folder.listing.entries] if folder.listing else None
         for path, folder in (tree.model.folders if tree.model else {}).items()
     }
-    return f"new {sorted(map(str, pane.new_files))}, {tree.workers}, {known}"
+    return f"new {sorted(map(str, pane.new_files))}, polling {tree.polling}, {tree.workers}, {known}"
 
 
 @asynccontextmanager

@@ -3,26 +3,22 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from fnmatch import translate
 from typing import NamedTuple
 
-from ua_tui.core.storage.compression import SUFFIX, inner_name
+from ua_tui.core.storage.compression import SUFFIX
 from ua_tui.core.storage.workspace import RECORDS
+from ua_tui.tui.panes.workspace.pattern import Match, matcher
 from ua_tui.tui.panes.workspace.scan import FileEntry, Listing, Order, Request
+from ua_tui.tui.panes.workspace.titles import title_of
 from ua_tui.tui.virtual_list.source import EntryList
 
 FOLDER_CAP = 10_000
-_LARGE = 1_000
-"""Entries above which a folder is listed again only when its own time changes."""
 _EAGER_FOLDERS = 32
 _EAGER_DEPTH = 2
 _SEARCHED_FOLDERS = 300
 _DEEPEST = 200
-Match = Callable[[str], bool]
-_WILD = re.compile(r"[*?]|\[.+\]")
 _IGNORED = frozenset({"node_modules", "__pycache__", "venv", "site-packages"})
 
 
@@ -94,6 +90,7 @@ class FolderTree:
         """The line of each row that the filter matches, by its key, from the top."""
         self.folders: dict[str, Folder] = {base: Folder(base, -1, open=True)}
         self.dirty: set[str] = {base}
+        self.doubted: set[str] = set()
         self.wanted: str | None = None
         self._only = only
         self._pattern = ""
@@ -103,17 +100,18 @@ class FolderTree:
 
     def request(self, path: str) -> Request:
         """How to list a folder."""
-        folder, is_base = self.folders[path], path == self.base
-        listing = folder.listing
-        is_large = listing is not None and len(listing.entries) > _LARGE
+        folder = self.folders[path]
+        doubted = folder.listing if path in self.doubted else None
+        is_base = path == self.base
         return Request(
             path,
             folder.limit,
-            listing.changed_ns if listing is not None and is_large and not folder.grown else 0,
+            doubted.stamp if doubted is not None else 0,
             self.order,
             self.newest_first and is_base,
             self._only if is_base else None,
-            titled=True,
+            doubted if doubted is not None and doubted.order is self.order else None,
+            title_of,
         )
 
     def update(self, listing: Listing) -> tuple[list[FileEntry], bool] | None:
@@ -126,8 +124,8 @@ class FolderTree:
             listing = self._sorted(listing)
         if folder is None:
             return None
-        if folder.listing == listing:
-            # A larger listing that was requested may still be to come.
+        if folder.listing is not None and replace(folder.listing, stamp=listing.stamp) == listing:
+            # Only the stamp that shows a later change is new. A larger listing that was requested may still be to come.
             folder.listing = listing
             return None
         first = folder.listing is None or folder.listing.missing or folder.grown
@@ -157,13 +155,7 @@ class FolderTree:
     def _sorted(self, listing: Listing) -> Listing:
         newest_first = self.newest_first and listing.path == self.base
         entries = self.order.sort(listing.entries, newest_first=newest_first)
-        return replace(listing, entries=entries, order=self.order, changed_ns=0)
-
-    def forget_times(self) -> None:
-        """Have every folder listed the next time, also a large one that did not change."""
-        for folder in self.folders.values():
-            if folder.listing is not None:
-                folder.listing = replace(folder.listing, changed_ns=0)
+        return replace(listing, entries=entries, order=self.order)
 
     def folder_of(self, row: Row) -> Folder:
         """The folder of a row."""
@@ -183,8 +175,7 @@ class FolderTree:
         return folder
 
     def _lists_by_itself(self, folder: Folder, name: str) -> bool:
-        # What programs fill, such as a cache, is listed only when a person opens it.
-        if name in _IGNORED:
+        if is_ignored(name):
             return False
         if self._match is not None and self.eager:
             return len(self.folders) <= _SEARCHED_FOLDERS
@@ -369,6 +360,11 @@ class FolderTree:
             self.dirty.add(folder.path)
 
 
+def is_ignored(name: str) -> bool:
+    """Whether a folder is one that programs fill, such as a cache: it is listed only when a person opens it."""
+    return name in _IGNORED
+
+
 def _is_new(before: FileEntry | None, entry: FileEntry) -> bool:
     return before is None or before.is_folder != entry.is_folder
 
@@ -380,30 +376,3 @@ def _siblings(rows: Sequence[Row], line: int, depth: int) -> Iterator[Row]:
             if rows[place].depth == depth:
                 yield rows[place]
             place += step
-
-
-def matcher(pattern: str) -> Match | None:
-    """Read what was typed; None when it is blank. The result is called with a path relative to the tree's root.
-
-    Case does not matter. A pattern with a slash is compared with the whole path or with the end of it that begins
-    below some folder, any other with the name. A compressed file also matches by its name without `.zst` or `.gz`.
-    """
-    wanted = pattern.strip().casefold()
-    if not wanted:
-        return None
-    whole = "/" in wanted
-    wild: Match | None = None
-    if _WILD.search(wanted):
-        above = r"(?s:.*/)?" if whole else ""
-        wild = re.compile(above + translate(wanted)).match  # type: ignore[assignment]  # a match is true enough
-
-    def match_name(text: str) -> bool:
-        return bool(wild(text)) if wild is not None else wanted in text
-
-    def matches(path: str) -> bool:
-        text = (path if whole else path.rpartition("/")[2]).casefold()
-        return match_name(text) or (
-            wild is not None and (inner := inner_name(text)) != text and match_name(inner)
-        )
-
-    return matches

@@ -29,8 +29,8 @@ _SESSIONS = "session_"
 class Place:
     """One of the folders the pane can show.
 
-    `hint` is shown while it is empty. New files are marked only in a place with `marks`. `since_ns` is when it was
-    shown first.
+    `hint` is shown while it is empty. New files are marked only in a place with `marks`, and only a `deep` one is
+    watched with everything beneath it. `since_ns` is when it was shown first.
     """
 
     name: str
@@ -38,6 +38,7 @@ class Place:
     model: FolderTree
     hint: str
     marks: bool = True
+    deep: bool = True
     read_only: bool = False
     since_ns: int = field(default_factory=file_time_ns)
 
@@ -52,7 +53,9 @@ def places_of(session: Path, saved_reports: Path | None) -> list[Place]:
     beside, own = os.path.split(path)
     if os.path.basename(beside) == WORKSPACES:
         others = FolderTree(beside, newest_first=True, only=partial(_is_other, own), eager=False)
-        places.append(Place("others", "Others", others, _OTHERS_HINT, marks=False, read_only=True))
+        places.append(
+            Place("others", "Others", others, _OTHERS_HINT, marks=False, deep=False, read_only=True)
+        )
     return places
 
 

@@ -21,6 +21,7 @@ from ua_tui.core.events.types import (
     ArtifactSaved,
     Event,
     QueryFinished,
+    QueryReceived,
     SessionFinished,
     SessionStarted,
 )
@@ -145,6 +146,11 @@ class WorkspacePane(FileActions, Vertical):
         return Path(row.path) if row is not None and row.entry is not None else None
 
     @property
+    def polling(self) -> bool:
+        """Whether the system's limits allow no notifications."""
+        return self.tree_view.polling
+
+    @property
     def new_files(self) -> frozenset[Path]:
         """The files that appeared since `set_root` and were not seen."""
         return frozenset(map(Path, self.tree_view.unseen))
@@ -175,7 +181,10 @@ class WorkspacePane(FileActions, Vertical):
                     self._show_records(shown=event.resumed_from is not None or self.is_only_read)
                 case ArtifactSaved() if self._places:
                     self._note_saved(event)
+                case QueryReceived():
+                    self.tree_view.set_agent_running(True)
                 case QueryFinished() | SessionFinished():
+                    self.tree_view.set_agent_running(False)
                     self._show_records(shown=True)
                 case _:
                     pass
@@ -198,6 +207,10 @@ class WorkspacePane(FileActions, Vertical):
             self._go_to(place)
         self.tree_view.reveal(wanted)
 
+    def rescan(self) -> None:
+        """Scan every listed folder again."""
+        self.tree_view.rescan()
+
     def previewed(self, path: Path) -> None:
         """Note that the preview shows a file: if the cursor rests on it, it counts as seen."""
         if self._resting is not None:
@@ -219,6 +232,7 @@ class WorkspacePane(FileActions, Vertical):
         if event.copied_to is not None:
             self._note_elsewhere(event.copied_to)
             self.tree_view.request_scan({os.path.dirname(event.copied_to)})
+            self.tree_view.check_soon()
 
     def _note_elsewhere(self, path: str) -> None:
         # What is on screen is found by a scan, which also knows when it was listed before.
@@ -262,7 +276,7 @@ class WorkspacePane(FileActions, Vertical):
         if self.place is not None:
             self.place.model.hidden = not self.place.model.hidden
             self.tree_view.changed()
-            self.tree_view.rescan()
+            self.rescan()
 
     def action_filter(self) -> None:
         """Begin to type a filter."""
@@ -384,5 +398,6 @@ class WorkspacePane(FileActions, Vertical):
             matches + (" so far" if model.searched_in_part else "") if model.filtered else "",
             "with hidden files" if model.hidden else "",
             "read-only" if place.read_only else "",
+            "polling" if self.polling else "",
         ]
         self.border_subtitle = Content(" · ".join(part for part in parts_below if part))

@@ -16,7 +16,7 @@ from ua_tui.core.storage.workspace import RECORDS
 from ua_tui.core.text import clean_line
 from ua_tui.tui.panes.workspace.folder_tree import FolderTree, Row
 from ua_tui.tui.panes.workspace.scan import FileEntry, Order
-from ua_tui.tui.panes.workspace.unseen import Unseen
+from ua_tui.tui.panes.workspace.watch import Unseen
 from ua_tui.tui.render.format import artifact_name, middle_cut, name_cut, tail_cut
 from ua_tui.tui.render.layout import PLAIN, Line, wrap
 from ua_tui.tui.virtual_list.source import RowSource

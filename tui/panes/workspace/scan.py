@@ -4,31 +4,20 @@ from __future__ import annotations
 
 import heapq
 import os
-import re
 import stat
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
-from functools import lru_cache
-from pathlib import Path, PurePath
 from typing import Any
 
-import msgspec
-
-from ua_tui.core.errors import UniversalAgentError
-from ua_tui.core.storage.compression import inner_name
-from ua_tui.core.text import clean_line, natural_key
-from ua_tui.tui.viewers.reader import read_piece
+from ua_tui.core.text import natural_key
 
 _TEMPORARY = ".ua-tmp"
 _SETTLED_NS = 2_000_000_000
-_ARTICLES = "extracted_articles"
-_HASH = re.compile(r"(?:^|[_.-])(?=[a-f]*[0-9])(?=[0-9]*[a-f])[0-9a-f]{8,64}(?=[_.-]|$)")
-_SUFFIXES = frozenset({".json", ".md"})
-_TITLE = re.compile(rb'(?:^|[{,\s])"?title"?[ \t]*:[ \t]*("(?:[^"\\\n]|\\.){1,1000}")')
-_TITLE_HEAD = 4096
+_WRITTEN_NS = 500_000_000
+_LINUX_COARSE = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +83,8 @@ class Order(Enum):
 class Listing:
     """A folder's entries in order, how many more there are, and why it could not be read if it could not.
 
-    `changed_ns` is the folder's own time of change; 0 while that is too recent to detect a later change by it.
+    `touched` is the folder's own time of change. So is `stamp`, which is 0 when that time, or the time of a file in
+    it, was too recent to detect a later change by it. `listed_at` is when the folder was listed.
     """
 
     path: str
@@ -102,17 +92,21 @@ class Listing:
     more: int = 0
     missing: bool = False
     error: str | None = None
+    stamp: int = 0
     order: Order = Order.NAME
-    changed_ns: int = field(default=0, compare=False)
+    touched: int = field(default=0, compare=False)
+    listed_at: int = field(default=0, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
     """A folder to list and how.
 
-    At most `limit` entries are listed, the first in `order`, and only those that `only` lets through. A large folder
-    whose time of change is `unless` is not listed again. `titled` reads the titles
-    of articles, as their names are made from an address and a hash.
+    At most `limit` entries are listed, the first in `order`, and only those that `only` lets through. A folder whose
+    stamp is `unless` is not listed again. `before` is a listing that was too early for a stamp: as long as it still
+    is, a folder of the same time is not listed again either; after that it is not read entry by entry if it has the
+    same names, and the files that were just written are unchanged. `title_of` finds the title of a file by its folder,
+    name and time of change.
     """
 
     path: str
@@ -121,7 +115,8 @@ class Request:
     order: Order = Order.NAME
     newest_first: bool = False
     only: Callable[[str, bool], bool] | None = None
-    titled: bool = False
+    before: Listing | None = None
+    title_of: Callable[[str, str, int], str] | None = None
 
 
 def file_time_ns() -> int:
@@ -130,34 +125,41 @@ def file_time_ns() -> int:
     Linux stamps files with a clock that is updated every few milliseconds (clock_gettime(2),
     CLOCK_REALTIME_COARSE): by the finer clock a file may look older than one before it.
     """
-    # Python has no name for the clock, which has this number on Linux.
-    coarse = 5 if sys.platform == "linux" else None
+    coarse = getattr(time, "CLOCK_REALTIME_COARSE", _LINUX_COARSE if sys.platform == "linux" else None)
     return time.time_ns() if coarse is None else time.clock_gettime_ns(coarse)
 
 
 def list_folder(path: str, limit: int, *, hidden: bool = False) -> Listing:
     """List a folder: at most `limit` entries; temporary files, and hidden ones unless asked for, are left out."""
-    return _list(Request(path, limit), hidden, _changed_ns(path))
+    return _list(Request(path, limit), hidden)
 
 
 def list_folders(requests: Sequence[Request], *, hidden: bool = False) -> list[Listing]:
-    """List several folders, in order, without large ones that are unchanged."""
-    timed = [(request, _changed_ns(request.path)) for request in requests]
-    return [_list(request, hidden, at) for request, at in timed if not at or at != request.unless]
+    """List several folders, in order, without those that are unchanged, or for which it is too early to know."""
+    return [_list(request, hidden) for request in requests if not _can_wait(request)]
 
 
-def _list(request: Request, hidden: bool, changed_ns: int) -> Listing:
+def _list(request: Request, hidden: bool) -> Listing:
     path, order, newest = request.path, request.order, request.newest_first
+    touched = _touched(path)
+    stamp, looked = _stable(touched), time.time_ns()
     try:
         if stat.S_ISLNK(os.lstat(path).st_mode):
             return Listing(path, error="it is a link now")
+        before = request.before
+        if (
+            stamp
+            and before is not None
+            and before.touched == touched
+            and _is_unchanged(before, request, hidden)
+        ):
+            stamp = 0 if _written_at(before.entries, looked) else stamp
+            return replace(before, stamp=stamp, listed_at=looked)
         with os.scandir(path) as found:
             named = [
-                FileEntry(entry.name, is_folder)
-                for entry in found
-                if not entry.name.endswith(_TEMPORARY) and (hidden or not entry.name.startswith("."))
-                for is_folder in (entry.is_dir(follow_symlinks=False),)
-                if request.only is None or request.only(entry.name, is_folder)
+                FileEntry(entry.name, entry.is_dir(follow_symlinks=False))
+                for entry in _seen(found, hidden)
+                if request.only is None or request.only(entry.name, entry.is_dir(follow_symlinks=False))
             ]
     except FileNotFoundError:
         return Listing(path, missing=True)
@@ -168,29 +170,73 @@ def _list(request: Request, hidden: bool, changed_ns: int) -> Listing:
         named = list(order.first(named, request.limit, newest_first=newest))
     found_entries = [_entry(path, entry.name, is_folder=entry.is_folder) for entry in named]
     entries = order.first(_titled(found_entries, request), request.limit, newest_first=newest)
-    return Listing(path, entries, more, order=order, changed_ns=changed_ns)
+    if stamp and _written_at(entries, looked):
+        stamp = 0
+    return Listing(path, entries, more, stamp=stamp, order=order, touched=touched, listed_at=looked)
 
 
 def _titled(entries: list[FileEntry], request: Request) -> list[FileEntry]:
     """The entries with the titles of those that have one; of too many entries, none is read."""
-    if not request.titled or len(entries) > request.limit:
+    title_of = request.title_of
+    if title_of is None or len(entries) > request.limit:
         return entries
     return [
         replace(entry, title=title)
         if not (entry.is_folder or entry.is_link)
-        and (title := _title_of(request.path, entry.name, entry.changed_ns))
+        and (title := title_of(request.path, entry.name, entry.changed_ns))
         else entry
         for entry in entries
     ]
 
 
-def _changed_ns(path: str) -> int:
-    """When a folder changed; 0 if that is so recent that a later change may get the same time."""
+def _is_unchanged(before: Listing, request: Request, hidden: bool) -> bool:
+    """Whether a folder is unchanged; two changes in one tick of its clock still differ in names.
+
+    This is checked for thousands of files while nothing happens: only a table of names is made of them.
+    """
+    if before.more:
+        return False
+    only, left = request.only, {entry.name: entry.is_folder for entry in before.entries}
+    with os.scandir(request.path) as found:
+        for entry in _seen(found, hidden):
+            is_folder = entry.is_dir(follow_symlinks=False)
+            known = left.pop(entry.name, None)
+            if known is not is_folder and (known is not None or only is None or only(entry.name, is_folder)):
+                return False
+    # A file changes without its folder, and while it is new the kernel may not report that either.
+    written = _written_at(before.entries, before.listed_at)
+    return not left and all(_entry(request.path, each.name, is_folder=False) == each for each in written)
+
+
+def _written_at(entries: Sequence[FileEntry], looked: int) -> list[FileEntry]:
+    """The files that may still have been written when they were listed."""
+    recent = looked - _WRITTEN_NS
+    return [entry for entry in entries if entry.changed_ns > recent and not entry.is_folder]
+
+
+def _can_wait(request: Request) -> bool:
+    touched, before = _touched(request.path), request.before
+    if request.unless:
+        return _stable(touched) == request.unless
+    # What came in the same tick as the listing is found by the next check, once its time shows a change.
+    return before is not None and before.touched == touched and not _stable(touched)
+
+
+def _touched(path: str) -> int:
     try:
-        changed = os.stat(path, follow_symlinks=False).st_mtime_ns
+        return os.stat(path, follow_symlinks=False).st_mtime_ns
     except OSError:
         return 0
-    return changed if time.time_ns() - changed > _SETTLED_NS else 0
+
+
+def _stable(touched: int) -> int:
+    return touched if time.time_ns() - touched > _SETTLED_NS else 0
+
+
+def _seen(found: Iterator[os.DirEntry[str]], hidden: bool) -> Iterator[os.DirEntry[str]]:
+    for entry in found:
+        if not entry.name.endswith(_TEMPORARY) and (hidden or not entry.name.startswith(".")):
+            yield entry
 
 
 def _entry(folder: str, name: str, *, is_folder: bool) -> FileEntry:
@@ -205,22 +251,3 @@ def _entry(folder: str, name: str, *, is_folder: bool) -> FileEntry:
         status.st_size,
         status.st_ctime_ns,
     )
-
-
-def _title_of(folder: str, name: str, changed_ns: int) -> str:
-    """Return the title of an article in a file, cleaned; empty for any other file. Reads the file at most once."""
-    inner = PurePath(inner_name(name))
-    if inner.suffix.lower() not in _SUFFIXES:
-        return ""
-    if PurePath(folder).name != _ARTICLES and _HASH.search(inner.stem) is None:
-        return ""
-    return _read_title(f"{folder}/{name}", changed_ns)
-
-
-@lru_cache(maxsize=8192)
-def _read_title(path: str, _changed_ns: int) -> str:
-    try:
-        found = _TITLE.search(read_piece(Path(path), _TITLE_HEAD).data)
-        return clean_line(msgspec.json.decode(found[1], type=str), 200) if found else ""
-    except (UniversalAgentError, ValueError, OSError):
-        return ""

@@ -1,10 +1,11 @@
-"""The tree of one place of the workspace: listed each second, with new files marked until they are seen."""
+"""The tree of one place of the workspace: watched while it is shown, with new files marked until they are seen."""
 
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import ClassVar
@@ -14,19 +15,23 @@ from textual import events
 from textual.binding import BindingType
 from textual.message import Message
 from textual.strip import Strip
+from textual.timer import Timer
 
 from ua_tui.core.storage.workspace import RECORDS
 from ua_tui.tui.keys.places import FOLD, key_binding
-from ua_tui.tui.panes.workspace.folder_tree import FOLDER_CAP, Folder, FolderTree, Row
+from ua_tui.tui.panes.workspace.folder_tree import FOLDER_CAP, Folder, FolderTree, Row, is_ignored
 from ua_tui.tui.panes.workspace.locations import Place
 from ua_tui.tui.panes.workspace.rows import FileRows
 from ua_tui.tui.panes.workspace.scan import FileEntry, list_folders
-from ua_tui.tui.panes.workspace.unseen import Unseen
+from ua_tui.tui.panes.workspace.watch import FolderWatch, Hints, Unseen
 from ua_tui.tui.virtual_list.cache import Rendered
 from ua_tui.tui.virtual_list.virtual_list import VirtualList
 from ua_tui.tui.workers import start_job
 
-SWEEP_SECONDS = 1.0
+_log = logging.getLogger(__name__)
+
+SWEEP_SECONDS = 3.0
+IDLE_SWEEPS = 5
 _SCANS_AT_ONCE = 64
 _CLOCK_ERROR_NS = 1_000_000_000
 _OPENED_BY_ITSELF = frozenset({"work_products", "search_results"})
@@ -73,9 +78,17 @@ class WorkspaceTree(VirtualList[Row]):
         self._files = FileRows(self.unseen)
         super().__init__(self._files, id=id)
         self.highlighter = self
+        self.polling = False
+        self._advised = False
         self._scanning = False
+        self._live = False
         self._reported: Hashable | None = None
         self._hovered: str | None = None
+        self._watch: FolderWatch | None = None
+        self._running = False
+        self._sweeps_left = 0
+        self._idle_sweeps = 0
+        self._sweeper: Timer | None = None
 
     @property
     def place(self) -> Place | None:
@@ -90,21 +103,35 @@ class WorkspaceTree(VirtualList[Row]):
     # -- what others call -------------------------------------------------------------------------
 
     def go_to(self, place: Place) -> None:
-        """Show a place where its reader left it."""
+        """Show a place where its reader left it, and watch it in place of the one before."""
+        self.stop_watching()
         self.model.top = self.bookmark.top[0]
         self._files.place, self._files.model = place, place.model
+        self.polling = False
         self._reported = None
         # A tree that was not shown missed changes.
         model = place.model
         model.dirty.update(path for path, folder in model.folders.items() if folder.listing is not None)
         model.build()
         self._show_rows(model.top)
+        if self._live:
+            self._start_watching()
         self._post_counts()
 
+    def set_agent_running(self, running: bool) -> None:
+        """Note whether the agent works: meanwhile the folders are checked every few seconds."""
+        self._running = running
+        self._sweep_again()
+
+    def check_soon(self) -> None:
+        """Check at once whether a missing place exists by now."""
+        if self._watch is not None:
+            self._watch.check()
+
     def rescan(self) -> None:
-        """List every folder again, also a large one that looks unchanged."""
-        self.model.forget_times()
+        """Scan every listed folder again."""
         self.request_scan(self.model.folders)
+        self.check_soon()
 
     def mark_seen(self, path: str) -> None:
         """Take the mark off a file."""
@@ -167,20 +194,81 @@ class WorkspaceTree(VirtualList[Row]):
         """All cells: sizes are at the right edge, and the scroll bar has a column of its own."""
         return max(1, self.scrollable_content_region.width)
 
-    # -- scanning ---------------------------------------------------------------------------------
+    # -- watching ---------------------------------------------------------------------------------
 
     def on_mount(self) -> None:
-        """Begin to list the folders, now and each second."""
-        self.set_interval(SWEEP_SECONDS, lambda: self.request_scan(self.model.folders))
+        """Begin to watch."""
+        self._sweeper = self.set_interval(SWEEP_SECONDS, self._sweep)
+        self._live = True
+        self._start_watching()
         self._scan_soon()
 
-    def request_scan(self, paths: Iterable[str]) -> None:
-        """Have folders listed again."""
-        self.model.dirty.update(path for path in paths if path in self.model.folders)
+    def on_unmount(self) -> None:
+        """Stop watching, so that no thread outlives the screen."""
+        self.stop_watching()
+
+    def _start_watching(self) -> None:
+        if self.place is None or self._watch is not None:
+            return
+        self._watch = FolderWatch(self.place.model.base, self._on_polling, deep=self.place.deep)
+        start_job(self, partial(self._follow, self._watch), "watch", replacing=False)
+
+    def stop_watching(self) -> None:
+        """Stop watching."""
+        if self._watch is not None:
+            self._watch.stop()
+            self._watch = None
+
+    async def _follow(self, watch: FolderWatch) -> None:
+        async for hints in watch.hints():
+            if watch is self._watch:
+                self._on_hints(hints)
+
+    def _on_hints(self, hints: Hints) -> None:
+        if self._marks(self.model) and self._mark_below(hints.added):
+            self._redraw_marks()
+        self.request_scan(self.model.folders if hints.everywhere else hints.folders)
+        self._sweep_again()
+
+    def _on_polling(self, advice: str) -> None:
+        self.polling = True
+        self._post_counts()
+        if not self._advised:
+            self._advised = True
+            _log.warning("%s", advice)
+            message = "Changes of files are checked for once a second: run.log says why."
+            self.notify(message, markup=False, severity="warning")
+
+    def _sweep_again(self) -> None:
+        # Kernels lose events of folders made in quick succession: check twice more after the last one.
+        self._sweeps_left = 2
+
+    def _sweep(self) -> None:
+        """Check the folders for changes without an event: often while the agent works, else now and then."""
+        if self._running or self._sweeps_left > 0:
+            self._sweeps_left -= 1
+        else:
+            self._idle_sweeps = (self._idle_sweeps + 1) % IDLE_SWEEPS
+            if self._idle_sweeps:
+                return
+        self.request_scan(self.model.folders, if_changed=True)
+        self.check_soon()
+
+    # -- scanning ---------------------------------------------------------------------------------
+
+    def request_scan(self, paths: Iterable[str], *, if_changed: bool = False) -> None:
+        """Have folders scanned again; with `if_changed` only if they look different."""
+        model = self.model
+        known = {path for path in paths if path in model.folders}
+        if if_changed:
+            model.doubted |= known - model.dirty
+        else:
+            model.doubted -= known
+        model.dirty |= known
         self._scan_soon()
 
     def _scan_soon(self) -> None:
-        if self.place is not None and self.model.dirty and not self._scanning and self.is_attached:
+        if self.place is not None and self.model.dirty and not self._scanning and self._live:
             self._scanning = True
             start_job(self, self._scan, "scan", replacing=False)
 
@@ -190,8 +278,9 @@ class WorkspaceTree(VirtualList[Row]):
                 batch = sorted(model.dirty)[:_SCANS_AT_ONCE]
                 model.dirty.difference_update(batch)
                 requests = [model.request(path) for path in batch if path in model.folders]
+                model.doubted.difference_update(batch)
                 listings = await asyncio.to_thread(list_folders, requests, hidden=model.hidden)
-                differs, unseen = False, len(self.unseen)
+                differs = False
                 for listing in listings:
                     news = model.update(listing)
                     folder = model.folders.get(listing.path)
@@ -204,8 +293,7 @@ class WorkspaceTree(VirtualList[Row]):
                     if differs:
                         self.changed()
                     self._go_to_wanted()
-                if differs or len(self.unseen) != unseen:
-                    self._post_counts()
+                self._post_counts()
         finally:
             self._scanning = False
 
@@ -215,6 +303,15 @@ class WorkspaceTree(VirtualList[Row]):
         """The place that is shown, if it is that of these folders, and new files are marked in it."""
         place = self.place
         return place if place is not None and place.model is model and place.marks else None
+
+    def _mark_below(self, added: Mapping[str, Sequence[str]]) -> bool:
+        """Mark new files in folders that were never opened: the mark is shown on the closed folder above."""
+        model, noted = self.model, len(self.unseen)
+        for folder, names in added.items():
+            inside = folder[len(model.base) + 1 :].split(os.sep)
+            if folder not in model.folders and not any(map(_is_skipped, inside)):
+                self.unseen.add_all(folder, (name for name in names if "." in name and not _is_skipped(name)))
+        return len(self.unseen) != noted
 
     def _mark_new(self, place: Place, folder: Folder, came: Sequence[FileEntry], first: bool) -> None:
         """Mark files that appeared since the place was first shown."""
@@ -336,6 +433,10 @@ class WorkspaceTree(VirtualList[Row]):
         if key != self._hovered:
             self._hovered = key
             self.update_rows()
+
+
+def _is_skipped(name: str) -> bool:
+    return name.startswith(".") or is_ignored(name)
 
 
 def _is_there(folder: Folder, name: str, as_folder: bool) -> bool:

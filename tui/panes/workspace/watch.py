@@ -1,0 +1,263 @@
+"""Hints that something changed beneath a folder; only a scan finds out what. Also the set of files not seen yet."""
+
+from __future__ import annotations
+
+import asyncio
+import importlib
+import os
+from collections import Counter, defaultdict
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from ua_tui.core.text import clean_line
+
+_DEBOUNCE_MS = 200
+_STEP_MS = 100
+_POLL_MS = 1_000
+_WAIT_SECONDS = 2.0
+_RUST_TIMEOUT_MS = 2_000
+_MOST_FOUND = 20_000
+_WATCH_LIMIT = "watch limit"
+_ADVICE = "The system {}, so changes of files are checked for once a second. A higher limit helps: {}"
+
+
+@dataclass(frozen=True, slots=True)
+class Hints:
+    """The folders that changed, or in which something changed, and the names that appeared in each.
+
+    `everywhere` is set once, when a watch has begun: changes before that were not reported, in whichever folder.
+    `new_folder` is one of the folders that appeared, if any did.
+    """
+
+    folders: frozenset[str] = frozenset()
+    added: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    everywhere: bool = False
+    new_folder: str | None = None
+
+
+def _import_watchfiles() -> Any:
+    # What it would import by itself on the event loop, at the first wait, is brought in here as well.
+    importlib.import_module("anyio._backends._asyncio")
+    return importlib.import_module("watchfiles")
+
+
+class FolderWatch:
+    """Watches one folder, which may come into being, or come back, while it is being watched.
+
+    `on_polling` is called when the system's limits allow no notifications and the folder is polled instead; it gets a
+    sentence that says so and what to do. Only a `deep` watch gives hints of what is further down.
+    """
+
+    def __init__(self, path: str, on_polling: Callable[[str], None], *, deep: bool = True) -> None:
+        self.path = path
+        self._deep = deep
+        self._on_polling = on_polling
+        self._stop = asyncio.Event()
+        self._check = asyncio.Event()
+
+    def stop(self) -> None:
+        """End the watch; `hints` ends within 100 ms."""
+        self._stop.set()
+        self._check.set()
+
+    def check(self) -> None:
+        """Check at once whether a missing folder exists by now."""
+        self._check.set()
+
+    async def hints(self) -> AsyncIterator[Hints]:
+        """Give hints until stopped; the folder itself is hinted at when it appears."""
+        polling = False
+        while not self._stop.is_set():
+            if not await asyncio.to_thread(os.path.isdir, self.path):
+                await self._wait()
+                continue
+            yield Hints(frozenset({self.path}))
+            try:
+                async for hints in self._watch(polling):
+                    yield hints
+                    if self.path in hints.folders and not await asyncio.to_thread(os.path.isdir, self.path):
+                        break
+            except Exception as error:
+                # The watcher's own error type is not an OSError, and not imported here.
+                if not isinstance(error, OSError) and type(error).__name__ != "WatchfilesRustInternalError":
+                    raise
+                if polling:
+                    await self._wait()
+                elif await asyncio.to_thread(os.path.isdir, self.path):
+                    polling = True
+                    self._on_polling(await asyncio.to_thread(_polling_advice, error))
+
+    async def _watch(self, polling: bool) -> AsyncIterator[Hints]:
+        watchfiles = await asyncio.to_thread(_import_watchfiles)
+        stopped = watchfiles.awatch(
+            self.path,
+            watch_filter=None,
+            debounce=_DEBOUNCE_MS,
+            step=_STEP_MS,
+            stop_event=self._stop,
+            rust_timeout=_RUST_TIMEOUT_MS,
+            force_polling=polling or None,
+            poll_delay_ms=_POLL_MS,
+            recursive=self._deep,
+            ignore_permission_denied=True,
+            yield_on_timeout=True,
+        )
+        begun = False
+        async for changes in stopped:
+            if not begun:
+                begun = True
+                yield Hints(everywhere=True)
+                if not polling:
+                    await asyncio.to_thread(_check_limit, self.path)
+            if changes:
+                hints = await asyncio.to_thread(_hints, changes, watchfiles.Change.added)
+                yield hints
+                if hints.new_folder is not None and not polling:
+                    await asyncio.to_thread(_check_limit, hints.new_folder)
+
+    async def _wait(self) -> None:
+        self._check.clear()
+        if self._stop.is_set():
+            return
+        try:
+            await asyncio.wait_for(self._check.wait(), _WAIT_SECONDS)
+        except TimeoutError:
+            return
+
+
+def _check_limit(path: str) -> None:
+    """Check that one more folder could be watched: the watcher skips folders beyond the limit silently.
+
+    Raises:
+        OSError: the limit of watches is reached.
+    """
+    notify = importlib.import_module("watchfiles._rust_notify").RustNotify
+    debug, force_polling, poll_delay_ms, recursive, ignore_errors = False, False, 0, False, False
+    try:
+        notify([path], debug, force_polling, poll_delay_ms, recursive, ignore_errors).close()
+    except Exception as error:
+        if isinstance(error, OSError) and _WATCH_LIMIT in str(error):
+            raise
+
+
+def _polling_advice(error: Exception) -> str:
+    """Describe why there are no notifications of changes, and what to do about it."""
+    reason = str(error)
+    if _WATCH_LIMIT in reason:
+        return _ADVICE.format(
+            "allows no more watched folders", "sudo sysctl fs.inotify.max_user_watches=524288"
+        )
+    if "os error 24" in reason:
+        try:
+            os.close(os.open(os.devnull, os.O_RDONLY))
+        except OSError:
+            return _ADVICE.format("allows this program no more open files", "ulimit -n 4096")
+        return _ADVICE.format("allows no more watchers", "sudo sysctl fs.inotify.max_user_instances=512")
+    return f"Changes of files are not reported ({clean_line(reason, 200)}), so they are checked for once a second."
+
+
+def _hints(changes: set[tuple[Any, str]], addition: Any) -> Hints:
+    folders: set[str] = set()
+    added: dict[str, list[str]] = defaultdict(list)
+    came: set[str] = set()
+    for change, path in changes:
+        folder, _, name = path.rpartition(os.sep)
+        folders |= {folder, path}
+        if change is addition:
+            added[folder].append(name)
+            came.add(path)
+    # A file that is put into a new folder before that is watched gives no event of its own.
+    new_folder = None
+    for path in came:
+        if path.rpartition(os.sep)[0] not in came and _is_folder(path):
+            new_folder = path
+            for folder, names in _beneath(path):
+                added[folder] += names
+    return Hints(frozenset(folders), added, new_folder=new_folder)
+
+
+def _is_folder(path: str) -> bool:
+    return os.path.isdir(path) and not os.path.islink(path)
+
+
+def _beneath(path: str) -> Iterator[tuple[str, list[str]]]:
+    """Walk a new folder, up to a number of files; links are not followed."""
+    left = _MOST_FOUND
+    for folder, _, names in os.walk(path):
+        yield folder, names[:left]
+        left -= len(names)
+        if left <= 0:
+            return
+
+
+class Unseen:
+    """A set of files that nobody has seen yet, which counts those beneath each folder."""
+
+    def __init__(self) -> None:
+        self._paths: set[str] = set()
+        self._beneath: Counter[str] = Counter()
+        self._chains: dict[str, tuple[str, ...]] = {}
+
+    def __len__(self) -> int:
+        return len(self._paths)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._paths)
+
+    def __contains__(self, path: str) -> bool:
+        return path in self._paths
+
+    def add(self, path: str) -> None:
+        """Add a path."""
+        if path not in self._paths:
+            self._paths.add(path)
+            for folder in self._above(path):
+                self._beneath[folder] += 1
+
+    def add_all(self, folder: str, names: Iterable[str]) -> None:
+        """Add files of one folder."""
+        prefix = folder + os.sep
+        came = {prefix + name for name in names} - self._paths
+        self._paths |= came
+        for above in self._above(prefix) if came else ():
+            self._beneath[above] += len(came)
+
+    def discard(self, path: str) -> bool:
+        """Remove a path; returns whether it was in the set."""
+        if path not in self._paths:
+            return False
+        self._paths.remove(path)
+        for folder in self._above(path):
+            self._beneath[folder] -= 1
+        return True
+
+    def clear(self) -> None:
+        """Remove all paths."""
+        self._paths.clear()
+        self._beneath.clear()
+        self._chains.clear()
+
+    def beneath(self, folder: str) -> int:
+        """How many of the paths lie beneath a folder."""
+        return self._beneath.get(folder, 0)
+
+    def keep(self, folder: str, there: Callable[[str, bool], bool]) -> None:
+        """Remove what is gone: `there` says whether a name in `folder` exists, as a folder or as a file."""
+        if not self.beneath(folder):
+            return
+        prefix = folder + os.sep
+        for path in [path for path in self._paths if path.startswith(prefix)]:
+            name, _, deeper = path[len(prefix) :].partition(os.sep)
+            if not there(name, bool(deeper)):
+                self.discard(path)
+
+    def _above(self, path: str) -> tuple[str, ...]:
+        # Files come by the thousand into few folders: the way up is walked once for each folder.
+        folder = path.rpartition(os.sep)[0]
+        chain = self._chains.get(folder)
+        if chain is None:
+            parts = folder.split(os.sep)
+            chain = tuple(os.sep.join(parts[:count]) for count in range(len(parts), 1, -1))
+            self._chains[folder] = chain
+        return chain
