@@ -27,7 +27,6 @@ servers and files can do wrong is in one catalogue, `advice.toml`: `advise` fill
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
@@ -67,6 +66,8 @@ class AdviceEntry(msgspec.Struct, frozen=True):
 @cache
 def advice_catalogue() -> Mapping[str, AdviceEntry]:
     """Every entry, by its source and name, such as `model.timeout`."""
+    import tomllib
+
     text = Path(__file__).with_name("advice.toml").read_text(encoding="utf-8")
     sources = msgspec.convert(tomllib.loads(text), dict[str, dict[str, AdviceEntry]])
     return {
