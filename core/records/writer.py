@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
 from collections.abc import Callable
 
 from ua_tui.core.concurrency.threads import Coalesced, in_loop
@@ -49,6 +50,7 @@ class DerivedFiles:
         self._on_failure = in_loop(on_failure)
         self._failing = False
         self.view = view or SessionView(workspace.redactor, workspace.root)
+        self.view.follow_clock(time.monotonic, time.time())
         self._latest: tuple[SessionView, TraceInfo] | None = None
         self._writer = Coalesced(self._write_latest, "derived files", interval=interval)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import gzip
 import io
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import BinaryIO
 
 from ua_tui.core.errors import WorkspaceError
@@ -40,6 +40,17 @@ def pack(data: bytes) -> bytes:
     import zstandard
 
     return zstandard.ZstdCompressor(level=_LEVEL, write_checksum=True, write_content_size=True).compress(data)
+
+
+def pack_pieces(pieces: Iterable[bytes], size: int) -> Iterator[bytes]:
+    """Compress pieces of `size` bytes together as `pack` does, one by one."""
+    import zstandard
+
+    compressor = zstandard.ZstdCompressor(level=_LEVEL, write_checksum=True, write_content_size=True)
+    frame = compressor.compressobj(size=size)
+    for piece in pieces:
+        yield frame.compress(piece)
+    yield frame.flush()
 
 
 def unpack(data: bytes, limit: int = LARGEST) -> bytes:

@@ -7,7 +7,7 @@ import os
 import re
 import shutil
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from functools import cached_property
 from pathlib import Path, PurePath
@@ -17,7 +17,7 @@ import msgspec
 
 from ua_tui.core.errors import WorkspaceError
 from ua_tui.core.redaction.redactor import Redactor
-from ua_tui.core.storage.compression import LARGEST, LIMIT, SUFFIX, Unpacked, pack
+from ua_tui.core.storage.compression import LARGEST, LIMIT, SUFFIX, Unpacked, pack, pack_pieces
 from ua_tui.core.storage.files import FolderEntry, Root, Written
 from ua_tui.core.storage.folders import SAVED_REPORTS, WORKSPACES
 from ua_tui.core.storage.names import numbered
@@ -61,6 +61,7 @@ RECORDS = frozenset(
 """Names of what the session itself writes to its folder; nothing else may change it."""
 # A program that checks whether a session runs also holds its lock for a moment.
 _ENCODER = msgspec.json.Encoder()
+_BLOCK_FIELDS = {"type", "text", "data", "mime_type"}
 _LOCK_WAITS = (0.0, 0.05, 0.2)
 _PIECE = 64 << 10
 _SESSION = re.compile(r"session_\d{8}_\d{6}(?:-\d+)?")
@@ -283,7 +284,15 @@ class Workspace:
 
     def write_json_artifact(self, relative: str, value: Any) -> Written:
         """Write a value as `write_json` does, packed above 1 MiB as in `write_artifact`."""
-        return self.write_artifact(relative, _encode_json(relative, value, self.redactor), redacted=True)
+        if not _are_long_blocks(value):
+            return self.write_artifact(relative, _encode_json(relative, value, self.redactor), redacted=True)
+        size = sum(map(len, _pieces_of_json(value, self.redactor)))
+        plainly = relative.removesuffix(SUFFIX)
+        path, other = (plainly + SUFFIX, plainly) if size <= LARGEST else (plainly, plainly + SUFFIX)
+        pieces = _pieces_of_json(value, self.redactor)
+        written = self.root.write_chunks(path, pack_pieces(pieces, size) if size <= LARGEST else pieces)
+        self.root.remove(other)
+        return written
 
     def read_artifact(self, relative: str, limit: int | None = None) -> bytes:
         """Read a text that `write_artifact` wrote, or its first `limit` bytes, whichever form it has.
@@ -403,6 +412,41 @@ def _encode_json(relative: str, value: Any, redactor: Redactor) -> bytes:
         raise WorkspaceError(
             f"cannot write '{relative}' as JSON: {error}; keep to plain values nested less deeply"
         ) from error
+
+
+def _are_long_blocks(value: Any) -> bool:
+    """Whether a value is a list of content blocks with more than a mebibyte of text in one of them."""
+    return (
+        isinstance(value, list | tuple)
+        and all(
+            isinstance(each, dict)
+            and each.keys() <= _BLOCK_FIELDS
+            and all(isinstance(text, str) for text in each.values())
+            for each in value
+        )
+        and any(len(text) > LIMIT for each in value for text in each.values())
+    )
+
+
+def _pieces_of_json(blocks: Sequence[Mapping[str, str]], redactor: Redactor) -> Iterator[bytes]:
+    """Encode content blocks as `_encode_json` does, piece by piece: each copy of a text may take 100 MB."""
+    for number, block in enumerate(blocks):
+        yield b"[" if number == 0 else b","
+        for field, (key, text) in enumerate(block.items()):
+            yield (b"{" if field == 0 else b",") + _piece_of_json(key) + b':"'
+            for piece in redactor.redact_in_pieces(text, LIMIT):
+                yield _piece_of_json(piece)[1:-1]
+            yield b'"'
+        yield b"}"
+    yield b"]\n"
+
+
+def _piece_of_json(value: str) -> bytes:
+    try:
+        encoded = _ENCODER.encode(value)
+    except UnicodeEncodeError:
+        encoded = _ENCODER.encode(_encodable(value))
+    return escape_unsafe(encoded.decode()).encode() if holds_unsafe(encoded) else encoded
 
 
 def _plain(value: Any) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
@@ -63,6 +63,7 @@ class SessionView:
 
     Attributes:
         redactor: masks secrets before texts are cut; without one, calls have no previews.
+        clock: seconds since the epoch for the offsets of live events; without one, the times of the events count.
         root: the session's folder, which has the results that were too large for their events.
         started: the newest start, at the time of the first one; `finished` is None while the session runs.
         entries: queries (by `q` and id), calls (`t`), messages and notes, in the order in which they began.
@@ -90,6 +91,7 @@ class SessionView:
     call_count: int = 0
     artifact_count: int = 0
     streaming: dict[str, Message] = field(default_factory=dict)
+    clock: Callable[[], float] | None = field(default=None, compare=False)
     _now: float = 0.0
     _begin: float | None = None
     _query: tuple[str, str] | None = None
@@ -155,7 +157,7 @@ class SessionView:
         """Add one event to this view: only for its one owner."""
         self.events += 1
         self.seq = max(self.seq, event.seq)
-        self._now = max(self._now, event.at.timestamp())
+        self._now = max(self._now, event.at.timestamp() if self.clock is None else self.clock())
         if self.last_at is None or event.at > self.last_at:
             self.last_at = event.at
         self.setup, self.costs = self.setup.after(event), self.costs.after(event)
@@ -177,6 +179,11 @@ class SessionView:
         asks = (each.questions or each.logins for each in (before, self.activity))
         if before is not self.activity and any(asks):
             self._note_waits(before, event.at.timestamp())
+
+    def follow_clock(self, monotonic: Callable[[], float], now: float) -> None:
+        """Measure the offsets of further events by a monotonic clock, which nobody sets; `now` is the time of day."""
+        behind = max(self._now, now) - monotonic()
+        self.clock = lambda: monotonic() + behind
 
     def keep_unfinished(self) -> None:
         """Make entries of the messages that will never finish, from what there is of their text."""

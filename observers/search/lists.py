@@ -116,7 +116,11 @@ def _addresses_of(page: ResultPage) -> set[str]:
 
 def _without_repeats(pages: list[ResultPage]) -> list[ResultPage]:
     """The pages without bare lists of addresses that another page of the same search says more of."""
-    bare = [page for page in pages if page.rows and all(row["title"] is None for row in page.rows)]
+    bare = [
+        page
+        for page in pages
+        if page.rows and all(row["title"] is None and row["snippet"] is None for row in page.rows)
+    ]
     said: dict[int, set[str]] = {}
     for page in pages if bare else ():
         if page not in bare:

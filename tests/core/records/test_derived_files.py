@@ -161,6 +161,24 @@ def test_the_size_of_a_stored_result_is_that_of_its_file(tmp_path: Path) -> None
     )
 
 
+def test_live_offsets_come_from_the_monotonic_clock() -> None:
+    ticks = iter([99.0, 100.0, 100.5, 103.0, 103.25])
+    record = SessionView(Redactor())
+    record.follow_clock(lambda: next(ticks), START.timestamp())
+    back = START - timedelta(days=1)
+    for event in [
+        ev.QueryReceived(seq=1, at=START, query_id="q1", text="x"),
+        ev.ToolCallStarted(seq=2, at=back, query_id="q1", tool_use_id="t1", name="n"),
+        ev.ToolCallFinished(seq=3, at=back, tool_use_id="t1", status="success"),
+        ev.QueryFinished(seq=4, at=back, query_id="q1", status="success"),
+    ]:
+        record.add(event)
+    trace = trace_of(record)
+    assert trace["tool_calls"][0]["time_offset_seconds"] == 0.5
+    assert trace["tool_results"][0]["time_offset_seconds"] == 3.0
+    assert trace["total_duration_seconds"] == 3.25
+
+
 def test_a_session_that_crashed_has_a_trace_too() -> None:
     script = Script()
     assert trace_of(script.record)["iterations"] == []

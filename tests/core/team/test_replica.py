@@ -54,7 +54,7 @@ async def test_journal_transcripts_files_and_state_copied(tmp_path: Path, team_d
         assert row_of(team_database, "state, title, calls") == ("running", "What is new?", 1)
         session.publish(ev.PermissionAsked(request_id="p1", tool_name="Bash", subjects=["Bash(rm)"]))
         await until_in_thread(
-            lambda: row_of(team_database, "state, activity") == ("needs_you", "asks: Bash(rm)")
+            lambda: row_of(team_database, "state, activity") == ("needs_you", "asks to run Bash")
         )
         session.publish(ev.PermissionAnswered(request_id="p1", tool_name="Bash", decision="deny"))
         session.publish(ev.ToolCallFinished(tool_use_id="t1", status="success"))

@@ -212,3 +212,13 @@ def test_why_a_list_is_taken_or_not_is_explained(
 ) -> None:
     lines = "\n".join(explain(result(tool, body), context))
     assert [words for words in said if words not in lines] == [], lines
+
+
+def test_the_texts_of_known_addresses_are_saved_but_no_bare_list_of_them(
+    context: ObserverContext, result: Make
+) -> None:
+    texts = [{"url": each["url"], "text": f"A full text of page {n}."} for n, each in enumerate(ITEMS)]
+    found = {"results": ITEMS, "excerpts": texts, "cited": [{"url": each["url"]} for each in ITEMS]}
+    pages = pages_found(context, result("mcp__x__web_search", found))
+    assert [len(page["results"]) for page in pages] == [3, 3]
+    assert "A full text of page 2." in json.dumps(pages[1]["results"][2])

@@ -235,7 +235,7 @@ async def test_from_an_observer_to_the_call_it_looked_at_and_back(tmp_path: Path
         await play(app, session, pilot)
         await pilot.press("f4", "home", "down", "p")
         await until(lambda: isinstance(app.screen, ToolCallScreen))
-        assert app.screen.started.tool_use_id == "toolu_2"  # type: ignore[attr-defined]
+        assert app.screen.call.started.tool_use_id == "toolu_2"  # type: ignore[attr-defined]
         await pilot.press("escape")
         await until(lambda: len(app.screen_stack) == 1)
         assert app.query_one("#observers").has_focus

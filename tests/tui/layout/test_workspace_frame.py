@@ -72,7 +72,7 @@ async def test_from_the_observers_to_the_packed_file_and_from_it_to_its_call(tmp
         await until(lambda: len(pane.new_files) == 1)  # the preview showed it
         await pilot.press("p")
         await until(lambda: isinstance(app.screen, ToolCallScreen))
-        assert app.screen.started.tool_use_id == "toolu_1"  # type: ignore[attr-defined]
+        assert app.screen.call.started.tool_use_id == "toolu_1"  # type: ignore[attr-defined]
         trace = app.screen_stack[0].query_one(TracePane)
         assert trace.cursor is not None
         assert trace.cursor.key == "toolu_1"
