@@ -165,11 +165,15 @@ def _keep_raw(
     if not names or not all(policy_of(name) is Policy.SEARCH and _is_public(name, context) for name in names):
         return Outcome(note=reason)
     # Masked before it is cut: half a secret would not be known for one.
-    text = context.workspace.redactor.redact("\n".join(texts))
-    first = text[:_MAX_UNPARSED]
+    first: list[str] = []
+    length = 0
+    for piece in context.workspace.redactor.redact_in_pieces("\n".join(texts), 1 << 20):
+        if length < _MAX_UNPARSED:
+            first.append(piece[: _MAX_UNPARSED - length])
+        length += len(piece)
     # Of a longer text the rest only counts: it is stored elsewhere, and may be too long to be copied.
-    rest = (len(text),) if len(text) > _MAX_UNPARSED else ()
-    unique = unique_id(context, call.tool_use_id, first, *rest)
+    rest = (length,) if length > _MAX_UNPARSED else ()
+    unique = unique_id(context, call.tool_use_id, *(first if rest else ["".join(first)]), *rest)
     kept = "saved as it is"
     if rest:
         stored = result.observation.stored_at
@@ -177,7 +181,8 @@ def _keep_raw(
         reason = f"{reason}; all of it is in {stored}" if stored else reason
     heading = f"{reason}\ntool: {plain_text(call.name)[:200]}\ntool_use_id: {call.tool_use_id}\n"
     heading = context.workspace.redactor.redact(heading)
-    content = b"".join(without_surrogates(part).encode() for part in (heading, "\n", first))
+    content = b"".join(without_surrogates(part).encode() for part in (heading, "\n", *first))
+    first.clear()
     saved, path = save_once(
         context,
         lambda path: context.workspace.write_artifact(path, content, redacted=True),
