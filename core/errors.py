@@ -130,7 +130,10 @@ class FormError(UniversalAgentError):
 
 
 class CredentialsError(UniversalAgentError):
-    """No way to reach a model is configured."""
+    """No way to reach a model is configured; the catalogue of advice has the message."""
+
+    def __init__(self) -> None:
+        super().__init__(advise("model.nothing_set"))
 
 
 class WorkspaceError(UniversalAgentError):

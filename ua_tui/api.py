@@ -45,7 +45,7 @@ async def open_session(
     """
     chosen = settings or load_settings(overrides, by_name=True, trust="trusted" if trust_folder else None)
     if not chosen.has_credentials():
-        raise CredentialsError("no way to reach a model is configured: set ANTHROPIC_API_KEY, or demo=True")
+        raise CredentialsError
     failures: list[str] = []
 
     def note_failure(event: events.Event) -> None:

@@ -14,7 +14,7 @@ from ua_tui.core.connections.base import WITHOUT_TOOLS
 from ua_tui.core.connections.composio.errors import advice_for, service_name
 from ua_tui.core.connections.composio.session import try_composio
 from ua_tui.core.doctor.findings import Finding, failed, ok, skipped, warning
-from ua_tui.core.errors import Advice, ConnectionFailed
+from ua_tui.core.errors import Advice, ConnectionFailed, advise
 from ua_tui.core.events.codec import from_json
 from ua_tui.core.provider.claude_login import find_login
 from ua_tui.core.provider.probe import ModelVerdict, check_model, shown_server
@@ -30,10 +30,6 @@ if TYPE_CHECKING:
 _LOCAL = "spans.jsonl in the session's folder is written in any case"
 _MOST_BYTES = 64 << 10
 _REGION = re.compile(r"pylf_v\d+_(us|eu)_")
-_NOTHING_SET = (
-    "run `ua-tui` to set one up, or set ANTHROPIC_API_KEY, or ANTHROPIC_BASE_URL with ANTHROPIC_AUTH_TOKEN, "
-    "or log in with `claude`; --demo needs none of these"
-)
 
 
 def models_of(settings: Settings) -> dict[str, str | None]:
@@ -54,7 +50,9 @@ async def check_session_model(
     if verdict.kind == "nothing_set":
         login = await asyncio.to_thread(find_login, settings)
         if not login.usable:
-            return failed(f"no key, no token and no server. {login.message}", _NOTHING_SET)
+            return failed(
+                f"no key, no token and no server. {login.message}", advise("model.nothing_set").remedy
+            )
         if model != settings.model:
             return skipped("with a login only a session can try it")
         return ok(f"{login.message} Only a session can try it.")

@@ -40,7 +40,7 @@ def make_app(settings: Settings, first_query: str | None = None, resume: Resume 
         # The user may have set up a model, or asked for a new conversation, since the start.
         settings = app.settings
         if not settings.has_credentials():
-            raise CredentialsError("No API key, token, login or local server was found.")
+            raise CredentialsError
         # Behind the first frame, and beside the event loop: this imports everything the session needs.
         await asyncio.to_thread(import_module, "ua_tui.tui.compose")
         from ua_tui.tui.compose import compose_session

@@ -22,10 +22,6 @@ if TYPE_CHECKING:
 # What serves the screen to a browser has it drawn by this driver, through pipes.
 _WEB_DRIVER = "textual.drivers.web_driver:WebDriver"
 
-_NO_MODEL = (
-    "there is no way to reach a model: start `ua-tui` in a terminal, which sets one up, or set ANTHROPIC_API_KEY, "
-    "or ANTHROPIC_BASE_URL with ANTHROPIC_AUTH_TOKEN, or log in with `claude`, or try --demo"
-)
 _TRY = 'Try:  ua-tui --demo   or   ua-tui run --demo "What is the capital of France?"'
 
 
@@ -117,7 +113,9 @@ def report_untrusted(settings: Settings) -> None:
 
 def _without_screen(settings: Settings, start: Callable[[], Coroutine[Any, Any, int]]) -> int:
     if not settings.has_credentials():
-        return complain(_NO_MODEL)
+        from ua_tui.core.errors import CredentialsError
+
+        return complain(str(CredentialsError()))
     import asyncio
 
     from ua_tui.core.errors import ConversationGone

@@ -48,7 +48,6 @@ from ua_tui.tui.team.question_relay import QuestionRelay
 
 ASK = "ask"
 """The name under which a job says whether a person may be asked."""
-NO_MODEL = "no way to reach a model is configured on this machine: set ANTHROPIC_API_KEY"
 
 
 def settings_for_job(
@@ -79,7 +78,7 @@ def settings_for_job(
         changes["max_cost_usd"] = min(limits)
     merged = replace(settings, **changes)
     if not merged.has_credentials():
-        raise CredentialsError(NO_MODEL)
+        raise CredentialsError
     return merged, asks
 
 

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, Protocol
 from ua_tui.core.errors import CredentialsError
 from ua_tui.core.postgres.problems import missing_extra
 from ua_tui.core.text import clean_line
-from ua_tui.tui.team.job_session import NO_MODEL
 from ua_tui.tui.terminal.exit_codes import EXIT_INTERRUPTED
 
 if TYPE_CHECKING:
@@ -131,12 +130,12 @@ class ModelGuard:
         self._is_unable = True
         assert self.worker is not None
         self.worker.stop()
-        raise CredentialsError(NO_MODEL)
+        raise CredentialsError
 
     def warn(self, report: Report) -> None:
         """Report beforehand that this machine can only run the demo."""
         if not self._settings.has_credentials():
-            report(f"{NO_MODEL}; until then only jobs of the demo run here")
+            report(f"{CredentialsError()}; until then only jobs of the demo run here")
 
     def check(self) -> None:
         """Report why the worker was stopped.
@@ -145,7 +144,7 @@ class ModelGuard:
             CredentialsError: no way to reach a model is configured.
         """
         if self._is_unable:
-            raise CredentialsError(NO_MODEL)
+            raise CredentialsError
 
 
 def session_runner(settings: Settings, store: JobStore, address: Address | None) -> RunJob:

@@ -240,7 +240,7 @@ async def test_a_session_that_cannot_be_built_is_built_again_on_restart(
 
 async def test_without_credentials_it_explains_and_offers_the_demo(tmp_path: Path) -> None:
     async def build(spawn: Spawn) -> FakeSession:
-        raise CredentialsError("no key is configured")
+        raise CredentialsError
 
     app = UaTuiApp(Settings(workspace_base=tmp_path), LiveSource(build), state_dir=tmp_path)
     async with app.run_test() as pilot:

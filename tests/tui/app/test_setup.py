@@ -36,7 +36,7 @@ def bare_app(tmp_path: Path, session: FakeSession, first_query: str | None = Non
 
     async def build(spawn: Spawn) -> FakeSession:
         if not app.settings.has_credentials():
-            raise CredentialsError("There is no key.")
+            raise CredentialsError
         return session
 
     settings = Settings(workspace_base=tmp_path, claude_config_dir=tmp_path / "claude")

@@ -88,7 +88,7 @@ async def test_the_jobs_of_a_killed_worker_are_resumed_and_a_signal_hands_them_b
 async def test_a_worker_without_a_model_hands_the_first_job_back_and_ends(tmp_path: Path) -> None:
     batch_id = await submit(tmp_path)
     lines: list[str] = []
-    with pytest.raises(CredentialsError, match="no way to reach a model"):
+    with pytest.raises(CredentialsError, match="no API key, token, login or server is configured"):
         await run_worker(Settings(workspace_base=tmp_path), None, parallel=1, report=lines.append)
     assert "only jobs of the demo run here" in lines[1]
     assert lines[-1].endswith("is handed back")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from ua_tui.core.errors import CredentialsError, causes_of
+from ua_tui.core.errors import Advice, CredentialsError, causes_of
 from ua_tui.core.events.types import KNOWLEDGE, AgentSilent, ErrorRaised, Event, QueryFinished, QueryReceived
 
 if TYPE_CHECKING:
@@ -103,7 +103,7 @@ class Failures:
     def handle_start_failure(self, where: str, error: BaseException) -> None:
         """Show why the agent could not be started; missing credentials open the setup."""
         if isinstance(error, CredentialsError):
-            self._setup.open_first(str(error))
+            self._setup.open_first(Advice(error.advice.problem).sentence)
         else:
             self._open(ErrorRaised(where=where, message=error_text(error), causes=causes_of(error)))
 
