@@ -14,9 +14,9 @@ from typing import Any
 
 from ua_tui.core.errors import ObserverError, PathRefused, WorkspaceError
 from ua_tui.core.events.codec import from_json
+from ua_tui.core.media_types import HEAD_SIZE, media_type
 from ua_tui.core.observation import ReturnedFile, ToolCall, ToolResult
 from ua_tui.core.storage.files import AlreadyThere, Root
-from ua_tui.core.storage.media_types import HEAD_SIZE, media_type
 from ua_tui.core.storage.names import safe_name
 from ua_tui.core.text import clean_line, words_of
 from ua_tui.observers.base import ObserverContext, ObserverSpec, Outcome, Saved, texts_of, total_of

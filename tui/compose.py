@@ -17,12 +17,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ua_tui.core.agent.assembly import AgentParts, Connector
+from ua_tui.core.agent.auth.login_request import LoginRequests
 from ua_tui.core.agent.definitions.roster import Roster, RosterWatch, read_roster
 from ua_tui.core.agent.definitions.rules import Rule
 from ua_tui.core.agent.environment import PrivateFolder
 from ua_tui.core.agent.hooks import SubagentCheck
 from ua_tui.core.agent.ledger import ActionLedger
-from ua_tui.core.agent.login_request import LoginRequests
 from ua_tui.core.agent.permissions.store import RuleStore
 from ua_tui.core.bus import Bus
 from ua_tui.core.concurrency.spawn import Spawn, spawn_task

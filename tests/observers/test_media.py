@@ -10,9 +10,9 @@ import pytest
 from msgspec.structs import replace
 
 from ua_tui.core.errors import ObserverError, WorkspaceError
+from ua_tui.core.media_types import media_type
 from ua_tui.core.observation import ToolCall, ToolResult
 from ua_tui.core.storage.files import AlreadyThere, Root
-from ua_tui.core.storage.media_types import media_type
 from ua_tui.observers import media
 from ua_tui.observers.base import ObserverContext
 from ua_tui.observers.media import Media

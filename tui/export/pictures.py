@@ -10,9 +10,9 @@ from collections.abc import Iterator
 from urllib.parse import unquote
 
 from ua_tui.core.errors import PathRefused, WorkspaceError
+from ua_tui.core.media_types import HEAD_SIZE, media_suffix
 from ua_tui.core.redaction.redactor import Redactor
 from ua_tui.core.storage.files import Root
-from ua_tui.core.storage.media_types import HEAD_SIZE, media_suffix
 from ua_tui.tui.export.convert import PICTURE
 
 LARGEST = 1 << 20

@@ -15,11 +15,11 @@ from urllib.parse import unquote, urlsplit
 
 from ua_tui.core.agent.bounds import LARGEST_FILE, PIECE
 from ua_tui.core.errors import PathRefused, WorkspaceError
+from ua_tui.core.media_types import HEAD_SIZE, media_suffix, media_type
 from ua_tui.core.observation import ReturnedFile
 from ua_tui.core.redaction.files import masked_file
 from ua_tui.core.storage.files import AlreadyThere
 from ua_tui.core.storage.kinds import check_writable
-from ua_tui.core.storage.media_types import HEAD_SIZE, media_suffix, media_type
 from ua_tui.core.storage.names import numbered, safe_name
 from ua_tui.core.storage.regular_file import open_regular
 from ua_tui.core.storage.workspace import Workspace

@@ -11,7 +11,7 @@ from ua_tui.core.demo.composio.services import RemoteSession, Services
 from ua_tui.core.demo.pace import Pace
 from ua_tui.core.demo.playbook import load_library
 from ua_tui.core.demo.press.articles import Catalogue, load_catalogue
-from ua_tui.core.storage.media_types import media_type
+from ua_tui.core.media_types import media_type
 
 # Above this the agent's command line keeps a result in a file and shows its beginning.
 CLI_LIMIT = 50_000
