@@ -306,7 +306,7 @@ def _query_finished(event: ev.QueryFinished, hints: Hints) -> Description:
         case "success":
             return Description("query", f"Done in {took}" if took else "Done", Severity.SUCCESS, details)
         case "interrupted":
-            reason = f": {clean(event.error).strip()}" if event.error else ""
+            reason = f": {clean(event.error).strip().rstrip('.')}" if event.error else ""
             sentence = f"Interrupted{after}{reason}. Partial output is kept."
             return Description("query", sentence, Severity.STOPPED, details)
         case "error":

@@ -143,6 +143,10 @@ class PreviousState:
         for (number, _), event in reversed(self._open.items()):
             span = _SPANS[number]
             end = span.end(**{name: getattr(event, name) for name in span.same}, **span.why)
+            if isinstance(end, QueryFinished | ToolCallFinished | ObserverFinished):
+                # It lasted at least until the last event of the run that was cut off.
+                lasted = max(0.0, (self.view.last_at - event.at).total_seconds())
+                end = msgspec.structs.replace(end, duration_ms=lasted * 1000)
             if isinstance(end, QueryFinished):
                 unpriced = list(self.view.costs.running_unpriced.get(end.query_id, ()))
                 cost = None if unpriced else self.view.costs.running.get(end.query_id)

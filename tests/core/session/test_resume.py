@@ -15,6 +15,7 @@ from ua_tui.core.bus import Bus
 from ua_tui.core.errors import ConversationGone, JournalError, SettingsError, WorkspaceError
 from ua_tui.core.events import types as ev
 from ua_tui.core.events.codec import encode_event
+from ua_tui.core.events.describe import describe
 from ua_tui.core.history.headline import read_summary, stamp_of
 from ua_tui.core.session.resume import (
     PreviousState,
@@ -132,6 +133,19 @@ def test_everything_without_an_end_gets_one_calls_before_their_query(workspace: 
     assert [each.event_name for each in ends] == CASES[
         "everything_without_an_end_gets_one_calls_before_their_query"
     ]
+
+
+def test_what_was_cut_off_lasted_until_the_last_event(workspace: Workspace) -> None:
+    start = msgspec.structs.replace(begun(), at=NOON)
+    asked = ev.QueryReceived(query_id="q1", text="?", at=NOON)
+    last = ev.TextDelta(query_id="q1", message_id="m", text="so", at=NOON + timedelta(seconds=7))
+    lines = b"".join(encode_event(event) + b"\n" for event in (start, asked, last))
+    (workspace.path / "journal.jsonl").write_bytes(lines)
+    (end,) = read_previous_state(workspace).closing_events()
+    assert isinstance(end, ev.QueryFinished)
+    assert describe(end).sentence == (
+        "Interrupted after 7.0 s: The program ended before this did. Partial output is kept."
+    )
 
 
 def test_a_torn_or_renamed_journal_is_resumed_and_one_without_a_start_is_not(
