@@ -201,9 +201,9 @@ def _answer(question: FolderQuestion, answer: Answer, places: Places) -> int:
 def _list(*, as_json: bool) -> int:
     import msgspec
 
-    from ua_tui.core.trust.decisions import FolderDecisions
+    from ua_tui.core.trust.store import TrustStore
 
-    decisions = FolderDecisions().all()
+    decisions = TrustStore().folders()
     if as_json:
         print_json([msgspec.structs.asdict(each) | {"texts": None} for each in decisions])
     elif not decisions:
