@@ -29,9 +29,7 @@ from ua_tui.core.text import clean_line
 
 _PIECE = 64 << 10
 _INHERITED = ("PATH", "HOME", "LANG", "LC_ALL", "LC_CTYPE", "TMPDIR", "TMP", "TEMP", "TZ", "PYTHONPATH")
-_START_SECONDS = 60.0
 _STOP_SECONDS = 2.0
-_POLL_SECONDS = 0.02
 
 
 class WorkerFailed(UniversalAgentError):
@@ -195,7 +193,7 @@ class WorkerProcess:
                 raise _not_started(error) from error
         try:
             # `close` may have run before the process existed.
-            if not self._closed and self._link.poll(_START_SECONDS) and _decoded(self._link)[0] == "ready":
+            if not self._closed and self._link.poll(60.0) and _decoded(self._link)[0] == "ready":
                 return self._link
         except (EOFError, OSError):
             pass
@@ -244,7 +242,7 @@ def _not_started(reason: object) -> WorkerUnavailable:
 
 
 def _decoded(link: Connection, stop: Stop = NEVER) -> tuple[str, Any]:
-    while stop is not NEVER and not link.poll(_POLL_SECONDS):
+    while stop is not NEVER and not link.poll(0.02):
         stop.check()
     return msgspec.msgpack.decode(link.recv_bytes(), type=tuple[str, Any])
 

@@ -18,7 +18,6 @@ from ua_tui.core.settings.model import Settings
 
 START_SECONDS = 30.0
 STOP_SECONDS = 3.0
-KEPT_LINES = 20
 INHERITED = ("PATH", "HOME", "LANG", "LC_ALL", "LC_CTYPE", "TMPDIR", "TMP", "TEMP", "SYSTEMROOT", "TZ")
 
 _MODEL = "claude-sonnet-5"
@@ -64,7 +63,7 @@ async def demo_servers(pace: float) -> AsyncIterator[DemoEndpoints]:
         )  # fmt: skip
     except OSError as error:
         raise DemoError(f"The demo's servers could not be started: {error.strerror}.") from error
-    errors: deque[str] = deque(maxlen=KEPT_LINES)
+    errors: deque[str] = deque(maxlen=20)
     reader = asyncio.create_task(_keep_errors(process, errors))
     try:
         yield await _endpoints(process, reader, errors)

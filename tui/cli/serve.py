@@ -15,7 +15,6 @@ from ua_tui.tui.serve.guard import Guard, is_loopback, names_of
 
 PORT = 8000
 SHORTEST_TOKEN = 16
-MOST_TABS = 8
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -29,7 +28,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--max-tabs",
         type=_tabs,
-        default=MOST_TABS,
+        default=8,
         metavar="N",
         help="how many tabs may be open at the same time, each with a session of its own (default: %(default)s)",
     )

@@ -20,8 +20,6 @@ _LANGUAGE = re.compile(rb"<html[^<>]{0,300}?\slang\s*=\s*[\"']?([A-Za-z]{2})", r
 _HIDDEN = re.compile(rb"<(?:script|style)\b", re.IGNORECASE)
 _TAG = re.compile(rb"<[^<>]{0,2000}>")
 _SAMPLE = 64 << 10
-_CHAOS = 0.3
-_SIMILAR = 0.1
 
 
 def guess_encoding(body: bytes) -> str:
@@ -37,7 +35,7 @@ def guess_encoding(body: bytes) -> str:
         sample = sample.rpartition(b"\n")[0] or sample
     if not sample:
         return "cp1252"
-    found = list(from_bytes(sample, cp_isolation=_CANDIDATES, threshold=_CHAOS, enable_fallback=False))
+    found = list(from_bytes(sample, cp_isolation=_CANDIDATES, threshold=0.3, enable_fallback=False))
     if not found:
         return "cp1252"
     best = found[0]
@@ -48,7 +46,7 @@ def guess_encoding(body: bytes) -> str:
     possible = {
         name
         for match in found
-        if match.chaos <= best.chaos + _SIMILAR
+        if match.chaos <= best.chaos + 0.1
         for name in (match.encoding, *match.could_be_from_charset)
     }
     return next((name for name in preferred if name in possible), best.encoding)

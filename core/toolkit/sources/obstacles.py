@@ -21,9 +21,6 @@ REASONS = {
 
 # Longer pages are articles, whatever they mention.
 _MOST_WORDS = 60
-_MOST_WORDS_OF_A_CHECK = 200
-# A text with a login or a banner beside it, and the beginning of an article before its paywall, are longer.
-_MOST_WORDS_OF_A_NOTICE = 30
 _BOT_TITLES = re.compile(
     r"^\W*(?:just a moment|attention required|access denied|are you a robot|robot check|bot verification|"
     r"human verification|security check(?:point)?|vercel security checkpoint|pardon our interruption|"
@@ -73,7 +70,7 @@ _LONGEST = 400_000
 def obstacle(tree: Any, html: str, text: str, url: str) -> str | None:
     """Return the key of `REASONS` for a page whose readable text is `text`; None if it may be all there is to read."""
     words = count_words(text)
-    if words > _MOST_WORDS_OF_A_CHECK:
+    if words > 200:
         return None
     head = html[:_LONGEST]
     title = " ".join(" ".join(tree.xpath("//title//text()"))[:500].split())
@@ -90,7 +87,8 @@ def obstacle(tree: Any, html: str, text: str, url: str) -> str | None:
     has_password = bool(tree.xpath("//input[translate(@type, 'PASWORD', 'pasword') = 'password']"))
     if has_password and _LOGIN.search(title):
         return "login"
-    if words > _MOST_WORDS_OF_A_NOTICE:
+    # A text with a login or a banner beside it, and the beginning of an article before its paywall, are longer.
+    if words > 30:
         return None
     if has_password and (not words or _LOGIN.search(text)):
         return "login"

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from ua_tui.core.settings.model import Settings
 
 LOOK_EVERY = 1.0
-LIVES = 600.0
-"""Seconds until a link expires, according to the service."""
 _STATES = {
     "ACTIVE": "connected",
     "INITIATED": "link not opened",
@@ -54,8 +52,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="one of your own MCP servers, or a toolkit of Composio such as gmail; without one, toolkits are listed",
     )
     parser.add_argument("--no-open", action="store_true", help="print the link only, and open no browser")
+    # Seconds until a link expires, according to the service.
     parser.add_argument(
-        "--timeout", type=_seconds, default=LIVES, metavar="N", help="how many seconds to wait (default: 600)"
+        "--timeout", type=_seconds, default=600.0, metavar="N", help="how many seconds to wait (default: 600)"
     )
     parser.add_argument("--forget", action="store_true", help="log out of an MCP server of your own")
     parser.add_argument(

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from ua_tui.core.knowledge.records import Hit
 
 _INDENT = "    "
-_WIDEST = 100
 
 
 class HitPage:
@@ -30,7 +29,7 @@ class HitPage:
     @classmethod
     def of_output(cls, database: KnowledgePlace) -> Self:
         """Return a page for standard output."""
-        return cls(database, page_width(_WIDEST))
+        return cls(database, page_width(100))
 
     def lines(self, hit: Hit) -> Iterator[str]:
         """Give the lines of a hit: its title, what it is, its address, the passage, and its file."""

@@ -34,8 +34,6 @@ examples:
 # Those of a session that may differ from what the workers have themselves.
 _OF_JOBS = ("demo", "demo_pace", "model", "effort", "allow", "permission_mode", "max_turns")
 _OPTIONS = tuple(each for each in SESSION_OPTIONS if each.setting in (*_OF_JOBS, "workspace_base"))
-_EACH = 1.0
-_ALL = 50.0
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -44,11 +42,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_address(parser, "--to", "the team's database, whose workers run the jobs")
     add_parallel(parser)
     parser.add_argument(
-        "--max-cost-each", metavar="USD", type=_dollars, default=_EACH,
+        "--max-cost-each", metavar="USD", type=_dollars, default=1.0,
         help="the spending limit of each job whose row has no max_cost_usd (default: 1)",
     )  # fmt: skip
     parser.add_argument(
-        "--max-cost-all", metavar="USD", type=_dollars, default=_ALL,
+        "--max-cost-all", metavar="USD", type=_dollars, default=50.0,
         help="the spending limit of the batch (default: 50); with a higher one the same batch runs on",
     )  # fmt: skip
     for option in _OPTIONS:
