@@ -123,7 +123,8 @@ def _workspace(folder: str, reports: str) -> Workspace:
 def _limit_memory(size: int) -> None:
     # Some systems have no such limit.
     with suppress(ValueError, OSError):
-        resource.setrlimit(resource.RLIMIT_AS, (size, size))
+        if size:
+            resource.setrlimit(resource.RLIMIT_AS, (size, size))
     with suppress(ValueError, OSError):
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
@@ -145,7 +146,7 @@ def main(arguments: list[str]) -> int:
     try:
         desk.say("ready", None)
         # Starting takes longer than most conversions, and little memory is kept between them.
-        while link.poll(_IDLE_SECONDS if folders else 300.0):
+        while link.poll(300.0 if int(memory) else _IDLE_SECONDS):
             task, asked, secrets, seconds = msgspec.msgpack.decode(
                 link.recv_bytes(), type=tuple[str, Any, list[bytes], float]
             )
