@@ -47,7 +47,9 @@ class SdkProcess:
                 f"{__name__}:call_in_child", (name, self._settings, args), on_part=self._report
             )
         except WorkerFailed as error:
-            raise ConnectionFailed(f"the process that asks Composio ended ({type(error).__name__})") from error
+            raise ConnectionFailed(
+                f"the process that asks Composio ended ({type(error).__name__})"
+            ) from error
         if failure is None:
             return value
         advice = msgspec.convert(failure, Advice)
