@@ -32,8 +32,6 @@ COMPLEX: it needs tools, files, the web, fresh or private data, code, several st
 after an earlier message (such as "yes, go on"). When in doubt: COMPLEX.
 Answer with exactly one word: SIMPLE or COMPLEX."""
 
-_MAX_SIMPLE_WORDS = 30
-
 
 @dataclass(frozen=True)
 class Classification:
@@ -52,7 +50,7 @@ def decide_by_rules(text: str) -> tuple[Decision, str] | None:
     words = len(text.split())
     if not words:
         return "COMPLEX", "empty"
-    if words > _MAX_SIMPLE_WORDS or "\n" in text.strip():
+    if words > 30 or "\n" in text.strip():
         return "COMPLEX", "it is long"
     for decision, reason, pattern in _rules():
         if found := pattern.search(text):

@@ -31,13 +31,7 @@ if TYPE_CHECKING:
 BASE_TOOLS = ("Agent", EXIT_PLAN, ASK_USER, "TodoWrite", "ToolSearch", "WebSearch", "Read", "Glob", "Grep")
 RESOURCE_TOOLS = (LIST_RESOURCES, READ_RESOURCE)
 """Offered where the user has MCP servers: others have no resources."""
-# The agent accepts 16 MB from a server. One character of four bytes makes a line four times as large.
-_MAX_LINE = 24 << 20
 
-# Tools of servers with more tokens than this, some thirty of usual size, are loaded when the model searches for them.
-# The agent wants it as a share of the context window in percent, without a fraction.
-_MOST_TOOL_TOKENS = 10_000
-_USUAL_WINDOW = 1_000_000
 
 _KNOWLEDGE = (
     "- Before you search the web or open pages on a topic, ask `knowledge_search` once what earlier sessions found: "
@@ -176,7 +170,8 @@ async def build_options(
         ),
         include_partial_messages=True,
         forward_subagent_text=True,
-        max_buffer_size=_MAX_LINE,
+        # The agent accepts 16 MB from a server. One character of four bytes makes a line four times as large.
+        max_buffer_size=24 << 20,
         client_app=f"ua-tui/{VERSION}",
         extra_args=extra,
         output_format=None
@@ -192,7 +187,9 @@ def tool_search(settings: Settings, environ: Mapping[str, str]) -> str:
     """When the model has to search for tools: never with other services than Anthropic's, which need not know that."""
     if settings.base_url or any(environ.get(switch) for switch in CLOUD_PREFIXES):
         return "false"
-    share = round(100 * _MOST_TOOL_TOKENS / (settings.context_window or _USUAL_WINDOW))
+    # Tools of servers with more tokens than this, some thirty of usual size, are loaded when the model searches for
+    # them. The agent wants it as a share of the context window in percent, without a fraction.
+    share = round(100 * 10_000 / (settings.context_window or 1_000_000))
     return f"auto:{min(max(share, 1), 99)}"
 
 

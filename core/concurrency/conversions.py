@@ -14,9 +14,6 @@ from ua_tui.core.concurrency.cancellation import NEVER, Stop
 from ua_tui.core.concurrency.worker import WorkerCrashed, WorkerFailed, WorkerProcess, WorkerTimeout
 from ua_tui.core.errors import UniversalAgentError
 
-_MEMORY = 1 << 30
-_POLL_SECONDS = 0.02
-
 
 class ConversionFailed(UniversalAgentError):
     """Content cannot be converted; the message is a clause that says why."""
@@ -33,7 +30,7 @@ class Conversions:
     """
 
     def __init__(self, processes: int = 2) -> None:
-        self._workers = [WorkerProcess(memory=_MEMORY) for _ in range(processes)]
+        self._workers = [WorkerProcess(memory=1 << 30) for _ in range(processes)]
         self._free: LifoQueue[WorkerProcess] = LifoQueue()
         for worker in self._workers:
             self._free.put(worker)
@@ -75,6 +72,6 @@ class Conversions:
         while True:
             stop.check()
             try:
-                return self._free.get(timeout=_POLL_SECONDS)
+                return self._free.get(timeout=0.02)
             except Empty:
                 continue

@@ -21,7 +21,6 @@ log = logging.getLogger(__name__)
 
 _STEPS = ((None, 1.0), (signal.SIGTERM, 1.0), (signal.SIGKILL, 1.0))
 """A signal, and the seconds to wait for the end; first those who end by themselves."""
-_POLL_SECONDS = 0.02
 
 
 class ProcessTree:
@@ -71,7 +70,7 @@ class ProcessTree:
             signalled = [name for process in self._running() for name in _signal(process, number)]
         until = time.monotonic() + seconds
         while self._running() and time.monotonic() < until:
-            time.sleep(_POLL_SECONDS)
+            time.sleep(0.02)
         return signalled
 
     def _running(self) -> list[psutil.Process]:

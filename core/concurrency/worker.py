@@ -28,10 +28,12 @@ from ua_tui.core.storage.workspace import Workspace
 from ua_tui.core.text import clean_line
 
 _PIECE = 64 << 10
-_INHERITED = ("PATH", "HOME", "LANG", "LC_ALL", "LC_CTYPE", "TMPDIR", "TMP", "TEMP", "TZ", "PYTHONPATH")
-_START_SECONDS = 60.0
+_INHERITED = (
+    "PATH", "HOME", "LANG", "LC_ALL", "LC_CTYPE", "TMPDIR", "TMP", "TEMP", "TZ", "PYTHONPATH", "SSL_CERT_FILE",
+    "SSL_CERT_DIR", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "all_proxy",
+    "no_proxy",
+)  # fmt: skip
 _STOP_SECONDS = 2.0
-_POLL_SECONDS = 0.02
 
 
 class WorkerFailed(UniversalAgentError):
@@ -69,8 +71,8 @@ class WorkerProcess:
     """Runs tasks in the worker process, one at a time; call it from threads, never from the event loop.
 
     A task is a function of one of our modules, named `module:function`. It gets a `worker_child.TaskContext` and an
-    argument. Arguments and results must be values that msgpack can encode. A worker without a workspace has at most
-    `memory` bytes of address space, and neither plug-ins nor a log.
+    argument. Arguments and results must be values that msgpack can encode. A worker without a workspace has neither
+    plug-ins nor a log, and at most `memory` bytes of address space if that is given.
     """
 
     def __init__(self, workspace: Workspace | None = None, *, memory: int = 0) -> None:
@@ -195,7 +197,7 @@ class WorkerProcess:
                 raise _not_started(error) from error
         try:
             # `close` may have run before the process existed.
-            if not self._closed and self._link.poll(_START_SECONDS) and _decoded(self._link)[0] == "ready":
+            if not self._closed and self._link.poll(60.0) and _decoded(self._link)[0] == "ready":
                 return self._link
         except (EOFError, OSError):
             pass
@@ -244,7 +246,7 @@ def _not_started(reason: object) -> WorkerUnavailable:
 
 
 def _decoded(link: Connection, stop: Stop = NEVER) -> tuple[str, Any]:
-    while stop is not NEVER and not link.poll(_POLL_SECONDS):
+    while stop is not NEVER and not link.poll(0.02):
         stop.check()
     return msgspec.msgpack.decode(link.recv_bytes(), type=tuple[str, Any])
 

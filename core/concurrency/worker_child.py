@@ -25,9 +25,6 @@ if TYPE_CHECKING:
 # When it is started as a program, this module has another name.
 _log = logging.getLogger("ua_tui.core.concurrency.worker_child")
 _IDLE_SECONDS = 30.0
-# Starting takes longer than most conversions, and little memory is kept between them.
-_IDLE_CONVERSION_SECONDS = 300.0
-_NICENESS = 5
 _MOST_KEPT = 32 << 20
 
 
@@ -126,7 +123,8 @@ def _workspace(folder: str, reports: str) -> Workspace:
 def _limit_memory(size: int) -> None:
     # Some systems have no such limit.
     with suppress(ValueError, OSError):
-        resource.setrlimit(resource.RLIMIT_AS, (size, size))
+        if size:
+            resource.setrlimit(resource.RLIMIT_AS, (size, size))
     with suppress(ValueError, OSError):
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
@@ -136,7 +134,7 @@ def main(arguments: list[str]) -> int:
     # The parent process handles keys typed at the terminal, and the screen has priority.
     for number in (signal.SIGINT, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)
-    os.nice(_NICENESS)
+    os.nice(5)
     descriptor, memory, *folders = arguments
     link = Connection(int(descriptor))
     desk = TaskContext(link, _workspace(*folders) if folders else None)
@@ -147,7 +145,8 @@ def main(arguments: list[str]) -> int:
         _limit_memory(int(memory))
     try:
         desk.say("ready", None)
-        while link.poll(_IDLE_SECONDS if folders else _IDLE_CONVERSION_SECONDS):
+        # Starting takes longer than most conversions, and little memory is kept between them.
+        while link.poll(300.0 if int(memory) else _IDLE_SECONDS):
             task, asked, secrets, seconds = msgspec.msgpack.decode(
                 link.recv_bytes(), type=tuple[str, Any, list[bytes], float]
             )

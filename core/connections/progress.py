@@ -16,7 +16,6 @@ from ua_tui.core.redaction.sharing import short_path
 from ua_tui.core.telemetry.http import OnRequest, ServiceRequest
 
 _MOST_BYTES = 4 << 10
-_SEND_SECONDS = 0.1
 
 _log = logging.getLogger(__name__)
 
@@ -87,7 +86,7 @@ def send_progress(path: Path, tool_use_id: str, done: int, total: int, unit: str
 
 def send_request(path: Path, request: ServiceRequest) -> None:
     """Send to the socket at `path` a request that a call has made; hardly waits, and what cannot be sent is lost."""
-    _send(path, request, seconds=_SEND_SECONDS)
+    _send(path, request, seconds=0.1)
 
 
 def _send(path: Path, message: object, *, seconds: float) -> None:

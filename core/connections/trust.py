@@ -6,84 +6,70 @@ Trust belongs to a folder and one configuration, known by its fingerprint: the u
 
 from __future__ import annotations
 
-import json
 import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
-from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from typing import Literal
 
-import msgspec
-
 from ua_tui.core.connections.base import Connection, Expiry
 from ua_tui.core.connections.oauth.target import LoginTarget
-from ua_tui.core.connections.user_servers import Acts, UnusableServer, UserServer, connection_to
+from ua_tui.core.connections.user_servers import UnusableServer, UserServer, connection_to
 from ua_tui.core.errors import ConnectionFailed, WorkspaceError
 from ua_tui.core.events.types import Event, ServerTrustAnswered, ServerTrustAsked
-from ua_tui.core.storage.folders import state_folder
-from ua_tui.core.storage.json_store import JsonStore
 from ua_tui.core.text import clean
+from ua_tui.core.trust.state import Acts, Answer
+from ua_tui.core.trust.store import Decision, TrustStore
 
 _log = logging.getLogger(__name__)
 
-Decision = Literal["trusted", "refused"]
-
-
-class _Entry(msgspec.Struct):
-    """A stored decision; all but the decision is for people to read, and has no secrets."""
-
-    folder: str
-    name: str
-    target: str
-    decision: Decision
-    at: str
-    acts: Acts | None = None
-
 
 class ServerTrust:
-    """The decisions of the user, in a file in `state`, by default the state folder of the program."""
+    """What the user decided about servers, in the trust store of a state folder."""
 
     def __init__(self, state: Path | None = None) -> None:
-        path = (state or state_folder()) / "trusted-servers.json"
-        # Nothing is trusted by a damaged file.
-        self._store = JsonStore(path, dict[str, _Entry], set_aside=True)
+        self._store = TrustStore(state)
 
-    def decision(self, server: UserServer, folder: Path) -> Decision | None:
+    def decision(self, server: UserServer, folder: Path) -> Answer | None:
         """The decision about a server, None if there is none yet; servers of the user's own settings are trusted."""
         if not server.in_folder:
             return "trusted"
-        entry = self._entry(server, folder)
-        return entry.decision if entry is not None else None
+        found = self._find(server, folder)
+        return found.answer if found is not None else None
 
     def decide(
-        self, server: UserServer, folder: Path, decision: Decision | None, acts: Acts | None = None
+        self, server: UserServer, folder: Path, decision: Answer | None, acts: Acts | None = None
     ) -> None:
         """Store the decision about a server, and where it acts if that is given; None makes the program ask again.
 
         Raises:
             WorkspaceError: it cannot be stored.
         """
-        with self._store.changed() as entries:
-            earlier = entries.pop(_key(server, folder), None)
-            if decision is not None:
-                at = datetime.now(UTC).isoformat(timespec="seconds")
-                acts = acts or (earlier.acts if earlier is not None else None)
-                entry = _Entry(str(folder), server.name, server.target, decision, at, acts)
-                entries[_key(server, folder)] = entry
+        where = folder if server.in_folder else None
+        if decision is None:
+            self._store.forget(where, server.fingerprint)
+            return
+        earlier = self._find(server, folder)
+        self._store.store(
+            Decision(
+                str(where or ""),
+                decision,
+                server=server.fingerprint,
+                name=server.name,
+                target=server.target,
+                acts=acts or (earlier.acts if earlier is not None else None),
+            )
+        )
 
     def acts(self, server: UserServer, folder: Path) -> Acts | None:
         """Where the tools of a server act: as its file says, else as the user said; None if neither does."""
-        entry = self._entry(server, folder) if server.acts is None else None
-        return server.acts or (entry.acts if entry is not None else None)
+        found = self._find(server, folder) if server.acts is None else None
+        return server.acts or (found.acts if found is not None else None)
 
-    def _entry(self, server: UserServer, folder: Path) -> _Entry | None:
-        try:
-            return self._store.read().get(_key(server, folder))
-        except WorkspaceError as error:
-            _log.warning("%s", error)
-            return None
+    def _find(self, server: UserServer, folder: Path) -> Decision | None:
+        # What is said of a server of the user's own settings holds in every folder.
+        return self._store.read(folder if server.in_folder else None, server.fingerprint)
 
 
 class UserConnections:
@@ -186,7 +172,7 @@ class UserConnections:
             case "refused":
                 note = f"{server.shown_name} is not used because you refused it: ua-tui servers forget {name}"
                 return Connection(note=note)
-            case None:
+            case _:
                 if self._begun and self._interactive and name not in self._waiting:
                     self._ask(server)
                 note = f"{server.shown_name} is not trusted yet: ua-tui servers trust {name}"
@@ -201,7 +187,7 @@ class UserConnections:
         expiry = Expiry(_has_expired, _never_over) if connection.login.transport == "sse" else None
         return replace(connection, servers=servers, expiry=expiry)
 
-    def _decision(self, server: UserServer) -> Decision | None:
+    def _decision(self, server: UserServer) -> Answer | None:
         decision = self._trust.decision(server, self._folder)
         return "trusted" if decision is None and self._all_trusted else decision
 
@@ -225,8 +211,3 @@ def _has_expired(error: str) -> bool:
 async def _never_over() -> bool:
     """Its configuration never has to change: connecting again is enough."""
     return False
-
-
-def _key(server: UserServer, folder: Path) -> str:
-    # What is said of a server of the user's own settings holds in every folder.
-    return json.dumps([str(folder.resolve()) if server.in_folder else "", server.fingerprint])

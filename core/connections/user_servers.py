@@ -28,11 +28,11 @@ from ua_tui.core.redaction.arguments import masked_address, masked_command, mask
 from ua_tui.core.settings.model import Settings
 from ua_tui.core.settings.sources import SourcedValue
 from ua_tui.core.text import clean_line, without_surrogates
+from ua_tui.core.trust.state import Acts
 
 PROJECT_SERVERS = ".mcp.json"
 
 Transport = Literal["stdio", "http", "sse"]
-Acts = Literal["here", "outside"]
 
 # Tools are named mcp__SERVER__TOOL: no name may make its tools look like those of another server.
 _NAME = re.compile(r"(?!.*__)[A-Za-z0-9](?:[A-Za-z0-9_-]{0,62}[A-Za-z0-9-])?")

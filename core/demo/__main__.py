@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     import uvicorn
 
 HOST = "127.0.0.1"
-STDIN = 0
-GRACE_SECONDS = 1
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -71,7 +69,7 @@ async def _serve(listener: socket.socket, pace: float) -> None:
                 _stop_when_input_ends(self)
 
     config = uvicorn.Config(
-        demo.app, log_config=None, access_log=False, lifespan="on", timeout_graceful_shutdown=GRACE_SECONDS
+        demo.app, log_config=None, access_log=False, lifespan="on", timeout_graceful_shutdown=1
     )
     await Server(config).serve(sockets=[listener])
 
@@ -94,7 +92,7 @@ def _stop_when_input_ends(server: uvicorn.Server) -> None:
 
     def watch() -> None:
         try:
-            while os.read(STDIN, 4096):
+            while os.read(sys.stdin.fileno(), 4096):
                 pass
         except OSError:
             pass

@@ -5,26 +5,23 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
-import logging
 import os
 import sys
-from collections import deque
+import tempfile
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
+from typing import IO
 
 from ua_tui.core.errors import DemoError
 from ua_tui.core.settings.model import Settings
 
 START_SECONDS = 30.0
 STOP_SECONDS = 3.0
-KEPT_LINES = 20
 INHERITED = ("PATH", "HOME", "LANG", "LC_ALL", "LC_CTYPE", "TMPDIR", "TMP", "TEMP", "SYSTEMROOT", "TZ")
 
 _MODEL = "claude-sonnet-5"
 _KEY = "demo-key-of-no-value"
-
-log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -53,71 +50,41 @@ async def demo_servers(pace: float) -> AsyncIterator[DemoEndpoints]:
     The child has its own session, so that Ctrl+C in the terminal does not reach it. When this process dies, its
     standard input ends, and with it the child.
     """
-    try:
-        process = await asyncio.create_subprocess_exec(
-            sys.executable, "-I", "-m", "ua_tui.core.demo", "--pace", str(pace),
-            stdin=asyncio.subprocess.PIPE,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.PIPE,
-            env=_environment(),
-            start_new_session=True,
-        )  # fmt: skip
-    except OSError as error:
-        raise DemoError(f"The demo's servers could not be started: {error.strerror}.") from error
-    errors: deque[str] = deque(maxlen=KEPT_LINES)
-    reader = asyncio.create_task(_keep_errors(process, errors))
-    try:
-        yield await _endpoints(process, reader, errors)
-    finally:
+    with tempfile.TemporaryFile() as errors:
         try:
-            await _end(process)
+            process = await asyncio.create_subprocess_exec(
+                sys.executable, "-I", "-m", "ua_tui.core.demo", "--pace", str(pace),
+                stdin=asyncio.subprocess.PIPE,
+                stdout=asyncio.subprocess.PIPE,
+                stderr=errors,
+                env=_environment(),
+                start_new_session=True,
+            )  # fmt: skip
+        except OSError as error:
+            raise DemoError(f"The demo's servers could not be started: {error.strerror}.") from error
+        try:
+            yield await _endpoints(process, errors)
         finally:
-            await _end_reading(reader)
+            await _end(process)
 
 
-async def _endpoints(
-    process: asyncio.subprocess.Process, reader: asyncio.Task[None], errors: deque[str]
-) -> DemoEndpoints:
+async def _endpoints(process: asyncio.subprocess.Process, errors: IO[bytes]) -> DemoEndpoints:
     assert process.stdout is not None
     try:
         line = await asyncio.wait_for(process.stdout.readline(), START_SECONDS)
     except TimeoutError as error:
         raise DemoError(f"The demo's servers did not start within {START_SECONDS:.0f} seconds.") from error
     if not line:
-        await asyncio.wait({reader}, timeout=STOP_SECONDS)
-        reason = errors[-1] if errors else "they ended without a message"
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(process.wait(), STOP_SECONDS)
+        errors.seek(0)
+        lines = errors.read().decode("utf-8", "replace").split("\n")
+        reason = next((line for line in reversed(lines) if line.strip()), "they ended without a message")
         raise DemoError(f"The demo's servers could not be started: {reason}")
     try:
         return DemoEndpoints(**json.loads(line))
     except (ValueError, TypeError) as error:
         raise DemoError("The demo's servers started, but did not report their address.") from error
-
-
-async def _keep_errors(process: asyncio.subprocess.Process, errors: deque[str]) -> None:
-    """Read the log of the child so that it never blocks, and keep the last lines to explain a failure."""
-    assert process.stderr is not None
-    while True:
-        try:
-            line = await process.stderr.readline()
-        except ValueError:
-            continue
-        if not line:
-            return
-        text = line.decode("utf-8", "replace").rstrip()
-        if text:
-            errors.append(text)
-            log.debug("%s", text)
-
-
-async def _end_reading(reader: asyncio.Task[None]) -> None:
-    """Read the rest of the child's log, for a limited time: its own child processes may hold the pipe open."""
-    try:
-        await asyncio.wait({reader}, timeout=STOP_SECONDS)
-    finally:
-        reader.cancel()
-        await asyncio.wait({reader})
-    if not reader.cancelled() and (error := reader.exception()) is not None:
-        log.warning("the log of the demo's servers could not be read to its end", exc_info=error)
 
 
 async def _end(process: asyncio.subprocess.Process) -> None:

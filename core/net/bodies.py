@@ -11,7 +11,6 @@ from ua_tui.core.errors import ConnectionFailed, FetchRefused
 
 _WINDOW_BITS = {"gzip": 31, "x-gzip": 31, "deflate": 15}
 _RATIO = 100
-_RATIO_COUNTS_FROM = 1 << 20
 _META_CHARSET = re.compile(rb"<meta[^>]{0,200}?charset\s*=\s*[\"']?\s*([A-Za-z0-9_.:-]{1,40})", re.IGNORECASE)
 _XML_ENCODING = re.compile(
     rb"^\s*<\?xml[^>]{0,200}?encoding\s*=\s*[\"']([A-Za-z0-9_.:-]{1,40})", re.IGNORECASE
@@ -72,7 +71,7 @@ class Inflater:
                 raise FetchRefused(
                     f"its body is larger than {self._limit} bytes; choose another source", code="too_large"
                 )
-            if self._size > max(_RATIO_COUNTS_FROM, self._raw * _RATIO):
+            if self._size > max(1 << 20, self._raw * _RATIO):
                 raise FetchRefused(
                     f"its body swells to more than {_RATIO} times its compressed size; choose another source",
                     code="too_large",

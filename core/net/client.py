@@ -31,10 +31,7 @@ from ua_tui.core.text import clean_line, is_unsafe
 USER_AGENT = "ua-tui/0.1"
 MAX_REDIRECTS = 5
 RETRY_AFTER_CAP = 8.0
-ROBOTS_SIZE = 512 << 10
-_LONGEST_URL = 4096
 _RECOGNISED_FROM = 1024
-_PDF_FACTOR = 4
 _PORTS = {"http": 80, "https": 443}
 _REDIRECTS = {301, 302, 303, 307, 308}
 _RETRIED = {429, 502, 503, 504}
@@ -290,7 +287,7 @@ class Fetcher:
             reason, message = refused
             raise FetchRefused(message, code="not_readable", reason=reason)
         may_be_pdf = is_unspecific(media_type) or media_type == "application/pdf"
-        limit = self._max_bytes * (_PDF_FACTOR if may_be_pdf else 1)
+        limit = self._max_bytes * (4 if may_be_pdf else 1)
         if length.isascii() and length.isdecimal() and int(length[:18]) > limit:
             raise FetchRefused(
                 f"its body is larger than {units.size(limit)}; choose another source", code="too_large"
@@ -299,7 +296,7 @@ class Fetcher:
     async def _read_robots(self, target: _Target, deadline: _Deadline) -> str:
         """Return the text of a site's robots.txt, empty if the site has none or refuses access to it."""
         where = self._target(f"{target.origin}/robots.txt")
-        _, answer = await self._follow(where, deadline, None, ROBOTS_SIZE)
+        _, answer = await self._follow(where, deadline, None, 512 << 10)
         if answer.status >= 500:
             raise ConnectionFailed(
                 f"the site's robots.txt answers {answer.status}; try again later", code="robots"
@@ -313,7 +310,7 @@ class Fetcher:
             raise FetchRefused(f"it redirects to '{clean_line(location, 200)}': {error}") from error
 
     def _target(self, url: str) -> _Target:
-        if not url or len(url) > _LONGEST_URL or is_unsafe(url) or any(mark in url for mark in "\n\t\\ "):
+        if not url or len(url) > 4096 or is_unsafe(url) or any(mark in url for mark in "\n\t\\ "):
             raise FetchRefused("it is not a well-formed URL; check the address")
         try:
             parsed = httpx.URL(url).copy_with(fragment=None)

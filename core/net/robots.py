@@ -18,9 +18,6 @@ from ua_tui.core.text import clean_line
 
 logger = logging.getLogger(__name__)
 
-_LIFETIME = 24 * 3600.0
-_MOST_ORIGINS = 1000
-
 
 @dataclass
 class _Site:
@@ -56,14 +53,14 @@ class RobotsCache:
         """
         site = self._sites.setdefault(origin, _Site())
         self._sites.move_to_end(origin)
-        while len(self._sites) > _MOST_ORIGINS:
+        while len(self._sites) > 1000:
             self._sites.popitem(last=False)
         with waiting():
             await site.lock.acquire()
         try:
             if site.rules is None or site.until <= time.monotonic():
                 site.rules = _parse(await read(), origin)
-                site.until = time.monotonic() + _LIFETIME
+                site.until = time.monotonic() + 24 * 3600.0
             rules = site.rules
         finally:
             site.lock.release()

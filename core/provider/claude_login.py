@@ -14,8 +14,6 @@ from typing import Any
 
 from ua_tui.core.settings.model import Settings
 
-_LARGEST = 1 << 20
-
 
 @dataclass(frozen=True)
 class Login:
@@ -31,7 +29,7 @@ def find_login(settings: Settings, now: datetime | None = None) -> Login:
     path = folder / ".credentials.json"
     try:
         with path.open("rb") as file:
-            message: Any = json.loads(file.read(_LARGEST))
+            message: Any = json.loads(file.read(1 << 20))
     except FileNotFoundError:
         return Login(False, f"There is no login in {folder} yet.")
     except OSError as error:

@@ -34,7 +34,6 @@ DEADLINE = 30.0
 """Seconds that a check may take by default."""
 
 _MAX_BYTES = 256 << 10
-_MAX_DETAIL = 300
 _NO_SUCH_NAME = (socket.EAI_NONAME, getattr(socket, "EAI_NODATA", socket.EAI_NONAME))
 # The errors themselves repeat the secret that could not be sent.
 _MALFORMED = "it holds a character that cannot be sent"
@@ -136,7 +135,7 @@ async def check_model(
 
     def verdict(kind: str, status: int | None = None, detail: str = "", **more: Any) -> ModelVerdict:
         took = time.monotonic() - began
-        shown = clean_line(redactor.redact(detail), _MAX_DETAIL)
+        shown = clean_line(redactor.redact(detail), 300)
         return ModelVerdict(
             kind=kind,
             server=server,

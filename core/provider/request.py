@@ -13,7 +13,6 @@ from ua_tui.core.text import clean_line
 
 DEFAULT_URL = "https://api.anthropic.com"
 DEFAULT_MODEL = "claude-haiku-4-5"
-_TIMEOUT = 5.0
 
 
 @dataclass(frozen=True)
@@ -70,7 +69,7 @@ def small_request(settings: Settings, on_request: OnRequest | None = None) -> As
         }
         try:
             with reporting_request("POST", url, on_request) as set_status:
-                async with httpx.AsyncClient(timeout=_TIMEOUT) as client:
+                async with httpx.AsyncClient(timeout=5.0) as client:
                     response = await client.post(url, headers=headers, json=body)
                 set_status(response.status_code)
             response.raise_for_status()

@@ -35,10 +35,7 @@ _SHORT = re.compile(r"(?!.*[\s/\\(){}'\"$;|&<>`])(?=.*[A-Za-z])(?=.*[\d!#%^*+=?~
 _VERSION = re.compile(
     r"(?:c?python|pypy)[\d.]+|[\w.-]+@(?:latest|next|v?\d[\w.-]*)|[a-z]+(?:[-_][a-z]+)*", re.IGNORECASE
 )
-_SHORTEST_USER = 12
-_SHORTEST_PIECE = 6
 _WORDLIKE = re.compile(r"[a-z_-]{1,15}")
-_MOST_NAMES = 4
 _search = SecretSearch()
 
 
@@ -116,7 +113,7 @@ def _takes_secret(option: str, value: str) -> bool:
 def _word(word: str) -> Masked:
     """Mask a single word, such as `--token=x`, `--env=TOKEN=x`, `Authorization: Bearer x`, an address."""
     before, rest = "", word
-    for _ in range(_MOST_NAMES):
+    for _ in range(4):
         assigned = _ASSIGNMENT.fullmatch(rest)
         if assigned is None:
             break
@@ -164,7 +161,7 @@ def _value(value: str) -> Masked:
 
 def _literal(text: str, secrets: list[str]) -> str:
     """Mask a text between variables; if it is long enough, it is a secret."""
-    if len(text.strip()) < _SHORTEST_PIECE:
+    if len(text.strip()) < 6:
         return text
     secrets.append(text.strip())
     return REDACTED
@@ -177,7 +174,7 @@ def _inside(text: str) -> Masked:
         user, colon, password = each[2].partition(":")
         if password and colon:
             spans.append((each.start(2) + len(user) + 1, each.end(2)))
-        elif len(user) >= _SHORTEST_USER:
+        elif len(user) >= 12:
             spans.append(each.span(2))
     if "://" in text:
         for each in _PARAMETER.finditer(text):

@@ -56,8 +56,6 @@ _SIGNED = re.compile(
 )
 COMMAND = r"(?:[^\r\n|;&]|(?<=\\)\r?\n){0,400}"
 """A command and its options, or the beginning of it."""
-# Of a bare value so much decides; a longer one is masked to its end.
-_LONGEST_BARE = 200
 _BARE_END = re.compile(r"[^\s\"'`\\,;&#<>(){}\[\]|]*+")
 _WRITTEN_OUT = frozenset({"json", "nested", "single", "block", "pair", "xml", "double", "escaped", "quoted"})
 _LONGEST_NAME = 100
@@ -67,7 +65,6 @@ _ESCAPED = re.compile(r"[nrtbf]|u[0-9a-fA-F]{4}")
 _LINE_START = re.compile(
     r"(?:^|[\r\n]|\\[nr]|[\"'`])\s*(?:[-*]\s+)?(?:(?:export|set|env|arg)\s+)?\Z", re.IGNORECASE
 )
-_LONGEST_INDENT = 40
 _DOCKERFILE = re.compile(r"(?:ENV|ARG|setx|setenv|-e)\s+\Z", re.IGNORECASE)
 _URL_NAMES = word_set(TABLE["url"])
 _COOKIE = re.compile(r"[^\s\"'\\=;,<>{}()]{1,80}=([^\s\"'\\;<>{}()]{4,512}+)")
@@ -106,7 +103,8 @@ def find_value(text: str, start: int, end: int) -> tuple[int, int] | None:
         span = value.written_out()
     else:
         span = value.tight() if kind == "tight" else value.loose(kind)
-    if span and span[1] - span[0] > _LONGEST_BARE and (rest := _BARE_END.match(text, span[1])):
+    # Of a bare value 200 characters decide; a longer one is masked to its end.
+    if span and span[1] - span[0] > 200 and (rest := _BARE_END.match(text, span[1])):
         return span[0], rest.end()
     return span
 
@@ -230,7 +228,7 @@ class _Value(NamedTuple):
 
 def _starts_line(context: str) -> bool:
     """Whether a name that follows a text is the first of its line."""
-    return _LINE_START.search(context[-_LONGEST_INDENT:]) is not None
+    return _LINE_START.search(context[-40:]) is not None
 
 
 def _is_code(text: str, first: int, last: int) -> bool:

@@ -22,10 +22,8 @@ _CUT = r"(?=[A-Za-z_-]{0,255}[0-9])[A-Za-z0-9._-]{6,512}+(?=(?:\s|\\+n)?\[?(?:â€
 _AFTER_BOUNDARY = r"(?:(?<![A-Za-z0-9_]{0})|(?<=\\[nrtbf]{0})|(?<=\\u[0-9a-fA-F]{{4}}{0}))"
 _HAS_DIGIT = "(?=[A-Za-z_-]{0,255}[0-9])"
 _ENDS = "(?![A-Za-z0-9_-])"
-_LONGEST_BEFORE = 64
 # What follows a noun that is frequent in texts where it may be the end of a name.
 _AFTER_NOUN = ("=", ":", '"', "'", "\\", " =", " :", ">", "ï¼š")
-_LONGEST_REST = 43
 _FIELD = re.compile(r'[A-Za-z0-9_-]{0,40}+":\s?(?!["ntf])')
 # Codes and states of OAuth, as they are in an address, or in an address in another one.
 _AFTER_SEPARATOR = r"(?:(?<![\w=.-]{0})|(?<=%3[fF]{0})|(?<=%2[36]{0})|(?<=\\u0026{0}))"
@@ -39,7 +37,6 @@ _LOGIN_PARAMETERS = tuple(
     for name in ("code", "state")
     for sign in ("=", "%3d")
 )
-_MOST_IN_ADDRESS = 6
 # Whoever has the code and state of a login can take it over. They are also parameters of shops and searches
 # (`?code=SAVE20`, `?state=CA`): they are secrets only where the rest of the address, or of the form, is of a login.
 _REACH = 2_048
@@ -65,7 +62,6 @@ _LOGIN_PATH = re.compile(
 _SHORTEST_CODE, _SHORTEST_STATE = 8, 4
 _SURE_CODE, _SURE_STATE = 16, 6
 _USERINFO = re.compile(r"://[^\s/@:\"'\\?#]*:([^\s/@\"'\\?#]+)@")
-_LONGEST_USERINFO = 8_192
 # If a long run of characters does not match, no later part of it is tried.
 _RUN = "(?i:eyJ)[A-Za-z0-9_-]*+"
 _PIECE = 1 << 20
@@ -247,7 +243,7 @@ def _match_needles(
         needle = needles[number]
         if needle.noun:
             noun, end = start + needle.noun[0], start + needle.noun[1]
-            if '":' in text[end : end + _LONGEST_REST] and _FIELD.match(text, end):
+            if '":' in text[end : end + 43] and _FIELD.match(text, end):
                 found.fields = True
             if noun == last_noun or start < done.get(number, 0):
                 continue
@@ -275,9 +271,7 @@ def _matched(text: str, start: int, needle: _Needle, addresses: _Addresses) -> t
     if needle.is_command and strength(text[first:last]) == Strength.PLAIN:
         return None
     if needle.before:
-        before = _compiled(rf"(?<![A-Za-z0-9_])(?:{needle.before})\Z").search(
-            text, max(start - _LONGEST_BEFORE, 0), start
-        )
+        before = _compiled(rf"(?<![A-Za-z0-9_])(?:{needle.before})\Z").search(text, max(start - 64, 0), start)
         return (before.start(), last) if before else None
     return first, last
 
@@ -344,7 +338,7 @@ class _Addresses:
             self._end = edge.start() if edge else len(self._text)
             self._examined = 0
         self._examined += 1
-        return self._examined <= _MOST_IN_ADDRESS and _is_login_parameter(self._text, start, name, value)
+        return self._examined <= 6 and _is_login_parameter(self._text, start, name, value)
 
 
 def _is_login_parameter(text: str, start: int, name: str, value: str) -> bool:
@@ -391,7 +385,7 @@ def _passwords_in_addresses(text: str) -> list[tuple[int, int]]:
     done = 0
     at = text.find("@")
     while at >= 0:
-        start = text.rfind("://", max(done, at - _LONGEST_USERINFO), at)
+        start = text.rfind("://", max(done, at - 8_192), at)
         if start >= 0 and (match := _USERINFO.match(text, start)) and match.end() == at + 1:
             done = at
             if strength(match[1]) > Strength.PLAIN:

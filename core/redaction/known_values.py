@@ -16,7 +16,6 @@ _PIECE = 6
 _CUT_AFTER = re.compile(r"(?:\s|\\+n)?\[?(?:…|\\+u2026)")
 _CUT_BEFORE = re.compile(r"(?:…|\\+u2026)\]?(?:\s|\\+n)?\Z")
 _END = re.compile(r"\Z|\n?\0|\\*\"")
-_LONGEST_MARK = 20
 # The name of a field, or a word at the end of a sentence, is no piece of a password that begins with it.
 _WORDLIKE = re.compile(r"[a-z_-]+|[A-Z_-]+|[A-Z][a-z]+")
 _ADDRESS = re.compile(r"[a-z][a-z0-9+.-]*:(?:\\*/){2}[^/?#\\]*(?:\\*/)?", re.IGNORECASE)
@@ -54,9 +53,7 @@ class KnownValues:
         for form in self._tails.get(word, ()):
             before = text[max(end - len(form), 0) : end]
             found = _common(form[::-1], before[::-1])
-            if found < len(form) and _CUT_BEFORE.search(
-                text, max(end - found - _LONGEST_MARK, 0), end - found
-            ):
+            if found < len(form) and _CUT_BEFORE.search(text, max(end - found - 20, 0), end - found):
                 yield form[-found:], end - found, end
 
 

@@ -20,8 +20,6 @@ from ua_tui.core.text import clean, escape_unsafe, is_encodable, middle_truncate
 
 REDACTED = "[redacted]"
 
-_SHORTEST = 8
-_LONG = 1 << 20
 _DEEPEST = 64
 _TOO_DEEP = f"[left out: nested deeper than {_DEEPEST} levels]"
 _STRING = re.compile(r'"(?:[^"\\]|\\.)*+"')
@@ -54,7 +52,7 @@ class Redactor:
     def add(self, value: str) -> None:
         """Mask `value` from now on; one shorter than 8 characters is ignored."""
         value = value.strip()
-        if len(value) < _SHORTEST or value in REDACTED or value in self._values:
+        if len(value) < 8 or value in REDACTED or value in self._values:
             return
         self._values |= {value}
         if len(value.split()) > 1:
@@ -151,7 +149,7 @@ class Redactor:
     def _masked(self, texts: set[str]) -> dict[str, str]:
         # One search through all texts at once, then each that may have a secret by itself: what is beside a value
         # decides about it. Long ones are not copied.
-        long = {text for text in texts if len(text) > _LONG}
+        long = {text for text in texts if len(text) > (1 << 20)}
         ordered = list(texts - long)
         starts = list(accumulate((len(text) + len(_BETWEEN) for text in ordered), initial=0))
         touched: set[int] = set()

@@ -20,7 +20,6 @@ from ua_tui.core.redaction.redactor import Redactor
 
 _SECONDS = 5.0
 _PIECE = 64 << 10
-_LONGEST_PATH = 100
 
 log = logging.getLogger(__name__)
 
@@ -28,7 +27,7 @@ log = logging.getLogger(__name__)
 @contextmanager
 def short_path(path: Path) -> Iterator[str]:
     """The path of a socket by its folder's descriptor if it is longer than the system accepts."""
-    if len(os.fsencode(path)) <= _LONGEST_PATH:
+    if len(os.fsencode(path)) <= 100:
         yield os.fspath(path)
         return
     folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)

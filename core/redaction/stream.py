@@ -11,7 +11,6 @@ _SIGN = re.compile("[:=：|]")
 _OPEN_END = re.compile(r"[!-~]+\Z")
 _LONGEST_WAIT = 512
 _CONTEXT = 4_096
-_LONGEST_NAME = 100
 
 
 class StreamRedactor:
@@ -47,7 +46,7 @@ class StreamRedactor:
         end = len(self._waiting) - (len(word[0]) if word and len(word[0]) < _LONGEST_WAIT else 0)
         name = len(self._waiting)
         if self._is_undecided and name < _LONGEST_WAIT:
-            before = self._passed[-_LONGEST_NAME:]
+            before = self._passed[-100:]
             name = max(undecided(before + self._waiting) - len(before), 0)
         self._is_undecided = name < len(self._waiting)
         return self._redactor.before_unfinished(self._waiting, min(name, end))

@@ -44,7 +44,6 @@ _RANDOM = re.compile(r"[A-Za-z0-9+/=_.-]{16,}")
 _CJK = re.compile("[\u2e80-\u9fff\uac00-\ud7af\uff00-\uffef]")
 _SHORTEST = 6
 _PUNCTUATION = re.compile(r"[!#$%^&*+=?~@<>{}\[\]|;]")
-_MANY_SIGNS = 6
 _LONG_NUMBER = 6
 _MOST = 256
 
@@ -116,7 +115,7 @@ def _is_harmless_data(value: object) -> bool:
 
 def _of_sentence(text: str) -> Strength:
     words = text.split()
-    if len(_PUNCTUATION.findall(text)) * _MANY_SIGNS > len(text):
+    if len(_PUNCTUATION.findall(text)) * 6 > len(text):
         return Strength.OPAQUE
     if '"' in text or "\\" in text:
         return Strength.WORD

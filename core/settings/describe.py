@@ -22,8 +22,8 @@ from ua_tui.core.settings.loading import load_from
 from ua_tui.core.settings.model import ENVIRONMENT, SPECS, Settings
 from ua_tui.core.settings.places import Places
 from ua_tui.core.settings.sources import SourcedValue, ended, is_empty, winner, without_secrets
-from ua_tui.core.trust.decisions import FolderDecision, FolderDecisions
 from ua_tui.core.trust.state import Answer, FolderTrust
+from ua_tui.core.trust.store import Decision, TrustStore
 
 HIDDEN = "set, not shown"
 
@@ -201,12 +201,12 @@ def _keep_trust(before: FolderTrust, places: Places) -> None:
     now = places.folder_trust(places.folder_settings())
     if before.needs_answer or not now.needs_answer:
         return
-    decisions = FolderDecisions(places.state)
+    decisions = TrustStore(places.state)
     earlier = decisions.read(places.cwd)
     answer: Answer = "trusted" if earlier is None else earlier.answer
     texts = {} if earlier is None else earlier.texts
     try:
-        decisions.store(FolderDecision(str(places.cwd), answer, dict(now.fingerprints), texts))
+        decisions.store(Decision(str(places.cwd), answer, dict(now.fingerprints), texts))
     except WorkspaceError as error:
         raise SettingsError(f"It is stored, but not trusted: {error}") from error
 

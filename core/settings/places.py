@@ -28,9 +28,9 @@ from ua_tui.core.settings.sources import (
     winner,
     without_secrets,
 )
-from ua_tui.core.trust.decisions import FolderDecisions
 from ua_tui.core.trust.files import AGENTS, COMMANDS, SKILLS, definition_fingerprints
 from ua_tui.core.trust.state import Answer, FolderTrust
+from ua_tui.core.trust.store import TrustStore
 
 USER_FILE = "config.toml"
 
@@ -123,7 +123,7 @@ class Places:
             return FolderTrust(self.cwd, self.trust, fingerprints, once=True)
         if not fingerprints:
             return FolderTrust(self.cwd)
-        decision = FolderDecisions(self.state).read(self.cwd)
+        decision = TrustStore(self.state).read(self.cwd)
         if decision is None:
             return FolderTrust(self.cwd, "undecided", fingerprints)
         known = decision.fingerprints

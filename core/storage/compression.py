@@ -19,8 +19,6 @@ SUFFIXES = (SUFFIX, ".gz")
 LIMIT = 1 << 20
 LARGEST = 256 << 20
 _LEVEL = 3
-# What a decoder has to keep of the past; the format's own advice for data from anywhere.
-_WINDOW = 8 << 20
 # A block of zstd makes at most 128 KiB of 4 bytes: of so many bytes come at most 16 MiB at a time.
 _FED = 512
 _GZIP_PIECE = 1 << 20
@@ -124,7 +122,8 @@ def _stated_size(head: bytes) -> int | None:
 def _zstd_pieces(file: BinaryIO, head: bytes) -> Iterator[bytes]:
     import zstandard
 
-    decoder = zstandard.ZstdDecompressor(max_window_size=_WINDOW)
+    # What a decoder has to keep of the past; the format's own advice for data from anywhere.
+    decoder = zstandard.ZstdDecompressor(max_window_size=8 << 20)
     fed = head
     while fed:
         frame = decoder.decompressobj()

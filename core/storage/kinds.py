@@ -17,8 +17,6 @@ from ua_tui.core.storage.workspace import is_record
 
 _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[^\W\d_]+")
 _PROGRAM = re.compile(rb"#!|\x7fELF|MZ|\xca\xfe\xba\xbe|[\xce\xcf]\xfa\xed\xfe")
-# Short names such as `log4j` are of programs.
-_SHORTEST = 5
 _ENDINGS = ("documents", "others", "data", "code")
 
 
@@ -68,7 +66,8 @@ def _says_what_it_holds(stem: str, kind: str) -> bool:
     first, *more = stem.split(".")
     words = [word.lower() for word in _WORD.findall(first)]
     singular = {form for word in words for form in (word, word.removesuffix("s"), re.sub(r"ies$", "y", word))}
-    several = len(words) > 1 and sum(map(len, words)) > _SHORTEST
+    # Short names such as `log4j` are of programs.
+    several = len(words) > 1 and sum(map(len, words)) > 5
     if kind == "code" and (stem.lower() in sys.stdlib_module_names or stem.startswith("_")):
         return False
     return (

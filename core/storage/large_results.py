@@ -18,10 +18,7 @@ log = logging.getLogger(__name__)
 # A journal line is made on the event loop: of this size it takes 1 to 3 ms, and below 10 ms whatever is in it.
 INLINE_LIMIT = 48 << 10
 FOLDER = "tool_results"
-_PREVIEW = 16 << 10
-_ERROR_PREVIEW = 2 << 10
 _MOST_BLOCKS = 64
-_PICTURES = 24 << 10
 
 
 def store_large_result(
@@ -51,7 +48,7 @@ def store_large_result(
     except WorkspaceError as error:
         log.warning("a large tool result is kept as a preview only: %s", error)
     # Both get the same error: observers name their files by it, live and in a replay.
-    reason = None if observation.error is None else preview(observation.error, _ERROR_PREVIEW, redactor)
+    reason = None if observation.error is None else preview(observation.error, 2 << 10, redactor)
     whole = msgspec.structs.replace(observation, stored_at=stored_at, error=reason)
     changes: dict[str, object] = {"content": _previews(observation.content, redactor)}
     if hasattr(observation, "structured"):
@@ -77,12 +74,12 @@ def _weight(observation: AnyObservation) -> int:
 
 def _previews(content: tuple[ContentBlock, ...], redactor: Redactor) -> tuple[ContentBlock, ...]:
     texts = sum(isinstance(block, TextContent) for block in content)
-    share = _PREVIEW // max(min(texts, _MOST_BLOCKS), 1)
+    share = (16 << 10) // max(min(texts, _MOST_BLOCKS), 1)
     previews: list[ContentBlock] = []
     shown = left_out = pictures = 0
     for block in content:
         if isinstance(block, ImageContent):
-            if pictures + len(block.data) <= _PICTURES:
+            if pictures + len(block.data) <= (24 << 10):
                 pictures += len(block.data)
                 previews.append(block)
         elif shown < _MOST_BLOCKS:

@@ -28,7 +28,6 @@ from ua_tui.core.text import clean_line
 KEY = "ownership.key"
 """The file with the key, in the user's state folder."""
 _BYTES = 32
-_LONGEST_LINE = 1 << 20
 _SESSION = "session"
 _EMPTY = hashlib.sha256().hexdigest()
 
@@ -98,7 +97,7 @@ def _code(key: bytes, *content: object) -> str:
 def _beginning(root: Root) -> str:
     """The hash of the first line of the journal, which never changes."""
     with root.opened(JOURNAL) as journal:
-        return hashlib.sha256(journal.readline(_LONGEST_LINE)).hexdigest()
+        return hashlib.sha256(journal.readline(1 << 20)).hexdigest()
 
 
 @cache

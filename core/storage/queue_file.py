@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from ua_tui.core.storage.workspace import Workspace
 
 QUEUE_FILE = "queue.json"
-_LARGEST = 16 << 20
 
 log = logging.getLogger(__name__)
 
@@ -47,7 +46,7 @@ def read_queue(folder: Root, *, foreign: bool = False) -> tuple[str, ...]:
     if not folder.exists(QUEUE_FILE):
         return ()
     try:
-        kept = msgspec.json.decode(folder.read(QUEUE_FILE, _LARGEST), type=StoredQueue)
+        kept = msgspec.json.decode(folder.read(QUEUE_FILE, 16 << 20), type=StoredQueue)
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
         raise WorkspaceError(
             f"'{QUEUE_FILE}' cannot be read: {error}; what waited is in the prompt's history"

@@ -16,8 +16,6 @@ from ua_tui.core.toolkit.articles import Reference
 
 MAX_LINKS = 500
 """Further links become plain text."""
-MAX_ADDRESS = 1_000
-_MAX_LABEL = 200
 # Stands for an address while a text is made. Converters neither escape nor split it.
 _MARK = "\u241d"
 _MARKED = re.compile(rf"(?:\[((?:[^\[\]\\\n]|\\.)*))?\]\({_MARK}([0-9]{{1,4}})\)")
@@ -75,7 +73,7 @@ class LinkCollector:
 
 
 def _is_label(words: str, following: str) -> bool:
-    if len(words) > _MAX_LABEL or words != words.strip() or following in _CHANGES_LINK:
+    if len(words) > 200 or words != words.strip() or following in _CHANGES_LINK:
         return False
     return _NO_LABEL.fullmatch(words) is None
 
@@ -88,7 +86,7 @@ def _normal(label: str) -> str:
 def _web_address(address: str) -> str | None:
     """Return an address that may stand in an article; None if it is not a web address."""
     url = address.strip().translate(_ENCODED)
-    if len(url) > MAX_ADDRESS or "\\" in url or not url.isprintable() or is_unsafe(url):
+    if len(url) > 1_000 or "\\" in url or not url.isprintable() or is_unsafe(url):
         return None
     try:
         parts = urlsplit(url)

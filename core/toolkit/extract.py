@@ -43,13 +43,10 @@ _MARK = "\u241f"
 _LOW = "\u241e"
 # How much of what is found a stricter search has to find, too.
 _MOST = 0.7
-# Every word of a short page may be the reason why its text is not there.
-_SHORTEST_ARTICLE = 500
 # How sites call the part of a page that has the text of its article, and the characters from which one counts.
 _BODY = re.compile(
     r"(?:article|post|entry|story)[-_]{0,2}(?:body|content|text)|(?<![\w-])body(?![\w-])", re.IGNORECASE
 )
-_SHORTEST_PART = 200
 _INSIDE_WORD = re.compile(r"(?<=\w)_+(?=\w)")
 # How trafilatura's tree calls indices.
 _RAISED = {"#sup": "^", "#sub": _LOW}
@@ -134,7 +131,8 @@ def _article(html: str, url: str, links: LinkCollector) -> tuple[Any, str]:
     body = document.body
     length = _length(body)
     # Without what seems to be beside the article, unless that is a large part of what was found.
-    strict: Any = find(favor_precision=True, fast=True) if length >= _SHORTEST_ARTICLE else None
+    # Every word of a short page may be the reason why its text is not there.
+    strict: Any = find(favor_precision=True, fast=True) if length >= 500 else None
     if strict is not None and _length(strict.body) >= _MOST * length:
         body = strict.body
     _mark(body, links)
@@ -154,7 +152,7 @@ def _join_parts(tree: Any) -> None:
             lengths[part] += len(paragraph.text_content())
     parts: dict[tuple[Any, ...], list[Any]] = {}
     for part, length in lengths.items():
-        if length >= _SHORTEST_PART:
+        if length >= 200:
             article = next(part.iterancestors("article", "main"), None)
             parts.setdefault((article, part.tag, part.get("class")), []).append(part)
     for first, *others in parts.values():

@@ -37,7 +37,6 @@ _EMPHASIS = re.compile(r"</?(?:b|strong|i|em|u|ins|mark|big|font)(?:\s[^<>]*)?>"
 _WORDS = re.compile(r"\d+\s+\w")
 _ENDS = ".!?…:"
 _CLOSING = "\"'”’»)]"
-_NEAR = 2
 
 
 def write_indices(html: str, low: str = "_") -> str:
@@ -101,7 +100,7 @@ def separate(html: str, space: str = " ") -> str:
             is_literal = literal and not run.is_between_codes
             parts += run.tags if is_literal or not run.separates(before, text) else run.with_space(space)
             parts.append(text)
-            before, run = text[-_NEAR:], _Run()
+            before, run = text[-2:], _Run()
         slash, name = match[1], match[2].lower()
         if name in _LITERAL:
             literal = max(0, literal - 1) if slash else literal + 1

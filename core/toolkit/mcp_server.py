@@ -34,7 +34,6 @@ STATELESS_VERSION = "2026-07-28"
 _PREFIX = "io.modelcontextprotocol/"
 _PARSE_ERROR, _INVALID_REQUEST, _NO_METHOD, _INVALID_PARAMS = -32700, -32600, -32601, -32602
 _UNSUPPORTED_VERSION = -32022
-_WRITE_SECONDS = 5.0
 
 log = logging.getLogger(__name__)
 
@@ -153,7 +152,7 @@ class McpServer:
             request.cancel()
         await asyncio.gather(*requests, return_exceptions=True)
         self._outgoing.put(None)
-        await asyncio.to_thread(writer.join, _WRITE_SECONDS)
+        await asyncio.to_thread(writer.join, 5.0)
 
     def _write_messages(self, target: int) -> None:
         with suppress(OSError), open(target, "wb", buffering=0) as stream:

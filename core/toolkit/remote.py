@@ -28,10 +28,6 @@ from ua_tui.core.redaction.redactor import Redactor
 from ua_tui.core.telemetry.http import reporting_request
 from ua_tui.core.text import clean_line
 
-_REQUEST_TIMEOUT = 20.0
-_TRANSFER_TIMEOUT = 60.0
-_LONGEST_WAIT = 8.0
-_LONGEST_ANSWER = 256 << 10
 _RETRIED = {429, 500, 502, 503, 504}
 
 
@@ -102,7 +98,7 @@ class RemoteFiles:
     async def _presigned(self, session: RemoteSession, name: str, body: dict[str, str]) -> str:
         # A proxy of the environment cannot reach loopback.
         trust_env = not _is_local(session)
-        async with httpx.AsyncClient(timeout=_REQUEST_TIMEOUT, trust_env=trust_env) as client:
+        async with httpx.AsyncClient(timeout=20.0, trust_env=trust_env) as client:
             answer = await with_retries(partial(self._request, client, session, name, body))
         address = answer.get(name)
         if not isinstance(address, str):
@@ -121,7 +117,7 @@ class RemoteFiles:
                 async with client.stream("POST", address, json=body, headers=session.headers) as response:
                     async for piece in response.aiter_bytes(64 << 10):
                         data += piece
-                        if len(data) > _LONGEST_ANSWER:
+                        if len(data) > (256 << 10):
                             break
             except httpx.TimeoutException as error:
                 raise Retryable(advice_for("timeout"), code="timeout") from error
@@ -148,9 +144,7 @@ class RemoteFiles:
         transport = guarded_transport(
             GuardedBackend(allowed, resolve=self._resolve), httpx.Limits(max_connections=1)
         )
-        async with httpx.AsyncClient(
-            transport=transport, timeout=_TRANSFER_TIMEOUT, trust_env=False
-        ) as client:
+        async with httpx.AsyncClient(transport=transport, timeout=60.0, trust_env=False) as client:
             yield client
 
 
@@ -219,7 +213,7 @@ def _failure(status: int, value: dict[str, Any] | None, headers: Any, path: str)
     advice = advice_for(problem, detail=f" (HTTP {status}{f', {message}' if message else ''})")
     if status in _RETRIED:
         seconds = retry_after(headers)
-        if seconds is None or seconds <= _LONGEST_WAIT:
+        if seconds is None or seconds <= 8.0:
             return Retryable(advice, code=code, wait=seconds)
     return ConnectionFailed(advice, code=code)
 

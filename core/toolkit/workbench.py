@@ -32,8 +32,6 @@ SMALL = 5 << 20
 LARGEST = 100 << 20
 _DEADLINE = 300.0
 _PIECE = 1 << 20
-_IN_MEMORY = 8 << 20
-_MOST_OF_A_NAME = 1_000
 
 
 async def workbench_download(
@@ -61,7 +59,7 @@ async def workbench_download(
     shown = context.workspace.redactor.redact((name or "").strip() or PurePosixPath(relative).name)
     wanted = safe_name(shown, 110)
     remote = await context.remote()
-    with tempfile.SpooledTemporaryFile(_IN_MEMORY) as file:
+    with tempfile.SpooledTemporaryFile(8 << 20) as file:
         try:
             async with asyncio.timeout(_DEADLINE), remote.download(relative, limit) as pieces:
                 async for piece in pieces:
@@ -136,7 +134,7 @@ def _remote(path: str) -> str:
             "copy it there first in the workbench"
         )
     name = name.removeprefix("./")
-    if len(name) > _MOST_OF_A_NAME:
+    if len(name) > 1_000:
         raise PathRefused("the path in the remote sandbox is too long")
     # The rules for paths of the workspace: plain names, no parent folders, nothing that configures other programs.
     return "/".join(split_path(name))

@@ -14,9 +14,7 @@ AGENTS = ".claude/agents"
 COMMANDS = ".claude/commands"
 SKILLS = ".claude/skills"
 
-_MOST_FILES = 2_000
 _MOST_BYTES = 64 << 20
-_DEEPEST = 6
 
 
 def definition_fingerprints(folder: Path, *, skills: bool) -> dict[str, str]:
@@ -28,7 +26,7 @@ def definition_fingerprints(folder: Path, *, skills: bool) -> dict[str, str]:
     size = 0
     for path in _files(folder, skills=skills):
         data = read_regular(path, _MOST_BYTES - size)
-        if data is None or len(found) >= _MOST_FILES:
+        if data is None or len(found) >= 2_000:
             continue
         size += len(data)
         found[path.relative_to(folder).as_posix()] = fingerprint(data)
@@ -58,7 +56,7 @@ def files_below(folder: Path) -> Iterator[Path]:
 
     for at, folders, files in os.walk(folder, onerror=fail):
         depth = len(Path(at).relative_to(folder).parts)
-        folders[:] = sorted(each for each in folders if not each.startswith(".")) if depth < _DEEPEST else []
+        folders[:] = sorted(each for each in folders if not each.startswith(".")) if depth < 6 else []
         yield from (Path(at, name) for name in sorted(files))
 
 

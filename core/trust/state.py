@@ -18,10 +18,13 @@ GROUPS: Mapping[Affects, str] = {
 }
 """The heading of each group."""
 
-Answer = Literal["trusted", "partly", "ignored"]
-"""What the user decided about a folder; `partly` is all but what decides where data goes."""
+Answer = Literal["trusted", "partly", "ignored", "refused"]
+"""What the user decided; `partly` is all but what decides where data goes, and only a server is `refused`."""
 
-TrustState = Literal["harmless", "undecided", "changed", "ignored", "partly", "trusted"]
+Acts = Literal["here", "outside"]
+"""Where the tools of a server act: on this machine only, or also outside."""
+
+TrustState = Literal["harmless", "undecided", "changed"] | Answer
 """An answer; or that none is needed (`harmless`), that there is none, or that files have changed since."""
 
 

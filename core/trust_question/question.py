@@ -25,8 +25,8 @@ from ua_tui.core.settings.loading import load_from
 from ua_tui.core.settings.model import SPECS
 from ua_tui.core.settings.places import Places
 from ua_tui.core.text import clean_line
-from ua_tui.core.trust.decisions import FolderDecision, FolderDecisions
 from ua_tui.core.trust.state import GROUPS, Answer, TrustState, fingerprint
+from ua_tui.core.trust.store import Decision, TrustStore
 from ua_tui.core.trust_question.changes import (
     Change,
     definition_changes,
@@ -65,7 +65,7 @@ class FolderQuestion:
     texts: Mapping[str, str] = field(default_factory=dict)
     difference: tuple[str, ...] = ()
     keys: tuple[str, ...] = ()
-    decision: FolderDecision | None = None
+    decision: Decision | None = None
     servers: tuple[UserServer, ...] = ()
 
     def store(self, answer: Answer, state: Path | None = None) -> None:
@@ -80,7 +80,7 @@ class FolderQuestion:
             for server in self.servers:
                 if trust.decision(server, self.folder) is None:
                     trust.decide(server, self.folder, "trusted")
-        FolderDecisions(state).store(msgspec.structs.replace(self.decision, answer=answer))
+        TrustStore(state).store(msgspec.structs.replace(self.decision, answer=answer))
 
 
 def find_question(places: Places) -> FolderQuestion | None:
@@ -97,7 +97,7 @@ def read_folder(places: Places) -> FolderQuestion:
     trust = places.folder_trust(written, skills=places.uses_folder_skills())
     servers = _servers(places.cwd, written)
     fingerprints = dict(trust.fingerprints)
-    decision = FolderDecisions(places.state).read(places.cwd)
+    decision = TrustStore(places.state).read(places.cwd)
     known = decision.fingerprints if decision is not None else {}
     state, changed = trust.state, trust.changed
     if servers:
@@ -130,7 +130,7 @@ def read_folder(places: Places) -> FolderQuestion:
         texts=texts,
         difference=tuple(differences(earlier, texts, changed)) if state == "changed" else (),
         keys=_only_keys(written, fingerprints),
-        decision=FolderDecision(str(places.cwd), "ignored", fingerprints, texts),
+        decision=Decision(str(places.cwd), "ignored", fingerprints, texts),
         servers=tuple(servers),
     )
 
@@ -142,7 +142,7 @@ def revoke(places: Places) -> bool:
         WorkspaceError: it cannot be stored.
     """
     trust = ServerTrust(places.state)
-    found = FolderDecisions(places.state).forget(places.cwd)
+    found = TrustStore(places.state).forget(places.cwd)
     for server in _servers(places.cwd, places.folder_settings()):
         if trust.decision(server, places.cwd) is not None:
             trust.decide(server, places.cwd, None)

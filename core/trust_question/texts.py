@@ -16,8 +16,6 @@ LARGEST = 128 << 10
 """Bytes of a file that are shown."""
 
 CHANGED = "(not shown: it changed while it was read)\n"
-_SHORTEST_SECRET = 4
-_CONTEXT = 2
 
 
 def shown_texts(
@@ -27,7 +25,7 @@ def shown_texts(
 
     `files` has the fingerprint of each file, empty if it has none; `given` has the text of those that were read before.
     """
-    hidden = sorted({each for each in secrets if len(each) >= _SHORTEST_SECRET}, key=len, reverse=True)
+    hidden = sorted({each for each in secrets if len(each) >= 4}, key=len, reverse=True)
     redactor = Redactor(())
     texts = {}
     for file, expected in files.items():
@@ -56,5 +54,5 @@ def differences(before: Mapping[str, str], now: Mapping[str, str], files: Iterab
     for file in files:
         old, new = before.get(file, "").splitlines(), now.get(file, "").splitlines()
         lines.append(f"{file} ({'changed' if file in before else 'new'})")
-        lines += list(difflib.unified_diff(old, new, lineterm="", n=_CONTEXT))[2:]
+        lines += list(difflib.unified_diff(old, new, lineterm="", n=2))[2:]
     return lines

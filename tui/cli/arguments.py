@@ -6,6 +6,7 @@ Nothing slow is imported before the options are parsed, so that `--help` and usa
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -14,6 +15,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 from ua_tui.tui.terminal.exit_codes import EXIT_USAGE
 
 if TYPE_CHECKING:
+    from ua_tui.core.postgres.address import Address
+    from ua_tui.core.redaction.redactor import Redactor
     from ua_tui.core.settings.model import Settings
 
 
@@ -127,6 +130,42 @@ def add_sessions_folder(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--workspace", metavar="DIR", help="the folder that holds AGENT_RUN_WORKSPACES (default: here)"
     )
+
+
+def add_address(parser: argparse.ArgumentParser, option: str, about: str) -> None:
+    """Add the option that names the database of a team, `--to` or `--from`; its value is `args.address`."""
+    parser.add_argument(
+        option,
+        dest="address",
+        metavar="ADDRESS",
+        help=f"{about}, such as postgresql://user@host/database; the password is in ~/.pgpass or PGPASSWORD"
+        " (default: the setting team)",
+    )
+
+
+def whole_number(lowest: int, highest: int) -> Callable[[str], int]:
+    """Return what reads the value of an option that is a number from `lowest` to `highest`."""
+
+    def read(text: str) -> int:
+        if text.isascii() and text.isdigit() and lowest <= int(text[:9]) <= highest:
+            return int(text)
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number from {lowest} to {highest}")
+
+    return read
+
+
+def amount(unit: str) -> Callable[[str], float]:
+    """Return what reads the value of an option that is a number of seconds or dollars above 0."""
+
+    def read(text: str) -> float:
+        from ua_tui.core.settings.parsers import number
+
+        try:
+            return float(number(above=0)(text))
+        except ValueError:
+            raise argparse.ArgumentTypeError(f"{text!r} is not a number of {unit} above 0") from None
+
+    return read
 
 
 class SettingOption(NamedTuple):
@@ -260,3 +299,59 @@ def workspace_settings(args: argparse.Namespace) -> Settings:
 
     base = Path(args.workspace) if args.workspace else None
     return load_settings({"workspace_base": base, "theme": getattr(args, "theme", None)})
+
+
+def team_address(given: str | None, settings: Settings) -> Address:
+    """The address of a team's database that was given, else the one of the setting `team`.
+
+    Raises:
+        SettingsError: neither is there, or it has a password, or it is no address.
+    """
+    from ua_tui.core.errors import SettingsError
+    from ua_tui.core.postgres.address import Address
+
+    # An empty address is a mistake, such as a variable that is not set: it does not mean another database.
+    text = settings.team if given is None else given
+    if text is None:
+        raise SettingsError(
+            "no database of a team is named: give its address, or set `team` (`ua-tui config set team ADDRESS`)"
+        )
+    return Address.parse(text)
+
+
+def optional_address(given: str | None, settings: Settings) -> Address | None:
+    """The same; None if neither is there."""
+    return team_address(given, settings) if given is not None or settings.team else None
+
+
+def redactor_of(settings: Settings) -> Redactor:
+    """Return what masks the secrets of the settings and of the environment."""
+    from ua_tui.core.redaction.redactor import Redactor
+    from ua_tui.core.settings.secrets import secrets
+
+    return Redactor(secrets(settings, os.environ))
+
+
+def read_given_file(path: str, largest: int) -> bytes:
+    """Read a file that a person named, also a compressed one; a folder or a pipe is refused without waiting.
+
+    Raises:
+        SettingsError: it cannot be read, or has more than `largest` bytes.
+    """
+    from ua_tui.core.errors import SettingsError, WorkspaceError
+    from ua_tui.core.storage.compression import SUFFIXES, Unpacked
+    from ua_tui.core.storage.regular_file import open_regular
+    from ua_tui.core.text import clean_line
+
+    shown = clean_line(path, 300)
+    try:
+        with os.fdopen(open_regular(path, follow=True), "rb") as file:
+            suffix = next((each for each in SUFFIXES if path.lower().endswith(each)), "")
+            data = (Unpacked(file, suffix, largest) if suffix else file).read(largest + 1)
+    except WorkspaceError as error:
+        raise SettingsError(f"cannot read {shown}: {error}") from error
+    except (OSError, ValueError) as error:
+        raise SettingsError(f"cannot read {shown}: {getattr(error, 'strerror', None) or error}") from error
+    if len(data) > largest:
+        raise SettingsError(f"{shown} is too large: at most {largest >> 20} MB are read")
+    return data

@@ -9,7 +9,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from ua_tui.core.text import clean_line
-from ua_tui.tui.cli.output import print_json, print_line
+from ua_tui.tui.cli.output import print_json, print_line, quiet_libraries
 from ua_tui.tui.cli.start import report_untrusted
 from ua_tui.tui.terminal.exit_codes import EXIT_FAILED
 
@@ -45,16 +45,11 @@ def run(settings: Settings, *, as_json: bool, address: Address | None = None) ->
     """
     from ua_tui.core.doctor.checks import run_checks, run_team_checks
     from ua_tui.core.doctor.findings import can_start
-    from ua_tui.core.records.log import install_root_handler
 
     report_untrusted(settings)
-    # Libraries that find no handler write to the terminal.
-    handler = install_root_handler(settings.log_level)
-    try:
+    with quiet_libraries(settings.log_level):
         work = run_team_checks(address, settings, os.environ) if address else run_checks(settings, os.environ)
         checks = asyncio.run(work)
-    finally:
-        handler.uninstall()
     could = can_start(checks)
     if as_json:
         name = "could_work" if address else "could_start"

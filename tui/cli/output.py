@@ -5,8 +5,10 @@ from __future__ import annotations
 import os
 import shutil
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from datetime import datetime
+from typing import Any
 
 from ua_tui.tui.terminal.exit_codes import EXIT_FAILED
 
@@ -61,3 +63,91 @@ def complain(message: str, code: int = EXIT_FAILED) -> int:
 
     sys.stderr.write(f"ua-tui: {clean_line(message, 1000)}\n")
     return code
+
+
+def screen_problem() -> str:
+    """Why this terminal cannot have the full screen; empty if it can."""
+    if not (sys.stdin.isatty() and sys.stdout.isatty() and sys.stderr.isatty()):
+        return "the full screen needs a terminal"
+    return "the full screen needs a terminal that can move its cursor, but TERM is dumb" if is_dumb() else ""
+
+
+def agrees(question: str) -> bool:
+    """Whether a person at the terminal answers yes; anything else is no."""
+    try:
+        return input(f"{question} [y/N] ").strip().lower() in {"y", "yes"}
+    except EOFError:
+        print_line("")
+        return False
+
+
+@contextmanager
+def quiet_libraries(level: str) -> Iterator[None]:
+    """Keep what libraries log away from the terminal: those that find no handler write to it."""
+    from ua_tui.core.records.log import install_root_handler
+
+    handler = install_root_handler(level)
+    try:
+        yield
+    finally:
+        handler.uninstall()
+
+
+def wrapped(
+    pieces: Sequence[tuple[str, bool]], width: int | None, indent: str = "", later: str | None = None
+) -> Iterator[str]:
+    """Give the lines of a paragraph, with another indent from the second line on; pieces may be bold.
+
+    It is wrapped for a terminal of `width` cells; without a width it is one line without marks.
+    """
+    if width is None:
+        yield indent + "".join(text for text, _ in pieces)
+        return
+    from rich.style import Style
+
+    from ua_tui.tui.render.layout import PLAIN, wrap
+
+    later = indent if later is None or len(later) > width // 2 else later
+    # The first line is not longer than the others, as `wrap` has one width.
+    room = max(width - max(len(indent), len(later)), 20)
+    styled = [(text, Style(bold=True) if is_bold else PLAIN) for text, is_bold in pieces]
+    for number, line in enumerate(wrap(styled, room)):
+        yield (later if number else indent) + "".join(
+            (part.style or PLAIN).render(part.text) for part in line
+        )
+
+
+class StepReporter:
+    """Reports the steps of a login, as text or as lines of JSON, each with the given facts; they are read at once."""
+
+    def __init__(self, *, as_json: bool, **facts: str) -> None:
+        self._as_json = as_json
+        self._facts = facts
+
+    def link(self, intro: str, url: str, *hints: str, **more: str) -> None:
+        """Show the address that a person is to open."""
+        if self._as_json:
+            self._print_event("link", url=url, **more)
+            return
+        for line in (f"{intro}:\n\n  {url}\n", *hints):
+            print_line(line, flush=True)
+
+    def done(self, event: str, words: str, **more: str) -> int:
+        """Report that all is well; returns the exit code."""
+        if self._as_json:
+            self._print_event(event, message=words, **more)
+        else:
+            print_line(words, flush=True)
+        return 0
+
+    def failed(self, status: str, words: str, code: int = EXIT_FAILED) -> int:
+        """Report why not, and what to do; returns the exit code."""
+        if self._as_json:
+            self._print_event("failed", status=status, message=words)
+            return code
+        return complain(words, code)
+
+    def _print_event(self, event: str, **more: Any) -> None:
+        import json
+
+        print_line(json.dumps({"event": event, **self._facts, **more}), flush=True)

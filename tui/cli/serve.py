@@ -11,11 +11,11 @@ import sys
 from collections.abc import Sequence
 
 from ua_tui.core.errors import SettingsError
+from ua_tui.tui.cli.arguments import whole_number
 from ua_tui.tui.serve.guard import Guard, is_loopback, names_of
 
 PORT = 8000
 SHORTEST_TOKEN = 16
-MOST_TABS = 8
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -24,12 +24,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--host", default="127.0.0.1", metavar="ADDRESS", help="where to listen (default: %(default)s)"
     )
     parser.add_argument(
-        "--port", type=_port, default=PORT, metavar="N", help="default: %(default)s; 0 takes a free one"
+        "--port",
+        type=whole_number(0, 65535),
+        default=PORT,
+        metavar="N",
+        help="default: %(default)s; 0 takes a free one",
     )
     parser.add_argument(
         "--max-tabs",
-        type=_tabs,
-        default=MOST_TABS,
+        type=whole_number(1, 1000),
+        default=8,
         metavar="N",
         help="how many tabs may be open at the same time, each with a session of its own (default: %(default)s)",
     )
@@ -103,18 +107,6 @@ def _describe(host: str, port: int, token: str | None, *, needs_token: bool) -> 
     query = f"?token={token}" if token else "?token=… with your token" if needs_token else ""
     advice = "" if is_loopback(host) else " The traffic is not encrypted: use a tunnel or TLS."
     return f"Serving on http://{name}:{port}/{query}\nCtrl+C ends it and its sessions.{advice}\n"
-
-
-def _tabs(value: str) -> int:
-    if not value.isascii() or not value.isdigit() or not 1 <= int(value) <= 1000:
-        raise argparse.ArgumentTypeError(f"{value!r} is not a number from 1 to 1000")
-    return int(value)
-
-
-def _port(value: str) -> int:
-    if not value.isascii() or not value.isdigit() or int(value) > 65535:
-        raise argparse.ArgumentTypeError(f"{value!r} is not a port: it must be a number from 0 to 65535")
-    return int(value)
 
 
 def _token(value: str) -> str:

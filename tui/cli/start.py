@@ -5,13 +5,14 @@ What it needs for that is imported when it starts; where something is missing, w
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 from collections.abc import Callable, Coroutine, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ua_tui.tui.cli.output import complain, is_dumb
+from ua_tui.tui.cli.output import complain, screen_problem
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -28,17 +29,10 @@ _TRY = 'Try:  ua-tui --demo   or   ua-tui run --demo "What is the capital of Fra
 def start_on_screen(settings: Settings, query: str | None, resume: Resume | None = None) -> int:
     """Run the full screen, which needs a terminal or a browser that it is served to; returns the exit code."""
     served = os.environ.get("TEXTUAL_DRIVER") == _WEB_DRIVER
-    if not served and not (sys.stdin.isatty() and sys.stdout.isatty() and sys.stderr.isatty()):
-        return complain("the full screen needs a terminal; without one use `ua-tui run` or --plain. " + _TRY)
-    if not served and is_dumb():
-        return complain(
-            "the full screen needs a terminal that can move its cursor, but TERM is dumb: "
-            "use `ua-tui --plain`, which works line by line"
-        )
-    from ua_tui.core.concurrency.garbage_collection import pause_collection
-
+    if not served and (problem := screen_problem()):
+        return complain(f"{problem}; without one use `ua-tui run` or `ua-tui --plain`, line by line. {_TRY}")
     # Hardly anything becomes garbage before the first frame.
-    pause_collection()
+    gc.disable()
     from ua_tui.tui.cli.full_screen import run_screen
 
     return run_screen(settings, first_query=query, resume=resume)

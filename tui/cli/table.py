@@ -23,6 +23,7 @@ from ua_tui.tui.cli.arguments import (
     add_sessions_folder,
     add_theme,
     add_version,
+    amount,
     first_query,
     settings_of,
 )
@@ -95,7 +96,7 @@ def _add_run(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--timeout",
         metavar="S",
-        type=_seconds,
+        type=amount("seconds"),
         help="stop the query after so many seconds, and print what there is",
     )
     parser.add_argument(
@@ -104,15 +105,6 @@ def _add_run(parser: argparse.ArgumentParser) -> None:
         type=Path,
         help="answer with JSON that fits the JSON Schema in this file",
     )
-
-
-def _seconds(text: str) -> float:
-    from ua_tui.core.settings.parsers import number
-
-    try:
-        return float(number(above=0)(text))
-    except ValueError:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number of seconds above 0") from None
 
 
 def _sessions(args: argparse.Namespace) -> int:

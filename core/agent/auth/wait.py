@@ -16,7 +16,6 @@ log = logging.getLogger(__name__)
 IsConnected = Callable[[str], Awaitable[bool]]
 """Asks the service whether the account of a toolkit is active."""
 
-_POLL_SECONDS = 5.0
 
 AuthOutcome = Literal["completed", "cancelled", "expired", "unattended"]
 """How the wait for an account ended."""
@@ -103,7 +102,7 @@ class AuthWait:
                     self._connected()
                     return
                 was_active = active
-            await self._sleep(_POLL_SECONDS)
+            await self._sleep(5.0)
 
     def _connected(self) -> None:
         """Let the agent continue with the account, which is now connected.

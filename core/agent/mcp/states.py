@@ -14,8 +14,6 @@ from ua_tui.core.redaction.redactor import Redactor
 from ua_tui.core.text import clean, clean_line
 
 _CLOSED = "Connection closed"
-_MOST_HELD = 6
-"""For how many updates a failed start is not reported; the servers are polled four times a second."""
 
 ServerOperation = Literal["reconnecting", "enabling", "disabling"]
 """What is being done with a server; it is reported as the server's state."""
@@ -241,7 +239,8 @@ class ServerStates:
             return server
         if error:
             final, updates = server, updates + 1
-            if updates > _MOST_HELD or self._cause_of(server.name, error) is not None:
+            # For how many updates a failed start is not reported; the servers are polled four times a second.
+            if updates > 6 or self._cause_of(server.name, error) is not None:
                 return server
         elif not updates:
             return server

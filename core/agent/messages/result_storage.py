@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 
-_LONG = 16 << 10
 _TASK = "ua_tui.core.agent.messages.result_storage:store_in_child"
 
 
@@ -114,7 +113,7 @@ def store_in_child(desk: TaskContext, argument: bytes) -> tuple[bytes | None, by
 def _without_texts(value: Any, texts: list[str], depth: int = 0) -> Any:
     """The value with each long text moved to `texts`, because encoding it at once would block for long."""
     match value:
-        case str() if len(value) >= _LONG:
+        case str() if len(value) >= (16 << 10):
             texts.append(value)
             return msgspec.msgpack.Ext(1, str(len(texts) - 1).encode())
         case dict() if depth < DEEPEST and len(value) < MOST_ENTRIES:

@@ -8,7 +8,6 @@ from ua_tui.core.text import clean_line
 
 log = logging.getLogger(__name__)
 
-_LOGGED = 256 << 10
 _TAIL = 8 << 10
 # By this mark a piece of a secret is recognised.
 _CUT = "…".encode()
@@ -19,7 +18,7 @@ class StandardError:
 
     def __init__(self) -> None:
         self._tail = self._partial = b""
-        self._left = _LOGGED
+        self._left = 256 << 10
         self._dropped = 0
 
     @property

@@ -73,7 +73,6 @@ def _text_of(message: Mapping[str, Any]) -> _Text | None:
 _OF_RESULT = re.compile(r'\{"type":"result"|(?<!\\)"duration_api_ms"\s*:')
 _ESCAPED_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 _SURROGATE = re.compile("[\ud800-\udfff]")
-_ENDS_WITHIN = 6.0
 _MIRROR = '{"type":"transcript_mirror"'
 
 
@@ -146,7 +145,7 @@ class CliTransport:
         if self._requests is not None:
             self._requests.close()
         # SIGTERM, which the SDK's transport sends first, does not reach a process that is stopped.
-        timer = asyncio.get_running_loop().call_later(_ENDS_WITHIN, self.kill)
+        timer = asyncio.get_running_loop().call_later(6.0, self.kill)
         try:
             await self._cli.close()
         finally:

@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
-from ua_tui.core.connections.user_servers import Acts
 from ua_tui.core.events.types import READ_RESOURCE
 from ua_tui.core.text import words_of
+from ua_tui.core.trust.state import Acts
 
 WRAPPERS = ("MULTI_EXECUTE",)
 BUILT_IN_SERVERS = frozenset({"local_toolkit", "composio", "web_reader"})

@@ -16,8 +16,6 @@ from ua_tui.core.storage.json_store import JsonStore
 
 _log = logging.getLogger(__name__)
 
-_MOST_USES = 1_000
-
 
 class StoredRule(msgspec.Struct, frozen=True):
     """A rule as it is stored; `folder` is empty if it holds everywhere."""
@@ -95,7 +93,7 @@ class RuleStore:
         """
         with self._store.changed() as file:
             used = {**file.used, **{_key(rule): at for rule, at in uses.items()}}
-            newest = sorted(used.items(), key=lambda item: item[1])[-_MOST_USES:]
+            newest = sorted(used.items(), key=lambda item: item[1])[-1_000:]
             file.used = dict(newest)
 
     def _read(self) -> _File:

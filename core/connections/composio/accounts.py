@@ -16,8 +16,6 @@ from ua_tui.core.settings.model import Settings
 FAILED = frozenset({"FAILED", "EXPIRED", "INACTIVE", "REVOKED"})
 """States of an account that following its link does not change."""
 
-_TIMEOUT = 20.0
-_PAGE = 50
 _MOST_PAGES = 60
 _MOST_CLOSE = 5
 
@@ -63,7 +61,7 @@ class Accounts:
 
     def __enter__(self) -> Accounts:
         with ExitStack() as stack, sdk_calls(self._settings):
-            http = stack.enter_context(sdk_http(_TIMEOUT))
+            http = stack.enter_context(sdk_http(20.0))
             self._client = sdk_client(self._settings, http, max_retries=1)
             user = self._settings.composio_user_id or self._settings.user_id
             # With every toolkit, also those that the settings disable.
@@ -112,7 +110,7 @@ class Accounts:
         cursor: str | None = None
         for _ in range(most):
             with sdk_calls(self._settings):
-                page = self._session.toolkits(limit=_PAGE, next_cursor=cursor, **filters)
+                page = self._session.toolkits(limit=50, next_cursor=cursor, **filters)
                 found = [self._read(item) for item in page.items]
             yield from found
             cursor = page.next_cursor

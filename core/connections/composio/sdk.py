@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-_LONGEST_WAIT = 10.0
 
 _one_at_a_time = threading.Lock()
 
@@ -50,7 +49,7 @@ def sdk_http(timeout: float, on_request: OnRequest | None = None) -> Any:
     """
 
     def limit_wait(response: httpx.Response) -> None:
-        if (retry_after(response.headers) or 0) > _LONGEST_WAIT:
+        if (retry_after(response.headers) or 0) > 10.0:
             response.headers["x-should-retry"] = "false"
 
     return reporting_client(on_request, timeout=timeout, event_hooks={"response": [limit_wait]})

@@ -26,10 +26,7 @@ _Ask = Callable[..., Any]
 """Runs a function below with the settings and the report of requests."""
 
 _DEADLINE = 45.0
-_TIMEOUT = 20.0
 _ASK_TIMEOUT = 6.0
-# A call of the remote workbench may run for minutes.
-_CALL_TIMEOUT = 300.0
 
 # The service's errors about an unknown session, and what the command line makes of a status: after 401 it tries to sign
 # in.
@@ -93,7 +90,8 @@ async def _open_native(
 
     def work() -> Connection:
         with ExitStack() as stack, sdk_calls(settings):
-            http = stack.enter_context(sdk_http(_CALL_TIMEOUT, on_request))
+            # A call of the remote workbench may run for minutes.
+            http = stack.enter_context(sdk_http(300.0, on_request))
             provider = native_provider()
             session = _create(settings, http, max_retries=1, provider=provider)
             server = native_server(session, provider, modifiers)
@@ -145,7 +143,7 @@ def _connection(
 
 
 def _create_session(settings: Settings, on_request: OnRequest | None) -> _Opened:
-    with sdk_calls(settings), sdk_http(_TIMEOUT, on_request) as http:
+    with sdk_calls(settings), sdk_http(20.0, on_request) as http:
         return _described(_create(settings, http, max_retries=1))
 
 

@@ -32,8 +32,6 @@ logging.getLogger("mcp.client.auth").setLevel(logging.CRITICAL)
 
 LOGIN_SECONDS = 600.0
 """Seconds that a person has for a login."""
-_SOON = 60.0
-"""An access token that expires within so many seconds is renewed."""
 _LONGEST = 200
 
 Show = Callable[[str, Redirect], Awaitable[None]]
@@ -124,7 +122,8 @@ async def current_login(
         WorkspaceError: the logins cannot be read, or this one cannot be stored.
     """
     login = await store.load(target)
-    if login is None or (login.access_token != refused and not login.is_over(_SOON)):
+    # An access token that expires within so many seconds is renewed.
+    if login is None or (login.access_token != refused and not login.is_over(60.0)):
         return login
     if login.refresh_token is None and not login.is_over():
         return login

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
     from ua_tui.core.net.dialer import Resolver
 
-_LARGEST = 256 << 10
-"""Bytes of an answer as it is sent; what is compressed may become a thousand times as much."""
 _SECONDS = 20.0
 
 
@@ -83,7 +81,8 @@ async def login_client(address: str, resolve: Resolver | None = None) -> AsyncIt
             length = 0
             async for piece in self._stream:
                 length += len(piece)
-                if length > _LARGEST:
+                # Bytes of an answer as it is sent; what is compressed may become a thousand times as much.
+                if length > (256 << 10):
                     raise FetchRefused(f"{clean_line(self._host, 100)} sends too much for a login")
                 yield piece
 

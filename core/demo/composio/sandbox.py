@@ -61,21 +61,6 @@ class Mounts:
         """The route of presigned addresses, which need no key."""
         return Route(STORAGE, self._stored, methods=["GET", "PUT"])
 
-    def list(self, session_id: str, prefix: str) -> Response:
-        """Answer with the files whose paths start with `prefix`."""
-        now = _stamp(datetime.now(UTC))
-        items = [
-            {
-                "last_modified": now,
-                "mount_relative_path": path,
-                "sandbox_mount_prefix": PREFIX,
-                "size": len(data),
-            }
-            for path, data in sorted(self.files(session_id).items())
-            if path.startswith(prefix)
-        ]
-        return JSONResponse({"items": items, "next_cursor": None})
-
     def presign(
         self, request: Request, session_id: str, body: Mapping[str, Any], method: str
     ) -> Response | None:

@@ -67,7 +67,6 @@ class ComposioServer:
             Route(one + "/execute", self._with_session(self._execute), methods=["POST"]),
             Route(one + "/execute_meta", self._with_session(self._execute_meta), methods=["POST"]),
             Route(one + "/link", self._with_session(self._link), methods=["POST"]),
-            Route(one + "/mounts/files/items", self._with_session(self._items), methods=["GET"]),
             Route(
                 one + "/mounts/files/download_url", self._with_session(self._download_url), methods=["POST"]
             ),
@@ -187,9 +186,6 @@ class ComposioServer:
             },
             201,
         )
-
-    async def _items(self, request: Request, session: RemoteSession) -> Response:
-        return self._mounts.list(session.id, request.query_params.get("mount_relative_prefix", ""))
 
     async def _download_url(self, request: Request, session: RemoteSession) -> Response:
         found = self._mounts.presign(request, session.id, await _json_object(request), "GET")

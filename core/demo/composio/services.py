@@ -20,9 +20,6 @@ from ua_tui.core.errors import WorkspaceError
 from ua_tui.core.storage.compression import unpack
 from ua_tui.core.storage.files import Root
 
-NEWS_ROWS = 25
-WEB_ROWS = 10
-EXCERPT = 4_000
 SEARCH_SECONDS = 0.9
 CLIP = "files/clip.mp4.zst"
 CLIP_FOLDER = "downloads"
@@ -143,7 +140,7 @@ class Services:
 
     async def _search_news(self, session: RemoteSession, arguments: dict[str, Any]) -> dict[str, Any]:
         await self._pace.wait(SEARCH_SECONDS)
-        found = self._catalogue.search("news", _query(arguments), _limit(arguments, NEWS_ROWS))
+        found = self._catalogue.search("news", _query(arguments), _limit(arguments, 25))
         data: dict[str, Any] = {
             "has_results": bool(found),
             "news_results": [self._news_row(a) for a in found],
@@ -157,7 +154,7 @@ class Services:
         await self._pace.wait(SEARCH_SECONDS)
         if (recorded := self._match("COMPOSIO_SEARCH_WEB", query)) is not None:
             return dict(recorded)
-        found = self._catalogue.search("web", query, _limit(arguments, WEB_ROWS))
+        found = self._catalogue.search("web", query, _limit(arguments, 10))
         leads = " ".join(article.lead for article in found[:2])
         return {"answer": leads, "citations": [self._citation(article) for article in found]}
 
@@ -249,7 +246,7 @@ class Services:
     def _excerpt(self, article: Article) -> dict[str, Any]:
         return {
             "page": article.url,
-            "excerpt": "\n\n".join(self._catalogue.body(article))[:EXCERPT],
+            "excerpt": "\n\n".join(self._catalogue.body(article))[:4_000],
             "related_titles": [other.title for other in self._catalogue.related(article)],
         }
 

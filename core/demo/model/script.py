@@ -15,7 +15,6 @@ from ua_tui.core.demo.model.conversation import Conversation, ToolOutcome, read_
 from ua_tui.core.demo.playbook import Condition, Library, Step, Steps, Value, any_match
 
 CLASSIFIER_MARK = "Answer with exactly one word: SIMPLE or COMPLEX"
-_ERROR_LIMIT = 300
 _DELEGATION = ("Agent", "Task")
 _PATH_PART = re.compile(r"([^.\[\]]+)|\[(\*|\d+)\]")
 _FIELD = re.compile(r"\{(\w+)(?::(\d+))?\}")
@@ -125,7 +124,7 @@ def _tool_name(name: str, conversation: Conversation) -> str:
 
 
 def _gave_up(outcome: ToolOutcome) -> str:
-    reason = " ".join(outcome.text.split())[:_ERROR_LIMIT] or "no reason was given"
+    reason = " ".join(outcome.text.split())[:300] or "no reason was given"
     tool = outcome.name.rsplit("__", 1)[-1] or "a tool"
     return (
         f"I could not continue: `{tool}` did not run.\n\n> {reason}\n\n"

@@ -17,7 +17,6 @@ from ua_tui.core.demo.model.script import Script, Turn
 from ua_tui.core.demo.pace import LONG_INPUT, PROSE, THINKING, Pace
 
 DEFAULT_MODEL = "scripted-demo"
-CHARACTERS_PER_TOKEN = 4
 OVERLOADED_STATUS = 529
 FIRST_TOKEN_SECONDS = 0.45
 
@@ -194,7 +193,7 @@ def _prompt(body: Mapping[str, Any]) -> str:
 
 
 def _tokens(text: str) -> int:
-    return max(1, len(text) // CHARACTERS_PER_TOKEN)
+    return max(1, len(text) // 4)
 
 
 def _output_tokens(blocks: list[dict[str, Any]]) -> int:

@@ -12,7 +12,6 @@ from typing import Literal
 import msgspec
 
 DOMAIN = ".example"
-BACKGROUND_PARAGRAPHS = 5
 WORD = re.compile(r"[a-z0-9]{4,}")
 COMMON_WORDS = frozenset({"news", "latest", "week", "this", "that", "with", "about", "what", "from", "today"})
 
@@ -103,7 +102,7 @@ class Catalogue:
         """The paragraphs of an article, its lead first."""
         background = self.themes[article.theme].background
         start = self.articles.index(article)
-        chosen = [background[(start + i) % len(background)] for i in range(BACKGROUND_PARAGRAPHS)]
+        chosen = [background[(start + i) % len(background)] for i in range(5)]
         return [article.lead, *article.facts, f"“{article.quote}” said {article.quote_by}.", *chosen]
 
     def _words(self, article: Article) -> set[str]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from html import escape
+from pathlib import Path
+from string import Template
 
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, PlainTextResponse, Response
@@ -13,6 +15,7 @@ from starlette.routing import Route
 from ua_tui.core.demo.pace import Pace
 from ua_tui.core.demo.press.articles import Article, Catalogue
 
+_PAGE = Template(Path(__file__).with_name("article.html").read_text("utf-8"))
 SECTIONS = ("Front page", "Chips", "Memory", "Cloud", "Markets", "Podcast")
 LEGAL = ("Imprint", "Privacy", "Contact", "Jobs")
 
@@ -59,8 +62,7 @@ def _missing(host: str) -> str:
 def _article(article: Article, catalogue: Catalogue) -> str:
     published = article.published(catalogue.now)
     stamp = published.strftime("%Y-%m-%dT%H:%M:%SZ")
-    theme = catalogue.themes[article.theme]
-    title, source, author = escape(article.title), escape(article.source), escape(article.author)
+    section = catalogue.themes[article.theme].section
     linked_data = json.dumps(
         {
             "@context": "https://schema.org",
@@ -71,46 +73,23 @@ def _article(article: Article, catalogue: Catalogue) -> str:
             "publisher": {"@type": "Organization", "name": article.source},
         }
     ).replace("</", "<\\/")
-    return f"""<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>{title} | {source}</title>
-<link rel="canonical" href="{escape(article.url)}">
-<meta name="description" content="{escape(article.lead)}">
-<meta name="author" content="{author}">
-<meta property="og:type" content="article">
-<meta property="og:site_name" content="{source}">
-<meta property="og:title" content="{title}">
-<meta property="article:published_time" content="{stamp}">
-<meta property="article:section" content="{escape(theme.section)}">
-<script type="application/ld+json">{linked_data}</script>
-<style>body{{font:18px/1.6 Georgia,serif;margin:0 auto;max-width:46rem}}nav a{{margin-right:1rem}}</style>
-</head>
-<body>
-<div id="cookie-banner" class="cookie-consent" role="dialog" aria-label="Cookies">
-<p>We and our 214 partners would like to store cookies on your device to count visits.</p>
-<button>Accept all</button> <button>Only what is needed</button>
-</div>
-<header class="site-header"><a class="logo" href="/">{source}</a>
-<nav class="main-nav">{_links(SECTIONS)}</nav></header>
-<main>
-<article>
-<p class="kicker">{escape(theme.section)}</p>
-<h1>{title}</h1>
-<p class="byline">By <span class="author" rel="author">{author}</span>,
-<time datetime="{stamp}">{published.strftime("%d %B %Y, %H:%M")} UTC</time></p>
-{_paragraphs(article, catalogue)}
-</article>
-<aside class="related"><h2>More on {escape(theme.section.lower())}</h2>{_related(article, catalogue)}</aside>
-<section class="newsletter"><h2>Never miss a chip</h2><p>One letter a week. Unsubscribe whenever you like.</p>
-<form><input type="email" placeholder="you@mail.example"><button>Sign up</button></form></section>
-</main>
-<footer><p>© {published.year} {source}. All rights reserved.</p>{_links(LEGAL)}</footer>
-</body>
-</html>
-"""
+    return _PAGE.substitute(
+        title=escape(article.title),
+        source=escape(article.source),
+        author=escape(article.author),
+        stamp=stamp,
+        url=escape(article.url),
+        lead=escape(article.lead),
+        section=escape(section),
+        lower_section=escape(section.lower()),
+        linked_data=linked_data,
+        published=f"{published:%d %B %Y, %H:%M}",
+        year=published.year,
+        sections=_links(SECTIONS),
+        legal=_links(LEGAL),
+        paragraphs=_paragraphs(article, catalogue),
+        related=_related(article, catalogue),
+    )
 
 
 def _paragraphs(article: Article, catalogue: Catalogue) -> str:

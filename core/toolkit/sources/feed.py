@@ -15,7 +15,6 @@ from ua_tui.core.text import clean_line
 from ua_tui.core.toolkit.extract import Extracted, to_markdown
 
 MAX_ENTRIES = 200
-_MAX_SUMMARY = 600
 # Before the first element: white space, the XML declaration, instructions, comments and a document type.
 _ROOT = re.compile(
     rb"(?:\xef\xbb\xbf)?(?:\s|<\?.*?\?>|<!--.*?-->|<!DOCTYPE[^<>\[]*(?:\[.*?\]\s*)?>)*+<(?:rss|feed|rdf:rdf)[\s>]",
@@ -190,4 +189,4 @@ def _article(title: str, about: str, entries: list[_Entry]) -> Extracted | None:
 
 def _summary(text: str) -> str:
     line = " ".join(_LINK_TEXT.sub(r"\1", to_markdown(text)).split())
-    return clean_line(line, _MAX_SUMMARY)
+    return clean_line(line, 600)

@@ -16,7 +16,6 @@ _ABOUT_THE_PAGE = re.compile(
     r"VideoObject|AudioObject|SoftwareApplication|CreativeWork)$"
 )
 _DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
-_MOST_VALUES = 200_000
 
 
 def article_in_data(tree: Any, fewest: int) -> Extracted | None:
@@ -67,7 +66,7 @@ def _decoded(source: str) -> Any:
 
 
 def _walk(value: Any) -> Iterator[Mapping[str, Any]]:
-    stack, left = [value], _MOST_VALUES
+    stack, left = [value], 200_000
     while stack and left:
         left -= 1
         match stack.pop():

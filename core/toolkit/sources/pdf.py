@@ -19,12 +19,6 @@ if TYPE_CHECKING:
 
 MAX_PAGES = 1_000
 MAX_CHARACTERS = 500_000
-_MAX_PAGE_CHARACTERS = 20_000
-_FEWEST_WORDS = 4
-_FEWEST_LETTERS = 0.3
-_MOST_WORDS_OF_A_STAMP = 30
-# Shorter lines end a paragraph.
-_FULL_LINE = 0.7
 _LEADER = re.compile(r"(?:[ \t]?\.){5,}[ \t]*")
 _DIVIDED = re.compile(r"([^\W\d_]{2,40})-\n([^\W\d_]{2,40}[^\w\s]{0,3})[ \t]?")
 _GAP = re.compile(r"\n{3,}")
@@ -66,7 +60,7 @@ def send_pages(
             raise
         except Exception as error:
             text, failed = f"(this page cannot be read: {type(error).__name__})", True
-        text = text[:_MAX_PAGE_CHARACTERS]
+        text = text[:20_000]
         send({"text": text.encode("utf-8", "replace").decode(), "failed": failed})
         characters -= len(text)
         if characters <= 0:
@@ -148,7 +142,8 @@ def _with_paragraphs(text: str) -> str:
         return f"{found[1]}{'' if is_divided else '-'}{found[2]}\n"
 
     lines = [line.strip() for line in _DIVIDED.sub(joined, text).split("\n")]
-    full = _FULL_LINE * max(map(len, lines))
+    # Shorter lines end a paragraph.
+    full = 0.7 * max(map(len, lines))
     ended = (f"{line}\n" if len(line) >= full else f"{line}\n\n" for line in lines)
     return _GAP.sub("\n\n", "".join(ended)).strip()
 
@@ -156,12 +151,12 @@ def _with_paragraphs(text: str) -> str:
 def _is_without_text(texts: Sequence[str]) -> bool:
     """Whether the pages have nothing to read: no text, numbers of pages, the same stamp on each, or only signs."""
     length = sum(map(len, "".join(texts).split()))
-    if sum(map(str.isalnum, _SHAPES.sub("", "\n".join(texts)))) < _FEWEST_LETTERS * max(length, 1):
+    if sum(map(str.isalnum, _SHAPES.sub("", "\n".join(texts)))) < 0.3 * max(length, 1):
         return True
     words = sum(map(count_words, texts))
     are_alike = len(texts) > 2 and len({_DIGITS.sub("", text) for text in texts}) == 1
-    is_stamped = are_alike and words <= _MOST_WORDS_OF_A_STAMP * len(texts)
-    return is_stamped or words < _FEWEST_WORDS * len(texts)
+    is_stamped = are_alike and words <= 30 * len(texts)
+    return is_stamped or words < 4 * len(texts)
 
 
 def _is_title(title: str) -> bool:

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from ua_tui.core.concurrency.cancellation import Stop, in_thread
+from ua_tui.core.errors import advise
 from ua_tui.core.text import clean_line, middle_truncate
 from ua_tui.core.toolkit.articles import visible
 from ua_tui.core.toolkit.extract import Extracted, NotReadable
 from ua_tui.core.toolkit.sources.feed import is_feed, is_json_feed
-from ua_tui.core.toolkit.sources.obstacles import REASONS
 from ua_tui.core.toolkit.sources.pdf import article_of
 from ua_tui.core.toolkit.sources.web_page import Document, ReadPage, fenced
 
@@ -51,14 +51,14 @@ async def read_page(page: Page, conversions: Conversions) -> Extracted:
         where = clean_line(visible(found.leads_to), 500)
         raise NotReadable(f"the page only leads to another one: read {where} instead", "moved")
     if found.obstacle is not None:
-        raise NotReadable(REASONS[found.obstacle], found.obstacle)
+        raise NotReadable(str(advise(f"page.{found.obstacle}")), found.obstacle)
     return _checked(found.article)
 
 
 def _checked(found: Extracted) -> Extracted:
     text = visible(found.text).strip()
     if not text:
-        raise NotReadable(REASONS["empty"], "empty")
+        raise NotReadable(str(advise("page.empty")), "empty")
     return replace(found, text=middle_truncate(text, MAX_TEXT))
 
 

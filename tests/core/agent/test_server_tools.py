@@ -21,10 +21,10 @@ from ua_tui.core.agent.permissions.policy import PermissionPolicy, Verdict
 from ua_tui.core.agent.permissions.rule_set import RuleSet
 from ua_tui.core.agent.permissions.rules import Rule
 from ua_tui.core.agent.permissions.taint import Taint
-from ua_tui.core.connections.user_servers import Acts
 from ua_tui.core.events import types as ev
 from ua_tui.core.redaction.redactor import Redactor
 from ua_tui.core.storage.workspace import Workspace
+from ua_tui.core.trust.state import Acts
 
 CASES = cases_of(__file__)
 KNOWN = "https://docs.example/guide"

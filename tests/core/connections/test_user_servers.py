@@ -223,7 +223,8 @@ def test_trust_holds_for_one_folder_and_one_configuration(tmp_path: Path) -> Non
     assert trust.decision(found, tmp_path) is None
     # Nothing is trusted by a file that cannot be read, and the next decision is kept.
     trust.decide(found, tmp_path, "trusted")
-    (tmp_path / "state/trusted-servers.json").write_text("{")
+    (stored,) = (tmp_path / "state/trusted-folders").iterdir()
+    stored.write_text("{")
     assert trust.decision(found, tmp_path) is None
     trust.decide(found, tmp_path, "trusted")
     assert trust.decision(found, tmp_path) == "trusted"
@@ -249,7 +250,8 @@ def test_what_is_decided_is_kept_without_the_secrets_and_holds_for_them_alone(tm
     state = tmp_path / "state"
     found = server(tmp_path, command="sh", args=["--token", SECRET])
     ServerTrust(state).decide(found, tmp_path, "trusted")
-    kept = (state / "trusted-servers.json").read_text()
+    (stored,) = (state / "trusted-folders").iterdir()
+    kept = stored.read_text()
     assert SECRET not in kept
     assert "sh --token [redacted]" in kept
     assert ServerTrust(state).decision(found, tmp_path) == "trusted"
@@ -268,7 +270,12 @@ def test_a_file_of_decisions_of_an_earlier_version_is_read(tmp_path: Path) -> No
     entry = remote | {"target": whole[2], "decision": "trusted"}
     kept = tmp_path / "trusted-servers.json"
     kept.write_text(json.dumps({key: entry, "remote": remote}))
-    assert ServerTrust(tmp_path).decision(found, tmp_path) == "trusted"
+    trust = ServerTrust(tmp_path)
+    assert trust.decision(found, tmp_path) == "trusted"
+    trust.decide(found, tmp_path, "refused")
+    assert trust.decision(found, tmp_path) == "refused"
+    trust.decide(found, tmp_path, None)
+    assert trust.decision(found, tmp_path) is None
 
 
 def test_a_server_without_a_key_can_have_a_login_with_a_client_as_others_write_it(tmp_path: Path) -> None:

@@ -25,7 +25,7 @@ from ua_tui.core.net.addresses import Routes, is_public, parse_endpoint
 from ua_tui.core.net.bodies import Inflater, content_type, declared_encoding
 from ua_tui.core.net.client import RETRY_AFTER_CAP, Fetcher
 from ua_tui.core.net.dialer import GuardedBackend
-from ua_tui.core.toolkit.sources.encoding import guess_encoding
+from ua_tui.core.toolkit.sources.web_page import guess_encoding
 
 CASES = cases_of(__file__)
 

@@ -22,9 +22,9 @@ from ua_tui.core.settings.loading import load_from as load
 from ua_tui.core.settings.model import SPECS, Settings
 from ua_tui.core.settings.places import Places
 from ua_tui.core.settings.secrets import secrets
-from ua_tui.core.trust.decisions import FolderDecisions
 from ua_tui.core.trust.files import definition_fingerprints
 from ua_tui.core.trust.state import Answer, FolderTrust
+from ua_tui.core.trust.store import TrustStore
 from ua_tui.core.trust_question.question import FolderQuestion, find_question, read_folder, revoke
 
 CASES = cases_of(__file__)
@@ -348,7 +348,7 @@ def test_answers_are_private_and_a_broken_one_trusts_nothing(places: Places) -> 
     assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
     for secret in (THEIRS, "hunter2hunter2"):
         assert secret not in path.read_text()
-    (decision,) = FolderDecisions(places.state).all()
+    (decision,) = TrustStore(places.state).folders()
     assert decision.folder == str(places.cwd.resolve())
     good = path.read_text()
     wrong_kinds = [good.replace('"trusted"', '"root"'), good.replace(".env", '.env": 3, "x', 1)]

@@ -187,7 +187,7 @@ def test_standard_input(session: Recorded, monkeypatch: Patch, capsys: Output) -
     (["draft.md", "--session", "nosuch"], "there is no session 'nosuch'"),
     (["draft.pdf", "--session", "latest"], "draft.pdf is not a report: only HTML, Markdown and text"),
     (["broken.md.zst", "--session", "latest"], "cannot read broken.md.zst"),
-    (["large.md", "--session", "latest"], "large.md is too large: at most 64 MB are checked"),
+    (["large.md", "--session", "latest"], "large.md is too large: at most 64 MB are read"),
     (["large.md.gz", "--session", "latest"], "large.md.gz"),
     (["a\x1b[31m.md"], "cannot read a\ufffd[31m.md"),
 ])  # fmt: skip

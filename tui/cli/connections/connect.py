@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import json
 import sys
 import time
 from collections.abc import Callable, Sequence
 from contextlib import AsyncExitStack
-from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ua_tui.core.text import clean_line
-from ua_tui.tui.cli.output import complain, print_json, print_line, print_table
+from ua_tui.tui.cli.arguments import amount
+from ua_tui.tui.cli.output import StepReporter, complain, print_json, print_table, quiet_libraries
 from ua_tui.tui.cli.start import report_untrusted
-from ua_tui.tui.terminal.exit_codes import EXIT_FAILED, EXIT_USAGE
+from ua_tui.tui.terminal.exit_codes import EXIT_USAGE
 from ua_tui.tui.terminal.links import open_link
 
 if TYPE_CHECKING:
@@ -23,8 +22,6 @@ if TYPE_CHECKING:
     from ua_tui.core.settings.model import Settings
 
 LOOK_EVERY = 1.0
-LIVES = 600.0
-"""Seconds until a link expires, according to the service."""
 _STATES = {
     "ACTIVE": "connected",
     "INITIATED": "link not opened",
@@ -38,11 +35,6 @@ _NO_KEY = (
     "there is no key for Composio: set COMPOSIO_API_KEY, or store one with `ua-tui config set composio_api_key -`, "
     "or try --demo"
 )
-_INK = "\x1b[30;107m"
-_PLAIN = "\x1b[0m"
-
-# It is read while the command waits.
-_print = partial(print_line, flush=True)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -54,8 +46,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="one of your own MCP servers, or a toolkit of Composio such as gmail; without one, toolkits are listed",
     )
     parser.add_argument("--no-open", action="store_true", help="print the link only, and open no browser")
+    # Seconds until a link expires, according to the service.
     parser.add_argument(
-        "--timeout", type=_seconds, default=LIVES, metavar="N", help="how many seconds to wait (default: 600)"
+        "--timeout",
+        type=amount("seconds"),
+        default=600,
+        metavar="N",
+        help="how many seconds to wait (default: 600)",
     )
     parser.add_argument("--forget", action="store_true", help="log out of an MCP server of your own")
     parser.add_argument(
@@ -70,17 +67,12 @@ def run(args: argparse.Namespace) -> int:
     0 when the account is connected, or the list is shown; 1 when it is not, or the service is at fault; 2 for a
     toolkit there is not. Raises the errors of settings.
     """
-    from ua_tui.core.records.log import install_root_handler
     from ua_tui.core.settings.loading import load_settings
 
     settings = load_settings({"demo": args.demo})
     report_untrusted(settings)
-    # Libraries that find no handler write to the terminal.
-    handler = install_root_handler(settings.log_level)
-    try:
+    with quiet_libraries(settings.log_level):
         return asyncio.run(_run(settings, args))
-    finally:
-        handler.uninstall()
 
 
 async def _run(settings: Settings, args: argparse.Namespace) -> int:
@@ -102,15 +94,15 @@ async def _run(settings: Settings, args: argparse.Namespace) -> int:
             if args.toolkit is not None:
                 slug = args.toolkit.strip().lower()
                 words = f"{clean_line(slug, 60)} is not one of your own MCP servers, and {_NO_KEY}"
-                return _Reporter(as_json=args.json).failed(slug, "no_key", words)
+                return StepReporter(as_json=args.json, toolkit=slug).failed("no_key", words)
             return complain(_NO_KEY)
         from ua_tui.core.concurrency.threads import apart
         from ua_tui.core.connections.composio.accounts import Accounts
         from ua_tui.core.errors import ConnectionFailed
 
         accounts = Accounts(settings)
-        reporter = _Reporter(as_json=args.json)
         slug = args.toolkit.strip().lower() if args.toolkit is not None else None
+        reporter = StepReporter(as_json=args.json, toolkit=slug or "")
         try:
             await apart(accounts.__enter__)
             # Whoever gives up does not wait for the service to forget the session.
@@ -121,7 +113,7 @@ async def _run(settings: Settings, args: argparse.Namespace) -> int:
         except ConnectionFailed as error:
             if slug is None:
                 raise
-            return reporter.failed(slug, error.code, str(error))
+            return reporter.failed(error.code, str(error))
 
 
 async def _within(seconds: float, work: Callable[[], object]) -> None:
@@ -133,29 +125,37 @@ async def _within(seconds: float, work: Callable[[], object]) -> None:
         return
 
 
-async def _connect(accounts: Accounts, slug: str, args: argparse.Namespace, reporter: _Reporter) -> int:
+async def _connect(accounts: Accounts, slug: str, args: argparse.Namespace, reporter: StepReporter) -> int:
     from ua_tui.core.concurrency.threads import apart
 
     toolkit = await apart(lambda: accounts.toolkit(slug))
     if toolkit is None:
         close = ", ".join(clean_line(each, 60) for each in await apart(lambda: accounts.similar(slug)))
         hint = f"did you mean {close}?" if close else "`ua-tui connect` lists all of them"
-        return reporter.failed(
-            slug, "unknown", f"there is no toolkit {clean_line(slug, 60)}: {hint}", EXIT_USAGE
-        )
+        return reporter.failed("unknown", f"there is no toolkit {clean_line(slug, 60)}: {hint}", EXIT_USAGE)
     name = clean_line(toolkit.name, 60)
     if not toolkit.needs_account:
-        return reporter.done(toolkit, f"{name} needs no account: its tools work as they are.")
+        return _done(reporter, toolkit, f"{name} needs no account: its tools work as they are.")
     if toolkit.status == "ACTIVE":
-        return reporter.done(toolkit, f"{name} is connected already.")
+        return _done(reporter, toolkit, f"{name} is connected already.")
     link = await apart(lambda: accounts.link(slug))
-    reporter.link(toolkit, link)
+    url = clean_line(link.url, 2_000)
+    reporter.link(
+        f"Open this link and sign in to connect {name}",
+        url,
+        *_code(url),
+        "Waiting for the account. Ctrl+C stops waiting.",
+        name=toolkit.name,
+        account=link.account,
+    )
     if not args.json and not args.no_open and sys.stdout.isatty():
         await open_link(link.url)
     return await _wait(accounts, toolkit, link, args.timeout, reporter)
 
 
-async def _wait(accounts: Accounts, toolkit: Toolkit, link: Link, seconds: float, reporter: _Reporter) -> int:
+async def _wait(
+    accounts: Accounts, toolkit: Toolkit, link: Link, seconds: float, reporter: StepReporter
+) -> int:
     from ua_tui.core.concurrency.threads import apart
     from ua_tui.core.connections.composio.accounts import FAILED
     from ua_tui.core.errors import ConnectionFailed
@@ -172,65 +172,35 @@ async def _wait(accounts: Accounts, toolkit: Toolkit, link: Link, seconds: float
             # The network may come back before the link is over.
             status, reason, trouble = "", "", f" ({error})"
         if status == "ACTIVE":
-            return reporter.done(toolkit, f"{name} is connected.")
+            return _done(reporter, toolkit, f"{name} is connected.")
         if status in FAILED:
             why = f" ({clean_line(reason, 160)})" if reason else ""
             words = {"EXPIRED": "the link has expired", "FAILED": "it was refused or failed"}
             said = words.get(status, f"the account is {status.lower()}")
-            return reporter.failed(toolkit.slug, status, f"{name} is not connected: {said}{why}; {again}")
+            return reporter.failed(status, f"{name} is not connected: {said}{why}; {again}")
         if time.monotonic() >= end:
             late = f"no one signed in within {seconds:g} s{trouble}"
-            return reporter.failed(toolkit.slug, "timeout", f"{name} is not connected: {late}; {again}")
+            return reporter.failed("timeout", f"{name} is not connected: {late}; {again}")
         await asyncio.sleep(LOOK_EVERY)
 
 
-class _Reporter:
-    """Reports the steps of connecting, as text or as lines of JSON."""
-
-    def __init__(self, *, as_json: bool) -> None:
-        self._as_json = as_json
-
-    def link(self, toolkit: Toolkit, link: Link) -> None:
-        """Show the link."""
-        url = clean_line(link.url, 2_000)
-        if self._as_json:
-            self._line("link", toolkit=toolkit.slug, name=toolkit.name, url=url, account=link.account)
-            return
-        _print(f"Open this link and sign in to connect {clean_line(toolkit.name, 60)}:\n\n  {url}\n")
-        if sys.stdout.isatty():
-            _show_code(url)
-        _print("Waiting for the account. Ctrl+C stops waiting.")
-
-    def done(self, toolkit: Toolkit, words: str) -> int:
-        """Say that its tools can be used; gives the exit code."""
-        if self._as_json:
-            self._line("connected", toolkit=toolkit.slug, name=toolkit.name, message=words)
-        else:
-            _print(words)
-            if not toolkit.offered:
-                _print("Sessions still do not use it: see composio_toolkits and composio_disabled_toolkits.")
-        return 0
-
-    def failed(self, slug: str, status: str, words: str, code: int = EXIT_FAILED) -> int:
-        """Say why not, and what to do; gives the exit code."""
-        if self._as_json:
-            self._line("failed", toolkit=slug, status=status, message=words)
-            return code
-        return complain(words, code)
-
-    def _line(self, event: str, **more: Any) -> None:
-        _print(json.dumps({"event": event, **more}))
+def _done(reporter: StepReporter, toolkit: Toolkit, words: str) -> int:
+    if not toolkit.offered:
+        words += "\nSessions still do not use it: see composio_toolkits and composio_disabled_toolkits."
+    return reporter.done("connected", words, name=toolkit.name)
 
 
-def _show_code(url: str) -> None:
+def _code(url: str) -> list[str]:
+    """The address as a QR code, if the terminal has room for it."""
     from shutil import get_terminal_size
 
     from ua_tui.tui.screens.requests.qr import qr_rows
 
     rows, room = qr_rows(url), get_terminal_size()
-    if rows and len(rows[0]) <= room.columns and len(rows) + 8 <= room.lines:
-        # Cameras want dark on light, whatever the terminal's colours are.
-        _print("".join(f"  {_INK}{row}{_PLAIN}\n" for row in rows))
+    if not (sys.stdout.isatty() and rows and len(rows[0]) <= room.columns and len(rows) + 8 <= room.lines):
+        return []
+    # Cameras want dark on light, whatever the terminal's colours are.
+    return ["".join(f"  \x1b[30;107m{row}\x1b[0m\n" for row in rows)]
 
 
 def _list(toolkits: Sequence[Toolkit], *, as_json: bool) -> int:
@@ -262,10 +232,3 @@ def _state(toolkit: Toolkit) -> str:
 
 def _off(toolkit: Toolkit) -> str:
     return "" if toolkit.offered else ", not in sessions"
-
-
-def _seconds(text: str) -> float:
-    value = float(text)
-    if not 0 <= value <= 86_400:
-        raise argparse.ArgumentTypeError("a number of seconds from 0 to 86400")
-    return value

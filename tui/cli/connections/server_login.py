@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import json
 import os
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ua_tui.core.errors import ConnectionFailed, WorkspaceError
 from ua_tui.core.text import clean_line
-from ua_tui.tui.cli.output import complain, print_line
-from ua_tui.tui.terminal.exit_codes import EXIT_FAILED
+from ua_tui.tui.cli.output import StepReporter, complain
 from ua_tui.tui.terminal.links import open_link
 
 if TYPE_CHECKING:
@@ -24,9 +21,6 @@ if TYPE_CHECKING:
     from ua_tui.core.connections.oauth.store import LoginStore
     from ua_tui.core.connections.oauth.target import LoginTarget
     from ua_tui.core.settings.model import Settings
-
-
-_print = partial(print_line, flush=True)
 
 
 def login_target(settings: Settings, name: str) -> LoginTarget | None:
@@ -69,7 +63,8 @@ async def run_login(target: LoginTarget, args: argparse.Namespace) -> int:
     """Log in to a server, or out with `--forget`; returns the exit code."""
     from ua_tui.core.connections.oauth.store import LoginStore
 
-    store, reporter = LoginStore(), _LoginReporter(target, as_json=args.json)
+    store = LoginStore()
+    reporter = StepReporter(as_json=args.json, server=clean_line(target.name, 60))
     try:
         return await _log_in_or_out(target, args, store, reporter)
     except WorkspaceError as error:
@@ -78,17 +73,23 @@ async def run_login(target: LoginTarget, args: argparse.Namespace) -> int:
 
 
 async def _log_in_or_out(
-    target: LoginTarget, args: argparse.Namespace, store: LoginStore, reporter: _LoginReporter
+    target: LoginTarget, args: argparse.Namespace, store: LoginStore, reporter: StepReporter
 ) -> int:
     from ua_tui.core.connections.oauth.flow import log_in
 
+    name = clean_line(target.name, 60)
     if args.forget:
         gone = await store.forget(target)
         words = "You are logged out of {}." if gone else "There was no login to {}."
-        return reporter.done("logged_out", words.format(reporter.name))
+        return reporter.done("logged_out", words.format(name))
 
     async def show(address: str, redirect: Redirect) -> None:
-        reporter.link(address)
+        paste = (
+            "A browser on another machine ends at an address of localhost that it cannot\n"
+            "open: paste that address here."
+        )
+        hints = ([paste] if sys.stdin.isatty() else []) + ["Waiting for the login. Ctrl+C stops waiting."]
+        reporter.link(f"Open this link to log in to {name}", clean_line(address, 4_000), *hints)
         if not args.json and not args.no_open and sys.stdout.isatty():
             await open_link(address)
         loop = asyncio.get_running_loop()
@@ -103,7 +104,7 @@ async def _log_in_or_out(
             return reporter.done("connected", f"{error}.")
         return reporter.failed(error.code, str(error))
     where = "the keyring" if place == "keyring" else "a file that only you can read"
-    return reporter.done("connected", f"You are logged in to {reporter.name}. The login is in {where}.")
+    return reporter.done("connected", f"You are logged in to {name}. The login is in {where}.")
 
 
 def _read_pasted(redirect: Redirect) -> None:
@@ -121,43 +122,3 @@ async def _no_more_input() -> AsyncIterator[None]:
     finally:
         if sys.stdin.isatty():
             asyncio.get_running_loop().remove_reader(sys.stdin.fileno())
-
-
-class _LoginReporter:
-    """Reports the steps of a login, as text or as lines of JSON."""
-
-    def __init__(self, target: LoginTarget, *, as_json: bool) -> None:
-        self.name = clean_line(target.name, 60)
-        self._as_json = as_json
-
-    def link(self, address: str) -> None:
-        """Show the address of the login."""
-        shown = clean_line(address, 4_000)
-        if self._as_json:
-            self._line("link", url=shown)
-            return
-        _print(f"Open this link to log in to {self.name}:\n\n  {shown}\n")
-        if sys.stdin.isatty():
-            _print(
-                "A browser on another machine ends at an address of localhost that it cannot\n"
-                "open: paste that address here."
-            )
-        _print("Waiting for the login. Ctrl+C stops waiting.")
-
-    def done(self, event: str, words: str) -> int:
-        """Report that all is well; returns the exit code."""
-        if self._as_json:
-            self._line(event, message=words)
-        else:
-            _print(words)
-        return 0
-
-    def failed(self, status: str, words: str) -> int:
-        """Report why there is no login, and what to do; returns the exit code."""
-        if self._as_json:
-            self._line("failed", status=status, message=words)
-            return EXIT_FAILED
-        return complain(words)
-
-    def _line(self, event: str, **more: Any) -> None:
-        _print(json.dumps({"event": event, "server": self.name, **more}))

@@ -10,7 +10,6 @@ from pathlib import Path
 from ua_tui.core.connections.oauth.store import LoginStore
 from ua_tui.core.connections.trust import ServerTrust
 from ua_tui.core.connections.user_servers import (
-    Acts,
     UnusableServer,
     UserServer,
     connection_to,
@@ -19,6 +18,7 @@ from ua_tui.core.connections.user_servers import (
 from ua_tui.core.errors import ConnectionFailed
 from ua_tui.core.settings.loading import load_settings
 from ua_tui.core.text import clean_line
+from ua_tui.core.trust.state import Acts
 from ua_tui.tui.cli.arguments import WrongUsage
 from ua_tui.tui.cli.output import complain, print_json, print_line, print_table
 

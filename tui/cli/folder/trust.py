@@ -27,7 +27,7 @@ from ua_tui.core.team.jobs.sqlite_jobs import FILE as JOBS
 from ua_tui.core.team.jobs.sqlite_tables import adopt_jobs, explain
 from ua_tui.core.text import clean_line
 from ua_tui.tui.cli.arguments import WrongUsage
-from ua_tui.tui.cli.output import complain, print_json, print_line, print_table
+from ua_tui.tui.cli.output import agrees, complain, print_json, print_line, print_table
 from ua_tui.tui.terminal.exit_codes import EXIT_USAGE
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 _RIGHTS = "json_extract(settings, '$.allow', '$.permission_mode') != '[null,null]'"
 _JOBS = f"SELECT count(*), total({_RIGHTS}) FROM job"  # noqa: S608
-_QUESTION = "Adopt this? Its queries run, its rules allow, its answers are taken for yours. [y/N] "
+_QUESTION = "Adopt this? Its queries run, its rules allow, its answers are taken for yours."
 
 
 def adopt(path: Path, *, yes: bool) -> int:
@@ -53,7 +53,7 @@ def adopt(path: Path, *, yes: bool) -> int:
             )
         if not yes and not (sys.stdin.isatty() and sys.stdout.isatty()):
             return complain("nobody can be asked here: --yes adopts what is listed", EXIT_USAGE)
-        if not yes and input(_QUESTION).strip().lower() not in ("y", "yes"):
+        if not yes and not agrees(_QUESTION):
             return complain("nothing was adopted")
         for each in found:
             _adopt(each)
@@ -201,9 +201,9 @@ def _answer(question: FolderQuestion, answer: Answer, places: Places) -> int:
 def _list(*, as_json: bool) -> int:
     import msgspec
 
-    from ua_tui.core.trust.decisions import FolderDecisions
+    from ua_tui.core.trust.store import TrustStore
 
-    decisions = FolderDecisions().all()
+    decisions = TrustStore().folders()
     if as_json:
         print_json([msgspec.structs.asdict(each) | {"texts": None} for each in decisions])
     elif not decisions:

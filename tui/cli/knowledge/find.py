@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from ua_tui.core.errors import KnowledgeError
 from ua_tui.core.knowledge.records import KINDS
-from ua_tui.tui.cli.arguments import WrongUsage, add_sessions_folder, workspace_settings
+from ua_tui.tui.cli.arguments import WrongUsage, add_sessions_folder, whole_number, workspace_settings
 from ua_tui.tui.cli.knowledge.page import HitPage
 from ua_tui.tui.cli.output import complain, print_json, print_line
 from ua_tui.tui.terminal.exit_codes import EXIT_FAILED, EXIT_USAGE
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from ua_tui.core.knowledge.place import KnowledgePlace
     from ua_tui.core.knowledge.records import Facet, Hit, Kind, Results
 
-_MOST = 1000
 EXAMPLES = """\
 The words can also have "phrases" in quotes, -word for what must not be there, and site: kind: session: since: until:
 tool:. Quote them for the shell.
@@ -56,15 +55,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="only what was found since: 2026-11-21, 2026-11, 12h, 30d, 2w, 3mo, 1y, today",
     )
     parser.add_argument("--until", metavar="TIME", help="only what was found until then")
-    parser.add_argument("--limit", type=_limit, default=10, metavar="N", help="at most N hits (default: 10)")
+    parser.add_argument(
+        "--limit", type=whole_number(1, 1000), default=10, metavar="N", help="at most N hits (default: 10)"
+    )
     add_sessions_folder(parser)
     parser.add_argument("--json", action="store_true", help="print JSON")
-
-
-def _limit(text: str) -> int:
-    if text.isascii() and text.isdigit() and 1 <= int(text[:9]) <= _MOST:
-        return int(text)
-    raise argparse.ArgumentTypeError(f"{text!r} is not a number from 1 to {_MOST}")
 
 
 def run(args: argparse.Namespace) -> int:

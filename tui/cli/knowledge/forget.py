@@ -5,8 +5,9 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Iterator
+from dataclasses import asdict
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ua_tui.core.errors import KnowledgeError
 from ua_tui.core.events.units import quantity
@@ -14,7 +15,7 @@ from ua_tui.core.knowledge.removal.forgetting import forget
 from ua_tui.core.text import clean_line
 from ua_tui.tui.cli.arguments import WrongUsage
 from ua_tui.tui.cli.knowledge.place import find_database, session_key
-from ua_tui.tui.cli.output import complain, print_json, print_line
+from ua_tui.tui.cli.output import agrees, complain, print_json, print_line
 from ua_tui.tui.terminal.exit_codes import EXIT_USAGE
 
 if TYPE_CHECKING:
@@ -53,7 +54,7 @@ def run_forget(settings: Settings, args: argparse.Namespace) -> int:
         return complain(str(error), EXIT_USAGE)
     if not (found.documents or found.files or args.session):
         if args.json:
-            print_json(_fields(found, done=False))
+            _print(found, done=False, as_json=True)
         return complain("nothing in the knowledge base matches: nothing was forgotten")
     if args.dry_run:
         _print(found, done=False, as_json=args.json)
@@ -65,39 +66,19 @@ def run_forget(settings: Settings, args: argparse.Namespace) -> int:
                 EXIT_USAGE,
             )
         _print(found, done=False, as_json=False)
-        if not _agrees("Forget this and delete the files" if found.files else "Forget this"):
+        what = "Forget this and delete the files" if found.files else "Forget this"
+        if not agrees(f"{what}? It does not come back."):
             return complain("nothing was forgotten")
     _print(which(), done=True, as_json=args.json)
     return 0
 
 
-def _agrees(question: str) -> bool:
-    try:
-        answer = input(f"{question}? It does not come back. [y/N] ")
-    except EOFError:
-        print_line("")
-        return False
-    return answer.strip().lower() in {"y", "yes"}
-
-
 def _print(found: Forgotten, *, done: bool, as_json: bool) -> None:
     if as_json:
-        print_json(_fields(found, done=done))
+        print_json({"forgotten": done, **asdict(found)})
     else:
         for line in _lines(found, done=done):
             print_line(line)
-
-
-def _fields(found: Forgotten, *, done: bool) -> dict[str, Any]:
-    return {
-        "forgotten": done,
-        "documents": found.documents,
-        "passages": found.passages,
-        "titles": list(found.titles),
-        "sessions": list(found.sessions),
-        "files": [str(path) for path in found.files],
-        "kept": list(found.kept),
-    }
 
 
 def _lines(found: Forgotten, *, done: bool) -> Iterator[str]:

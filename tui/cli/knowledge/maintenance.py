@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import os
 import signal
 import sys
 from collections.abc import Callable, Iterator
@@ -12,14 +11,13 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from ua_tui.core.text import clean_line
-from ua_tui.tui.cli.arguments import WrongUsage, add_sessions_folder, workspace_settings
+from ua_tui.tui.cli.arguments import WrongUsage, add_sessions_folder, redactor_of, workspace_settings
 from ua_tui.tui.cli.output import complain, local_time, print_json, print_line
 from ua_tui.tui.terminal.exit_codes import EXIT_FAILED, EXIT_INTERRUPTED
 
 if TYPE_CHECKING:
     from ua_tui.core.knowledge.search.embeddings import Embedder
     from ua_tui.core.knowledge.status import Status
-    from ua_tui.core.redaction.redactor import Redactor
     from ua_tui.core.settings.model import Settings
 
 _FORGET_OPTIONS = ("session", "source", "match", "files", "dry_run", "yes")
@@ -198,7 +196,7 @@ def _update(settings: Settings, *, as_json: bool) -> int:
         store = open_store(path)
     done, missing = 0, len(read_status(path, settings.workspace_base).lagging)
     with _interruptible() as stopped, _progress() as show, store:
-        for piece in catch_up(store, settings.workspace_base, _redactor(settings)):
+        for piece in catch_up(store, settings.workspace_base, redactor_of(settings)):
             done += not piece.more
             # Sessions that are gone count, too, and others may begin meanwhile.
             show(min(done, missing), missing)
@@ -216,7 +214,7 @@ def _rebuild(settings: Settings, *, as_json: bool) -> int:
     path = find_database(settings, must_exist=False)
     with _interruptible() as stopped, _progress() as on_progress:
         rebuilt = rebuild(
-            path, settings.workspace_base, _redactor(settings), on_progress=on_progress, stopped=stopped
+            path, settings.workspace_base, redactor_of(settings), on_progress=on_progress, stopped=stopped
         )
     if rebuilt is None:
         return complain("interrupted: the knowledge base is as it was", EXIT_INTERRUPTED)
@@ -238,13 +236,6 @@ def _rebuild(settings: Settings, *, as_json: bool) -> int:
     for problem in rebuilt.problems:
         complain(problem)
     return EXIT_FAILED if rebuilt.problems else 0
-
-
-def _redactor(settings: Settings) -> Redactor:
-    from ua_tui.core.redaction.redactor import Redactor
-    from ua_tui.core.settings.secrets import secrets
-
-    return Redactor(secrets(settings, os.environ))
 
 
 @contextmanager

@@ -10,14 +10,13 @@ from typing import TYPE_CHECKING, Self
 from ua_tui.core.knowledge.folders import folder_path, is_here
 from ua_tui.core.knowledge.search.plain_passage import plain_passage
 from ua_tui.core.text import clean_line
-from ua_tui.tui.cli.output import page_width
+from ua_tui.tui.cli.output import page_width, wrapped
 
 if TYPE_CHECKING:
     from ua_tui.core.knowledge.place import KnowledgePlace
     from ua_tui.core.knowledge.records import Hit
 
 _INDENT = "    "
-_WIDEST = 100
 
 
 class HitPage:
@@ -30,7 +29,7 @@ class HitPage:
     @classmethod
     def of_output(cls, database: KnowledgePlace) -> Self:
         """Return a page for standard output."""
-        return cls(database, page_width(_WIDEST))
+        return cls(database, page_width(100))
 
     def lines(self, hit: Hit) -> Iterator[str]:
         """Give the lines of a hit: its title, what it is, its address, the passage, and its file."""
@@ -71,10 +70,7 @@ class HitPage:
             return str(path)
 
     def _paragraph(self, text: str, *, indent: str = _INDENT, bold: bool = False) -> Iterator[str]:
-        if self._width is None:
-            yield indent + text
-        else:
-            yield from self._wrapped([(text, bold)], indent)
+        return wrapped([(text, bold)], self._width, indent)
 
     def _passage(self, hit: Hit) -> Iterator[str]:
         passage, marks = plain_passage(hit.passage, hit.marks)
@@ -86,18 +82,7 @@ class HitPage:
             pieces += [(passage[at:start], False), (passage[start:end], True)]
             at = end
         pieces.append((passage[at:], False))
-        yield from self._wrapped([(_on_one_line(text), bold) for text, bold in pieces], _INDENT)
-
-    def _wrapped(self, pieces: list[tuple[str, bool]], indent: str) -> Iterator[str]:
-        from rich.style import Style
-
-        from ua_tui.tui.render.layout import PLAIN, wrap
-
-        assert self._width is not None
-        bold = Style(bold=True)
-        styled = [(text, bold if is_bold else PLAIN) for text, is_bold in pieces]
-        for line in wrap(styled, self._width - len(indent)):
-            yield indent + "".join((part.style or PLAIN).render(part.text) for part in line)
+        yield from wrapped([(_on_one_line(text), bold) for text, bold in pieces], self._width, _INDENT)
 
 
 def _on_one_line(text: str) -> str:

@@ -9,13 +9,18 @@ from collections.abc import Sequence
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING
 
-from ua_tui.core.errors import SettingsError, UniversalAgentError, WorkspaceError
+from ua_tui.core.errors import SettingsError, UniversalAgentError
 from ua_tui.core.evidence.files import FORMATS, LARGEST_REPORT, report_format
-from ua_tui.core.storage.compression import SUFFIXES, Unpacked, inner_name
-from ua_tui.core.storage.regular_file import open_regular
+from ua_tui.core.storage.compression import inner_name
 from ua_tui.core.storage.workspace import JOURNAL
 from ua_tui.core.text import clean_line
-from ua_tui.tui.cli.arguments import WrongUsage, add_sessions_folder, workspace_settings
+from ua_tui.tui.cli.arguments import (
+    WrongUsage,
+    add_sessions_folder,
+    read_given_file,
+    redactor_of,
+    workspace_settings,
+)
 from ua_tui.tui.cli.output import complain, print_line
 from ua_tui.tui.terminal.exit_codes import EXIT_FAILED, EXIT_USAGE
 
@@ -85,13 +90,11 @@ def run(args: argparse.Namespace) -> int:
 def _check(data: bytes, report: str, folder: Path, settings: Settings) -> tuple[ReportCheck, Sequence[int]]:
     """Check a report; gives the check without secrets, and where each line of the report begins."""
     from ua_tui.core.knowledge.place import place_of
-    from ua_tui.core.redaction.redactor import Redactor
-    from ua_tui.core.settings.secrets import secrets
     from ua_tui.observers.evidence.check import check_in_session
     from ua_tui.observers.evidence.reading.document import read_report
     from ua_tui.tui.export.redaction import Redaction
 
-    redactor = Redactor(secrets(settings, os.environ))
+    redactor = redactor_of(settings)
     check = check_in_session(data, report, folder, redactor, place_of(settings))
     source = read_report(data, report).source if check.claims else ""
     starts = [0, *(at + 1 for at, character in enumerate(source) if character == "\n")]
@@ -121,7 +124,7 @@ def _read_input() -> tuple[bytes, str]:
     """Read standard input; gives it with a name for its format."""
     data = sys.stdin.buffer.read(LARGEST_REPORT + 1)
     if len(data) > LARGEST_REPORT:
-        raise _too_large("standard input")
+        raise SettingsError(f"standard input is too large: at most {LARGEST_REPORT >> 20} MB are read")
     is_html = data.removeprefix(b"\xef\xbb\xbf").lstrip()[:9].lower().startswith(_HTML_BEGINS)
     return data, "standard_input.html" if is_html else "standard_input.md"
 
@@ -129,28 +132,12 @@ def _read_input() -> tuple[bytes, str]:
 def _read_file(path: str) -> tuple[bytes, str]:
     """Read a report, also a compressed one; gives it with its name."""
     name = inner_name(PurePath(path).name)
-    try:
-        with os.fdopen(open_regular(path, follow=True), "rb") as file:
-            if report_format(name) is None:
-                raise SettingsError(
-                    f"{_shown(path)} is not a report: only HTML, Markdown and text files are checked "
-                    f"({', '.join(sorted(FORMATS))})"
-                )
-            suffix = next((each for each in SUFFIXES if path.lower().endswith(each)), "")
-            content = Unpacked(file, suffix, LARGEST_REPORT) if suffix else file
-            data = content.read(LARGEST_REPORT + 1)
-    except WorkspaceError as error:
-        raise SettingsError(f"cannot read {_shown(path)}: {error}") from error
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or str(error)
-        raise SettingsError(f"cannot read {_shown(path)}: {reason}") from error
-    if len(data) > LARGEST_REPORT:
-        raise _too_large(_shown(path))
-    return data, name
-
-
-def _too_large(what: str) -> SettingsError:
-    return SettingsError(f"{what} is too large: at most {LARGEST_REPORT >> 20} MB are checked")
+    if report_format(name) is None and Path(path).is_file():
+        raise SettingsError(
+            f"{_shown(path)} is not a report: only HTML, Markdown and text files are checked "
+            f"({', '.join(sorted(FORMATS))})"
+        )
+    return read_given_file(path, LARGEST_REPORT), name
 
 
 def _print_json(check: ReportCheck) -> None:

@@ -10,7 +10,7 @@ from ua_tui.core.events.units import quantity
 from ua_tui.core.evidence.records import Claim, Disagreement, Evidence, Level, ReportCheck
 from ua_tui.core.evidence.wording import NAMES, finding, summary
 from ua_tui.core.text import clean_line
-from ua_tui.tui.cli.output import page_width
+from ua_tui.tui.cli.output import page_width, wrapped
 from ua_tui.tui.viewers.evidence.signs import sign_of
 
 _INDENT = "    "
@@ -118,16 +118,7 @@ class CheckPage:
 
     def _paragraph(self, text: str, indent: str = _INDENT, later: str | None = None) -> Iterator[str]:
         """The lines of a text with an indent, or another one from the second line on."""
-        if self._width is None:
-            yield indent + text
-            return
-        from ua_tui.tui.render.layout import PLAIN, wrap
-
-        later = indent if later is None or len(later) > self._width // 2 else later
-        room = self._width - max(len(indent), len(later))
-        # The first line is not longer than the others, as `wrap` has one width.
-        for number, line in enumerate(wrap([(text, PLAIN)], max(room, 20))):
-            yield (later if number else indent) + "".join(part.text for part in line)
+        return wrapped([(text, False)], self._width, indent, later)
 
 
 def _place(claim: Claim, starts: Sequence[int]) -> str:

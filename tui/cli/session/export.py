@@ -7,7 +7,13 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ua_tui.tui.cli.arguments import WrongUsage, add_session, add_sessions_folder, workspace_settings
+from ua_tui.tui.cli.arguments import (
+    WrongUsage,
+    add_session,
+    add_sessions_folder,
+    redactor_of,
+    workspace_settings,
+)
 from ua_tui.tui.cli.output import print_line
 
 if TYPE_CHECKING:
@@ -44,20 +50,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Export; returns the exit code: 0, 1 if the file cannot be written, 2 if there is no such session or report."""
-    import os
-
     if args.output == "":
         raise WrongUsage("-o needs a file; - is standard output")
     from ua_tui.core.history.lookup import find_session
     from ua_tui.core.knowledge.place import place_of
-    from ua_tui.core.redaction.redactor import Redactor
-    from ua_tui.core.settings.secrets import secrets
     from ua_tui.tui.export.formats import export_bytes, write_export
 
     form: ExportFormat = args.format
     settings = workspace_settings(args)
     folder = find_session(settings.workspace_base, args.session)
-    redactor = Redactor(secrets(settings, os.environ))
+    redactor = redactor_of(settings)
     knowledge = place_of(settings)
     if args.output is None:
         written = write_export(folder, redactor, Path(), form, args.report, knowledge=knowledge)

@@ -13,11 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from ua_tui.core.errors import SettingsError, WorkspaceError
-from ua_tui.core.storage.compression import SUFFIX, Unpacked
-from ua_tui.core.storage.regular_file import open_regular
+from ua_tui.core.errors import SettingsError
 from ua_tui.core.text import clean_line
-from ua_tui.tui.cli.arguments import WrongUsage, add_no_plugins
+from ua_tui.tui.cli.arguments import WrongUsage, add_no_plugins, read_given_file, redactor_of
 from ua_tui.tui.cli.output import complain, print_line
 from ua_tui.tui.terminal.exit_codes import EXIT_FAILED
 
@@ -86,10 +84,10 @@ def _observe_file(args: argparse.Namespace) -> int:
     from ua_tui.core.storage.workspace import Workspace
     from ua_tui.observers.execution.replay import saved_result
 
-    data = _read(args.result, "the result")
+    data = read_given_file(args.result, _MAX_FILE)
     arguments = _read_input(args.input) if args.input else {}
     settings = _settings(args)
-    workspace = Workspace.open(Path(args.workspace), _redactor(settings))
+    workspace = Workspace.open(Path(args.workspace), redactor_of(settings))
     try:
         result = saved_result(args.tool, arguments, data, tool_use_id=_id_of(args.tool, arguments, data))
         report = _Observation(as_json=args.json, explain=args.explain, plugins=settings.plugins)
@@ -123,7 +121,7 @@ def _observe_session(args: argparse.Namespace) -> int:
     with closing(PastJournal(folder / _JOURNAL)) as journal:
         events = [event for _, batch in journal.batches(0) for event in batch]
     settings = _settings(args)
-    workspace: Workspace = Workspace.open(folder, _redactor(settings))
+    workspace: Workspace = Workspace.open(folder, redactor_of(settings))
     try:
         context = _context(workspace, settings)
         report = _Observation(as_json=args.json, explain=args.explain, plugins=settings.plugins)
@@ -211,40 +209,14 @@ def _settings(args: argparse.Namespace) -> Settings:
     return load_settings({"plugins": args.plugins})
 
 
-def _redactor(settings: Settings) -> Any:
-    from ua_tui.core.redaction.redactor import Redactor
-    from ua_tui.core.settings.secrets import secrets
-
-    return Redactor(secrets(settings, os.environ))
-
-
 def _read_input(path: str) -> dict[str, Any]:
     try:
-        value = msgspec.json.decode(_read(path, "the input").removeprefix(b"\xef\xbb\xbf"))
+        value = msgspec.json.decode(read_given_file(path, _MAX_FILE).removeprefix(b"\xef\xbb\xbf"))
     except (msgspec.DecodeError, RecursionError) as error:
         raise SettingsError(f"the input {_shown(path)} is not JSON: {clean_line(str(error))}") from error
     if not isinstance(value, dict):
         raise SettingsError(f"the input {_shown(path)} is not a JSON object")
     return value
-
-
-def _read(path: str, what: str) -> bytes:
-    """Read a file a person named, also a compressed one; a folder or a pipe is refused without waiting."""
-    try:
-        with os.fdopen(open_regular(path, follow=True), "rb") as file:
-            size = os.fstat(file.fileno()).st_size
-            if size > _MAX_FILE:
-                raise SettingsError(
-                    f"{what} {_shown(path)} is too large: {size:,} bytes, limit {_MAX_FILE:,}"
-                )
-            if path.endswith(SUFFIX):
-                return Unpacked(file, largest=_MAX_FILE).read(_MAX_FILE + 1)
-            return file.read()
-    except WorkspaceError as error:
-        raise SettingsError(f"cannot read {what} {_shown(path)}: {error}") from error
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or str(error)
-        raise SettingsError(f"cannot read {what} {_shown(path)}: {reason}") from error
 
 
 def _shown(path: str) -> str:

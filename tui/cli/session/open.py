@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import sys
+import gc
 
 from ua_tui.tui.cli.arguments import add_session, add_sessions_folder, add_theme, workspace_settings
-from ua_tui.tui.cli.output import complain, is_dumb
-from ua_tui.tui.terminal.exit_codes import EXIT_FAILED
+from ua_tui.tui.cli.output import complain, screen_problem
 
 EXAMPLES = """\
 Nothing is written into the session's folder, no agent is started and no key is needed.
@@ -35,19 +34,10 @@ def run(args: argparse.Namespace) -> int:
 
     settings = workspace_settings(args)
     session = PastSession(find_session(settings.workspace_base, args.session))
-    if not (sys.stdin.isatty() and sys.stdout.isatty() and sys.stderr.isatty()):
-        return complain(
-            "the full screen needs a terminal; transcript.md in the session's folder reads without one",
-            EXIT_FAILED,
-        )
-    if is_dumb():
-        return complain(
-            "the full screen needs a terminal that can move its cursor, but TERM is dumb", EXIT_FAILED
-        )
-    from ua_tui.core.concurrency.garbage_collection import pause_collection
-
+    if problem := screen_problem():
+        return complain(f"{problem}; transcript.md in the session's folder reads without one")
     # Hardly anything becomes garbage before the first frame.
-    pause_collection()
+    gc.disable()
     from dataclasses import replace
 
     from ua_tui.tui.app.app import UaTuiApp

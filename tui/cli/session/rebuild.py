@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from ua_tui.tui.cli.arguments import add_session, add_sessions_folder, workspace_settings
+from ua_tui.tui.cli.arguments import add_session, add_sessions_folder, redactor_of, workspace_settings
 from ua_tui.tui.cli.output import print_line
 
 if TYPE_CHECKING:
@@ -21,16 +21,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Rebuild the files; returns the exit code: 0, 1 if they cannot be written, 2 if there is no such session."""
-    import os
-
     from ua_tui.core.history.lookup import find_session
     from ua_tui.core.history.rebuild import rebuild
-    from ua_tui.core.redaction.redactor import Redactor
-    from ua_tui.core.settings.secrets import secrets
 
     settings = workspace_settings(args)
     folder = find_session(settings.workspace_base, args.session)
-    rebuilt = rebuild(folder, Redactor(secrets(settings, os.environ)))
+    rebuilt = rebuild(folder, redactor_of(settings))
     for line in _report(rebuilt):
         print_line(line)
     return 0

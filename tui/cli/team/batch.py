@@ -9,8 +9,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ua_tui.tui.cli.arguments import SESSION_OPTIONS, WrongUsage
-from ua_tui.tui.cli.team.address import add_address, optional_address
+from ua_tui.tui.cli.arguments import SESSION_OPTIONS, WrongUsage, add_address, amount, optional_address
+from ua_tui.tui.cli.output import quiet_libraries
 from ua_tui.tui.cli.team.worker import PARALLEL, add_parallel
 from ua_tui.tui.terminal.exit_codes import EXIT_USAGE
 
@@ -34,8 +34,6 @@ examples:
 # Those of a session that may differ from what the workers have themselves.
 _OF_JOBS = ("demo", "demo_pace", "model", "effort", "allow", "permission_mode", "max_turns")
 _OPTIONS = tuple(each for each in SESSION_OPTIONS if each.setting in (*_OF_JOBS, "workspace_base"))
-_EACH = 1.0
-_ALL = 50.0
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -44,11 +42,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_address(parser, "--to", "the team's database, whose workers run the jobs")
     add_parallel(parser)
     parser.add_argument(
-        "--max-cost-each", metavar="USD", type=_dollars, default=_EACH,
+        "--max-cost-each", metavar="USD", type=amount("dollars"), default=1.0,
         help="the spending limit of each job whose row has no max_cost_usd (default: 1)",
     )  # fmt: skip
     parser.add_argument(
-        "--max-cost-all", metavar="USD", type=_dollars, default=_ALL,
+        "--max-cost-all", metavar="USD", type=amount("dollars"), default=50.0,
         help="the spending limit of the batch (default: 50); with a higher one the same batch runs on",
     )  # fmt: skip
     for option in _OPTIONS:
@@ -67,15 +65,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print a JSON object for each job")
 
 
-def _dollars(text: str) -> float:
-    from ua_tui.core.settings.parsers import number
-
-    try:
-        return float(number(above=0)(text))
-    except ValueError:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number of dollars above 0") from None
-
-
 def run(args: argparse.Namespace) -> int:
     """Run the command; returns the exit code.
 
@@ -87,7 +76,6 @@ def run(args: argparse.Namespace) -> int:
     import asyncio
 
     from ua_tui.core.agent.permissions.rule_set import RuleSet, rules_of
-    from ua_tui.core.records.log import install_root_handler
     from ua_tui.core.settings.loading import load_settings
 
     settings = load_settings({option.setting: option.given(args) for option in _OPTIONS})
@@ -98,11 +86,8 @@ def run(args: argparse.Namespace) -> int:
         raise WrongUsage("--private goes with --to: nobody else sees the jobs of this machine")
     if args.parallel is not None and address is not None:
         raise WrongUsage("--parallel goes with jobs of this machine: give it to the workers of the team")
-    handler = install_root_handler(settings.log_level)
-    try:
+    with quiet_libraries(settings.log_level):
         return asyncio.run(run_batch(args, settings, address))
-    finally:
-        handler.uninstall()
 
 
 async def run_batch(

@@ -9,14 +9,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ua_tui.core.text import clean_line
-from ua_tui.tui.cli.arguments import add_sessions_folder, add_theme, workspace_settings
+from ua_tui.tui.cli.arguments import (
+    add_address,
+    add_sessions_folder,
+    add_theme,
+    optional_address,
+    workspace_settings,
+)
 from ua_tui.tui.cli.output import complain, has_screen, local_time, print_json, print_line, print_table
-from ua_tui.tui.cli.team.address import add_address, team_address
 from ua_tui.tui.terminal.exit_codes import EXIT_FAILED
 
 if TYPE_CHECKING:
-    from ua_tui.core.postgres.address import Address
-    from ua_tui.core.settings.model import Settings
     from ua_tui.core.team.fleet.rows import Fleet, FleetRow
 
 EXAMPLES = """\
@@ -51,7 +54,7 @@ def run(args: argparse.Namespace) -> int:
         TeamError: the team's database cannot be used.
     """
     settings = workspace_settings(args)
-    address = _address(args, settings)
+    address = optional_address(args.address or None, settings)
     if args.follow:
         from ua_tui.tui.cli.team.following import follow
 
@@ -61,11 +64,11 @@ def run(args: argparse.Namespace) -> int:
 
     index = SessionIndex(settings.workspace_base)
     if args.json or not has_screen():
-
-        async def read() -> Fleet:
-            return await FleetSource(index, address).read()
-
-        return _print(asyncio.run(read()), as_json=args.json, place=str(address or index.sessions))
+        return _print(
+            asyncio.run(FleetSource(index, address).read()),
+            as_json=args.json,
+            place=str(address or index.sessions),
+        )
 
     from ua_tui.tui.app.list_apps import FleetApp
     from ua_tui.tui.keys.keymap import choose_keys
@@ -73,12 +76,6 @@ def run(args: argparse.Namespace) -> int:
     app = FleetApp(FleetSource(index, address), settings, keys=choose_keys(settings.keys))
     app.run()
     return app.return_code or 0
-
-
-def _address(args: argparse.Namespace, settings: Settings) -> Address | None:
-    if not args.address and not settings.team:
-        return None
-    return team_address(args.address, settings)
 
 
 def _print(fleet: Fleet, *, as_json: bool, place: str) -> int:

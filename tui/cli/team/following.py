@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ua_tui.tui.cli.output import complain
+from ua_tui.tui.cli.output import complain, screen_problem
 
 if TYPE_CHECKING:
     from ua_tui.core.postgres.address import Address
@@ -29,8 +28,8 @@ def follow(settings: Settings, session: str, address: Address | None, folder: Pa
     Raises:
         TeamError: the team's database cannot be used, or has no such session.
     """
-    if not (sys.stdin.isatty() and sys.stdout.isatty() and sys.stderr.isatty()):
-        return complain("the full screen needs a terminal")
+    if problem := screen_problem():
+        return complain(problem)
     source = asyncio.run(make_source(settings, session, address, folder))
     from ua_tui.tui.app.app import UaTuiApp
     from ua_tui.tui.app.controllers.attention import Attention

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from ua_tui.core.events.units import duration, quantity
 from ua_tui.core.text import clean_line
-from ua_tui.tui.cli.arguments import WrongUsage
+from ua_tui.tui.cli.arguments import WrongUsage, add_address, team_address
 from ua_tui.tui.cli.output import print_json, print_line
-from ua_tui.tui.cli.team.address import add_address, team_address
 
 if TYPE_CHECKING:
     from ua_tui.core.postgres.address import Address

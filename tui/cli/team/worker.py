@@ -4,8 +4,14 @@ from __future__ import annotations
 
 import argparse
 
-from ua_tui.tui.cli.arguments import add_sessions_folder, workspace_settings
-from ua_tui.tui.cli.team.address import add_address, optional_address
+from ua_tui.tui.cli.arguments import (
+    add_address,
+    add_sessions_folder,
+    optional_address,
+    whole_number,
+    workspace_settings,
+)
+from ua_tui.tui.cli.output import quiet_libraries
 
 EXAMPLES = """\
 examples:
@@ -27,15 +33,9 @@ def add_parallel(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--parallel",
         metavar="N",
-        type=_parallel,
+        type=whole_number(1, 64),
         help=f"how many jobs to run at a time on this machine (default: {PARALLEL})",
     )
-
-
-def _parallel(text: str) -> int:
-    if not text.isdecimal() or not 1 <= int(text[:9]) <= 64:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number from 1 to 64")
-    return int(text)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -47,15 +47,9 @@ def run(args: argparse.Namespace) -> int:
     """
     import asyncio
 
-    from ua_tui.core.records.log import install_root_handler
-
     settings = workspace_settings(args)
     address = optional_address(args.address, settings)
     from ua_tui.tui.team.worker import run_worker
 
-    # What libraries log would go to the terminal.
-    handler = install_root_handler(settings.log_level)
-    try:
+    with quiet_libraries(settings.log_level):
         return asyncio.run(run_worker(settings, address, parallel=args.parallel or PARALLEL))
-    finally:
-        handler.uninstall()

@@ -11,14 +11,14 @@ from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Static
 
-from ua_tui.core.trust.state import GROUPS
+from ua_tui.core.trust.state import GROUPS, Answer
 from ua_tui.core.trust_question.changes import Change
 from ua_tui.core.trust_question.question import FolderQuestion
 from ua_tui.tui.keys.places import KeyPlace, key_binding
 from ua_tui.tui.screens.requests.arguments import ArgumentsView, reveal, reveal_line
 from ua_tui.tui.widgets.dialog import Box, Choice, Dialog, FactRows, Foot
 
-FolderAnswer = Literal["trusted", "partly", "ignored", "view", "not_now"]
+FolderAnswer = Answer | Literal["view", "not_now"]
 
 _MOST_DIFFERENT = 200
 

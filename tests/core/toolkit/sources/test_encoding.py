@@ -5,7 +5,7 @@ from pathlib import Path
 
 from tests.core.cases import cases_of
 from ua_tui.core.net.bodies import declared_encoding
-from ua_tui.core.toolkit.sources.encoding import guess_encoding
+from ua_tui.core.toolkit.sources.web_page import guess_encoding
 
 CASES = cases_of(__file__)
 

@@ -13,7 +13,7 @@ from ua_tui.core.postgres import schema
 from ua_tui.core.postgres.schema import LATEST
 from ua_tui.core.settings.model import Settings
 from ua_tui.tui.cli import main
-from ua_tui.tui.cli.team.address import team_address
+from ua_tui.tui.cli.arguments import team_address
 
 SECRET = "Tr0ub4dor-and-3"
 ROWS = """
