@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import difflib
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import NamedTuple, Protocol, runtime_checkable
 
 from textual.app import App
@@ -16,7 +18,16 @@ from ua_tui.core.settings.keymap import KeyChoice
 from ua_tui.core.settings.sources import ended
 from ua_tui.core.text import clean_line
 from ua_tui.tui.keys.names import is_typed, key_name, shown_key
-from ua_tui.tui.keys.standard import STANDARD, TOGETHER
+
+_TABLES = json.loads(Path(__file__).with_name("standard.json").read_bytes())
+STANDARD: Mapping[str, str] = _TABLES["keys"]
+"""The standard keys of every action, by the name that the settings use.
+
+They are in a file so that keys can be checked and shown without importing every screen. `python -m tests.docs` makes it
+from the bindings: change the binding, not the file.
+"""
+TOGETHER: Sequence[str] = _TABLES["together"]
+"""The actions that are active at the same time, for each place that may have the focus."""
 
 
 class Hint(NamedTuple):
