@@ -59,8 +59,6 @@ class ThemeList(Provider):
 
 
 GAP = 2
-OWN_ROWS = 3
-"""Rows of the box that hold no commands: its edges and the search line."""
 AROUND = 4
 """Rows left free above and below the box where there is room."""
 
@@ -92,7 +90,8 @@ class Palette(CommandPalette):
         rows = event.size.height - (0 if event.size.width < NARROW[-1][0] else AROUND)
         # Textual computes the height of the box before that of the list, so both need a limit.
         self.query_one("#--container").styles.max_height = rows
-        self.query_one(CommandList).styles.max_height = max(1, rows - OWN_ROWS)
+        # Without the rows of the box that hold no commands: its edges and the search line.
+        self.query_one(CommandList).styles.max_height = max(1, rows - 3)
 
     def _lay_out(self, _screen: Screen[Any]) -> None:
         if self._found and self._room != self._laid_out:

@@ -31,8 +31,6 @@ from ua_tui.tui.workers import start_job
 
 COMMAND = CommandSpec("fleet", "Fleet", "All sessions here and of the team, live", order=41)
 
-FEW = 5
-"""So many waiting jobs are listed; of more there is one row with their number."""
 _COLLAPSED, _MORE = "waiting", "waiting:more"
 
 
@@ -143,7 +141,8 @@ class FleetScreen(Modal[None]):
             return
         words = self._query.casefold().split()
         waiting, listed, is_done = self._fleet.waiting, 0, False
-        is_collapsed = waiting > FEW and not self._expanded and not words
+        # A few waiting jobs are listed; of more there is one row with their number.
+        is_collapsed = waiting > 5 and not self._expanded and not words
         for row in self._fleet.rows:
             is_waiting = row.state == "waiting" and not row.session
             listed += is_waiting

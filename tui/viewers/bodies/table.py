@@ -20,9 +20,7 @@ from ua_tui.tui.viewers.document import Body, joined
 
 FILTER_KEY = KeyHint("f", "filter", "ask_filter")
 GAP = 2
-NARROWEST = 6
 _NARROW = 40
-_COUNTS_WIDTH = 14
 
 
 class Records(Protocol):
@@ -334,12 +332,12 @@ class TableView:
         shown = self._count_fitting(first, self._width)
         if self._width < _NARROW or (not first and shown == len(self._table.columns)):
             return shown
-        return self._count_fitting(first, self._width - _COUNTS_WIDTH)
+        return self._count_fitting(first, self._width - 14)
 
     def _count_fitting(self, first: int, room: int) -> int:
         used = shown = 0
         for natural in self._table.natural[first:]:
-            used += min(max(NARROWEST, natural // 2), natural) + GAP
+            used += min(max(6, natural // 2), natural) + GAP
             if used - GAP > room and shown:
                 break
             shown += 1

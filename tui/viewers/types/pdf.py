@@ -20,7 +20,6 @@ from ua_tui.tui.viewers.conversion import conversions
 from ua_tui.tui.viewers.document import Rows
 from ua_tui.tui.viewers.reader import FileUnviewable, open_regular
 
-_MAX_BYTES = 100 * 1024 * 1024
 _PAGE = "── Page "
 _TASK = "ua_tui.tui.viewers.conversion:extract_pages"
 
@@ -58,7 +57,7 @@ def read_pages(path: Path, seconds: float = 6.0, *, stop: Stop = NEVER) -> str:
     except FileUnviewable as error:
         return str(error)
     try:
-        if os.fstat(descriptor).st_size > _MAX_BYTES:
+        if os.fstat(descriptor).st_size > (100 * 1024 * 1024):
             return "This PDF is too large to be shown. Press o to open it in another program."
     finally:
         os.close(descriptor)
