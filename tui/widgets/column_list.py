@@ -100,7 +100,7 @@ class ColumnList(ScrollView, Generic[Row], can_focus=True):
 
     def action_page(self, by: int) -> None:
         """Move the cursor by a screen."""
-        self._go(self._at + by * max(1, self._room - 1))
+        self._go(self._at + by * max(1, self.scrollable_content_region.height - HEADER - 1))
 
     def action_go(self, to: int) -> None:
         """Move the cursor to the first or the last row."""
@@ -127,10 +127,6 @@ class ColumnList(ScrollView, Generic[Row], can_focus=True):
         """Keep the cursor visible."""
         self.virtual_size = Size(0, len(self._rows) + HEADER)
         self._reveal()
-
-    @property
-    def _room(self) -> int:
-        return max(1, self.scrollable_content_region.height - HEADER)
 
     def _go(self, to: int) -> None:
         if self._rows:

@@ -175,7 +175,8 @@ def _details(entry: RosterEntry | None, width: int, setting_problems: Sequence[s
             lines.append(_line("", entry.description, width))
         if entry.kind == "agent" and entry.state != "left out":
             lines.append(_field("tools", _tool_list(entry), width))
-            lines.append(_field("model", _model(entry), width))
+            model = "same as the calling agent" if entry.model == "inherit" else entry.model
+            lines.append(_field("model", model, width))
         if entry.source == "shipped":
             lines.append(_field("from", "shipped with ua-tui", width))
         else:
@@ -216,10 +217,6 @@ def _tool_list(entry: RosterEntry) -> str:
     if entry.tools is None:
         return "all tools of the session"
     return ", ".join(tool_name(tool).short for tool in entry.tools) or "none"
-
-
-def _model(entry: RosterEntry) -> str:
-    return "same as the calling agent" if entry.model == "inherit" else clean_line(entry.model)
 
 
 def _line(mark: str, text: str, width: int, style: str = "") -> Content:

@@ -129,7 +129,7 @@ def about_server(
         lines.append(field(starts, clean_line(Redactor().redact(definition.target), _LONGEST_ERROR), width))
         lines.append(field("defined in", clean_line(definition.source, _LONGEST_ERROR), width))
     if server.tool_names:
-        names = ", ".join(_short(server, name) for name in server.tool_names)
+        names = ", ".join(tool_name(f"mcp__{server.name}__{name}").short for name in server.tool_names)
         lines.append(field("tools", names, width))
     elif server.status == "connected":
         lines.append(field("tools", f"{server.tools:,}" if server.tools else "none", width))
@@ -219,10 +219,6 @@ def checks(done: Iterable[Check], width: int, keys: Keys, *, running: bool, fail
         verdict = "✓ A session can start." if could else "✗ A session can't start: fix the lines with ✗."
         lines.append(Content.styled(verdict, "$success" if could else "$error"))
     return Content("\n").join(lines)
-
-
-def _short(server: McpServer, name: str) -> str:
-    return tool_name(f"mcp__{server.name}__{name}").short
 
 
 def _whole(text: str) -> str:

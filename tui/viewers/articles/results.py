@@ -11,6 +11,7 @@ import msgspec
 from rich.cells import cell_len
 from textual.content import Content, Span
 
+from ua_tui.core.concurrency.cancellation import NEVER, Stop
 from ua_tui.core.events.tool_names import tool_name
 from ua_tui.core.events.units import quantity
 from ua_tui.core.text import clean, clean_line
@@ -235,7 +236,7 @@ class ResultsTable(Table):
         ]
         return (*keys, KeyHint("c", "copy link", "copy"))
 
-    def lay_out(self, width: int, theme: MarkdownTheme) -> TableView:
+    def lay_out(self, width: int, theme: MarkdownTheme, stop: Stop = NEVER) -> TableView:
         """Return a table or cards."""
         return ResultRows(self, width) if width >= 56 else CardRows(self, width)
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Hashable, Iterator, Sequence
 from rich.cells import cell_len
 from textual.content import Content, Span
 
-from ua_tui.core.concurrency.cancellation import Stop
+from ua_tui.core.concurrency.cancellation import NEVER, Stop
 from ua_tui.core.text import clean_line
 from ua_tui.tui.render.format import tail_cut
 from ua_tui.tui.render.markdown.renderer import MarkdownTheme
@@ -188,7 +188,7 @@ class JsonTree:
         """None: the members of a tree cannot be filtered."""
         return
 
-    def lay_out(self, width: int, theme: MarkdownTheme) -> JsonRows:
+    def lay_out(self, width: int, theme: MarkdownTheme, stop: Stop = NEVER) -> JsonRows:
         """Return the rows for this width."""
         return JsonRows(self, width)
 

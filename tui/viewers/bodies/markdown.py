@@ -45,11 +45,7 @@ class MarkdownBody:
             chunks.pop()
         return self._render(chunks, width, theme, NEVER)
 
-    def lay_out(self, width: int, theme: MarkdownTheme) -> ListRows:
-        """Render all of it for the width."""
-        return self.lay_out_until(width, theme, NEVER)
-
-    def lay_out_until(self, width: int, theme: MarkdownTheme, stop: Stop) -> ListRows:
+    def lay_out(self, width: int, theme: MarkdownTheme, stop: Stop = NEVER) -> ListRows:
         """Render all of it for the width, unless the flag is set.
 
         Raises:

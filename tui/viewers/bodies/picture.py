@@ -161,11 +161,7 @@ class PictureBody:
         before, self._rows = self._rows, None if rows is None else max(3, rows - 2)
         return self._rows != before
 
-    def lay_out(self, width: int, theme: MarkdownTheme) -> Rows:
-        """Decode the picture and scale it to the width, in half blocks."""
-        return self.lay_out_until(width, theme, NEVER)
-
-    def lay_out_until(self, width: int, theme: MarkdownTheme, stop: Stop) -> Rows:
+    def lay_out(self, width: int, theme: MarkdownTheme, stop: Stop = NEVER) -> Rows:
         """Decode the picture and scale it to the width, in half blocks, unless the flag is set.
 
         Raises:

@@ -10,7 +10,7 @@ from typing import Protocol
 from rich.cells import cell_len
 from textual.content import Content, Span
 
-from ua_tui.core.concurrency.cancellation import Stop
+from ua_tui.core.concurrency.cancellation import NEVER, Stop
 from ua_tui.tui.render.format import middle_cut, tail_cut
 from ua_tui.tui.render.markdown.renderer import MarkdownTheme
 from ua_tui.tui.viewers.bodies.table_sort import NUMBER, SortKey, checked, key_of, sorted_gently
@@ -108,7 +108,7 @@ class Table:
         """The number of the record under the cursor."""
         return self.order[min(self.cursor, self.entries - 1)] if self.entries else None
 
-    def lay_out(self, width: int, theme: MarkdownTheme) -> TableView:
+    def lay_out(self, width: int, theme: MarkdownTheme, stop: Stop = NEVER) -> TableView:
         """Return the rows for this width."""
         return TableView(self, width)
 

@@ -55,7 +55,7 @@ class TextBody:
             indent=self.indent,
         )
 
-    def lay_out(self, width: int, theme: MarkdownTheme) -> TextRows:
+    def lay_out(self, width: int, theme: MarkdownTheme, stop: Stop = NEVER) -> TextRows:
         """Wrap every line to the width."""
         gutter = 0
         if self.numbers and width >= 60:

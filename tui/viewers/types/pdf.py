@@ -31,11 +31,7 @@ class PdfBody:
         self._path = path
         self._text: TextBody | None = None
 
-    def lay_out(self, width: int, theme: MarkdownTheme) -> Rows:
-        """Extract the text once, then wrap its lines to the width."""
-        return self.lay_out_until(width, theme, NEVER)
-
-    def lay_out_until(self, width: int, theme: MarkdownTheme, stop: Stop) -> Rows:
+    def lay_out(self, width: int, theme: MarkdownTheme, stop: Stop = NEVER) -> Rows:
         """Extract the text once, unless the flag is set, then wrap its lines to the width.
 
         Raises:

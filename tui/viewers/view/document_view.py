@@ -44,7 +44,6 @@ from ua_tui.tui.viewers.document import (
     Rows,
     find_in,
     landmarks_in,
-    lay_out,
 )
 from ua_tui.tui.viewers.passage import Passage, find_passage
 from ua_tui.tui.viewers.view.links import FoundLink, first_from, links_in
@@ -308,7 +307,7 @@ class DocumentView(ScrollView, can_focus=True):
         if isinstance(body, Drawable) and canvas is not None:
             rows = await in_thread(partial(body.draw, width, theme, canvas))
         else:
-            rows = await in_thread(partial(lay_out, body, width, theme))
+            rows = await in_thread(partial(body.lay_out, width, theme))
         self._laid_out = body
         to_end = self._to_end
         current = self._matches.current
