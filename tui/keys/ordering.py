@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -31,13 +32,12 @@ class KeyQueue:
         deliver: gives an event to the widget that has the focus.
     """
 
+    @dataclass
     class KeyFollowed(Message, verbose=True):
         """Goes the way of a key, behind it."""
 
-        def __init__(self, number: int, rounds: int) -> None:
-            super().__init__()
-            self.number = number
-            self.rounds = rounds
+        number: int
+        rounds: int
 
     def __init__(self, app: App[Any], deliver: Callable[[events.Event], Awaitable[None]]) -> None:
         self._app = app

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 from functools import partial
-from typing import Any, Protocol, runtime_checkable
+from typing import Any
 
 from rich.cells import cell_len
 from textual import events, on
@@ -17,15 +17,6 @@ from textual.worker import WorkerCancelled
 from ua_tui.tui.render.format import tail_cut
 from ua_tui.tui.theme.themes import ABOUT, listed
 from ua_tui.tui.widgets.modal import NARROW
-
-
-@runtime_checkable
-class HasThemes(Protocol):
-    """An application whose theme can be chosen by its name in the settings."""
-
-    def choose_theme(self, name: str) -> None:
-        """Show a theme, and store the choice."""
-        ...
 
 
 class ThemeList(Provider):
@@ -53,8 +44,7 @@ class ThemeList(Provider):
         return listed(self.app.available_themes)
 
     def _choose(self, name: str) -> None:
-        app = self.app
-        assert isinstance(app, HasThemes)
+        app: Any = self.app
         app.choose_theme(name)
 
 

@@ -37,12 +37,11 @@ class CallFile:
 class ArtifactList(LetterKeyList):
     """Lists files in columns; Up on the first file leaves the list."""
 
+    @dataclass
     class Chosen(Message):
         """A file was chosen."""
 
-        def __init__(self, path: str) -> None:
-            self.path = path
-            super().__init__()
+        path: str
 
     class Left(Message):
         """The cursor was moved up from the first file."""

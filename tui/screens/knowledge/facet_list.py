@@ -59,13 +59,12 @@ class Facets:
 class FacetList(LetterKeyList):
     """Lists the facets below a heading for each dimension; those that narrow the search are marked."""
 
+    @dataclass
     class Chosen(Message):
         """A facet was chosen."""
 
-        def __init__(self, dimension: str, value: str) -> None:
-            self.dimension = dimension
-            self.value = value
-            super().__init__()
+        dimension: str
+        value: str
 
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)

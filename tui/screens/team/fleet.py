@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from datetime import datetime, tzinfo
 from typing import ClassVar
 
@@ -58,12 +59,11 @@ class FleetScreen(Modal[None]):
         TO_PROMPT,
     ]
 
+    @dataclass
     class Asked(Message):
         """A session began to need a person."""
 
-        def __init__(self, row: FleetRow) -> None:
-            super().__init__()
-            self.row = row
+        row: FleetRow
 
     def __init__(
         self,
