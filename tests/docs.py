@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from tests.keys_page import keys_page, standard_module
+from tests.keys_page import keys_page, standard_tables
 from tests.modules_page import modules_page
 from tests.paths import DOCS, PROJECT
 from ua_tui.tui.cli.arguments import SETTING_OPTIONS
@@ -100,7 +100,7 @@ PAGES: dict[Path, Callable[[str], str]] = {
     DOCS / "configuration.md": configuration_page,
     DOCS / "modules.md": modules_page,
     DOCS / "tracing.md": tracing_page,
-    PROJECT / "tui" / "keys" / "standard.py": standard_module,
+    PROJECT / "tui" / "keys" / "standard.json": standard_tables,
     DOCS / "keys.md": keys_page,
 }
 """The pages with generated parts, and the functions that make these parts again in the text of a page."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import json
 import pkgutil
-import textwrap
 from collections.abc import Iterable, Iterator
 from functools import cache
 
@@ -75,22 +75,10 @@ def together() -> dict[str, list[str]]:
     }
 
 
-def standard_module(text: str) -> str:
-    """The text of the module with its tables made again."""
-    text = text[: text.index("{\n") + 2]
-    text += "".join(f'    "{name}": "{keys}",\n' for name, keys in standard_keys().items())
-    text += f"}}\n\nTOGETHER = (\n{''.join(map(_names, together().values()))})\n{_MEANING}"
-    return text
-
-
-_MEANING = '"""The actions that are active at the same time, for each place that may have the focus."""\n'
-
-
-def _names(names: list[str]) -> str:
-    """A string of one line, or of as many as the formatter leaves."""
-    text = " ".join(names)
-    lines = [text] if len(text) <= 103 else textwrap.wrap(text, 101, break_on_hyphens=False)
-    return "".join(f'    "{line} "\n' for line in lines[:-1]) + f'    "{lines[-1]}",\n'
+def standard_tables(_: str) -> str:
+    """The file with the standard keys, made again."""
+    tables = {"keys": standard_keys(), "together": [" ".join(names) for names in together().values()]}
+    return json.dumps(tables, indent=1) + "\n"
 
 
 def keys_page(text: str) -> str:

@@ -23,7 +23,7 @@ from tests.e2e.scripted_model import Block, Text, scripted_model
 from tests.e2e.served import browsing, drawn, kept_open, serving
 from tests.waiting import PATIENCE, until
 from ua_tui.core.events.types import Event, QueryFinished, QueryReceived, SessionFinished, SessionStarted
-from ua_tui.tui.theme.themes import ABOUT, DARK
+from ua_tui.tui.theme.themes import ABOUT, THEMES
 
 TOKEN = "a-token-that-nobody-guesses"
 QUERY = "What is the capital of France?"
@@ -268,7 +268,7 @@ async def test_a_real_browser_shows_the_screen_and_types_into_it(tmp_path: Path)
             # What is left of the window beside the last column and below the last row belongs to the screen.
             edges = {picture.getpixel((x, picture.height - 1)) for x in range(picture.width)}
             edges |= {picture.getpixel((picture.width - 1, y)) for y in range(picture.height)}
-            assert edges == {Color.parse(DARK.background).rgb}
+            assert edges == {Color.parse(THEMES[0].background).rgb}
             # All of it came from the server itself, and the browser had nothing to complain of.
             hosts = {url.split("/")[2] for url in page.asked_for if not url.startswith("data:")}
             assert hosts == {served.origin.removeprefix("http://")}

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 SECONDS = 10.0
 PICTURE = "x-picture:"
 """The scheme of pictures in converted HTML; the rest is the quoted address of the original."""
-_LONGEST_DATA = 2 << 20
 
 
 def _names(text: str) -> frozenset[str]:
@@ -165,7 +164,7 @@ def _filter(prefix: str) -> Callable[[str, str, str], str | None]:
             seen.add(value)
             return f"{prefix}{value}"
         if name == "src":
-            return f"{PICTURE}{quote(value, safe='')}" if len(value) <= _LONGEST_DATA else PICTURE
+            return f"{PICTURE}{quote(value, safe='')}" if len(value) <= (2 << 20) else PICTURE
         if name == "href":
             if value.startswith("#"):
                 return f"#{prefix}{value[1:]}"

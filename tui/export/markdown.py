@@ -21,7 +21,6 @@ _SPECIAL = re.compile(r"([\\`*_\[\]<>|#~])")
 _FENCE = re.compile(r"`+|~+")
 _FENCED = re.compile(r" {0,3}(`{3,}|~{3,})")
 _ADDRESS = re.compile(r"((?<![(<])\bhttps?://[^\s<>()\[\]]++)(\[\^c)?")
-_LONGEST = 500
 
 
 def markdown_text(export: Export, redaction: Redaction, stop: Stop = NEVER) -> str:
@@ -177,7 +176,7 @@ def _tables(export: Export) -> Iterator[str]:
 
 def _plain(text: str) -> str:
     """Write a text on one line, so that it is only text in Markdown."""
-    return _SPECIAL.sub(r"\\\1", clean_line(text, _LONGEST))
+    return _SPECIAL.sub(r"\\\1", clean_line(text, 500))
 
 
 def _list(items: Sequence[str] | Iterator[str]) -> str:

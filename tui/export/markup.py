@@ -12,7 +12,6 @@ from ua_tui.core.evidence.records import Level, Source
 
 GLYPHS = {Level.SUPPORTED: "✓", Level.LOOK: "?", Level.UNSUPPORTED: "!"}
 _SAFE_LINK = re.compile(r"https?://[^\s]+\Z", re.IGNORECASE)
-_LONGEST_LINK = 2_000
 
 
 def escaped(text: str) -> str:
@@ -32,7 +31,7 @@ def element(tag: str, content: str, **attributes: str) -> str:
 
 def link(url: str, text: str) -> str:
     """Link to a page of the web; only the text if the address is another kind."""
-    if not _SAFE_LINK.match(url) or len(url) > _LONGEST_LINK:
+    if not _SAFE_LINK.match(url) or len(url) > 2_000:
         return escaped(text)
     return element("a", escaped(text), href=url, rel="noopener noreferrer nofollow")
 

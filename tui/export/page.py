@@ -259,7 +259,7 @@ def _sources(export: Export) -> str:
             ]
         )
         named = f'{named}<span class="fine">{where}</span>'
-        rows.append((named, _worded(source.kind), dates, _hash(source.sha256)))
+        rows.append((named, source.kind.replace("_", " "), dates, _hash(source.sha256)))
     return _table(("Source", "Kind", "Dates", "SHA-256"), rows, "Sources")
 
 
@@ -274,10 +274,6 @@ def _files(export: Export) -> str:
         for each in export.artifacts
     ]
     return _table(("File", "Kind", "Size", "SHA-256"), rows, "Saved files")
-
-
-def _worded(kind: str) -> str:
-    return kind.replace("_", " ")
 
 
 def _hash(digest: str) -> str:

@@ -17,7 +17,6 @@ from ua_tui.tui.export.convert import PICTURE
 
 LARGEST = 1 << 20
 """Bytes of a picture that is embedded."""
-LARGEST_SUM = 3 << 20
 MOST = 200
 _TYPES = {".png": "image/png", ".jpg": "image/jpeg", ".gif": "image/gif", ".webp": "image/webp"}
 _REFERENCE = re.compile(rf'\bsrc="{re.escape(PICTURE)}([^"]*)"')
@@ -33,7 +32,7 @@ def embedded_pictures(text: str, report: str, root: Root, redactor: Redactor) ->
         kind = _TYPES.get(media_suffix(data[:HEAD_SIZE]), "")
         # The text in a picture, such as its description, may hold a secret.
         is_safe = kind and redactor.redact(plain := data.decode("latin-1")) == plain
-        if not is_safe or total + len(data) > LARGEST_SUM:
+        if not is_safe or total + len(data) > (3 << 20):
             left_out += 1
             continue
         total += len(data)

@@ -25,7 +25,6 @@ _OWN = frozenset(
 _OWN |= frozenset(Verdict)
 
 _PIECE = 64 << 10
-_SHORTEST = 3
 # The folders of people, wherever they are named: a path in a result may be of another machine.
 _HOMES = r"(?:/home|/Users)/[^/\s\"'<>\\|:;,)\]}]{1,64}|[A-Za-z]:\\{1,2}Users\\{1,2}[^/\s\"'<>\\|:;,)\]}]{1,64}|/root"
 # An escape of JSON, such as that of a line break, may precede a path.
@@ -43,9 +42,7 @@ class Redaction:
 
     def __init__(self, redactor: Redactor, folders: Iterable[tuple[str, str]] = ()) -> None:
         self.redactor = redactor
-        named = {
-            path.rstrip("/"): name for path, name in folders if path.count("/") and len(path) > _SHORTEST
-        }
+        named = {path.rstrip("/"): name for path, name in folders if path.count("/") and len(path) > 3}
         self._names = dict(sorted(named.items(), key=lambda pair: -len(pair[0])))
         known = "".join(f"{re.escape(path)}|" for path in self._names)
         self._paths = re.compile(f"{_BEFORE}(?:{known}{_HOMES}){_AFTER}(?P<rest>/?)")

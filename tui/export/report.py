@@ -32,8 +32,6 @@ if TYPE_CHECKING:
 
 _LARGEST_SOURCE = 2 << 20
 """Characters of a report that are exported."""
-_DEEPEST = 4
-_HEAD = 64 << 10
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,7 +48,7 @@ def _reports_of(root: Root, artifacts: Sequence[Artifact]) -> list[str]:
     """The paths of the reports of a session that still exist, the newest last."""
     saved = [each.path for each in artifacts if each.kind == "work_product" and report_format(each.path)]
     found = [path for path in saved if root.exists(path)]
-    listed = sorted((time, path) for time, path in _listed(root, FOLDER, _DEEPEST) if path not in set(saved))
+    listed = sorted((time, path) for time, path in _listed(root, FOLDER, 4) if path not in set(saved))
     return [*(path for _, path in listed), *found]
 
 
@@ -95,7 +93,7 @@ def read_reported(
         notices = (*notices, f"Only the beginning of the report {path} is included, as it is too long.")
     report = ReportText(
         path=inner,
-        title=document.title or (title_of(source[:_HEAD]) if report_format(path) == "html" else ""),
+        title=document.title or (title_of(source[: 64 << 10]) if report_format(path) == "html" else ""),
         format=report_format(path) or "text",
         size=len(data),
         sha256=hashlib.sha256(data).hexdigest(),

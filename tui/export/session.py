@@ -30,13 +30,7 @@ from ua_tui.tui.export.records import Artifact, Call, Costs, Message, ModelCosts
 
 _Item = TypeVar("_Item")
 
-MOST_CALLS = 2_000
-MOST_QUERIES = 500
-MOST_ARTIFACTS = 2_000
 LONGEST_MESSAGE = 100_000
-LONGEST_CONVERSATION = 1_500_000
-LONGEST_DETAILS = 1_500_000
-"""Characters of the inputs and results of all calls; beyond that each has few."""
 _SHORT = 160
 
 
@@ -105,9 +99,9 @@ def _content(
 ) -> SessionContent:
     notices = list(damage)
     started, queries = record.started, record.queries
-    queries_shown = _limited(queries, MOST_QUERIES, "queries", notices)
-    calls_shown = _limited(record.calls, MOST_CALLS, "calls", notices)
-    artifacts = _limited(list(record.artifacts.values()), MOST_ARTIFACTS, "saved files", notices)
+    queries_shown = _limited(queries, 500, "queries", notices)
+    calls_shown = _limited(record.calls, 2_000, "calls", notices)
+    artifacts = _limited(list(record.artifacts.values()), 2_000, "saved files", notices)
     offsets = {query.number: query.offset for query in queries}
     heading = read_heading(folder)
     facts = SessionFacts(
@@ -170,7 +164,7 @@ def _queries(record: SessionView, shown: set[int], notices: list[str]) -> Iterat
                 current, messages = entry, []
             case records.Message(depth=0) | records.Note(kind="said"):
                 text = middle_truncate(entry.text, LONGEST_MESSAGE)
-                if length + len(text) > LONGEST_CONVERSATION:
+                if length + len(text) > 1_500_000:
                     cut += 1
                     continue
                 cut += text is not entry.text
@@ -220,7 +214,7 @@ def _shortened(calls: Sequence[Call], notices: list[str]) -> tuple[Call, ...]:
     shown: list[Call] = []
     for number, call in enumerate(calls):
         length += len(call.input) + len(call.result)
-        if length > LONGEST_DETAILS:
+        if length > 1_500_000:
             notices.append(f"Inputs and results are shortened from the {number + 1:,}th call on.")
             shown += (
                 msgspec.structs.replace(later, input=_beginning(later.input), result=_beginning(later.result))

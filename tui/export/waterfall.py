@@ -11,7 +11,6 @@ from ua_tui.tui.export.markup import element, escaped, facts
 from ua_tui.tui.export.records import Call, Export, Query
 
 _UNITS = 1_000
-_LEAST = 4.0
 _DEEPEST = 4
 _LONGEST = 120
 _STATUS = {
@@ -56,7 +55,7 @@ def _query(query: Query | None, calls: Sequence[Call], many: bool) -> str:
 def _row(call: Call, whole: float) -> str:
     glyph, status = _STATUS.get(call.status, ("?", call.status))
     start = min(call.offset / whole, 1.0) * _UNITS
-    width = max(min(call.seconds / whole * _UNITS, _UNITS - start), _LEAST)
+    width = max(min(call.seconds / whole * _UNITS, _UNITS - start), 4.0)
     start = min(start, _UNITS - width)
     bar = (
         f'<svg viewBox="0 0 {_UNITS} 10" preserveAspectRatio="none" aria-hidden="true" focusable="false">'

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any
 
 from textual.app import App
 from textual.screen import Screen
@@ -64,11 +64,7 @@ class AppGraphics:
             self._store.resume()
 
 
-@runtime_checkable
-class HasGraphics(Protocol):
-    """An application with terminal graphics."""
-
-    @property
-    def graphics(self) -> AppGraphics:
-        """Its pictures."""
-        ...
+def pictures_of(app: App[Any]) -> PictureStore | None:
+    """Return the pictures that an application shows; None if it shows none."""
+    graphics = getattr(app, "graphics", None)
+    return graphics.pictures if isinstance(graphics, AppGraphics) else None

@@ -16,12 +16,10 @@ if TYPE_CHECKING:
 _BAND = 6
 _CLEAR = 255
 """The colour number of transparent pixels."""
-_MIN_ALPHA = 128
 _REPEATED = re.compile(rb"(.)\1{3,255}", re.DOTALL)
 _EMPTY = ord("?")
 # Larger pictures use fewer colours: each colour costs a pass over every band that contains it.
 _COLOURS = ((150_000, 255), (400_000, 128))
-_MIN_COLOURS = 64
 _SAMPLE_SIZE = (128, 96)
 
 
@@ -44,7 +42,7 @@ def _reduced(picture: Image) -> tuple[Image, list[bytes]]:
     from PIL import Image
 
     pixels = picture.width * picture.height
-    count = next((count for most, count in _COLOURS if pixels <= most), _MIN_COLOURS)
+    count = next((count for most, count in _COLOURS if pixels <= most), 64)
     opaque = picture.convert("RGB")
     # Choosing colours takes long, and the colours of a small copy are nearly as good.
     few = pixels <= _SAMPLE_SIZE[0] * _SAMPLE_SIZE[1] or opaque.getcolors(count) is not None
@@ -53,9 +51,7 @@ def _reduced(picture: Image) -> tuple[Image, list[bytes]]:
     indexed = chosen if few else opaque.quantize(palette=chosen, dither=Image.Dither.NONE)
     palette = bytes(chosen.getpalette() or ())
     if "A" in picture.getbands():
-        indexed.paste(
-            _CLEAR, mask=picture.getchannel("A").point(lambda alpha: 255 if alpha < _MIN_ALPHA else 0)
-        )
+        indexed.paste(_CLEAR, mask=picture.getchannel("A").point(lambda alpha: 255 if alpha < 128 else 0))
     return indexed, [
         b"#%d;2;%d;%d;%d"
         % (number, *(round(part * 100 / 255) for part in palette[number * 3 : number * 3 + 3]))

@@ -20,8 +20,6 @@ from ua_tui.tui.graphics.image import KittyPicture, Picture, PlacedPicture, Sixe
 from ua_tui.tui.graphics.kitty import PICTURE_KEYS, deletion, transmission
 from ua_tui.tui.workers import start_job
 
-_PROBE_STEP = 3
-
 
 def repainted_rows(
     picture: SixelPicture,
@@ -60,7 +58,7 @@ def is_overwritten(update: object, row: Region) -> bool:
 
 def is_free(screen: Screen[object], row: Region, widget: Widget) -> bool:
     """Whether nothing covers a widget in a row; probes in steps, as notifications are wider than these."""
-    for x in (*range(row.x, row.right, _PROBE_STEP), row.right - 1):
+    for x in (*range(row.x, row.right, 3), row.right - 1):
         try:
             found, _ = screen.get_widget_at(x, row.y)
         except Exception:
@@ -72,7 +70,6 @@ def is_free(screen: Screen[object], row: Region, widget: Widget) -> bool:
 
 
 _COLOURS = {"truecolor": 1 << 24, "256": 256}
-_PAUSE_SECONDS = 0.005
 _PIECES_AT_ONCE = 8
 _RETRY_SECONDS = 0.1
 _ROWS_AT_ONCE = 8
@@ -232,7 +229,7 @@ class PictureStore:
         while True:
             if self._has_room():
                 return
-            await asyncio.sleep(_PAUSE_SECONDS)
+            await asyncio.sleep(0.005)
 
     def _has_room(self) -> bool:
         """Whether the driver's queue is short, so that writing does not block."""

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import difflib
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple, Protocol, runtime_checkable
+from pathlib import Path
+from typing import NamedTuple
 
 from textual.app import App
 from textual.binding import Binding
@@ -16,7 +18,16 @@ from ua_tui.core.settings.keymap import KeyChoice
 from ua_tui.core.settings.sources import ended
 from ua_tui.core.text import clean_line
 from ua_tui.tui.keys.names import is_typed, key_name, shown_key
-from ua_tui.tui.keys.standard import STANDARD, TOGETHER
+
+_TABLES = json.loads(Path(__file__).with_name("standard.json").read_bytes())
+STANDARD: Mapping[str, str] = _TABLES["keys"]
+"""The standard keys of every action, by the name that the settings use.
+
+They are in a file so that keys can be checked and shown without importing every screen. `python -m tests.docs` makes it
+from the bindings: change the binding, not the file.
+"""
+TOGETHER: Sequence[str] = _TABLES["together"]
+"""The actions that are active at the same time, for each place that may have the focus."""
 
 
 class Hint(NamedTuple):
@@ -27,33 +38,27 @@ class Hint(NamedTuple):
     key: str
 
 
-@runtime_checkable
-class _HasHints(Protocol):
-    @property
-    def key_hints(self) -> Sequence[tuple[str, str]]:
-        """Names of actions, or keys, with what they do in a word or two; the most useful ones first."""
-
-
-@runtime_checkable
-class _ClearsOnEscape(Protocol):
-    @property
-    def escape_clears(self) -> str:
-        """What Esc does in the widget now, such as `clear filter`; empty if it does nothing there."""
-
-
 def hints_of(focused: Widget, keys: Keys) -> Iterator[Hint]:
-    """Give the hints of the pane that has the focus."""
-    pane = next((node for node in focused.ancestors_with_self if isinstance(node, _HasHints)), None)
-    for name, word in pane.key_hints if pane is not None else ():
+    """Give the hints of the pane that has the focus.
+
+    A pane has them in `key_hints`: names of actions, or keys, with what they do in a word or two, the most useful ones
+    first.
+    """
+    found = (getattr(node, "key_hints", None) for node in focused.ancestors_with_self)
+    hints: Sequence[tuple[str, str]] = next((each for each in found if each is not None), ())
+    for name, word in hints:
         active = keys.of(name) if name in STANDARD else (key_name(name),)
         if active:
             yield Hint(shown_key(active[0]), word, active[0])
 
 
 def word_of_escape(focused: Widget) -> str:
-    """Return what Esc does in the focused widget or around it; empty if it is left to the application."""
-    nodes = (node for node in focused.ancestors_with_self if isinstance(node, _ClearsOnEscape))
-    return next((node.escape_clears for node in nodes if node.escape_clears), "")
+    """Return what Esc does in the focused widget or around it; empty if it is left to the application.
+
+    A widget says it in `escape_clears`, such as `clear filter`; empty if Esc does nothing there now.
+    """
+    words: Iterator[str] = (getattr(node, "escape_clears", "") for node in focused.ancestors_with_self)
+    return next(filter(None, words), "")
 
 
 _EDITING = frozenset(

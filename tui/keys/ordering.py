@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -17,8 +18,6 @@ from textual.app import App
 from textual.message import Message
 from textual.widget import Widget
 
-_ROUNDS = 2
-"""The effects of a key, such as the submission of an input, are complete when a second message came the same way."""
 _LONGEST_SECONDS = 0.25
 """How long to wait for the message: a widget that is removed may never handle it."""
 _NOBODY = -1
@@ -33,13 +32,12 @@ class KeyQueue:
         deliver: gives an event to the widget that has the focus.
     """
 
+    @dataclass
     class KeyFollowed(Message, verbose=True):
         """Goes the way of a key, behind it."""
 
-        def __init__(self, number: int, rounds: int) -> None:
-            super().__init__()
-            self.number = number
-            self.rounds = rounds
+        number: int
+        rounds: int
 
     def __init__(self, app: App[Any], deliver: Callable[[events.Event], Awaitable[None]]) -> None:
         self._app = app
@@ -84,7 +82,8 @@ class KeyQueue:
         if _is_text(event, target):
             self._waiting_for = 0
         else:
-            self._follow(number, _ROUNDS, target)
+            # The effects of a key, such as the submission of an input, are complete with the second message.
+            self._follow(number, 2, target)
 
     def _follow(self, number: int, rounds: int, target: Widget | None = None) -> None:
         target = target or self._receiver()

@@ -19,8 +19,6 @@ from ua_tui.tui.serve.guard import Guard
 from ua_tui.tui.serve.tab import BrowserTab, cells
 
 COOKIE = "ua-tui-token"
-MOST_IN_MESSAGE = 4 << 20
-"""Bytes; pastes come in one message."""
 IDLE_SECONDS = 30.0
 """How long a connection may stay open without a complete request."""
 
@@ -163,7 +161,8 @@ class Server:
     async def _connect(self, request: web.Request) -> web.StreamResponse:
         if self._closing:
             raise web.HTTPServiceUnavailable
-        websocket = web.WebSocketResponse(heartbeat=15, timeout=2.0, max_msg_size=MOST_IN_MESSAGE)
+        # A paste comes in one message.
+        websocket = web.WebSocketResponse(heartbeat=15, timeout=2.0, max_msg_size=4 << 20)
         if len(self._tabs) >= self._most_tabs:
             await websocket.prepare(request)
             await websocket.send_str(json.dumps(["ended", {"how": "was not started", "said": self._limit}]))

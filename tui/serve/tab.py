@@ -28,10 +28,6 @@ log = logging.getLogger(__name__)
 CHILD = (sys.executable, "-I", "-m", "ua_tui.tui.cli.served_tab")
 LEAVE_SECONDS = 15.0
 """How long a session may take to close before it is killed."""
-END_SECONDS = 6.0
-"""How long a process may take to end after its screen."""
-MOST_SAID = 4_000
-"""How many characters of the end of a session's standard error are kept."""
 
 # Variables that describe the terminal in which the server was started; the screen is not in that one.
 _ELSEWHERE = (
@@ -113,7 +109,7 @@ class BrowserTab(AppService):
 
     async def _hear(self, stderr: asyncio.StreamReader) -> None:
         while data := await stderr.read(65536):
-            self._said = (self._said + data)[-MOST_SAID:]
+            self._said = (self._said + data)[-4_000:]
 
     async def run(self) -> None:
         """Forward output until the process or the connection ends, then end the other."""
@@ -128,7 +124,7 @@ class BrowserTab(AppService):
         if process is None:
             return
         with suppress(TimeoutError):
-            await asyncio.wait_for(process.wait(), END_SECONDS)
+            await asyncio.wait_for(process.wait(), 6.0)
             if self._hearing is not None:
                 await asyncio.wait_for(asyncio.shield(self._hearing), 1.0)
         if process.returncode == 0:

@@ -29,14 +29,7 @@ if TYPE_CHECKING:
     from ua_tui.core.team.jobs.sqlite_jobs import SqliteJobs
     from ua_tui.core.team.records import Batch, Counts, Job, JobResult, Submitted
 
-_POLL_SECONDS = 2.0
 _QUICK_SECONDS = 0.3
-_SHARE = 5.0
-"""How many times as long as the answer took is waited before the next question."""
-_WORKERS_SECONDS = 30.0
-"""How often it is checked whether any worker is alive, while jobs only wait."""
-_OVERLAP_SECONDS = 60.0
-"""How much earlier than the last end another one may have begun to be recorded."""
 _RETRY_SECONDS = 1.0
 """How long is waited before the team's database is asked again that could not be reached."""
 
@@ -201,7 +194,8 @@ class BatchRun:
         async with aclosing(self._wakes()) as wakes:
             async for _ in wakes:
                 ended, counts, took = await self._ask(
-                    partial(self._progress, batch, since - _OVERLAP_SECONDS)
+                    # Another one may have begun to be recorded before the last end.
+                    partial(self._progress, batch, since - 60.0)
                 )
                 for result in ended:
                     assert result.finished is not None
@@ -218,7 +212,7 @@ class BatchRun:
 
     async def _rest(self, took: float) -> None:
         """Ask a large batch, whose answer took so many seconds, less often."""
-        await asyncio.sleep(_SHARE * took)
+        await asyncio.sleep(5.0 * took)
 
     async def _progress(self, batch: Batch, since: float) -> tuple[list[JobResult], Counts, float]:
         """The jobs that ended after `since`, the counts, which include them, and how long the answer took."""
@@ -262,7 +256,7 @@ class BatchRun:
         now = time.monotonic()
         if not counts.waiting or counts.running or counts.needs_you or self.address is None:
             return
-        if now < self._workers_checked + _WORKERS_SECONDS:
+        if now < self._workers_checked + 30.0:
             return
         from ua_tui.core.team.jobs.postgres_jobs import PostgresJobs
 
@@ -293,7 +287,7 @@ class BatchRun:
                 yield
                 await asyncio.sleep(_QUICK_SECONDS)
                 with suppress(TimeoutError):
-                    await asyncio.wait_for(changed.wait(), _POLL_SECONDS)
+                    await asyncio.wait_for(changed.wait(), 2.0)
                 changed.clear()
         finally:
             listening.cancel()

@@ -86,11 +86,7 @@ log = logging.getLogger(__name__)
 
 CLOSE_SECONDS = 5.0
 """How long a session that another worker may have by now has for its end."""
-_CANCEL_SECONDS = 2.5
-"""How long the end of what a job reports is waited for."""
 _STOPPED = "somebody of the team stopped it"
-_REST_SECONDS = 600.0
-"""How long a database that was away when a session ended is waited for, to copy the rest of it."""
 _closing: set[asyncio.Task[None]] = set()
 
 
@@ -261,7 +257,7 @@ class _JobRun:
                 folder,
                 redactor=Redactor(secrets(self._settings, os.environ)),
                 place=self._settings.team_artifacts,
-                within=_REST_SECONDS,
+                within=600.0,
             )
         except (UniversalAgentError, OSError) as error:
             log.warning("the rest of the session %s is not copied: %s", folder.name, error)
@@ -371,7 +367,7 @@ class _JobRun:
             # A statement that a silent network swallows is cancelled only after seconds: the session does not wait.
             await self._close(session, reason)
             if tasks:
-                await asyncio.wait(tasks, timeout=_CANCEL_SECONDS)
+                await asyncio.wait(tasks, timeout=2.5)
             if reason == "finished" and self._was_away and self._address is not None:
                 copying = asyncio.create_task(self._copy_rest(session.workspace.path))
                 _closing.add(copying)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Literal
 
 from textual.app import App
 from textual.dom import DOMNode
@@ -64,13 +64,6 @@ class Copying:
         self._app.notify(copied.describe(what), markup=False, severity=level)
 
 
-@runtime_checkable
-class HasCopying(Protocol):
-    """An application with routes to a clipboard."""
-
-    copying: Copying
-
-
 def copy_text(owner: DOMNode, text: str, what: str) -> None:
     """Copy `text` by the best route; the notification starts with `what`, such as "Path"."""
     app = owner.app
@@ -78,8 +71,8 @@ def copy_text(owner: DOMNode, text: str, what: str) -> None:
         app.notify("There is nothing to copy.", markup=False)
     elif len(text) > MOST_COPIED:
         app.notify(f"{what} not copied: too long for a clipboard.", markup=False, severity="warning")
-    elif isinstance(app, HasCopying):
-        app.copying.copy(text, what)
+    elif isinstance(copying := getattr(app, "copying", None), Copying):
+        copying.copy(text, what)
     else:
         app.copy_to_clipboard(text)
         app.notify(f"{what} sent to the terminal (OSC 52), which does not confirm it", markup=False)

@@ -34,7 +34,6 @@ _PASSED = (
     "WSL_INTEROP",
 )
 _PASSED_PREFIXES = ("XDG_",)
-_SECONDS = 3.0
 _NO_DESKTOP = "No desktop session"
 
 
@@ -109,7 +108,7 @@ def start(path: Path, environment: Mapping[str, str], platform: str = sys.platfo
     except OSError as error:
         raise NoDesktop(_with_path(f"{program} cannot be started: {error.strerror}.", path)) from error
     try:
-        code = process.wait(_SECONDS)
+        code = process.wait(3.0)
     except subprocess.TimeoutExpired:
         # Some openers run as long as the program they start; wait for them, to leave no zombie.
         threading.Thread(target=process.wait, name="opener", daemon=True).start()

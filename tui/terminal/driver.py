@@ -93,10 +93,6 @@ def guard_pastes() -> None:
     linux_driver.XTermParser = _GuardedParser  # type: ignore[attr-defined]  # Textual offers no other way in
 
 
-_SOON = 2.0
-_SELDOM = 0.5
-
-
 class DisconnectWriter(WriterThread):
     """Writes to the terminal; after a failure, further output is discarded.
 
@@ -128,8 +124,8 @@ class InputSelector(selectors.SelectSelector):
 
     def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
         """Wait for input; without a file to read, as long as requested."""
-        if self.get_map() and timeout is not None and self._clock() - self._last > _SOON:
-            timeout = max(timeout, _SELDOM)
+        if self.get_map() and timeout is not None and self._clock() - self._last > 2.0:
+            timeout = max(timeout, 0.5)
         found = super().select(timeout)
         if found:
             self._last = self._clock()

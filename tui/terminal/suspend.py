@@ -9,9 +9,6 @@ from contextlib import suppress
 
 from textual.drivers.linux_driver import LinuxDriver
 
-STOPS_WITHIN = 0.5
-"""Seconds; if the process still runs after that, there is no shell that could continue it."""
-
 
 def suspend_process() -> bool:
     """Stop this process and its group until they are continued in the foreground; False if they cannot be stopped."""
@@ -53,8 +50,8 @@ def _stop() -> bool:
     }
     try:
         os.killpg(os.getpgrp(), signal.SIGTSTP)
-        # Another thread may get the signal, so this one may run on for a moment.
-        until = time.monotonic() + STOPS_WITHIN
+        # Another thread may get the signal, so this one may run on for a moment; for longer only without a shell.
+        until = time.monotonic() + 0.5
         while not continued and time.monotonic() < until:
             time.sleep(0.005)
     finally:

@@ -16,8 +16,6 @@ TEXT = 4.5
 DIM = 3.0
 """The minimum contrast of muted text."""
 
-_STRONG = 7.0
-_EASY = 6.0
 _STEPS = 24
 _INKS = ("accent", "success", "warning", "error", "secondary", "primary")
 _CURSOR = (0.3, 0.25, 0.2, 0.15, 0.1)
@@ -41,7 +39,7 @@ def _legible(items: tuple[tuple[str, str], ...]) -> dict[str, str]:
     surface = _on(variables["surface"], background)
     panel = _on(variables["panel"], surface)
     plain = (background, surface, panel)
-    foreground = _readable(_on(variables["foreground"], background), plain, _STRONG)
+    foreground = _readable(_on(variables["foreground"], background), plain, 7.0)
     cursor = _cursor(background, _on(variables["primary"], background), foreground)
     resting = background.blend(foreground, 0.07)
     hover = background.blend(foreground, 0.04)
@@ -110,7 +108,7 @@ def _cursor(background: Color, primary: Color, foreground: Color) -> Color:
     """Return the background of the cursor's row: as strong as possible while text is easy to read."""
     for share in _CURSOR:
         ground = background.blend(primary, share)
-        if contrast(foreground, ground) >= _EASY or share == _CURSOR[-1]:
+        if contrast(foreground, ground) >= 6.0 or share == _CURSOR[-1]:
             break
     return ground
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import difflib
+import tomllib
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Any
 
 from textual.theme import Theme
@@ -53,100 +55,11 @@ def _theme(
     )
 
 
-DARK = _theme(
-    name="ua-dark",
-    secondary="#8b93a7",
-    accent="#7aa7f7",
-    success="#7fbf8a",
-    warning="#e0b15e",
-    error="#ee7b7b",
-    foreground="#d8dce4",
-    background="#111318",
-    surface="#171a21",
-    panel="#1e222b",
-    dark=True,
-    variables={
-        "border-blurred": "#353b49",
-        "foreground-disabled": "#626a7d",
-        "text-on-rows": "#a3abbd",
-        "foreground-machinery": "#b4bac7",
-        "block-cursor-foreground": "#f2f4f8",
-        "block-cursor-background": "#2b3a57",
-        "block-cursor-text-style": "none",
-        "button-focus-text-style": "bold",
-        "block-cursor-blurred-background": "#20242e",
-        "block-hover-background": "#1b1f28",
-        "input-selection-background": "#33476b",
-        "input-selection-foreground": "#f2f4f8",
-        "scrollbar-hover": "#4a5266",
-        "scrollbar-corner-color": "#111318",
-    },
+THEMES = tuple(
+    _theme(name=name, **facts)
+    for name, facts in tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8")).items()
 )
-
-LIGHT = _theme(
-    name="ua-light",
-    secondary="#5c6475",
-    accent="#2a5fc4",
-    success="#1d753a",
-    warning="#8f5b00",
-    error="#c02b33",
-    foreground="#23272f",
-    background="#fbfbfa",
-    surface="#f4f4f2",
-    panel="#ebebe8",
-    dark=False,
-    variables={
-        "border-blurred": "#cfd1d4",
-        "foreground-disabled": "#7d8493",
-        "text-on-rows": "#5c6475",
-        "foreground-machinery": "#454c59",
-        "block-cursor-foreground": "#11141a",
-        "block-cursor-background": "#dbe6fa",
-        "block-cursor-text-style": "none",
-        "button-focus-text-style": "bold",
-        "block-cursor-blurred-background": "#ececea",
-        "block-hover-background": "#f0f0ee",
-        "input-selection-background": "#c4d6f6",
-        "input-selection-foreground": "#11141a",
-        "scrollbar-hover": "#b3b7be",
-        "scrollbar-corner-color": "#fbfbfa",
-    },
-)
-
-ANSI = _theme(
-    name="ua-ansi",
-    ansi=True,
-    secondary="ansi_bright_black",
-    accent="ansi_bright_blue",
-    success="ansi_green",
-    warning="ansi_yellow",
-    error="ansi_red",
-    foreground="ansi_default",
-    background="ansi_default",
-    surface="ansi_default",
-    panel="ansi_default",
-    boost="ansi_default",
-    dark=True,
-    variables={
-        "border-blurred": "ansi_bright_black",
-        "foreground-disabled": "ansi_bright_black",
-        "text-on-rows": "ansi_bright_black",
-        "foreground-machinery": "ansi_default",
-        "block-cursor-foreground": "ansi_default",
-        "block-cursor-background": "ansi_default",
-        "block-cursor-text-style": "bold reverse",
-        "ansi-background": "ansi_black",
-        "ansi-foreground": "ansi_white",
-        "block-cursor-blurred-background": "ansi_default",
-        "block-cursor-blurred-text-style": "bold",
-        "input-cursor-text-style": "reverse",
-        "input-selection-background": "ansi_blue",
-        "input-selection-foreground": "ansi_bright_white",
-        "scrollbar-hover": "ansi_bright_black",
-    },
-)
-
-THEMES = (DARK, LIGHT, ANSI)
+"""Our themes: dark, light, and in the 16 colours of the terminal."""
 
 _OF_TERMINALS = ("block-cursor-", "foreground-", "text-", "border-blurred", "input-", "screen-selection-")
 
@@ -191,7 +104,7 @@ def readable(theme: Theme, variables: dict[str, str]) -> dict[str, str]:
         return variables
     if theme.ansi:
         # The colours of a terminal are unknown: the cursor reverses them, and muted text is grey.
-        ours = {name: value for name, value in ANSI.variables.items() if name.startswith(_OF_TERMINALS)}
+        ours = {name: value for name, value in THEMES[-1].variables.items() if name.startswith(_OF_TERMINALS)}
         return {**variables, **ours}
     from ua_tui.tui.theme.contrast import legible
 

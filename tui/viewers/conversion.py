@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
 MAX_PIXELS = 50_000_000
 _FORMATS = ("PNG", "JPEG", "GIF", "WEBP", "BMP")
-_MAX_BYTES = 64 * 1024 * 1024
 _OPAQUE = frozenset({"RGB", "L", "CMYK", "YCbCr"})
 
 
@@ -37,7 +36,7 @@ def scale_picture(_: TaskContext, argument: tuple[str, bytes, int, int]) -> tupl
     kind, data, *size = argument
     if kind == "path":
         with os.fdopen(open_regular(Path(os.fsdecode(data))), "rb") as file:
-            data = file.read(_MAX_BYTES)
+            data = file.read(64 * 1024 * 1024)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         with Image.open(io.BytesIO(data), formats=_FORMATS) as picture:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
-from ua_tui.core.concurrency.cancellation import Stop
+from ua_tui.core.concurrency.cancellation import NEVER, Stop
 from ua_tui.tui.render.markdown.renderer import MarkdownTheme
 from ua_tui.tui.viewers.document import Body, Rows
 
@@ -122,7 +122,7 @@ class CursorBody(Body, Protocol):
         """The text that the rows at the cursor are filtered by; empty if they are all shown, None if they cannot be."""
         ...
 
-    def lay_out(self, width: int, theme: MarkdownTheme) -> CursorRows:
+    def lay_out(self, width: int, theme: MarkdownTheme, stop: Stop = NEVER) -> CursorRows:
         """Return the rows for this width; they follow every later change."""
         ...
 

@@ -107,8 +107,12 @@ class RowsWithLandmarks(Rows, Protocol):
 class Body(Protocol):
     """Content that can be laid out for any width; the layout may be slow and runs in a thread."""
 
-    def lay_out(self, width: int, theme: MarkdownTheme) -> Rows:
-        """Return the rows for this width; `theme` styles those that are strips."""
+    def lay_out(self, width: int, theme: MarkdownTheme, stop: Stop = NEVER) -> Rows:
+        """Return the rows for this width; `theme` styles those that are strips.
+
+        Raises:
+            Stopped: the flag was set; only by a body whose layout may take seconds.
+        """
         ...
 
 
@@ -118,19 +122,6 @@ class Progressive(Body, Protocol):
 
     def first_rows(self, width: int, theme: MarkdownTheme) -> Rows | None:
         """Return the first rows quickly; None if all rows can be laid out quickly."""
-        ...
-
-
-@runtime_checkable
-class StoppableBody(Body, Protocol):
-    """A body whose layout may take seconds and stops when nobody needs it any more."""
-
-    def lay_out_until(self, width: int, theme: MarkdownTheme, stop: Stop) -> Rows:
-        """Return the rows for this width.
-
-        Raises:
-            Stopped: the flag was set.
-        """
         ...
 
 
@@ -216,13 +207,9 @@ class JoinedBody:
 
     bodies: tuple[Body, ...]
 
-    def lay_out(self, width: int, theme: MarkdownTheme) -> Rows:
-        """Lay out every body for the same width."""
-        return self.lay_out_until(width, theme, NEVER)
-
-    def lay_out_until(self, width: int, theme: MarkdownTheme, stop: Stop) -> Rows:
+    def lay_out(self, width: int, theme: MarkdownTheme, stop: Stop = NEVER) -> Rows:
         """Lay out every body for the same width, unless the flag is set."""
-        return _JoinedRows(tuple(lay_out(body, width, theme, stop) for body in self.bodies))
+        return _JoinedRows(tuple(body.lay_out(width, theme, stop) for body in self.bodies))
 
     def first_rows(self, width: int, theme: MarkdownTheme) -> Rows | None:
         """Return the bodies up to the first long one, and the first rows of that."""
@@ -269,17 +256,6 @@ class _JoinedRows:
         for part in self._parts:
             yield first, part
             first += len(part)
-
-
-def lay_out(body: Body, width: int, theme: MarkdownTheme, stop: Stop) -> Rows:
-    """Lay out a body; a `StoppableBody` one stops if the flag is set.
-
-    Raises:
-        Stopped: the flag was set.
-    """
-    if isinstance(body, StoppableBody):
-        return body.lay_out_until(width, theme, stop)
-    return body.lay_out(width, theme)
 
 
 def find_in(rows: Rows, needle: str) -> list[Match]:

@@ -21,7 +21,6 @@ BINARY_SUFFIXES = frozenset(
 """The suffixes of common formats that are not text, in lower case."""
 _BOMS = (("utf-8-sig", b"\xef\xbb\xbf"), ("utf-16", b"\xff\xfe"), ("utf-16", b"\xfe\xff"))
 _TEXT_CONTROLS = frozenset(b"\t\n\r\f\x08\x1b")
-_CHECKED = 8192
 _STEP = 4 * 1024 * 1024
 _CLEANED_AT_ONCE = 64 * 1024
 
@@ -187,7 +186,7 @@ def _existing_form(path: Path) -> Path:
 
 def looks_binary(data: bytes) -> bool:
     """Judge by the first 8 KB whether bytes are not text."""
-    head = data[:_CHECKED]
+    head = data[:8192]
     if any(head.startswith(bom) for _, bom in _BOMS):
         return False
     if b"\0" in head:

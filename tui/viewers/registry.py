@@ -18,7 +18,6 @@ from ua_tui.tui.viewers.document import Document
 from ua_tui.tui.viewers.reader import looks_binary, read_piece
 
 READING = "Reading the file…"
-_PATIENCE_SECONDS = 0.4
 
 
 async def read_document(path: Path, limit: int, on_slow: Callable[[], object]) -> Document:
@@ -31,7 +30,7 @@ async def read_document(path: Path, limit: int, on_slow: Callable[[], object]) -
     """
     reading = asyncio.ensure_future(in_thread(partial(load, path, limit)))
     try:
-        await asyncio.wait({reading}, timeout=_PATIENCE_SECONDS)
+        await asyncio.wait({reading}, timeout=0.4)
         if not reading.done():
             on_slow()
         return await reading

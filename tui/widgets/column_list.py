@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Sequence
-from typing import ClassVar, Generic, TypeVar
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Generic, TypeVar
 
+from rich.cells import set_cell_size
 from rich.segment import Segment
 from rich.style import Style
 from textual import events
@@ -16,16 +18,43 @@ from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
 from ua_tui.tui.keys.places import moving
+from ua_tui.tui.render.format import tail_cut
 
 HEADER = 1
 
 Row = TypeVar("Row")
 
 
+@dataclass(frozen=True)
+class Column(Generic[Row]):
+    """A column of a list: its title, its width in cells, and what it says of a row.
+
+    `style` is that of its cells in the list, or finds it for a row. `gap` are the cells before it.
+    """
+
+    title: str
+    width: int
+    text: Callable[[Row], str]
+    style: Any = ""
+    right: bool = False
+    gap: int = 2
+    cut: Callable[[str, int], str] = tail_cut
+
+    def cell(self, text: str) -> str:
+        """Lay out a text in the width of the column, after its gap."""
+        shown = self.cut(text, self.width)
+        return " " * self.gap + (f"{shown:>{self.width}}" if self.right else set_cell_size(shown, self.width))
+
+
+def titles(columns: Iterable[Column[Row]]) -> str:
+    """The names of columns in a line."""
+    return "".join(column.cell(column.title) for column in columns)
+
+
 class ColumnList(ScrollView, Generic[Row], can_focus=True):
     """Shows rows in columns under a header; the cursor stays on its row when others are added above it.
 
-    A subclass says what identifies a row, draws the header and the rows, and has a key that opens one.
+    A subclass says what identifies a row, has the columns and the mark of a row, and a key that opens one.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -60,12 +89,17 @@ class ColumnList(ScrollView, Generic[Row], can_focus=True):
         """What identifies a row."""
 
     @abstractmethod
-    def draw_header(self, width: int) -> str:
-        """The text of the header."""
+    def columns(self, width: int) -> Sequence[Column[Row]]:
+        """The columns of a list of this width."""
 
     @abstractmethod
-    def draw_row(self, row: Row, width: int) -> list[tuple[str, Style]]:
-        """The parts of a row, each with its style."""
+    def mark(self, row: Row) -> tuple[str, Style]:
+        """The glyph before a row, and its style."""
+
+    @property
+    def muted(self) -> Style:
+        """The style of what matters less."""
+        return self.get_component_rich_style("column-list--muted")
 
     @property
     def chosen(self) -> Row | None:
@@ -100,7 +134,7 @@ class ColumnList(ScrollView, Generic[Row], can_focus=True):
 
     def action_page(self, by: int) -> None:
         """Move the cursor by a screen."""
-        self._go(self._at + by * max(1, self._room - 1))
+        self._go(self._at + by * max(1, self.scrollable_content_region.height - HEADER - 1))
 
     def action_go(self, to: int) -> None:
         """Move the cursor to the first or the last row."""
@@ -128,10 +162,6 @@ class ColumnList(ScrollView, Generic[Row], can_focus=True):
         self.virtual_size = Size(0, len(self._rows) + HEADER)
         self._reveal()
 
-    @property
-    def _room(self) -> int:
-        return max(1, self.scrollable_content_region.height - HEADER)
-
     def _go(self, to: int) -> None:
         if self._rows:
             self._at = max(0, min(to, len(self._rows) - 1))
@@ -149,12 +179,18 @@ class ColumnList(ScrollView, Generic[Row], can_focus=True):
         width = self.scrollable_content_region.width
         if y < HEADER:
             style = self.get_component_rich_style("column-list--header")
-            return Strip([Segment(self.draw_header(width), style)]).adjust_cell_length(width, style)
+            text = "  " + titles(self.columns(width))
+            return Strip([Segment(text, style)]).adjust_cell_length(width, style)
         place = y - HEADER + int(self.scroll_offset.y)
         if place >= len(self._rows):
             return Strip.blank(width, self.rich_style)
-        parts, style = self.draw_row(self._rows[place], width), self.rich_style
+        row, base = self._rows[place], self.rich_style
+        glyph, style = self.mark(row)
+        parts = [(f"{glyph} ", style)]
+        for column in self.columns(width):
+            style = column.style(row) if callable(column.style) else column.style
+            parts.append((column.cell(column.text(row)), style))
         if place == self._at:
-            style = self.get_component_rich_style("column-list--cursor")
-            parts = [(text, style) for text, _ in parts]
-        return Strip([Segment(text, style) for text, style in parts]).adjust_cell_length(width, style)
+            base = self.get_component_rich_style("column-list--cursor")
+            parts = [(text, base) for text, _ in parts]
+        return Strip([Segment(text, style) for text, style in parts]).adjust_cell_length(width, base)

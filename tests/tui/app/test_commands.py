@@ -15,7 +15,7 @@ from tests.waiting import until
 from ua_tui.core.telemetry.tracer import Trace
 from ua_tui.tui.app.app import UaTuiApp
 from ua_tui.tui.app.commands import commands_of
-from ua_tui.tui.keys.standard import STANDARD
+from ua_tui.tui.keys.keymap import STANDARD
 from ua_tui.tui.screens.files.link import LinkScreen
 from ua_tui.tui.screens.session.status import StatusScreen
 from ua_tui.tui.widgets.command import typed_command

@@ -7,10 +7,9 @@ import re
 from tests.core.test_docs import sections
 from tests.keys_page import classes_with_keys, every_place, named_bindings, together
 from tests.paths import PROJECT
-from ua_tui.tui.keys.keymap import Keys
+from ua_tui.tui.keys.keymap import STANDARD, TOGETHER, Keys
 from ua_tui.tui.keys.names import shown_key
 from ua_tui.tui.keys.places import bindings_of, sections_of
-from ua_tui.tui.keys.standard import STANDARD, TOGETHER
 
 FIXED = {
     "Dialog", "HelpScreen", "LetterKeyList", "SetupScreen", "ModeScreen", "ModelScreen", "FieldChoices",

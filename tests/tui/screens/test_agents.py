@@ -19,6 +19,7 @@ from ua_tui.core.events.types import McpServer, McpStatus
 from ua_tui.core.settings.places import Places
 from ua_tui.tui.app.app import UaTuiApp
 from ua_tui.tui.screens.services.agents import AgentsScreen
+from ua_tui.tui.widgets.choice_list import RowList
 
 SERVERS = [
     McpServer(
@@ -86,11 +87,11 @@ async def test_what_is_wrong_is_said_of_the_file_under_the_cursor(tmp_path: Path
         await pilot.press("end")
         await until(lambda: "ua-tui config set skills house-style" in screen_text(app))
         # A row has one line where its last column has no room.
-        screen = app.screen
-        assert isinstance(screen, AgentsScreen)
-        for width in (57, 25):
-            rows = [screen.row(each, width, chosen=False) for each in screen.rows]
-            assert all(row.cell_length <= width for row in (screen.header(width), *rows))
+        rows = app.screen.query_one(RowList)
+        for width in (60, 28):
+            await pilot.resize_terminal(width, 24)
+            await pilot.pause()
+            assert rows.virtual_size.height == rows.option_count
 
 
 async def test_tools_are_checked_again_when_a_server_answers_and_files_when_they_are_read(

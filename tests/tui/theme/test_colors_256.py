@@ -8,7 +8,7 @@ from textual.color import Color
 from textual.theme import Theme
 
 from ua_tui.tui.theme.colors_256 import PaletteFilter, nearest
-from ua_tui.tui.theme.themes import DARK, LIGHT
+from ua_tui.tui.theme.themes import THEMES
 
 BLACK = Color(0, 0, 0)
 
@@ -30,7 +30,7 @@ def test_a_colour_of_the_palette_is_its_own_nearest() -> None:
         assert nearest(*colour[:3]) == colour[3]
 
 
-@pytest.mark.parametrize("theme", [DARK, LIGHT], ids=lambda theme: theme.name)
+@pytest.mark.parametrize("theme", THEMES[:2], ids=lambda theme: theme.name)
 def test_what_lies_behind_the_cursor_stays_near_to_what_is_meant(theme: Theme) -> None:
     for name in ("block-cursor-background", "block-cursor-blurred-background"):
         wanted = Color.parse(theme.variables[name])

@@ -19,7 +19,7 @@ from ua_tui.tui.render.markdown import highlight
 from ua_tui.tui.render.markdown.renderer import MarkdownTheme
 from ua_tui.tui.screens.files.viewer import ViewerScreen
 from ua_tui.tui.viewers import safe_html
-from ua_tui.tui.viewers.bodies import code, markdown, picture
+from ua_tui.tui.viewers.bodies import markdown, picture, text
 from ua_tui.tui.viewers.bodies.hex import HexBody
 from ua_tui.tui.viewers.bodies.markdown import MarkdownBody
 from ua_tui.tui.viewers.contract import FULL_LIMIT
@@ -100,20 +100,19 @@ def test_a_picture_that_takes_too_long_is_not_drawn(tmp_path: Path, monkeypatch:
 
 
 def test_code_that_takes_too_long_is_coloured_in_part(monkeypatch: Patch) -> None:
-    monkeypatch.setattr(code, "_COLOURED_SECONDS", 0.1)
-    style = code.style_code("int\n" * 100 + "\n" * 90_000 + "int", "java")
-    assert style is not None
+    monkeypatch.setattr(text, "_COLOURED_SECONDS", 0.1)
+    style = text.style_code("int\n" * 100 + "\n" * 90_000 + "int", "java")
     assert style(0, "int")
     assert not style(90_100, "int")
     stop = Stop()
     stop.set()
     with pytest.raises(Stopped):
-        code.style_code("int", "java", stop)
+        text.style_code("int", "java", stop)
     # So is code in an answer.
     monkeypatch.setattr(highlight, "MAX_SECONDS", 0.05)
     source = "int\n" * 100 + "\n" * 19_000
     pieces = highlight.highlight(source, "java", highlight.CodeTheme())
-    assert "".join(text for text, _ in pieces) == source
+    assert "".join(piece for piece, _ in pieces) == source
     assert len(pieces[-1][0]) > 100, "the rest is one piece"
 
 
@@ -167,7 +166,7 @@ def test_markdown_and_tables_that_nobody_needs_are_not_read() -> None:
     stop = Stop()
     stop.set()
     with pytest.raises(Stopped):
-        MarkdownBody("![" * 200_000).lay_out_until(80, THEME, stop)
+        MarkdownBody("![" * 200_000).lay_out(80, THEME, stop)
     with pytest.raises(Stopped):
         record_starts(b"a,b\n", stop)
 

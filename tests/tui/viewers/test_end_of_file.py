@@ -11,6 +11,7 @@ import pytest
 from tests.tui.files_host import Host, hosted, screen_text
 from tests.tui.fixture_types import Patch
 from tests.waiting import until
+from ua_tui.core.concurrency.cancellation import Stop
 from ua_tui.tui.render.markdown.renderer import MarkdownTheme
 from ua_tui.tui.screens.files import viewer
 from ua_tui.tui.screens.files.viewer import ViewerScreen
@@ -40,9 +41,9 @@ async def test_the_end_is_remembered_while_rows_are_laid_out(
     released = threading.Event()
     lay_out = MarkdownBody.lay_out
 
-    def slow(self: MarkdownBody, width: int, theme: MarkdownTheme) -> ListRows:
+    def slow(self: MarkdownBody, width: int, theme: MarkdownTheme, stop: Stop) -> ListRows:
         assert released.wait(60)
-        return lay_out(self, width, theme)
+        return lay_out(self, width, theme, stop)
 
     monkeypatch.setattr(MarkdownBody, "lay_out", slow)
     (tmp_path / "a.md").write_text(PARAGRAPHS)

@@ -141,9 +141,9 @@ class TestSearchResults:
         released = threading.Event()
         lay_out = ResultsTable.lay_out
 
-        def late(table: ResultsTable, width: int, theme: MarkdownTheme) -> TableView:
+        def late(table: ResultsTable, width: int, theme: MarkdownTheme, stop: Stop) -> TableView:
             assert released.wait(60)
-            return lay_out(table, width, theme)
+            return lay_out(table, width, theme, stop)
 
         monkeypatch.setattr(ResultsTable, "lay_out", late)
         path = tmp_path / "a.json"

@@ -297,13 +297,13 @@ class AttachmentBar(Widget):
         return min(ROWS, len(self._files))
 
     async def _draw(self, path: Path, file: NamedFile) -> None:
-        from ua_tui.tui.graphics.app import HasGraphics
+        from ua_tui.tui.graphics.app import pictures_of
         from ua_tui.tui.viewers.bodies.picture import PictureBody
 
         assert file.header is not None
         if self.app.current_theme.ansi:
             return
-        store = self.app.graphics.pictures if isinstance(self.app, HasGraphics) else None
+        store = pictures_of(self.app)
         canvas = store.canvas if store is not None else None
         body = PictureBody(file.header, None, path)
         drawn = await asyncio.to_thread(body.thumbnail, _MOST_COLUMNS, ROWS, canvas)

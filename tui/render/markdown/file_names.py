@@ -19,7 +19,6 @@ _NAME = re.compile(
 _QUOTED = re.compile(r"""(["'“‘«「『])((?=\S*\s)[^"'“”‘’«»「」『』\n]{1,300})["'”’»」』]""")
 _LINE = re.compile(r"(?::|#L)([1-9][0-9]{0,7})(?::[0-9]{1,6}|-L?[0-9]{1,8})?(?!\w)")
 _ASCII_START = re.compile(r"(?<=[^\x00-\x7f])[A-Za-z0-9]")
-_MOST_STARTS = 3
 
 
 def no_file(_word: str) -> str | None:
@@ -77,7 +76,7 @@ def _words_in(text: str, start: int, end: int, find: FindFile) -> Iterator[tuple
         starts = [each.start() for each in _ASCII_START.finditer(word)] if not word.isascii() else []
         # A query names a file as `@notes.md`.
         starts = [1, *starts] if word.startswith("@") else starts
-        for offset in (0, *starts[:_MOST_STARTS]):
+        for offset in (0, *starts[:3]):
             if (path := find(word[offset:])) is not None:
                 yield found.start() + offset, found.end(), path
                 break

@@ -1,21 +1,19 @@
-"""Colours source code: tokens of pygments in the few colours of the theme."""
+"""Colours source code: tokens of pygments, and what each is, in a block of Markdown or in a document of its own."""
 
 from __future__ import annotations
 
 import time
+import tomllib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, TypeVar
+from pathlib import Path
+from typing import Any, Literal, TypeVar
 
 from rich.style import Style
 
 from ua_tui.tui.render.layout import PLAIN, Piece
 
-# Lexers are regular expressions that hostile text can make slow, so long blocks and long lines stay plain. A few
-# kilobytes of line breaks can still keep one busy for minutes, token by token.
-MAX_CHARACTERS = 20_000
-MAX_LINE = 500
 MAX_SECONDS = 0.15
 
 Item = TypeVar("Item")
@@ -46,16 +44,28 @@ class CodeTheme:
 
 def highlight(code: str, language: str, theme: CodeTheme) -> list[Piece]:
     """Colour `code` as `language`; an unknown language, a long block or line, and what takes long, stays plain."""
-    lexer = _lexer(language.lower()) if language else None
-    if lexer is None or len(code) > MAX_CHARACTERS or any(len(line) > MAX_LINE for line in code.split("\n")):
-        return [(code, theme.text)]
-    pieces: list[Piece] = []
-    end = 0
-    for start, kind, text in within(MAX_SECONDS, lexer.get_tokens_unprocessed(code)):
-        slot = _slot(kind)
-        pieces.append((text, theme.text + getattr(theme, slot) if slot != "text" else theme.text))
-        end = start + len(text)
+    pieces = [
+        (text, theme.text + getattr(theme, role) if role else theme.text)
+        for text, role in tokens_of(code, language, "block", MAX_SECONDS, most=20_000)
+    ]
+    end = sum(len(text) for text, _ in pieces)
     return pieces if end >= len(code) else [*pieces, (code[end:], theme.text)]
+
+
+def tokens_of(
+    code: str, language: str, use: Literal["document", "block"], seconds: float, *, most: int
+) -> Iterator[tuple[str, str]]:
+    """Yield the tokens of `code`, each with its role in this use, which may be empty.
+
+    Lexers are regular expressions that hostile text can make slow, so there are none for a code of more than `most`
+    characters or with a long line, and no more after some seconds: a few kilobytes of line breaks can keep one busy for
+    minutes, token by token.
+    """
+    lexer = _lexer(language.lower()) if language else None
+    if lexer is None or len(code) > most or any(len(line) > 500 for line in code.split("\n")):
+        return
+    for _, kind, text in within(seconds, lexer.get_tokens_unprocessed(code)):
+        yield text, _role(kind, use)
 
 
 @lru_cache(maxsize=64)
@@ -70,23 +80,11 @@ def _lexer(language: str) -> Any:
 
 
 @lru_cache(maxsize=512)
-def _slot(kind: Any) -> str:
-    from pygments.token import Token  # type: ignore[import-untyped]  # ships no types
+def _role(kind: Any, use: str) -> str:
+    name = str(kind).removeprefix("Token.")
+    return next((role for prefix, role in _roles()[use].items() if name.startswith(prefix)), "")
 
-    slots = (
-        (Token.Comment, "comment"),
-        (Token.Keyword, "keyword"),
-        (Token.Operator.Word, "keyword"),
-        (Token.Literal.String, "string"),
-        (Token.Literal.Number, "number"),
-        (Token.Name.Function, "name"),
-        (Token.Name.Class, "name"),
-        (Token.Name.Tag, "name"),
-        (Token.Name.Attribute, "name"),
-        (Token.Name.Decorator, "name"),
-        (Token.Generic.Inserted, "inserted"),
-        (Token.Generic.Deleted, "deleted"),
-        (Token.Generic.Heading, "keyword"),
-        (Token.Generic.Subheading, "comment"),
-    )
-    return next((slot for parent, slot in slots if kind in parent), "text")
+
+@lru_cache(maxsize=1)
+def _roles() -> dict[str, dict[str, str]]:
+    return tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))

@@ -68,7 +68,7 @@ def chosen_text(
         low, high = _chosen(unit, rows, begin, stop)
         if low >= high:
             continue
-        if low <= _blank(unit.text) and high >= len(unit.text.rstrip()):
+        if low <= len(unit.text) - len(unit.text.lstrip()) and high >= len(unit.text.rstrip()):
             run.append(unit)
             continue
         if run:
@@ -83,10 +83,6 @@ def chosen_text(
             joined += "\n\n" if first.first > parts[number - 1][1].end else "\n"
         joined += text
     return joined
-
-
-def _blank(text: str) -> int:
-    return len(text) - len(text.lstrip())
 
 
 def _chosen(unit: Unit, rows: Sequence[str], start: Place, end: Place) -> tuple[int, int]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 from functools import partial
-from typing import Any, Protocol, runtime_checkable
+from typing import Any
 
 from rich.cells import cell_len
 from textual import events, on
@@ -17,15 +17,6 @@ from textual.worker import WorkerCancelled
 from ua_tui.tui.render.format import tail_cut
 from ua_tui.tui.theme.themes import ABOUT, listed
 from ua_tui.tui.widgets.modal import NARROW
-
-
-@runtime_checkable
-class HasThemes(Protocol):
-    """An application whose theme can be chosen by its name in the settings."""
-
-    def choose_theme(self, name: str) -> None:
-        """Show a theme, and store the choice."""
-        ...
 
 
 class ThemeList(Provider):
@@ -53,14 +44,11 @@ class ThemeList(Provider):
         return listed(self.app.available_themes)
 
     def _choose(self, name: str) -> None:
-        app = self.app
-        assert isinstance(app, HasThemes)
+        app: Any = self.app
         app.choose_theme(name)
 
 
 GAP = 2
-OWN_ROWS = 3
-"""Rows of the box that hold no commands: its edges and the search line."""
 AROUND = 4
 """Rows left free above and below the box where there is room."""
 
@@ -92,7 +80,8 @@ class Palette(CommandPalette):
         rows = event.size.height - (0 if event.size.width < NARROW[-1][0] else AROUND)
         # Textual computes the height of the box before that of the list, so both need a limit.
         self.query_one("#--container").styles.max_height = rows
-        self.query_one(CommandList).styles.max_height = max(1, rows - OWN_ROWS)
+        # Without the rows of the box that hold no commands: its edges and the search line.
+        self.query_one(CommandList).styles.max_height = max(1, rows - 3)
 
     def _lay_out(self, _screen: Screen[Any]) -> None:
         if self._found and self._room != self._laid_out:

@@ -31,8 +31,6 @@ from ua_tui.tui.viewers.view.detail_panel import DetailPanel
 from ua_tui.tui.viewers.view.document_view import DocumentView
 from ua_tui.tui.workers import start_job
 
-_NAME = 200
-_DETAIL_FROM = 16
 _NOT_READ = "The session has not read this page."
 
 
@@ -61,7 +59,7 @@ class ArticleScreen(DocumentScreen[None]):
         """Create title, content, search line and keys."""
         yield TitleLine(id="viewer-title")
         yield DocumentView(id="viewer-view")
-        yield DetailPanel(id="viewer-detail", min_lines=_DETAIL_FROM)
+        yield DetailPanel(id="viewer-detail", min_lines=16)
         yield Input(id="viewer-search", compact=True)
         yield KeyLine(id="viewer-keys")
 
@@ -83,7 +81,7 @@ class ArticleScreen(DocumentScreen[None]):
 
     def update_chrome(self) -> None:
         """Update the title and the keys."""
-        title = clean_line(self.article.title or self.article.url, _NAME)
+        title = clean_line(self.article.title or self.article.url, 200)
         facts = [*self.search_facts(), "Article", *(["raw"] if self.raw else [])]
         self.query_one(TitleLine).show(title, facts=" · ".join(facts))
         keys = [

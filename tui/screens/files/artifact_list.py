@@ -22,7 +22,6 @@ from ua_tui.tui.widgets.choice_list import LetterKeyList
 _KIND_CELLS = 16
 _GAP = 2
 _MISSING = "no longer exists"
-_LEAST_NOTE = 12
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,12 +37,11 @@ class CallFile:
 class ArtifactList(LetterKeyList):
     """Lists files in columns; Up on the first file leaves the list."""
 
+    @dataclass
     class Chosen(Message):
         """A file was chosen."""
 
-        def __init__(self, path: str) -> None:
-            self.path = path
-            super().__init__()
+        path: str
 
     class Left(Message):
         """The cursor was moved up from the first file."""
@@ -112,7 +110,7 @@ class ArtifactList(LetterKeyList):
         room = max(1, width - kinds - _GAP - 6)
         path = middle_cut(path, max(room // 2, room - cell_len(_MISSING) - _GAP) if gone else room)
         left_over = room - cell_len(path) - _GAP
-        note = tail_cut(note, left_over) if left_over >= min(cell_len(note), _LEAST_NOTE) else ""
+        note = tail_cut(note, left_over) if left_over >= min(cell_len(note), 12) else ""
         left = f"{kind}{' ' * (kinds - cell_len(kind) + _GAP)}"
         middle = f"{path}{' ' * _GAP if note else ''}"
         gap = " " * max(1, width - cell_len(left) - cell_len(middle) - cell_len(note) - cell_len(length))

@@ -101,7 +101,6 @@ def _row(version: Version, now: datetime) -> Content:
     )
 
 
-_NAME = 200
 _OF_TREES_AND_TABLES = (
     *("table.", "results.", "move.fold", "move.unfold", "file.toggle", "file.unfold_all", "file.fold_all"),
     *("file.copy_value", "file.copy_place", "file.links"),
@@ -157,7 +156,7 @@ class CompareScreen(DocumentScreen[None]):
 
     def on_mount(self) -> None:
         """Find the versions."""
-        self.query_one(TitleLine).show(clean_line(self.path.name, _NAME), place="compared")
+        self.query_one(TitleLine).show(clean_line(self.path.name, 200), place="compared")
         self.view.show(TextBody(READING))
         self.update_chrome()
         start_job(self, self._find_versions, "compare")

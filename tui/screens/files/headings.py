@@ -57,8 +57,6 @@ class HeadingsScreen(Dialog[int | None]):
         self.dismiss(event.option_index)
 
 
-_MOST = 500
-_INDENT = 2
 _TEXT = 200
 
 
@@ -72,7 +70,7 @@ class OutlineList(LetterKeyList):
 
     def show(self, headings: Sequence[Landmark]) -> None:
         """List these headings."""
-        self.headings = headings[:_MOST]
+        self.headings = headings[:500]
         self._draw()
 
     def on_resize(self) -> None:
@@ -98,6 +96,6 @@ class OutlineList(LetterKeyList):
 
 
 def _row(heading: Landmark, depth: int, width: int) -> Content:
-    indent = " " * min(depth * _INDENT, width // 3)
+    indent = " " * min(depth * 2, width // 3)
     text = tail_cut(clean_line(heading.text, _TEXT) or "(no text)", max(1, width - cell_len(indent)))
     return Content.assemble(indent, (text, "" if depth else "bold"))

@@ -26,7 +26,6 @@ from ua_tui.tui.widgets.dialog import Box, Dialog, Foot
 _MANY = 10
 _GAP = "  "
 _SITE, _ADDRESS = 28, 400
-_ADDRESS_MIN_WIDTH = 110
 _FILTER = "type to filter by number, text or address"
 _NO_WEB = "not a web link"
 
@@ -103,7 +102,7 @@ class LinksScreen(Dialog[str | None]):
         site = min(_SITE, max(map(cell_len, sites), default=0))
         room = max(8, width - digits - site - 2 * len(_GAP))
         address = 0
-        if width >= _ADDRESS_MIN_WIDTH:
+        if width >= 110:
             longest = max(cell_len(self._text(number)) for number in range(len(self.links)))
             narrow = min(longest, room // 2)
             room, address = narrow, room - narrow - len(_GAP)

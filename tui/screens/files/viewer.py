@@ -49,9 +49,6 @@ from ua_tui.tui.workers import start_job
 _PATIENCE_SECONDS = 0.05
 _MOST_LOADED = 16 * 1024 * 1024
 _NAME = 200
-_DETAIL_FROM = 16
-_OUTLINE_FROM = 140
-_OUTLINE_WITH_PANEL = 180
 _DOUBTFUL = Binding.Group("in a report: next, previous doubtful claim (Enter: its evidence)")
 _CLAIM = Binding.Group("in a report: next, previous claim of any kind")
 
@@ -125,7 +122,7 @@ class ViewerScreen(DocumentScreen[None]):
             yield OutlineList(id="viewer-outline")
             with Vertical():
                 yield ReportView(id="viewer-view")
-                yield DetailPanel(id="viewer-detail", min_lines=_DETAIL_FROM)
+                yield DetailPanel(id="viewer-detail", min_lines=16)
             yield EvidencePanel(id="viewer-evidence")
         yield Input(id="viewer-search", compact=True)
         yield KeyLine(id="viewer-keys")
@@ -299,7 +296,7 @@ class ViewerScreen(DocumentScreen[None]):
         """Show the column of headings where there is room for it, before the text is laid out beside it."""
         body = self._body() if self.document is not None else None
         has_outline = isinstance(body, PageBody) and body.has_outline
-        least = _OUTLINE_WITH_PANEL if self.evidence.is_open else _OUTLINE_FROM
+        least = 180 if self.evidence.is_open else 140
         self._outline.display = has_outline and self.size.width >= least
 
     def on_resize(self) -> None:

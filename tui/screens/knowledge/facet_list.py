@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from rich.cells import cell_len
@@ -13,7 +13,7 @@ from textual.widgets import OptionList
 from textual.widgets.option_list import Option
 
 from ua_tui.core.events.units import count
-from ua_tui.core.knowledge.records import Facet, Hit, Results
+from ua_tui.core.knowledge.records import Facet, Results
 from ua_tui.core.text import clean_line
 from ua_tui.tui.render.format import middle_cut, tail_cut
 from ua_tui.tui.screens.knowledge.hit_list import KIND_NAMES
@@ -36,12 +36,12 @@ class Facets:
 
     def after(self, results: Results, narrowing: Narrowing) -> Facets:
         """Return the facets after the answer to a search."""
-        titles = {**self.titles, **_titles(results.hits)}
+        titles = {hit.session: hit.session_title for hit in results.hits if hit.session_title}
         return Facets(
             self.kind if narrowing.kind else results.kinds,
             self.site if narrowing.site else results.sites,
             self.session if narrowing.session else results.sessions,
-            titles,
+            {**self.titles, **titles},
         )
 
     def of(self, dimension: str) -> Sequence[Facet]:
@@ -59,13 +59,12 @@ class Facets:
 class FacetList(LetterKeyList):
     """Lists the facets below a heading for each dimension; those that narrow the search are marked."""
 
+    @dataclass
     class Chosen(Message):
         """A facet was chosen."""
 
-        def __init__(self, dimension: str, value: str) -> None:
-            self.dimension = dimension
-            self.value = value
-            super().__init__()
+        dimension: str
+        value: str
 
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
@@ -133,10 +132,6 @@ def _row(name: str, facet: Facet, width: int, *, is_chosen: bool, ends: bool) ->
     gap = " " * max(1, width - 2 - cell_len(shown) - cell_len(counted))
     mark = ("● ", "$accent") if is_chosen else ("  ", "")
     return Content.assemble(mark, (shown, "bold" if is_chosen else ""), gap, (counted, "$text-muted"))
-
-
-def _titles(hits: Iterable[Hit]) -> dict[str, str]:
-    return {hit.session: hit.session_title for hit in hits if hit.session_title}
 
 
 def toggled(narrowing: Narrowing, dimension: str, value: str) -> Narrowing:

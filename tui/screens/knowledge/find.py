@@ -47,8 +47,6 @@ COMMAND = CommandSpec(
     text="words",
 )
 
-DEBOUNCE_SECONDS = 0.06
-"""The pause in typing after which the knowledge base is asked."""
 POLL_SECONDS = 0.7
 """How often the screen checks for something new."""
 MOST_HITS = 50
@@ -186,8 +184,8 @@ class FindScreen(Modal[None]):
         if event.value != self._asked:
             self._ask()
 
-    def _ask(self, *, delay: float = DEBOUNCE_SECONDS, keep: bool = False) -> None:
-        """Ask again; a question that has no answer yet is stopped."""
+    def _ask(self, *, delay: float = 0.06, keep: bool = False) -> None:
+        """Ask again after a pause in typing; a question that has no answer yet is stopped."""
         self._asked = self._line.value
         self._waits, self._opens_first = True, False
         start_job(self, partial(self._search, self._asked, self._narrowing, delay, keep=keep), "search")

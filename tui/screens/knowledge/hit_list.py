@@ -33,10 +33,7 @@ KIND_NAMES: Mapping[str, str] = {
 }
 _KIND_CELLS = 7
 _DATE_CELLS = 10
-_SITE_CELLS = 24
-_LEAST_SITE = 12
 _PASSAGE_LINES = 2
-_LONGEST = 600
 _ELLIPSIS = "…"
 
 
@@ -111,8 +108,8 @@ class _Hits(RowSource[FoundHit]):
         room = max(1, width - _KIND_CELLS - 2 - len(date))
         title = tail_cut(title_of(hit), room)
         # The site gets what the title leaves.
-        left = min(_SITE_CELLS, room - width_of(title) - 2)
-        site = middle_cut(clean_line(hit.site), left) if left >= _LEAST_SITE else ""
+        left = min(24, room - width_of(title) - 2)
+        site = middle_cut(clean_line(hit.site), left) if left >= 12 else ""
         gap = " " * (room - width_of(title) - width_of(site))
         line = [
             Segment(f"{kind:<{_KIND_CELLS}}  ", self._style("hits--kind")),
@@ -200,7 +197,7 @@ def title_of(hit: Hit) -> str:
 
 def marked(hit: Hit, without: str = "") -> Iterator[tuple[str, bool]]:
     """Give the parts of the passage, on one line, and whether each matches; none if it is the text `without`."""
-    passage, marks = plain_passage(hit.passage[:_LONGEST], hit.marks)
+    passage, marks = plain_passage(hit.passage[:600], hit.marks)
     at = 0
     if " ".join(passage.split()) == without:
         return

@@ -12,9 +12,6 @@ from typing import Any
 from ua_tui.core.errors import FormError
 from ua_tui.tui.screens.requests.arguments import as_json, in_order, inner_calls, reveal, reveal_line
 
-_LONGEST_TEXT = 100_000
-"""Characters: a text area takes seconds for more."""
-
 
 @dataclass(frozen=True)
 class ArgumentField:
@@ -76,7 +73,8 @@ def fields_of(arguments: dict[str, Any]) -> list[ArgumentField]:
         for path, prefix, values in parts or [((), "", arguments)]
         for key, value in in_order(values).items()
     ]
-    found = [field for field in found if len(field.text) <= _LONGEST_TEXT]
+    # A text area takes seconds for more.
+    found = [field for field in found if len(field.text) <= 100_000]
     return found if 0 < len(found) <= 40 else [ArgumentField((), "All arguments, as JSON", arguments)]
 
 

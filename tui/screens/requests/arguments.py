@@ -24,8 +24,6 @@ _MARKS = re.compile(r"‹U\+[0-9A-F]{4,6}›")
 REST_OF_CALL = "the rest of the call:"
 DEPTH = 32
 _FIRST = ("to", "recipient", "recipients", "recipient_email", "cc", "bcc", "subject", "title", "body", "text")
-HANG = 2
-"""Cells by which a continued row is indented more than its line."""
 
 
 def reveal(text: str) -> str:
@@ -211,7 +209,7 @@ def _fold(line: str, width: int) -> list[str]:
     if cell_len(expanded) <= width:
         return [expanded]
     own = len(expanded) - len(expanded.lstrip(" "))
-    pad = " " * min(own + HANG, width // 2)
+    pad = " " * min(own + 2, width // 2)
     (first, *_), room = _chopped(expanded, width), width - len(pad)
     return [first, *(pad + row for row in _chopped(expanded[len(first) :], room))]
 

@@ -25,10 +25,6 @@ from ua_tui.tui.workers import start_job
 
 Outcome = Literal["completed", "cancelled", "expired"]
 EXPIRED = "expired: cancel and ask for a new link"
-LEAST_TEXT = 34
-"""Cells needed for the text beside a code."""
-OTHER_ROWS = 8
-"""Rows of a dialog that are not for its content: edges, answers and margins."""
 
 
 def utc_now() -> datetime:
@@ -125,7 +121,8 @@ class AuthScreen(Dialog[Outcome | None]):
         width = self.query_one(Box).scrollable_content_region.width
         for code in self.query(QrCode):
             size = code.code_size
-            has_room = size.width + LEAST_TEXT <= width and size.height + OTHER_ROWS <= self.size.height
+            # The text beside the code needs some cells; edges, answers and margins of the dialog some rows.
+            has_room = size.width + 34 <= width and size.height + 8 <= self.size.height
             code.display = has_room
 
     def action_open(self) -> None:

@@ -32,7 +32,11 @@ class FieldRow(Horizontal):
     def __init__(self, field: FormField) -> None:
         super().__init__(classes="field")
         self.field = field
-        self._entry = FieldChoices(field) if field.options or field.kind == "boolean" else _line_of(field)
+        if field.options or field.kind == "boolean":
+            self._entry: FieldChoices | InputLine = FieldChoices(field)
+        else:
+            example = "hidden" if field.secret else ""
+            self._entry = InputLine(_initial(field), example, _one_line, hidden=field.secret)
 
     def compose(self) -> ComposeResult:
         """Create the title, the entry and the lines below it."""
@@ -171,10 +175,6 @@ class FieldChoices(ChoiceList):
 
 def _initial(field: FormField) -> str:
     return "" if field.default is None else _one_line(str(field.default))
-
-
-def _line_of(field: FormField) -> InputLine:
-    return InputLine(_initial(field), "hidden" if field.secret else "", _one_line, hidden=field.secret)
 
 
 def _one_line(text: str) -> str:

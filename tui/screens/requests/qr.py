@@ -8,8 +8,6 @@ from textual.geometry import Size
 from textual.strip import Strip
 from textual.widget import Widget
 
-QUIET_ZONE = 4
-"""Light modules around the code, as required by its standard (ISO/IEC 18004)."""
 HALVES = {(0, 0): " ", (1, 0): "▀", (0, 1): "▄", (1, 1): "█"}
 # Cameras need dark on light in every theme.
 INK = Style(color="#000000", bgcolor="#ffffff")
@@ -25,7 +23,8 @@ def qr_rows(text: str) -> list[str]:
     import segno
 
     code = segno.make(text, error="l", micro=False)
-    modules = [list(row) for row in code.matrix_iter(border=QUIET_ZONE)]
+    # Light modules around the code, as required by its standard (ISO/IEC 18004).
+    modules = [list(row) for row in code.matrix_iter(border=4)]
     if len(modules) % 2:
         modules.append([0] * len(modules[0]))
     return [

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from textual import on
 from textual.app import ComposeResult
@@ -29,18 +30,12 @@ class TextAnswer(Vertical):
         restrict: a regular expression of what can be typed; None for anything.
     """
 
+    @dataclass
     class Submitted(Message):
         """An accepted text was submitted."""
 
-        def __init__(self, text_answer: TextAnswer, text: str) -> None:
-            super().__init__()
-            self.text_answer = text_answer
-            self.text = text
-
-        @property
-        def control(self) -> TextAnswer:
-            """The line it was typed in."""
-            return self.text_answer
+        text_answer: TextAnswer
+        text: str
 
     def __init__(
         self,

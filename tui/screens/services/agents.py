@@ -6,7 +6,6 @@ import asyncio
 from collections.abc import Callable, Sequence
 from typing import ClassVar
 
-from rich.cells import set_cell_size
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.content import Content
@@ -22,18 +21,17 @@ from ua_tui.core.settings.places import Places
 from ua_tui.core.text import clean_line
 from ua_tui.tui.keys.places import KeyPlace, key_binding
 from ua_tui.tui.ports import ScreenHost, SessionPort
-from ua_tui.tui.render.format import middle_cut, tail_cut
+from ua_tui.tui.render.format import middle_cut
 from ua_tui.tui.screens.services.row_screen import MUTED, RowScreen, field, hanging
 from ua_tui.tui.viewers.view.chrome import TitleLine
 from ua_tui.tui.widgets.choice_list import RowList
+from ua_tui.tui.widgets.column_list import Column
 from ua_tui.tui.widgets.command import CommandSpec
 from ua_tui.tui.workers import start_job
 
 COMMAND = CommandSpec("agents", "Sub-agents and skills", "Source and problems", order=60)
 
 
-_KIND, _STATE, _TOOLS, _MODEL, _FROM = 8, 9, 5, 9, 8
-_LEAST_NAME, _OTHER_COLUMNS = 12, 3 + 2 + _KIND + _STATE + 2 + _TOOLS + 2 + _MODEL + 2 + _FROM
 _LONGEST = 6_000
 _STATES = {
     "ready": ("✓", "$success"),
@@ -128,28 +126,23 @@ class AgentsScreen(RowScreen[RosterEntry]):
             self.query_one(TitleLine).show(facts=_counts(self.rows))
         super().show_rows()
 
-    def header(self, width: int) -> Content:
-        """Lay out the names of the columns."""
-        text = (
-            f"   {'name':<{_name_room(width)}}  {'kind':<{_KIND}}{'state':<{_STATE}}  {'tools':>{_TOOLS}}"
-            f"  {'model':<{_MODEL}}  {'from' if _has_origins(width) else ''}"
-        )
-        return Content.styled(text[:width].rstrip(), MUTED)
+    def columns(self, width: int) -> Sequence[Column[RosterEntry]]:
+        """The name and what it is; where it is from if there is room, as the details say that, too."""
+        columns: list[Column[RosterEntry]] = [
+            Column("kind", 8, lambda row: row.kind, MUTED),
+            Column("state", 9, lambda row: row.state, lambda row: _STATES[row.state][1], gap=0),
+            Column("tools", 5, _tools, MUTED, right=True),
+            Column("model", 9, lambda row: clean_line(row.model) or "–", MUTED),
+            Column("from", 8, lambda row: _FROMS[row.source], MUTED),
+        ]
+        others = 3 + sum(each.width + each.gap for each in columns)
+        room = max(12, min(40, width - others))
+        name = Column[RosterEntry]("name", room, lambda row: clean_line(row.name), gap=0, cut=middle_cut)
+        return [name, *columns[: None if width >= 12 + others else -1]]
 
-    def row(self, row: RosterEntry, width: int, *, chosen: bool) -> Content:
-        """Lay out a file."""
-        mark, style = _STATES[row.state]
-        room = _name_room(width)
-        return Content.assemble(
-            ("›" if chosen else " ", "bold"),
-            (f"{mark} ", "" if chosen else style),
-            set_cell_size(middle_cut(clean_line(row.name), room), room),
-            (f"  {row.kind:<{_KIND}}", MUTED),
-            (f"{row.state:<{_STATE}}", "" if chosen else style),
-            (f"  {_tools(row):>{_TOOLS}}", MUTED),
-            (f"  {set_cell_size(tail_cut(clean_line(row.model) or '–', _MODEL), _MODEL)}", MUTED),
-            (f"  {_FROMS[row.source]}" if _has_origins(width) else "", MUTED),
-        ).truncate(width)
+    def mark(self, row: RosterEntry) -> tuple[str, str]:
+        """The sign of its state."""
+        return _STATES[row.state]
 
     def show_details(self) -> None:
         """Show the details of the file under the cursor."""
@@ -175,7 +168,8 @@ def _details(entry: RosterEntry | None, width: int, setting_problems: Sequence[s
             lines.append(_line("", entry.description, width))
         if entry.kind == "agent" and entry.state != "left out":
             lines.append(_field("tools", _tool_list(entry), width))
-            lines.append(_field("model", _model(entry), width))
+            model = "same as the calling agent" if entry.model == "inherit" else entry.model
+            lines.append(_field("model", model, width))
         if entry.source == "shipped":
             lines.append(_field("from", "shipped with ua-tui", width))
         else:
@@ -197,15 +191,6 @@ def _counts(entries: Sequence[RosterEntry]) -> str:
     return f"{text} · {problems} problem{'s' if problems > 1 else ''}" if problems else text
 
 
-def _name_room(width: int) -> int:
-    return max(_LEAST_NAME, min(40, width - _OTHER_COLUMNS))
-
-
-def _has_origins(width: int) -> bool:
-    """Whether there is room for the last column, which the details have, too."""
-    return width >= _LEAST_NAME + _OTHER_COLUMNS
-
-
 def _tools(entry: RosterEntry) -> str:
     if entry.kind != "agent" or entry.state == "left out":
         return "–"
@@ -216,10 +201,6 @@ def _tool_list(entry: RosterEntry) -> str:
     if entry.tools is None:
         return "all tools of the session"
     return ", ".join(tool_name(tool).short for tool in entry.tools) or "none"
-
-
-def _model(entry: RosterEntry) -> str:
-    return "same as the calling agent" if entry.model == "inherit" else clean_line(entry.model)
 
 
 def _line(mark: str, text: str, width: int, style: str = "") -> Content:

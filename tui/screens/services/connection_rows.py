@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from rich.cells import cell_len, set_cell_size
+from rich.cells import cell_len
 from textual.content import Content
 
 from ua_tui.core.connections.composio.session import SERVER as COMPOSIO
@@ -20,8 +20,9 @@ from ua_tui.core.redaction.redactor import Redactor
 from ua_tui.core.telemetry.export_errors import Destination
 from ua_tui.core.text import clean, clean_line
 from ua_tui.tui.keys.keymap import Keys
-from ua_tui.tui.render.format import middle_cut, tail_cut
+from ua_tui.tui.render.format import middle_cut
 from ua_tui.tui.screens.services.row_screen import MUTED, field, hanging
+from ua_tui.tui.widgets.column_list import Column
 
 ORIGINS = {TOOLKIT: "local toolkit", COMPOSIO: "Composio", WEB_READER: "Z.AI"}
 ORDER = (
@@ -38,7 +39,6 @@ ORDER = (
     "logfire",
     "collector",
 )
-_STATE, _TOOLS, _ORIGIN = 21, 8, 14
 _LONGEST_ERROR = 2_000
 
 
@@ -83,28 +83,16 @@ def origin(server: McpServer) -> str:
     return ORIGINS.get(server.name, "custom")
 
 
-def header(width: int) -> Content:
-    """Lay out the names of the columns."""
-    room = _name_room(width)
-    text = f"   {'server':<{room}}  {'state':<{_STATE}}  {'tools':>5}  {'from':<{_ORIGIN}}"
-    return Content.styled(text[:width].rstrip(), MUTED)
-
-
-def server_row(server: McpServer, width: int, *, chosen: bool) -> Content:
-    """Lay out a server in at most `width` cells; the chosen one has a mark, as the cursor may have no colour."""
-    room, state = _name_room(width), state_of(server)
-    # Not every state colour is legible on the cursor's colour; the mark and the word say the same.
-    style = "" if chosen else state.style
-    name = set_cell_size(middle_cut(clean_line(server.name), room), room)
-    tools = "–" if server.tools is None or server.status != "connected" else f"{server.tools:,}"
-    return Content.assemble(
-        ("›" if chosen else " ", "bold"),
-        (f"{state.mark} ", style),
-        (name, ""),
-        (f"  {state.word:<{_STATE}}", style),
-        (f"  {tools:>5}", MUTED),
-        (f"  {tail_cut(origin(server), _ORIGIN)}", MUTED),
-    )
+def columns(width: int) -> Sequence[Column[McpServer]]:
+    """The columns of the servers."""
+    others: list[Column[McpServer]] = [
+        Column("state", 21, lambda server: state_of(server).word, lambda server: state_of(server).style),
+        Column("tools", 5, _tools, MUTED, right=True),
+        Column("from", 14, origin, MUTED),
+    ]
+    room = max(8, min(40, width - 3 - sum(each.width + each.gap for each in others)))
+    name = Column[McpServer]("server", room, lambda server: clean_line(server.name), gap=0, cut=middle_cut)
+    return [name, *others]
 
 
 def about_server(
@@ -129,7 +117,7 @@ def about_server(
         lines.append(field(starts, clean_line(Redactor().redact(definition.target), _LONGEST_ERROR), width))
         lines.append(field("defined in", clean_line(definition.source, _LONGEST_ERROR), width))
     if server.tool_names:
-        names = ", ".join(_short(server, name) for name in server.tool_names)
+        names = ", ".join(tool_name(f"mcp__{server.name}__{name}").short for name in server.tool_names)
         lines.append(field("tools", names, width))
     elif server.status == "connected":
         lines.append(field("tools", f"{server.tools:,}" if server.tools else "none", width))
@@ -221,10 +209,6 @@ def checks(done: Iterable[Check], width: int, keys: Keys, *, running: bool, fail
     return Content("\n").join(lines)
 
 
-def _short(server: McpServer, name: str) -> str:
-    return tool_name(f"mcp__{server.name}__{name}").short
-
-
 def _whole(text: str) -> str:
     return clean(text[:_LONGEST_ERROR]).strip()
 
@@ -250,5 +234,5 @@ def _todo(server: McpServer, keys: Keys, definition: UserServer | None) -> str:
             return ""
 
 
-def _name_room(width: int) -> int:
-    return max(8, min(40, width - 3 - 2 - _STATE - 2 - 5 - 2 - _ORIGIN))
+def _tools(server: McpServer) -> str:
+    return "–" if server.tools is None or server.status != "connected" else f"{server.tools:,}"

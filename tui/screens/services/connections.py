@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import ClassVar
@@ -31,6 +31,7 @@ from ua_tui.tui.screens.services.login import LoginScreen
 from ua_tui.tui.screens.services.row_screen import RowScreen
 from ua_tui.tui.viewers.view.chrome import TitleLine
 from ua_tui.tui.widgets.choice_list import RowList
+from ua_tui.tui.widgets.column_list import Column
 from ua_tui.tui.widgets.command import CommandSpec
 from ua_tui.tui.widgets.modal import NARROW
 from ua_tui.tui.workers import start_job
@@ -137,13 +138,14 @@ class ConnectionsScreen(RowScreen[McpServer]):
         self.query_one(TitleLine).show("Connections", facts=facts)
         super().show_rows()
 
-    def header(self, width: int) -> Content:
-        """Lay out the names of the columns."""
-        return texts.header(width)
+    def columns(self, width: int) -> Sequence[Column[McpServer]]:
+        """The name of a server, its state, its tools and where it is from."""
+        return texts.columns(width)
 
-    def row(self, row: McpServer, width: int, *, chosen: bool) -> Content:
-        """Lay out a server."""
-        return texts.server_row(row, width, chosen=chosen)
+    def mark(self, row: McpServer) -> tuple[str, str]:
+        """The sign of its state."""
+        state = texts.state_of(row)
+        return state.mark, state.style
 
     def show_details(self) -> None:
         """Show the details of the server under the cursor."""

@@ -29,7 +29,6 @@ from ua_tui.tui.workers import start_job
 
 LogIn = Callable[[LoginTarget, LoginStore, Show], Awaitable[object]]
 
-_LONGEST = 4_000
 _FINDING = "Finding the login of the server …"
 _WAITING = (
     "Log in there. The dialog closes by itself, and the server is connected. If the browser is on another machine, it "
@@ -115,7 +114,7 @@ class LoginScreen(Dialog[bool]):
         self._address, self._link = address, browser_link(address) if address else None
         self.query_one(Box).set_class(failed, "-fails")
         self.query_one(".facts", Static).update(self._facts())
-        self.query_one(".link", Static).update(Content(clean_line(address, _LONGEST)))
+        self.query_one(".link", Static).update(Content(clean_line(address, 4_000)))
         self.query_one(".link").display = bool(address)
         self.query_one(".advice", Static).update(Content(advice))
         self.query_one("#open", Choice).disabled = self._link is None

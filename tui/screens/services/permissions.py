@@ -8,7 +8,6 @@ from datetime import datetime
 from functools import partial
 from typing import ClassVar
 
-from rich.cells import set_cell_size
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.content import Content
@@ -22,16 +21,15 @@ from ua_tui.core.history.permission_log import Decision, read_decisions
 from ua_tui.core.text import clean_line
 from ua_tui.tui.keys.places import KeyPlace, key_binding
 from ua_tui.tui.ports import ScreenHost, SessionPort
-from ua_tui.tui.render.format import tail_cut
 from ua_tui.tui.screens.services.row_screen import MUTED, RowScreen, field, hanging
 from ua_tui.tui.viewers.view.chrome import TitleLine
 from ua_tui.tui.widgets.choice_list import RowList
+from ua_tui.tui.widgets.column_list import Column
 from ua_tui.tui.widgets.command import CommandSpec
 from ua_tui.tui.workers import start_job
 
 COMMAND = CommandSpec("permissions", "Permission rules", "Rules and decisions", order=65)
 
-_EFFECT, _FROM, _USED = 7, 12, 16
 _EFFECTS = {"allow": ("✓", "$success"), "ask": ("?", "$warning"), "deny": ("✗", "$error")}
 _FROMS = {"session": "this session", "folder": "this folder", "demo": "the demo", "option": "an option"}
 _LIFETIMES = {
@@ -121,23 +119,20 @@ class PermissionsScreen(RowScreen[Rule]):
             self.query_one(TitleLine).show(facts="no rules")
         super().show_rows()
 
-    def header(self, width: int) -> Content:
-        """Lay out the names of the columns."""
-        text = f"   {'effect':<{_EFFECT}}{'rule':<{_rule_room(width)}}  {'from':<{_FROM}}  last used"
-        return Content.styled(text[:width].rstrip(), MUTED)
+    def columns(self, width: int) -> Sequence[Column[Rule]]:
+        """What a rule does, where it is from and when it was used."""
+        columns: list[Column[Rule]] = [
+            Column("effect", 7, lambda row: row.effect, lambda row: _EFFECTS[row.effect][1], gap=0),
+            Column("from", 12, lambda row: _FROMS.get(row.origin, row.origin), MUTED),
+            Column("last used", 16, lambda row: _moment(self._used.get(row)), MUTED),
+        ]
+        room = max(16, width - 3 - sum(each.width + each.gap for each in columns))
+        columns.insert(1, Column("rule", room, lambda row: clean_line(row.text, 1_000), gap=0))
+        return columns
 
-    def row(self, row: Rule, width: int, *, chosen: bool) -> Content:
-        """Lay out a rule."""
-        mark, style = _EFFECTS[row.effect]
-        room = _rule_room(width)
-        used = self._used.get(row)
-        return Content.assemble(
-            ("›" if chosen else " ", "bold"),
-            (f"{mark} {row.effect:<{_EFFECT}}", "" if chosen else style),
-            set_cell_size(tail_cut(clean_line(row.text, 1_000), room), room),
-            (f"  {_FROMS.get(row.origin, row.origin):<{_FROM}}", MUTED),
-            (f"  {_moment(used) if used is not None else 'never'}", MUTED),
-        )
+    def mark(self, row: Rule) -> tuple[str, str]:
+        """The sign of its effect."""
+        return _EFFECTS[row.effect]
 
     def show_details(self) -> None:
         """Show the rule under the cursor, and the decisions."""
@@ -165,9 +160,5 @@ def _details(rule: Rule | None, decided: Sequence[Decision], problem: str, width
     return Content("\n").join(lines)
 
 
-def _rule_room(width: int) -> int:
-    return max(16, width - (1 + 2 + _EFFECT + 2 + _FROM + 2 + _USED))
-
-
-def _moment(moment: datetime) -> str:
-    return f"{moment.astimezone():%Y-%m-%d %H:%M}"
+def _moment(moment: datetime | None) -> str:
+    return "never" if moment is None else f"{moment.astimezone():%Y-%m-%d %H:%M}"

@@ -18,6 +18,7 @@ from ua_tui.tui.keys.keymap import Keys, keys_of
 from ua_tui.tui.keys.places import TO_PROMPT, key_binding, moving
 from ua_tui.tui.viewers.view.chrome import KeyLine, TitleLine
 from ua_tui.tui.widgets.choice_list import RowList
+from ua_tui.tui.widgets.column_list import Column, titles
 from ua_tui.tui.widgets.modal import Modal
 
 MUTED = "$text-muted"
@@ -48,12 +49,15 @@ class RowScreen(Modal[None], Generic[Row]):
         """Create what is below the rows."""
 
     @abstractmethod
-    def header(self, width: int) -> Content:
-        """Lay out the names of the columns."""
+    def columns(self, width: int) -> Sequence[Column[Row]]:
+        """The columns of a list of this width; a style that is found is left out on the row under the cursor.
+
+        Not every colour of a state is legible there; the mark and the word say the same.
+        """
 
     @abstractmethod
-    def row(self, row: Row, width: int, *, chosen: bool) -> Content:
-        """Lay out a row in at most `width` cells; the chosen one has a mark, as the cursor may have no colour."""
+    def mark(self, row: Row) -> tuple[str, str]:
+        """The sign of the state of a row, and its style."""
 
     @abstractmethod
     def show_details(self) -> None:
@@ -105,7 +109,8 @@ class RowScreen(Modal[None], Generic[Row]):
     def show_rows(self) -> None:
         """Show the rows as they are now, and the details."""
         shown, count = self.query_one(RowList), len(self.rows)
-        self.query_one("#header", Static).update(self.header(self._width))
+        header = f"   {titles(self.columns(self._width))}"[: self._width].rstrip()
+        self.query_one("#header", Static).update(Content.styled(header, MUTED))
         if count != shown.option_count:
             at = shown.highlighted
             shown.clear_options()
@@ -120,9 +125,19 @@ class RowScreen(Modal[None], Generic[Row]):
     def _draw(self) -> None:
         shown = self.query_one(RowList)
         for index, each in enumerate(self.rows):
-            row = self.row(each, self._width, chosen=index == shown.highlighted)
-            shown.replace_option_prompt_at_index(index, row)
+            shown.replace_option_prompt_at_index(index, self._row(each, index == shown.highlighted))
         self.show_details()
+
+    def _row(self, row: Row, chosen: bool) -> Content:
+        """Lay out a row; the chosen one has a mark, as the cursor may have no colour."""
+        glyph, style = self.mark(row)
+        parts = [("›" if chosen else " ", "bold"), (f"{glyph} ", "" if chosen else style)]
+        for column in self.columns(self._width):
+            found = column.style
+            if callable(found):
+                found = "" if chosen else found(row)
+            parts.append((column.cell(column.text(row)), found))
+        return Content.assemble(*parts).truncate(self._width)
 
 
 def field(label: str, text: str, width: int, style: str = "") -> Content:

@@ -19,8 +19,6 @@ from ua_tui.tui.widgets.dialog import Box, Choice, Dialog, Foot, fields
 
 COMMAND = CommandSpec("budget", "Budget", "Spending limit of the session", order=90)
 
-_LONGEST = 12
-
 
 def open_screen(app: ScreenHost) -> None:
     """Open the spending limit."""
@@ -98,7 +96,7 @@ class BudgetScreen(Dialog[float | None]):
                 "Set limit",
                 self._explain,
                 text=f"{wanted:.2f}" if wanted else "",
-                most=_LONGEST,
+                most=12,
                 replaceable=True,
                 restrict=r"[\d.,$ ]*",
                 id="amount",

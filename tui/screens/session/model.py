@@ -73,7 +73,8 @@ class ModelScreen(Dialog[ModelChoice | None]):
         rows = [each for each in known if each.name != "default"]
         if now.model is not None and all(each.name != now.model for each in rows):
             rows.insert(0, KnownModel(now.model, about="from your settings"))
-        self._rows = [KnownModel("", "Default", _of_default(known)), *rows]
+        default = next((each.about for each in known if each.name == "default"), "")
+        self._rows = [KnownModel("", "Default", default), *rows]
 
     def compose(self) -> ComposeResult:
         """Create the list, the details, and the lines for other names."""
@@ -207,10 +208,6 @@ def _explain(text: str) -> tuple[str, bool]:
     if " " in text or not text.isprintable():
         return "Model names contain no spaces.", False
     return "", True
-
-
-def _of_default(known: Sequence[KnownModel]) -> str:
-    return next((each.about for each in known if each.name == "default"), "")
 
 
 def _name(model: KnownModel) -> str:

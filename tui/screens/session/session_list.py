@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import UTC, datetime, tzinfo
 from typing import ClassVar
 
-from rich.cells import set_cell_size
 from rich.style import Style
 from textual.binding import BindingType
 
 from ua_tui.core.events.units import duration, money
 from ua_tui.core.history.headline import Summary
 from ua_tui.tui.keys.places import key_binding
-from ua_tui.tui.render.format import tail_cut
-from ua_tui.tui.widgets.column_list import ColumnList
+from ua_tui.tui.widgets.column_list import Column, ColumnList
 
 MARKS = {
     "finished": ("✓", "finished"),
@@ -40,45 +39,37 @@ class SessionList(ColumnList[Summary]):
         """The name of the session."""
         return row.name
 
-    def draw_header(self, width: int) -> str:
-        """The names of the columns."""
-        counts, room = self._columns(width)
-        left = f"  {'when':<{_WHEN}}  {set_cell_size('title or first query', room)}"
-        # The time that the session was open, and not the time that the agent worked.
-        right = f"  {'duration':>8}  {'cost':>7}  {'calls':>5}"
-        return left + right + (f"  {'files':>5}  {'state':<8}" if counts else "")
-
-    def draw_row(self, row: Summary, width: int) -> list[tuple[str, Style]]:
-        """A session in the columns."""
-        counts, room = self._columns(width)
-        glyph, word = MARKS[row.state]
-        plain, muted = self.rich_style, self.get_component_rich_style("column-list--muted")
-        state = (
-            self.get_component_rich_style(f"sessions--{row.state}")
-            if row.state in {"running", "crashed", "corrupt"}
-            else muted
-        )
-        heading = row.line
-        time = _UNKNOWN if row.seconds is None else duration(row.seconds)
-        cost = _UNKNOWN if row.cost is None else f"{'~' if row.estimate else ''}{money(row.cost)}"
-        if row.unpriced:
-            cost = "?"
-        right = f"  {time:>8}  {cost:>7}  {_count(row.calls):>5}"
-        parts = [
-            (f"{glyph} ", state),
-            (f"{self._when(row)}  ", muted),
-            (set_cell_size(tail_cut(heading, room), room), plain if row.heading else muted),
-            (right, muted),
+    def columns(self, width: int) -> Sequence[Column[Summary]]:
+        """When, what, how long, for how much; more counts where there is room."""
+        muted = self.muted
+        right = [
+            # The time that the session was open, and not the time that the agent worked.
+            Column("duration", 8, _time, muted, right=True),
+            Column("cost", 7, _cost, muted, right=True),
+            Column("calls", 5, lambda row: _count(row.calls), muted, right=True),
         ]
-        if counts:
-            parts += [(f"  {_count(row.artifacts):>5}", muted), (f"  {word:<8}", state)]
-        return parts
+        if width >= 112:
+            right += [
+                Column("files", 5, lambda row: _count(row.artifacts), muted, right=True),
+                Column("state", 8, lambda row: MARKS[row.state][1], lambda row: self.mark(row)[1]),
+            ]
+        room = max(1, width - 2 - _WHEN - 2 - sum(column.width + column.gap for column in right))
+        return [
+            Column("when", _WHEN, self._when, muted, gap=0),
+            Column(
+                "title or first query",
+                room,
+                lambda row: row.line,
+                lambda row: self.rich_style if row.heading else muted,
+            ),
+            *right,
+        ]
 
-    def _columns(self, width: int) -> tuple[bool, int]:
-        """Whether there is room for all counts, and the width of the heading."""
-        counts = width >= 112
-        used = 2 + _WHEN + 2 + 2 + 8 + 2 + 7 + 2 + 5 + ((2 + 5 + 2 + 8) if counts else 0)
-        return counts, max(1, width - used)
+    def mark(self, row: Summary) -> tuple[str, Style]:
+        """The sign of its state."""
+        has_colour = row.state in {"running", "crashed", "corrupt"}
+        style = self.get_component_rich_style(f"sessions--{row.state}") if has_colour else self.muted
+        return MARKS[row.state][0], style
 
     def _when(self, summary: Summary) -> str:
         try:
@@ -90,8 +81,18 @@ class SessionList(ColumnList[Summary]):
             else:
                 at = datetime.fromtimestamp(summary.started, UTC).astimezone(self._zone)
         except (OverflowError, ValueError, OSError):
-            return _UNKNOWN.ljust(_WHEN)
-        return set_cell_size(f"{at:%Y-%m-%d %H:%M}", _WHEN)
+            return _UNKNOWN
+        return f"{at:%Y-%m-%d %H:%M}"
+
+
+def _time(row: Summary) -> str:
+    return _UNKNOWN if row.seconds is None else duration(row.seconds)
+
+
+def _cost(row: Summary) -> str:
+    if row.unpriced:
+        return "?"
+    return _UNKNOWN if row.cost is None else f"{'~' if row.estimate else ''}{money(row.cost)}"
 
 
 def _count(number: int | None) -> str:

@@ -42,8 +42,6 @@ if TYPE_CHECKING:
 COMMAND = CommandSpec("sessions", "Sessions", "Read, resume, search, delete", order=40)
 
 SORTS = ("newest", "longest", "most expensive", "by title")
-SLICE_SECONDS = 0.05
-"""The time slice of a search."""
 REDRAW_SECONDS = 0.1
 REFRESH_SECONDS = 2.0
 """How often the list is refreshed."""
@@ -444,7 +442,7 @@ class SessionsScreen(Modal[Path | None]):
 
 def _some(results: Iterator[Item]) -> Sequence[Item]:
     """Return the items that come within a time slice, at least one if there is any."""
-    until, items = time.monotonic() + SLICE_SECONDS, list[Item]()
+    until, items = time.monotonic() + 0.05, list[Item]()
     for each in results:
         items.append(each)
         if time.monotonic() > until:

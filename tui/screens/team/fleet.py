@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from datetime import datetime, tzinfo
 from typing import ClassVar
 
@@ -31,8 +32,6 @@ from ua_tui.tui.workers import start_job
 
 COMMAND = CommandSpec("fleet", "Fleet", "All sessions here and of the team, live", order=41)
 
-FEW = 5
-"""So many waiting jobs are listed; of more there is one row with their number."""
 _COLLAPSED, _MORE = "waiting", "waiting:more"
 
 
@@ -60,12 +59,11 @@ class FleetScreen(Modal[None]):
         TO_PROMPT,
     ]
 
+    @dataclass
     class Asked(Message):
         """A session began to need a person."""
 
-        def __init__(self, row: FleetRow) -> None:
-            super().__init__()
-            self.row = row
+        row: FleetRow
 
     def __init__(
         self,
@@ -143,7 +141,8 @@ class FleetScreen(Modal[None]):
             return
         words = self._query.casefold().split()
         waiting, listed, is_done = self._fleet.waiting, 0, False
-        is_collapsed = waiting > FEW and not self._expanded and not words
+        # A few waiting jobs are listed; of more there is one row with their number.
+        is_collapsed = waiting > 5 and not self._expanded and not words
         for row in self._fleet.rows:
             is_waiting = row.state == "waiting" and not row.session
             listed += is_waiting

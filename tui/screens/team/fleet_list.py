@@ -6,15 +6,13 @@ import time
 from collections.abc import Callable, Sequence
 from typing import ClassVar
 
-from rich.cells import set_cell_size
 from rich.style import Style
 from textual.binding import BindingType
 
 from ua_tui.core.events.units import duration, live_duration, money
 from ua_tui.core.team.fleet.rows import FleetRow, FleetState
 from ua_tui.tui.keys.places import key_binding
-from ua_tui.tui.render.format import tail_cut
-from ua_tui.tui.widgets.column_list import ColumnList
+from ua_tui.tui.widgets.column_list import Column, ColumnList
 
 MARKS: dict[FleetState, tuple[str, str]] = {
     "needs_you": ("?", "needs you"),
@@ -28,8 +26,6 @@ MARKS: dict[FleetState, tuple[str, str]] = {
     "crashed": ("⊘", "crashed"),
 }
 _UNKNOWN = "–"
-_WORD, _COST, _TIME, _WHERE, _OWNER = 9, 7, 7, 14, 10
-_NARROW, _ROOMY, _WIDEST = 64, 96, 130
 
 
 class FleetList(ColumnList[FleetRow]):
@@ -63,60 +59,46 @@ class FleetList(ColumnList[FleetRow]):
         self._has_team = any(row.where or row.owner for row in rows)
         super().show(rows, at)
 
-    def draw_header(self, width: int) -> str:
-        """The names of the columns."""
-        title, activity, team, owner = self._columns(width)
-        parts = [f"  {'state':<{_WORD}}  {set_cell_size('title or first query', title)}"]
-        if activity:
-            parts.append(set_cell_size("now", activity))
-        parts.append(f"{'cost':>{_COST}}  {'time':>{_TIME}}")
-        if team:
-            parts.append(set_cell_size("where", _WHERE))
-        if owner:
-            parts.append(set_cell_size("owner", _OWNER))
-        return "  ".join(parts)
-
-    def draw_row(self, row: FleetRow, width: int) -> list[tuple[str, Style]]:
-        """A session in the columns."""
-        title, activity, team, owner = self._columns(width)
-        plain, muted = self.rich_style, self.get_component_rich_style("column-list--muted")
-        state, heading = self._style_of(row.state) or muted, row.title or row.name or "empty"
-        glyph, word = MARKS[row.state]
-        parts = [
-            (f"{glyph} {word:<{_WORD}}  ", state),
-            (set_cell_size(tail_cut(heading, title), title), muted if row.is_over else plain),
+    def columns(self, width: int) -> Sequence[Column[FleetRow]]:
+        """State and title, cost and time; what it does, where and whose it is where there is room."""
+        muted = self.muted
+        right = [
+            Column("cost", 7, lambda row: money(row.cost_usd) or _UNKNOWN, muted, right=True),
+            Column("time", 7, self._time, muted, right=True),
         ]
-        if activity:
-            style = state if row.state == "needs_you" else muted
-            parts.append((f"  {set_cell_size(tail_cut(row.activity, activity), activity)}", style))
-        cost = money(row.cost_usd) or _UNKNOWN
-        parts.append((f"  {cost:>{_COST}}  {self._time(row):>{_TIME}}", muted))
-        if team:
-            parts.append((f"  {set_cell_size(tail_cut(row.where or _here(row), _WHERE), _WHERE)}", muted))
-        if owner:
-            parts.append((f"  {set_cell_size(tail_cut(row.owner, _OWNER), _OWNER)}", muted))
-        return parts
+        if self._has_team and width >= 64:
+            right.append(Column("where", 14, lambda row: row.where or _here(row), muted))
+        if self._has_team and width >= 130:
+            right.append(Column("owner", 10, lambda row: row.owner, muted))
+        room = width - (2 + 9 + 2) - sum(column.gap + column.width for column in right)
+        activity = (room - 2) * 2 // 5 if width >= 96 else 0
+        title = max(1, room - (activity + 2 if activity else 0))
+        return [
+            Column("state", 9, lambda row: MARKS[row.state][1], lambda row: self.mark(row)[1], gap=0),
+            Column(
+                "title or first query",
+                title,
+                lambda row: row.title or row.name or "empty",
+                lambda row: muted if row.is_over else self.rich_style,
+            ),
+            *(
+                [Column("now", activity, lambda row: row.activity, self._style_of_activity)]
+                if activity
+                else []
+            ),
+            *right,
+        ]
 
-    def _columns(self, width: int) -> tuple[int, int, bool, bool]:
-        """The widths of the title and of what it does now, and whether there is room for the place and the owner."""
-        team, owner = self._has_team and width >= _NARROW, self._has_team and width >= _WIDEST
-        room = width - (2 + _WORD + 2) - (2 + _COST + 2 + _TIME)
-        room -= (2 + _WHERE if team else 0) + (2 + _OWNER if owner else 0)
-        activity = (room - 2) * 2 // 5 if width >= _ROOMY else 0
-        return max(1, room - (activity + 2 if activity else 0)), activity, team, owner
+    def mark(self, row: FleetRow) -> tuple[str, Style]:
+        """The sign of its state."""
+        name = {"crashed": "lost", "needs_you": "needs-you"}.get(row.state, row.state)
+        has_colour = f"fleet--{name}" in self.COMPONENT_CLASSES
+        return MARKS[row.state][0], self.get_component_rich_style(
+            f"fleet--{name}"
+        ) if has_colour else self.muted
 
-    def _style_of(self, state: FleetState) -> Style | None:
-        match state:
-            case "needs_you":
-                return self.get_component_rich_style("fleet--needs-you")
-            case "running":
-                return self.get_component_rich_style("fleet--running")
-            case "lost" | "crashed":
-                return self.get_component_rich_style("fleet--lost")
-            case "failed":
-                return self.get_component_rich_style("fleet--failed")
-            case _:
-                return None
+    def _style_of_activity(self, row: FleetRow) -> Style:
+        return self.mark(row)[1] if row.state == "needs_you" else self.muted
 
     def _time(self, row: FleetRow) -> str:
         seconds = row.seconds(self._now())

@@ -13,14 +13,12 @@ from ua_tui.core.toolkit.articles import Article, Reference, count_words, refere
 from ua_tui.tui.render.format import middle_cut
 from ua_tui.tui.viewers.bodies.markdown import RENDERED_CHARACTERS, MarkdownBody
 
-_MAX_ADDRESS = 88
 _MARKS = re.compile(
     r"^(?:#{1,6}|[-*>]) +|\*\*|`|!?(?<!\\)\[|(?<=\])(?:\([^()\s]*\)|\[\d+\])|(?<!\\)\]|\\(?=[\[\]_*])",
     re.MULTILINE,
 )
 _MARKUP = re.compile(r"([\\`*_\[\]<>#|~!&$])")
 _HEADING = re.compile(r"^#{1,6} +(.*)$", re.MULTILINE)
-_BEGINNING = 1_000
 _WEB = re.compile(r"https?://[^\s<>()\\]+")
 
 
@@ -112,7 +110,7 @@ def bare(url: str) -> str:
 
 
 def _address(url: str) -> str:
-    shown = literal(middle_cut(bare(url), _MAX_ADDRESS))
+    shown = literal(middle_cut(bare(url), 88))
     return f"[{shown}](<{url}>)" if _WEB.fullmatch(url) else shown
 
 
@@ -123,7 +121,7 @@ def literal(text: str) -> str:
 
 def _without_title(text: str, title: str) -> str:
     """Return a text without a heading near its beginning that repeats the title."""
-    for heading in _HEADING.finditer(text, 0, _BEGINNING):
+    for heading in _HEADING.finditer(text, 0, 1_000):
         if heading[1].strip() == title.strip():
             return f"{text[: heading.start()]}{text[heading.end() :]}".strip()
     return text

@@ -11,6 +11,7 @@ import msgspec
 from rich.cells import cell_len
 from textual.content import Content, Span
 
+from ua_tui.core.concurrency.cancellation import NEVER, Stop
 from ua_tui.core.events.tool_names import tool_name
 from ua_tui.core.events.units import quantity
 from ua_tui.core.text import clean, clean_line
@@ -33,9 +34,6 @@ from ua_tui.tui.viewers.cursor_body import BodyCommand, CopyText, KeyHint, OpenA
 from ua_tui.tui.viewers.document import Body, joined
 
 LISTS = ("results", "articles", "news_results", "organic_results")
-_TABLE_MIN_WIDTH = 56
-_MIN_ADDRESS = 16
-_ADDRESS_MIN_WIDTH = 140
 _MAX_SNIPPET = 4000
 _NOTE_COLUMN = 4
 
@@ -238,9 +236,9 @@ class ResultsTable(Table):
         ]
         return (*keys, KeyHint("c", "copy link", "copy"))
 
-    def lay_out(self, width: int, theme: MarkdownTheme) -> TableView:
+    def lay_out(self, width: int, theme: MarkdownTheme, stop: Stop = NEVER) -> TableView:
         """Return a table or cards."""
-        return ResultRows(self, width) if width >= _TABLE_MIN_WIDTH else CardRows(self, width)
+        return ResultRows(self, width) if width >= 56 else CardRows(self, width)
 
     def execute(self, command: BodyCommand) -> Outcome:
         """Open or copy a result, or execute a command of every table."""
@@ -297,7 +295,7 @@ class ResultRows(TableView):
 
     def columns(self) -> tuple[int, list[int], str]:
         """Return all columns, with the address only in a wide view."""
-        count = len(self._table.columns) - (self._width < _ADDRESS_MIN_WIDTH)
+        count = len(self._table.columns) - (self._width < 140)
         return 0, self.fit(0, count, self._width), ""
 
     def role(self, number: int, column: int) -> str:
@@ -347,7 +345,7 @@ class CardRows(TableView):
                 )
                 facts = tail_cut(facts + "  " if facts else "", room)
                 address, rest = bare(hit.url), max(0, room - cell_len(facts))
-                fits = rest >= min(cell_len(address), _MIN_ADDRESS)
+                fits = rest >= min(cell_len(address), 16)
                 shown = middle_cut(address, rest) if fits else ""
                 return joined([(" " * indent, ""), (facts, "dim"), (shown, "link")])
             case _:

@@ -16,8 +16,6 @@ from ua_tui.core.toolkit.articles import article_path as crawled_path
 from ua_tui.tui.viewers.reader import FileUnviewable, read_piece
 
 _FOLDER = "extracted_articles"
-_HEAD = 8 * 1024
-_MOST_FILES = 2_000
 _URL = re.compile(rb'"url"\s*:\s*("(?:[^"\\]|\\.)*")')
 
 
@@ -69,12 +67,12 @@ def _articles(session: Path) -> Iterator[Path]:
         found = sorted(os.scandir(folder), key=lambda entry: -entry.stat(follow_symlinks=False).st_mtime)
     except OSError:
         return
-    yield from (Path(entry.path) for entry in found[:_MOST_FILES])
+    yield from (Path(entry.path) for entry in found[:2_000])
 
 
 def _address_in(path: Path) -> str | None:
     try:
-        found = _URL.search(read_piece(path, _HEAD).data)
+        found = _URL.search(read_piece(path, 8 * 1024).data)
         return canonical_url(msgspec.json.decode(found[1], type=str)) if found is not None else None
     except (FileUnviewable, ValueError):
         return None

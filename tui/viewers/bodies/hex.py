@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from textual.content import Content, Span
 
+from ua_tui.core.concurrency.cancellation import NEVER, Stop
 from ua_tui.tui.render.markdown.renderer import MarkdownTheme
 from ua_tui.tui.viewers.document import Match, find_row_by_row
 
@@ -15,7 +16,7 @@ class HexBody:
         self.data = data
         self.offset = offset
 
-    def lay_out(self, width: int, theme: MarkdownTheme) -> HexRows:
+    def lay_out(self, width: int, theme: MarkdownTheme, stop: Stop = NEVER) -> HexRows:
         """Return rows of as many bytes as fit: 16, 8, 4 or 2."""
         for count in (16, 8, 4):
             if 10 + count * 4 + count // 8 <= width:

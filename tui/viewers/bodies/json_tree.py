@@ -9,7 +9,7 @@ from collections.abc import Callable, Hashable, Iterator, Sequence
 from rich.cells import cell_len
 from textual.content import Content, Span
 
-from ua_tui.core.concurrency.cancellation import Stop
+from ua_tui.core.concurrency.cancellation import NEVER, Stop
 from ua_tui.core.text import clean_line
 from ua_tui.tui.render.format import tail_cut
 from ua_tui.tui.render.markdown.renderer import MarkdownTheme
@@ -30,7 +30,6 @@ from ua_tui.tui.viewers.document import Body, joined
 _SLOW_BYTES = 512 * 1024
 _FIRST_ROWS = 60
 _MAX_ROWS = 100_000
-_MAX_SEARCHED_BYTES = 1 << 30
 _WORD = re.compile(r"[^\W\d]\w*")
 
 Path = tuple[int, ...]
@@ -189,7 +188,7 @@ class JsonTree:
         """None: the members of a tree cannot be filtered."""
         return
 
-    def lay_out(self, width: int, theme: MarkdownTheme) -> JsonRows:
+    def lay_out(self, width: int, theme: MarkdownTheme, stop: Stop = NEVER) -> JsonRows:
         """Return the rows for this width."""
         return JsonRows(self, width)
 
@@ -239,7 +238,7 @@ class JsonTree:
         found: list[Path] = []
         searched = 0
         stack: list[Iterator[tuple[Path, str, Value]]] = [self._members(self.root, ())]
-        while stack and len(found) < 10_000 and searched < _MAX_SEARCHED_BYTES:
+        while stack and len(found) < 10_000 and searched < (1 << 30):
             stop.check()
             step = next(stack[-1], None)
             if step is None:

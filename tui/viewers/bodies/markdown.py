@@ -21,8 +21,6 @@ RENDERED_CHARACTERS = 512 * 1024
 MAX_TEXT_WIDTH = 100
 _FIRST_CHARACTERS = 8_000
 _MOST_SECONDS = 3.0
-_LONGEST_BLOCK = 128 * 1024
-_DEFINITIONS = 128 * 1024
 
 
 class MarkdownBody:
@@ -47,11 +45,7 @@ class MarkdownBody:
             chunks.pop()
         return self._render(chunks, width, theme, NEVER)
 
-    def lay_out(self, width: int, theme: MarkdownTheme) -> ListRows:
-        """Render all of it for the width."""
-        return self.lay_out_until(width, theme, NEVER)
-
-    def lay_out_until(self, width: int, theme: MarkdownTheme, stop: Stop) -> ListRows:
+    def lay_out(self, width: int, theme: MarkdownTheme, stop: Stop = NEVER) -> ListRows:
         """Render all of it for the width, unless the flag is set.
 
         Raises:
@@ -60,13 +54,13 @@ class MarkdownBody:
         return self._render(blocks_of(self.source), width, theme, stop)
 
     def _render(self, chunks: Sequence[Chunk], width: int, theme: MarkdownTheme, stop: Stop) -> ListRows:
-        known = f"{self._links}\n{definitions(self.source)}"[:_DEFINITIONS]
+        known = f"{self._links}\n{definitions(self.source)}"[: 128 * 1024]
         rows: list[Row] = []
         headings: list[Landmark] = []
         end = time.monotonic() + _MOST_SECONDS
         for number, chunk in enumerate(chunks):
             stop.check()
-            if time.monotonic() > end or len(chunk.source) > _LONGEST_BLOCK:
+            if time.monotonic() > end or len(chunk.source) > 128 * 1024:
                 return ListRows([*rows, *_source_rows(chunks[number:], width, theme)], headings)
             measure = min(width, MAX_TEXT_WIDTH)
             lines, found = render_with_headings(chunk.source, measure, theme, definitions=known)

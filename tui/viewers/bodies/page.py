@@ -22,7 +22,6 @@ from ua_tui.tui.viewers.document import (
     Rows,
     find_in,
     landmarks_in,
-    lay_out,
 )
 
 LEAST_HEADINGS = 3
@@ -43,13 +42,9 @@ class PageBody:
         count = sum(len(_HEADING.findall(each.source)) for each in bodies if isinstance(each, MarkdownBody))
         return count >= LEAST_HEADINGS
 
-    def lay_out(self, width: int, theme: MarkdownTheme) -> Rows:
-        """Lay out the text."""
-        return self.lay_out_until(width, theme, NEVER)
-
-    def lay_out_until(self, width: int, theme: MarkdownTheme, stop: Stop) -> Rows:
+    def lay_out(self, width: int, theme: MarkdownTheme, stop: Stop = NEVER) -> Rows:
         """Lay out the text, unless the flag is set."""
-        return _centred(lay_out(self.body, min(width, MAX_TEXT_WIDTH), theme, stop), width)
+        return _centred(self.body.lay_out(min(width, MAX_TEXT_WIDTH), theme, stop), width)
 
     def first_rows(self, width: int, theme: MarkdownTheme) -> Rows | None:
         """Return the first rows of a long text quickly."""

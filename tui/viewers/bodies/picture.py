@@ -32,18 +32,9 @@ if TYPE_CHECKING:
 
 _TASK = "ua_tui.tui.viewers.conversion:scale_picture"
 _SECONDS = 10.0
-_MAX_ROWS = 60
-_MIN_ROWS = 3
 # Kitty has no names for more rows of a picture.
 _MOST_ROWS = MAX_CELLS
-_FACTS = 2
 _MIN_ALPHA = 128
-# More pixels than this are not visible and take long to send. Kitty scales the picture to its cells; Sixel does not.
-_MAX_KITTY_PIXELS = 1_200_000
-_MAX_SIXEL_PIXELS = 600_000
-# By default xterm does not draw a picture that is wider than this.
-_MAX_SIXEL_WIDTH = 1000
-_MAX_SENT_BYTES = 2_000_000
 
 Pixel = tuple[int, int, int, int]
 
@@ -162,19 +153,15 @@ class PictureBody:
         self._header = header
         self._data = data
         self._path = path
-        self._rows: int | None = _MAX_ROWS
+        self._rows: int | None = 60
         self._facts = f"{caption} · {header.description}" if caption else header.description
 
     def fit_to(self, rows: int | None) -> bool:
         """Draw the picture with its properties at most this many rows high, or in the full width."""
-        before, self._rows = self._rows, None if rows is None else max(_MIN_ROWS, rows - _FACTS)
+        before, self._rows = self._rows, None if rows is None else max(3, rows - 2)
         return self._rows != before
 
-    def lay_out(self, width: int, theme: MarkdownTheme) -> Rows:
-        """Decode the picture and scale it to the width, in half blocks."""
-        return self.lay_out_until(width, theme, NEVER)
-
-    def lay_out_until(self, width: int, theme: MarkdownTheme, stop: Stop) -> Rows:
+    def lay_out(self, width: int, theme: MarkdownTheme, stop: Stop = NEVER) -> Rows:
         """Decode the picture and scale it to the width, in half blocks, unless the flag is set.
 
         Raises:
@@ -251,13 +238,15 @@ class PictureBody:
         if canvas.graphics == "sixel":
             from ua_tui.tui.graphics.sixel import encode_rows
 
-            fitted = self._fitted(min(width, _MAX_SIXEL_WIDTH // cell.width), cell)
-            size = _within(fitted, _MAX_SIXEL_PIXELS)
+            # By default xterm does not draw a wider picture.
+            fitted = self._fitted(min(width, 1000 // cell.width), cell)
+            size = _within(fitted, 600_000)
             return SixelPicture(encode_rows(self._scaled(size, stop), cell.height), -(-size[0] // cell.width))
         columns, rows = -(-size[0] // cell.width), -(-size[1] // cell.height)
-        size = _within(size, _MAX_KITTY_PIXELS)
+        # More pixels are not visible and take long to send. Kitty scales the picture to its cells; Sixel does not.
+        size = _within(size, 1_200_000)
         picture = self._scaled(size, stop)
-        while len(png := _png(picture)) > _MAX_SENT_BYTES:
+        while len(png := _png(picture)) > 2_000_000:
             size = (max(1, size[0] * 7 // 10), max(1, size[1] * 7 // 10))
             picture = picture.resize(size)
         return KittyPicture(png, columns, rows)

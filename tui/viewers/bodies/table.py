@@ -10,7 +10,7 @@ from typing import Protocol
 from rich.cells import cell_len
 from textual.content import Content, Span
 
-from ua_tui.core.concurrency.cancellation import Stop
+from ua_tui.core.concurrency.cancellation import NEVER, Stop
 from ua_tui.tui.render.format import middle_cut, tail_cut
 from ua_tui.tui.render.markdown.renderer import MarkdownTheme
 from ua_tui.tui.viewers.bodies.table_sort import NUMBER, SortKey, checked, key_of, sorted_gently
@@ -20,9 +20,7 @@ from ua_tui.tui.viewers.document import Body, joined
 
 FILTER_KEY = KeyHint("f", "filter", "ask_filter")
 GAP = 2
-NARROWEST = 6
 _NARROW = 40
-_COUNTS_WIDTH = 14
 
 
 class Records(Protocol):
@@ -110,7 +108,7 @@ class Table:
         """The number of the record under the cursor."""
         return self.order[min(self.cursor, self.entries - 1)] if self.entries else None
 
-    def lay_out(self, width: int, theme: MarkdownTheme) -> TableView:
+    def lay_out(self, width: int, theme: MarkdownTheme, stop: Stop = NEVER) -> TableView:
         """Return the rows for this width."""
         return TableView(self, width)
 
@@ -334,12 +332,12 @@ class TableView:
         shown = self._count_fitting(first, self._width)
         if self._width < _NARROW or (not first and shown == len(self._table.columns)):
             return shown
-        return self._count_fitting(first, self._width - _COUNTS_WIDTH)
+        return self._count_fitting(first, self._width - 14)
 
     def _count_fitting(self, first: int, room: int) -> int:
         used = shown = 0
         for natural in self._table.natural[first:]:
-            used += min(max(NARROWEST, natural // 2), natural) + GAP
+            used += min(max(6, natural // 2), natural) + GAP
             if used - GAP > room and shown:
                 break
             shown += 1

@@ -10,14 +10,14 @@ from functools import lru_cache
 from rich.cells import cell_len, get_character_cell_size
 from textual.content import Content, Span
 
+from ua_tui.core.concurrency.cancellation import NEVER, Stop
 from ua_tui.core.events.units import quantity
+from ua_tui.tui.render.markdown.highlight import tokens_of
 from ua_tui.tui.render.markdown.renderer import MarkdownTheme
 from ua_tui.tui.viewers.document import MATCH_LIMIT, Match
 
 LineStyler = Callable[[int, str], Sequence[Span]]
 """Returns the spans of a line; called with the number of the line, from 0, and its text, from any thread."""
-
-_GUTTER_MIN_WIDTH = 60
 
 
 class TextBody:
@@ -55,10 +55,10 @@ class TextBody:
             indent=self.indent,
         )
 
-    def lay_out(self, width: int, theme: MarkdownTheme) -> TextRows:
+    def lay_out(self, width: int, theme: MarkdownTheme, stop: Stop = NEVER) -> TextRows:
         """Wrap every line to the width."""
         gutter = 0
-        if self.numbers and width >= _GUTTER_MIN_WIDTH:
+        if self.numbers and width >= 60:
             gutter = len(str(self.first_number + len(self.lines) - 1)) + 2
         return TextRows(self, max(1, width - gutter - self.indent), gutter)
 
@@ -184,3 +184,26 @@ def _fold_cells(line: str, width: int) -> list[int]:
             space = index
         used += size
     return points
+
+
+_COLOURED_SECONDS = 2.0
+
+
+def style_code(text: str, language: str, stop: Stop = NEVER) -> LineStyler:
+    """Return the styler of the lines of source code; it leaves those plain that take long to colour.
+
+    Raises:
+        Stopped: the flag was set.
+    """
+    lines: list[list[Span]] = [[]]
+    column = 0
+    for token, role in tokens_of(text, language, "document", _COLOURED_SECONDS, most=100_000):
+        stop.check()
+        for index, part in enumerate(token.split("\n")):
+            if index:
+                lines.append([])
+                column = 0
+            if part and role:
+                lines[-1].append(Span(column, column + len(part), role))
+            column += len(part)
+    return lambda number, line: lines[number] if number < len(lines) else ()

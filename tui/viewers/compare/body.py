@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from rich.cells import cell_len
 from textual.content import Content, Span
 
+from ua_tui.core.concurrency.cancellation import NEVER, Stop
 from ua_tui.core.events.units import quantity
 from ua_tui.tui.render.markdown.renderer import MarkdownTheme
 from ua_tui.tui.viewers.bodies.text import fold_points
@@ -58,7 +59,7 @@ class DifferenceBody:
         self.difference = difference
         self.everything = everything
 
-    def lay_out(self, width: int, theme: MarkdownTheme) -> DifferenceRows:
+    def lay_out(self, width: int, theme: MarkdownTheme, stop: Stop = NEVER) -> DifferenceRows:
         """Lay out both texts side by side, or one below the other."""
         return DifferenceRows(self, width)
 
@@ -204,7 +205,7 @@ class DifferenceRows:
             for first, last in cell.marks
             if first < end and last > start
         ]
-        if not cell.role and _is_heading(cell.text):
+        if not cell.role and cell.text.startswith("#") and cell.text.lstrip("#").startswith(" "):
             spans.append(Span(_GUTTER, _GUTTER + len(text), "strong"))
         return Content(line, spans)
 
@@ -215,10 +216,6 @@ def _part_of_one_kind(pairs: Sequence[LinePair], start: int, end: int) -> Sequen
     while after < end and pairs[after].same == pairs[start].same:
         after += 1
     return pairs[start:after]
-
-
-def _is_heading(text: str) -> bool:
-    return text.startswith("#") and text.lstrip("#").startswith(" ")
 
 
 def describe_counts(counts: Sequence[int]) -> str:

@@ -190,7 +190,9 @@ def _without_gaps(
     """Join changes that only white space divides."""
     return [
         (
-            "replace" if tag == "equal" and 0 < number < len(codes) - 1 and _is_space(words[i:end]) else tag,
+            "replace"
+            if tag == "equal" and 0 < number < len(codes) - 1 and all(word.isspace() for word in words[i:end])
+            else tag,
             i,
             end,
             j,
@@ -198,10 +200,6 @@ def _without_gaps(
         )
         for number, (tag, i, end, j, to) in enumerate(codes)
     ]
-
-
-def _is_space(words: Sequence[str]) -> bool:
-    return all(word.isspace() for word in words)
 
 
 def _ranges(words: Sequence[str], parts: Sequence[tuple[int, int]], offset: int) -> Marks:

@@ -25,7 +25,6 @@ from ua_tui.tui.viewers.document import (
     Rows,
     find_in,
     landmarks_in,
-    lay_out,
     styled,
 )
 from ua_tui.tui.viewers.evidence.alignment import align
@@ -83,11 +82,7 @@ class MarkedBody:
     only_doubtful: bool = False
     may_be_inline: bool = True
 
-    def lay_out(self, width: int, theme: MarkdownTheme) -> MarkedRows:
-        """Lay out the report with its marks."""
-        return self.lay_out_until(width, theme, NEVER)
-
-    def lay_out_until(self, width: int, theme: MarkdownTheme, stop: Stop) -> MarkedRows:
+    def lay_out(self, width: int, theme: MarkdownTheme, stop: Stop = NEVER) -> MarkedRows:
         """Lay out the report with its marks, unless the flag is set.
 
         Raises:
@@ -98,7 +93,7 @@ class MarkedBody:
         taken = _SIGNS if self.inline else _MARGIN
         room = width - taken if width >= _LEAST_TEXT + taken else width
         text_width = min(room, MAX_TEXT_WIDTH) if is_page else room
-        rows = lay_out(body, text_width, theme, stop)
+        rows = body.lay_out(text_width, theme, stop)
         centred = (width - text_width) // 2 if is_page else 0
         margin = max(0, centred - taken) if self.inline else min(max(centred, taken), width - text_width)
         parts = _find_parts(rows, self.claims, self.words, stop)

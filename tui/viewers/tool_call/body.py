@@ -24,13 +24,12 @@ from ua_tui.core.observation import (
 )
 from ua_tui.core.text import clean, clean_line
 from ua_tui.core.view.records import Call
-from ua_tui.tui.viewers.bodies.code import style_code
 from ua_tui.tui.viewers.bodies.json_text import json_body
 from ua_tui.tui.viewers.bodies.json_tree import Branch, JsonTree
 from ua_tui.tui.viewers.bodies.json_values import Level, open_level
 from ua_tui.tui.viewers.bodies.markdown import RENDERED_CHARACTERS, MarkdownBody
 from ua_tui.tui.viewers.bodies.picture import PictureBody, read_header
-from ua_tui.tui.viewers.bodies.text import LineStyler, TextBody
+from ua_tui.tui.viewers.bodies.text import LineStyler, TextBody, style_code
 from ua_tui.tui.viewers.document import Body
 from ua_tui.tui.viewers.tool_call.reading_forms import reading_forms
 from ua_tui.tui.viewers.tool_call.sections import Part, Section, SectionsBody

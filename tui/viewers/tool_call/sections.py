@@ -31,7 +31,7 @@ from ua_tui.tui.viewers.cursor_body import (
     KeyHint,
     Outcome,
 )
-from ua_tui.tui.viewers.document import Body, Row, Rows, find_in, lay_out
+from ua_tui.tui.viewers.document import Body, Row, Rows, find_in
 
 HEADING = -1
 """The number of the heading, where parts have numbers from 0."""
@@ -307,11 +307,7 @@ class SectionsBody:
         changed = [body.fit_to(rows) for body in bodies if isinstance(body, Fitted)]
         return any(changed)
 
-    def lay_out(self, width: int, theme: MarkdownTheme) -> SectionRows:
-        """Lay out every part, including those of folded sections, as these are searched too."""
-        return self.lay_out_until(width, theme, NEVER)
-
-    def lay_out_until(self, width: int, theme: MarkdownTheme, stop: Stop) -> SectionRows:
+    def lay_out(self, width: int, theme: MarkdownTheme, stop: Stop = NEVER) -> SectionRows:
         """Lay out every part, unless the flag is set.
 
         Raises:
@@ -334,7 +330,7 @@ class SectionsBody:
         def rows_of(body: Body) -> Rows:
             nonlocal drawn
             if canvas is None or drawn >= _MAX_DRAWN or not isinstance(body, Drawable):
-                return lay_out(body, room, theme, stop)
+                return body.lay_out(room, theme, stop)
             drawn += 1
             return body.draw(room, theme, canvas, stop)
 

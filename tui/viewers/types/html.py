@@ -5,10 +5,9 @@ from __future__ import annotations
 import re
 
 from ua_tui.core.concurrency.conversions import ConversionFailed
-from ua_tui.tui.viewers.bodies.code import style_code
 from ua_tui.tui.viewers.bodies.markdown import RENDERED_CHARACTERS, MarkdownBody
 from ua_tui.tui.viewers.bodies.page import PageBody
-from ua_tui.tui.viewers.bodies.text import TextBody
+from ua_tui.tui.viewers.bodies.text import TextBody, style_code
 from ua_tui.tui.viewers.contract import Sample, View, Viewer
 from ua_tui.tui.viewers.safe_html import convert_to_markdown, title_of
 

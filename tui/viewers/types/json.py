@@ -45,7 +45,6 @@ def _valid(record: Value) -> bool:
 JSON_LINES = Viewer("JSON Lines", _accepts_json_lines, _view_json_lines, limit=LARGE_LIMIT)
 
 
-_MOST_VALUES = 4_000_000
 _TEXT = re.compile(rb"(?:\xef\xbb\xbf)?\s*+(?=\S)")
 
 
@@ -60,7 +59,7 @@ def _view_json(sample: Sample) -> View:
     text = _TEXT.match(sample.data)
     if text is None:
         return View("JSON", raw, notice="This file is empty.")
-    if sample.data.count(b",") > _MOST_VALUES:
+    if sample.data.count(b",") > 4_000_000:
         return View("JSON", raw, notice="This file has too many values for a tree.")
     data: Value = memoryview(sample.data)[text.end() :]
     notice = None

@@ -20,7 +20,6 @@ from ua_tui.tui.viewers.conversion import conversions
 from ua_tui.tui.viewers.document import Rows
 from ua_tui.tui.viewers.reader import FileUnviewable, open_regular
 
-_MAX_BYTES = 100 * 1024 * 1024
 _PAGE = "── Page "
 _TASK = "ua_tui.tui.viewers.conversion:extract_pages"
 
@@ -32,11 +31,7 @@ class PdfBody:
         self._path = path
         self._text: TextBody | None = None
 
-    def lay_out(self, width: int, theme: MarkdownTheme) -> Rows:
-        """Extract the text once, then wrap its lines to the width."""
-        return self.lay_out_until(width, theme, NEVER)
-
-    def lay_out_until(self, width: int, theme: MarkdownTheme, stop: Stop) -> Rows:
+    def lay_out(self, width: int, theme: MarkdownTheme, stop: Stop = NEVER) -> Rows:
         """Extract the text once, unless the flag is set, then wrap its lines to the width.
 
         Raises:
@@ -58,7 +53,7 @@ def read_pages(path: Path, seconds: float = 6.0, *, stop: Stop = NEVER) -> str:
     except FileUnviewable as error:
         return str(error)
     try:
-        if os.fstat(descriptor).st_size > _MAX_BYTES:
+        if os.fstat(descriptor).st_size > (100 * 1024 * 1024):
             return "This PDF is too large to be shown. Press o to open it in another program."
     finally:
         os.close(descriptor)

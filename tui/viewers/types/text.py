@@ -7,9 +7,8 @@ from collections.abc import Sequence
 
 from textual.content import Span
 
-from ua_tui.tui.viewers.bodies.code import style_code
 from ua_tui.tui.viewers.bodies.hex import HexBody
-from ua_tui.tui.viewers.bodies.text import TextBody, line_facts
+from ua_tui.tui.viewers.bodies.text import TextBody, line_facts, style_code
 from ua_tui.tui.viewers.contract import Sample, View, Viewer
 
 # A table, as pygments searches every installed package for the lexer of a file name.
@@ -76,7 +75,6 @@ _WORDS = re.compile(
     r"|(?P<dim>\b(?:DEBUG|INFO)\b)"
     r"|(?P<link>https?://[^\s<>\"')\]]+)"
 )
-_STYLED_CHARACTERS = 4_000
 
 
 def _style_log_line(number: int, line: str) -> Sequence[Span]:
@@ -84,8 +82,7 @@ def _style_log_line(number: int, line: str) -> Sequence[Span]:
     if time := _TIME.match(line):
         spans.append(Span(0, time.end(), "dim"))
     spans += (
-        Span(match.start(), match.end(), str(match.lastgroup))
-        for match in _WORDS.finditer(line, 0, _STYLED_CHARACTERS)
+        Span(match.start(), match.end(), str(match.lastgroup)) for match in _WORDS.finditer(line, 0, 4_000)
     )
     return spans
 

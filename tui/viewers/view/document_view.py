@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import ClassVar, cast
 
@@ -44,7 +45,6 @@ from ua_tui.tui.viewers.document import (
     Rows,
     find_in,
     landmarks_in,
-    lay_out,
 )
 from ua_tui.tui.viewers.passage import Passage, find_passage
 from ua_tui.tui.viewers.view.links import FoundLink, first_from, links_in
@@ -99,17 +99,11 @@ class DocumentView(ScrollView, can_focus=True):
 
     ALLOW_SELECT = False
 
+    @dataclass
     class ViewMessage(Message):
         """A message of a view."""
 
-        def __init__(self, view: DocumentView) -> None:
-            self.view = view
-            super().__init__()
-
-        @property
-        def control(self) -> DocumentView:
-            """The view."""
-            return self.view
+        view: DocumentView
 
     class LaidOut(ViewMessage):
         """The body is completely laid out."""
@@ -124,40 +118,34 @@ class DocumentView(ScrollView, can_focus=True):
             """Of several in a row, only the last is handled."""
             return isinstance(message, DocumentView.CursorMoved)
 
+    @dataclass
     class EdgeRequested(Message):
         """The reader went to the very end, or to the very beginning."""
 
-        def __init__(self, *, last: bool) -> None:
-            self.last = last
-            super().__init__()
+        last: bool
 
+    @dataclass
     class LinkClicked(Message):
         """A link was clicked or chosen; `url` is as untrusted as the text around it."""
 
-        def __init__(self, url: str) -> None:
-            self.url = url
-            super().__init__()
+        url: str
 
+    @dataclass
     class LinksFound(Message):
         """The document has several links; `choose` is called with the URL that the reader chooses, or None.
 
         The cursor of the list starts at `first`.
         """
 
-        def __init__(
-            self, links: Sequence[FoundLink], first: int, choose: Callable[[str | None], None]
-        ) -> None:
-            self.links = links
-            self.first = first
-            self.choose = choose
-            super().__init__()
+        links: Sequence[FoundLink]
+        first: int
+        choose: Callable[[str | None], None]
 
+    @dataclass
     class Requested(Message):
         """The reader asked for something outside the view."""
 
-        def __init__(self, outcome: OpenArticle | CopyText) -> None:
-            self.outcome = outcome
-            super().__init__()
+        outcome: OpenArticle | CopyText
 
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:
         super().__init__(id=id, classes=classes)
@@ -308,7 +296,7 @@ class DocumentView(ScrollView, can_focus=True):
         if isinstance(body, Drawable) and canvas is not None:
             rows = await in_thread(partial(body.draw, width, theme, canvas))
         else:
-            rows = await in_thread(partial(lay_out, body, width, theme))
+            rows = await in_thread(partial(body.lay_out, width, theme))
         self._laid_out = body
         to_end = self._to_end
         current = self._matches.current

@@ -10,7 +10,7 @@ from textual.geometry import Region
 from textual.scroll_view import ScrollView
 from textual.widget import Widget
 
-from ua_tui.tui.graphics.app import HasGraphics
+from ua_tui.tui.graphics.app import pictures_of
 from ua_tui.tui.graphics.capabilities import Canvas
 from ua_tui.tui.viewers.bodies.picture import Pictured, PictureRows
 from ua_tui.tui.viewers.document import Rows
@@ -61,8 +61,7 @@ class DocumentPictures:
 
     @property
     def _store(self) -> PictureStore | None:
-        app = self._view.app
-        return app.graphics.pictures if isinstance(app, HasGraphics) else None
+        return pictures_of(self._view.app)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -48,17 +48,22 @@ class PlaceMatches:
     """Matches in a body with a cursor: places in the body, which may be folded away."""
 
     needle: str
-    found: Sequence[Hashable]
+    found: Sequence[Any]
     current: int = -1
 
     def __len__(self) -> int:
         """The number of matches."""
         return len(self.found)
 
-    def select_from(self, place: Hashable) -> None:
+    def select_from(self, place: Any) -> None:
         """Make the first match at or after a place the current one; the first of all if there is none."""
         self.current = next(
-            (number for number, found in enumerate(self.found) if not _is_before(found, place)), 0
+            (
+                at
+                for at, found in enumerate(self.found)
+                if type(found) is not type(place) or not found < place
+            ),
+            0,
         )
 
     def ranges(self, row: int, text: str) -> list[Range]:
@@ -70,10 +75,6 @@ class PlaceMatches:
             ranges.append((at, at + len(needle), False))
             at = text.find(needle, at + len(needle))
         return ranges
-
-
-def _is_before(found: Any, place: Any) -> bool:
-    return type(found) is type(place) and bool(found < place)
 
 
 def highlight(strip: Strip, ranges: Iterable[Range], style: Style, current: Style) -> Strip:
