@@ -60,7 +60,7 @@ class SessionList(ColumnList[Summary]):
         )
         heading = row.line
         time = _UNKNOWN if row.seconds is None else duration(row.seconds)
-        cost = _UNKNOWN if row.cost is None else f"{'~' if row.estimate else ''}{money(row.cost)}"
+        cost = _UNKNOWN if row.cost is None else f"{'~' if row.is_estimated else ''}{money(row.cost)}"
         if row.unpriced:
             cost = "?"
         right = f"  {time:>8}  {cost:>7}  {_count(row.calls):>5}"
