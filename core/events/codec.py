@@ -9,12 +9,13 @@ from typing import Any
 
 import msgspec
 
-from ua_tui.core.events.types import Event, ToolCallFinished, UnknownEvent
+from ua_tui.core.events import types
+from ua_tui.core.events.types import Event, PlacedEvent, ToolCallFinished, UnknownEvent
 
 EVENT_TYPES: tuple[type[Event], ...] = tuple(
     kind
-    for kind in Event.__subclasses__()
-    if kind is not UnknownEvent and kind.__module__ == Event.__module__
+    for kind in vars(types).values()
+    if isinstance(kind, type) and issubclass(kind, Event) and kind not in (Event, PlacedEvent, UnknownEvent)
 )
 ANY_EVENT: Any = reduce(or_, EVENT_TYPES)
 """The union of all event types, which `msgspec` distinguishes by their tags."""
@@ -106,6 +107,7 @@ def journal_schema() -> dict[str, Any]:
     (line,), definitions = msgspec.json.schema_components((ANY_EVENT,), ref_template="#/$defs/{name}")
     for kind in EVENT_TYPES:
         stamped = definitions[kind.__name__]
+        stamped["properties"].pop("place", None)
         for name in ("seq", "at"):
             # The types have defaults because the bus fills these fields in, but every line has them.
             stamped["properties"][name].pop("default", None)

@@ -53,6 +53,15 @@ class Event(msgspec.Struct, frozen=True, kw_only=True, tag_field="event", tag=_s
         return str(self.__struct_config__.tag)
 
 
+class PlacedEvent(Event, frozen=True, kw_only=True):
+    """An event with long texts, which stay in the journal: `place` is where its line begins there, in bytes.
+
+    Only what reads a journal sets it; no line has it.
+    """
+
+    place: int | msgspec.UnsetType = msgspec.UNSET
+
+
 class Usage(msgspec.Struct, frozen=True, kw_only=True):
     """Tokens, as the Messages API counts them."""
 
@@ -218,7 +227,7 @@ class TokensSpent(Event, frozen=True, kw_only=True):
     parent_tool_use_id: str | None = None
 
 
-class ToolCallStarted(Event, frozen=True, kw_only=True):
+class ToolCallStarted(PlacedEvent, frozen=True, kw_only=True):
     """The model called a tool. `iteration` counts the session's model turns, from 1."""
 
     query_id: str
@@ -242,7 +251,7 @@ class ToolCallProgress(Event, frozen=True, kw_only=True):
     unit: str = ""
 
 
-class ToolCallFinished(Event, frozen=True, kw_only=True):
+class ToolCallFinished(PlacedEvent, frozen=True, kw_only=True):
     """A tool call ended; every call ends exactly once.
 
     `waiting` and `blocked` are answers of its service: it did not run the call because it first wants an approval or an
@@ -335,7 +344,7 @@ class ObserverFinished(Event, frozen=True, kw_only=True):
     note: str | None = None
 
 
-class ArtifactSaved(Event, frozen=True, kw_only=True):
+class ArtifactSaved(PlacedEvent, frozen=True, kw_only=True):
     """A file was saved; `path` is relative to the workspace."""
 
     path: str
@@ -415,7 +424,7 @@ class PermissionAsked(Event, frozen=True, kw_only=True):
         return self.tool_name == ASK_USER
 
 
-class PermissionAnswered(Event, frozen=True, kw_only=True):
+class PermissionAnswered(PlacedEvent, frozen=True, kw_only=True):
     """The waiting call was allowed or denied. `scope` says for how long and by whom, `patterns` what else it covers.
 
     `input` are the arguments with which the call runs, if the person changed them: `changes` says how, a line for each.

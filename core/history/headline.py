@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterator
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Literal
 
@@ -18,22 +19,18 @@ from ua_tui.core.events.types import (
     QueryReceived,
     SessionFinished,
     SessionStarted,
-    TokensSpent,
 )
-from ua_tui.core.history.journal_reader import unreadable
+from ua_tui.core.records.journal_reader import PastJournal, unreadable
 from ua_tui.core.storage.regular_file import open_regular
 from ua_tui.core.storage.workspace import JOURNAL
 from ua_tui.core.text import clean_line
+from ua_tui.core.view.costs import Costs
 
 TITLE = "title.txt"
 """The file in a session's folder with the title that a person gave it."""
 LONGEST_TITLE = 200
 LONGEST_QUERY = 400
 _HEAD = 96 << 10
-_TAIL = 16 << 10
-_BLOCK = 1 << 20
-_LONGEST_LINE = 8 << 20
-_LEAST = 1e-9
 
 Stamp = tuple[int, int, int]
 """Changes with the session: the time and length of its journal, and the time of its title."""
@@ -47,10 +44,8 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
         seconds: how long the session took.
         state: `unknown` if the journal has no end: the session is running or crashed. If it is `corrupt`, `why` says
             what is wrong.
-        counted: the bytes of a journal without an end that were added up.
-        estimate: the part of `cost` that is estimated, as no end of a query states it.
+        counted: the bytes of a journal without an end that were added up, and `costs` what its queries cost.
         unpriced: whether a part of the cost is unknown, as the price of a model is.
-        open: the part of `estimate` that belongs to the query that is running or was cut off.
     """
 
     name: str
@@ -60,8 +55,7 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     started: float | None = None
     seconds: float | None = None
     cost: float | None = None
-    estimate: float = 0.0
-    open: float = 0.0
+    costs: Costs = Costs()
     unpriced: bool = False
     calls: int | None = None
     artifacts: int | None = None
@@ -74,6 +68,11 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     def known_cost(self) -> float | None:
         """The cost of all of it; None if a part is unknown."""
         return None if self.unpriced else self.cost
+
+    @property
+    def is_estimated(self) -> bool:
+        """Whether a part of the cost is an estimate, as no end of a query states it."""
+        return self.costs.estimated
 
     @property
     def heading(self) -> str:
@@ -113,7 +112,7 @@ def read_heading(folder: Path) -> Summary:
     return _read(folder, stamp_of(folder), lambda _file, summary: summary)
 
 
-def _read(folder: Path, stamp: Stamp, add_up: Callable[[int, Summary], Summary]) -> Summary:
+def _read(folder: Path, stamp: Stamp, add_up: Callable[[PastJournal, Summary], Summary]) -> Summary:
     """The summary of a session; `add_up` completes that of a journal without an end."""
     name = folder.name
     title = _read_title(folder) if stamp[2] else ""
@@ -121,39 +120,34 @@ def _read(folder: Path, stamp: Stamp, add_up: Callable[[int, Summary], Summary])
     if folder.is_symlink():
         return msgspec.structs.replace(corrupt, title="", why="it is a link, and only folders are sessions")
     try:
-        file = open_regular(folder / JOURNAL)
-    except OSError as error:
+        with closing(PastJournal(folder / JOURNAL)) as journal:
+            head = journal.head(_HEAD)
+            started, query = _beginning(head)
+            if started is None:
+                return msgspec.structs.replace(corrupt, query=query, why=_damage(head))
+            summary = Summary(
+                name=name,
+                stamp=stamp,
+                title=title,
+                query=query,
+                started=started.at.timestamp(),
+                demo=started.demo,
+                why=_later(head),
+            )
+            end = journal.last()
+            if not isinstance(end, SessionFinished):
+                return add_up(journal, summary)
+    except JournalError as error:
         return msgspec.structs.replace(corrupt, why=unreadable(error))
-    try:
-        head = os.pread(file, _HEAD, 0)
-        started, query = _beginning(head)
-        if started is None:
-            return msgspec.structs.replace(corrupt, query=query, why=_damage(head))
-        summary = Summary(
-            name=name,
-            stamp=stamp,
-            title=title,
-            query=query,
-            started=started.at.timestamp(),
-            demo=started.demo,
-            why=_later(head),
-        )
-        end = _end(file, stamp[1])
-        if end is None:
-            return add_up(file, summary)
-        return msgspec.structs.replace(
-            summary,
-            state="finished",
-            seconds=end.duration_ms / 1000,
-            cost=end.cost_usd,
-            unpriced=bool(end.unpriced),
-            calls=end.tool_calls,
-            artifacts=end.artifacts,
-        )
-    except OSError as error:
-        return msgspec.structs.replace(corrupt, why=unreadable(error))
-    finally:
-        os.close(file)
+    return msgspec.structs.replace(
+        summary,
+        state="finished",
+        seconds=end.duration_ms / 1000,
+        cost=end.cost_usd,
+        unpriced=bool(end.unpriced),
+        calls=end.tool_calls,
+        artifacts=end.artifacts,
+    )
 
 
 def beginning_of(folder: Path) -> SessionStarted:
@@ -163,12 +157,9 @@ def beginning_of(folder: Path) -> SessionStarted:
         JournalError: the journal does not have it, or cannot be read; the message gives the same reason as the list.
     """
     try:
-        file = open_regular(folder / JOURNAL)
-        try:
-            head = os.pread(file, _HEAD, 0)
-        finally:
-            os.close(file)
-    except OSError as error:
+        with closing(PastJournal(folder / JOURNAL)) as journal:
+            head = journal.head(_HEAD)
+    except JournalError as error:
         raise JournalError(unreadable(error)) from error
     started, _ = _beginning(head)
     if started is None:
@@ -180,32 +171,18 @@ def ends_in_order(folder: Path) -> bool:
     """Whether the last event of a session is its end; reads only the end of the journal.
 
     Raises:
-        OSError: it cannot be read.
+        JournalError: it cannot be read.
     """
-    file = open_regular(folder / JOURNAL)
-    try:
-        return _end(file, os.fstat(file).st_size) is not None
-    finally:
-        os.close(file)
+    with closing(PastJournal(folder / JOURNAL)) as journal:
+        return isinstance(journal.last(), SessionFinished)
 
 
 def texts_of(folder: Path) -> Iterator[str]:
     """Give the texts of all queries and answers of a session, in order; none if it cannot be read."""
-    try:
-        file = open_regular(folder / JOURNAL)
-    except OSError:
-        return
-    try:
-        for line, _ in event_lines(file, b'{"event":"query_'):
-            match _event(line):
-                case QueryReceived(text=text) | QueryFinished(text=text):
-                    yield text
-                case _:
-                    continue
-    except OSError:
-        return
-    finally:
-        os.close(file)
+    with suppress(JournalError), closing(PastJournal(folder / JOURNAL)) as journal:
+        for event in journal.find(QueryReceived, QueryFinished):
+            if isinstance(event, QueryReceived | QueryFinished):
+                yield event.text
 
 
 def _damage(head: bytes) -> str:
@@ -271,41 +248,23 @@ def _beginning(head: bytes) -> tuple[SessionStarted | None, str]:
     return started, ""
 
 
-def _end(file: int, length: int) -> SessionFinished | None:
-    tail = os.pread(file, _TAIL, max(0, length - _TAIL))
-    last = tail.rstrip(b"\n").rpartition(b"\n")[2]
-    end = _event(last) if last.startswith(b'{"event":"session_finished"') else None
-    return end if isinstance(end, SessionFinished) else None
-
-
-def _added_up(file: int, summary: Summary, before: Summary | None) -> Summary:
+def _added_up(journal: PastJournal, summary: Summary, before: Summary | None) -> Summary:
     calls = artifacts = start = 0
-    cost: float | None = None
-    estimate = running = 0.0
-    unpriced = False
-    seconds: float | None = None
-    if before is not None and before.started == summary.started and 0 < before.counted <= summary.stamp[1]:
+    costs, seconds = Costs(), None
+    if before is not None and before.started == summary.started and 0 < before.counted <= journal.size:
         calls, artifacts, start = before.calls or 0, before.artifacts or 0, before.counted
-        cost, seconds, estimate, running = before.cost, before.seconds, before.estimate, before.open
-        unpriced = before.unpriced
+        costs, seconds = before.costs, before.seconds
     last, counted = b"", start
-    for line, place in event_lines(file, b'{"event":"', start):
-        last, counted = line, place
+    # Decoding every line would take most of the time.
+    for line, behind in journal.lines(start=start):
+        last, counted = line, behind
         if line.startswith(b'{"event":"tool_call_started"'):
             calls += 1
         elif line.startswith(b'{"event":"artifact_saved"'):
             artifacts += 1
-        elif line.startswith(b'{"event":"query_finished"'):
-            ended = _event(line)
-            if isinstance(ended, QueryFinished):
-                if ended.cost_usd is not None:
-                    cost, estimate = (cost or 0.0) - running + ended.cost_usd, estimate - running
-                running, unpriced = 0.0, unpriced or bool(ended.unpriced)
-        elif line.startswith(b'{"event":"tokens_spent"'):
-            spent = _event(line)
-            if isinstance(spent, TokensSpent) and spent.cost_usd:
-                cost = (cost or 0.0) + spent.cost_usd
-                estimate, running = estimate + spent.cost_usd, running + spent.cost_usd
+        elif line.startswith((b'{"event":"query_finished"', b'{"event":"tokens_spent"')):
+            event = _event(line)
+            costs = costs if event is None else costs.after(event)
     at = _event(last)
     if at is not None and summary.started is not None:
         seconds = max(0.0, at.at.timestamp() - summary.started)
@@ -313,32 +272,9 @@ def _added_up(file: int, summary: Summary, before: Summary | None) -> Summary:
         summary,
         calls=calls,
         artifacts=artifacts,
-        cost=cost,
-        # Subtracting may leave a rounding error.
-        estimate=estimate if estimate > _LEAST else 0.0,
-        open=running,
-        unpriced=unpriced,
+        cost=costs.total,
+        costs=costs,
+        unpriced=bool(costs.unpriced),
         seconds=seconds,
         counted=counted,
     )
-
-
-def event_lines(file: int, beginning: bytes, at: int = 0) -> Iterator[tuple[bytes, int]]:
-    """Give the complete lines from `at` on with this beginning, and the place after each; skips far too long lines."""
-    rest = b""
-    marked = b"\n" + beginning
-    while block := os.pread(file, _BLOCK, at):
-        at += len(block)
-        end = block.rfind(b"\n")
-        if end < 0:
-            rest = rest + block if len(rest) < _LONGEST_LINE else b""
-            continue
-        # With a line break before the first line, all lines begin alike.
-        lines = b"\n" + rest + block[: end + 1]
-        behind = at - len(block) + end + 1
-        rest = block[end + 1 :]
-        place = lines.find(marked)
-        while place >= 0:
-            stop = lines.find(b"\n", place + 1)
-            yield lines[place + 1 : stop], behind - len(lines) + stop + 1
-            place = lines.find(marked, stop)

@@ -25,7 +25,7 @@ from ua_tui.core.text import clean_line
 
 _BATCH_SECONDS = 0.05
 _LARGEST = 64 << 20
-_VERSION = 3
+_VERSION = 4
 
 log = logging.getLogger(__name__)
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from ua_tui.core.events.tool_names import tool_name
 from ua_tui.core.events.types import Event, PermissionAnswered, PermissionApplied
-from ua_tui.core.history.journal_reader import read_events
+from ua_tui.core.records.journal_reader import read_events
 from ua_tui.core.text import clean_line
 
 _BY = {

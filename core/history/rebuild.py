@@ -12,10 +12,10 @@ import msgspec
 
 from ua_tui.core.errors import JournalError, UniversalAgentError, WorkspaceError
 from ua_tui.core.history.headline import ends_in_order
-from ua_tui.core.history.journal_reader import PastJournal
 from ua_tui.core.history.lookup import session_names
 from ua_tui.core.history.session import runs_elsewhere
 from ua_tui.core.records.formats import TraceInfo
+from ua_tui.core.records.journal_reader import PastJournal
 from ua_tui.core.records.writer import SUMMARY, TRACE, TRANSCRIPT, write_derived
 from ua_tui.core.redaction.redactor import Redactor
 from ua_tui.core.storage.files import Root
@@ -129,10 +129,7 @@ def _is_behind(folder: Path) -> bool:
 
 
 def _read(journal: PastJournal, redactor: Redactor) -> tuple[SessionView, Rebuilt]:
-    view = SessionView(redactor, Root(journal.path.parent))
-    for _, events in journal.batches(journal.tail_place(journal.size - journal.left_out)):
-        for event in events:
-            view.add(event)
+    view = journal.view(redactor)
     if not view.events:
         raise JournalError(f"The journal {journal.path} has no events: nothing is rebuilt.")
     view.keep_unfinished()

@@ -15,8 +15,8 @@ from ua_tui.core.bus import Bus
 from ua_tui.core.errors import WorkspaceError
 from ua_tui.core.events.types import Event, QueryReceived, SessionFinished, SessionStarted
 from ua_tui.core.history.event_replay import EventReplay
-from ua_tui.core.history.journal_reader import PastJournal
 from ua_tui.core.history.stats import SessionStats, Totals, known_at_end
+from ua_tui.core.records.journal_reader import PastJournal
 from ua_tui.core.storage.files import Root
 from ua_tui.core.storage.queue_file import read_queue
 from ua_tui.core.storage.workspace import JOURNAL

@@ -15,12 +15,13 @@ from typing import Any
 import msgspec
 
 from ua_tui.core.errors import JournalError, PathRefused
-from ua_tui.core.events.types import PermissionAnswered, ToolCallFinished, ToolCallStarted
-from ua_tui.core.history.journal_reader import read_events
+from ua_tui.core.events.types import ToolCallStarted
+from ua_tui.core.records.journal_reader import read_events
 from ua_tui.core.storage.compression import inner_name
 from ua_tui.core.storage.folders import SAVED_REPORTS, WORKSPACES
 from ua_tui.core.storage.paths import split_path
 from ua_tui.core.storage.workspace import JOURNAL, REPORT_INDEX, saved_reports_of
+from ua_tui.core.view.calls import OpenCalls
 
 LARGEST_JOURNAL = 256 << 20
 """Bytes; a longer journal is not searched for versions of one file."""
@@ -173,29 +174,23 @@ def _written(identity: TextOrigin) -> list[Version]:
     """What the calls of a session wrote to a file, edits included, as long as each follows from the one before."""
     journal = identity.session / JOURNAL
     versions: list[Version] = []
-    calls: dict[str, ToolCallStarted] = {}
+    calls = OpenCalls()
     try:
         if journal.lstat().st_size > LARGEST_JOURNAL:
             return []
         for event in read_events(identity.session):
-            match event:
-                case ToolCallStarted():
-                    calls[event.tool_use_id] = event
-                case PermissionAnswered(tool_use_id=str(call)) if call in calls:
-                    calls[call] = calls[call].changed_by(event)
-                case ToolCallFinished() if (began := calls.pop(event.tool_use_id, None)) is not None:
-                    wrote = event.status == "success" and _path_of(began, identity) == identity.source
-                    text = _result(began, versions) if wrote else None
-                    if text is not None:
-                        data = text.encode("utf-8", "replace")
-                        digest = hashlib.sha256(data).hexdigest()
-                        name = posixpath.basename(identity.source)
-                        at = event.at
-                        versions.append(
-                            Version(at, "written by the agent", name, len(data), text=text, sha256=digest)
-                        )
-                case _:
-                    pass
+            if (ended := calls.ended_by(event)) is None:
+                continue
+            began, end = ended
+            wrote = end.status == "success" and _path_of(began, identity) == identity.source
+            text = _result(began, versions) if wrote else None
+            if text is not None:
+                data = text.encode("utf-8", "replace")
+                digest = hashlib.sha256(data).hexdigest()
+                name = posixpath.basename(identity.source)
+                versions.append(
+                    Version(end.at, "written by the agent", name, len(data), text=text, sha256=digest)
+                )
     except (JournalError, OSError):
         return []
     return versions

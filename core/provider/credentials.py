@@ -11,10 +11,10 @@ from ua_tui.core.errors import SettingsError
 from ua_tui.core.provider.claude_login import find_login
 from ua_tui.core.provider.probe import shown_server
 from ua_tui.core.provider.request import DEFAULT_URL
-from ua_tui.core.settings.files import UserFile
 from ua_tui.core.settings.loading import set_elsewhere
 from ua_tui.core.settings.model import ENVIRONMENT, Settings
-from ua_tui.core.settings.places import USER_FILE
+from ua_tui.core.settings.places import USER_FILE, user_file
+from ua_tui.core.settings.saving import stored_names
 from ua_tui.core.settings.sources import SourcedValue
 from ua_tui.core.text import clean_line
 
@@ -62,7 +62,7 @@ def credentials_of(
     except SettingsError:
         # A file became invalid after the start: what was read then is still used.
         places = {}
-    in_user_file = UserFile(config_dir).names()
+    in_user_file = stored_names(user_file(config_dir))
     found = []
     for service, name in _SECRETS:
         place = ""

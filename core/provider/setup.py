@@ -14,9 +14,10 @@ from ua_tui.core.errors import SettingsError
 from ua_tui.core.provider.probe import DEADLINE, ModelVerdict, check_model, shown_server
 from ua_tui.core.provider.request import DEFAULT_URL
 from ua_tui.core.settings import parsers as values
-from ua_tui.core.settings.files import UserFile
 from ua_tui.core.settings.loading import load_settings, set_elsewhere
 from ua_tui.core.settings.model import Settings
+from ua_tui.core.settings.places import user_file
+from ua_tui.core.settings.saving import store_settings, stored_names
 from ua_tui.core.settings.secrets import secrets
 
 SetupMethod = Literal["anthropic", "login", "zai", "server"]
@@ -126,12 +127,8 @@ class ModelSetup:
         self._environ = os.environ if environ is None else environ
         self._cwd = cwd
         self._config_dir = config_dir
-        self._file = UserFile(config_dir)
-
-    @property
-    def path(self) -> Path:
+        self.path = user_file(config_dir)
         """The file in which the settings are stored."""
-        return self._file.path
 
     @property
     def now(self) -> str:
@@ -182,7 +179,7 @@ class ModelSetup:
 
     def describe_changes(self, plan: SetupPlan) -> str:
         """Name the settings that storing sets and removes."""
-        there = self._file.names()
+        there = stored_names(self.path)
         sets = [name for name, value in plan.changes.items() if value is not None]
         out = [name for name, value in plan.changes.items() if value is None and name in there]
         parts = [f"sets {', '.join(sets)}"] if sets else []
@@ -191,7 +188,7 @@ class ModelSetup:
 
     def replaced(self, way: SetupMethod) -> tuple[str, ...]:
         """Name the settings of the file that storing a method would change or remove."""
-        there = self._file.names()
+        there = stored_names(self.path)
         return tuple(name for name in self.plan(way, SetupInput()).changes if name in there)
 
     async def check(self, plan: SetupPlan) -> ModelVerdict:
@@ -206,7 +203,7 @@ class ModelSetup:
         Raises:
             SettingsError: it could not be stored; the file is as it was.
         """
-        path = self._file.store(plan.changes)
+        path = store_settings(self.path, plan.changes)
         return StoredSetup(path, self._warnings(plan))
 
     def _warnings(self, plan: SetupPlan) -> tuple[str, ...]:

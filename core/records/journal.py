@@ -269,7 +269,7 @@ def _storable(value: Any, depth: int) -> Any:
     match value:
         case str():
             return without_surrogates(value)
-        case None | bool() | int() | float() | datetime():
+        case None | bool() | int() | float() | datetime() | msgspec.UnsetType():
             return value
         case _ if depth >= _DEEPEST:
             return f"[left out: nested deeper than {_DEEPEST} levels]"

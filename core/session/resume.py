@@ -32,8 +32,8 @@ from ua_tui.core.events.types import (
     ToolCallStarted,
 )
 from ua_tui.core.history.headline import beginning_of
-from ua_tui.core.history.journal_reader import read_events
 from ua_tui.core.history.session import runs_elsewhere
+from ua_tui.core.records.journal_reader import read_events
 from ua_tui.core.session.budget import Tally
 from ua_tui.core.session.overrides import Overrides
 from ua_tui.core.settings.model import Settings

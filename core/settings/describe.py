@@ -15,12 +15,12 @@ from typing import Any
 from ua_tui.core.errors import SettingsError, WorkspaceError
 from ua_tui.core.postgres.address import Address
 from ua_tui.core.settings import parsers as values
-from ua_tui.core.settings.files import SettingsFile, UserFile
 from ua_tui.core.settings.folder import HeldBack
 from ua_tui.core.settings.keymap import key_choices
 from ua_tui.core.settings.loading import load_from
 from ua_tui.core.settings.model import ENVIRONMENT, SPECS, Settings
 from ua_tui.core.settings.places import Places
+from ua_tui.core.settings.saving import store_settings, stored_names
 from ua_tui.core.settings.sources import SourcedValue, ended, is_empty, winner, without_secrets
 from ua_tui.core.trust.state import Answer, FolderTrust
 from ua_tui.core.trust.store import Decision, TrustStore
@@ -166,13 +166,13 @@ def store_setting(name: str, text: str | None, places: Places, *, in_project: bo
         SettingsError: the value is not allowed there, or the file cannot be read or written; it is unchanged then.
     """
     spec = SPECS[name]
-    file = SettingsFile(places.project_file) if in_project else UserFile(places.config_dir)
+    file = places.project_file if in_project else places.user_file
     if name not in ENVIRONMENT:
-        raise SettingsError(f"{name} is a table: change it in {file.path} with an editor.")
+        raise SettingsError(f"{name} is a table: change it in {file} with an editor.")
     if text is not None and in_project and spec.secret:
         raise SettingsError(
             f"{name} is a secret, and a folder's file is easily passed on: omit --project to store it in "
-            f"{UserFile(places.config_dir).path}, or put {ENVIRONMENT[name][-1]} into a .env that you do not share."
+            f"{places.user_file}, or put {ENVIRONMENT[name][-1]} into a .env that you do not share."
         )
     value = None
     if text is not None:
@@ -183,10 +183,10 @@ def store_setting(name: str, text: str | None, places: Places, *, in_project: bo
             value = ""
     before = places.folder_trust(places.folder_settings())
     # A file may have it as the key of a table.
-    there = file.names()
+    there = stored_names(file)
     written = next((each for each in _spellings(name) if each in there), name)
     stored = StoredSetting(
-        file.store({written: value}),
+        store_settings(file, {written: value}),
         default=(_shown(name, places.default(name)) or spec.unset) if is_empty(text) else "",
         empty=value == "",
         changed=written in there or value is not None,
@@ -211,15 +211,15 @@ def _keep_trust(before: FolderTrust, places: Places) -> None:
         raise SettingsError(f"It is stored, but not trusted: {error}") from error
 
 
-def _warning(name: str, file: SettingsFile, places: Places) -> str:
+def _warning(name: str, file: Path, places: Places) -> str:
     """Why a file's setting does not apply; empty if it does."""
     try:
         sources = places.read()
         holds = winner(sources.layers, name)
         held_back = next((each for each in sources.held_back if each.name == name), None)
-        if held_back is not None and held_back.given.path == file.path:
+        if held_back is not None and held_back.given.path == file:
             return f"It has no effect: {held_back.reason}."
-        if holds is not None and holds.path != file.path and not SPECS[name].adds_up:
+        if holds is not None and holds.path != file and not SPECS[name].adds_up:
             return f"{holds.origin} wins over it: remove it there for this to apply."
         load_from(places)
     except SettingsError as error:

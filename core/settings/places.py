@@ -80,7 +80,7 @@ class Places:
             environ=os.environ if environ is None else environ,
             cwd=Path.cwd() if cwd is None else cwd,
             home=Path.home() if home is None else home,
-            config_dir=config_dir or user_config_dir(),
+            config_dir=user_file(config_dir).parent,
             state=state,
             trust=trust,
         )
@@ -88,7 +88,7 @@ class Places:
     @property
     def user_file(self) -> Path:
         """The user's own settings file."""
-        return self.config_dir / USER_FILE
+        return user_file(self.config_dir)
 
     @property
     def project_file(self) -> Path:
@@ -190,8 +190,8 @@ class Places:
         return value
 
 
-def user_config_dir() -> Path:
-    """The folder of the user's own settings file."""
+def user_file(folder: Path | None = None) -> Path:
+    """The user's own settings file, in `folder` or in the default folder."""
     from platformdirs import user_config_path
 
-    return user_config_path("ua-tui")
+    return (folder or user_config_path("ua-tui")) / USER_FILE

@@ -146,7 +146,7 @@ def from_dotenv(path: Path, known: KnownNames) -> Layer:
     Raises:
         SettingsError: it cannot be read, or a line that sets one of our variables cannot.
     """
-    content = _read(path)
+    content = _with_plain_breaks(_read(path))
     if content is None:
         return {}
     variables: dict[str, str] = {}
@@ -172,22 +172,11 @@ def from_toml(path: Path, known: KnownNames, *, in_folder: bool) -> Layer:
     Raises:
         SettingsError: it cannot be read, is not valid TOML, or has a name that is not a setting.
     """
-    if path.is_dir():
-        raise SettingsError(f"{path} is a folder, and settings are read from a file of that name: rename it.")
-    content = _read(path)
+    content = _with_plain_breaks(read_toml_text(path))
     if content is None:
         return {}
-    # Not needed if there is no file.
-    import tomllib
-
-    try:
-        table = tomllib.loads(content)
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
-        raise SettingsError(
-            f"{path} is not valid TOML: {error}{_toml_advice(content, str(error))}."
-        ) from error
     layer: Layer = {}
-    for written, value in flat(table, known.settings):
+    for written, value in flat(load_toml(content, path), known.settings):
         given = SourcedValue(value, "file", written, path, content, in_folder)
         name = written.replace(".", "_")
         if name not in known.settings:
@@ -202,6 +191,34 @@ def from_toml(path: Path, known: KnownNames, *, in_folder: bool) -> Layer:
             )
         layer[name] = given
     return layer
+
+
+def read_toml_text(path: Path) -> str | None:
+    """Read a TOML file of settings, with the line breaks that it has; None if there is none.
+
+    Raises:
+        SettingsError: it cannot be read, or is too large.
+    """
+    if path.is_dir():
+        raise SettingsError(f"{path} is a folder, and settings are read from a file of that name: rename it.")
+    return _read(path)
+
+
+def load_toml(content: str, path: Path) -> dict[str, Any]:
+    """Decode the content of a TOML file.
+
+    Raises:
+        SettingsError: it is not valid TOML; the error names `path`.
+    """
+    # Not needed if there is no file.
+    import tomllib
+
+    try:
+        return tomllib.loads(content)
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        raise SettingsError(
+            f"{path} is not valid TOML: {error}{_toml_advice(content, str(error))}."
+        ) from error
 
 
 def flat(table: Mapping[str, Any], settings: Sequence[str] = ()) -> Iterable[tuple[str, Any]]:
@@ -232,11 +249,15 @@ def _read(path: Path) -> str | None:
             raise SettingsError(
                 f"{path} is larger than {_LARGEST >> 10} KiB: it is not a settings file, so move it."
             )
-        return data.decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n")
+        return data.decode("utf-8-sig")
     except OSError as error:
         raise SettingsError(f"{path} cannot be read: {error.strerror}.") from error
     except UnicodeDecodeError as error:
         raise SettingsError(f"{path} is not UTF-8 text: save it as UTF-8.") from error
+
+
+def _with_plain_breaks(content: str | None) -> str | None:
+    return None if content is None else content.replace("\r\n", "\n").replace("\r", "\n")
 
 
 def _bindings(content: str) -> Iterable[tuple[str | None, str, int, str]]:

@@ -14,7 +14,7 @@ from ua_tui.core.events.types import (
     QueryReceived,
     SessionStarted,
 )
-from ua_tui.core.history.journal_reader import read_events
+from ua_tui.core.records.journal_reader import read_events
 from ua_tui.core.view.costs import Costs
 from ua_tui.core.view.setup import Setup
 

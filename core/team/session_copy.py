@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 from ua_tui.core.bus import Bus
 from ua_tui.core.errors import SettingsError
 from ua_tui.core.events.types import ErrorRaised
-from ua_tui.core.history.journal_reader import read_events
 from ua_tui.core.postgres.address import Address
 from ua_tui.core.postgres.problems import missing_extra
+from ua_tui.core.records.journal_reader import read_events
 from ua_tui.core.redaction.redactor import Redactor, error_raised
 from ua_tui.core.session.resume import PreviousState
 from ua_tui.core.settings.model import Settings

@@ -467,8 +467,8 @@ def fold(
 
 
 def _place_of(event: ev.Event) -> tuple[int, ...]:
-    place = getattr(event, "place", None)
-    return () if place is None else (place,)
+    place = event.place if isinstance(event, ev.PlacedEvent) else None
+    return (place,) if isinstance(place, int) else ()
 
 
 def _outcome(event: ev.ToolCallFinished) -> str:

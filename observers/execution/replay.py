@@ -8,14 +8,9 @@ from typing import Any
 import msgspec
 
 from ua_tui.core.errors import ObserverError
-from ua_tui.core.events.types import (
-    Event,
-    PermissionAnswered,
-    QueryReceived,
-    ToolCallFinished,
-    ToolCallStarted,
-)
+from ua_tui.core.events.types import Event, QueryReceived, ToolCallStarted
 from ua_tui.core.observation import McpObservation, NativeObservation, TextContent, ToolCall, ToolResult
+from ua_tui.core.view.calls import OpenCalls
 from ua_tui.observers.base import Observer, ObserverContext
 from ua_tui.observers.decoding.decode import MAX_TEXT
 from ua_tui.observers.decoding.lenient import decode_bytes
@@ -45,24 +40,18 @@ def saved_result(
 
 def results_of(events: Iterable[Event]) -> Iterator[ToolResult]:
     """The finished tool calls of a session, each with its input."""
-    calls: dict[str, ToolCallStarted] = {}
+    calls = OpenCalls()
     queries: dict[str, str] = {}
     for event in events:
-        match event:
-            case QueryReceived():
-                queries[event.query_id] = event.text
-            case ToolCallStarted():
-                calls[event.tool_use_id] = event
-            case PermissionAnswered(tool_use_id=str(call)) if call in calls:
-                calls[call] = calls[call].changed_by(event)
-            case ToolCallFinished(observation=observation) if observation is not None:
-                started = calls.pop(event.tool_use_id, None)
-                if started is not None and event.status in ("success", "error"):
-                    if observation.ended_at is None:
-                        observation = msgspec.structs.replace(observation, ended_at=event.at)
-                    yield ToolResult(call=_call_of(started, queries), observation=observation)
-            case _:
-                pass
+        if isinstance(event, QueryReceived):
+            queries[event.query_id] = event.text
+        elif (ended := calls.ended_by(event)) is not None:
+            started, end = ended
+            observation = end.observation
+            if observation is not None and end.status in ("success", "error"):
+                if observation.ended_at is None:
+                    observation = msgspec.structs.replace(observation, ended_at=end.at)
+                yield ToolResult(call=_call_of(started, queries), observation=observation)
 
 
 def _call_of(started: ToolCallStarted, queries: Mapping[str, str]) -> ToolCall:

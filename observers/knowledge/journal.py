@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import suppress
+from contextlib import closing, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated
@@ -12,26 +11,25 @@ from typing import Annotated
 import msgspec
 
 from ua_tui.core.errors import JournalError, WorkspaceError
-from ua_tui.core.events.codec import decode_event
 from ua_tui.core.events.types import (
     ArtifactChanged,
     ArtifactSaved,
     Event,
     FilesAttached,
+    PlacedEvent,
     QueryFinished,
     QueryReceived,
     QuerySteered,
     ToolCallFinished,
     ToolCallStarted,
 )
-from ua_tui.core.history.headline import event_lines, read_heading
-from ua_tui.core.history.journal_reader import PastArtifactSaved, PastCallFinished, PastJournal
+from ua_tui.core.history.headline import read_heading
 from ua_tui.core.knowledge.records import Call, Cursor, Document, Facts
 from ua_tui.core.observation import FileWriteObservation, ToolCall
+from ua_tui.core.records.journal_reader import PastJournal
 from ua_tui.core.redaction.redactor import Redactor
 from ua_tui.core.storage.files import Root
 from ua_tui.core.storage.ownership import is_own_session
-from ua_tui.core.storage.regular_file import open_regular
 from ua_tui.core.storage.workspace import JOURNAL, is_record
 from ua_tui.core.text import clean_line
 from ua_tui.observers.knowledge.artifacts import SavedFile
@@ -80,8 +78,7 @@ def read_batch(folder: Path, cursor: Cursor, redactor: Redactor) -> Batch:
     """
     if folder.is_symlink():
         raise JournalError(f"The session in {folder} cannot be opened: it is a link, which is not followed.")
-    journal = PastJournal(folder / JOURNAL)
-    try:
+    with closing(PastJournal(folder / JOURNAL)) as journal:
         if cursor != Cursor() and _seq_before(journal, cursor.place) != cursor.seq:
             return Batch(after=Cursor(), restarted=True)
         end, events = journal.more(cursor.place)
@@ -101,8 +98,6 @@ def read_batch(folder: Path, cursor: Cursor, redactor: Redactor) -> Batch:
             replaced=tuple(found.files),
             more=place < journal.size,
         )
-    finally:
-        journal.close()
 
 
 class _Line(msgspec.Struct):
@@ -163,7 +158,7 @@ class _Found:
                 continue
             files = list(_files_of(event))
             is_full = len(self.files) >= MOST_FILES and any(file.path not in self.files for file in files)
-            if is_full and isinstance(event, PastArtifactSaved | PastCallFinished):
+            if is_full and isinstance(event, PlacedEvent) and isinstance(event.place, int):
                 return event.place
             for file in files:
                 self._add_file(file)
@@ -205,22 +200,10 @@ class _Found:
 
 def _saved_before(folder: Path, end: int) -> Iterator[ArtifactSaved]:
     """The files that were saved before a place in the journal; those that can be read."""
-    try:
-        journal = open_regular(folder / JOURNAL)
-    except OSError:
-        return
-    try:
-        for line, place in event_lines(journal, b'{"event":"artifact_saved"'):
-            if place > end:
-                return
-            with suppress(ValueError):
-                event = decode_event(line)
-                if isinstance(event, ArtifactSaved):
-                    yield event
-    except OSError:
-        return
-    finally:
-        os.close(journal)
+    with suppress(JournalError), closing(PastJournal(folder / JOURNAL)) as journal:
+        yield from (
+            event for event in journal.find(ArtifactSaved, end=end) if isinstance(event, ArtifactSaved)
+        )
 
 
 def _files_of(event: Event) -> Iterator[SavedFile]:

@@ -32,7 +32,8 @@ def test_the_journal_page_has_every_event_field_and_limit_and_no_other() -> None
     found = {title: rows(section) for title, section in sections(JOURNAL).items()}
     parts = {part.__name__: set(part.__struct_fields__) for part in (Usage, McpServer)}
     events = {
-        str(kind.__struct_config__.tag): {*kind.__struct_fields__} - {"seq", "at"} for kind in EVENT_TYPES
+        str(kind.__struct_config__.tag): {*kind.__struct_fields__} - {"seq", "at", "place"}
+        for kind in EVENT_TYPES
     }
     assert {name: found[name] for name in parts | events} == parts | events
     section = sections(JOURNAL)["Blocks"]

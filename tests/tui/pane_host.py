@@ -15,8 +15,8 @@ from textual.widget import Widget
 from textual.widgets import Button
 
 from ua_tui.core.events.types import ArtifactSaved, ToolCallFinished, ToolCallStarted
-from ua_tui.core.history.call_lookup import PastToolCall
 from ua_tui.core.observation import AnyObservation, McpObservation, TextContent
+from ua_tui.core.view.calls import FullCall
 from ua_tui.core.view.records import Call
 from ua_tui.core.view.session import fold
 from ua_tui.tui.panes.conversation.pane import ConversationPane
@@ -92,7 +92,7 @@ def call_screen(
     **options: Any,
 ) -> ToolCallScreen:
     """The screen of a call."""
-    return ToolCallScreen(PastToolCall(started, finished, tuple(artifacts)), **options)
+    return ToolCallScreen(FullCall(started, finished, tuple(artifacts)), **options)
 
 
 def agent_call(activity: str, tokens: int) -> Call:

@@ -22,7 +22,7 @@ def open_read_only(app: App[Any], folder: Path) -> None:
         JournalError: there is no journal that can be read.
         NoProgram: the command cannot be started or failed, or the application has no terminal to give away.
     """
-    from ua_tui.core.history.journal_reader import PastJournal
+    from ua_tui.core.records.journal_reader import PastJournal
     from ua_tui.core.storage.workspace import JOURNAL
 
     # Fail here if the journal cannot be read: the next frame of this screen would overwrite the child's message.

@@ -17,9 +17,9 @@ from ua_tui.core.events.types import Event, SessionStarted
 from ua_tui.core.events.units import quantity
 from ua_tui.core.history.event_replay import EventReplay
 from ua_tui.core.history.headline import read_heading
-from ua_tui.core.history.journal_reader import PastJournal
 from ua_tui.core.history.session import runs_elsewhere
 from ua_tui.core.history.stats import SessionStats, Totals
+from ua_tui.core.records.journal_reader import PastJournal
 from ua_tui.core.redaction.redactor import Redactor
 from ua_tui.core.storage.files import Root
 from ua_tui.core.storage.workspace import JOURNAL

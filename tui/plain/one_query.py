@@ -16,7 +16,7 @@ from ua_tui.core.agent.attachments.places import missing_names
 from ua_tui.core.agent.output_schema import NOT_FITTING, REFUSED_SCHEMA
 from ua_tui.core.concurrency.garbage_collection import deferred
 from ua_tui.core.concurrency.race import until
-from ua_tui.core.errors import SettingsError, UniversalAgentError
+from ua_tui.core.errors import JournalError, SettingsError, UniversalAgentError
 from ua_tui.core.events.model_problems import CONNECTION_BROKE
 from ua_tui.core.events.types import AuthRequired, Event, MessageFinished, QueryFinished
 from ua_tui.core.text import clean_line
@@ -128,13 +128,14 @@ async def run_headless(
 def _ends_early(folder: Path) -> bool:
     """Whether the journal of a closed session lacks its end, as on a full disk; says so."""
     from ua_tui.core.history.headline import ends_in_order
+    from ua_tui.core.records.journal_reader import unreadable
 
     try:
         if ends_in_order(folder):
             return False
         why = "the disk took no more events"
-    except OSError as error:
-        why = error.strerror or str(error)
+    except JournalError as error:
+        why = unreadable(error)
     sys.stderr.write(
         f"ua-tui: the query was answered, but the journal in {clean_line(str(folder), 300)} lacks its end: {why}; "
         "free space and run it again if you need its records\n"

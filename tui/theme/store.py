@@ -27,11 +27,12 @@ def store_theme(
         cwd: the folder whose settings may win over it.
     """
     # Imported here because the first frame does not need it.
-    from ua_tui.core.settings.files import UserFile
     from ua_tui.core.settings.loading import set_elsewhere
+    from ua_tui.core.settings.places import user_file
+    from ua_tui.core.settings.saving import store_settings
 
     try:
-        path = UserFile(folder).store({"theme": name})
+        path = store_settings(user_file(folder), {"theme": name})
         where = set_elsewhere(["theme"], environ=environ, cwd=cwd).get("theme")
     except SettingsError as error:
         return f"The theme applies only to this session: {error}"

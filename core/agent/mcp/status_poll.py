@@ -12,7 +12,8 @@ from collections.abc import Callable
 from ua_tui.core.agent.bounds import STEP_SECONDS
 from ua_tui.core.agent.mcp.reconnect import CallLater, Timer, call_later
 from ua_tui.core.agent.permissions.actions import server_of
-from ua_tui.core.events.types import Event, QueryFinished, QueryReceived, ToolCallFinished, ToolCallStarted
+from ua_tui.core.events.types import Event, QueryFinished, QueryReceived
+from ua_tui.core.view.calls import EndedCall, OpenCalls
 
 _UNREACHABLE = re.compile(r"(SSE error: )?(ECONN|ENOTFOUND|EHOSTUNREACH|ENETUNREACH|ETIMEDOUT)")
 
@@ -41,7 +42,7 @@ class StatusPoll:
         self._lives = lives
         self._is_remote = is_remote
         self._later = later
-        self._calls: dict[str, str] = {}
+        self._calls = OpenCalls()
         self._next: Timer | None = None
         self._after: Timer | None = None
 
@@ -54,16 +55,14 @@ class StatusPoll:
                 self._calls.clear()
                 self._cancel_next()
                 self._poll()
-            case ToolCallStarted() if server := server_of(event.name):
-                self._calls[event.tool_use_id] = server
-            case ToolCallFinished() if server := self._calls.pop(event.tool_use_id, ""):
-                self._ended(server, event)
+            case _ if (ended := self._calls.ended_by(event)) and (server := server_of(ended.started.name)):
+                self._on_end(server, ended)
             case _:
                 pass
 
     def is_called(self, server: str) -> bool:
         """Whether a call of one of its tools is unfinished."""
-        return server in self._calls.values()
+        return any(server_of(call.started.name) == server for call in self._calls.values())
 
     def close(self) -> None:
         """Stop polling."""
@@ -71,7 +70,8 @@ class StatusPoll:
         if self._after is not None:
             self._after.cancel()
 
-    def _ended(self, server: str, event: ToolCallFinished) -> None:
+    def _on_end(self, server: str, ended: EndedCall) -> None:
+        event = ended.finished
         error = (event.observation.error if event.observation is not None else None) or ""
         if event.status == "success":
             self._lives(server)

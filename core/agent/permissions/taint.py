@@ -17,7 +17,6 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
-from ua_tui.core.agent.bounds import MOST_ENTRIES
 from ua_tui.core.agent.permissions.actions import BUILT_IN_SERVERS, Action, actions_of
 from ua_tui.core.agent.permissions.addresses import MAILBOX, KnownAddresses, addresses_in_text
 from ua_tui.core.agent.permissions.foreign_text import (
@@ -46,12 +45,11 @@ from ua_tui.core.events.types import (
     PermissionAsked,
     QueryReceived,
     QuerySteered,
-    ToolCallFinished,
-    ToolCallStarted,
 )
 from ua_tui.core.events.units import quantity
 from ua_tui.core.storage.workspace import Workspace
 from ua_tui.core.text import clean_line
+from ua_tui.core.view.calls import EndedCall, OpenCalls
 
 log = logging.getLogger(__name__)
 
@@ -90,7 +88,7 @@ class Taint:
         self._own_files: set[str] = set()
         self._written: set[str] = set()
         self._asked: dict[str, list[str]] = {}
-        self._calls: dict[str, ToolCallStarted] = {}
+        self._calls = OpenCalls()
 
     # -- what was read ----------------------------------------------------------------------------
 
@@ -222,17 +220,9 @@ class Taint:
     def restore(self, event: Event) -> None:
         """Restore what one event of the journal shows; reads stored results, so call it in a thread."""
         self.handle_event(event)
-        match event:
-            case ToolCallStarted():
-                self._calls[event.tool_use_id] = event
-                if len(self._calls) > MOST_ENTRIES:
-                    del self._calls[next(iter(self._calls))]
-            case ToolCallFinished():
-                call = self._calls.pop(event.tool_use_id, None)
-                if call is not None and event.status not in {"denied", "cancelled"}:
-                    self._restore_call(call, event)
-            case _:
-                pass
+        ended = self._calls.ended_by(event)
+        if ended is not None and ended.finished.status not in {"denied", "cancelled"}:
+            self._restore_call(ended)
 
     def _on_answer(self, event: PermissionAnswered) -> None:
         addresses = self._asked.pop(event.request_id, [])
@@ -242,8 +232,9 @@ class Taint:
         elif event.scope == "once":
             self.known.update(addresses_in_text(event.reason, bare=True))
 
-    def _restore_call(self, call: ToolCallStarted, event: ToolCallFinished) -> None:
-        # The journal has no input that a handler changed: what was read is counted by what was asked for.
+    def _restore_call(self, ended: EndedCall) -> None:
+        call, event = ended
+        # The journal has no input that a handler changed, only one that a person changed.
         self.note_call(call.name, call.input)
         self.note_read(call.name, call.input, failed=event.status == "error", at=event.at)
         found = event.observation

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import os
+from contextlib import closing, suppress
 from pathlib import Path
 
-from ua_tui.core.events.codec import decode_event
-from ua_tui.core.storage.regular_file import open_regular
+from ua_tui.core.errors import JournalError
+from ua_tui.core.records.journal_reader import PastJournal
 from ua_tui.core.storage.workspace import JOURNAL
 from ua_tui.core.team.fleet.rows import FleetState
 from ua_tui.core.view.activity import Activity
 
 _TAIL = 256 << 10
-_MOST = 1 << 20
-"""Bytes that are read at a time."""
 
 
 class JournalActivity:
@@ -38,32 +37,15 @@ class JournalActivity:
 
     def read(self) -> None:
         """Read what was written since the last time; what cannot be read changes nothing."""
-        try:
-            size = os.stat(self._path, follow_symlinks=False).st_size
-            if size == self._place:
+        with suppress(JournalError, OSError):
+            if os.stat(self._path, follow_symlinks=False).st_size == self._place:
                 return
-            file = open_regular(self._path)
-        except OSError:
-            return
-        try:
-            cut = self._place < 0 < size - _TAIL
-            place = max(0, size - _TAIL) if self._place < 0 or size < self._place else self._place
-            while data := os.pread(file, _MOST, place):
-                end = data.rfind(b"\n") + 1
-                if not end and len(data) < _MOST:
-                    break
-                lines = data[: end or len(data)].split(b"\n")
-                for line in lines[1:] if cut else lines:
-                    self._add(line)
-                cut, place = False, place + (end or len(data))
-            self._place = place
-        except OSError:
-            return
-        finally:
-            os.close(file)
-
-    def _add(self, line: bytes) -> None:
-        try:
-            self._activity = self._activity.after(decode_event(line))
-        except ValueError:
-            return
+            with closing(PastJournal(self._path)) as journal:
+                if not 0 <= self._place <= journal.size:
+                    self._place = journal.tail_place(_TAIL)
+                place = -1
+                while place != self._place:
+                    place = self._place
+                    self._place, events = journal.more(place)
+                    for event in events:
+                        self._activity = self._activity.after(event)

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import hashlib
+from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
 
-from ua_tui.core.errors import WorkspaceError
-from ua_tui.core.events.codec import decode_event
+from ua_tui.core.errors import JournalError, WorkspaceError
 from ua_tui.core.events.types import ArtifactSaved
 from ua_tui.core.knowledge.index.fingerprints import body_hash
-from ua_tui.core.storage.regular_file import open_regular
+from ua_tui.core.records.journal_reader import PastJournal
 from ua_tui.core.storage.workspace import JOURNAL, Workspace
 from ua_tui.core.toolkit.articles import Article, Reference, count_words, decode_article
 
@@ -106,20 +106,14 @@ def _is_as_saved(folder: Path, path: str, data: bytes) -> bool:
     The knowledge base has a hash of the text alone, and an agent could have put other addresses below it.
     """
     digest = hashlib.sha256(data).hexdigest()
-    mark = digest.encode()
     try:
-        with open(open_regular(folder / JOURNAL), "rb") as journal:
-            return any(mark in line and _names(line, path, digest) for line in journal)
-    except OSError:
+        with closing(PastJournal(folder / JOURNAL)) as journal:
+            return any(
+                isinstance(event, ArtifactSaved) and (event.path, event.sha256) == (path, digest)
+                for event in journal.find(ArtifactSaved, naming=digest.encode())
+            )
+    except JournalError:
         return False
-
-
-def _names(line: bytes, path: str, digest: str) -> bool:
-    try:
-        event = decode_event(line)
-    except ValueError:
-        return False
-    return isinstance(event, ArtifactSaved) and (event.path, event.sha256) == (path, digest)
 
 
 def _decoded(data: bytes) -> Article | None:

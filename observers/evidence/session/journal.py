@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 import posixpath
-from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
 from ua_tui.core.concurrency.cancellation import NEVER, Stop
-from ua_tui.core.events.codec import decode_event
+from ua_tui.core.errors import JournalError
 from ua_tui.core.events.types import (
     ArtifactChanged,
     ArtifactSaved,
@@ -21,34 +21,28 @@ from ua_tui.core.events.types import (
     ToolCallFinished,
     ToolCallStarted,
 )
-from ua_tui.core.history.headline import event_lines
-from ua_tui.core.history.journal_reader import unreadable
 from ua_tui.core.observation import FileWriteObservation, ToolCall
+from ua_tui.core.records.journal_reader import PastJournal, unreadable
 from ua_tui.core.storage.compression import SUFFIX
 from ua_tui.core.storage.folders import SAVED_REPORTS
-from ua_tui.core.storage.regular_file import open_regular
 from ua_tui.core.storage.workspace import JOURNAL, is_record
 from ua_tui.observers.search.tool_names import short_name
 
 REPORTS = frozenset({"work_products", "report_checks", SAVED_REPORTS})
 """Folders of what the agent wrote, and of what was made from it."""
 
-_WANTED = tuple(
-    f'{{"event":"{name}"'.encode()
-    for name in (
-        "session_started",
-        "artifact_saved",
-        "artifact_changed",
-        "files_attached",
-        "query_received",
-        "query_steered",
-        "tool_call_started",
-        "tool_call_finished",
-    )
+_WANTED = (
+    SessionStarted,
+    ArtifactSaved,
+    ArtifactChanged,
+    FilesAttached,
+    QueryReceived,
+    QuerySteered,
+    ToolCallStarted,
+    ToolCallFinished,
 )
 _WRITERS = frozenset({"Write", "Edit", "MultiEdit", "NotebookEdit", "write_local_file"})
 _OWN_FILES = frozenset({"expanded_corpus.json", "title.txt"})
-_MOST_CHECKED = 500
 
 
 @dataclass
@@ -115,26 +109,12 @@ def read_journal(folder: Path, stop: Stop = NEVER) -> SessionJournal:
     """
     found = SessionJournal(list(dict.fromkeys((os.path.abspath(folder), os.path.realpath(folder)))))
     try:
-        for event in _events(folder, stop):
-            _add(found, event)
-    except OSError as error:
+        with closing(PastJournal(folder / JOURNAL)) as journal:
+            for event in journal.find(*_WANTED, stop=stop):
+                _add(found, event)
+    except JournalError as error:
         found.problem = unreadable(error)
     return found
-
-
-def _events(folder: Path, stop: Stop) -> Iterator[Event]:
-    journal = open_regular(folder / JOURNAL)
-    try:
-        for number, (line, _) in enumerate(event_lines(journal, b'{"event":"')):
-            if not number % _MOST_CHECKED:
-                stop.check()
-            if line.startswith(_WANTED):
-                try:
-                    yield decode_event(line)
-                except (ValueError, RecursionError):
-                    continue
-    finally:
-        os.close(journal)
 
 
 def _add(found: SessionJournal, event: Event) -> None:

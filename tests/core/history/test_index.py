@@ -21,6 +21,7 @@ from ua_tui.core.history.headline import TITLE, Summary, read_heading, texts_of
 from ua_tui.core.history.index import SessionIndex
 from ua_tui.core.knowledge.index.database_file import FILE
 from ua_tui.core.knowledge.index.store import KnowledgeStore
+from ua_tui.core.records import journal_reader
 from ua_tui.core.storage.folders import WORKSPACES
 from ua_tui.core.version import VERSION
 
@@ -68,7 +69,7 @@ def test_a_complete_session_is_read_from_both_ends(tmp_path: Path, monkeypatch: 
     middle = [ev.TextDelta(query_id="q1", message_id="m1", text="x" * 1000) for _ in range(400)]
     folder = lay(tmp_path, 1, [*asked("What\nis \x1b[2J this?"), *middle, END])
     assert (folder / "journal.jsonl").stat().st_size > 400_000
-    monkeypatch.setattr(session_summary, "event_lines", None)
+    monkeypatch.setattr(journal_reader.PastJournal, "lines", None)
     (found,) = listed(index(tmp_path))
     assert (found.state, found.calls, found.artifacts) == ("finished", 3, 2)
     assert (found.cost, found.seconds) == (0.5, 61.0)
@@ -104,28 +105,28 @@ def test_the_cost_of_a_query_without_an_end_is_estimated_until_its_end_states_it
     def end(cost: float | None) -> ev.Event:
         return ev.QueryFinished(query_id="q1", status="error", cost_usd=cost)
 
-    def costs() -> tuple[float | None, float]:
+    def costs() -> tuple[float | None, bool]:
         # Read on from what is remembered, and everything again.
         (found,), (again,) = listed(of), listed(SessionIndex(tmp_path, tmp_path / "no cache"))
         assert found.cost == pytest.approx(again.cost)
-        assert found.estimate == pytest.approx(again.estimate)
-        return found.cost and round(found.cost, 6), round(found.estimate, 6)
+        assert found.is_estimated == again.is_estimated
+        return found.cost and round(found.cost, 6), found.is_estimated
 
     of = index(tmp_path)
     folder = lay(tmp_path, 1, [spent(None)])
-    assert costs() == (None, 0.0)
-    for event, cost, estimate in (
-        (spent(0.25), 0.25, 0.25),
-        (spent(0.5), 0.75, 0.75),
-        (end(1.0), 1.0, 0.0),
-        (spent(0.1), 1.1, 0.1),
-        (end(None), 1.1, 0.1),
-        (spent(0.2), 1.3, 0.3),
-        (end(0.3), 1.4, 0.1),
+    assert costs() == (None, False)
+    for event, cost, is_estimated in (
+        (spent(0.25), 0.25, True),
+        (spent(0.5), 0.75, True),
+        (end(1.0), 1.0, False),
+        (spent(0.1), 1.1, True),
+        (end(None), 1.1, True),
+        (spent(0.2), 1.3, True),
+        (end(0.3), 1.4, False),
     ):
         with (folder / "journal.jsonl").open("ab") as journal:
             journal.write(encode_event(event) + b"\n")
-        assert costs() == (cost, estimate)
+        assert costs() == (cost, is_estimated)
 
 
 def test_what_cannot_be_read_is_marked_and_hides_nothing_else(tmp_path: Path) -> None:
@@ -227,7 +228,7 @@ def test_of_a_running_session_only_news_is_read(tmp_path: Path, monkeypatch: pyt
         added = (second / "journal.jsonl").read_bytes()
         half = added.index(b"\n", len(added) // 2) + 20
         monkeypatch.setattr(os, "pread", noting)
-        monkeypatch.setattr(session_summary, "_BLOCK", 100)
+        monkeypatch.setattr(journal_reader, "BLOCK", 100)
         counts = []
         for part in (added[:half], added[half:]):
             journal.write(part)
@@ -289,7 +290,7 @@ def test_titles_queries_and_answers_are_searched(tmp_path: Path, monkeypatch: py
         assert found == {*expected}, words
     assert list(of.search("alps", among, lambda: True)) == []
     # Words far into a journal are found over the edges of its blocks.
-    monkeypatch.setattr(session_summary, "_BLOCK", 100)
+    monkeypatch.setattr(journal_reader, "BLOCK", 100)
     folder = lay(tmp_path, 4, [*asked("one", "two"), *asked("three", "f\u00f6ur")])
     assert list(texts_of(folder)) == ["one", "two", "three", "f\u00f6ur"]
 

@@ -15,11 +15,11 @@ from tests.waiting import PATIENCE, run_ready, until
 from ua_tui.core.errors import JournalError, SettingsError
 from ua_tui.core.events import types as ev
 from ua_tui.core.events.codec import encode_event
-from ua_tui.core.history import journal_reader as past_journal
-from ua_tui.core.history.journal_reader import PastCallFinished, PastCallStarted, PastJournal
 from ua_tui.core.history.lookup import find_session, session_names
 from ua_tui.core.history.session import PastSession, runs_elsewhere
 from ua_tui.core.observation import McpObservation, TextContent
+from ua_tui.core.records import journal_reader as past_journal
+from ua_tui.core.records.journal_reader import PastJournal
 from ua_tui.core.storage.folders import WORKSPACES
 from ua_tui.core.storage.queue_file import QUEUE_FILE
 from ua_tui.core.storage.workspace import Workspace
@@ -170,8 +170,8 @@ async def test_damage_is_passed_over_and_counted(folder: Path, monkeypatch: pyte
     stats = session.stats
     assert (stats.skipped, stats.unknown, stats.torn, stats.state) == (4, 1, True, "crashed")
     for event in events:
-        if isinstance(event, PastCallStarted | PastCallFinished):
-            again = session.journal.event_at(event.place)
+        if isinstance(event, ev.ToolCallStarted | ev.ToolCallFinished):
+            again = session.journal.event_at(event.place)  # type: ignore[arg-type]
             assert isinstance(again, ev.ToolCallStarted | ev.ToolCallFinished)
             assert (again.seq, again.tool_use_id) == (event.seq, event.tool_use_id)
 
@@ -274,8 +274,8 @@ def test_places_are_right_across_blocks(folder: Path) -> None:
     assert len(placed) == 601
     lines = (folder / "journal.jsonl").read_bytes()
     assert all(event.place == 0 or lines[event.place - 1 : event.place] == b"\n" for event in placed)  # type: ignore[attr-defined]
-    assert isinstance(placed[-1], past_journal.PastArtifactSaved)
-    assert isinstance(journal.event_at(placed[-1].place), ev.ArtifactSaved)
+    assert isinstance(placed[-1], ev.ArtifactSaved)
+    assert isinstance(journal.event_at(placed[-1].place), ev.ArtifactSaved)  # type: ignore[arg-type]
     journal.close()
     journal.close()
 
@@ -356,11 +356,11 @@ async def test_what_happens_elsewhere_is_followed_to_its_end(folder: Path, tail:
         fcntl.flock(lock, fcntl.LOCK_UN)
         events = await asyncio.wait_for(following, PATIENCE)
     # Streamed text comes as it is streamed, each line once, and a line only when it is whole.
-    names = ["TextDelta", "PastCallStarted", "PastCallFinished", "QueryFinished", "SessionFinished"]
+    names = ["TextDelta", "ToolCallStarted", "ToolCallFinished", "QueryFinished", "SessionFinished"]
     assert [(type(event).__name__, event.seq) for event in events] == [*zip(names, range(4, 9), strict=True)]
     assert (session.stats.state, session.stats.cost, session.stats.seconds) == ("finished", 0.25, 9.0)
     assert not session.runs_elsewhere
-    (started,) = [event for event in events if isinstance(event, PastCallStarted)]
+    (started,) = [event for event in events if isinstance(event, ev.ToolCallStarted)]
     again = session.journal.event_at(started.place)
     assert isinstance(again, ev.ToolCallStarted)
     assert again.tool_use_id == "t1"

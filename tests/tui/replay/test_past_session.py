@@ -17,9 +17,9 @@ from tests.tui.tree_host import cursor
 from tests.waiting import PATIENCE, until
 from ua_tui.core.events import types as ev
 from ua_tui.core.events.codec import encode_event
-from ua_tui.core.history import journal_reader as past_journal
 from ua_tui.core.history.session import PastSession
 from ua_tui.core.history.stats import SessionStats
+from ua_tui.core.records import journal_reader as past_journal
 from ua_tui.core.redaction.redactor import Redactor
 from ua_tui.core.settings.model import Settings
 from ua_tui.core.storage.files import Root

@@ -110,7 +110,7 @@ def _id_of(tool: str, arguments: dict[str, Any], data: bytes) -> str:
 
 
 def _observe_session(args: argparse.Namespace) -> int:
-    from ua_tui.core.history.journal_reader import PastJournal
+    from ua_tui.core.records.journal_reader import PastJournal
     from ua_tui.core.storage.workspace import Workspace
     from ua_tui.observers.execution.replay import results_of
 

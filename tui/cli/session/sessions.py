@@ -60,7 +60,7 @@ def _fields(summary: Summary) -> dict[str, Any]:
         "started": None if summary.started is None else _at(summary.started).isoformat(),
         "seconds": summary.seconds,
         "cost_usd": summary.known_cost,
-        "cost_is_estimated": summary.estimate > 0,
+        "cost_is_estimated": summary.is_estimated,
         "tool_calls": summary.calls,
         "artifacts": summary.artifacts,
         "demo": summary.demo,
@@ -88,7 +88,7 @@ def _cost(summary: Summary) -> str:
 
     if summary.unpriced:
         return "?"
-    return "-" if summary.cost is None else f"{'~' if summary.estimate else ''}{money(summary.cost)}"
+    return "-" if summary.cost is None else f"{'~' if summary.is_estimated else ''}{money(summary.cost)}"
 
 
 def _at(seconds: float) -> datetime:

@@ -22,8 +22,8 @@ from ua_tui.core.events.types import (
     ToolCallFinished,
     ToolCallStarted,
 )
-from ua_tui.core.history.call_lookup import PastToolCall
-from ua_tui.core.history.journal_reader import PastJournal
+from ua_tui.core.records.journal_reader import PastJournal
+from ua_tui.core.view.calls import FullCall
 from ua_tui.core.view.records import Call, Message, Query
 from ua_tui.core.view.session import DEEPEST, SessionView
 from ua_tui.tui.panes.trace.calls import CallNode
@@ -79,7 +79,7 @@ class CallTree:
         """Return the present time for rows that run, in seconds; 0 where nothing can run."""
         return 0.0 if self._is_over else self._clock()
 
-    def load(self, tool_use_id: str) -> PastToolCall | None:
+    def load(self, tool_use_id: str) -> FullCall | None:
         """Return all of a call, from memory or from the journal; None if it is not in the tree.
 
         Raises:
@@ -93,7 +93,7 @@ class CallTree:
             events = [*map(self._journal.event_at, node.record.places), *events]
         if not events or not isinstance(events[0], ToolCallStarted):
             raise JournalError("The journal of this session was changed: this call is gone.")
-        call = PastToolCall(events[0])
+        call = FullCall(events[0])
         for event in events[1:]:
             call.add(event)
         if call.finished is None and self._is_over:
@@ -137,7 +137,7 @@ class CallTree:
 
     def _keep(self, call: str | None, event: Event) -> None:
         """Keep an event of a call that has no place in a journal."""
-        if call is not None and getattr(event, "place", None) is None:
+        if call is not None and not isinstance(getattr(event, "place", None), int):
             self._events[call].append(event)
 
     def _end_unknown(self, event: QueryFinished) -> None:

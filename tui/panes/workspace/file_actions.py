@@ -26,7 +26,7 @@ from ua_tui.tui.terminal.copy import copy_text
 from ua_tui.tui.workers import start_job
 
 if TYPE_CHECKING:
-    from ua_tui.core.history.call_lookup import PastToolCall
+    from ua_tui.core.view.calls import FullCall
     from ua_tui.tui.panes.workspace.locations import Place
     from ua_tui.tui.panes.workspace.provenance import Origins
     from ua_tui.tui.panes.workspace.tree import WorkspaceTree
@@ -79,7 +79,7 @@ class FileActions(Widget):
     class PastCallRequested(Message):
         """The call that a file of another session came from is to be shown."""
 
-        call: PastToolCall
+        call: FullCall
         folder: Path
 
     def _here(self) -> tuple[Place, Row] | None:

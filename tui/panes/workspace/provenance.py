@@ -17,10 +17,10 @@ from ua_tui.core.events.types import (
     ToolCallFinished,
     ToolCallStarted,
 )
-from ua_tui.core.history.call_lookup import PastToolCall, read_call
-from ua_tui.core.history.journal_reader import read_events
+from ua_tui.core.records.journal_reader import read_call, read_events
 from ua_tui.core.storage.compression import inner_name
 from ua_tui.core.storage.workspace import JOURNAL
+from ua_tui.core.view.calls import FullCall
 
 LARGEST_JOURNAL = 256 << 20
 """Bytes; a journal that is longer is not searched for the origin of one file."""
@@ -80,7 +80,7 @@ class Origins:
         return next((call for call in requested if call not in self._failed), None)
 
 
-def read_origin(session: Path, path: Path) -> PastToolCall | None:
+def read_origin(session: Path, path: Path) -> FullCall | None:
     """Find in the journal of a session the call that a file of it came from. Runs in a thread.
 
     Raises:

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 
 from ua_tui.core.concurrency.cancellation import in_thread
 from ua_tui.core.errors import UniversalAgentError
-from ua_tui.core.history.call_lookup import read_call
 from ua_tui.core.knowledge.folders import folder_path, is_here
 from ua_tui.core.knowledge.records import Hit
+from ua_tui.core.records.journal_reader import read_call
 from ua_tui.core.text import clean_line
 from ua_tui.tui.screens.files.artifact_list import missing_reason
 from ua_tui.tui.screens.files.viewer import ViewerScreen

@@ -92,7 +92,7 @@ def _time(row: Summary) -> str:
 def _cost(row: Summary) -> str:
     if row.unpriced:
         return "?"
-    return _UNKNOWN if row.cost is None else f"{'~' if row.estimate else ''}{money(row.cost)}"
+    return _UNKNOWN if row.cost is None else f"{'~' if row.is_estimated else ''}{money(row.cost)}"
 
 
 def _count(number: int | None) -> str:

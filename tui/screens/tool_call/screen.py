@@ -20,8 +20,8 @@ from textual.widgets import Input
 from ua_tui.core.events.tool_names import tool_label, tool_name
 from ua_tui.core.events.types import UNSTAMPED, Event, ToolCallFinished
 from ua_tui.core.events.units import duration, milliseconds, size
-from ua_tui.core.history.call_lookup import PastToolCall
 from ua_tui.core.text import clean_line
+from ua_tui.core.view.calls import FullCall
 from ua_tui.core.view.records import Call
 from ua_tui.tui.keys.places import KeyPlace, key_binding
 from ua_tui.tui.render.format import Mark, clock
@@ -120,7 +120,7 @@ class ToolCallScreen(DocumentScreen[str | None]):
 
     def __init__(
         self,
-        call: PastToolCall,
+        call: FullCall,
         *,
         folder: Path | None = None,
         record: Callable[[], Call | None] = lambda: None,

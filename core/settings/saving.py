@@ -8,72 +8,37 @@ from pathlib import Path
 from typing import Any
 
 from ua_tui.core.errors import SettingsError, WorkspaceError
-from ua_tui.core.settings.places import USER_FILE, user_config_dir
+from ua_tui.core.settings.sources import flat, load_toml, read_toml_text
 from ua_tui.core.storage.files import Root
 
-_LARGEST = 1 << 20
+
+def stored_names(path: Path) -> frozenset[str]:
+    """The settings in a TOML file, as they are written there; none if it cannot be read."""
+    try:
+        return frozenset(name for name, _ in flat(load_toml(read_toml_text(path) or "", path)))
+    except SettingsError:
+        return frozenset()
 
 
-class SettingsFile:
-    """A TOML file of settings at `path`, which need not exist yet."""
+def store_settings(path: Path, changes: Mapping[str, Any]) -> Path:
+    """Set settings in a TOML file, or remove those whose value is None; returns the file that was written.
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
+    `composio.mode` is the key of a table. The file is written completely or not at all, readable by its owner only
+    (0600), and only if it changes. If it is a link, its target is written.
 
-    def names(self) -> frozenset[str]:
-        """The settings in the file, also each key of a table with the table's name; none if it cannot be read."""
-        try:
-            found = tomllib.loads(self._read())
-        except (SettingsError, tomllib.TOMLDecodeError, RecursionError):
-            return frozenset()
-        tables = ((name, value) for name, value in found.items() if isinstance(value, dict))
-        return frozenset(found).union(f"{name}.{key}" for name, table in tables for key in table)
-
-    def store(self, changes: Mapping[str, Any]) -> Path:
-        """Set settings, or remove those whose value is None; returns the file that was written.
-
-        `composio.mode` is the key of a table. The file is written completely or not at all, readable by its owner only
-        (0600), and only if it changes. If it is a link, its target is written.
-
-        Raises:
-            SettingsError: it cannot be read, is not valid TOML, or cannot be written; it is unchanged then.
-        """
-        before = self._read()
-        after = changed(before, changes, self.path)
-        try:
-            # Settings files are often links into another folder.
-            path = self.path.resolve()
-            if after != before:
-                Root(path.parent, create=True).write(path.name, after.encode())
-        except (WorkspaceError, OSError, RuntimeError) as error:
-            raise SettingsError(f"Nothing was stored in {self.path}: {error}") from error
-        return path
-
-    def _read(self) -> str:
-        try:
-            with self.path.open("rb") as file:
-                data = file.read(_LARGEST + 1)
-        except FileNotFoundError:
-            return ""
-        except OSError as error:
-            raise SettingsError(
-                f"{self.path} cannot be read: {error.strerror}. Check its permissions."
-            ) from error
-        if len(data) > _LARGEST:
-            raise SettingsError(
-                f"{self.path} is larger than {_LARGEST >> 20} MiB: it is not a settings file."
-            )
-        try:
-            return data.decode("utf-8-sig")
-        except UnicodeDecodeError as error:
-            raise SettingsError(f"{self.path} is not UTF-8 text: save it as UTF-8.") from error
-
-
-class UserFile(SettingsFile):
-    """The `config.toml` of the user, in `folder` or in the default folder."""
-
-    def __init__(self, folder: Path | None = None) -> None:
-        super().__init__((folder or user_config_dir()) / USER_FILE)
+    Raises:
+        SettingsError: it cannot be read, is not valid TOML, or cannot be written; it is unchanged then.
+    """
+    before = read_toml_text(path) or ""
+    after = changed(before, changes, path)
+    try:
+        # Settings files are often links into another folder.
+        written = path.resolve()
+        if after != before:
+            Root(written.parent, create=True).write(written.name, after.encode())
+    except (WorkspaceError, OSError, RuntimeError) as error:
+        raise SettingsError(f"Nothing was stored in {path}: {error}") from error
+    return written
 
 
 def changed(text: str, changes: Mapping[str, Any], path: Path) -> str:
@@ -84,7 +49,7 @@ def changed(text: str, changes: Mapping[str, Any], path: Path) -> str:
     Raises:
         SettingsError: the text is not valid TOML, or a key cannot be set without changing anything else.
     """
-    wanted = _loaded(text, path)
+    wanted = load_toml(text, path)
     changes = {name: value for name, value in changes.items() if _get(wanted, name) != value}
     if not changes:
         return text
@@ -106,16 +71,9 @@ def changed(text: str, changes: Mapping[str, Any], path: Path) -> str:
         raise SettingsError(_by_hand(path, changes)) from error
     if windows:
         after = after.replace("\r\n", "\n").replace("\n", "\r\n")
-    if _loaded(after, path) != wanted:
+    if load_toml(after, path) != wanted:
         raise SettingsError(_by_hand(path, changes))
     return after
-
-
-def _loaded(text: str, path: Path) -> dict[str, Any]:
-    try:
-        return tomllib.loads(text)
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
-        raise SettingsError(f"{path} is not valid TOML: {error}. Correct it, or move it away.") from error
 
 
 def _get(table: Mapping[str, Any], name: str) -> Any:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tests.core.cases import cases_of
 from tests.permissions import permissions_obeyed
 from ua_tui.core.errors import SettingsError
-from ua_tui.core.settings.files import UserFile, changed
+from ua_tui.core.settings.saving import changed, store_settings, stored_names
 
 CASES = cases_of(__file__)
 
@@ -35,7 +35,7 @@ def file_of(folder: Path) -> Path:
 
 def test_a_new_file_is_for_its_owner_alone_and_so_is_its_folder(tmp_path: Path) -> None:
     folder = tmp_path / "a" / "ua-tui"
-    assert UserFile(folder).store({"api_key": "k1", "base_url": None}) == file_of(folder)
+    assert store_settings(file_of(folder), {"api_key": "k1", "base_url": None}) == file_of(folder)
     assert tomllib.loads(file_of(folder).read_text()) == {"api_key": "k1"}
     assert stat.S_IMODE(file_of(folder).stat().st_mode) == 0o600
     assert stat.S_IMODE(folder.stat().st_mode) == 0o700
@@ -45,7 +45,9 @@ def test_a_new_file_is_for_its_owner_alone_and_so_is_its_folder(tmp_path: Path) 
 def test_what_else_stands_in_the_file_stays_as_it_is(tmp_path: Path) -> None:
     file_of(tmp_path).write_text(OVERRIDABLE)
     file_of(tmp_path).chmod(0o644)
-    UserFile(tmp_path).store({"api_key": 'new"\\ü', "base_url": "http://127.0.0.1:1", "auth_token": None})
+    store_settings(
+        file_of(tmp_path), {"api_key": 'new"\\ü', "base_url": "http://127.0.0.1:1", "auth_token": None}
+    )
     text = file_of(tmp_path).read_text()
     assert text == OVERRIDABLE.replace('"old"', r'"new\"\\ü"') + 'base_url = "http://127.0.0.1:1"\n'
     assert stat.S_IMODE(file_of(tmp_path).stat().st_mode) == 0o600
@@ -92,11 +94,11 @@ def test_any_text_is_stored_as_it_is(value: str) -> None:
 
 
 def test_the_same_again_or_nothing_writes_nothing(tmp_path: Path) -> None:
-    UserFile(tmp_path).store({"api_key": "k"})
+    store_settings(file_of(tmp_path), {"api_key": "k"})
     before = file_of(tmp_path).stat()
-    UserFile(tmp_path).store({"api_key": "k", "model": None})
+    store_settings(file_of(tmp_path), {"api_key": "k", "model": None})
     assert file_of(tmp_path).stat().st_ino == before.st_ino
-    UserFile(tmp_path / "new").store({"api_key": None})
+    store_settings(file_of(tmp_path / "new"), {"api_key": None})
     assert not (tmp_path / "new").exists()
 
 
@@ -106,7 +108,7 @@ def test_a_link_stays_a_link_and_its_file_is_written(tmp_path: Path) -> None:
     (real / "ua.toml").write_text("theme = 'x'\n")
     (tmp_path / "conf").mkdir()
     file_of(tmp_path / "conf").symlink_to(real / "ua.toml")
-    assert UserFile(tmp_path / "conf").store({"api_key": "k"}) == real / "ua.toml"
+    assert store_settings(file_of(tmp_path / "conf"), {"api_key": "k"}) == real / "ua.toml"
     assert file_of(tmp_path / "conf").is_symlink()
     assert tomllib.loads((real / "ua.toml").read_text()) == {"theme": "x", "api_key": "k"}
 
@@ -115,15 +117,15 @@ def test_a_link_stays_a_link_and_its_file_is_written(tmp_path: Path) -> None:
 def test_a_file_that_cannot_be_read_is_left_as_it_is(tmp_path: Path, text: bytes) -> None:
     file_of(tmp_path).write_bytes(text)
     with pytest.raises(SettingsError, match=r"config\.toml"):
-        UserFile(tmp_path).store({"api_key": "k"})
+        store_settings(file_of(tmp_path), {"api_key": "k"})
     assert file_of(tmp_path).read_bytes() == text
-    assert UserFile(tmp_path).names() == frozenset()
+    assert stored_names(file_of(tmp_path)) == frozenset()
 
 
 def test_a_folder_in_the_place_of_the_file_is_reported(tmp_path: Path) -> None:
     file_of(tmp_path).mkdir()
-    with pytest.raises(SettingsError, match="cannot be read"):
-        UserFile(tmp_path).store({"api_key": "k"})
+    with pytest.raises(SettingsError, match="is a folder"):
+        store_settings(file_of(tmp_path), {"api_key": "k"})
 
 
 def test_a_full_disk_loses_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -134,7 +136,7 @@ def test_a_full_disk_loses_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 
     monkeypatch.setattr(os, "write", full)
     with pytest.raises(SettingsError, match="No space left") as failed:
-        UserFile(tmp_path).store({"api_key": "secret-of-mine"})
+        store_settings(file_of(tmp_path), {"api_key": "secret-of-mine"})
     monkeypatch.undo()
     assert str(file_of(tmp_path)) in str(failed.value)
     assert "secret-of-mine" not in str(failed.value)
@@ -148,7 +150,7 @@ def test_a_folder_that_may_not_be_written_loses_nothing(tmp_path: Path) -> None:
     file_of(folder).write_text(OVERRIDABLE)
     folder.chmod(0o500)
     with permissions_obeyed(), pytest.raises(SettingsError, match="Permission denied") as failed:
-        UserFile(folder).store({"api_key": "k"})
+        store_settings(file_of(folder), {"api_key": "k"})
     folder.chmod(0o700)
     assert str(file_of(folder)) in str(failed.value)
     assert file_of(folder).read_text() == OVERRIDABLE

@@ -12,18 +12,16 @@ from pathlib import Path
 
 import msgspec
 
+from ua_tui.core.concurrency.cancellation import NEVER, Stop
 from ua_tui.core.errors import JournalError
 from ua_tui.core.events.codec import decode_event
-from ua_tui.core.events.types import (
-    ArtifactSaved,
-    Event,
-    PermissionAnswered,
-    ToolCallFinished,
-    ToolCallStarted,
-    UnknownEvent,
-)
+from ua_tui.core.events.types import Event, PlacedEvent, ToolCallStarted, UnknownEvent
+from ua_tui.core.redaction.redactor import Redactor
+from ua_tui.core.storage.files import Root
 from ua_tui.core.storage.regular_file import open_regular
 from ua_tui.core.storage.workspace import JOURNAL
+from ua_tui.core.view.calls import FullCall
+from ua_tui.core.view.session import SessionView
 
 BLOCK = 256 << 10
 """Bytes read and decoded at a time: a few milliseconds of work."""
@@ -31,34 +29,8 @@ LARGEST = 512 << 20
 """Bytes; of a longer journal only this much of its end is shown."""
 LONGEST_LINE = 4 << 20
 """Bytes; no session writes a longer line."""
-_USUAL_LINE = 4 << 10
-
-
-class PastCallStarted(ToolCallStarted, frozen=True, kw_only=True, tag="tool_call_started"):
-    """A call, and the place of its line in the journal, in bytes."""
-
-    place: int = 0
-
-
-class PastCallFinished(ToolCallFinished, frozen=True, kw_only=True, tag="tool_call_finished"):
-    """The end of a call, and the place of its line in the journal, in bytes."""
-
-    place: int = 0
-
-
-class PastArtifactSaved(ArtifactSaved, frozen=True, kw_only=True, tag="artifact_saved"):
-    """A saved file, and the place of its line in the journal, in bytes."""
-
-    place: int = 0
-
-
-class PastPermissionAnswered(PermissionAnswered, frozen=True, kw_only=True, tag="permission_answered"):
-    """The answer to a call that waited, and the place of its line in the journal, in bytes."""
-
-    place: int = 0
-
-
-_Placed = PastCallStarted | PastCallFinished | PastArtifactSaved | PastPermissionAnswered
+_BEGINNING = b'{"event":"'
+_USUAL_LINE, _TAIL = 4 << 10, 16 << 10
 
 
 class PastJournal:
@@ -97,13 +69,22 @@ class PastJournal:
                 self._open = False
                 os.close(self._file)
 
+    def head(self, length: int) -> bytes:
+        """Read the first `length` bytes.
+
+        Raises:
+            JournalError: the file can no longer be read.
+        """
+        return self._read(0, length)
+
     def first(self) -> Event | None:
         """The event of the first line, None if it is not an event."""
-        head = self._read(0, min(BLOCK, self.size))
-        try:
-            return _with_zone(decode_event(head.partition(b"\n")[0]))
-        except ValueError:
-            return None
+        return _decoded(self.head(min(BLOCK, self.size)).partition(b"\n")[0])
+
+    def last(self) -> Event | None:
+        """The event of the last line, None if it is not an event or is long."""
+        tail = self._read(max(0, self.size - _TAIL), _TAIL)
+        return _decoded(tail.rstrip(b"\n").rpartition(b"\n")[2])
 
     def tail_place(self, length: int) -> int:
         """Where the first complete line of the last `length` bytes begins; 0 if the journal is not longer."""
@@ -173,10 +154,10 @@ class PastJournal:
             if not block:
                 break
             line += block
-        try:
-            return _with_zone(decode_event(line.partition(b"\n")[0]))
-        except ValueError as error:
-            raise JournalError(f"The journal {self.path} was changed: the line is gone.") from error
+        event = _decoded(line.partition(b"\n")[0])
+        if event is None:
+            raise JournalError(f"The journal {self.path} was changed: the line is gone.")
+        return event
 
     def line_before(self, place: int) -> bytes:
         """Return the line that ends at `place`, without its break; empty if no line ends there.
@@ -194,6 +175,64 @@ class PastJournal:
             start -= length
         line = data[:-1].rpartition(b"\n")[2]
         return line if data.endswith(b"\n") and len(data) == place - start else b""
+
+    def lines(self, beginning: bytes = _BEGINNING, start: int = 0) -> Iterator[tuple[bytes, int]]:
+        """Yield the complete lines with this beginning, undecoded, and the place after each.
+
+        Raises:
+            JournalError: the file can no longer be read.
+        """
+        at, rest = start, b""
+        marked = b"\n" + beginning
+        while block := self._read(at, BLOCK):
+            at += len(block)
+            end = block.rfind(b"\n")
+            if end < 0:
+                rest = rest + block if len(rest) < LONGEST_LINE else b""
+                continue
+            # With a line break before the first line, all lines begin alike.
+            lines = b"\n" + rest + block[: end + 1]
+            behind = at - len(block) + end + 1
+            rest = block[end + 1 :]
+            place = lines.find(marked)
+            while place >= 0:
+                stop = lines.find(b"\n", place + 1)
+                yield lines[place + 1 : stop], behind - len(lines) + stop + 1
+                place = lines.find(marked, stop)
+
+    def find(
+        self, *kinds: type[Event], naming: bytes = b"", end: int | None = None, stop: Stop = NEVER
+    ) -> Iterator[Event]:
+        """Yield the events of these kinds, or of all, whose lines contain `naming`: only those are decoded.
+
+        Raises:
+            JournalError: the file can no longer be read.
+            Stopped: the flag was set.
+        """
+        begins = tuple(b'{"event":"%s"' % str(kind.__struct_config__.tag).encode() for kind in kinds)
+        # Searching for what their names begin with skips most other lines quickly.
+        beginning = os.path.commonprefix(begins) or _BEGINNING  # noqa: RUF071  # no paths
+        for number, (line, behind) in enumerate(self.lines(beginning)):
+            if not number & 511:
+                stop.check()
+            if end is not None and behind > end:
+                return
+            if naming in line and line.startswith(begins or _BEGINNING) and (event := _decoded(line)):
+                yield _placed(event, behind - len(line) - 1)
+
+    def view(self, redactor: Redactor | None = None, seq: int | None = None) -> SessionView:
+        """Fold the session, or what there was of it after the event with this number.
+
+        Raises:
+            JournalError: the file can no longer be read.
+        """
+        view = SessionView(redactor, Root(self.path.parent))
+        for _, events in self.batches(self.tail_place(self.size - self.left_out)):
+            for event in events:
+                if seq is not None and event.seq > seq:
+                    return view
+                view.add(event)
+        return view
 
     def _events(self, place: int, lines: Sequence[bytes]) -> list[Event]:
         events: list[Event] = []
@@ -268,8 +307,27 @@ def read_events(folder: Path) -> Iterator[Event]:
             yield from events
 
 
-def unreadable(error: OSError) -> str:
+def read_call(folder: Path, tool_use_id: str, stop: Stop = NEVER) -> FullCall | None:
+    """Find a call in the journal of the session in a folder; None if it is not there. Blocks.
+
+    Raises:
+        JournalError: the journal cannot be read.
+        Stopped: the flag was set.
+    """
+    call: FullCall | None = None
+    with closing(PastJournal(folder / JOURNAL)) as journal:
+        for event in journal.find(naming=tool_use_id.encode(), stop=stop):
+            if isinstance(event, ToolCallStarted) and event.tool_use_id == tool_use_id:
+                call = FullCall(event)
+            elif call is not None:
+                call.add(event)
+    return call
+
+
+def unreadable(error: JournalError | OSError) -> str:
     """Describe why a journal cannot be read, in the words of every list and command."""
+    if isinstance(error, JournalError):
+        return unreadable(error.__cause__) if isinstance(error.__cause__, OSError) else str(error)
     match error.errno:
         case errno.ENOENT:
             return "it holds no journal"
@@ -281,19 +339,19 @@ def unreadable(error: OSError) -> str:
             return f"its journal cannot be read: {error.strerror or error}"
 
 
+def _decoded(line: bytes) -> Event | None:
+    try:
+        return _with_zone(decode_event(line))
+    except ValueError:
+        return None
+
+
 def _with_zone(event: Event) -> Event:
     # A time without a zone cannot be compared with the others, which are all UTC.
     return event if event.at.tzinfo else msgspec.structs.replace(event, at=event.at.replace(tzinfo=UTC))
 
 
-_PLACED: dict[type[Event], type[_Placed]] = {
-    ToolCallStarted: PastCallStarted,
-    ToolCallFinished: PastCallFinished,
-    ArtifactSaved: PastArtifactSaved,
-    PermissionAnswered: PastPermissionAnswered,
-}
-
-
 def _placed(event: Event, place: int) -> Event:
-    kind = _PLACED.get(type(event))
-    return event if kind is None else kind(**msgspec.structs.asdict(event), place=place)
+    if isinstance(event, PlacedEvent):
+        msgspec.structs.force_setattr(event, "place", place)
+    return event

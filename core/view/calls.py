@@ -1,0 +1,62 @@
+"""Calls with all of their texts: each start paired with its end."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from ua_tui.core.events import types as ev
+
+_MOST_OPEN = 1_000
+
+
+@dataclass(slots=True)
+class FullCall:
+    """A call as its events have it: with the arguments that it ran with, its end, and the files that it produced.
+
+    `changes` says how a person changed the arguments, a line for each.
+    """
+
+    started: ev.ToolCallStarted
+    finished: ev.ToolCallFinished | None = None
+    artifacts: tuple[ev.ArtifactSaved, ...] = ()
+    changes: tuple[str, ...] = ()
+
+    def add(self, event: ev.Event) -> None:
+        """Add what a later event says about this call; others change nothing."""
+        call = self.started.tool_use_id
+        match event:
+            case ev.ToolCallFinished(tool_use_id=id_) if id_ == call:
+                self.finished = self.finished or event
+            case ev.ArtifactSaved(tool_use_id=id_) if id_ == call and event not in self.artifacts:
+                self.artifacts += (event,)
+            case ev.PermissionAnswered(tool_use_id=id_) if id_ == call:
+                self.started, self.changes = self.started.changed_by(event), tuple(event.changes)
+            case _:
+                pass
+
+
+class EndedCall(NamedTuple):
+    """The start of a call, with the arguments that it ran with, and its end."""
+
+    started: ev.ToolCallStarted
+    finished: ev.ToolCallFinished
+
+
+class OpenCalls(dict[str, FullCall]):
+    """The calls that run, by their ids; of very many the newest."""
+
+    def ended_by(self, event: ev.Event) -> EndedCall | None:
+        """Handle an event; returns the call that it ends, if it ends one of these."""
+        match event:
+            case ev.ToolCallStarted():
+                self[event.tool_use_id] = FullCall(event)
+                if len(self) > _MOST_OPEN:
+                    del self[next(iter(self))]
+            case ev.ToolCallFinished() if (call := self.pop(event.tool_use_id, None)) is not None:
+                return EndedCall(call.started, event)
+            case ev.PermissionAnswered(tool_use_id=str(call_id)) if call_id in self:
+                self[call_id].add(event)
+            case _:
+                pass
+        return None
