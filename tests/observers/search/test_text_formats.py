@@ -75,10 +75,10 @@ def test_labelled_results_without_an_address() -> None:
 @pytest.mark.parametrize(
     ("text", "snippets"),
     [
-        ("[A]({0})\n\nIn this guide you will learn:\n\nhow to bake.", ["In this guide you will learn:"]),
-        ("### [A]({0})\n\nHow it works:\n- Mix.\n- Bake.", ["How it works:"]),
+        ("[A]({0})\n\nIn this guide you will learn:\n\nhow to bake.", [None]),
+        ("### [A]({0})\nIt bakes.\n\nHow it works:\n- Mix.\n- Bake.", ["It bakes."]),
         ("[A]({0})\nIt bakes.\n\nSee also:\n\n[B]({1})\nIt mixes.", ["It bakes.", "It mixes."]),
-        ("[A]({0})\n\nSee also:\n\n[B]({1})\n\nIt mixes.", [None, "It mixes."]),
+        ("[A]({0})\n\nSee also:\n\n[B]({1})\nIt mixes.", [None, "It mixes."]),
         ("Result 1:\n[A]({0})\nIt bakes.\nResult 2:\n[B]({1})\nIt mixes.", ["It bakes.", "It mixes."]),
         (
             "Result 1:\nTitle: A\nURL: {0}\nContent: It bakes.\n**Result 2:**\nTitle: B\nURL: {1}\nContent: It mixes.",
