@@ -42,6 +42,10 @@ class PastToolCall:
             case _:
                 pass
 
+    def cancel(self) -> None:
+        """End a call that will have no other end."""
+        self.finished = ToolCallFinished(tool_use_id=self.started.tool_use_id, status="cancelled")
+
 
 def read_call(session: Path, tool_use_id: str, stop: Stop = NEVER) -> PastToolCall | None:
     """Find a call in the journal of the session in a folder; None if it is not there. Runs in a thread.
