@@ -12,6 +12,7 @@ from ua_tui.core.events import types as ev
 from ua_tui.core.events.tool_names import main_argument, tool_label, tool_name
 from ua_tui.core.text import clean_line
 from ua_tui.core.view.costs import without
+from ua_tui.core.view.steps import Steps
 
 Asked = ev.PermissionAsked | ev.ElicitationAsked | ev.ServerTrustAsked
 _LONGEST = 120
@@ -79,35 +80,37 @@ class Activity(msgspec.Struct, frozen=True, kw_only=True):
 
     def after(self, event: ev.Event) -> Activity:
         """Return the activity after an event; the same if the event changes nothing."""
+        step = _STEPS[type(event)]
+        return self if step is None else step(self, event)
+
+    def _with_agent(
+        self, event: ev.TextDelta | ev.ThinkingDelta | ev.MessageFinished | ev.AgentSilent | ev.ApiRetry
+    ) -> Activity:
         match event:
             case ev.TextDelta() | ev.ThinkingDelta():
                 doing: Literal["writing", "thinking"] = (
                     "writing" if isinstance(event, ev.TextDelta) else "thinking"
                 )
                 return self if self.doing == doing else replace(self, doing=doing, retry=None)
-            case ev.MessageFinished() if self.retry is not None:
-                return replace(self, retry=None)
-            case ev.ToolCallStarted():
-                return replace(self, calls={**self.calls, event.tool_use_id: event}, retry=None)
-            case ev.ToolCallFinished(tool_use_id=call):
-                return replace(self, calls=without(self.calls, call), doing="reading")
+            case ev.MessageFinished():
+                return self if self.retry is None else replace(self, retry=None)
             case ev.AgentSilent():
                 return replace(self, silent=None if event.over else event)
             case ev.ApiRetry():
                 return replace(self, retry=event, doing="retrying")
-            case ev.QueryReceived() | ev.QueryFinished() | ev.SessionStarted() | ev.SessionFinished():
-                return self._with_work(event)
+
+    def _with_call(self, event: ev.ToolCallStarted | ev.ToolCallFinished) -> Activity:
+        call = event.tool_use_id
+        if isinstance(event, ev.ToolCallStarted):
+            return replace(self, calls={**self.calls, call: event}, retry=None)
+        return replace(self, calls=without(self.calls, call), doing="reading")
+
+    def _with_work(self, event: ev.Event) -> Activity:
+        match event:
             case ev.McpStatus() if self.state == "starting":
                 return replace(self, state="idle")
             case ev.ErrorRaised(where="agent") if self.state in ("starting", "idle"):
                 return replace(self, state="failed")
-            case _:
-                return self._with_question(event)
-
-    def _with_work(
-        self, event: ev.QueryReceived | ev.QueryFinished | ev.SessionStarted | ev.SessionFinished
-    ) -> Activity:
-        match event:
             case ev.QueryReceived(query_id=query):
                 return replace(
                     self, state="running", queries={**self.queries, query: event}, doing="", retry=None
@@ -120,6 +123,8 @@ class Activity(msgspec.Struct, frozen=True, kw_only=True):
                 return Activity(state="starting")
             case ev.SessionFinished():
                 return Activity(state="failed" if self.state == "failed" else "done")
+            case _:
+                return self
 
     def _with_question(self, event: ev.Event) -> Activity:
         match event:
@@ -137,6 +142,39 @@ class Activity(msgspec.Struct, frozen=True, kw_only=True):
                 return replace(self, logins=without(self.logins, toolkit))
             case _:
                 return self
+
+
+_STEPS = Steps(
+    {
+        Activity._with_agent: (
+            ev.TextDelta,
+            ev.ThinkingDelta,
+            ev.MessageFinished,
+            ev.AgentSilent,
+            ev.ApiRetry,
+        ),
+        Activity._with_call: (ev.ToolCallStarted, ev.ToolCallFinished),
+        Activity._with_work: (
+            ev.SessionStarted,
+            ev.SessionFinished,
+            ev.QueryReceived,
+            ev.QueryFinished,
+            ev.McpStatus,
+            ev.ErrorRaised,
+        ),
+        Activity._with_question: (
+            ev.PermissionAsked,
+            ev.PermissionAnswered,
+            ev.ElicitationAsked,
+            ev.ElicitationAnswered,
+            ev.ServerTrustAsked,
+            ev.ServerTrustAnswered,
+            ev.AuthRequired,
+            ev.AuthFinished,
+        ),
+    }
+)
+"""What each kind of event changes."""
 
 
 def describe_call(

@@ -35,6 +35,10 @@ class FullCall:
             case _:
                 pass
 
+    def cancel(self) -> None:
+        """End a call that will have no other end."""
+        self.finished = ev.ToolCallFinished(tool_use_id=self.started.tool_use_id, status="cancelled")
+
 
 class EndedCall(NamedTuple):
     """The start of a call, with the arguments that it ran with, and its end."""

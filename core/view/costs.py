@@ -8,6 +8,7 @@ import msgspec
 from msgspec.structs import replace
 
 from ua_tui.core.events import types as ev
+from ua_tui.core.view.steps import Steps
 
 _T = TypeVar("_T")
 _LEVELS = ("", "warning", "spent")
@@ -104,41 +105,43 @@ class Costs(msgspec.Struct, frozen=True, kw_only=True):
         return merged(self.unpriced, *self.running_unpriced.values())
 
     def after(self, event: ev.Event) -> Costs:
-        """Return the costs after an event."""
-        tokens = self.tokens.after(event)
-        costs = self if tokens is self.tokens else replace(self, tokens=tokens)
+        """Return the costs after an event; the same if the event changes nothing."""
+        step = _STEPS[type(event)]
+        return self if step is None else step(self, event)
+
+    def _with_message(self, event: ev.MessageFinished) -> Costs:
+        if event.usage is None:
+            return self
+        context = event.usage.total if event.parent_tool_use_id is None else self.context
+        return replace(self, tokens=self.tokens.after(event), context=context)
+
+    def _with_fact(self, event: ev.Event) -> Costs:
         match event:
-            case ev.TokensSpent():
-                return costs._with_tokens(event)
-            case ev.QueryFinished():
-                return costs._with_end(event)
-            case ev.MessageFinished(parent_tool_use_id=None, usage=ev.Usage() as usage):
-                return replace(costs, context=usage.total)
             case ev.ContextCompaction(tokens_after=tokens_after) if tokens_after:
-                return replace(costs, context=tokens_after)
+                return replace(self, context=tokens_after)
             case ev.ConversationCleared():
-                return replace(costs, context=0)
+                return replace(self, context=0)
             case ev.BudgetReached():
-                level = max(costs.level, event.level, key=_LEVELS.index)
-                return replace(costs, limit=event.limit_usd, level=level)
+                level = max(self.level, event.level, key=_LEVELS.index)
+                return replace(self, limit=event.limit_usd, level=level)
             case ev.BudgetRaised():
-                return replace(costs, limit=event.limit_usd, level="")
+                return replace(self, limit=event.limit_usd, level="")
             case ev.SessionStarted(max_cost_usd=float(limit)):
-                return replace(costs, limit=limit)
+                return replace(self, limit=limit)
             case _:
-                return costs
+                return self
 
     def _with_tokens(self, event: ev.TokensSpent) -> Costs:
         before = self.models.get(event.model, ModelUse())
         known = before.cost_usd is not None and event.cost_usd is not None
         use = ModelUse(before.usage + event.usage, before.cost_usd + event.cost_usd if known else None)  # type: ignore[operator]
-        costs = replace(self, models={**self.models, event.model: use})
-        query = event.query_id
+        models, tokens, query = {**self.models, event.model: use}, self.tokens.after(event), event.query_id
         if event.cost_usd is None:
             unpriced = merged(self.running_unpriced.get(query, ()), (event.model,))
-            return replace(costs, running_unpriced={**self.running_unpriced, query: unpriced})
+            every = {**self.running_unpriced, query: unpriced}
+            return replace(self, tokens=tokens, models=models, running_unpriced=every)
         running = {**self.running, query: self.running.get(query, 0.0) + event.cost_usd}
-        return replace(costs, running=running, estimated=True)
+        return replace(self, tokens=tokens, models=models, running=running, estimated=True)
 
     def _with_end(self, event: ev.QueryFinished) -> Costs:
         cost = event.cost_usd if event.cost_usd is not None else self.running.get(event.query_id)
@@ -147,6 +150,7 @@ class Costs(msgspec.Struct, frozen=True, kw_only=True):
             unpriced = list(filter(None, self.running_unpriced.get(event.query_id, ())))
         return replace(
             self,
+            tokens=self.tokens.after(event),
             spent=self.spent if cost is None else (self.spent or 0.0) + cost,
             running=without(self.running, event.query_id),
             unpriced=merged(self.unpriced, unpriced),
@@ -154,6 +158,23 @@ class Costs(msgspec.Struct, frozen=True, kw_only=True):
             window=event.context_window or self.window,
             estimated=self.estimated and event.cost_usd is None,
         )
+
+
+_STEPS = Steps(
+    {
+        Costs._with_tokens: (ev.TokensSpent,),
+        Costs._with_end: (ev.QueryFinished,),
+        Costs._with_message: (ev.MessageFinished,),
+        Costs._with_fact: (
+            ev.SessionStarted,
+            ev.ContextCompaction,
+            ev.ConversationCleared,
+            ev.BudgetReached,
+            ev.BudgetRaised,
+        ),
+    }
+)
+"""What each kind of event changes."""
 
 
 def merged(*names: tuple[str, ...] | list[str]) -> tuple[str, ...]:

@@ -86,8 +86,8 @@ class Call(msgspec.Struct, frozen=True, kw_only=True):
         error: the beginning of the error.
         items: how many items were saved from its result.
         agent: the name of the sub-agent that it started; empty for other calls. The rest is about that sub-agent: its
-            task, last activity, tokens, estimated cost in US dollars, when it was heard of last (seconds since the
-            epoch), and whether its work was sent back, or a person stopped it.
+            task, last activity, number of calls, tokens, estimated cost in US dollars, when it was heard of last
+            (seconds since the epoch), and whether its work was sent back, or a person stopped it.
     """
 
     id: str
@@ -119,6 +119,7 @@ class Call(msgspec.Struct, frozen=True, kw_only=True):
     agent: str = ""
     task: str = ""
     activity: str = ""
+    calls: int = 0
     tokens: int = 0
     estimate: float | None = None
     heard: float = 0.0
@@ -155,7 +156,10 @@ Entry = Query | Call | Message | Note
 
 
 class Artifact(msgspec.Struct, frozen=True, kw_only=True):
-    """A file that the session saved, as it is now; `path` is relative to its folder."""
+    """A file that the session saved, as it is now; `path` is relative to its folder.
+
+    `copies` are the absolute paths of its copies, one of each version, with the call that made the version.
+    """
 
     path: str
     kind: str
@@ -163,6 +167,7 @@ class Artifact(msgspec.Struct, frozen=True, kw_only=True):
     sha256: str
     saved_at: datetime
     tool_use_id: str | None = None
+    copies: tuple[tuple[str, str | None], ...] = ()
 
 
 class ObserverRuns(msgspec.Struct, frozen=True, kw_only=True):

@@ -6,24 +6,27 @@ import copy
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
 from ua_tui.core.errors import WorkspaceError
 from ua_tui.core.events import types as ev
-from ua_tui.core.events.codec import to_json
 from ua_tui.core.events.describe import describe
 from ua_tui.core.events.tool_names import main_argument, tool_label
 from ua_tui.core.events.units import progress, quantity
 from ua_tui.core.observation import CrawlObservation, KnowledgeObservation
-from ua_tui.core.redaction.redactor import Redactor, mask_link, preview
-from ua_tui.core.storage.files import Root
 from ua_tui.core.text import clean, clean_line
 from ua_tui.core.view.activity import Activity
 from ua_tui.core.view.costs import Costs
 from ua_tui.core.view.records import Artifact, Call, Entry, Message, Note, ObserverRuns, Query
 from ua_tui.core.view.setup import Setup
+from ua_tui.core.view.steps import Steps
+
+if TYPE_CHECKING:
+    # What only a view with a redactor needs is imported then: the screen, which has none, begins with one.
+    from ua_tui.core.redaction.redactor import Redactor
+    from ua_tui.core.storage.files import Root
 
 AGENTS = frozenset({"Agent", "Task"})
 """The tools that start a sub-agent."""
@@ -32,27 +35,6 @@ DEEPEST = 50
 _PREVIEW = 1_000
 _LONGEST_ERROR = 1_600
 _LONGEST_LINE = 160
-_NOTED = (
-    ev.PathFellBack
-    | ev.SubagentStarted
-    | ev.SubagentFinished
-    | ev.ComplianceFailed
-    | ev.ComplianceEnforced
-    | ev.PermissionAnswered
-    | ev.ElicitationAnswered
-    | ev.AuthFinished
-    | ev.ServerTrustAnswered
-    | ev.ModelChosen
-    | ev.PermissionModeChanged
-    | ev.ApiRetry
-    | ev.PipelineFailed
-    | ev.ErrorRaised
-    | ev.ContextCompaction
-    | ev.ReportChecked
-    | ev.ConversationCleared
-    | ev.PlanLimit
-)
-"""The events whose sentence is a note."""
 
 
 @dataclass(slots=True)
@@ -72,6 +54,8 @@ class SessionView:
         streaming: the messages that are being written, by their ids; their texts are not clean.
         events: how many events there were, and `seq` the highest number of one.
         last_offset: seconds from the first query to the last event; they never go backwards.
+        changed: the keys of the queries and calls that changed, for the one who shows them and empties it; None if
+            nobody does.
     """
 
     redactor: Redactor | None = field(default=None, compare=False)
@@ -92,6 +76,7 @@ class SessionView:
     artifact_count: int = 0
     streaming: dict[str, Message] = field(default_factory=dict)
     clock: Callable[[], float] | None = field(default=None, compare=False)
+    changed: dict[tuple[str, str], None] | None = field(default=None, compare=False)
     _now: float = 0.0
     _begin: float | None = None
     _query: tuple[str, str] | None = None
@@ -157,28 +142,18 @@ class SessionView:
         """Add one event to this view: only for its one owner."""
         self.events += 1
         self.seq = max(self.seq, event.seq)
-        self._now = max(self._now, event.at.timestamp() if self.clock is None else self.clock())
+        at = event.at.timestamp()
+        self._now = max(self._now, at if self.clock is None else self.clock())
         if self.last_at is None or event.at > self.last_at:
             self.last_at = event.at
-        self.setup, self.costs = self.setup.after(event), self.costs.after(event)
         before, self.activity = self.activity, self.activity.after(event)
-        match event:
-            case ev.TextDelta() | ev.ThinkingDelta() | ev.MessageFinished():
-                self._add_message(event)
-            case ev.SessionStarted() | ev.SessionFinished():
-                self._add_session(event)
-            case ev.QueryReceived() | ev.QueryClassified() | ev.QueryFinished() | ev.TokensSpent():
-                self._add_query(event)
-            case ev.ToolCallStarted() | ev.ToolCallProgress() | ev.ToolCallFinished():
-                self._add_call(event)
-            case ev.SubagentStarted() | ev.SubagentProgress() | ev.SubagentFinished():
-                self._add_subagent(event)
-            case _:
-                self._add_fact(event)
-        self._note(event)
-        asks = (each.questions or each.logins for each in (before, self.activity))
-        if before is not self.activity and any(asks):
-            self._note_waits(before, event.at.timestamp())
+        self.setup, self.costs = self.setup.after(event), self.costs.after(event)
+        if (step := _STEPS[type(event)]) is not None:
+            step(self, event)
+        if (note := _NOTES[type(event)]) is not None:
+            note(self, event)
+        if before is not self.activity and (before.needs_person or self.activity.needs_person):
+            self._note_waits(before, at)
 
     def follow_clock(self, monotonic: Callable[[], float], now: float) -> None:
         """Measure the offsets of further events by a monotonic clock, which nobody sets; `now` is the time of day."""
@@ -196,6 +171,8 @@ class SessionView:
     def _change(self, key: tuple[str, str] | None, **changes: Any) -> None:
         if key is not None and (entry := self.entries.get(key)) is not None:
             self.entries[key] = replace(entry, **changes)
+            if self.changed is not None:
+                self.changed[key] = None
 
     def _depth(self, parent: str | None) -> int:
         call = self.call(parent)
@@ -273,17 +250,10 @@ class SessionView:
             case _:
                 pass
 
-    def _add_call(self, event: ev.ToolCallStarted | ev.ToolCallProgress | ev.ToolCallFinished) -> None:
-        key = "t", event.tool_use_id
-        match event:
-            case ev.ToolCallStarted():
-                self._begin_call(event)
-            case ev.ToolCallProgress():
-                if (call := self.call(event.tool_use_id)) is not None and call.status is None:
-                    self._change(key, done=progress(event.done, event.total, event.unit))
-                self._hear(event.tool_use_id, event)
-            case ev.ToolCallFinished():
-                self._end_call(event)
+    def _progress_call(self, event: ev.ToolCallProgress) -> None:
+        if (call := self.call(event.tool_use_id)) is not None and call.status is None:
+            self._change(("t", call.id), done=progress(event.done, event.total, event.unit))
+        self._hear(event.tool_use_id, event)
 
     def _begin_call(self, event: ev.ToolCallStarted) -> None:
         query = self.query(event.query_id)
@@ -309,7 +279,8 @@ class SessionView:
             self._change(("q", event.query_id), calls=query.calls + 1)
         if event.parent_tool_use_id is not None:
             activity = clean_line(f"{label}  {argument}", _LONGEST_LINE)
-            self._change(("t", event.parent_tool_use_id), activity=activity)
+            calls = parent.calls + 1 if (parent := self.call(event.parent_tool_use_id)) is not None else 0
+            self._change(("t", event.parent_tool_use_id), activity=activity, calls=calls)
             self._hear(event.parent_tool_use_id, event)
 
     def _end_call(self, event: ev.ToolCallFinished) -> None:
@@ -370,8 +341,6 @@ class SessionView:
                     argument = main_argument(event.tool_name, event.input)
                     changes = tuple(event.changes)
                     self._change(("t", call_id), changes=changes, label=label, argument=argument)
-            case ev.ArtifactSaved() | ev.ArtifactChanged():
-                self._add_artifact(event)
             case ev.ObserverFinished():
                 name = clean_line(event.observer, 60)
                 runs = self.observers.get(name, ObserverRuns())
@@ -380,6 +349,8 @@ class SessionView:
                 if call is not None and event.observer != ev.KNOWLEDGE:
                     self._change(("t", call.id), items=call.items + event.items)
             case ev.AuthRequired():
+                from ua_tui.core.redaction.redactor import mask_link
+
                 if self.redactor is not None:
                     self.redactor.add(event.url)
                 self._change(self._query, needs_person=True, auth_link=mask_link(event.url))
@@ -398,10 +369,11 @@ class SessionView:
 
     def _add_artifact(self, event: ev.ArtifactSaved | ev.ArtifactChanged) -> None:
         before = self.artifacts.pop(event.path, None)
-        tool_use_id = before.tool_use_id if before is not None else None
+        tool_use_id, copies = (before.tool_use_id, before.copies) if before is not None else (None, ())
         if isinstance(event, ev.ArtifactSaved):
             self.artifact_count += 1
             tool_use_id = event.tool_use_id or tool_use_id
+            copies = (*copies, (event.copied_to, tool_use_id)) if event.copied_to else copies
             if (call := self.call(event.tool_use_id)) is not None:
                 self._change(("t", call.id), places=call.places + _place_of(event))
         self.artifacts[event.path] = Artifact(
@@ -411,19 +383,31 @@ class SessionView:
             sha256=event.sha256,
             saved_at=event.at,
             tool_use_id=tool_use_id,
+            copies=copies,
         )
 
     def _arguments(self, given: dict[str, Any]) -> dict[str, Any]:
-        encoded = to_json(given) if self.redactor is not None else ""
+        if self.redactor is None:
+            return {}
+        from ua_tui.core.events.codec import to_json
+
+        encoded = to_json(given)
         return {"input_size": len(encoded.encode()), "input_preview": self._preview(encoded)}
 
     def _preview(self, text: str) -> str:
-        return clean(preview(text, _PREVIEW, self.redactor)) if self.redactor is not None else ""
+        if self.redactor is None:
+            return ""
+        from ua_tui.core.redaction.redactor import preview
+
+        return clean(preview(text, _PREVIEW, self.redactor))
 
     def _hear(self, tool_use_id: str | None, event: ev.Event) -> None:
-        """Note a sign of life of a sub-agent, and of those it works for."""
-        for call in list(self.lineage(tool_use_id)):
-            self._change(("t", call.id), heard=event.at.timestamp())
+        """Note, to the second, a sign of life of a sub-agent, and of those it works for."""
+        if tool_use_id is not None:
+            at = event.at.timestamp()
+            for call in list(self.lineage(tool_use_id)):
+                if not 0 <= at - call.heard < 1:
+                    self._change(("t", call.id), heard=at)
 
     def _note_waits(self, before: Activity, at: float) -> None:
         for call_id in before.waiting ^ self.activity.waiting:
@@ -448,15 +432,68 @@ class SessionView:
                 copied = f", copied to {event.copied_to}" if event.copied_to else ""
                 kind, text, files = "artifact", f"{describe(event).details[0]}{copied}", (event.path,)
             case ev.AuthRequired():
+                from ua_tui.core.redaction.redactor import mask_link
+
                 kind, text = "auth", f"{describe(event).sentence} {mask_link(event.url)}"
             case ev.ObserverFinished() if event.status != "failed":
-                return
-            case _ if not isinstance(event, _NOTED | ev.ObserverFinished):
                 return
             case _:
                 description = describe(event)
                 kind, text = description.kind, description.sentence
         self.entries["", f"n{event.seq}"] = Note(at=event.at, kind=kind, text=clean(text), files=files)
+
+
+_STEPS = Steps(
+    {
+        SessionView._add_message: (ev.TextDelta, ev.ThinkingDelta, ev.MessageFinished),
+        SessionView._add_session: (ev.SessionStarted, ev.SessionFinished),
+        SessionView._add_query: (ev.QueryReceived, ev.QueryClassified, ev.QueryFinished, ev.TokensSpent),
+        SessionView._begin_call: (ev.ToolCallStarted,),
+        SessionView._progress_call: (ev.ToolCallProgress,),
+        SessionView._end_call: (ev.ToolCallFinished,),
+        SessionView._add_subagent: (ev.SubagentStarted, ev.SubagentProgress, ev.SubagentFinished),
+        SessionView._add_artifact: (ev.ArtifactSaved, ev.ArtifactChanged),
+        SessionView._add_fact: (
+            ev.PermissionAnswered,
+            ev.ObserverFinished,
+            ev.AuthRequired,
+            ev.ElicitationAsked,
+            ev.ApiRetry,
+            ev.ComplianceEnforced,
+        ),
+    }
+)
+"""What each kind of event adds to the entries."""
+_NOTES = Steps(
+    {
+        SessionView._note: (
+            ev.QuerySteered,
+            ev.FilesAttached,
+            ev.ArtifactSaved,
+            ev.AuthRequired,
+            ev.ObserverFinished,
+            ev.PathFellBack,
+            ev.SubagentStarted,
+            ev.SubagentFinished,
+            ev.ComplianceFailed,
+            ev.ComplianceEnforced,
+            ev.PermissionAnswered,
+            ev.ElicitationAnswered,
+            ev.AuthFinished,
+            ev.ServerTrustAnswered,
+            ev.ModelChosen,
+            ev.PermissionModeChanged,
+            ev.ApiRetry,
+            ev.PipelineFailed,
+            ev.ErrorRaised,
+            ev.ContextCompaction,
+            ev.ReportChecked,
+            ev.ConversationCleared,
+            ev.PlanLimit,
+        ),
+    }
+)
+"""The events that may make a note."""
 
 
 def fold(

@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, Literal, TypeVar
+from weakref import WeakKeyDictionary
 
 from msgspec.structs import replace
 from textual.app import App, ComposeResult
@@ -14,13 +15,15 @@ from textual.pilot import Pilot
 from textual.widget import Widget
 from textual.widgets import Button
 
-from ua_tui.core.events.types import ArtifactSaved, ToolCallFinished, ToolCallStarted
+from ua_tui.core.events.types import ArtifactSaved, Event, ToolCallFinished, ToolCallStarted
 from ua_tui.core.observation import AnyObservation, McpObservation, TextContent
 from ua_tui.core.view.calls import FullCall
 from ua_tui.core.view.records import Call
-from ua_tui.core.view.session import fold
+from ua_tui.core.view.session import SessionView, fold
 from ua_tui.tui.panes.conversation.pane import ConversationPane
+from ua_tui.tui.panes.feed import EventFeed, EventHandler
 from ua_tui.tui.panes.observers.pane import ObserversPane
+from ua_tui.tui.panes.status.facts import StatusFacts
 from ua_tui.tui.panes.trace.pane import TracePane
 from ua_tui.tui.screens.files.link import follow_link
 from ua_tui.tui.screens.tool_call.screen import ToolCallScreen
@@ -100,6 +103,26 @@ def agent_call(activity: str, tokens: int) -> Call:
     call = fold([started("a", "Agent")]).call("a")
     assert call is not None
     return replace(call, activity=activity, tokens=tokens)
+
+
+_FEEDS: WeakKeyDictionary[EventHandler, EventFeed] = WeakKeyDictionary()
+
+
+def handle_events(handler: EventHandler, events: Sequence[Event]) -> SessionView:
+    """Let a pane or a controller handle a batch of events; returns the view after all of its events."""
+
+    failed: list[EventHandler] = []
+    feed = _FEEDS.setdefault(handler, EventFeed(failed.append, [handler]))
+    feed.handle(events)
+    assert not failed
+    return feed.view
+
+
+def note_events(facts: StatusFacts, *events: Event) -> None:
+    """Add events to what a status line knows."""
+    for event in events:
+        facts.view.add(event)
+        facts.handle_event(event, facts.view)
 
 
 @asynccontextmanager

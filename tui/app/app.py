@@ -32,7 +32,7 @@ from ua_tui.tui.app.controllers.session_settings import Budget, ModelSelection, 
 from ua_tui.tui.app.controllers.setup import NOT_SET_UP, Setup
 from ua_tui.tui.app.controllers.shutdown import Shutdown
 from ua_tui.tui.app.controllers.typed_ahead import TypedAhead, is_text
-from ua_tui.tui.app.event_pump import EventHandler, EventPump
+from ua_tui.tui.app.event_pump import EventPump
 from ua_tui.tui.app.main_screen import MainScreen
 from ua_tui.tui.app.open_session import open_fleet_row, open_read_only
 from ua_tui.tui.graphics.app import AppGraphics
@@ -41,6 +41,7 @@ from ua_tui.tui.keys.ordering import KeyQueue
 from ua_tui.tui.keys.places import key_binding
 from ua_tui.tui.layout.frame import Frame
 from ua_tui.tui.layout.store import LayoutStore
+from ua_tui.tui.panes.feed import EventFeed, EventHandler
 from ua_tui.tui.panes.spec import pane_specs
 from ua_tui.tui.panes.status.bar import StatusLine
 from ua_tui.tui.panes.status.notice import NoticeBar
@@ -55,6 +56,7 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from ua_tui.core.events.types import Event
+    from ua_tui.core.view.session import SessionView
     from ua_tui.tui.app.controllers.attention import Attention
     from ua_tui.tui.app.session_source import SessionSource
     from ua_tui.tui.panes.conversation.pane import ConversationPane
@@ -126,8 +128,9 @@ class UaTuiApp(BaseApp):
         self._early_state = "starting"
         self._commands_read = False
         self._copy_pressed_at = 0.0
-        self._pump = EventPump(self.call_later, self._on_handler_failure)
-        self._pump.pause()
+        self.feed = EventFeed(self._on_handler_failure)
+        self.pump = EventPump(self.call_later, self.feed.handle)
+        self.pump.pause()
         self._typed_ahead = TypedAhead(self)
         self.queries = Queries(self, first_query)
         self.shutdown = Shutdown(self, self.queries, stops_work=not source.is_read_only)
@@ -159,7 +162,7 @@ class UaTuiApp(BaseApp):
         """Put down what the first frame shows."""
         yield Frame(self.size, self.source, self._layout)
         yield NoticeBar()
-        yield self.source.make_status(self.settings)
+        yield self.source.make_status(self.settings, self.view)
 
     @property
     def session_folder(self) -> Path | None:
@@ -196,10 +199,10 @@ class UaTuiApp(BaseApp):
         await self.frame.fill()
         if self.source.is_new and not self.queries.waiting:
             self.frame.prompt.suggestions.offer(self.settings)
-        self._pump.handlers = self._event_handlers()
+        self.feed.handlers = self._event_handlers()
         self.watch(self.screen_stack[0], "focused", self._key_hints.update)
         await self.key_queue.resume()
-        self._pump.resume()
+        self.pump.resume()
         self.spawn(self._open, "session", "agent")
         if self.source.has_prompt:
             self.spawn(self._open_history, "history", "screen")
@@ -285,18 +288,13 @@ class UaTuiApp(BaseApp):
 
     # -- the session ------------------------------------------------------------------------------
 
-    @property
-    def pump(self) -> EventPump:
-        """Takes the session's events, and brings them to the screen."""
-        return self._pump
-
     def attach(self, session: SessionPort) -> None:
         """Make `session` the session of the application."""
         self._session = session
 
     def ask(self, questions: Sequence[Event]) -> None:
         """Show dialogs for questions that the session asked before."""
-        self.questions.handle_events(questions)
+        self.questions.ask(questions)
 
     def set_state(self, state: str) -> None:
         """Set what is shown as the state until there is a session."""
@@ -310,6 +308,11 @@ class UaTuiApp(BaseApp):
     def session(self) -> SessionPort | None:
         """The session; None until it is made."""
         return self._session
+
+    @property
+    def view(self) -> SessionView:
+        """What is known of the session from its events."""
+        return self.feed.view
 
     @property
     def controls(self) -> Controls | None:
@@ -448,7 +451,7 @@ class UaTuiApp(BaseApp):
     def _interrupt(self) -> None:
         if self._session is not None and self._session.inbox is not None:
             self.spawn(self._session.inbox.interrupt, "interrupt", "agent")
-            self.status.handle_events([])
+            self.status.refresh_state()
 
     def open_sessions(self) -> None:
         """Show all sessions."""

@@ -1,28 +1,17 @@
-"""From the bus to the screen: events are gathered and handed in batches to a list of handlers."""
+"""From the bus to the screen: events are gathered, and handed on in batches."""
 
 from __future__ import annotations
 
 import asyncio
-import logging
-from collections.abc import Callable, Iterable, Sequence
-from typing import Protocol
+from collections.abc import Callable, Sequence
 
 from ua_tui.core.events.types import Event
 
 INTERVAL = 1 / 10
 
-log = logging.getLogger(__name__)
-
-
-class EventHandler(Protocol):
-    """A pane or a controller that is given every event."""
-
-    def handle_events(self, events: Sequence[Event]) -> None:
-        """Handle a batch of events, in order."""
-
 
 class EventPump:
-    """A subscriber that gives every handler what was published, in order, at most 10 times a second.
+    """A subscriber that hands on what was published, in order, at most 10 times a second.
 
     The first event after a quiet time is handed on at once; while events keep coming one timer call
     is pending at a time; without events there is none. Belongs to the event loop's thread, as the bus does.
@@ -30,21 +19,18 @@ class EventPump:
 
     Args:
         schedule: runs a function on the screen's message queue (`App.call_later`).
-        report_failure: is given a handler that raised; the others get the batch all the same.
-        handlers: get each batch, one after the other; a batch is never empty.
+        handle: is given each batch, which is never empty.
         interval: the least time between two batches, in seconds.
     """
 
     def __init__(
         self,
         schedule: Callable[[Callable[[], None]], object],
-        report_failure: Callable[[EventHandler], None],
-        handlers: Iterable[EventHandler] = (),
+        handle: Callable[[Sequence[Event]], None],
         interval: float = INTERVAL,
     ) -> None:
-        self.handlers: list[EventHandler] = list(handlers)
         self._schedule = schedule
-        self._report_failure = report_failure
+        self._handle = handle
         self._interval = interval
         self.last: Event | None = None
         self._waiting: list[Event] = []
@@ -79,12 +65,7 @@ class EventPump:
             return
         batch, self._waiting = self._waiting, []
         self._last = asyncio.get_running_loop().time()
-        for handler in self.handlers:
-            try:
-                handler.handle_events(batch)
-            except Exception:
-                log.exception("%s could not handle %d events", type(handler).__name__, len(batch))
-                self._report_failure(handler)
+        self._handle(batch)
 
     def _plan(self) -> None:
         if self._due or self._paused or not self._waiting:

@@ -15,9 +15,11 @@ if TYPE_CHECKING:
 
     from ua_tui.core.concurrency.spawn import Work
     from ua_tui.core.events.types import Event
+    from ua_tui.core.view.session import SessionView
     from ua_tui.tui.app.event_pump import EventPump
     from ua_tui.tui.keys.keymap import Keys
     from ua_tui.tui.layout.frame import Frame
+    from ua_tui.tui.panes.feed import EventFeed
     from ua_tui.tui.panes.status.bar import StatusLine
     from ua_tui.tui.panes.status.notice import NoticeBar
     from ua_tui.tui.ports import Controls, SessionPort
@@ -59,6 +61,10 @@ class AppPort(Protocol):
     @property
     def controls(self) -> Controls | None:
         """Controls the session; None until it is made, and if it is read-only."""
+
+    @property
+    def view(self) -> SessionView:
+        """What is known of the session from its events."""
 
     @property
     def refusal(self) -> str:
@@ -138,7 +144,11 @@ class SessionHost(AppPort, Protocol):
 
     @property
     def pump(self) -> EventPump:
-        """Takes the session's events, and brings them to the screen."""
+        """Takes the session's events, and brings them to the feed."""
+
+    @property
+    def feed(self) -> EventFeed:
+        """Owns the view of the session, and hands events to everything that shows it."""
 
     def attach(self, session: SessionPort) -> None:
         """Make `session` the session of the application."""

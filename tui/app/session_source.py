@@ -13,6 +13,7 @@ from ua_tui.tui.widgets.placeholder import ASK
 
 if TYPE_CHECKING:
     from ua_tui.core.settings.model import Settings
+    from ua_tui.core.view.session import SessionView
     from ua_tui.tui.app.port import SessionHost
     from ua_tui.tui.panes.status.bar import StatusLine
     from ua_tui.tui.panes.status.facts import StatusFacts
@@ -35,12 +36,12 @@ class SessionSource(ABC):
     closes_on_escape: bool = False
     """Whether Esc closes the application when there is nothing else to leave."""
 
-    def make_status(self, settings: Settings) -> StatusLine:
-        """Make the status line."""
+    def make_status(self, settings: Settings, view: SessionView) -> StatusLine:
+        """Make the status line, which shows the session's `view`."""
         from ua_tui.tui.panes.status.bar import StatusLine
         from ua_tui.tui.panes.status.facts import StatusFacts
 
-        facts = StatusFacts()
+        facts = StatusFacts(view)
         show_settings(settings, facts)
         return StatusLine(facts)
 
@@ -63,8 +64,9 @@ def show_settings(settings: Settings, facts: StatusFacts) -> None:
     from ua_tui.tui.panes.status.bar import traces
 
     mode = settings.effective_permission_mode
-    facts.setup = replace(facts.setup, demo=settings.demo, model=settings.model, mode=mode)
-    facts.costs = replace(facts.costs, limit=settings.max_cost_usd)
+    view = facts.view
+    view.setup = replace(view.setup, demo=settings.demo, model=settings.model, mode=mode)
+    view.costs = replace(view.costs, limit=settings.max_cost_usd)
     facts.tracing = traces(settings)
     facts.folder = "" if settings.demo else settings.folder.state
 

@@ -10,9 +10,9 @@ Frame
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from time import monotonic
-from typing import TYPE_CHECKING, ClassVar, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, ClassVar, Protocol
 
 from textual import events
 from textual.app import ComposeResult
@@ -23,13 +23,13 @@ from textual.geometry import Size
 from textual.message import Message
 from textual.widget import Widget
 
-from ua_tui.core.events.types import Event
 from ua_tui.tui.keys.keymap import keys_of
 from ua_tui.tui.keys.places import IN_PANE, KeyPlace, key_binding
 from ua_tui.tui.layout.pane_requests import PaneRequests
 from ua_tui.tui.layout.splitters import Splitters
 from ua_tui.tui.layout.store import LayoutStore
 from ua_tui.tui.layout.tabs import PaneTabs
+from ua_tui.tui.panes.feed import EventHandler
 from ua_tui.tui.panes.spec import column_specs, pane_specs, side_specs, tab_specs
 from ua_tui.tui.theme.stylesheet import CachedStylesheet
 from ua_tui.tui.widgets.modal import unscrolled_size
@@ -62,14 +62,6 @@ class SessionSource(Protocol):
     @property
     def has_prompt(self) -> bool:
         """Whether something can be typed into the prompt."""
-
-
-@runtime_checkable
-class Pane(Protocol):
-    """A pane that shows events."""
-
-    def handle_events(self, events: Sequence[Event]) -> None:
-        """Handle a batch of events, in order."""
 
 
 class Column(Vertical):
@@ -167,11 +159,11 @@ class Frame(PaneRequests):
         return self.query_one("#prompt", Prompt)
 
     @property
-    def panes(self) -> Iterator[Pane]:
-        """The panes that show events, once they are there."""
+    def panes(self) -> Iterator[EventHandler]:
+        """The panes that show the session, once they are there."""
         for spec in pane_specs():
             pane = self.query_one(f"#{spec.name}")
-            if isinstance(pane, Pane):
+            if isinstance(pane, EventHandler):
                 yield pane
 
     @property

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,6 +13,7 @@ from ua_tui.core.errors import UniversalAgentError
 from ua_tui.core.events.types import REPORT_CHECK, ArtifactSaved, Event
 
 if TYPE_CHECKING:
+    from ua_tui.core.view.session import SessionView
     from ua_tui.tui.panes.conversation.pane import ConversationPane
     from ua_tui.tui.panes.observers.pane import ObserversPane
     from ua_tui.tui.panes.trace.pane import TracePane
@@ -28,6 +28,7 @@ class PaneRequests(Horizontal):
 
     _folder: Path | None = None
     _newest: Path | None = None
+    _is_newer = False
     _open_call: ToolCallScreen | None = None
 
     @property
@@ -47,16 +48,20 @@ class PaneRequests(Horizontal):
     def shows(self, name: str) -> bool:
         """Whether the pane `name` is in sight."""
 
-    def handle_events(self, events: Sequence[Event]) -> None:
-        """Preview the newest artifact until a file is selected; tell an open tool call what happens meanwhile."""
-        saved = (event for event in reversed(events) if isinstance(event, ArtifactSaved))
-        newest = next((event for event in saved if event.kind != REPORT_CHECK), None)
-        if newest is not None and self.folder is not None:
-            self._newest = self.folder / newest.path
-            if not (self._workspace.has_cursor or self.query_one("#preview").has_focus):
-                self._preview(None)
+    def handle_event(self, event: Event, view: SessionView) -> None:
+        """Note the newest artifact, and what happens to the tool call that is open."""
+        if isinstance(event, ArtifactSaved) and event.kind != REPORT_CHECK and self.folder is not None:
+            self._newest, self._is_newer = self.folder / event.path, True
         if self._open_call is not None:
-            self._open_call.handle_events(events)
+            self._open_call.handle_event(event)
+
+    def show_view(self, view: SessionView) -> None:
+        """Preview the newest artifact until a file is selected, and update the tool call that is open."""
+        if self._is_newer and not (self._workspace.has_cursor or self.query_one("#preview").has_focus):
+            self._preview(None)
+        self._is_newer = False
+        if self._open_call is not None:
+            self._open_call.show_record(view.call(self._open_call.call.started.tool_use_id))
 
     def on_trace_pane_opened(self, event: TracePane.Opened) -> None:
         """Show a tool call whole."""
@@ -77,7 +82,7 @@ class PaneRequests(Horizontal):
         self._open_call = ToolCallScreen(
             call,
             folder=self.folder,
-            record=lambda: calls.view.call(tool_use_id),
+            record=calls.record(tool_use_id),
             read_only=self._workspace.is_only_read,
         )
         self.app.push_screen(self._open_call, partial(self._after_call, self.folder))

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from ua_tui.core.settings.model import Settings
     from ua_tui.core.team.fleet.followed_session import SessionFolder
     from ua_tui.core.team.records import Mailbox
+    from ua_tui.core.view.session import SessionView
     from ua_tui.tui.app.port import SessionHost
     from ua_tui.tui.replay.loader import SessionLoader
 
@@ -52,10 +53,10 @@ class FollowedSource(PastSource):
         self.is_live = asyncio.Event()
         """Set when the questions of the session are shown, and what happens in it is followed."""
 
-    def make_status(self, settings: Settings) -> StatusLine:
+    def make_status(self, settings: Settings, view: SessionView) -> StatusLine:
         """Make the status line, which says how to get back."""
         self._status.unread = STATES["running"]
-        line = super().make_status(settings)
+        line = super().make_status(settings, view)
         line.quits = ("quit", "back")
         return line
 

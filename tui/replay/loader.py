@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from ua_tui.core.concurrency.garbage_collection import pause_collection, resume_collection
@@ -14,12 +13,11 @@ from ua_tui.core.events.types import Event
 from ua_tui.core.history.session import PastSession
 from ua_tui.core.history.stats import SessionStats
 from ua_tui.core.storage.workspace import saved_reports_of
-from ua_tui.tui.layout.frame import Pane
 from ua_tui.tui.panes.conversation.pane import ConversationPane
+from ua_tui.tui.panes.feed import EventFeed, EventHandler
 from ua_tui.tui.panes.observers.pane import ObserversPane
 from ua_tui.tui.panes.trace.pane import TracePane
 from ua_tui.tui.panes.workspace.pane import WorkspacePane
-from ua_tui.tui.panes.workspace.provenance import Origins
 
 if TYPE_CHECKING:
     from ua_tui.tui.app.port import SessionHost
@@ -30,8 +28,6 @@ TURN_SECONDS = 0.005
 A_FEW = 25
 """Events that are handled without checking the time."""
 PROGRESS_SECONDS = 0.25
-
-log = logging.getLogger(__name__)
 
 
 class SessionLoader:
@@ -62,8 +58,8 @@ class SessionLoader:
         self._report_progress = report_progress
         self._notify = host.notice.show
         self._read_only = read_only
+        self._host = host
         frame, folder = host.frame, past.workspace.path
-        self._frame = frame
         frame.folder = folder
         self._conversation = frame.query_one("#conversation", ConversationPane)
         self._trace = frame.query_one("#trace", TracePane)
@@ -71,16 +67,15 @@ class SessionLoader:
         self._workspace = frame.query_one("#workspace", WorkspacePane)
         self._workspace.set_root(folder, saved_reports_of(folder), read_only=read_only)
         self._conversation.show_reading(0.0)
+        # No file of a past session is new: the workspace only has to know where they came from.
+        shown = (self._conversation, self._trace, self._observers, self._workspace.origins, frame)
+        self._feed = EventFeed(self._report_failure, shown)
+        host.feed.view = self._feed.view
 
     @property
     def follows(self) -> bool:
         """Whether the session still runs and is followed."""
         return self._read_only and self._past.runs_elsewhere
-
-    @property
-    def _panes(self) -> list[Pane]:
-        # No file of a past session is new: the workspace only has to know where they came from.
-        return [self._conversation, self._trace, self._observers, self._workspace.origins]
 
     async def show_end(self) -> None:
         """Show the end of the session."""
@@ -89,13 +84,13 @@ class SessionLoader:
         await self._past.start()
         unsubscribe()
         self._trace.calls.read_from(self._past.journal, still_runs=self._past.runs_elsewhere)
-        for pane in self._panes:
-            self._apply([pane], events)
+        self._feed.add(events)
+        for handler in self._feed.handlers:
+            self._feed.show(handler)
             # Each renders what it shows: let the screen update in between.
             await asyncio.sleep(0)
         for view in (self._conversation, self._trace, self._observers):
             view.go_to_wanted()
-        self._frame.handle_events(events)
         if self._past.complete:
             self._conversation.show_reading(1.0)
         # A part of a session cannot be followed.
@@ -116,7 +111,8 @@ class SessionLoader:
             self._trace.twin(),
             self._observers.twin(),
         )
-        origins = Origins()
+        twins = (conversation, trace, observers, self._workspace.origins)
+        feed = EventFeed(self._report_failure, twins)
         reported_at = 0.0
         # The objects made here stay; a collector that visited them would take longer and longer.
         pause_collection()
@@ -125,7 +121,7 @@ class SessionLoader:
                 conversation.gather_for(self._conversation)
                 trace.gather_for(self._trace)
                 observers.gather_for(self._observers)
-                await self._handle_in_turns([conversation, trace, observers, origins], events)
+                await _handle_in_turns(feed, events)
                 if time.monotonic() - reported_at > PROGRESS_SECONDS:
                     reported_at = time.monotonic()
                     self._report_progress(self._past.stats.read)
@@ -140,20 +136,20 @@ class SessionLoader:
             self._conversation.show_reading(1.0)
         if self._past.closed:
             return False
+        self._feed.view = self._host.feed.view = feed.view
         self._end(conversation, trace, observers, continues=self.follows)
         self._conversation.adopt(conversation)
         await asyncio.sleep(0)
         self._trace.adopt(trace)
         await asyncio.sleep(0)
         self._observers.adopt(observers)
-        self._workspace.origins = origins
         return True
 
     async def follow(self, on_change: Callable[[], None]) -> None:
         """Show what happens in the session where it runs, and call `on_change` each time, until it ends."""
         try:
             async for events in self._past.follow():
-                await self._handle_in_turns(self._panes, events)
+                await _handle_in_turns(self._feed, events)
                 on_change()
         except JournalError as error:
             if not self._past.closed:
@@ -168,13 +164,8 @@ class SessionLoader:
         self._trace.calls.read_from(self._past.journal, still_runs=False)
         self._end(self._conversation, self._trace, self._observers, continues=False)
 
-    def _apply(self, panes: Iterable[Pane], events: Sequence[Event]) -> None:
-        for pane in panes:
-            try:
-                pane.handle_events(events)
-            except Exception:
-                log.exception("%s could not show %d events", type(pane).__name__, len(events))
-                self._notify(f"{type(pane).__name__} could not show a part of the session.", "")
+    def _report_failure(self, handler: EventHandler) -> None:
+        self._notify(f"{type(handler).__name__} could not show a part of the session.", "")
 
     def _end(
         self, conversation: ConversationPane, trace: TracePane, observers: ObserversPane, *, continues: bool
@@ -183,14 +174,15 @@ class SessionLoader:
         if continues:
             conversation.report(message)
             return
-        conversation.end(message)
+        conversation.end(message, self._feed.view)
         trace.end()
         observers.end()
 
-    async def _handle_in_turns(self, panes: Sequence[Pane], events: Sequence[Event]) -> None:
-        began = time.perf_counter()
-        for at in range(0, len(events), A_FEW):
-            self._apply(panes, events[at : at + A_FEW])
-            if time.perf_counter() - began > TURN_SECONDS:
-                await asyncio.sleep(0)
-                began = time.perf_counter()
+
+async def _handle_in_turns(feed: EventFeed, events: Sequence[Event]) -> None:
+    began = time.perf_counter()
+    for at in range(0, len(events), A_FEW):
+        feed.handle(events[at : at + A_FEW])
+        if time.perf_counter() - began > TURN_SECONDS:
+            await asyncio.sleep(0)
+            began = time.perf_counter()

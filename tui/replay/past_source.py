@@ -17,6 +17,7 @@ from ua_tui.tui.replay.status import PastStatus
 
 if TYPE_CHECKING:
     from ua_tui.core.team.fleet.followed_session import FollowedSession
+    from ua_tui.core.view.session import SessionView
     from ua_tui.tui.app.port import SessionHost
     from ua_tui.tui.replay.loader import SessionLoader
 
@@ -47,9 +48,9 @@ class PastSource(SessionSource):
         self.all_shown = asyncio.Event()
         """Set when the whole session is on the screen."""
 
-    def make_status(self, settings: Settings) -> StatusLine:
+    def make_status(self, settings: Settings, view: SessionView) -> StatusLine:
         """Make the status line."""
-        return StatusLine(StatusFacts(), self._status)
+        return StatusLine(StatusFacts(view), self._status)
 
     async def open(self, host: SessionHost) -> None:
         """Show the end of the session, then all of it, then what still happens in it."""

@@ -6,12 +6,12 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-import msgspec
-
 from ua_tui.core.errors import ConversationGone
 from ua_tui.core.history.session import PastSession
-from ua_tui.core.view.costs import TokenCount
-from ua_tui.tui.app.session_source import LiveSource, SessionSource
+from ua_tui.core.view.activity import Activity
+from ua_tui.core.view.costs import Costs, TokenCount
+from ua_tui.core.view.setup import Setup
+from ua_tui.tui.app.session_source import LiveSource, SessionSource, show_settings
 
 if TYPE_CHECKING:
     from ua_tui.core.session.resume import Resume
@@ -84,13 +84,12 @@ class ResumedSource(SessionSource):
 
         host.frame.query_one("#trace", TracePane).calls.go_live()
         # Cost and tokens count on from those of the past.
-        stats, facts = self._past.stats, host.status.facts
-        facts.costs = msgspec.structs.replace(
-            facts.costs,
-            spent=stats.cost,
-            tokens=TokenCount(done=stats.tokens),
-            unpriced=tuple(stats.unpriced),
-        )
+        stats, facts, view = self._past.stats, host.status.facts, host.view
+        tokens = TokenCount(done=stats.tokens)
+        view.setup, view.activity = Setup(), Activity()
+        view.costs = Costs(spent=stats.cost, tokens=tokens, unpriced=tuple(stats.unpriced))
+        facts.view = view
+        show_settings(host.settings, facts)
         host.status.refresh()
         host.pump.resume()
 

@@ -11,6 +11,7 @@ from textual import events
 from tests.tui.app_host import settled, shown
 from tests.tui.fakes import make_app, make_session
 from tests.tui.fixture_types import Patch
+from tests.tui.pane_host import handle_events
 from tests.waiting import until
 from ua_tui.core.events import types as ev
 from ua_tui.core.settings.model import Settings
@@ -78,19 +79,20 @@ def test_only_somebody_who_does_not_look_is_called(
     attention.touched()
     attention.focused = focused
     attention.time += quiet_seconds
-    attention.handle_events([event])
+    handle_events(attention, [event])
     assert bool(attention.sent) is called
 
 
 def test_what_is_over_or_was_stopped_by_hand_is_not_reported() -> None:
     attention = Watched()
     attention.focused = False
-    attention.handle_events(
-        [ASKED, ev.PermissionAnswered(request_id="r1", tool_name="Bash", decision="deny", reason="no")]
+    handle_events(
+        attention,
+        [ASKED, ev.PermissionAnswered(request_id="r1", tool_name="Bash", decision="deny", reason="no")],
     )
-    attention.handle_events([ev.QueryFinished(query_id="q1", status="interrupted", duration_ms=60_000)])
+    handle_events(attention, [ev.QueryFinished(query_id="q1", status="interrupted", duration_ms=60_000)])
     assert attention.sent == []
-    attention.handle_events([LONG, ASKED, ev.AuthRequired(toolkit="gmail", url="https://a.example")])
+    handle_events(attention, [LONG, ASKED, ev.AuthRequired(toolkit="gmail", url="https://a.example")])
     assert attention.sent == ["\x1b]9;ua-tui: an account needs to be connected\x07"]
 
 
@@ -99,13 +101,13 @@ def test_the_query_is_reported_short_and_without_its_secrets(monkeypatch: Patch)
     attention = Watched(api_key="sk-very-secret-0123456789")
     attention.focused = False
     text = "use sk-very-secret-0123456789\n" + "and rather-secret-1234567890 " + "x" * 5000
-    attention.handle_events([ev.QueryReceived(query_id="q1", text=text), LONG])
+    handle_events(attention, [ev.QueryReceived(query_id="q1", text=text), LONG])
     (sent,) = attention.sent
     assert sent.startswith("\x1b]9;ua-tui: the query is answered: use ")
     assert "secret-" not in sent
     assert len(sent) < 120
     failed = ev.QueryFinished(query_id="q1", status="error", duration_ms=20_000)
-    attention.handle_events([failed])
+    handle_events(attention, [failed])
     assert "the query failed: use " in attention.sent[1]
 
 

@@ -17,12 +17,14 @@ from ua_tui.core.concurrency.spawn import Spawn
 from ua_tui.core.errors import AgentUnavailable, ConnectionFailed, CredentialsError
 from ua_tui.core.events import types as ev
 from ua_tui.core.settings.model import Settings
+from ua_tui.core.view.session import SessionView
 from ua_tui.tui.app import session_source
 from ua_tui.tui.app.app import UaTuiApp
-from ua_tui.tui.app.event_pump import EventHandler, EventPump
+from ua_tui.tui.app.event_pump import EventPump
 from ua_tui.tui.app.port import DEMO
 from ua_tui.tui.app.session_source import LiveSource
 from ua_tui.tui.panes.conversation.pane import ConversationPane
+from ua_tui.tui.panes.feed import EventFeed, EventHandler
 from ua_tui.tui.screens.application.error import ErrorScreen
 from ua_tui.tui.screens.requests.auth import AuthScreen
 from ua_tui.tui.screens.requests.permission import PermissionScreen
@@ -259,14 +261,14 @@ async def test_a_worker_or_a_pane_that_fails_is_reported_and_the_screen_lives_on
     async def bad() -> None:
         raise RuntimeError("[/] \x1b]0;x\x07 broke")
 
-    def broken(events: Sequence[ev.Event]) -> None:
+    def broken(event: ev.Event, view: SessionView) -> None:
         raise ValueError("cannot draw")
 
     async with opened(tmp_path) as (session, app, pilot):
         app.spawn(bad, "observers", "observers")
         await until(lambda: app.notice.display)
         assert "observers: [/] ]0;x broke" in app.notice.text
-        monkeypatch.setattr(next(iter(app.frame.panes)), "handle_events", broken)
+        monkeypatch.setattr(next(iter(app.frame.panes)), "handle_event", broken)
         await pilot.press("a", "enter")
         assert session.submitted == ["a"]
         await ask(session, app, pilot)
@@ -415,36 +417,45 @@ async def test_the_history_is_kept_for_the_next_start(tmp_path: Path) -> None:
 
 
 class Recorder:
-    """Notes the numbers of each batch; one without a list fails."""
+    """Notes the numbers of the events of each batch; one without a list fails."""
 
     def __init__(self, batches: list[list[int]] | None = None) -> None:
         self._batches = batches
+        self._numbers: list[int] = []
 
-    def handle_events(self, events: Sequence[ev.Event]) -> None:
+    def handle_event(self, event: ev.Event, view: SessionView) -> None:
         assert self._batches is not None
-        self._batches.append([event.seq for event in events])
+        self._numbers.append(event.seq)
+        assert view.seq == event.seq
+
+    def show_view(self, view: SessionView) -> None:
+        assert self._batches is not None
+        self._batches.append(self._numbers)
+        self._numbers = []
 
 
 def deltas(*numbers: int) -> list[ev.TextDelta]:
     return [ev.TextDelta(query_id="q", message_id="m", text="x", seq=number) for number in numbers]
 
 
-async def test_a_handler_that_fails_keeps_no_batch_from_the_others() -> None:
+def test_a_handler_that_fails_keeps_no_batch_from_the_others() -> None:
     batches: list[list[int]] = []
     failed: list[EventHandler] = []
     broken = Recorder()
-    pump = EventPump(lambda function: function(), failed.append, [broken, Recorder(batches)])
-    pump.receive(*deltas(7))
-    assert batches == [[7]]
-    assert failed == [broken]
+    EventFeed(failed.append, [broken, Recorder(batches)]).handle(deltas(7, 8))
+    assert batches == [[7, 8]]
+    assert failed == [broken] * 3
+
+
+def numbers(events: Sequence[ev.Event]) -> list[int]:
+    return [event.seq for event in events]
 
 
 @pytest.mark.parametrize("interval", [0.01, PATIENCE])
 async def test_the_first_event_is_handed_on_at_once_and_later_ones_in_one_batch(interval: float) -> None:
     batches: list[list[int]] = []
-    failed: list[EventHandler] = []
     call_soon = asyncio.get_running_loop().call_soon
-    pump = EventPump(call_soon, failed.append, [Recorder(batches)], interval=interval)
+    pump = EventPump(call_soon, lambda events: batches.append(numbers(events)), interval=interval)
     pump.receive(*deltas(0))
     await run_ready()
     assert batches == [[0]]
@@ -455,17 +466,16 @@ async def test_the_first_event_is_handed_on_at_once_and_later_ones_in_one_batch(
         assert batches == [[0]]
         pump.flush()
     await until(lambda: len(batches) == 2)
-    assert (batches[1], failed) == (list(range(1, 50)), [])
+    assert batches[1] == list(range(1, 50))
 
 
 async def test_held_events_wait_for_someone_to_show_them_to() -> None:
     batches: list[list[int]] = []
-    failed: list[EventHandler] = []
-    pump = EventPump(lambda function: function(), failed.append, [Recorder(batches)])
+    pump = EventPump(lambda function: function(), lambda events: batches.append(numbers(events)))
     pump.pause()
     for delta in deltas(1, 2, 3):
         pump.receive(delta)
     pump.flush()
     assert batches == []
     pump.resume()
-    assert (batches, failed) == ([[1, 2, 3]], [])
+    assert batches == [[1, 2, 3]]

@@ -16,6 +16,7 @@ from textual.widget import Widget
 
 from tests.tui.app_host import settled
 from tests.tui.fakes import make_app, make_session
+from tests.tui.pane_host import handle_events
 from tests.tui.tree_host import rows
 from tests.waiting import run_ready, until
 from ua_tui.core.events.types import QueryReceived
@@ -120,7 +121,7 @@ async def test_a_border_that_moves_has_all_laid_out_and_painted_once_and_the_oth
         await until(lambda: "notes.md" in rows(app.frame.query_one("#workspace", WorkspacePane)))
         conversation, machinery = app.frame.query_one(ConversationPane), region(app, "machinery")
         text = "\n".join(f"line {number} of many" for number in range(200))
-        conversation.handle_events([QueryReceived(query_id="q1", text=text)])
+        handle_events(conversation, [QueryReceived(query_id="q1", text=text)])
         await pilot.pause()
         assert conversation.show_vertical_scrollbar
         layouts: list[object] = []

@@ -13,6 +13,7 @@ from tests.tui.fakes import make_app, make_session
 from tests.tui.files_host import screen_text
 from tests.tui.layout.test_sizes import drag, press, region
 from tests.tui.layout.test_workspace_frame import playing
+from tests.tui.pane_host import handle_events
 from ua_tui.core.events.types import QueryReceived
 from ua_tui.tui.app.app import UaTuiApp
 from ua_tui.tui.layout.frame import shape_of
@@ -229,7 +230,7 @@ async def test_the_place_of_reading_stays_through_every_shape(tmp_path: Path) ->
     async with opened(tmp_path, USUAL) as (_, app, pilot):
         conversation = app.frame.query_one(ConversationPane)
         text = "\n\n".join(f"paragraph {number} " + "of a long story " * 12 for number in range(60))
-        conversation.handle_events([QueryReceived(query_id="q1", text=text)])
+        handle_events(conversation, [QueryReceived(query_id="q1", text=text)])
         await pilot.pause()
         await press(pilot, "f2", *["pageup"] * 4)
         for size in SHAPES:

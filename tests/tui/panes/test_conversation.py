@@ -4,7 +4,7 @@ from datetime import UTC
 
 import pytest
 
-from tests.tui.pane_host import PaneHost, at, hosted, rows
+from tests.tui.pane_host import PaneHost, at, handle_events, hosted, rows
 from tests.waiting import until
 from ua_tui.core.events.types import (
     Event,
@@ -45,23 +45,23 @@ async def test_streamed_text_reads_as_the_whole_does() -> None:
     source = "# Chips\n\nSome **bold** text.\n\n- one\n- two\n\n```python\nx = 1\n\ny = 2\n```\n\nThe end.\n"
     streamed, whole = pane(), pane()
     async with PaneHost(streamed).run_test(size=(60, 30)):
-        streamed.handle_events(asked())
+        handle_events(streamed, asked())
         for start in range(0, len(source), 3):
-            streamed.handle_events([delta(source[start : start + 3])])
+            handle_events(streamed, [delta(source[start : start + 3])])
         assert text_of(streamed).endswith("The end.▍")
-        streamed.handle_events([written(source)])
+        handle_events(streamed, [written(source)])
         seen = text_of(streamed)
     async with PaneHost(whole).run_test(size=(60, 30)):
-        whole.handle_events([*asked(), written(source)])
+        handle_events(whole, [*asked(), written(source)])
         assert text_of(whole) == seen
     assert "▍" not in seen
 
 
 async def test_a_long_stream_renders_only_its_tail() -> None:
     async with hosted(pane(), 60, 30) as (view, _):
-        view.handle_events(asked())
+        handle_events(view, asked())
         for number in range(200):
-            view.handle_events([delta(f"Paragraph {number} with some words.\n\n")])
+            handle_events(view, [delta(f"Paragraph {number} with some words.\n\n")])
         rendered: list[int] = []
         original = view.source.render
 
@@ -71,8 +71,8 @@ async def test_a_long_stream_renders_only_its_tail() -> None:
             return lines
 
         view.source.render = counting  # type: ignore[method-assign, assignment]  # counted, else the same
-        view.handle_events([delta("tail")])
-        view.handle_events([delta(" grows")])
+        handle_events(view, [delta("tail")])
+        handle_events(view, [delta(" grows")])
         assert sum(rendered) <= 8
         assert text_of(view).endswith("tail grows▍")
 
@@ -81,28 +81,28 @@ async def test_a_long_table_is_abridged_while_it_grows_and_whole_at_the_end() ->
     view = pane()
     table = "| n | word |\n|--:|--|\n" + "".join(f"| {n} | some words in a row |\n" for n in range(400))
     async with PaneHost(view).run_test(size=(60, 30)):
-        view.handle_events([*asked(), delta(table)])
+        handle_events(view, [*asked(), delta(table)])
         growing = view.virtual_size.height
         assert "399" in text_of(view)
-        view.handle_events([written(table)])
+        handle_events(view, [written(table)])
         assert growing < 50 < view.virtual_size.height
         assert "… 200 more rows" in text_of(view)
 
 
 async def test_scrolled_up_nothing_moves_while_it_streams_and_end_returns() -> None:
     async with hosted(pane(), 60, 12) as (view, pilot):
-        view.handle_events([*asked(), written("word\n\n" * 30)])
+        handle_events(view, [*asked(), written("word\n\n" * 30)])
         await pilot.press("pageup", "pageup")
         before = text_of(view)
         for number in range(40):
-            view.handle_events([delta(f"new {number}\n\n", "m2")])
+            handle_events(view, [delta(f"new {number}\n\n", "m2")])
             assert text_of(view) == before
         assert (view.new_below, "1 new ↓" in str(view.border_subtitle)) == (1, True)
         await pilot.press("end")
         assert view.following
         assert text_of(view).endswith("▍")
         assert not view.border_subtitle
-        view.handle_events([delta("the tail", "m2")])
+        handle_events(view, [delta("the tail", "m2")])
         assert text_of(view).endswith("the tail▍")
 
 
@@ -135,13 +135,13 @@ async def test_nothing_moves_under_the_reader_when_an_answer_ends(
     streamed: str, final: str, pages: int
 ) -> None:
     async with hosted(pane(), 60, 14) as (view, pilot):
-        view.handle_events(asked())
+        handle_events(view, asked())
         for start in range(0, len(streamed), 90):
-            view.handle_events([delta(streamed[start : start + 90])])
+            handle_events(view, [delta(streamed[start : start + 90])])
         await pilot.press(*["pageup"] * pages)
         before, cursor = text_of(view), view.cursor
         assert cursor is not None
-        view.handle_events([written(final)])
+        handle_events(view, [written(final)])
         assert text_of(view) == before
         assert view.cursor is not None
         assert view.cursor.group == cursor.group
@@ -149,13 +149,13 @@ async def test_nothing_moves_under_the_reader_when_an_answer_ends(
 
 async def test_nothing_moves_under_the_reader_of_a_growing_sub_agent() -> None:
     async with hosted(pane(), 60, 14) as (view, pilot):
-        view.handle_events([*asked(), delta(ITEMS, "a", "call")])
+        handle_events(view, [*asked(), delta(ITEMS, "a", "call")])
         await pilot.press("enter", "end", "pageup")
         before, cursor = text_of(view), view.cursor
         assert cursor is not None
         assert "item 85" in before
         for number in range(30):
-            view.handle_events([delta(f"- more {number} of it, with some words\n", "a", "call")])
+            handle_events(view, [delta(f"- more {number} of it, with some words\n", "a", "call")])
             assert text_of(view) == before
         assert view.cursor is not None
         assert view.cursor.group == cursor.group
@@ -166,8 +166,9 @@ async def test_a_link_is_followed_only_through_the_dialog() -> None:
     app = PaneHost(view)
     async with app.run_test(size=(60, 20)) as pilot:
         evil, good = "ssh://-oProxyCommand=x", "https://news.example/a"
-        view.handle_events(
-            [*asked(), written(f"One <{evil}> and [two]({good})."), written(f"See [here]({good}).", "m2")]
+        handle_events(
+            view,
+            [*asked(), written(f"One <{evil}> and [two]({good})."), written(f"See [here]({good}).", "m2")],
         )
         await pilot.pause()
         row = next(y for y, row in enumerate(rows(view)) if "One" in row)
@@ -182,6 +183,6 @@ async def test_a_link_is_followed_only_through_the_dialog() -> None:
         await until(lambda: not app.screen.has_class("-quiet"))
         await pilot.press("o")
         assert app.urls == [good]
-        view.handle_events([written("Nothing here.", "m3")])
+        handle_events(view, [written("Nothing here.", "m3")])
         await pilot.press("end", "o")
         assert not isinstance(app.screen, LinkScreen)

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from textual.pilot import Pilot
 
-from tests.tui.pane_host import PaneHost, at, hosted, rows
+from tests.tui.pane_host import PaneHost, at, handle_events, hosted, rows
 from ua_tui.core.events.types import (
     Event,
     MessageFinished,
@@ -122,7 +122,7 @@ async def test_y_copies_what_was_written_in_each_message() -> None:
     view = ConversationPane(zone=UTC)
     app = Copying(view)
     async with app.run_test(size=(40, 60)) as pilot:
-        view.handle_events(conversation())
+        handle_events(view, conversation())
         copied = []
         await pilot.press("end", "y")
         copied.append(app.clipboard)
@@ -136,14 +136,14 @@ async def test_y_copies_what_was_written_in_each_message() -> None:
         assert app.clipboard == "Let me see."
         await pilot.press("k", "k", "y")
         assert app.clipboard == "What is\nthis?"
-        view.handle_events([written("More.", "m2")])
+        handle_events(view, [written("More.", "m2")])
         await pilot.press("j", "y")
         assert app.clipboard == f"{SOURCE}\n\nMore."
 
 
 async def test_the_message_that_y_copies_is_marked() -> None:
     async with hosted(ConversationPane(zone=UTC), 40, 60) as (view, pilot):
-        view.handle_events(conversation())
+        handle_events(view, conversation())
         await pilot.press("end", "up", "up", "up", "up")
         marked = [row for row in rows(view) if row.startswith("▌")]
         assert [row[2:].split()[0] for row in marked] == ["You", "What", "this?"]
@@ -160,17 +160,17 @@ async def test_a_streamed_message_of_many_pieces_is_copied_whole(size: int) -> N
     app = Copying(streamed)
     async with app.run_test(size=(60, 30)) as pilot:
         for start in range(0, len(source), size * 10):
-            streamed.handle_events(
-                [TextDelta(query_id="q", message_id="m", text=source[start : start + size * 10])]
+            handle_events(
+                streamed, [TextDelta(query_id="q", message_id="m", text=source[start : start + size * 10])]
             )
         await pilot.press("end", "y")
         assert app.clipboard == source
-        streamed.handle_events([written(source)])
+        handle_events(streamed, [written(source)])
         await pilot.press("y")
         assert app.clipboard == source
     app = Copying(whole)
     async with app.run_test(size=(60, 30)) as pilot:
-        whole.handle_events([written(source)])
+        handle_events(whole, [written(source)])
         await pilot.press("end", "y")
         assert app.clipboard == source
 
@@ -204,7 +204,7 @@ async def test_the_mouse_copies_source_not_cells(width: int, first: str, last: s
     view = ConversationPane(zone=UTC)
     app = Copying(view)
     async with app.run_test(size=(width, 60)) as pilot:
-        view.handle_events(conversation())
+        handle_events(view, conversation())
         await pilot.pause()
         assert await choose(pilot, view, first, last) == expected
         await pilot.press("y")

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from tests.tui.app_host import at_work, shown
-from tests.tui.pane_host import PaneHost, finished, hosted, rows, started
+from tests.tui.pane_host import PaneHost, finished, handle_events, hosted, rows, started
 from tests.waiting import until
 from ua_tui.core.events.types import (
     ArtifactChanged,
@@ -19,6 +19,7 @@ from ua_tui.core.events.types import (
     ReportChecked,
     SubagentStarted,
 )
+from ua_tui.core.view.session import SessionView
 from ua_tui.tui.panes.conversation.blocks import Card
 from ua_tui.tui.panes.conversation.file_links import FileLinks
 from ua_tui.tui.panes.conversation.pane import ConversationPane
@@ -46,11 +47,11 @@ def answered(*during: Event, query: str = "q1") -> list[Event]:
 
 def test_a_page_that_a_server_returned_is_a_file_and_no_report() -> None:
     results = Results()
-    results.handle_event(saved())
-    given = results.handle_event(saved("downloads/report.html", "file"))
+    results.handle_event(saved(), SessionView())
+    given = results.handle_event(saved("downloads/report.html", "file"), SessionView())
     assert given is not None
     assert given.kind == "file"
-    assert results.newest() == results.handle_event(saved())
+    assert results.newest() == results.handle_event(saved(), SessionView())
 
 
 def cards(view: ConversationPane) -> list[Result]:
@@ -76,7 +77,7 @@ def test_a_result_says_what_it_is(
 ) -> None:
     (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
     (tmp_path / path).write_text(content)
-    result = Results().handle_event(saved(path, "corpus" if kind == "corpus" else "download"))
+    result = Results().handle_event(saved(path, "corpus" if kind == "corpus" else "download"), SessionView())
     assert result is not None
     described = describe_file(tmp_path, result)
     assert (described.kind, described.title, described.sources) == (kind, title, sources)
@@ -87,7 +88,7 @@ def test_a_result_says_what_it_is(
 
 
 def test_the_newest_report_is_found_and_versions_are_kept() -> None:
-    results = Results()
+    results, view = Results(), SessionView()
     assert results.newest() is None
     for event in (
         saved(copied_to="/r/1.html", tool_use_id="t1"),
@@ -97,7 +98,8 @@ def test_the_newest_report_is_found_and_versions_are_kept() -> None:
         started("t3", "mcp__local_toolkit__save_corpus"),
         finished("t3"),
     ):
-        results.handle_event(event)
+        view.add(event)
+        results.handle_event(event, view)
     newest = results.newest()
     assert newest is not None
     assert (newest.path, newest.copies, newest.tool_use_id) == (REPORT, ("/r/1.html", "/r/2.html"), "t2")
@@ -112,13 +114,13 @@ def checked(summary: str = "2 figures: 1 traced, 1 untraced", **given: Any) -> R
 
 def test_a_check_belongs_to_the_version_of_the_report_that_it_read() -> None:
     results = Results()
-    assert results.handle_event(checked()) is None
-    results.handle_event(saved(tool_use_id="t1"))
-    found = results.handle_event(checked())
+    assert results.handle_event(checked(), SessionView()) is None
+    results.handle_event(saved(tool_use_id="t1"), SessionView())
+    found = results.handle_event(checked(), SessionView())
     assert found is not None
     assert found.check == checked()
     assert results.newest() == found
-    later = results.handle_event(saved(tool_use_id="t2"))
+    later = results.handle_event(saved(tool_use_id="t2"), SessionView())
     assert later is not None
     assert later.check is None
 
@@ -131,7 +133,7 @@ async def test_a_card_says_what_the_check_found(tmp_path: Path) -> None:
     async with host.run_test(size=(40, 24)) as pilot:
         view.folder = tmp_path
         found = checked("61 figures: 58 traced, 3 untraced · 9 quotations verbatim", unsupported=3)
-        view.handle_events(answered(saved(), found))
+        handle_events(view, answered(saved(), found))
         await until(lambda: cards(view)[0].title == "AI chips & memory")
         await until(lambda: any("61 figures" in row for row in rows(view)))
         lines = [row.strip(" ▌") for row in rows(view) if row.strip(" ▌")]
@@ -139,12 +141,12 @@ async def test_a_card_says_what_the_check_found(tmp_path: Path) -> None:
         await pilot.press("enter")
         assert host.opened == [REPORT]
         # A check that ends after the answer changes the card in its place.
-        view.handle_events([saved(tool_use_id="t2"), checked("61 figures traced")])
+        handle_events(view, [saved(tool_use_id="t2"), checked("61 figures traced")])
         await until(lambda: any("✓ 61 figures traced" in row for row in rows(view)))
         assert len(cards(view)) == 1
         # What the check found is not of the file as somebody has changed it.
         changed = ArtifactChanged(path=REPORT, kind="work_product", size=9_000, sha256="1")
-        view.handle_events([changed])
+        handle_events(view, [changed])
         await until(lambda: not any("61 figures" in row for row in rows(view)))
         assert len(cards(view)) == 1
 
@@ -156,7 +158,7 @@ async def test_an_answer_ends_in_a_card_that_opens_its_file(tmp_path: Path) -> N
     host = PaneHost(view)
     async with host.run_test(size=(80, 24)) as pilot:
         view.folder = tmp_path
-        view.handle_events(answered(saved()))
+        handle_events(view, answered(saved()))
         await until(lambda: cards(view)[0].title == "AI chips & memory")
         *_, title, facts = [row.strip(" ▌") for row in rows(view) if row.strip(" ▌")]
         assert title.split() == ["◆", "AI", "chips", "&", "memory", "Ctrl+O"]
@@ -165,10 +167,10 @@ async def test_an_answer_ends_in_a_card_that_opens_its_file(tmp_path: Path) -> N
         await pilot.click(ConversationPane, offset=(12, 8))
         assert host.opened == [REPORT, REPORT]
         # What is saved after the end belongs to the same answer; a new version replaces its card.
-        view.handle_events([saved(tool_use_id="t2"), saved("downloads/chart.png", "download")])
+        handle_events(view, [saved(tool_use_id="t2"), saved("downloads/chart.png", "download")])
         assert [card.path for card in cards(view)] == [REPORT, "downloads/chart.png"]
         # A later query shows what it has changed in a card of its own.
-        view.handle_events(answered(saved(), query="q2"))
+        handle_events(view, answered(saved(), query="q2"))
         assert [card.path for card in cards(view)] == [REPORT, "downloads/chart.png", REPORT]
         assert sum("Ctrl+O" in row for row in rows(view)) == 1
 
@@ -176,8 +178,8 @@ async def test_an_answer_ends_in_a_card_that_opens_its_file(tmp_path: Path) -> N
 async def test_the_card_of_a_rewritten_report_leads_to_its_versions() -> None:
     async with hosted(ConversationPane(), 80, 24) as (view, pilot):
         await pilot.press("v")
-        view.handle_events(
-            answered(saved(copied_to="/r/1.html"), saved(copied_to="/r/2.html", tool_use_id="t2"))
+        handle_events(
+            view, answered(saved(copied_to="/r/1.html"), saved(copied_to="/r/2.html", tool_use_id="t2"))
         )
         await pilot.pause()
         place = next((row.index("2 versions"), y) for y, row in enumerate(rows(view)) if "2 versions" in row)
@@ -191,7 +193,7 @@ async def test_the_card_of_a_rewritten_report_leads_to_its_versions() -> None:
 async def test_a_query_with_many_files_shows_the_most_important_ones() -> None:
     async with hosted(ConversationPane(), 80, 30) as (view, _):
         files = [saved(f"downloads/{number}.bin", "download") for number in range(9)]
-        view.handle_events(answered(*files, saved()))
+        handle_events(view, answered(*files, saved()))
         assert len(cards(view)) == 5
         assert cards(view)[-1].path == REPORT
         assert any("5 more files in the workspace." in row for row in rows(view))
@@ -301,8 +303,8 @@ async def test_each_file_that_the_conversation_names_is_a_link(tmp_path: Path) -
         question = QueryReceived(query_id="q1", text=f"Read @{REPORT}")
         failed = ErrorRaised(where="observers", message=f"{REPORT}: it broke")
         expert = SubagentStarted(task_id="k", tool_use_id="t9", name="expert", description=f"Read {REPORT}")
-        view.handle_events(
-            [question, MessageFinished(query_id="q1", message_id="m", text=text), failed, expert]
+        handle_events(
+            view, [question, MessageFinished(query_id="q1", message_id="m", text=text), failed, expert]
         )
         metas = [
             (segment.text, segment.style.meta)
@@ -323,9 +325,9 @@ async def test_each_file_that_the_conversation_names_is_a_link(tmp_path: Path) -
         await pilot.pause()
         assert host.opened == [report, report]
         # What is named before it exists becomes a link at the end of the query.
-        view.handle_events([MessageFinished(query_id="q1", message_id="o", text="Then none.md")])
+        handle_events(view, [MessageFinished(query_id="q1", message_id="o", text="Then none.md")])
         (folder / "none.md").write_text("x")
-        view.handle_events([finished("t1"), QueryFinished(query_id="q1", status="success")])
+        handle_events(view, [finished("t1"), QueryFinished(query_id="q1", status="success")])
         await pilot.press("end", "o")
         await pilot.pause()
         assert host.opened[-1] == str(folder / "none.md")

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.tui.fakes import make_app, make_session
-from tests.tui.pane_host import PaneHost, at, hosted, rows
+from tests.tui.pane_host import PaneHost, at, handle_events, hosted, rows
 from tests.waiting import until
 from ua_tui.core.events.types import (
     Event,
@@ -55,7 +55,7 @@ def current_row(view: ConversationPane) -> str:
 
 async def test_escape_while_typing_goes_back_to_where_one_was() -> None:
     async with hosted(ConversationPane(zone=UTC), 60, 12) as (view, pilot):
-        view.handle_events(conversation())
+        handle_events(view, conversation())
         before = rows(view)
         await pilot.press("slash", *"thoughts")
         await until(lambda: "thoughts" in "\n".join(rows(view)))
@@ -72,19 +72,19 @@ async def test_escape_while_typing_goes_back_to_where_one_was() -> None:
 
 async def test_what_comes_while_searching_is_found_and_moves_nothing() -> None:
     async with hosted(ConversationPane(zone=UTC), 60, 14) as (view, pilot):
-        view.handle_events(conversation())
+        handle_events(view, conversation())
         await pilot.press("slash", *"thoughts", "enter")
         await until(lambda: "1/1" in title(view) and "…" not in title(view))
         before = rows(view)
         for number in range(30):
-            view.handle_events(
-                [TextDelta(query_id="q", message_id="new", text=f"More thoughts {number}. \n\n")]
+            handle_events(
+                view, [TextDelta(query_id="q", message_id="new", text=f"More thoughts {number}. \n\n")]
             )
         await until(lambda: "1/31" in title(view))
         assert rows(view) == before
         await pilot.press("n")
         assert current_row(view) == "More thoughts 0."
-        view.handle_events([QueryFinished(query_id="q", status="success")])
+        handle_events(view, [QueryFinished(query_id="q", status="success")])
         await pilot.press("escape", "end")
         assert view.following
 
@@ -102,8 +102,8 @@ async def test_ten_thousand_messages_are_searched_in_turns() -> None:
 
     async with PaneHost(view).run_test(size=(80, 24)) as pilot:
         text = "Some **words** that are `said` again and again, in *every* message. " * 10
-        view.handle_events(
-            [written(f"{text}\n\nNumber {number} ends.", f"m{number}") for number in range(10_000)]
+        handle_events(
+            view, [written(f"{text}\n\nNumber {number} ends.", f"m{number}") for number in range(10_000)]
         )
         await pilot.press("slash", *"number 42 en")
         task = asyncio.create_task(others())

@@ -7,7 +7,7 @@ from datetime import UTC
 import pytest
 from textual.pilot import Pilot
 
-from tests.tui.pane_host import PaneHost
+from tests.tui.pane_host import PaneHost, handle_events
 from tests.tui.pictured import DARK, MEDIUM, SMALL, Compare, looks
 from tests.tui.played import fixed_bus, played_events
 from tests.waiting import until
@@ -28,7 +28,7 @@ async def played(size: tuple[int, int], theme: str, *keys: str) -> AsyncIterator
         bus.subscribe(events.append)
         for event in played_events():
             bus.publish(event)
-        view.handle_events(events)
+        handle_events(view, events)
         for key in keys:
             await pilot.press(key)
             await until(lambda: not view.search.active or not view.search.busy)

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from tests.tui.pane_host import PaneHost, hosted, rows
+from tests.tui.pane_host import PaneHost, handle_events, hosted, rows
 from ua_tui.core.events.types import (
     ArtifactSaved,
     ObserverFinished,
@@ -67,7 +67,7 @@ async def test_the_table_stays_while_rows_scroll_and_clicks_meet_their_rows() ->
     async with host.run_test(size=(90, 16)) as pilot:
         assert "observer" not in "".join(shown(view)[:1])
         await pilot.press("m")
-        view.handle_events([ended(f"r{n}", artifacts=[f"{n}.json"], duration_ms=1) for n in range(40)])
+        handle_events(view, [ended(f"r{n}", artifacts=[f"{n}.json"], duration_ms=1) for n in range(40)])
         head = rows(view)[:3]
         assert head[1].split()[:2] == ["search", "40"]
         assert "39.json" in rows(view)[view.scrollable_content_region.height - 1]
@@ -94,10 +94,10 @@ async def test_the_table_stays_while_rows_scroll_and_clicks_meet_their_rows() ->
 
 async def test_a_table_that_did_not_change_is_not_painted_again() -> None:
     async with hosted(ObserversPane(), 90, 20) as (view, pilot):
-        view.handle_events(ran(("search", "saved", 20, 2), ("media", "saved", 1, 3)))
+        handle_events(view, ran(("search", "saved", 20, 2), ("media", "saved", 1, 3)))
         await pilot.press("m")
         before = [view.render_line(y) for y in range(4)]
-        view.handle_events([ended("late", "saved", "media", duration_ms=3)])
+        handle_events(view, [ended("late", "saved", "media", duration_ms=3)])
         after = [view.render_line(y) for y in range(4)]
         assert [old is new for old, new in zip(before, after, strict=True)] == [True, True, False, True]
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.tui.files_host import Host
-from tests.tui.pane_host import PaneHost, finished, started
+from tests.tui.pane_host import PaneHost, finished, handle_events, started
 from tests.tui.panes.test_prompt import PromptApp
 from tests.tui.pictured import DARK, MEDIUM, SMALL, THEMED, Compare, looks
 from tests.tui.played import fixed_bus, played_events
@@ -87,7 +87,7 @@ async def test_the_trace(
     view = TracePane(clock=lambda: now[0])
     async with PaneHost(view).run_test(size=size) as pilot:
         pilot.app.theme = theme
-        view.handle_events(living())
+        handle_events(view, living())
         now[0] = view.calls.by_key["query/q2"].at + 42.0
         # The picture has the first turn of each spinner.
         view.trace_source.tick = -1
@@ -117,7 +117,7 @@ async def test_the_observers(
     )
     async with PaneHost(view).run_test(size=size) as pilot:
         pilot.app.theme = theme
-        view.handle_events(at_their_times([*played_events(), broken]))
+        handle_events(view, at_their_times([*played_events(), broken]))
         await pilot.press("enter", "up", "up")
         await snap_compare(pilot)
         await pilot.resize_terminal(*SMALL)

@@ -28,7 +28,7 @@ import pytest
 from textual.events import Paste
 from textual.pilot import Pilot
 
-from tests.tui.pane_host import PaneHost, at, finished, rows, started
+from tests.tui.pane_host import PaneHost, at, finished, handle_events, note_events, rows, started
 from tests.waiting import until
 from ua_tui.core import observation
 from ua_tui.core.events import types
@@ -83,7 +83,7 @@ class Stage:
                 for each in events
             ]
         if events:
-            self.pane.handle_events(events)
+            handle_events(self.pane, events)
 
     async def act(self, verb: str, given: str) -> None:
         """Take one step that is no event."""
@@ -227,7 +227,7 @@ class StatusStage:
 
     def flush(self) -> None:
         while self.waiting:
-            self.pane.handle_event(self.waiting.pop(0))
+            note_events(self.pane, self.waiting.pop(0))
 
     async def act(self, verb: str, given: str) -> None:
         """Take one step that is no event."""
@@ -239,7 +239,8 @@ class StatusStage:
             case "state":
                 self.state = given
             case "limit":
-                self.pane.costs = msgspec.structs.replace(self.pane.costs, limit=float(given))
+                view = self.pane.view
+                view.costs = msgspec.structs.replace(view.costs, limit=float(given))
             case "says":
                 told = [f"{label}: {text}" for label, text in self.pane.describe()]
                 assert any(given in each for each in told), (given, told)

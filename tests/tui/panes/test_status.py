@@ -7,6 +7,7 @@ import pytest
 from textual.app import App, ComposeResult
 
 from tests.paths import STYLES
+from tests.tui.pane_host import handle_events, note_events
 from ua_tui.core.events.describe import describe_plan
 from ua_tui.core.events.types import (
     Event,
@@ -45,7 +46,7 @@ class StatusApp(App[None]):
         return self.query_one(StatusLine)
 
     def shown(self, *events: Event) -> str:
-        self.line.handle_events(events)
+        handle_events(self.line, events)
         return str(self.line.render())
 
 
@@ -89,7 +90,7 @@ def test_the_limit_of_a_plan_is_described_until_it_was_reset_and_afterwards() ->
     assert describe_plan(near, near.resets_at) == f"the limit for five hours was reset at {hour}"
     assert describe_plan(reached, now) == f"the limit for a week is reached; it resets at {day}"
     facts = StatusFacts()
-    facts.handle_event(msgspec.structs.replace(near, resets_at=now - timedelta(days=400)))
+    note_events(facts, msgspec.structs.replace(near, resets_at=now - timedelta(days=400)))
     assert dict(facts.describe())["Plan"].startswith("the limit for five hours was reset at")
 
 

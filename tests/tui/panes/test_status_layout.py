@@ -6,6 +6,7 @@ import itertools
 
 import pytest
 
+from tests.tui.pane_host import note_events
 from ua_tui.core.events.types import (
     BudgetReached,
     Event,
@@ -23,6 +24,7 @@ from ua_tui.core.events.types import (
 from ua_tui.core.history.stats import SessionStats, Totals
 from ua_tui.core.telemetry.tracer import Trace
 from ua_tui.core.view.costs import Costs
+from ua_tui.core.view.session import SessionView
 from ua_tui.tui.panes.status.facts import StatusFacts
 from ua_tui.tui.panes.status.layout import Line, cell, lay_out
 
@@ -45,9 +47,8 @@ SPENT = BudgetReached(level="spent", spent_usd=1.02, limit_usd=1.0)
 
 
 def known(*events: Event, limit: float | None = 1.0, now: float = 0.0) -> StatusFacts:
-    facts = StatusFacts(costs=Costs(limit=limit), clock=lambda: now)
-    for event in (STARTED, RECEIVED, *events):
-        facts.handle_event(event)
+    facts = StatusFacts(SessionView(costs=Costs(limit=limit)), clock=lambda: now)
+    note_events(facts, STARTED, RECEIVED, *events)
     return facts
 
 
@@ -73,9 +74,9 @@ def test_a_session_has_as_many_tokens_when_it_is_read_again_as_while_it_ran() ->
     counted = []
     # Of a sub-agent there are no messages with a usage, and of an old journal nothing but them.
     for event in (RECEIVED, spent(2_000), message, spent(40_000), ended, message, message, ended, message):
-        facts.handle_event(event)
+        note_events(facts, event)
         totals.add([event])
-        assert past.tokens == facts.costs.tokens.total
+        assert past.tokens == facts.view.costs.tokens.total
         counted.append(past.tokens)
     assert counted == [0, 2_000, 2_000, 42_000, 42_000, 44_000, 46_000, 46_000, 48_000]
     assert dict(facts.describe())["Tokens"].startswith("48,000 with")
@@ -126,7 +127,7 @@ def test_tracing_is_on_off_or_failed() -> None:
     facts = StatusFacts(tracing=["Logfire", "OTLP at a:1"])
     assert "tracing on" in shown(facts, 200)
     assert "Logfire and OTLP at a:1" in dict(facts.describe())["Tracing"]
-    facts.handle_event(TracingFailed(error="no route"))
+    note_events(facts, TracingFailed(error="no route"))
     assert "✗ tracing" in shown(facts, 120)
     assert dict(facts.describe())["Tracing"] == "failed: no route"
 

@@ -4,7 +4,7 @@ from collections.abc import Hashable, Sequence
 
 import pytest
 
-from tests.tui.pane_host import PaneHost, finished, hosted, rows, started
+from tests.tui.pane_host import PaneHost, finished, handle_events, hosted, rows, started
 from ua_tui.core.events.types import (
     ASK_USER,
     ArtifactSaved,
@@ -35,7 +35,7 @@ def pane(clock: Clock | None = None) -> TracePane:
 def nodes(*events: Event) -> dict[Hashable, CallNode]:
     """The rows that events make, by their keys."""
     view = pane()
-    view.handle_events(events)
+    handle_events(view, events)
     return {node.key: node for node in view.entries}
 
 
@@ -70,8 +70,8 @@ async def test_a_call_shows_the_arguments_that_ran_and_that_they_were_changed() 
     )
     view = pane()
     async with hosted(view, 90, 20):
-        view.handle_events([asked(), started("t1", "Read", file_path="a.md"), started("t2", ASK_USER)])
-        view.handle_events([changed, answered, finished("t1"), finished("t2")])
+        handle_events(view, [asked(), started("t1", "Read", file_path="a.md"), started("t2", ASK_USER)])
+        handle_events(view, [changed, answered, finished("t1"), finished("t2")])
         assert "✓ Read  b.md  changed" in shown(view)[1]
         assert "changed" not in shown(view)[2]
         call = view.calls.load("t1")
@@ -83,7 +83,7 @@ async def test_a_call_shows_the_arguments_that_ran_and_that_they_were_changed() 
 async def test_slow_calls_change_their_colour_twice() -> None:
     clock = Clock()
     async with hosted(pane(clock), 70, 20) as (view, _):
-        view.handle_events([asked(), started("t1", "Bash", command="a")])
+        handle_events(view, [asked(), started("t1", "Bash", command="a")])
         colors: list[object] = []
         for now in (9.0, 10.9, 59.0, 61.0, 700.0):
             clock.now = now
@@ -128,7 +128,7 @@ async def test_what_came_of_a_call_is_kept() -> None:
         saved = ArtifactSaved(
             path="a.json", kind="search", size=1, sha256="", observer="search", tool_use_id="n"
         )
-        view.handle_events([asked(), started("n", NEWS, query_="x"), finished("n"), saved])
+        handle_events(view, [asked(), started("n", NEWS, query_="x"), finished("n"), saved])
         call = view.calls.load("n")
         assert call is not None
         assert call.finished is not None
@@ -151,7 +151,7 @@ async def test_many_calls_are_found_and_drawn_by_the_screenful(monkeypatch: pyte
         events: list[Event] = [asked()]
         for n in range(100_000):
             events += [started(f"t{n}", "Read", path=f"file{n}"), finished(f"t{n}")]
-        view.handle_events(events)
+        handle_events(view, events)
         assert len(drawn) < 80
         await pilot.press("home")
         assert "Research" in rows(view)[0]

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 from textual.events import Key
 
-from tests.tui.pane_host import finished, hosted, started
+from tests.tui.pane_host import finished, handle_events, hosted, started
 from ua_tui.core.events.types import Event, QueryReceived
 from ua_tui.tui.panes.trace.pane import TracePane
 
@@ -26,7 +26,7 @@ def long_trace() -> TracePane:
             started(f"t{number}.{n}", "Read", query=f"q{number}", path=f"file{n}") for n in range(CALLS)
         ]
         events += [finished(f"t{number}.{n}") for n in range(0, CALLS, 2)]
-        view.handle_events(events)
+        handle_events(view, events)
     return view
 
 
@@ -53,8 +53,8 @@ async def test_what_comes_while_a_filter_is_on_is_where_it_would_be_if_it_had_co
     view, other = long_trace(), long_trace()
     for typed in ("7", "state:running", ""):
         view.tree_rows.filter.show_only(typed)
-        view.handle_events(news)
-        other.handle_events(news)
+        handle_events(view, news)
+        handle_events(other, news)
         other.tree_rows.filter.show_only("")
         other.tree_rows.filter.show_only(typed)
         assert kept(view) == kept(other)

@@ -5,7 +5,7 @@ import math
 import msgspec
 import pytest
 
-from tests.tui.pane_host import at, finished, hosted, rows, started
+from tests.tui.pane_host import at, finished, handle_events, hosted, rows, started
 from tests.tui.panes.test_trace import Clock, pane, shown
 from ua_tui.core.events.types import (
     AuthFinished,
@@ -62,7 +62,7 @@ def bars(view: TracePane) -> list[str]:
 
 async def test_a_wide_trace_has_a_waterfall_that_shows_the_waits() -> None:
     async with hosted(pane(), 120, 20) as (view, pilot):
-        view.handle_events(session())
+        handle_events(view, session())
         query, read, agent, bash = bars(view)
         assert query.strip().count("─") + query.count("?") == len(query.strip())
         assert read.startswith("━━━")
@@ -112,7 +112,7 @@ async def test_a_call_waits_for_the_person_while_an_account_is_missing(
     order: tuple[tuple[int, str], ...], waited: tuple[int, int]
 ) -> None:
     async with hosted(pane(), 120, 20) as (view, _):
-        view.handle_events(connecting(*order))
+        handle_events(view, connecting(*order))
         query, agent, call, other = bars(view)
         first, last = (int(second * CELLS / 10) for second in waited)
         for row in (query, agent, call):
@@ -124,7 +124,7 @@ async def test_a_call_waits_for_the_person_while_an_account_is_missing(
 async def test_a_running_query_has_a_round_scale_and_its_bars_grow() -> None:
     clock = Clock()
     async with hosted(pane(clock), 120, 20) as (view, _):
-        view.handle_events([timed(0, QueryReceived(query_id="q", text="x")), timed(0, started("t", "Read"))])
+        handle_events(view, [timed(0, QueryReceived(query_id="q", text="x")), timed(0, started("t", "Read"))])
         lengths: list[int] = []
         for seconds in (2.4, 4.9, 5.1, 9.9):
             clock.now = at(seconds).timestamp()

@@ -12,6 +12,7 @@ import pytest
 
 from tests.paths import PROJECT
 from tests.tui.files_host import hosted, screen_text
+from tests.tui.pane_host import handle_events
 from tests.tui.tree_host import cursor, laid_session, model_of, on_screen, rows
 from tests.waiting import until
 from ua_tui.core.events.types import QueryFinished, QueryReceived
@@ -99,7 +100,7 @@ async def test_cursor_folds_and_scroll_stay_while_files_come_and_go(session: Pat
 async def test_many_folders_made_at_once_are_all_found(tmp_path: Path) -> None:
     pane = WorkspacePane(tmp_path)
     async with hosted(pane) as (_, _pilot):
-        pane.handle_events([QueryReceived(query_id="q", text="go")])
+        handle_events(pane, [QueryReceived(query_id="q", text="go")])
         await until(lambda: model_of(pane).folders[str(tmp_path)].listing is not None)
         for outer in range(5):
             for inner in range(5):
@@ -111,7 +112,7 @@ async def test_many_folders_made_at_once_are_all_found(tmp_path: Path) -> None:
         for number in range(5):
             pane.reveal(tmp_path / f"o{number}" / "i0" / "leaf.txt")
             await until(lambda: model_of(pane).wanted is None)
-        pane.handle_events([QueryFinished(query_id="q", status="success")])
+        handle_events(pane, [QueryFinished(query_id="q", status="success")])
 
 
 @pytest.mark.slow

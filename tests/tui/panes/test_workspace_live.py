@@ -8,6 +8,7 @@ import msgspec
 import pytest
 
 from tests.tui.files_host import hosted, screen_text
+from tests.tui.pane_host import handle_events
 from tests.tui.tree_host import cursor, laid_session, on_screen, rows
 from tests.waiting import until
 from ua_tui.core.events.types import QueryFinished, QueryReceived, SessionStarted
@@ -69,7 +70,7 @@ async def test_a_sweep_finds_what_the_kernel_did_not_report(
         await until(lambda: "run.log" in rows(pane))
         (session / "at_rest.txt").write_text("x")
         await until(lambda: "at_rest.txt" in rows(pane))
-        pane.handle_events([QueryReceived(query_id="q", text="go")])
+        handle_events(pane, [QueryReceived(query_id="q", text="go")])
         (session / "at_work.txt").write_text("x")
         await until(lambda: "at_work.txt" in rows(pane))
         assert pane.new_files == {session / "at_rest.txt", session / "at_work.txt"}
@@ -118,7 +119,7 @@ async def test_a_new_session_shows_its_records_once_a_query_has_finished(session
     everything = ["extracted_articles", "search_results", "work_products", "run.log"]
     async with hosted(pane, size=(60, 20)) as (app, pilot):
         pane.focus()
-        pane.handle_events([started])
+        handle_events(pane, [started])
         await until(lambda: rows(pane) == [] and "appears here" in screen_text(app))
         await pilot.press("full_stop")
         await until(lambda: rows(pane) == everything)
@@ -126,13 +127,13 @@ async def test_a_new_session_shows_its_records_once_a_query_has_finished(session
         await until(lambda: rows(pane) == [])
         (session / "search_results" / "found.json").write_text("{}")
         await until(lambda: rows(pane) == ["search_results", "  found.json"])
-        pane.handle_events([QueryFinished(query_id="q", status="success", duration_ms=1)])
+        handle_events(pane, [QueryFinished(query_id="q", status="success", duration_ms=1)])
         await until(lambda: rows(pane) == ["search_results", "  found.json", "run.log"])
         # A session that continues an earlier one has had its first query, and a past one is shown as it is.
-        pane.handle_events([msgspec.structs.replace(started, resumed_from="s")])
+        handle_events(pane, [msgspec.structs.replace(started, resumed_from="s")])
         assert "run.log" in rows(pane)
         pane.set_root(session, read_only=True)
-        pane.handle_events([started])
+        handle_events(pane, [started])
         await until(lambda: "run.log" in rows(pane))
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.tui.files_host import Host, hosted
+from tests.tui.pane_host import handle_events
 from tests.tui.tree_host import cursor, laid_session, rows
 from tests.waiting import until
 from ua_tui.core.events.types import ArtifactSaved, PermissionAnswered, ToolCallFinished, ToolCallStarted
@@ -105,7 +106,8 @@ async def test_ten_thousand_sessions_are_listed_whole(session: Path) -> None:
 def test_what_is_known_of_where_files_came_from(tmp_path: Path) -> None:
     origins = Origins()
     url = "https://a.example/page"
-    origins.handle_events(
+    handle_events(
+        origins,
         [
             call("mcp__local_toolkit__crawl_parallel", {"urls": [url, 7]}, "toolu_4"),
             call("mcp__local_toolkit__write_local_file", {"path": "work_products/a.md"}, "toolu_6"),
@@ -119,12 +121,13 @@ def test_what_is_known_of_where_files_came_from(tmp_path: Path) -> None:
             call("mcp__local_toolkit__read_local_file", {"path": "work_products/b.md"}, "toolu_7"),
             artifact("work_products/report.html", "toolu_2", "/reports/report_1.html"),
             artifact("urls.txt", None),
-        ]
+        ],
     )
     stored = McpObservation(
         tool_name="x", tool_use_id="toolu_5", server="s", stored_at="tool_results/toolu_5.json"
     )
-    origins.handle_events([ToolCallFinished(tool_use_id="toolu_5", status="success", observation=stored)])
+    ended = ToolCallFinished(tool_use_id="toolu_5", status="success", observation=stored)
+    handle_events(origins, [call("mcp__s__x", {}, "toolu_5"), ended])
 
     def found(path: str) -> str | None:
         return origins.find(path, str(tmp_path))
@@ -138,11 +141,11 @@ def test_what_is_known_of_where_files_came_from(tmp_path: Path) -> None:
     assert found(f"{tmp_path}/tool_results/toolu_5.json.zst") == "toolu_5"
     assert found(f"{tmp_path}/urls.txt") is None
 
-    origins.handle_events(
-        [call("mcp__local_toolkit__write_local_file", {"path": "work_products/a.md"}, "toolu_8")]
+    handle_events(
+        origins, [call("mcp__local_toolkit__write_local_file", {"path": "work_products/a.md"}, "toolu_8")]
     )
     assert found(f"{tmp_path}/work_products/a.md") == "toolu_8"
-    origins.handle_events([ToolCallFinished(tool_use_id="toolu_8", status="denied")])
+    handle_events(origins, [ToolCallFinished(tool_use_id="toolu_8", status="denied")])
     assert found(f"{tmp_path}/work_products/a.md") == "toolu_6", "a call that was denied wrote nothing"
 
 
@@ -191,7 +194,7 @@ async def test_a_file_that_went_while_another_place_was_shown_leaves_no_mark(ses
         await until(lambda: "run.log" in rows(pane))
         pane.focus()
         await pilot.press("t")
-        pane.handle_events([artifact("search_results/short_lived.json")])
+        handle_events(pane, [artifact("search_results/short_lived.json")])
         assert len(pane.new_files) == 1
         await pilot.press("t")
         await until(lambda: not pane.new_files)

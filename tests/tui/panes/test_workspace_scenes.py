@@ -29,6 +29,7 @@ import pytest
 from textual.pilot import Pilot
 
 from tests.tui.files_host import Host, hosted, screen_text
+from tests.tui.pane_host import handle_events
 from tests.tui.panes.test_scenes import event_of, scenes
 from tests.tui.tree_host import cursor, laid_session, model_of, rows
 from tests.waiting import until
@@ -63,7 +64,7 @@ class Desk:
             case "remove":
                 path.unlink()
             case ">":
-                self.pane.handle_events([event_of(self.whole(given))])
+                handle_events(self.pane, [event_of(self.whole(given))])
             case "press":
                 await self.pilot.press(*given.split())
                 await self.pilot.pause()

@@ -28,11 +28,11 @@ from ua_tui.core.storage.queue_file import write_queue
 from ua_tui.tui.app.app import UaTuiApp
 from ua_tui.tui.panes.conversation.blocks import Tone
 from ua_tui.tui.panes.conversation.pane import ConversationPane
+from ua_tui.tui.panes.feed import EventFeed, EventHandler
 from ua_tui.tui.panes.observers.pane import ObserversPane
 from ua_tui.tui.panes.trace.pane import TracePane
 from ua_tui.tui.panes.workspace.pane import WorkspacePane
 from ua_tui.tui.replay.footer import past_message
-from ua_tui.tui.replay.loader import SessionLoader
 from ua_tui.tui.replay.past_source import PastSource
 from ua_tui.tui.screens.files.viewer import ViewerScreen
 from ua_tui.tui.screens.tool_call.screen import ToolCallScreen
@@ -116,23 +116,23 @@ async def test_the_screen_is_updated_between_the_panes_that_open(tmp_path: Path,
     folder = write(tmp_path, many(3))
     turns = 0
     shown: list[tuple[str, int]] = []
-    applied = SessionLoader._apply
+    show = EventFeed.show
 
     def turn() -> None:
         nonlocal turns
         turns += 1
         asyncio.get_running_loop().call_soon(turn)
 
-    def noting(self: SessionLoader, panes: Sequence[Any], events: Sequence[ev.Event]) -> None:
+    def noting(self: EventFeed, pane: EventHandler) -> None:
         if not turns:
             turn()
-        shown.extend((type(pane).__name__, turns) for pane in panes)
-        applied(self, panes, events)
+        shown.append((type(pane).__name__, turns))
+        show(self, pane)
 
-    monkeypatch.setattr(SessionLoader, "_apply", noting)
+    monkeypatch.setattr(EventFeed, "show", noting)
     async with past(folder):
         assert [name for name, _ in shown][:2] == ["ConversationPane", "TracePane"]
-        assert len({at for _, at in shown}) == len(shown) == 4
+        assert len({at for _, at in shown}) == len(shown) == 5
 
 
 async def test_a_session_is_shown_as_it_was(tmp_path: Path) -> None:

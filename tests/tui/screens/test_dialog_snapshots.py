@@ -16,6 +16,7 @@ from textual.pilot import Pilot
 
 from tests.tui.app.test_snapshots import played_app, steps
 from tests.tui.files_host import finished
+from tests.tui.pane_host import note_events
 from tests.tui.pictured import DARK, MEDIUM, SMALL, THEMED, Compare, Size, Stage, looks, no_blinking, sizes
 from tests.waiting import until
 from ua_tui.core.events.codec import ANY_EVENT
@@ -23,6 +24,7 @@ from ua_tui.core.trust_question.changes import Change
 from ua_tui.core.trust_question.question import FolderQuestion
 from ua_tui.core.view.activity import Activity
 from ua_tui.core.view.costs import Costs
+from ua_tui.core.view.session import SessionView
 from ua_tui.core.web_reader.blacklist import LIFETIME, Blacklist, Listing, Strike
 from ua_tui.tui.panes.status.facts import StatusFacts
 from ua_tui.tui.screens.application.error import RESTARTS, ErrorScreen
@@ -98,9 +100,8 @@ def working() -> QuitScreen:
 
 
 def reported() -> list[tuple[str, str]]:
-    facts = StatusFacts(costs=Costs(limit=1.0))
-    for event in _DATA["reported"]:
-        facts.handle_event(msgspec.convert(event, ANY_EVENT))
+    facts = StatusFacts(SessionView(costs=Costs(limit=1.0)))
+    note_events(facts, *(msgspec.convert(event, ANY_EVENT) for event in _DATA["reported"]))
     return facts.describe()
 
 

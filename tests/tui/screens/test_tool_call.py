@@ -73,6 +73,12 @@ def text(call: ev.ToolCallStarted, end: ev.ToolCallFinished | None, width: int =
     return "\n".join(lines(call_body(call, end), width))
 
 
+def update(screen: ToolCallScreen, *events: ev.Event) -> None:
+    for event in events:
+        screen.handle_event(event)
+    screen.show_record(None)
+
+
 async def test_a_call_whose_arguments_were_changed_shows_those_that_ran_and_the_change() -> None:
     screen = call_screen(started(query="AI chips"))
     async with hosted(screen=screen, size=(90, 34)) as (app, pilot):
@@ -81,7 +87,7 @@ async def test_a_call_whose_arguments_were_changed_shows_those_that_ran_and_the_
             request_id="p", tool_name=NAME, tool_use_id="t", decision="allow",
             input={"query": "memory"}, changes=["query: AI chips → memory"],
         )  # fmt: skip
-        screen.handle_events([answer, finished(mcp("x"))])
+        update(screen, answer, finished(mcp("x")))
         await until(lambda: 'query: "memory"' in screen_text(app))
         for shown in ("changed by you", "what you changed", "query: AI chips → memory"):
             assert shown in screen_text(app)
@@ -229,13 +235,13 @@ async def test_a_running_call_is_completed_in_place() -> None:
         await until(lambda: "▸ deep: {1}" in screen_text(app))
         await pilot.press("home", "left")
         await until(lambda: "▸ Arguments" in screen_text(app))
-        screen.handle_events([finished(mcp("all done")), saved("a/b.json", "t"), saved("c/d.json", "other")])
+        update(screen, finished(mcp("all done")), saved("a/b.json", "t"), saved("c/d.json", "other"))
         await until(lambda: "all done" in screen_text(app))
         assert "▸ Arguments" in screen_text(app), "what was folded stays so"
         assert "a/b.json" in screen_text(app)
         assert "c/d.json" not in screen_text(app)
         assert "done" in screen_text(app).splitlines()[0]
-        screen.handle_events([finished(mcp("something else"), "error")])
+        update(screen, finished(mcp("something else"), "error"))
         await pilot.pause()
         assert "done" in screen_text(app).splitlines()[0], "a call has one end"
         await pilot.press("q")

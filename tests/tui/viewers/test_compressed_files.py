@@ -10,6 +10,7 @@ import pytest
 import zstandard
 
 from tests.tui.files_host import hosted, screen_text
+from tests.tui.pane_host import handle_events
 from tests.tui.viewers.test_viewers import shown
 from tests.waiting import until
 from ua_tui.core.events.types import ArtifactSaved
@@ -137,8 +138,9 @@ async def test_a_preview_follows_an_artifact_into_its_other_form(artifact: Path)
         assert "→" in str(pane.border_subtitle)
         await asyncio.to_thread(artifact.unlink)
         plain = put(artifact.parent, artifact.stem, json.dumps({"changed": True}).encode())
-        pane.handle_events(
-            [ArtifactSaved(path=f"search_results/{plain.name}", kind="k", size=1, sha256="", observer="o")]
+        handle_events(
+            pane,
+            [ArtifactSaved(path=f"search_results/{plain.name}", kind="k", size=1, sha256="", observer="o")],
         )
         await until(lambda: "changed" in screen_text(app))
 

@@ -8,7 +8,7 @@ terminal does not report its focus.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from os import environ
 from typing import Literal
 
@@ -26,6 +26,7 @@ from ua_tui.core.events.types import (
 from ua_tui.core.settings.model import Settings
 from ua_tui.core.settings.secrets import secrets
 from ua_tui.core.text import clean_line
+from ua_tui.core.view.session import SessionView
 
 NotificationMethod = Literal["bell", "osc9", "osc777", "off"]
 
@@ -99,7 +100,8 @@ class Attention:
         self._now = now
         self._way = way_of(settings.notify, environment)
         self._touched_at = float("-inf")
-        self._query = ""
+        self._query = self._ended = ""
+        self._questions: dict[str, str] = {}
         self.focused: bool | None = None
         """Whether the terminal has the focus; None until it reports that."""
 
@@ -109,29 +111,31 @@ class Attention:
         if self.focused is False:
             self.focused = True
 
-    def handle_events(self, events: Sequence[Event]) -> None:
-        """Handle a batch of events, and notify at most once for all of them."""
-        ended = ""
-        questions: dict[str, str] = {}
-        for event in events:
-            match event:
-                case QueryReceived():
-                    self._query = event.text
-                case QueryFinished() if event.status != "interrupted" and self._is_long(event):
-                    how = "is answered" if event.status == "success" else "failed"
-                    ended = f"ua-tui: the query {how}"
-                case PermissionAsked():
-                    questions[event.request_id] = "ua-tui: a tool call needs your permission"
-                case ElicitationAsked():
-                    questions[event.request_id] = f"ua-tui: {event.server} asks you something"
-                case PermissionAnswered() | ElicitationAnswered():
-                    questions.pop(event.request_id, None)
-                case AuthRequired():
-                    questions[""] = "ua-tui: an account needs to be connected"
-                case AuthFinished():
-                    questions.pop("", None)
-                case _:
-                    pass
+    def handle_event(self, event: Event, view: SessionView) -> None:
+        """Note what to notify of."""
+        match event:
+            case QueryReceived():
+                self._query = event.text
+            case QueryFinished() if event.status != "interrupted" and self._is_long(event):
+                how = "is answered" if event.status == "success" else "failed"
+                self._ended = f"ua-tui: the query {how}"
+            case PermissionAsked():
+                self._questions[event.request_id] = "ua-tui: a tool call needs your permission"
+            case ElicitationAsked():
+                self._questions[event.request_id] = f"ua-tui: {event.server} asks you something"
+            case PermissionAnswered() | ElicitationAnswered():
+                self._questions.pop(event.request_id, None)
+            case AuthRequired():
+                self._questions[""] = "ua-tui: an account needs to be connected"
+            case AuthFinished():
+                self._questions.pop("", None)
+            case _:
+                pass
+
+    def show_view(self, view: SessionView) -> None:
+        """Notify at most once of all that was noted."""
+        questions, ended = self._questions, self._ended
+        self._questions, self._ended = {}, ""
         if questions and self._is_away():
             self._notify(list(questions.values())[-1])
         elif ended and self._is_out_of_sight():

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from textual.content import Content
 
 from ua_tui.core.events.types import Event
+from ua_tui.core.view.session import SessionView
 from ua_tui.tui.keys.keymap import hints_of, word_of_escape
 from ua_tui.tui.panes.status.bar import AT_REST, STOPS
 
@@ -28,7 +28,10 @@ class KeyHints:
         self._app = app
         self._escape = escape
 
-    def handle_events(self, events: Sequence[Event]) -> None:
+    def handle_event(self, event: Event, view: SessionView) -> None:
+        """Wait for the end of the batch."""
+
+    def show_view(self, view: SessionView) -> None:
         """Update the hints: the state of the session may have changed."""
         self.update()
 

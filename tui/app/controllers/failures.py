@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -12,6 +11,7 @@ import msgspec
 
 from ua_tui.core.errors import Advice, CredentialsError, causes_of
 from ua_tui.core.events.types import KNOWLEDGE, AgentSilent, ErrorRaised, Event, QueryFinished, QueryReceived
+from ua_tui.core.view.session import SessionView
 
 if TYPE_CHECKING:
     from ua_tui.tui.app.controllers.queries import Queries
@@ -32,29 +32,31 @@ class Failures:
         self._times: Counter[str] = Counter()
         self._noticed = ""
 
-    def handle_events(self, events: Sequence[Event]) -> None:
-        """Show the failures of a batch in the notice bar, or open the dialog if the session failed."""
-        for event in events:
-            match event:
-                case QueryReceived():
-                    self._app.notice.clear()
-                case AgentSilent(over=False, waits_for="model" | "process"):
-                    self._show_silence(event)
-                case AgentSilent(over=True) | QueryFinished() if self._app.notice.is_counting:
-                    self._app.notice.clear()
-                case _:
-                    pass
-            match event:
-                case QueryFinished(status="error", error=error) if self._is_news(error):
-                    self._notice(error or "The query failed.")
-                case ErrorRaised():
-                    if event.where != KNOWLEDGE:
-                        self._last = event
-                    # A failed session gets a dialog.
-                    if self._app.state != "failed" and self._is_news(event.message):
-                        self._notice(event.message)
-                case _:
-                    pass
+    def handle_event(self, event: Event, view: SessionView) -> None:
+        """Show a failure in the notice bar."""
+        match event:
+            case QueryReceived():
+                self._app.notice.clear()
+            case AgentSilent(over=False, waits_for="model" | "process"):
+                self._show_silence(event)
+            case AgentSilent(over=True) | QueryFinished() if self._app.notice.is_counting:
+                self._app.notice.clear()
+            case _:
+                pass
+        match event:
+            case QueryFinished(status="error", error=error) if self._is_news(error):
+                self._notice(error or "The query failed.")
+            case ErrorRaised():
+                if event.where != KNOWLEDGE:
+                    self._last = event
+                # A failed session gets a dialog.
+                if self._app.state != "failed" and self._is_news(event.message):
+                    self._notice(event.message)
+            case _:
+                pass
+
+    def show_view(self, view: SessionView) -> None:
+        """Open the dialog if the session failed."""
         if self._app.state == "failed" and self._last is not None:
             last, self._last = self._last, None
             self._open(last, afterwards="The agent is not running.")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from ua_tui.core.errors import ConnectionFailed
 from ua_tui.core.events.types import Event
+from ua_tui.core.view.session import SessionView
 from ua_tui.tui.app.port import controls_or_notify
 
 if TYPE_CHECKING:
@@ -42,7 +43,10 @@ class Queries:
     def _is_paused(self) -> bool:
         return self._app.controls is not None and self._app.controls.queue_paused
 
-    def handle_events(self, events: Sequence[Event]) -> None:
+    def handle_event(self, event: Event, view: SessionView) -> None:
+        """Wait for the end of the batch."""
+
+    def show_view(self, view: SessionView) -> None:
         """Show what waits after a batch of events."""
         self.show()
 

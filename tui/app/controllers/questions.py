@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,6 +21,7 @@ from ua_tui.core.events.types import (
     ToolCallStarted,
 )
 from ua_tui.core.text import clean_line
+from ua_tui.core.view.session import SessionView
 
 if TYPE_CHECKING:
     from ua_tui.tui.app.controllers.session_settings import PermissionModeSelection
@@ -44,28 +45,40 @@ class Questions:
         self._shown: tuple[Question, Dialog[object]] | None = None
         self._seen: set[tuple[str, str]] = set()
 
-    def handle_events(self, events: Sequence[Event]) -> None:
-        """Handle a batch of events; questions answered within it are never shown."""
-        for event in events:
-            match event:
-                case PermissionAsked() | ElicitationAsked() | AuthRequired():
-                    if not self._is_known(event):
-                        self._open.append(event)
-                case PermissionAnswered():
-                    self._close_if(partial(_is_request, event.request_id))
-                case ElicitationAnswered():
-                    self._close_if(partial(_is_request, event.request_id))
-                    self._report_withdrawn(event)
-                case AuthFinished():
-                    self._close_if(lambda question: isinstance(question, AuthRequired))
-                case ToolCallStarted():
-                    self._remember_call(event)
-                case SessionFinished() | SessionStarted():
-                    # A program that continues a session asks again what it needs to know.
-                    self._close_if(lambda _: True)
-                case _:
-                    pass
+    def ask(self, questions: Iterable[Event]) -> None:
+        """Show dialogs for questions that were asked before."""
+        for event in questions:
+            if isinstance(event, PermissionAsked | ElicitationAsked | AuthRequired):
+                self._add(event)
         self._show_next()
+
+    def handle_event(self, event: Event, view: SessionView) -> None:
+        """Note what is asked; what is answered in the same batch is never shown."""
+        match event:
+            case PermissionAsked() | ElicitationAsked() | AuthRequired():
+                self._add(event)
+            case PermissionAnswered():
+                self._close_if(partial(_is_request, event.request_id))
+            case ElicitationAnswered():
+                self._close_if(partial(_is_request, event.request_id))
+                self._report_withdrawn(event)
+            case AuthFinished():
+                self._close_if(lambda question: isinstance(question, AuthRequired))
+            case ToolCallStarted():
+                self._remember_call(event)
+            case SessionFinished() | SessionStarted():
+                # A program that continues a session asks again what it needs to know.
+                self._close_if(lambda _: True)
+            case _:
+                pass
+
+    def show_view(self, view: SessionView) -> None:
+        """Show the oldest question."""
+        self._show_next()
+
+    def _add(self, question: Question) -> None:
+        if not self._is_known(question):
+            self._open.append(question)
 
     def _is_known(self, event: Question) -> bool:
         """Whether it waits or is shown already: what is asked elsewhere can arrive on two ways."""

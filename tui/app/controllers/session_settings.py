@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, cast
@@ -11,6 +10,7 @@ from ua_tui.core.errors import SettingsError
 from ua_tui.core.events.types import BudgetRaised, BudgetReached, Event
 from ua_tui.core.events.units import spent_of
 from ua_tui.core.settings.model import PermissionMode, refuse_skip_as_root
+from ua_tui.core.view.session import SessionView
 from ua_tui.tui.app.port import controls_or_notify
 
 if TYPE_CHECKING:
@@ -25,13 +25,16 @@ class Budget:
     def __init__(self, app: AppPort, queries: Queries) -> None:
         self._app = app
         self._queries = queries
+        self._last: BudgetReached | BudgetRaised | None = None
 
-    def handle_events(self, events: Sequence[Event]) -> None:
-        """Handle a batch of events; only the last one about the budget counts."""
-        last = None
-        for event in events:
-            if isinstance(event, BudgetReached | BudgetRaised):
-                last = event
+    def handle_event(self, event: Event, view: SessionView) -> None:
+        """Note an event about the budget: only the last one of a batch counts."""
+        if isinstance(event, BudgetReached | BudgetRaised):
+            self._last = event
+
+    def show_view(self, view: SessionView) -> None:
+        """Show what happened to the budget."""
+        last, self._last = self._last, None
         match last:
             case BudgetReached(level="warning"):
                 spent, limit = spent_of(last.spent_usd, last.limit_usd)
@@ -53,7 +56,7 @@ class Budget:
     def _open(self, *, requested: bool) -> None:
         from ua_tui.tui.screens.session.budget import BudgetScreen
 
-        costs = self._app.status.facts.costs
+        costs = self._app.view.costs
         if self._app.session is None or isinstance(self._app.screen, BudgetScreen):
             return
         dialog = BudgetScreen(

@@ -7,12 +7,13 @@ import logging
 import os
 import signal
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING
 
 from ua_tui.core.events.types import Event, ObserverFinished, ObserverStarted, QueryFinished
+from ua_tui.core.view.session import SessionView
 
 if TYPE_CHECKING:
     from ua_tui.tui.app.controllers.queries import Queries
@@ -68,7 +69,7 @@ class Shutdown:
         elif isinstance(self._app.screen, QuitScreen) or not self._is_asked:
             self.begin("quit")
         else:
-            dialog = QuitScreen(len(self._queries.waiting), lambda: self._app.status.facts.activity)
+            dialog = QuitScreen(len(self._queries.waiting), lambda: self._app.view.activity)
             self._app.push_screen(dialog, self._on_answer)
 
     @property
@@ -98,15 +99,17 @@ class Shutdown:
             case _:
                 pass
 
-    def handle_events(self, events: Sequence[Event]) -> None:
+    def handle_event(self, event: Event, view: SessionView) -> None:
         """Shut down if that is to happen after the running query, and it has ended."""
-        for event in events:
-            if isinstance(event, ObserverStarted):
-                self._observing[event.run_id] = event.observer
-            elif isinstance(event, ObserverFinished):
-                self._observing.pop(event.run_id, None)
-        if self._when_done and any(isinstance(event, QueryFinished) for event in events):
+        if isinstance(event, ObserverStarted):
+            self._observing[event.run_id] = event.observer
+        elif isinstance(event, ObserverFinished):
+            self._observing.pop(event.run_id, None)
+        elif isinstance(event, QueryFinished) and self._when_done:
             self.begin("quit")
+
+    def show_view(self, view: SessionView) -> None:
+        """Show nothing more."""
 
     def begin(self, reason: str, *, code: int = 0, result: str | None = None) -> None:
         """Close everything for `reason`, then end with this exit code and result of the application."""

@@ -9,7 +9,6 @@ from datetime import datetime, tzinfo
 
 from ua_tui.core.events.continuation import is_own
 from ua_tui.core.events.describe import PATHS
-from ua_tui.core.events.tool_names import tool_label
 from ua_tui.core.events.types import (
     ArtifactChanged,
     Event,
@@ -24,13 +23,13 @@ from ua_tui.core.events.types import (
     SubagentStarted,
     TextDelta,
     ThinkingDelta,
-    ToolCallFinished,
     ToolCallStarted,
 )
 from ua_tui.core.events.units import duration, quantity
 from ua_tui.core.text import clean
+from ua_tui.core.view.session import SessionView
 from ua_tui.tui.panes.conversation.blocks import Card, Heading, Notice, Tone, Verbatim
-from ua_tui.tui.panes.conversation.folds import Folds
+from ua_tui.tui.panes.conversation.folds import STOPPED, Folds
 from ua_tui.tui.panes.conversation.notices import OF_A_QUERY, RETRIED, AppMessage, message_of, server_message
 from ua_tui.tui.panes.conversation.page import Page
 from ua_tui.tui.panes.conversation.results import Result, Results
@@ -91,10 +90,10 @@ class Dialogue:
 
     # -- events -----------------------------------------------------------------------------------
 
-    def handle_event(self, event: Event) -> None:
-        """Add or change the blocks that an event is about."""
+    def handle_event(self, event: Event, view: SessionView) -> None:
+        """Add or change the blocks that an event is about; `view` has it already."""
         self.page.at = event.at.timestamp()
-        result = self.results.handle_event(event)
+        result = self.results.handle_event(event, view)
         # What somebody changes in a file is no work of the query that runs.
         is_shown = not isinstance(event, ArtifactChanged) or (
             result is not None and result.path in self._cards
@@ -105,7 +104,7 @@ class Dialogue:
                 self.show_results()
         match event:
             case TextDelta() | ThinkingDelta() | MessageFinished() if event.parent_tool_use_id is not None:
-                self.on_subagent_message(event)
+                self.on_subagent_message(event, view)
             case TextDelta():
                 self.on_text(event)
             case ThinkingDelta():
@@ -120,8 +119,11 @@ class Dialogue:
                 self._set_path(event.query_id, event.at, event.decision)
             case ToolCallStarted():
                 self.on_call_started(event)
-            case SubagentStarted() | SubagentFinished() | ToolCallFinished():
-                self.folds.handle_event(event)
+            case SubagentStarted():
+                self.folds.begin_subagent(event, view)
+            case SubagentFinished():
+                status = STOPPED if event.by_person else event.status
+                self.folds.end_subagent(event.tool_use_id, status, event.at.timestamp(), view)
             case McpStatus():
                 self.on_servers(event)
             case _:
@@ -182,9 +184,6 @@ class Dialogue:
         turn = self._turn(event.query_id, event.at)
         turn.calls += 1
         self._show_facts(turn)
-        if event.name in {"Agent", "Task"}:
-            self.folds.name_subagent(event.tool_use_id, tool_label(event.name, event.input))
-        self.folds.begin_call(event)
 
     def on_query_finished(self, event: QueryFinished) -> None:
         """Complete the answer and its heading."""
@@ -292,10 +291,12 @@ class Dialogue:
             self._turn(event.query_id, event.at)
         self.folds.add_thinking(event)
 
-    def on_subagent_message(self, event: TextDelta | ThinkingDelta | MessageFinished) -> None:
+    def on_subagent_message(
+        self, event: TextDelta | ThinkingDelta | MessageFinished, view: SessionView
+    ) -> None:
         """Add to the text of a sub-agent."""
         if not isinstance(event, ThinkingDelta):
-            self.folds.add_subagent_text(event)
+            self.folds.add_subagent_text(event, view)
 
     def _stream(self, query_id: str, message_id: str, at: datetime) -> MessageStream:
         stream = self._streams.get(message_id)
@@ -313,10 +314,10 @@ class Dialogue:
             stream.end()
         self._streams.clear()
 
-    def end(self) -> None:
+    def end(self, view: SessionView) -> None:
         """Let nothing look as if it continued."""
         self._end_streams()
-        self.folds.end_subagents(UNFINISHED)
+        self.folds.end_subagents(UNFINISHED, view)
 
     # -- the app's own messages -------------------------------------------------------------------
 

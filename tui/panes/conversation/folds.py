@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Hashable, Iterator, Mapping
+from dataclasses import dataclass
 from datetime import datetime
 
-from ua_tui.core.events.tool_names import main_argument, tool_label
 from ua_tui.core.events.types import (
     MessageFinished,
-    SubagentFinished,
     SubagentStarted,
     TextDelta,
     ThinkingDelta,
-    ToolCallFinished,
     ToolCallStarted,
 )
 from ua_tui.core.events.units import count as scaled
 from ua_tui.core.events.units import duration, live_duration, quantity
 from ua_tui.core.text import clean, clean_line
+from ua_tui.core.view.session import SessionView
 from ua_tui.tui.panes.conversation.blocks import Block, Fold, Prose, Tone, Verbatim
 from ua_tui.tui.panes.conversation.page import Page
 from ua_tui.tui.panes.conversation.stream import pieces_of
@@ -36,21 +34,26 @@ _LONGEST_TAIL = 2_000
 
 @dataclass(slots=True)
 class _Work:
-    """What a sub-agent that runs does: its calls that have not ended, and the lines that it wrote."""
+    """A sub-agent that runs, and the lines that it wrote.
+
+    `call` is the id of its call if that has not ended; `shown` are the calls of all with which it is shown.
+    """
 
     fold: Fold
-    began: datetime
-    calls: int = 0
-    running: dict[str, str] = field(default_factory=dict)
+    began: float
+    call: str | None
+    shown: Mapping[str, ToolCallStarted] | None = None
     text: str = ""
     first_line: str = ""
     last_line: str = ""
 
-    @property
-    def activity(self) -> str:
+    def activity(self, view: SessionView) -> str:
         """Its newest call that runs, how many others do, and the last line that it wrote."""
-        call = next(reversed(self.running.values()), "")
-        others = f"+{len(self.running) - 1}" if len(self.running) > 1 else ""
+        running = view.activity.calls.values()
+        below = [each.tool_use_id for each in running if each.parent_tool_use_id == self.fold.key]
+        newest = view.call(below[-1]) if below else None
+        call = clean_line(f"{newest.label} {newest.argument}", _LONGEST_LINE) if newest is not None else ""
+        others = f"+{len(below) - 1}" if len(below) > 1 else ""
         said = f"“{self.last_line}" if self.last_line else ""
         return " · ".join(part for part in (call, others, said) if part)
 
@@ -78,10 +81,8 @@ class Folds:
         self._page = page
         self._numbers = numbers
         self._folds: dict[str, Fold] = {}
-        self._agents: dict[str, str] = {}
         self._grown: dict[Hashable, Fold] = {}
         self._work: dict[str, _Work] = {}
-        self._calls: dict[str, _Work] = {}
 
     @property
     def working(self) -> bool:
@@ -140,59 +141,18 @@ class Folds:
 
     # Sub-agents
 
-    def name_subagent(self, call: str, title: str) -> None:
-        """Set the name of the sub-agent of a tool call, cleaned already."""
-        self._agents[call] = title
-
-    def handle_event(self, event: SubagentStarted | SubagentFinished | ToolCallFinished) -> None:
-        """Begin or end a sub-agent, or a call of one."""
-        match event:
-            case SubagentStarted():
-                self.begin_subagent(event)
-            case SubagentFinished():
-                status = STOPPED if event.by_person else event.status
-                self.end_subagent(event.tool_use_id, status, event.at)
-            case ToolCallFinished() if event.tool_use_id in self:
-                self.end_subagent(event.tool_use_id, event.status, event.at)
-            case ToolCallFinished():
-                self.end_call(event.tool_use_id)
-
-    def begin_subagent(self, event: SubagentStarted) -> None:
+    def begin_subagent(self, event: SubagentStarted, view: SessionView) -> None:
         """Show that a sub-agent works, and on what."""
-        self.name_subagent(event.tool_use_id, clean_line(event.name))
-        self._of_subagent(event.tool_use_id, event.at, clean_line(event.description, 80))
+        self._of_subagent(event.tool_use_id, event.at, view, clean_line(event.description, 80), event.name)
 
-    def begin_call(self, event: ToolCallStarted) -> None:
-        """Show the current call of a sub-agent."""
-        work = self._work.get(event.parent_tool_use_id or "")
-        if work is None:
-            return
-        work.calls += 1
-        argument = main_argument(event.name, event.input)
-        label = clean_line(f"{tool_label(event.name, event.input)} {argument}", _LONGEST_LINE)
-        work.running[event.tool_use_id] = label
-        self._calls[event.tool_use_id] = work
-        self._show_work(work)
-
-    def end_call(self, tool_use_id: str) -> None:
-        """Show what a sub-agent does after a call."""
-        work = self._calls.pop(tool_use_id, None)
-        if work is not None:
-            work.running.pop(tool_use_id, None)
-            self._show_work(work)
-
-    def tick(self, now: datetime, spinner: str) -> None:
-        """Show how long each sub-agent has been working."""
+    def tick(self, now: float, spinner: str) -> None:
+        """Show how long each sub-agent has been working; `now` is the time of day in seconds."""
         for work in self._work.values():
             work.fold.mark = spinner
-            work.fold.summary = live_duration((now - work.began).total_seconds())
+            work.fold.summary = live_duration(now - work.began)
             self._page.change(work.fold)
 
-    def _show_work(self, work: _Work) -> None:
-        work.fold.activity = work.activity
-        self._page.change(work.fold)
-
-    def add_subagent_text(self, event: TextDelta | MessageFinished) -> None:
+    def add_subagent_text(self, event: TextDelta | MessageFinished, view: SessionView) -> None:
         """Add to the text of a sub-agent."""
         call = event.parent_tool_use_id
         assert call is not None
@@ -200,25 +160,23 @@ class Folds:
         if isinstance(event, MessageFinished):
             if not text.strip():
                 return
-            self._of_subagent(call, event.at).messages[event.message_id] = [text]
+            self._of_subagent(call, event.at, view).messages[event.message_id] = [text]
         else:
-            self._of_subagent(call, event.at).messages.setdefault(event.message_id, []).append(text)
+            self._of_subagent(call, event.at, view).messages.setdefault(event.message_id, []).append(text)
         fold = self._folds[call]
         if (work := self._work.get(call)) is not None:
             work.read(event)
-            fold.activity = work.activity
+            work.shown = None
         self._note_grown(fold)
 
-    def end_subagent(self, call: str, status: str, at: datetime | None = None) -> None:
+    def end_subagent(self, call: str, status: str, at: float, view: SessionView) -> None:
         """Show how the work of a sub-agent ended and what it wrote last, if it has a fold and has not ended."""
-        work = self._work.pop(call, None)
+        work, record = self._work.pop(call, None), view.call(call)
         if work is None:
             return
-        for running in work.running:
-            self._calls.pop(running, None)
-        seconds = (at - work.began).total_seconds() if at is not None else 0.0
+        seconds = at - work.began
         facts = [_ENDS.get(status, status)]
-        facts += [quantity(work.calls, "call")] if work.calls else []
+        facts += [quantity(record.calls, "call")] if record is not None and record.calls else []
         facts += [duration(seconds)] if seconds >= SHORTEST_SHOWN else []
         # What it worked on tells finished ones apart.
         work.fold.name = ""
@@ -226,18 +184,22 @@ class Folds:
         work.fold.mark, work.fold.summary, work.fold.activity = mark.glyph, " · ".join(facts), work.first_line
         self._page.change(work.fold)
 
-    def end_subagents(self, status: str) -> None:
+    def end_subagents(self, status: str, view: SessionView) -> None:
         """Show the same end for all sub-agents that still look as if they ran."""
-        for call in list(self._work):
-            self.end_subagent(call, status)
+        for call, work in list(self._work.items()):
+            self.end_subagent(call, status, work.began, view)
 
-    def _of_subagent(self, call: str, at: datetime, description: str = "") -> Fold:
+    def _of_subagent(
+        self, call: str, at: datetime, view: SessionView, description: str = "", name: str = ""
+    ) -> Fold:
         fold = self._folds.get(call)
         if fold is None:
-            name = self._agents.get(call, "sub-agent")
+            record = view.call(call)
+            name = clean_line(name) or (record.agent if record is not None else "") or "sub-agent"
             title = f"{name}: {description}" if description else name
             fold = Fold(key=call, group=call, title=title, name=name, mark=Mark.RUNNING.glyph)
-            self._work[call] = _Work(fold, at)
+            is_open = record is not None and record.status is None
+            self._work[call] = _Work(fold, at.timestamp(), call if is_open else None)
             self._add(call, fold)
         return fold
 
@@ -255,8 +217,18 @@ class Folds:
             if theirs.open and (fold := self._folds.get(key)) is not None:
                 self.set_open(fold, True)
 
-    def show_grown(self) -> None:
-        """Show in the open folds what came since the last time; once for a batch of events."""
+    def show_grown(self, view: SessionView) -> None:
+        """Show what sub-agents do, and in the open folds what came since the last time; once for a batch."""
+        for work in list(self._work.values()):
+            if work.shown is view.activity.calls:
+                continue
+            work.shown, call = view.activity.calls, view.call(work.call)
+            if call is not None and call.status is not None and call.ended_offset is not None:
+                ended = call.at.timestamp() + call.ended_offset - call.offset
+                self.end_subagent(call.id, call.status, ended, view)
+            else:
+                work.fold.activity = work.activity(view)
+                self._page.change(work.fold)
         for fold in self._grown.values():
             if fold.open:
                 self._show_text(fold)

@@ -5,9 +5,8 @@ from __future__ import annotations
 import asyncio
 import itertools
 import time
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from contextlib import nullcontext
-from datetime import UTC, datetime, tzinfo
+from collections.abc import Callable, Hashable, Iterable, Mapping
+from datetime import tzinfo
 from functools import partial
 from pathlib import Path
 from typing import ClassVar, Self
@@ -18,8 +17,8 @@ from textual.message import Message
 from textual.selection import Selection
 from textual.timer import Timer
 
-from ua_tui.core.concurrency.garbage_collection import deferred
 from ua_tui.core.events.types import Event, QueryFinished
+from ua_tui.core.view.session import SessionView
 from ua_tui.tui.keys.keymap import keys_of
 from ua_tui.tui.keys.places import SEARCH, KeyPlace, key_binding
 from ua_tui.tui.panes.conversation.blocks import CONVERSATION_COMPONENTS, Block, Card, Fold, Heading
@@ -37,8 +36,6 @@ from ua_tui.tui.virtual_list.virtual_list import VirtualList
 from ua_tui.tui.workers import start_job
 
 TICK = 1.0
-A_SESSION = 2_000
-"""Events in one batch: more than a living session ever brings at once."""
 
 _TITLE = "Conversation"
 _HINTS = (
@@ -153,19 +150,18 @@ class ConversationPane(VirtualList[Block]):
 
     # -- events -----------------------------------------------------------------------------------
 
-    def handle_events(self, events: Sequence[Event]) -> None:
-        """Handle a batch of events in order, and paint once."""
-        files = self.block_source.files
-        # A long session that is opened makes objects that stay: the collector need never visit them.
-        with deferred() if len(events) >= A_SESSION else nullcontext():
-            for event in events:
-                self.dialogue.handle_event(event)
-                files.handle_event(event)
-                self.suggestions.handle_event(event)
-        if any(isinstance(event, QueryFinished) for event in events):
+    def handle_event(self, event: Event, view: SessionView) -> None:
+        """Add or change the blocks that an event is about."""
+        self.dialogue.handle_event(event, view)
+        self.block_source.files.handle_event(event)
+        self.suggestions.handle_event(event)
+        if isinstance(event, QueryFinished):
             # What was named before it existed is a link now.
             self.touch_all()
-        self.dialogue.folds.show_grown()
+
+    def show_view(self, view: SessionView) -> None:
+        """Paint once what a batch of events has changed."""
+        self.dialogue.folds.show_grown(view)
         self._run_timer()
         self.update_rows()
         self.search.update()
@@ -181,12 +177,12 @@ class ConversationPane(VirtualList[Block]):
 
     def _advance(self) -> None:
         self._ticks += 1
-        self.dialogue.folds.tick(datetime.fromtimestamp(self._clock(), UTC), spinner(self._ticks))
+        self.dialogue.folds.tick(self._clock(), spinner(self._ticks))
         self.update_rows()
 
-    def end(self, message: AppMessage | None) -> None:
+    def end(self, message: AppMessage | None, view: SessionView) -> None:
         """Let nothing look as if it continued, and show a message below."""
-        self.dialogue.end()
+        self.dialogue.end(view)
         self.report(message)
 
     def report(self, message: AppMessage | None) -> None:

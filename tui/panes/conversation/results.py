@@ -14,11 +14,11 @@ from ua_tui.core.events.types import (
     ArtifactSaved,
     Event,
     ReportChecked,
-    ToolCallFinished,
     ToolCallStarted,
 )
 from ua_tui.core.storage.files import Root
 from ua_tui.core.text import clean_line
+from ua_tui.core.view.session import SessionView
 
 KINDS: Mapping[str, tuple[str, ...]] = {
     "report": (".html", ".htm", ".md", ".pdf", ".docx", ".odt", ".rtf", ".tex", ".txt"),
@@ -80,8 +80,13 @@ class Results:
         self._all: dict[str, Result] = {}
         self._saving: set[str] = set()
 
-    def handle_event(self, event: Event) -> Result | None:
+    def handle_event(self, event: Event, view: SessionView) -> Result | None:
         """Return the finished work that an event reports, if it does."""
+        for call in [each for each in map(view.call, self._saving) if each is not None and each.status]:
+            self._saving.discard(call.id)
+            if call.status == "success":
+                # The observer reports a corpus only when it adds something to what the tool has saved.
+                return self._add(_CORPUS, "corpus", 0, (), call.id)
         match event:
             case ArtifactSaved() if event.kind in _FINISHED:
                 copies = (event.copied_to,) if event.copied_to else ()
@@ -98,14 +103,9 @@ class Results:
                 return changed
             case ToolCallStarted() if event.name.endswith("__save_corpus"):
                 self._saving.add(event.tool_use_id)
-                return None
-            case ToolCallFinished() if event.tool_use_id in self._saving:
-                self._saving.discard(event.tool_use_id)
-                # The observer reports a corpus only when it adds something to what the tool has saved.
-                is_saved = event.status == "success"
-                return self._add(_CORPUS, "corpus", 0, (), event.tool_use_id) if is_saved else None
             case _:
-                return None
+                pass
+        return None
 
     def describe(self, result: Result) -> None:
         """Note what a file says about itself, unless there is a newer version of it."""

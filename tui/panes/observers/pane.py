@@ -12,7 +12,6 @@ from textual.binding import BindingType
 from textual.content import Content
 from textual.message import Message
 
-from ua_tui.core.events.tool_names import tool_label
 from ua_tui.core.events.types import (
     KNOWLEDGE,
     REPORT_CHECK,
@@ -24,11 +23,11 @@ from ua_tui.core.events.types import (
     ObserverFinished,
     ObserverStarted,
     ReportChecked,
-    ToolCallStarted,
 )
 from ua_tui.core.events.units import milliseconds, quantity
 from ua_tui.core.text import clean, clean_line
 from ua_tui.core.view.records import ObserverRuns
+from ua_tui.core.view.session import SessionView
 from ua_tui.tui.keys.places import KeyPlace, key_binding
 from ua_tui.tui.panes.observers.table import TableStyles, render_table
 from ua_tui.tui.render.format import Mark, artifact_name, middle_cut, name_cut, tail_cut
@@ -201,13 +200,10 @@ def _mark_style(mark: Mark, theme: ObserversTheme) -> Style:
 class _Known:
     """What is known from the events so far, beside the rows that show it."""
 
-    calls: dict[str, str] = field(default_factory=dict)
     runs: dict[str, Run] = field(default_factory=dict)
     latest: dict[tuple[str, str | None], Run] = field(default_factory=dict)
     copied: set[str] = field(default_factory=set)
     rules: dict[tuple[str, str], Run] = field(default_factory=dict)
-    files: int = 0
-    all: ObserverRuns = field(default_factory=ObserverRuns)
 
 
 class RunRows(RowSource[Run]):
@@ -224,7 +220,7 @@ class RunRows(RowSource[Run]):
     def __init__(self) -> None:
         super().__init__()
         self.names = 0
-        self.metrics: dict[str, ObserverRuns] = {}
+        self.metrics: Mapping[str, ObserverRuns] = {}
         self.with_table = False
         self._theme = ObserversTheme()
         self._muted = PLAIN
@@ -295,27 +291,19 @@ class ObserversPane(VirtualList[Run]):
         self.run_source = RunRows()
         super().__init__(self.run_source, id=id)
         self._known = _Known()
+        self._files = 0
+        self._is_changed = False
         self.show_counts()
 
-    def handle_events(self, events: Sequence[Event]) -> None:
-        """Handle a batch of events in order, and paint once."""
-        changed = False
-        for event in events:
-            changed = self._handle_event(event) or changed
-        if changed:
-            self.show_counts()
-            self.update_rows()
-
-    def _handle_event(self, event: Event) -> bool:
-        """Handle an event; False when nothing of it is shown."""
+    def handle_event(self, event: Event, view: SessionView) -> None:
+        """Add or change the row that an event is about."""
         match event:
-            case ToolCallStarted():
-                self._known.calls[event.tool_use_id] = tool_label(event.name, event.input)
-                return False
             case ObserverStarted():
-                self._run(event)
+                self._run(event, view)
             case ObserverFinished():
-                self._on_observer_finished(event)
+                run = self._run(event, view)
+                run.finish(event)
+                self._change(run, copied=any(path in self._known.copied for path in run.artifacts))
             case ArtifactSaved():
                 self._on_artifact_saved(event)
             case ArtifactChanged():
@@ -325,11 +313,18 @@ class ObserversPane(VirtualList[Run]):
             case ComplianceFailed() | ComplianceEnforced():
                 self._on_compliance(event)
             case _:
-                return False
-        return True
+                return
+        self._is_changed = True
+
+    def show_view(self, view: SessionView) -> None:
+        """Paint once what a batch of events has changed."""
+        if self._is_changed:
+            self._is_changed = False
+            self.run_source.metrics, self._files = view.observers, view.artifact_count
+            self.show_counts()
+            self.update_rows()
 
     def _on_artifact_saved(self, event: ArtifactSaved) -> None:
-        self._known.files += 1
         if event.copied_to:
             self._known.copied.add(event.path)
             run = self._known.latest.get((event.observer, event.tool_use_id))
@@ -348,25 +343,18 @@ class ObserversPane(VirtualList[Run]):
             run.unsupported = event.unsupported
             self._change(run)
 
-    def _run(self, event: ObserverStarted | ObserverFinished) -> Run:
+    def _run(self, event: ObserverStarted | ObserverFinished, view: SessionView) -> Run:
         run = self._known.runs.get(event.run_id)
         if run is None:
             run = Run(
                 key=f"run/{event.run_id}", observer=clean_line(event.observer), tool_use_id=event.tool_use_id
             )
-            run.call = self._known.calls.get(event.tool_use_id, "")
+            call = view.call(event.tool_use_id)
+            run.call = call.label if call is not None else ""
             self._known.runs[event.run_id] = run
             self._known.latest[event.observer, event.tool_use_id] = run
             self._add(run)
         return run
-
-    def _on_observer_finished(self, event: ObserverFinished) -> None:
-        run = self._run(event)
-        run.finish(event)
-        done, metrics = (event.status, event.items, event.duration_ms), self.run_source.metrics
-        metrics[run.observer] = metrics.get(run.observer, ObserverRuns()).after(*done)
-        self._known.all = self._known.all.after(*done)
-        self._change(run, copied=any(path in self._known.copied for path in run.artifacts))
 
     def _on_compliance(self, event: ComplianceFailed | ComplianceEnforced) -> None:
         topic = (event.subagent, event.rule)
@@ -400,7 +388,7 @@ class ObserversPane(VirtualList[Run]):
             if run.open and (theirs := longer._known.runs.get(key)) is not None:
                 theirs.open = True
         super().adopt(longer)
-        self._known = longer._known
+        self._known, self._files = longer._known, longer._files
         self.run_source.names, self.run_source.metrics = longer.run_source.names, longer.run_source.metrics
         self.show_counts()
         self.update_rows()
@@ -425,10 +413,11 @@ class ObserversPane(VirtualList[Run]):
             return
         parts: list[str | Content | tuple[str, str]] = ["Observers"]
         if self.entries:
-            failed = f"{self._known.all.failed} failed"
+            count = sum(each.failed for each in self.run_source.metrics.values())
+            failed = f"{count} failed"
             parts += [
-                f" · {quantity(self._known.files, 'file')} · ",
-                (failed, "bold $text-error") if self._known.all.failed else failed,
+                f" · {quantity(self._files, 'file')} · ",
+                (failed, "bold $text-error") if count else failed,
             ]
         self.border_title = Content.assemble(*parts)
 

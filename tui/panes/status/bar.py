@@ -17,6 +17,7 @@ from textual.widget import Widget
 
 from ua_tui.core.events.types import Event
 from ua_tui.core.telemetry.environment import Exports
+from ua_tui.core.view.session import SessionView
 from ua_tui.tui.keys.keymap import Hint, keys_of
 from ua_tui.tui.panes.status.facts import StatusFacts
 from ua_tui.tui.panes.status.layout import Cell, Line, lay_out
@@ -104,10 +105,17 @@ class StatusLine(Widget):
         self._read_state = read_state
         self.state = read_state()
 
-    def handle_events(self, events: Sequence[Event]) -> None:
-        """Handle a batch of events, in order."""
-        for event in events:
-            self.facts.handle_event(event)
+    def handle_event(self, event: Event, view: SessionView) -> None:
+        """Note when what an event is about began or ended."""
+        self.facts.handle_event(event, view)
+
+    def show_view(self, view: SessionView) -> None:
+        """Show the session as it is now."""
+        self.facts.view = view
+        self.refresh_state()
+
+    def refresh_state(self) -> None:
+        """Show the session's state as it is now."""
         if self._read_state is not None:
             self.state = self._read_state()
         self._drawn = True

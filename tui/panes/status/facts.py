@@ -23,9 +23,7 @@ from ua_tui.core.events.types import (
 from ua_tui.core.events.units import quantity
 from ua_tui.core.session.budget import WARN_AT
 from ua_tui.core.text import clean_line
-from ua_tui.core.view.activity import Activity
-from ua_tui.core.view.costs import Costs
-from ua_tui.core.view.setup import Setup
+from ua_tui.core.view.session import SessionView
 from ua_tui.tui.panes.status.layout import KEPT, Cell, cell, short_count, short_model, short_time
 from ua_tui.tui.render.format import effort_of, fallback_of
 
@@ -61,16 +59,13 @@ MOST_MARKS = 5
 
 @dataclass
 class StatusFacts:
-    """Everything that the line shows; `handle_event` keeps it up to date.
+    """Everything that the line shows of the session's `view`; `handle_event` notes the times of work.
 
-    `setup`, `costs` and `activity` are those of the session's view. `tracing` lists where traces go besides the
-    session's folder, `folder` is what of the current folder takes effect (`TrustState`), `trace` finds the trace. Times
-    are those of `clock`, in seconds.
+    `tracing` lists where traces go besides the session's folder, `folder` is what of the current folder takes effect
+    (`TrustState`), `trace` finds the trace. Times are those of `clock`, in seconds.
     """
 
-    setup: Setup = field(default_factory=Setup)
-    costs: Costs = field(default_factory=Costs)
-    activity: Activity = field(default_factory=Activity)
+    view: SessionView = field(default_factory=SessionView)
     tracing: Sequence[str] = ()
     trace: Callable[[], Trace | None] = lambda: None
     folder: str = ""
@@ -83,7 +78,7 @@ class StatusFacts:
     @property
     def waiting(self) -> bool:
         """Whether something waits for the person."""
-        return bool(self.activity.questions or self.activity.logins)
+        return self.view.activity.needs_person
 
     def note_state(self, state: str, *, busy: bool) -> None:
         """Note the new state of the session, and whether it is at work in it."""
@@ -92,10 +87,9 @@ class StatusFacts:
             self.elapsed = self.clock() - self.since
             self.since = None
 
-    def handle_event(self, event: Event) -> None:
-        """Update the facts that an event is about."""
-        self.setup, self.costs = self.setup.after(event), self.costs.after(event)
-        self.activity = self.activity.after(event)
+    def handle_event(self, event: Event, view: SessionView) -> None:
+        """Note when the work that an event is about began or ended."""
+        self.view = view
         match event:
             case QueryReceived():
                 self.since, self.elapsed = self.clock(), 0.0
@@ -114,7 +108,9 @@ class StatusFacts:
     def cells(self, state: str, frame: int, width: int) -> list[Cell]:
         """Every cell, in order; those that change while work runs keep their widths."""
         cells = (
-            [cell(Content.styled(" DEMO ", "bold $warning reverse"), 100, "demo")] if self.setup.demo else []
+            [cell(Content.styled(" DEMO ", "bold $warning reverse"), 100, "demo")]
+            if self.view.setup.demo
+            else []
         )
         cells.append(cell(self._state(state, frame), 99, "state"))
         failed, again = self._failed_servers(), self._servers_tried_again()
@@ -122,16 +118,16 @@ class StatusFacts:
             cells.append(self._trouble_cell(failed, again, width))
         cells.append(cell(f"{short_time(self._seconds()):>6}", 90, "elapsed"))
         cells.append(self._money_cell())
-        cells.append(cell(f"{short_count(self.costs.tokens.total):>4} tok", 70, "tokens"))
+        cells.append(cell(f"{short_count(self.view.costs.tokens.total):>4} tok", 70, "tokens"))
         cells.append(cell(f"ctx {self._share_text():>4}", 60, "context"))
-        if self.setup.model:
-            cells.append(cell(short_model(self.setup.model), 40, "model"))
+        if self.view.setup.model:
+            cells.append(cell(short_model(self.view.setup.model), 40, "model"))
         cells.append(self._mode_cell())
-        if self.setup.untrusted:
+        if self.view.setup.untrusted:
             cells.append(_untrusted_cell())
         if self.folder in _FOLDERS:
             cells.append(_folder_cell(self.folder))
-        if self.setup.servers and not failed and not again:
+        if self.view.setup.servers and not failed and not again:
             cells.append(cell(self._server_counts(), 45, "servers"))
         cells.append(self._tracing_cell())
         return cells
@@ -142,7 +138,7 @@ class StatusFacts:
             case _ if self.waiting:
                 word, mark, style = "needs you", "?", "bold $text-warning"
             case "running" if self.silent_since is not None:
-                silent = self.activity.silent
+                silent = self.view.activity.silent
                 name = clean_line(silent.name, NAME_WIDTH) if silent is not None else ""
                 word = f"{name or 'no answer'} {short_time(self.clock() - self.silent_since)}"
                 mark, style = SPINNER[frame % len(SPINNER)], "$text-warning"
@@ -163,30 +159,32 @@ class StatusFacts:
         return Content.styled(f"{mark} {word:<{WORD_WIDTH}}", style)
 
     def _doing(self) -> str:
-        if (retry := self.activity.retry) is not None:
+        if (retry := self.view.activity.retry) is not None:
             return f"retry {retry.attempt}"
-        if self.activity.calls:
+        if self.view.activity.calls:
             return "tools"
         return (
             "writing"
-            if self.activity.doing == "writing"
+            if self.view.activity.doing == "writing"
             else "thinking"
-            if self.activity.queries
+            if self.view.activity.queries
             else "working"
         )
 
     def _failed_servers(self) -> list[McpServer]:
         fine = (*CONNECTED, *UNDECIDED, *NOT_WANTED)
-        return [each for each in self.setup.servers if each.status not in fine and each.again_s is None]
+        return [each for each in self.view.setup.servers if each.status not in fine and each.again_s is None]
 
     def _servers_tried_again(self) -> list[McpServer]:
         """The servers that failed and that are connected again automatically."""
         return [
-            each for each in self.setup.servers if each.again_s is not None or each.status == "reconnecting"
+            each
+            for each in self.view.setup.servers
+            if each.again_s is not None or each.status == "reconnecting"
         ]
 
     def _server_counts(self) -> str:
-        wanted = [server for server in self.setup.servers if server.status not in NOT_WANTED]
+        wanted = [server for server in self.view.setup.servers if server.status not in NOT_WANTED]
         return f"mcp {sum(server.status in CONNECTED for server in wanted)}/{len(wanted)}"
 
     def _trouble_cell(self, failed: list[McpServer], again: list[McpServer], width: int) -> Cell:
@@ -207,7 +205,7 @@ class StatusFacts:
         )
 
     def _money_cell(self) -> Cell:
-        costs = self.costs
+        costs = self.view.costs
         spent = f"{'~' if costs.estimated else ''}{money(costs.total or 0.0, self._digits())}"
         if costs.all_unpriced:
             spent = f"≥{spent}" if costs.total else "cost ?"
@@ -223,10 +221,10 @@ class StatusFacts:
         return cell(wide, 92, "cost", (narrow, 96), (Content.styled(f"{mark} $", style), KEPT))
 
     def _digits(self) -> int:
-        return 2 if self.costs.limit is None or self.costs.limit >= 0.01 else 4
+        return 2 if self.view.costs.limit is None or self.view.costs.limit >= 0.01 else 4
 
     def _mode_cell(self) -> Cell:
-        mode = self.setup.mode
+        mode = self.view.setup.mode
         word = MODES.get(mode, clean_line(mode, 20))
         if mode == "bypassPermissions":
             return cell(Content.styled(word, "bold $text-error"), KEPT, "mode")
@@ -234,7 +232,7 @@ class StatusFacts:
         return cell(word, 30 if mode == "default" else 75, "mode")
 
     def _tracing_cell(self) -> Cell:
-        if self.setup.tracing_failed:
+        if self.view.setup.tracing_failed:
             return cell(Content.styled("✗ tracing", "$text-warning"), 35, "tracing")
         return cell("tracing on" if self.tracing else "tracing off", 20, "tracing")
 
@@ -247,11 +245,11 @@ class StatusFacts:
 
     def _share_text(self) -> str:
         """How full the context is; in tokens if its size is unknown."""
-        if not self.costs.context:
+        if not self.view.costs.context:
             return "0%"
-        if self.costs.window is None:
-            return short_count(self.costs.context)
-        return f"{min(999, round(100 * self.costs.context / self.costs.window))}%"
+        if self.view.costs.window is None:
+            return short_count(self.view.costs.context)
+        return f"{min(999, round(100 * self.view.costs.context / self.view.costs.window))}%"
 
     # -- in sentences -----------------------------------------------------------------------------
 
@@ -259,7 +257,7 @@ class StatusFacts:
         """Describe everything that the line shows, each with a label and a sentence."""
         from ua_tui.core.events.describe import MODE_RULES, describe_plan
 
-        setup, tokens = self.setup, self.costs.tokens
+        setup, tokens = self.view.setup, self.view.costs.tokens
         model = clean_line(setup.model, 100) if setup.model else "default"
         cached = "" if tokens.cached_share is None else f"; {tokens.cached_share:.0%} of the input was cached"
         rows = [
@@ -278,7 +276,7 @@ class StatusFacts:
         if setup.plan is not None:
             rows.append(("Plan", describe_plan(setup.plan, datetime.now(UTC))))
         rows.append(("Cost", self._describe_cost()))
-        for server in self.setup.servers:
+        for server in self.view.setup.servers:
             state = clean_line(server.status, 40)
             if server.again_s is not None:
                 state += f", retried in {server.again_s:g} s"
@@ -295,7 +293,7 @@ class StatusFacts:
     def _describe_path(self) -> str:
         from ua_tui.core.events.describe import PATHS
 
-        match self.setup.path:
+        match self.view.setup.path:
             case QueryClassified(decision=decision, source=source, raw_response=response):
                 path = f"{PATHS.get(decision, decision)}, {DECIDERS.get(source, '')}"
                 why = "" if source == "model" else clean_line(response, 200)
@@ -308,13 +306,15 @@ class StatusFacts:
                 return "not chosen yet: a query gets a direct answer, or the full agent with its tools"
 
     def _describe_context(self) -> str:
-        if self.costs.window is None:
-            unknown = "is unknown (setting context_window)" if self.costs.all_unpriced else "is not known yet"
-            return f"{self.costs.context:,} tokens; the model's context window {unknown}"
-        return f"{self.costs.context:,} of {self.costs.window:,} tokens, {self._share_text()}"
+        if self.view.costs.window is None:
+            unknown = (
+                "is unknown (setting context_window)" if self.view.costs.all_unpriced else "is not known yet"
+            )
+            return f"{self.view.costs.context:,} tokens; the model's context window {unknown}"
+        return f"{self.view.costs.context:,} of {self.view.costs.window:,} tokens, {self._share_text()}"
 
     def _describe_cost(self) -> str:
-        costs, digits = self.costs, self._digits()
+        costs, digits = self.view.costs, self._digits()
         spent = money(costs.total or 0.0, digits)
         text = f"{spent} including sub-agents"
         if unpriced := costs.all_unpriced:
@@ -330,8 +330,8 @@ class StatusFacts:
         return f"{text}; limit {limit}, with a warning at {money(WARN_AT * costs.limit, digits)}"
 
     def _describe_tracing(self) -> str:
-        if self.setup.tracing_failed:
-            return f"failed: {self.setup.tracing_failed}"
+        if self.view.setup.tracing_failed:
+            return f"failed: {self.view.setup.tracing_failed}"
         if self.tracing:
             return f"on: spans go to {' and '.join(self.tracing)}, and to spans.jsonl in the session's folder"
         return "off: spans stay on this machine, in spans.jsonl in the session's folder"

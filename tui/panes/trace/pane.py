@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable
 from typing import ClassVar, Self
 
 from textual import events
@@ -15,6 +15,7 @@ from textual.timer import Timer
 from ua_tui.core.events.types import Event, QueryFinished
 from ua_tui.core.events.units import quantity
 from ua_tui.core.view.records import Call
+from ua_tui.core.view.session import SessionView
 from ua_tui.tui.keys.places import FOLD, MATCHES, KeyPlace, key_binding
 from ua_tui.tui.panes.moment import END, CursorMoved
 from ua_tui.tui.panes.trace.calls import CallNode
@@ -94,6 +95,7 @@ class TracePane(VirtualList[CallNode]):
         self.trace_source.now = self.calls.now
         self._timer: Timer | None = None
         self._scales: list[float] = []
+        self._counts = 0, 0
         self.show_counts()
 
     def on_mount(self) -> None:
@@ -103,22 +105,30 @@ class TracePane(VirtualList[CallNode]):
 
     # -- events -----------------------------------------------------------------------------------
 
-    def handle_events(self, events: Sequence[Event]) -> None:
-        """Handle a batch of events in order, and paint once."""
-        calls, failures = self.calls.count, len(self.calls.failures)
-        self.calls.handle_events(events)
-        if any(isinstance(event, QueryFinished) for event in events):
+    def handle_event(self, event: Event, view: SessionView) -> None:
+        """Add and end the rows that an event is about."""
+        self.calls.handle_event(event, view)
+        if isinstance(event, QueryFinished):
             # Its waterfall has another scale now.
             self.touch_all()
-        if (calls, failures) != (self.calls.count, len(self.calls.failures)):
-            self.show_counts()
-        self._run_timer()
-        self.update_rows()
+
+    def show_view(self, view: SessionView) -> None:
+        """Paint once what a batch of events has changed."""
+        self.calls.update(view)
+        self._show_rows()
 
     def end(self) -> None:
         """Let no row look as if it continued."""
         self.calls.end_all()
-        self.handle_events(())
+        self._show_rows()
+
+    def _show_rows(self) -> None:
+        counts = self.calls.count, len(self.calls.failures)
+        if counts != self._counts:
+            self._counts = counts
+            self.show_counts()
+        self._run_timer()
+        self.update_rows()
 
     def _run_timer(self) -> None:
         if self._timer is not None:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import time
-from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from ua_tui.core.errors import JournalError
 from ua_tui.core.events.types import (
-    ArtifactSaved,
+    ApiRetry,
     Event,
     MessageFinished,
     PermissionAnswered,
@@ -18,8 +17,6 @@ from ua_tui.core.events.types import (
     SessionFinished,
     SessionStarted,
     TextDelta,
-    TokensSpent,
-    ToolCallFinished,
     ToolCallStarted,
 )
 from ua_tui.core.records.journal_reader import PastJournal
@@ -42,7 +39,6 @@ class CallTree:
         clock: the time of day, in seconds.
 
     Attributes:
-        view: what the events of the session say.
         by_key: all rows; a call's key is its `tool_use_id`.
         live: those that have not ended, in the order they began.
         failures: the calls that failed, in the order they ended.
@@ -50,14 +46,14 @@ class CallTree:
     """
 
     def __init__(self, rows: TreeRows, clock: Callable[[], float] = time.time) -> None:
-        self.view = SessionView()
         self.by_key: dict[str, CallNode] = {}
         self.live: dict[str, CallNode] = {}
         self.failures: dict[str, CallNode] = {}
         self.count = 0
         self._rows = rows
         self._clock = clock
-        self._events: dict[str, list[Event]] = defaultdict(list)
+        self._whole: dict[str, FullCall] = {}
+        self._retry: ApiRetry | None = None
         self._journal: PastJournal | None = None
         self._is_past = self._is_over = False
 
@@ -85,60 +81,50 @@ class CallTree:
         Raises:
             JournalError: the journal is not as it was.
         """
-        node = self.by_key.get(tool_use_id)
-        if node is None or not isinstance(node.record, Call):
+        record, call = self.record(tool_use_id), self._whole.get(tool_use_id)
+        if record is None:
             return None
-        events = self._events.get(tool_use_id, [])
-        if node.record.places and self._journal is not None:
-            events = [*map(self._journal.event_at, node.record.places), *events]
-        if not events or not isinstance(events[0], ToolCallStarted):
-            raise JournalError("The journal of this session was changed: this call is gone.")
-        call = FullCall(events[0])
-        for event in events[1:]:
-            call.add(event)
+        if call is None:
+            events = [*map(self._journal.event_at, record.places)] if self._journal is not None else []
+            if not events or not isinstance(events[0], ToolCallStarted):
+                raise JournalError("The journal of this session was changed: this call is gone.")
+            call = FullCall(events[0])
+            for event in events[1:]:
+                call.add(event)
         if call.finished is None and self._is_over:
-            call.finished = ToolCallFinished(tool_use_id=tool_use_id, status="cancelled")
+            call.cancel()
         return call
+
+    def record(self, tool_use_id: str) -> Call | None:
+        """Return what the session's view says about a call; None if it is not in the tree."""
+        node = self.by_key.get(tool_use_id)
+        return node.record if node is not None and isinstance(node.record, Call) else None
 
     # -- events -----------------------------------------------------------------------------------
 
-    def handle_events(self, events: Sequence[Event]) -> None:
-        """Add rows for what began, and update those that the events are about."""
-        view, touched = self.view, dict.fromkeys(self.live)
-        for event in events:
-            if isinstance(event, QueryReceived | SessionStarted | SessionFinished):
-                # What ends here must have its last state.
-                self._sync(touched)
-            view.add(event)
-            match event:
-                case QueryReceived():
-                    self._add_query(event)
-                case ToolCallStarted():
-                    self._add_call(event)
-                case TextDelta(parent_tool_use_id=str()) | MessageFinished(parent_tool_use_id=str()):
-                    self._add_text(event)
-                case PermissionAnswered(tool_use_id=call, input=arguments):
-                    self._keep(call, event)
-                    if arguments is not None and (node := self.by_key.get(call or "")) is not None:
-                        node.arguments = _texts(arguments)
-                case ToolCallFinished() | ArtifactSaved():
-                    self._keep(event.tool_use_id, event)
-                case QueryFinished():
-                    self._end_unknown(event)
-                case SessionFinished() | SessionStarted():
-                    self.end_all()
-                case _:
-                    pass
-            if (call := getattr(event, "tool_use_id", None)) is not None:
-                touched[call] = None
-            if isinstance(event, QueryReceived | QueryFinished | TokensSpent):
-                touched[f"query/{event.query_id}"] = None
-        self._sync(touched)
-
-    def _keep(self, call: str | None, event: Event) -> None:
-        """Keep an event of a call that has no place in a journal."""
-        if call is not None and not isinstance(getattr(event, "place", None), int):
-            self._events[call].append(event)
+    def handle_event(self, event: Event, view: SessionView) -> None:
+        """Add rows for what begins, and end those that the session ends."""
+        match event:
+            case TextDelta() | MessageFinished():
+                if event.parent_tool_use_id is not None:
+                    self._add_text(event, view)
+            case QueryReceived():
+                self._add_query(event, view)
+            case ToolCallStarted():
+                self._add_call(event, view)
+            case QueryFinished():
+                # Its id may be used again before the next update.
+                self.update(view)
+                self._end_unknown(event)
+            case SessionFinished() | SessionStarted():
+                self.update(view)
+                self.end_all()
+            case PermissionAnswered(tool_use_id=str(call), input=dict(arguments)) if call in self.by_key:
+                self.by_key[call].arguments = _texts(arguments)
+            case _:
+                pass
+        if (whole := self._whole.get(getattr(event, "tool_use_id", None) or "")) is not None:
+            whole.add(event)
 
     def _end_unknown(self, event: QueryFinished) -> None:
         """End the row of a query whose beginning is not known."""
@@ -148,7 +134,7 @@ class CallTree:
             self._end(node)
             self._rows.changed(node)
 
-    def _add_query(self, event: QueryReceived | ToolCallStarted) -> CallNode:
+    def _add_query(self, event: QueryReceived | ToolCallStarted, view: SessionView) -> CallNode:
         newest = f"query/{event.query_id}"
         node = self.by_key.get(newest)
         if node is not None and node.running:
@@ -156,28 +142,29 @@ class CallTree:
             return node
         # An id that was used before: what comes from here on belongs to the new row.
         key = newest if node is None else f"again/{len(self._rows.roots)}/{newest}"
-        node = CallNode(key, self.view.query(event.query_id), event.at.timestamp())
+        node = CallNode(key, view.query(event.query_id), event.at.timestamp())
         self.by_key[newest] = self.by_key[key] = self.live[key] = node
         self._rows.add_root(node)
         return node
 
-    def _add_call(self, event: ToolCallStarted) -> None:
+    def _add_call(self, event: ToolCallStarted, view: SessionView) -> None:
         key = event.tool_use_id
         if key in self.by_key:
             return
         parent = self.by_key.get(event.parent_tool_use_id or "")
         if parent is None or parent.depth >= DEEPEST:
-            parent = self.by_key.get(f"query/{event.query_id}") or self._add_query(event)
-        node = CallNode(key, self.view.call(key), event.at.timestamp(), _texts(event.input))
-        self._keep(key, event)
+            parent = self.by_key.get(f"query/{event.query_id}") or self._add_query(event, view)
+        node = CallNode(key, view.call(key), event.at.timestamp(), _texts(event.input))
+        if not isinstance(event.place, int):
+            self._whole[key] = FullCall(event)
         self.by_key[key] = self.live[key] = node
         self.count += 1
         self._rows.add_below(parent, node)
 
-    def _add_text(self, event: TextDelta | MessageFinished) -> None:
+    def _add_text(self, event: TextDelta | MessageFinished, view: SessionView) -> None:
         """Put a message of a sub-agent under it, between its calls."""
         agent, key = self.by_key.get(event.parent_tool_use_id or ""), f"message/{event.message_id}"
-        message = self.view.streaming.get(event.message_id) or self.view.entries.get(("", f"m{event.seq}"))
+        message = view.streaming.get(event.message_id) or view.entries.get(("", f"m{event.seq}"))
         if agent is None or not event.text.strip() or not isinstance(message, Message):
             return
         if (node := self.by_key.get(key)) is not None:
@@ -187,26 +174,25 @@ class CallTree:
             node = self.by_key[key] = CallNode(key, message, event.at.timestamp(), open=False)
             self._rows.add_below(agent, node)
 
-    def _sync(self, keys: Mapping[str, None]) -> None:
+    def update(self, view: SessionView) -> None:
         """Bring rows in line with the view."""
-        view, waiting = self.view, self.view.activity.waiting
+        newest, retry = view.last_query, view.activity.retry
+        if newest is not None and retry is not self._retry:
+            # Whether its request is repeated is no part of it.
+            self._retry, view.changed = retry, {**(view.changed or {}), ("q", newest.id): None}
+        if not view.changed:
+            return
+        (changed, view.changed), waiting = (view.changed, {}), view.activity.waiting
         ended: list[CallNode] = []
-        for key in keys:
-            node = self.by_key.get(key)
-            if node is None or isinstance(node.record, Message):
+        for kind, id_ in changed:
+            entry, key = view.entries[kind, id_], id_ if kind == "t" else f"query/{id_}"
+            if (node := self.by_key.get(key)) is None or not isinstance(entry, Query | Call):
                 continue
-            record: Query | Call | None
-            if isinstance(node.record, Call):
-                record, retry, asks = view.call(key), None, key in waiting
-            else:
-                record, asks = view.query(key.rpartition("query/")[2]) or node.record, False
-                retry = view.activity.retry if record is view.last_query else None
-            if record is node.record and retry is node.retry and asks == node.asks:
-                continue
-            node.record, node.retry, node.asks = record, retry, asks
+            node.record, node.asks = entry, key in waiting
+            node.retry = retry if entry is newest else None
             if node.key in self.live and not node.running:
                 ended.append(node)
-                if isinstance(record, Call) and node.mark is Mark.ERROR:
+                if isinstance(entry, Call) and node.mark is Mark.ERROR:
                     self.failures[key] = node
             self._rows.changed(node)
         for node in ended:
@@ -258,8 +244,8 @@ class CallTree:
 
     def adopt(self, longer: CallTree) -> None:
         """Continue with the rows of a longer tree, which is given up for that."""
-        self.view, self.by_key, self.live = longer.view, longer.by_key, longer.live
-        self.failures, self.count, self._events = longer.failures, longer.count, longer._events
+        self.by_key, self.live, self._whole = longer.by_key, longer.live, longer._whole
+        self.failures, self.count = longer.failures, longer.count
         self._rows.roots = longer._rows.roots
 
 

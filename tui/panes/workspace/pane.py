@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path, PurePath
@@ -27,6 +26,7 @@ from ua_tui.core.events.types import (
 )
 from ua_tui.core.events.units import quantity
 from ua_tui.core.storage.workspace import saved_reports_of
+from ua_tui.core.view.session import SessionView
 from ua_tui.tui.keys.places import MATCHES, KeyPlace, key_binding
 from ua_tui.tui.panes.workspace.file_actions import FileActions
 from ua_tui.tui.panes.workspace.locations import Place, PlaceTabs, Tab, place_of, places_of
@@ -170,24 +170,26 @@ class WorkspacePane(FileActions, Vertical):
         self._tabs.display = len(self._places) > 1
         self._go_to(self._places[0])
 
-    def handle_events(self, events: Sequence[Event]) -> None:
-        """Handle a batch of events: the session's folder, and the files that were saved."""
-        self.origins.handle_events(events)
-        for event in events:
-            match event:
-                case SessionStarted(workspace=folder):
-                    if not self._places and folder:
-                        self.set_root(Path(folder), saved_reports_of(Path(folder)))
-                    self._show_records(shown=event.resumed_from is not None or self.is_only_read)
-                case ArtifactSaved() if self._places:
-                    self._note_saved(event)
-                case QueryReceived():
-                    self.tree_view.set_agent_running(True)
-                case QueryFinished() | SessionFinished():
-                    self.tree_view.set_agent_running(False)
-                    self._show_records(shown=True)
-                case _:
-                    pass
+    def handle_event(self, event: Event, view: SessionView) -> None:
+        """Note the session's folder, and the files that are saved."""
+        self.origins.handle_event(event, view)
+        match event:
+            case SessionStarted(workspace=folder):
+                if not self._places and folder:
+                    self.set_root(Path(folder), saved_reports_of(Path(folder)))
+                self._show_records(shown=event.resumed_from is not None or self.is_only_read)
+            case ArtifactSaved() if self._places:
+                self._note_saved(event)
+            case QueryReceived():
+                self.tree_view.set_agent_running(True)
+            case QueryFinished() | SessionFinished():
+                self.tree_view.set_agent_running(False)
+                self._show_records(shown=True)
+            case _:
+                pass
+
+    def show_view(self, view: SessionView) -> None:
+        """Show nothing more: scans of the folders find what has changed."""
 
     def _show_records(self, *, shown: bool) -> None:
         if self._places and self._places[0].model.with_records is not shown:

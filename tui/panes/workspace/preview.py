@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -19,6 +18,7 @@ from ua_tui.core.events.types import ArtifactChanged, ArtifactSaved, Event
 from ua_tui.core.events.units import quantity, size
 from ua_tui.core.storage.compression import inner_name
 from ua_tui.core.text import clean_line
+from ua_tui.core.view.session import SessionView
 from ua_tui.tui.keys.places import COPY_FILE, KeyPlace, key_binding
 from ua_tui.tui.panes.workspace.file_actions import FileAction, copy_file
 from ua_tui.tui.panes.workspace.scan import list_folder
@@ -74,6 +74,7 @@ class PreviewPane(DocumentView):
         self.border_title = Content("Preview")
         self.path: Path | None = None
         self.document: Document | None = None
+        self._is_outdated = False
         self._raw = False
         self._summary: TextBody | None = None
 
@@ -148,17 +149,17 @@ class PreviewPane(DocumentView):
         self.path = path
         start_job(self, partial(self._read, path), "preview")
 
-    def handle_events(self, events: Sequence[Event]) -> None:
-        """Read the file again when a new version of it was saved."""
-        if self.path is None:
-            return
-        # An artifact that is saved again may be compressed now, or no longer.
-        shown = inner_name(self.path.as_posix())
-        if any(
-            isinstance(event, ArtifactSaved | ArtifactChanged)
-            and shown.endswith(f"/{inner_name(event.path)}")
-            for event in events
-        ):
+    def handle_event(self, event: Event, view: SessionView) -> None:
+        """Note that a new version of the file was saved."""
+        if isinstance(event, ArtifactSaved | ArtifactChanged) and self.path is not None:
+            # An artifact that is saved again may be compressed now, or no longer.
+            shown = inner_name(self.path.as_posix())
+            self._is_outdated |= shown.endswith(f"/{inner_name(event.path)}")
+
+    def show_view(self, view: SessionView) -> None:
+        """Read the file again if there is a new version of it."""
+        if self._is_outdated and self.path is not None:
+            self._is_outdated = False
             self.show_path(self.path)
 
     async def _read(self, path: Path) -> None:

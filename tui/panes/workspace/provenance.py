@@ -11,16 +11,15 @@ from typing import Any
 
 from ua_tui.core.errors import JournalError
 from ua_tui.core.events.types import (
-    ArtifactSaved,
     Event,
     PermissionAnswered,
-    ToolCallFinished,
     ToolCallStarted,
 )
 from ua_tui.core.records.journal_reader import read_call, read_events
 from ua_tui.core.storage.compression import inner_name
 from ua_tui.core.storage.workspace import JOURNAL
 from ua_tui.core.view.calls import FullCall
+from ua_tui.core.view.session import SessionView
 
 LARGEST_JOURNAL = 256 << 20
 """Bytes; a journal that is longer is not searched for the origin of one file."""
@@ -30,7 +29,7 @@ _PATHS = ("path", "file_path", "output_path")
 
 
 class Origins:
-    """An index from files to calls that grows with the events of one session.
+    """The calls that files of one session came from.
 
     A file is known by its path relative to the session's folder, or, for a copy among the saved reports, by its
     absolute path, compressed or not. What an observer saved has precedence over what a call was only asked to
@@ -38,30 +37,22 @@ class Origins:
     """
 
     def __init__(self) -> None:
-        self._saved: dict[str, str] = {}
-        self._stored: dict[str, str] = {}
+        self._view = SessionView()
         self._requested: dict[str, list[str]] = {}
-        self._failed: set[str] = set()
 
-    def handle_events(self, events: Iterable[Event]) -> None:
-        """Handle events, in order."""
-        for event in events:
-            match event:
-                case ArtifactSaved(tool_use_id=str(call)):
-                    self._saved[_key(event.path)] = call
-                    if event.copied_to is not None:
-                        self._saved[_key(event.copied_to)] = call
-                case ToolCallFinished(tool_use_id=call, observation=observation):
-                    if event.status != "success":
-                        self._failed.add(call)
-                    if observation is not None and observation.stored_at is not None:
-                        self._stored[_key(observation.stored_at)] = call
-                case ToolCallStarted():
-                    self._note_written(event.tool_use_id, event.name, event.input)
-                case PermissionAnswered(tool_use_id=str(call), input=dict(changed)):
-                    self._note_written(call, event.tool_name, changed)
-                case _:
-                    pass
+    def handle_event(self, event: Event, view: SessionView) -> None:
+        """Note which files a call is asked to write."""
+        self._view = view
+        match event:
+            case ToolCallStarted():
+                self._note_written(event.tool_use_id, event.name, event.input)
+            case PermissionAnswered(tool_use_id=str(call), input=dict(changed)):
+                self._note_written(call, event.tool_name, changed)
+            case _:
+                pass
+
+    def show_view(self, view: SessionView) -> None:
+        """Show nothing: it is asked."""
 
     def _note_written(self, call: str, name: str, arguments: Mapping[str, Any]) -> None:
         for path in _written_by(name, arguments):
@@ -69,15 +60,19 @@ class Origins:
 
     def find(self, path: str, folder: str | None) -> str | None:
         """The id of the call that the file at an absolute path came from; `folder` is that of the session."""
-        keys = [_key(path)]
+        keys, view = [_key(path)], self._view
         if folder is not None and path.startswith(folder + os.sep):
             keys.insert(0, _key(path[len(folder) + 1 :]))
-        for known in (self._saved, self._stored):
+        files = view.artifacts.values()
+        saved = (known for file in files for known in ((file.path, file.tool_use_id), *file.copies))
+        stored = ((call.stored_at, call.id) for call in view.calls if call.stored_at)
+        for known in (saved, stored):
+            calls = {_key(path): call for path, call in known if call is not None}
             for key in keys:
-                if key in known:
-                    return known[key]
-        requested = (call for key in keys for call in reversed(self._requested.get(key, ())))
-        return next((call for call in requested if call not in self._failed), None)
+                if key in calls:
+                    return calls[key]
+        requested = map(view.call, (call for key in keys for call in reversed(self._requested.get(key, ()))))
+        return next((call.id for call in requested if call is not None and not call.is_error), None)
 
 
 def read_origin(session: Path, path: Path) -> FullCall | None:
@@ -96,7 +91,10 @@ def read_origin(session: Path, path: Path) -> FullCall | None:
     if found.st_size > LARGEST_JOURNAL:
         raise JournalError("The journal of this session is too long to be searched.")
     origins = Origins()
-    origins.handle_events(read_events(session))
+    view = SessionView()
+    for event in read_events(session):
+        view.add(event)
+        origins.handle_event(event, view)
     origin = origins.find(str(path), str(session))
     return read_call(session, origin) if origin is not None else None
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, tzinfo
 from functools import partial
@@ -96,9 +96,9 @@ class ToolCallScreen(DocumentScreen[str | None]):
     """Shows a call; closes with the path of an artifact (as in the event) if the person opens one.
 
     Args:
-        call: the call; `handle_events` adds its end and its files while it runs.
+        call: the call; `handle_event` adds its end and its files while it runs.
         folder: the session's folder with large results and artifacts; None if unknown.
-        record: returns what the session's view says about it, such as the progress of a sub-agent.
+        record: what the session's view says about it, such as the progress of a sub-agent.
         zone: the time zone of times shown; that of this machine by default.
         read_only: whether the call is one of a past session, so that its files cannot be edited or deleted.
     """
@@ -123,7 +123,7 @@ class ToolCallScreen(DocumentScreen[str | None]):
         call: FullCall,
         *,
         folder: Path | None = None,
-        record: Callable[[], Call | None] = lambda: None,
+        record: Call | None = None,
         zone: tzinfo | None = None,
         read_only: bool = False,
     ) -> None:
@@ -136,7 +136,7 @@ class ToolCallScreen(DocumentScreen[str | None]):
         self._read_only = read_only
         self._whole: StoredResult | None = None
         self._clock: Timer | None = None
-        self._drawn: Call | None = None
+        self._drawn = replace(call)
 
     def compose(self) -> ComposeResult:
         """Create title, content, details of a row, files, search line and keys."""
@@ -165,19 +165,19 @@ class ToolCallScreen(DocumentScreen[str | None]):
 
     # -- events -----------------------------------------------------------------------------------
 
-    def handle_events(self, events: Sequence[Event]) -> None:
-        """Update the end, the files, the progress and the arguments of this call."""
-        before, drawn = replace(self.call), self._drawn
-        for event in events:
-            self.call.add(event)
+    def handle_event(self, event: Event) -> None:
+        """Note what an event says about the end, the files and the arguments of this call."""
+        self.call.add(event)
+
+    def show_record(self, record: Call | None) -> None:
+        """Show what has changed, and what the session's view says about the call now."""
+        is_new, self._record = record != self._record, record
         if not self.is_mounted:
             return
-        if drawn != self._record() or (self.call.finished, self.call.started) != (
-            before.finished,
-            before.started,
-        ):
+        drawn = self._drawn
+        if is_new or (self.call.finished, self.call.started) != (drawn.finished, drawn.started):
             self._show()
-        elif self.call.artifacts != before.artifacts:
+        elif self.call.artifacts != drawn.artifacts:
             self._show_artifacts()
 
     # -- display ----------------------------------------------------------------------------
@@ -185,7 +185,6 @@ class ToolCallScreen(DocumentScreen[str | None]):
     def _show(self) -> None:
         if self.call.finished is not None and self._clock is not None:
             self._clock.stop()
-        self._drawn = self._record()
         self._show_title()
         self._show_artifacts()
         start_job(self, self._show_body, "call")
@@ -204,7 +203,7 @@ class ToolCallScreen(DocumentScreen[str | None]):
             self.call.started,
             finished,
             as_text=self.as_text,
-            record=self._drawn,
+            record=self._record,
             changes=self.call.changes,
             notes=self._notes,
             waiting=waiting,
@@ -244,6 +243,7 @@ class ToolCallScreen(DocumentScreen[str | None]):
         self.query_one(TitleLine).show(label, place=place, facts=" · ".join(facts), mark=(mark.glyph, style))
 
     def _show_artifacts(self) -> None:
+        self._drawn = replace(self.call)
         stored = (
             self.call.finished.observation.stored_at
             if self.call.finished and self.call.finished.observation
