@@ -96,6 +96,7 @@ _SUBAGENT_ENDS = {
     "success": ("finished", Severity.SUCCESS),
     "error": ("failed", Severity.ERROR),
     "cancelled": ("was cancelled", Severity.STOPPED),
+    "by person": ("was stopped by the user", Severity.STOPPED),
 }
 _TRUST = {
     "trusted": ("trusted in this folder", Severity.SUCCESS),
@@ -158,7 +159,6 @@ def describe_server(server: ev.McpServer, *, again: bool = False) -> Description
             return Description("mcp", f"MCP server {name} is {clean_line(status)}.")
 
 
-_Text = ev.QueryReceived | ev.TextDelta | ev.MessageFinished | ev.ThinkingDelta
 _SENTENCES: Mapping[type[ev.Event], tuple[str, str, Severity]] = {
     ev.ConversationCleared: (
         "agent",
@@ -175,12 +175,105 @@ _SENTENCES: Mapping[type[ev.Event], tuple[str, str, Severity]] = {
 
 # Types are registered by name below: reading annotations would cost milliseconds at each start.
 @singledispatch
-def _describe(event: ev.Event, _hints: Hints) -> Description:
-    if (row := _SENTENCES.get(type(event))) is None:
+def _describe(event: ev.Event, hints: Hints) -> Description:
+    if (row := _SENTENCES.get(type(event))) is not None:
+        kind, sentence, severity = row
+        fields = {name: _line(str(value)) for name, value in msgspec.structs.asdict(event).items()}
+        return Description(kind, sentence.format(**fields), severity)
+    found = _describe_work(event, hints) or _describe_other(event)
+    if found is None:
         raise NotImplementedError(f"core/events/describe.py does not describe {event.event_name}")
-    kind, sentence, severity = row
-    fields = {name: _line(str(value)) for name, value in msgspec.structs.asdict(event).items()}
-    return Description(kind, sentence.format(**fields), severity)
+    return found
+
+
+def _describe_work(event: ev.Event, hints: Hints) -> Description | None:
+    """Describe what the model, its tools and its sub-agents do, where one sentence fits all cases."""
+    match event:
+        case ev.QueryReceived():
+            return Description("query", clean(event.text))
+        case ev.ThinkingDelta():
+            return Description("thinking", clean(event.text))
+        case ev.TextDelta() | ev.MessageFinished():
+            return Description("answer", clean(event.text))
+        case ev.QuerySteered():
+            return Description("query", f"Sent to the running query: {clean(event.text)}")
+        case ev.FilesAttached():
+            return Description("query", f"Attached: {', '.join(map(_attached, event.files))}.")
+        case ev.TokensSpent():
+            by = " by a sub-agent" if event.parent_tool_use_id else ""
+            sentence = f"{event.usage.total} tokens of {clean_line(event.model) or 'the model'}{by}"
+            return Description("tokens", f"{sentence}{_cost(event.cost_usd)}")
+        case ev.PathFellBack():
+            tool = tool_name(event.tool_name).short
+            return Description("path", f"The query needs a tool ({tool}): it continues with the full agent.")
+        case ev.ToolCallStarted():
+            return Description("tool", f"{hints.tool or clean_line(event.name)} started", Severity.STARTED)
+        case ev.ToolCallProgress():
+            done = progress(event.done, event.total, event.unit)
+            return Description("tool", f"{hints.tool or clean_line(event.tool_use_id)}: {done}")
+        case ev.SubagentStarted():
+            sentence = f"{clean_line(event.name)} started: {_line(event.description)}".removesuffix(": ")
+            return Description("sub-agent", sentence, Severity.STARTED)
+        case ev.SubagentFinished():
+            end, severity = _SUBAGENT_ENDS["by person" if event.by_person else event.status]
+            return Description("sub-agent", f"{clean_line(event.name)} {end}", severity)
+        case ev.ComplianceFailed():
+            return Description("compliance", _broken_rule(event), Severity.WARNING, _details_of_rule(event))
+        case ev.ComplianceEnforced():
+            sentence = f"{_broken_rule(event)} It was sent back to do so."
+            return Description("compliance", sentence, Severity.RETRY, _details_of_rule(event))
+    return None
+
+
+def _describe_other(event: ev.Event) -> Description | None:
+    """Describe limits, files, servers and failures, where one sentence fits all cases."""
+    match event:
+        case ev.PlanLimit():
+            severity = Severity.WARNING if event.is_near else Severity.INFO
+            return Description("model", f"Your plan: {describe_plan(event)}.", severity)
+        case ev.ModelChosen():
+            return Description("model", f"The next query uses {_model_choice(event)}.")
+        case ev.BudgetRaised():
+            spent, limit = spent_of(event.spent_usd, event.limit_usd)
+            return Description("budget", f"The spending limit is now {limit}; {spent} is spent.")
+        case ev.ArtifactSaved():
+            copied = f", copied to {_line(event.copied_to)}" if event.copied_to else ""
+            details = f"{clean_line(event.kind)}, {event.size} bytes, by {clean_line(event.observer)}"
+            sentence = f"Saved: {_line(event.path)}{copied}"
+            return Description("artifact", sentence, Severity.SUCCESS, (details,))
+        case ev.ArtifactChanged():
+            details = f"{clean_line(event.kind)}, {event.size} bytes"
+            return Description("artifact", f"Changed: {_line(event.path)}", details=(details,))
+        case ev.ReportChecked():
+            sentence = f"Checked: {_line(event.report)}: {_line(event.summary)}"
+            details = f"{_line(event.check)} in {event.duration_ms:.0f} ms"
+            severity = Severity.WARNING if event.unsupported else Severity.SUCCESS
+            return Description("check", sentence, severity, (details,))
+        case ev.UntrustedTextRead():
+            sentence = f"The agent has read text that is not yours: {_line(event.what)}."
+            return Description("permission", sentence, details=("What can carry data out asks from now on.",))
+        case ev.AuthRequired():
+            sentence = f"{_account(event)} needs your account. Open this link, then come back:"
+            return Description("auth", sentence, Severity.QUESTION, (clean(event.url).strip(),))
+        case ev.ServerTrustAsked():
+            server = clean_line(event.server)
+            sentence = f"May the MCP server {server} of this folder be used? {_line(event.target)}"
+            return Description(
+                "trust", sentence, Severity.QUESTION, tuple(filter(None, [_line(event.source)]))
+            )
+        case ev.ServerTrustAnswered():
+            decision, severity = _TRUST[event.decision]
+            return Description("trust", f"MCP server {clean_line(event.server)} is {decision}.", severity)
+        case ev.McpStatus(servers=servers):
+            states = ", ".join(f"{clean_line(each.name)} {clean_line(each.status)}" for each in servers)
+            details_of = tuple(describe_server(each).sentence for each in servers if each.error)
+            return Description("mcp", states or "no servers", details=details_of)
+        case ev.ErrorRaised():
+            sentence = f"{clean_line(event.where)}: {clean(event.message).strip()}".removeprefix(": ")
+            return Description("error", sentence, Severity.ERROR, tuple(map(_line, event.causes)))
+        case ev.UnknownEvent():
+            return Description(event.original_name, "An event that this version does not know.")
+    return None
 
 
 # Sessions and queries
@@ -212,11 +305,6 @@ def _session_finished(event: ev.SessionFinished, _hints: Hints) -> Description:
     return Description("session", sentence, details=(details,))
 
 
-@_describe.register(ev.QuerySteered)
-def _query_steered(event: ev.QuerySteered, _hints: Hints) -> Description:
-    return Description("query", f"Sent to the running query: {clean(event.text)}")
-
-
 def _attached(file: ev.AttachedFile) -> str:
     facts = []
     if file.width and file.height:
@@ -225,11 +313,6 @@ def _attached(file: ev.AttachedFile) -> str:
         facts.append(quantity(file.pages, "page"))
     origin = f"{_line(file.resource)} as " if file.resource else ""
     return f"{origin}{_line(file.path)} ({', '.join([*facts, size(file.size)])})"
-
-
-@_describe.register(ev.FilesAttached)
-def _files_attached(event: ev.FilesAttached, _hints: Hints) -> Description:
-    return Description("query", "Attached: " + ", ".join(map(_attached, event.files)) + ".")
 
 
 @_describe.register(ev.ContextCompaction)
@@ -278,23 +361,11 @@ def describe_plan(event: ev.PlanLimit, now: datetime | None = None) -> str:
     return f"{limit} was reset at {at:%H:%M}{day}" if at <= now else f"{used}; it resets at {at:%H:%M}{day}"
 
 
-@_describe.register(ev.PlanLimit)
-def _plan_limit(event: ev.PlanLimit, _hints: Hints) -> Description:
-    severity = Severity.WARNING if event.is_near else Severity.INFO
-    return Description("model", f"Your plan: {describe_plan(event)}.", severity)
-
-
 @_describe.register(ev.QueryClassified)
 def _query_classified(event: ev.QueryClassified, _hints: Hints) -> Description:
     sentence = f"{PATHS[event.decision]}, chosen {_DECIDED_BY[event.source]}"
     details = f"{event.decision} in {spoken_duration(event.duration_ms)}: {clean(event.raw_response)}"
     return Description("path", sentence, details=(details.removesuffix(": "),))
-
-
-@_describe.register(ev.PathFellBack)
-def _path_fell_back(event: ev.PathFellBack, _hints: Hints) -> Description:
-    tool = tool_name(event.tool_name).short
-    return Description("path", f"The query needs a tool ({tool}): it continues with the full agent.")
 
 
 @_describe.register(ev.QueryFinished)
@@ -319,22 +390,6 @@ def _query_finished(event: ev.QueryFinished, hints: Hints) -> Description:
 # The model
 
 
-@_describe.register(ev.QueryReceived)
-@_describe.register(ev.TextDelta)
-@_describe.register(ev.MessageFinished)
-@_describe.register(ev.ThinkingDelta)
-def _text(event: _Text, _hints: Hints) -> Description:
-    kinds = {ev.QueryReceived: "query", ev.ThinkingDelta: "thinking"}
-    return Description(kinds.get(type(event), "answer"), clean(event.text))
-
-
-@_describe.register(ev.TokensSpent)
-def _tokens_spent(event: ev.TokensSpent, _hints: Hints) -> Description:
-    subagent = " by a sub-agent" if event.parent_tool_use_id else ""
-    model = clean_line(event.model) or "the model"
-    return Description("tokens", f"{event.usage.total} tokens of {model}{subagent}{_cost(event.cost_usd)}")
-
-
 @_describe.register(ev.PermissionModeChanged)
 def _permission_mode_changed(event: ev.PermissionModeChanged, _hints: Hints) -> Description:
     before, now = clean_line(event.previous), clean_line(event.mode)
@@ -343,11 +398,6 @@ def _permission_mode_changed(event: ev.PermissionModeChanged, _hints: Hints) -> 
     rule = MODE_RULES.get(event.mode, "")
     sentence = f"Permission mode {now}{why}" + (f": {rule}." if rule else ".")
     return Description("mode", sentence, severity, (f"It was {before}.",))
-
-
-@_describe.register(ev.ModelChosen)
-def _model_chosen(event: ev.ModelChosen, _hints: Hints) -> Description:
-    return Description("model", f"The next query uses {_model_choice(event)}.")
 
 
 @_describe.register(ev.ApiRetry)
@@ -392,25 +442,7 @@ def _budget_reached(event: ev.BudgetReached, _hints: Hints) -> Description:
     return Description("budget", sentence, Severity.ERROR)
 
 
-@_describe.register(ev.BudgetRaised)
-def _budget_raised(event: ev.BudgetRaised, _hints: Hints) -> Description:
-    spent, limit = spent_of(event.spent_usd, event.limit_usd)
-    return Description("budget", f"The spending limit is now {limit}; {spent} is spent.")
-
-
 # Tools and sub-agents
-
-
-@_describe.register(ev.ToolCallStarted)
-def _tool_call_started(event: ev.ToolCallStarted, hints: Hints) -> Description:
-    name = hints.tool or clean_line(event.name)
-    return Description("tool", f"{name} started", Severity.STARTED)
-
-
-@_describe.register(ev.ToolCallProgress)
-def _tool_call_progress(event: ev.ToolCallProgress, hints: Hints) -> Description:
-    name = hints.tool or clean_line(event.tool_use_id)
-    return Description("tool", f"{name}: {progress(event.done, event.total, event.unit)}")
 
 
 @_describe.register(ev.ToolCallFinished)
@@ -434,31 +466,6 @@ def _tool_call_finished(event: ev.ToolCallFinished, hints: Hints) -> Description
             return Description("tool", f"{name} was blocked by its service", Severity.STOPPED, details)
 
 
-@_describe.register(ev.SubagentStarted)
-def _subagent_started(event: ev.SubagentStarted, _hints: Hints) -> Description:
-    sentence = f"{clean_line(event.name)} started: {_line(event.description)}".removesuffix(": ")
-    return Description("sub-agent", sentence, Severity.STARTED)
-
-
-@_describe.register(ev.SubagentFinished)
-def _subagent_finished(event: ev.SubagentFinished, _hints: Hints) -> Description:
-    end, severity = _SUBAGENT_ENDS[event.status]
-    if event.by_person:
-        end = "was stopped by the user"
-    return Description("sub-agent", f"{clean_line(event.name)} {end}", severity)
-
-
-@_describe.register(ev.ComplianceFailed)
-def _compliance_failed(event: ev.ComplianceFailed, _hints: Hints) -> Description:
-    return Description("compliance", _broken_rule(event), Severity.WARNING, _details_of_rule(event))
-
-
-@_describe.register(ev.ComplianceEnforced)
-def _compliance_enforced(event: ev.ComplianceEnforced, _hints: Hints) -> Description:
-    sentence = f"{_broken_rule(event)} It was sent back to do so."
-    return Description("compliance", sentence, Severity.RETRY, _details_of_rule(event))
-
-
 # Observers and artifacts
 
 
@@ -473,26 +480,6 @@ def _observer_finished(event: ev.ObserverFinished, _hints: Hints) -> Description
     sentence = f"{name} {event.status}{f': {reason}' if reason else ''}"
     severity = {"saved": Severity.SUCCESS, "skipped": Severity.INFO, "failed": Severity.ERROR}[event.status]
     return Description("observer", sentence, severity, details)
-
-
-@_describe.register(ev.ArtifactSaved)
-def _artifact_saved(event: ev.ArtifactSaved, _hints: Hints) -> Description:
-    copied = f", copied to {_line(event.copied_to)}" if event.copied_to else ""
-    details = f"{clean_line(event.kind)}, {event.size} bytes, by {clean_line(event.observer)}"
-    return Description("artifact", f"Saved: {_line(event.path)}{copied}", Severity.SUCCESS, (details,))
-
-
-@_describe.register(ev.ArtifactChanged)
-def _artifact_changed(event: ev.ArtifactChanged, _hints: Hints) -> Description:
-    details = f"{clean_line(event.kind)}, {event.size} bytes"
-    return Description("artifact", f"Changed: {_line(event.path)}", details=(details,))
-
-
-@_describe.register(ev.ReportChecked)
-def _report_checked(event: ev.ReportChecked, _hints: Hints) -> Description:
-    severity = Severity.WARNING if event.unsupported else Severity.SUCCESS
-    details = (f"{_line(event.check)} in {event.duration_ms:.0f} ms",)
-    return Description("check", f"Checked: {_line(event.report)}: {_line(event.summary)}", severity, details)
 
 
 # Questions
@@ -613,58 +600,12 @@ def _host(url: str) -> str:
         return "a page"
 
 
-@_describe.register(ev.UntrustedTextRead)
-def _untrusted_text_read(event: ev.UntrustedTextRead, _hints: Hints) -> Description:
-    sentence = f"The agent has read text that is not yours: {_line(event.what)}."
-    return Description("permission", sentence, details=("What can carry data out asks from now on.",))
-
-
-@_describe.register(ev.AuthRequired)
-def _auth_required(event: ev.AuthRequired, _hints: Hints) -> Description:
-    sentence = f"{_account(event)} needs your account. Open this link, then come back:"
-    return Description("auth", sentence, Severity.QUESTION, (clean(event.url).strip(),))
-
-
 @_describe.register(ev.AuthFinished)
 def _auth_finished(event: ev.AuthFinished, _hints: Hints) -> Description:
     if event.outcome == "completed":
         return Description("auth", f"{_account(event)} is connected.", Severity.SUCCESS)
     sentence = f"{_account(event)} was not connected: {_AUTH_FAILURES[event.outcome]}."
     return Description("auth", sentence, Severity.STOPPED)
-
-
-@_describe.register(ev.ServerTrustAsked)
-def _server_trust_asked(event: ev.ServerTrustAsked, _hints: Hints) -> Description:
-    sentence = f"May the MCP server {clean_line(event.server)} of this folder be used? {_line(event.target)}"
-    return Description("trust", sentence, Severity.QUESTION, (_line(event.source),) if event.source else ())
-
-
-@_describe.register(ev.ServerTrustAnswered)
-def _server_trust_answered(event: ev.ServerTrustAnswered, _hints: Hints) -> Description:
-    decision, severity = _TRUST[event.decision]
-    return Description("trust", f"MCP server {clean_line(event.server)} is {decision}.", severity)
-
-
-# Servers and failures
-
-
-@_describe.register(ev.McpStatus)
-def _mcp_status(event: ev.McpStatus, _hints: Hints) -> Description:
-    states = ", ".join(f"{clean_line(server.name)} {clean_line(server.status)}" for server in event.servers)
-    details = tuple(describe_server(server).sentence for server in event.servers if server.error)
-    return Description("mcp", states or "no servers", details=details)
-
-
-@_describe.register(ev.ErrorRaised)
-def _error_raised(event: ev.ErrorRaised, _hints: Hints) -> Description:
-    message = clean(event.message).strip()
-    sentence = f"{clean_line(event.where)}: {message}" if event.where else message
-    return Description("error", sentence, Severity.ERROR, tuple(_line(cause) for cause in event.causes))
-
-
-@_describe.register(ev.UnknownEvent)
-def _unknown_event(event: ev.UnknownEvent, _hints: Hints) -> Description:
-    return Description(event.original_name, "An event that this version does not know.")
 
 
 # Parts of sentences

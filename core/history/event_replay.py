@@ -18,7 +18,6 @@ from ua_tui.core.events.types import (
     SubagentFinished,
     TextDelta,
     ThinkingDelta,
-    ToolCallFinished,
     ToolCallStarted,
 )
 
@@ -51,7 +50,7 @@ class EventReplay:
                     if streaming is not None and streaming[0].message_id == event.message_id:
                         del self._streaming[event.parent_tool_use_id]
                     self._thinking.discard(event.message_id)
-                case ToolCallFinished(tool_use_id=call) | SubagentFinished(tool_use_id=call):
+                case SubagentFinished(tool_use_id=call):
                     yield from self._release(call)
                 case QueryFinished() | SessionFinished():
                     yield from self.rest()

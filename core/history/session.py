@@ -5,17 +5,17 @@ from __future__ import annotations
 import asyncio
 import fcntl
 import os
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from ua_tui.core.bus import Bus
 from ua_tui.core.errors import WorkspaceError
-from ua_tui.core.events.types import Event, QueryReceived, SessionFinished, SessionStarted
+from ua_tui.core.events.types import Event, QueryReceived, SessionStarted
 from ua_tui.core.history.event_replay import EventReplay
-from ua_tui.core.history.stats import SessionStats, Totals, known_at_end
+from ua_tui.core.history.stats import SessionStats
 from ua_tui.core.records.journal_reader import PastJournal
 from ua_tui.core.storage.files import Root
 from ua_tui.core.storage.queue_file import read_queue
@@ -67,7 +67,6 @@ class PastSession:
         self._tail = tail
         self._runs = runs or runs_elsewhere
         self._replay = EventReplay(self.workspace.path)
-        self._totals = Totals(self.stats)
 
     @property
     def queued(self) -> tuple[str, ...]:
@@ -82,7 +81,7 @@ class PastSession:
     @property
     def permission_mode(self) -> str:
         """The mode in which the session ended, or is, as far as it was read."""
-        return self.stats.permission_mode
+        return self.stats.setup.mode
 
     async def start(self) -> None:
         """Publish the session's first event and the end of the journal."""
@@ -106,14 +105,13 @@ class PastSession:
             yield self._begun(stats)
         replay = self._replay = EventReplay(self.workspace.path)
         batches = self.journal.batches(start)
-        totals = self._totals = Totals(stats)
         while not self.closed:
             batch = await asyncio.to_thread(next, batches, None)
             if batch is None:
                 break
             at, raw = batch
             events = list(replay.add(raw))
-            totals.add(events)
+            stats.add(events)
             self.stats.read = min(0.999, (at - start) / max(1, self.journal.size - start))
             yield events
         else:
@@ -142,7 +140,7 @@ class PastSession:
             place, raw = await asyncio.to_thread(self.journal.more, place)
             if raw:
                 events = list(self._replay.live(raw))
-                self._totals.add(events)
+                self.stats.add(events)
                 yield events
             elif runs:
                 await asyncio.sleep(POLL_SECONDS)
@@ -150,7 +148,7 @@ class PastSession:
                 break
         else:
             return
-        self.stats.state = "finished" if self._totals.finished else "crashed"
+        self.stats.state = "finished" if self.stats.end is not None else "crashed"
         self.unsent = await asyncio.to_thread(_read_queue, folder)
 
     def _read_tail(self) -> list[Event]:
@@ -162,25 +160,26 @@ class PastSession:
             raw = raw[first:] if len(raw) - first >= FEWEST else raw
         events = [*replay.add(raw), *replay.rest()]
         stats = self._fresh_stats()
-        totals = Totals(stats)
-        totals.add(events)
-        stats.state = self._state(raw)
+        begun = self._begun(stats) if start else []
+        stats.add(events)
+        if stats.end is not None:
+            stats.state = "finished"
+        else:
+            stats.state = "running" if self._runs(self.workspace.path) else "crashed"
         self.unsent = _read_queue(self.workspace.path) if stats.state != "running" else ()
         if start:
-            events = [*self._begun(stats), *events]
-            # A part of the session has the total cost only if the last event states it.
-            self.stats = known_at_end(stats, raw)
+            stats.is_tail = True
+            self.stats = stats
         else:
-            self._totals = totals
             self._complete(stats)
-        return events
+        return [*begun, *events]
 
     def _begun(self, stats: SessionStats) -> list[Event]:
         first = self.journal.first()
         begun = (
             list(EventReplay(self.workspace.path).add([first])) if isinstance(first, SessionStarted) else []
         )
-        Totals(stats).add(begun)
+        stats.add(begun)
         return begun
 
     def _fresh_stats(self) -> SessionStats:
@@ -192,12 +191,6 @@ class PastSession:
         stats.torn = journal.torn and stats.state != "running"
         stats.read = 1.0
         self.stats = stats
-
-    def _state(self, events: Sequence[Event]) -> Literal["finished", "crashed", "running"]:
-        ends = [event for event in events if isinstance(event, SessionStarted | SessionFinished)]
-        if ends and isinstance(ends[-1], SessionFinished):
-            return "finished"
-        return "running" if self._runs(self.workspace.path) else "crashed"
 
     async def close(self, reason: str) -> None:
         """Close the journal."""

@@ -55,7 +55,7 @@ class LogFile:
         redactor: Redactor,
         on_failure: Callable[[WorkspaceError], object] = lambda _error: None,
     ) -> None:
-        self._redactor = redactor
+        self.redactor = redactor
         self._on_failure = in_loop(on_failure)
         self._failing = False
         self._lock = threading.Lock()
@@ -72,7 +72,7 @@ class LogFile:
         """Write one entry; an aware time is shown as local time."""
         local = at.astimezone()
         head = f"{local:%Y-%m-%d %H:%M:%S}.{local.microsecond // 1000:03d}  {clean_line(kind):<{_KIND_WIDTH}}"
-        body = clean(self._redactor.redact(text)).strip("\n").replace("\n", "\n" + _INDENT)
+        body = clean(self.redactor.redact(text)).strip("\n").replace("\n", "\n" + _INDENT)
         line = f"{head}{body}".rstrip() + "\n"
         with self._lock:
             if self._file.closed:
@@ -94,13 +94,9 @@ class LogFile:
         # Outside the lock: the callback may log something.
         self._on_failure(failure)
 
-    def add_secret(self, value: str) -> None:
-        """Mask a value from now on."""
-        self._redactor.add(value)
-
     def cut(self, text: str) -> str:
         """Cut a text to what one entry shows of it."""
-        return preview(text, _PREVIEW, self._redactor)
+        return preview(text, _PREVIEW, self.redactor)
 
     def close(self) -> None:
         """Close the file; later entries are dropped."""
@@ -139,7 +135,7 @@ class SessionLog:
                     self._write(event, kind, "".join(texts) + " [unfinished]")
                 self._write_description(event)
             case ev.AuthRequired():
-                self._log.add_secret(event.url)
+                self._log.redactor.add(event.url)
                 self._write_description(msgspec.structs.replace(event, url=mask_link(event.url)))
             case _:
                 self._write_description(event)

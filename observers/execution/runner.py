@@ -17,12 +17,10 @@ from ua_tui.core.concurrency.threads import in_context
 from ua_tui.core.concurrency.worker import WorkerUnavailable
 from ua_tui.core.events.types import Event
 from ua_tui.core.observation import ToolResult
-from ua_tui.core.text import clean_line
 from ua_tui.core.view.records import ObserverRuns
 from ua_tui.observers.base import Observer, ObserverContext
 from ua_tui.observers.execution.offload import ResultOffload
 from ua_tui.observers.execution.run import Run, perform, planned_run
-from ua_tui.observers.execution.spool import SpoolFile, WaitingResult
 
 _log = logging.getLogger(__name__)
 _LOST = "the session ended before it finished"
@@ -32,7 +30,7 @@ _LOST = "the session ended before it finished"
 class _Job:
     run: Run
     observer: Observer
-    waiting: WaitingResult
+    result: ToolResult
     turn: tuple[int, bool]
     """The number of its result, and whether its observer is one of the last; smaller turns were submitted before."""
 
@@ -43,7 +41,7 @@ class _Thread:
     def __init__(
         self,
         name: str,
-        work: Callable[[_Job, ToolResult], None],
+        work: Callable[[_Job], None],
         done: Callable[[_Job, asyncio.Future[None]], None],
     ) -> None:
         self._jobs: SimpleQueue[tuple[_Job, asyncio.Future[None]] | None] = SimpleQueue()
@@ -64,13 +62,7 @@ class _Thread:
     def _work(self) -> None:
         while (item := self._jobs.get()) is not None:
             job, future = item
-            try:
-                result = job.waiting.load()
-            except Exception as error:
-                job.run.error = clean_line(f"the stored result could not be read: {error}")
-            else:
-                self._do(job, result)
-                del result
+            self._do(job)
             try:
                 future.get_loop().call_soon_threadsafe(self._done, job, future)
             except RuntimeError:
@@ -81,8 +73,7 @@ class _Thread:
 class ObserverRunner:
     """Passes every finished tool call to the observers that want it.
 
-    Belongs to the event loop that calls `start`; `publish` is called on it. Of the waiting results the first
-    `limit` stay in memory, the rest move to a file until their turn comes.
+    Belongs to the event loop that calls `start`; `publish` is called on it.
 
     A run is published when it starts and when it ends; one made out of curiosity (`Interest.CURIOUS`) only when
     it ends, with both events, and not at all when it came to nothing: then only `metrics` count it.
@@ -100,7 +91,6 @@ class ObserverRunner:
         publish: Callable[[Event], object],
         *,
         workers: int = 4,
-        limit: int = 64,
         offload: ResultOffload | None = None,
     ) -> None:
         self._observers = tuple(sorted(observers, key=_is_last))
@@ -108,7 +98,6 @@ class ObserverRunner:
         self._offload = offload
         self._publish = publish
         self._workers = workers
-        self._limit = limit
         self._submitted = 0
         # In the order of their turns.
         self._waiting: deque[_Job] = deque()
@@ -120,7 +109,6 @@ class ObserverRunner:
         self._ended: asyncio.Future[None] | None = None
         self._at_work = 0
         self._closing = False
-        self._spool: SpoolFile | None = None
         self._metrics = {observer.name: ObserverRuns() for observer in self._observers}
 
     @property
@@ -141,7 +129,6 @@ class ObserverRunner:
 
     def submit(self, result: ToolResult) -> None:
         """Queue a result for every observer that wants it; never blocks, drops or raises."""
-        waiting = WaitingResult(result)
         self._submitted += 1
         queued = False
         for observer in self._observers:
@@ -151,11 +138,9 @@ class ObserverRunner:
             if run.error is not None or self._closing:
                 self._give_up(run, run.error or _LOST)
                 continue
-            self._waiting.append(_Job(run, observer, waiting, (self._submitted, _is_last(observer))))
+            self._waiting.append(_Job(run, observer, result, (self._submitted, _is_last(observer))))
             queued = True
         if queued:
-            if len(self._waiting) > self._limit:
-                self._spool_later(waiting)
             self._idle.clear()
             self._wake.set()
 
@@ -215,8 +200,6 @@ class ObserverRunner:
         self._note_end()
         if self._over is not None and not self._over.done():
             self._over.set_result(None)
-        if self._spool is not None:
-            self._spool.close()
         return [job.run.label for job in jobs]
 
     async def _work(self, number: int) -> None:
@@ -249,18 +232,18 @@ class ObserverRunner:
                 return job
         return None
 
-    def _perform(self, job: _Job, result: ToolResult) -> None:
+    def _perform(self, job: _Job) -> None:
         """Run a job; for worker threads."""
-        if self._offload is not None and self._offload.accepts(job.observer, result):
+        if self._offload is not None and self._offload.accepts(job.observer, job.result):
             try:
-                self._offload.perform(job.run, result)
+                self._offload.perform(job.run, job.result)
                 return
             except WorkerUnavailable as error:
                 _log.warning("observer %s works in the main process: %s", job.run.label, error)
             except Exception as error:
                 job.run.fail(error)
                 return
-        perform(job.run, job.observer, result, self._context)
+        perform(job.run, job.observer, job.result, self._context)
 
     def _done(self, job: _Job, future: asyncio.Future[None]) -> None:
         """Publish the outcome of a job; runs on the event loop, even if the worker's task is gone."""
@@ -285,15 +268,6 @@ class ObserverRunner:
         self._count(lost)
         for event in lost.finished(announced=announced):
             self._publish(event)
-
-    def _spool_later(self, waiting: WaitingResult) -> None:
-        if self._spool is None:
-            try:
-                self._spool = SpoolFile()
-            except OSError as error:
-                _log.warning("waiting results stay in memory: %s", error)
-                return
-        self._spool.put(waiting)
 
 
 def _is_last(observer: Observer) -> bool:

@@ -18,7 +18,7 @@ from ua_tui.core.events.units import quantity
 from ua_tui.core.history.event_replay import EventReplay
 from ua_tui.core.history.headline import read_heading
 from ua_tui.core.history.session import runs_elsewhere
-from ua_tui.core.history.stats import SessionStats, Totals
+from ua_tui.core.history.stats import SessionStats
 from ua_tui.core.records.journal_reader import PastJournal
 from ua_tui.core.redaction.redactor import Redactor
 from ua_tui.core.storage.files import Root
@@ -59,26 +59,26 @@ def read_session(folder: Path, redactor: Redactor, stop: Stop = NEVER) -> Sessio
     """
     view, stats = SessionView(redactor, Root(folder)), SessionStats()
     recorded: set[str] = set()
-    totals, replay = Totals(stats), EventReplay(folder)
+    replay = EventReplay(folder)
     with closing(PastJournal(folder / JOURNAL)) as journal:
         for _, events in journal.batches(journal.tail_place(journal.size - journal.left_out)):
             stop.check()
             for event in events:
                 if isinstance(event, SessionStarted):
                     recorded |= {path for path in (event.workspace, event.cwd) if path.startswith("/")}
-            _record(replay.add(events), totals, view)
-        _record(replay.rest(), totals, view)
+            _record(replay.add(events), stats, view)
+        _record(replay.rest(), stats, view)
         damage = tuple(_damage(journal, runs_elsewhere(folder)))
     if not stats.events:
         raise JournalError(f"The session in {folder} cannot be exported: its journal has no events.")
     view.keep_unfinished()
-    stats.state = "finished" if totals.finished else "running" if runs_elsewhere(folder) else "crashed"
+    stats.state = "finished" if stats.end is not None else "running" if runs_elsewhere(folder) else "crashed"
     return _content(view, recorded, stats, folder, damage)
 
 
-def _record(events: Iterable[Event], totals: Totals, view: SessionView) -> None:
+def _record(events: Iterable[Event], stats: SessionStats, view: SessionView) -> None:
     shown = list(events)
-    totals.add(shown)
+    stats.add(shown)
     for event in shown:
         view.add(event)
 
@@ -112,9 +112,9 @@ def _content(
         ended=record.finished.at if record.finished else record.last_at,
         seconds=stats.seconds,
         version=started.version if started else "",
-        model=stats.model or "",
-        permission_mode=stats.permission_mode,
-        demo=stats.demo,
+        model=stats.setup.model or "",
+        permission_mode=stats.setup.mode,
+        demo=stats.setup.demo,
         queries=len(queries),
         calls=len(record.calls),
     )

@@ -40,7 +40,7 @@ class PastStatus:
             return [cell(self.unread, KEPT)]
         style = {"crashed": "$warning", "running": "$accent"}.get(stats.state, "$text-muted")
         cells = [Cell(Content.styled(STATES[stats.state], style), 100)]
-        if stats.demo:
+        if stats.setup.demo:
             cells.insert(0, Cell(Content.styled(" DEMO ", "bold $warning reverse"), 99))
         if self.read < 1.0:
             cells.append(Cell(Content.styled(f"reading {self.read:>4.0%}", "$accent"), 98))
@@ -52,6 +52,6 @@ class PastStatus:
             cells.append(cell(money(stats.cost), 80))
         if stats.tokens:
             cells.append(cell(f"{short_count(stats.tokens)} tok", 70))
-        if stats.model:
-            cells.append(cell(short_model(stats.model), 40))
+        if stats.setup.model:
+            cells.append(cell(short_model(stats.setup.model), 40))
         return cells

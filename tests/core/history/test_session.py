@@ -93,7 +93,7 @@ async def test_a_short_session_is_published_whole_with_its_folder_as_it_is_now(f
     assert events[0].workspace == str(folder)
     assert session.complete
     stats = session.stats
-    assert (stats.state, stats.model, stats.cost) == ("finished", "claude-x", 0.25)
+    assert (stats.state, stats.setup.model, stats.cost) == ("finished", "claude-x", 0.25)
     assert (stats.tokens, stats.seconds) == (100, 9.0)
     assert [event.seq for event in events] == [1, 2, 3, 4, 5]
     # A last line without its line break counts if it is whole, and a time without a zone is UTC.

@@ -21,7 +21,7 @@ from ua_tui.core.events.types import (
     TracingFailed,
     Usage,
 )
-from ua_tui.core.history.stats import SessionStats, Totals
+from ua_tui.core.history.stats import SessionStats
 from ua_tui.core.telemetry.tracer import Trace
 from ua_tui.core.view.costs import Costs
 from ua_tui.core.view.session import SessionView
@@ -70,12 +70,11 @@ def test_a_session_has_as_many_tokens_when_it_is_read_again_as_while_it_ran() ->
     message = MessageFinished(query_id="q", message_id="m", text="", usage=Usage(input_tokens=2_000))
     ended = QueryFinished(query_id="q", status="success", usage=Usage(input_tokens=2_500))
     facts, past = StatusFacts(), SessionStats()
-    totals = Totals(past)
     counted = []
     # Of a sub-agent there are no messages with a usage, and of an old journal nothing but them.
     for event in (RECEIVED, spent(2_000), message, spent(40_000), ended, message, message, ended, message):
         note_events(facts, event)
-        totals.add([event])
+        past.add([event])
         assert past.tokens == facts.view.costs.tokens.total
         counted.append(past.tokens)
     assert counted == [0, 2_000, 2_000, 42_000, 42_000, 44_000, 46_000, 46_000, 48_000]
