@@ -6,7 +6,6 @@ import json
 import secrets
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +26,7 @@ from starlette.routing import Route
 from starlette.types import ASGIApp
 
 from ua_tui.core.demo.composio.accounts import CONNECTABLE, NO_AUTH, Account
-from ua_tui.core.demo.composio.sandbox import Mounts
+from ua_tui.core.demo.composio.sandbox import Mounts, stamp
 from ua_tui.core.demo.composio.services import RemoteSession, Services, ToolFailed
 from ua_tui.core.demo.composio.tools import REMOTE_TOOLS, RemoteTool
 
@@ -72,7 +71,7 @@ class ComposioServer:
             Route(one + "/execute_meta", self._with_session(self._execute_meta), methods=["POST"]),
             Route(one + "/link", self._with_session(self._link), methods=["POST"]),
             Route(one + "/mounts/files/{way}_url", self._with_session(self._transfer_url), methods=["POST"]),
-            self._mounts.storage_route(),
+            Route("/storage/{ticket}", self._mounts.stored, methods=["GET", "PUT"]),
             Route(
                 "/api/v3.1/connected_accounts/{account_id}",
                 self._guarded(self._connected_account),
@@ -210,7 +209,7 @@ class ComposioServer:
                 "id": account.id,
                 "status": account.status,
                 "user_id": account.user_id,
-                "created_at": _stamp(account.created_at),
+                "created_at": stamp(account.created_at),
                 "auth_config": {"id": f"ac_{slug}", "auth_scheme": "OAUTH2", "is_composio_managed": True},
             }
         return {
@@ -300,7 +299,7 @@ def _tool(tool: RemoteTool) -> dict[str, Any]:
 
 
 def _account(account: Account) -> dict[str, Any]:
-    created = _stamp(account.created_at)
+    created = stamp(account.created_at)
     value = {"status": account.status, "redirectUrl": account.redirect_url}
     return {
         **_SAME["account"],
@@ -313,7 +312,3 @@ def _account(account: Account) -> dict[str, Any]:
         "toolkit": {"slug": account.toolkit},
         "state": {"authScheme": "OAUTH2", "val": value},
     }
-
-
-def _stamp(moment: datetime) -> str:
-    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
