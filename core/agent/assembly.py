@@ -221,7 +221,9 @@ class AgentAssembly:
         await self._open_requested()
         if self._briefing is None:
             notes = {name: parts.server_notes.get(name, "tools of its own") for name in self._servers}
-            await self._install_skills()
+            if parts.skills:
+                for problem in await asyncio.to_thread(install_skills, parts.skills, self._skills_folder):
+                    self._report("skills", SettingsError(problem))
             briefing = write_briefing(
                 parts.workspace.path,
                 parts.now(),
@@ -351,11 +353,6 @@ class AgentAssembly:
         if parts.ledger is None:
             return None
         return ActionRecorder(parts.ledger, parts.redactor, parts.workspace.path, self._states.is_read_only)
-
-    async def _install_skills(self) -> None:
-        if self._parts.skills:
-            for problem in await asyncio.to_thread(install_skills, self._parts.skills, self._skills_folder):
-                self._report("skills", SettingsError(problem))
 
     def _spent_before(self) -> Spending | None:
         """What the agent has already counted for the resumed conversation."""

@@ -200,7 +200,8 @@ class AgentLoop:
             self._turn = None
             self.undelivered = list(turn.steering.waiting.values())
             self._close_open()
-            self._report_malformed()
+            if (report := self._translator.malformed.pop_report()) is not None:
+                self._publish(ErrorRaised(where="agent", message=report))
         return self._outcome(turn, result)
 
     async def steer(self, text: str, files: Sequence[Attachment] = ()) -> bool:
@@ -504,10 +505,6 @@ class AgentLoop:
         self._unmatched.end_query()
         self._translator.calls.clear()
         self._hooks.forget()
-
-    def _report_malformed(self) -> None:
-        if (report := self._translator.malformed.pop_report()) is not None:
-            self._publish(ErrorRaised(where="agent", message=report))
 
     def _waits_for(self) -> tuple[str, str]:
         """What the running query waits for, and its name."""

@@ -184,7 +184,8 @@ class UserConnections:
         helper = {"headersHelper": self._login_command(connection.login)}
         servers = {name: {**config, **helper} for name, config in connection.servers.items()}
         # Over SSE the agent does not ask for another token when one has expired.
-        expiry = Expiry(_has_expired, _never_over) if connection.login.transport == "sse" else None
+        is_asked_again = connection.login.transport != "sse"
+        expiry = None if is_asked_again else Expiry(lambda error: "(HTTP 401)" in error, _never_over)
         return replace(connection, servers=servers, expiry=expiry)
 
     def _decision(self, server: UserServer) -> Answer | None:
@@ -202,10 +203,6 @@ class UserConnections:
                 source=clean(server.source),
             )
         )
-
-
-def _has_expired(error: str) -> bool:
-    return "(HTTP 401)" in error
 
 
 async def _never_over() -> bool:

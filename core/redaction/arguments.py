@@ -65,7 +65,8 @@ def masked_words(words: Sequence[str]) -> list[Masked]:
         else:
             found.append(_word(word))
     return [
-        _with_spans(each, word, spans) for each, word, spans in zip(found, words, _spans(words), strict=True)
+        each if each.secrets or not spans else _hidden(word, spans)
+        for each, word, spans in zip(found, words, _spans(words), strict=True)
     ]
 
 
@@ -97,10 +98,6 @@ def _spans(words: Sequence[str]) -> Iterator[list[tuple[int, int]]]:
         end = start + len(word)
         yield [(first - start, last - start) for first, last in found if start <= first and last <= end]
         start = end + 1
-
-
-def _with_spans(masked: Masked, word: str, spans: list[tuple[int, int]]) -> Masked:
-    return masked if masked.secrets or not spans else _hidden(word, spans)
 
 
 def _takes_secret(option: str, value: str) -> bool:

@@ -37,7 +37,10 @@ def store_large_result(
     if _weight(observation) <= INLINE_LIMIT:
         shown = msgspec.structs.replace(
             observation,
-            content=tuple(_redacted(block, redactor) for block in observation.content),
+            content=tuple(
+                TextContent(redactor.redact(block.text)) if isinstance(block, TextContent) else block
+                for block in observation.content
+            ),
             error=None if observation.error is None else redactor.redact(observation.error),
         )
         return observation, shown
@@ -90,7 +93,3 @@ def _previews(content: tuple[ContentBlock, ...], redactor: Redactor) -> tuple[Co
     if left_out:
         previews.append(TextContent(f"[… {left_out} characters left out …]"))
     return tuple(previews)
-
-
-def _redacted(block: ContentBlock, redactor: Redactor) -> ContentBlock:
-    return TextContent(redactor.redact(block.text)) if isinstance(block, TextContent) else block

@@ -101,20 +101,20 @@ class Tool:
         Raises:
             msgspec.ValidationError: the arguments do not match.
         """
-        types = self._schema["properties"]
-        given = {
-            name: _parsed(value) if types.get(name, {}).get("type") != "string" else value
-            for name, value in given.items()
-        }
+        kinds = {each.name: each.type for each in msgspec.structs.fields(self._arguments)}
+        given = {name: _parsed(value, kinds.get(name, Any)) for name, value in given.items()}
         arguments = msgspec.convert(given, self._arguments, strict=False)
         return await self.function(context, **msgspec.structs.asdict(arguments))
 
 
-def _parsed(value: object) -> object:
-    """A list that a model wrote as a string of JSON."""
+def _parsed(value: object, kind: Any) -> object:
+    """A value, or the list in it if a model wrote one as a string of JSON where no string is expected."""
     if isinstance(value, str) and value.startswith("["):
-        with suppress(msgspec.DecodeError):
-            return msgspec.json.decode(value)
+        try:
+            msgspec.convert(value, kind, strict=False)
+        except msgspec.ValidationError:
+            with suppress(msgspec.DecodeError):
+                return msgspec.json.decode(value)
     return value
 
 

@@ -86,16 +86,12 @@ class Rule:
         )
 
 
-def matching_files(pattern: str, workspace: Workspace) -> Iterator[tuple[str, FolderEntry]]:
+def matching_files(pattern: str, workspace: Workspace, folder: str = "") -> Iterator[tuple[str, FolderEntry]]:
     """The files of the workspace that match a path of a rule, compressed or not, each with its path.
 
-    Links, folders and empty files do not count.
+    Links, folders and empty files do not count. The path of the rule begins at `folder`.
     """
-    yield from _matching(workspace, "", pattern.split("/"))
-
-
-def _matching(workspace: Workspace, folder: str, parts: list[str]) -> Iterator[tuple[str, FolderEntry]]:
-    head, *rest = parts
+    head, _, rest = pattern.partition("/")
     try:
         entries = workspace.list(folder.removesuffix("/"))
     except (WorkspaceError, OSError):
@@ -105,7 +101,7 @@ def _matching(workspace: Workspace, folder: str, parts: list[str]) -> Iterator[t
         if entry.is_dir != bool(rest) or not any(fnmatchcase(name, head) for name in names):
             continue
         if rest:
-            yield from _matching(workspace, f"{folder}{entry.name}/", rest)
+            yield from matching_files(rest, workspace, f"{folder}{entry.name}/")
         elif entry.size > 0:
             yield f"{folder}{entry.name}", entry
 

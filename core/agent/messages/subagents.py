@@ -106,7 +106,9 @@ class SubagentTasks:
             yield self._finished(message.task_id, known, message.status)
 
     def _finished(self, task_id: str, task: _Task, reported: str, usage: Usage | None = None) -> Event:
-        status = _task_status(reported)
+        status: Literal["success", "error", "cancelled"] = (
+            "success" if reported == "completed" else "error" if reported == "failed" else "cancelled"
+        )
         return SubagentFinished(
             task_id=task_id,
             tool_use_id=task.tool_use_id,
@@ -120,7 +122,3 @@ class SubagentTasks:
 def _task_usage(raw: Any) -> Usage | None:
     total = raw.get("total_tokens") if isinstance(raw, dict) else None
     return Usage(output_tokens=total) if is_count(total) else None
-
-
-def _task_status(status: str) -> Literal["success", "error", "cancelled"]:
-    return {"completed": "success", "failed": "error"}.get(status, "cancelled")  # type: ignore[return-value]  # the three literals

@@ -162,8 +162,11 @@ class Condition:
 
     def _is(self, text: str) -> bool:
         gap = ".*" if self.kind in {"host", "path"} else _NOT_IN_ONE
-        choices = self.choices if self.kind != "host" else tuple(map(_lower, self.choices))
-        return any(_fits(_expression(choice, gap), text) for choice in choices)
+        case = str.lower if self.kind == "host" else str
+        return any(
+            _fits(_expression([(wild, case(part)) for wild, part in choice], gap), text)
+            for choice in self.choices
+        )
 
     def _is_like(self, text: str) -> bool:
         patterns = [
@@ -332,10 +335,6 @@ def _expression(tokens: Iterable[_Token], gap: str, *, files: bool = False) -> s
         else:
             parts.append(gap)
     return "".join(parts)
-
-
-def _lower(tokens: tuple[_Token, ...]) -> tuple[_Token, ...]:
-    return tuple((wild, text.lower()) for wild, text in tokens)
 
 
 def _escaped(text: str) -> str:

@@ -56,7 +56,7 @@ async def login_client(address: str, resolve: Resolver | None = None) -> AsyncIt
     parts = urlsplit(address)
     host, port = parts.hostname or "", parts.port or (443 if parts.scheme == "https" else 80)
     options: dict[str, Any] = {}
-    if not _has_proxy() and await _is_public_host(host, port, resolve):
+    if not getproxies().keys() & {"http", "https", "all"} and await _is_public_host(host, port, resolve):
         import httpcore2
 
         transport = httpx2.AsyncHTTPTransport()
@@ -96,10 +96,6 @@ async def login_client(address: str, resolve: Resolver | None = None) -> AsyncIt
     hooks: Any = {"request": [on_request], "response": [on_response]}
     async with httpx2.AsyncClient(timeout=_SECONDS, event_hooks=hooks, **options) as client:
         yield client
-
-
-def _has_proxy() -> bool:
-    return bool(getproxies().keys() & {"http", "https", "all"})
 
 
 async def _is_public_host(host: str, port: int, resolve: Resolver) -> bool:

@@ -15,11 +15,9 @@ from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
-from starlette.routing import Route
 
 PREFIX = "/mnt/files"
 RECORDED = ("revenue.csv", "outputs/monthly_revenue.png")
-STORAGE = "/storage/{ticket}"
 LARGEST = 128 << 20
 LIFETIME = timedelta(minutes=15)
 
@@ -57,10 +55,6 @@ class Mounts:
         """Drop the files of a deleted session."""
         self._files.pop(session_id, None)
 
-    def storage_route(self) -> Route:
-        """The route of presigned addresses, which need no key."""
-        return Route(STORAGE, self._stored, methods=["GET", "PUT"])
-
     def presign(
         self, request: Request, session_id: str, body: Mapping[str, Any], method: str
     ) -> Response | None:
@@ -73,13 +67,14 @@ class Mounts:
         return JSONResponse(
             {
                 "download_url" if method == "GET" else "upload_url": f"{request.base_url}storage/{ticket}",
-                "expires_at": _stamp(datetime.now(UTC) + LIFETIME),
+                "expires_at": stamp(datetime.now(UTC) + LIFETIME),
                 "mount_relative_path": path,
                 "sandbox_mount_prefix": PREFIX,
             }
         )
 
-    async def _stored(self, request: Request) -> Response:
+    async def stored(self, request: Request) -> Response:
+        """Answer at a presigned address, which needs no key."""
         ticket = self._tickets.get(request.path_params["ticket"])
         if ticket is None or ticket.method != request.method.replace("HEAD", "GET"):
             return Response("AccessDenied", 403)
@@ -96,5 +91,6 @@ class Mounts:
         return Response(status_code=200)
 
 
-def _stamp(moment: datetime) -> str:
-    return moment.strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+def stamp(moment: datetime) -> str:
+    """A moment as the API writes it."""
+    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")

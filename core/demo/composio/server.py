@@ -6,7 +6,7 @@ import json
 import secrets
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
-from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 from mcp.server.lowlevel import Server
@@ -23,18 +23,21 @@ from mcp_types import (
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, Response
 from starlette.routing import Route
-from starlette.types import Receive, Scope, Send
+from starlette.types import ASGIApp
 
 from ua_tui.core.demo.composio.accounts import CONNECTABLE, NO_AUTH, Account
-from ua_tui.core.demo.composio.sandbox import Mounts
+from ua_tui.core.demo.composio.sandbox import Mounts, stamp
 from ua_tui.core.demo.composio.services import RemoteSession, Services, ToolFailed
 from ua_tui.core.demo.composio.tools import REMOTE_TOOLS, RemoteTool
 
 SESSIONS = "/api/v3.1/tool_router/session"
 MCP_PATH = "/tool_router/{session_id}/mcp"
-VERSION = "20261101_00"
 META_SLUGS = frozenset(tool.slug for tool in REMOTE_TOOLS)
-Handler = Callable[[Request, RemoteSession], Awaitable[Response]]
+Handler = Callable[[Request], Awaitable[ASGIApp]]
+SessionHandler = Callable[[Request, RemoteSession], Awaitable[Response]]
+
+_SAME: dict[str, dict[str, Any]] = json.loads(Path(__file__).with_name("answers.json").read_text("utf-8"))
+"""What is the same in every answer about a session, a tool, an account, or a list."""
 
 
 class ComposioServer:
@@ -58,7 +61,7 @@ class ComposioServer:
         """The routes of the REST API, of the MCP server, and of the page that a link leads to."""
         one = SESSIONS + "/{session_id}"
         return [
-            Route(SESSIONS, self._create, methods=["POST"]),
+            Route(SESSIONS, self._guarded(self._create), methods=["POST"]),
             Route(one, self._with_session(self._describe), methods=["GET"]),
             Route(one, self._with_session(self._delete), methods=["DELETE"]),
             Route(one + "/attach", self._with_session(self._describe), methods=["POST"]),
@@ -67,45 +70,40 @@ class ComposioServer:
             Route(one + "/execute", self._with_session(self._execute), methods=["POST"]),
             Route(one + "/execute_meta", self._with_session(self._execute_meta), methods=["POST"]),
             Route(one + "/link", self._with_session(self._link), methods=["POST"]),
+            Route(one + "/mounts/files/{way}_url", self._with_session(self._transfer_url), methods=["POST"]),
+            Route("/storage/{ticket}", self._mounts.stored, methods=["GET", "PUT"]),
             Route(
-                one + "/mounts/files/download_url", self._with_session(self._download_url), methods=["POST"]
+                "/api/v3.1/connected_accounts/{account_id}",
+                self._guarded(self._connected_account),
+                methods=["GET"],
             ),
-            Route(one + "/mounts/files/upload_url", self._with_session(self._upload_url), methods=["POST"]),
-            self._mounts.storage_route(),
-            Route("/api/v3.1/connected_accounts/{account_id}", self._connected_account, methods=["GET"]),
             Route("/link/{token}", self._open_link, methods=["GET"]),
-            Route(MCP_PATH, _McpEndpoint(self)),
+            Route(MCP_PATH, self._guarded(self._mcp), methods=["GET", "POST", "DELETE"]),
         ]
 
-    def refusal(self, request: Request) -> Response | None:
-        """The answer to a request with a wrong key or an unknown session; None if it is valid."""
-        key = request.headers.get("x-api-key", "")
-        if not secrets.compare_digest(key.encode(), self._api_key.encode()):
-            return composio_error(401, "UNAUTHORIZED", "Invalid API key", "Check the x-api-key header.")
-        session_id = request.path_params.get("session_id")
-        if session_id is not None and session_id not in self._sessions:
-            return composio_error(
-                404, "NOT_FOUND", f"Session {session_id} not found", "Create a new session."
-            )
-        return None
+    def _guarded(self, handler: Handler) -> Handler:
+        """Handle only requests with the key and, if they name a session, with a known one."""
 
-    async def handle_mcp(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a valid MCP request to the protocol."""
-        await self._manager.handle_request(scope, receive, send)
-
-    def _with_session(self, handler: Handler) -> Callable[[Request], Awaitable[Response]]:
-        async def guarded(request: Request) -> Response:
-            refused = self.refusal(request)
-            if refused is not None:
-                return refused
-            return await handler(request, self._sessions[request.path_params["session_id"]])
+        async def guarded(request: Request) -> ASGIApp:
+            key = request.headers.get("x-api-key", "")
+            if not secrets.compare_digest(key.encode(), self._api_key.encode()):
+                return composio_error(401, "UNAUTHORIZED", "Invalid API key", "Check the x-api-key header.")
+            session_id = request.path_params.get("session_id")
+            if session_id is not None and session_id not in self._sessions:
+                return not_found(f"Session {session_id}", "Create a new session.")
+            return await handler(request)
 
         return guarded
 
+    def _with_session(self, handler: SessionHandler) -> Handler:
+        return self._guarded(
+            lambda request: handler(request, self._sessions[request.path_params["session_id"]])
+        )
+
+    async def _mcp(self, request: Request) -> ASGIApp:
+        return self._manager.handle_request
+
     async def _create(self, request: Request) -> Response:
-        refused = self.refusal(request)
-        if refused is not None:
-            return refused
         body = await _json_object(request)
         if not body.get("user_id"):
             return composio_error(400, "INVALID_REQUEST", "user_id is required", "Pass the id of the user.")
@@ -122,21 +120,19 @@ class ComposioServer:
         return JSONResponse({"session_id": session.id, "deleted": True})
 
     async def _tools(self, request: Request, session: RemoteSession) -> Response:
-        items = [_tool(tool) for tool in REMOTE_TOOLS]
-        page = {"current_page": 1, "total_pages": 1, "total_items": len(items), "next_cursor": None}
-        return JSONResponse({**page, "items": items})
+        return _page([_tool(tool) for tool in REMOTE_TOOLS])
 
     async def _toolkits(self, request: Request, session: RemoteSession) -> Response:
         query = request.query_params
         slugs = [slug for names in query.getlist("toolkits") for slug in names.split(",")]
-        items = [
-            item
-            for slug, name in (CONNECTABLE | NO_AUTH).items()
-            if (not slugs or slug in slugs) and query.get("search", "").lower() in f"{slug} {name}".lower()
-            for item in [self._toolkit(session, slug, name)]
-        ]
-        page = {"current_page": 1, "total_pages": 1, "total_items": len(items), "next_cursor": None}
-        return JSONResponse({**page, "items": items})
+        return _page(
+            [
+                self._toolkit(session, slug, name)
+                for slug, name in (CONNECTABLE | NO_AUTH).items()
+                if (not slugs or slug in slugs)
+                and query.get("search", "").lower() in f"{slug} {name}".lower()
+            ]
+        )
 
     async def _execute(self, request: Request, session: RemoteSession) -> Response:
         body = await _json_object(request)
@@ -154,7 +150,7 @@ class ComposioServer:
         body = await _json_object(request)
         slug = str(body.get("slug"))
         if slug not in META_SLUGS:
-            return composio_error(404, "NOT_FOUND", f"Tool {slug} not found", "Ask for the list of tools.")
+            return not_found(f"Tool {slug}", "Ask for the list of tools.")
         return await self._run_meta(session, slug, body)
 
     async def _run_meta(self, session: RemoteSession, slug: str, body: Mapping[str, Any]) -> Response:
@@ -173,9 +169,7 @@ class ComposioServer:
     async def _link(self, request: Request, session: RemoteSession) -> Response:
         toolkit = str((await _json_object(request)).get("toolkit", "")).lower()
         if toolkit not in CONNECTABLE:
-            return composio_error(
-                404, "NOT_FOUND", f"Toolkit {toolkit} not found", "Ask for the list of toolkits."
-            )
+            return not_found(f"Toolkit {toolkit}", "Ask for the list of toolkits.")
         account = self._services.connections.initiate(session.user_id, toolkit)
         return JSONResponse(
             {
@@ -187,37 +181,25 @@ class ComposioServer:
             201,
         )
 
-    async def _download_url(self, request: Request, session: RemoteSession) -> Response:
-        found = self._mounts.presign(request, session.id, await _json_object(request), "GET")
-        return found or composio_error(
-            404, "NOT_FOUND", "File not found in the mount", "Ask for the list of files."
-        )
-
-    async def _upload_url(self, request: Request, session: RemoteSession) -> Response:
-        answer = self._mounts.presign(request, session.id, await _json_object(request), "PUT")
-        assert answer is not None, "any file can be written"
-        return answer
+    async def _transfer_url(self, request: Request, session: RemoteSession) -> Response:
+        method = "PUT" if request.path_params["way"] == "upload" else "GET"
+        found = self._mounts.presign(request, session.id, await _json_object(request), method)
+        return found or not_found("The file", "Ask for the list of files.")
 
     async def _connected_account(self, request: Request) -> Response:
-        refused = self.refusal(request)
-        if refused is not None:
-            return refused
         account = self._services.connections.accounts.get(request.path_params["account_id"])
         if account is None:
-            return composio_error(404, "NOT_FOUND", "Connected account not found", "Connect it first.")
+            return not_found("Connected account", "Connect it first.")
         return JSONResponse(_account(account))
 
     async def _open_link(self, request: Request) -> Response:
         """Replaces the page at connect.composio.dev; opening it gives consent."""
         account = self._services.connections.open_link(request.path_params["token"])
-        if account is None:
-            return HTMLResponse(
-                "<!doctype html><title>Demo</title><p>This link is unknown or expired.</p>", 404
-            )
-        name = CONNECTABLE[account.toolkit]
-        return HTMLResponse(
-            f"<!doctype html><title>Demo</title><p>{name} is connected. You may close this page.</p>"
-        )
+        text = "This link is unknown or expired."
+        if account is not None:
+            text = f"{CONNECTABLE[account.toolkit]} is connected. You may close this page."
+        page = f"<!doctype html><title>Demo</title><p>{text}</p>"
+        return HTMLResponse(page, 404 if account is None else 200)
 
     def _toolkit(self, session: RemoteSession, slug: str, name: str) -> dict[str, Any]:
         account = self._services.connections.account(session.user_id, slug)
@@ -227,7 +209,7 @@ class ComposioServer:
                 "id": account.id,
                 "status": account.status,
                 "user_id": account.user_id,
-                "created_at": _stamp(account.created_at),
+                "created_at": stamp(account.created_at),
                 "auth_config": {"id": f"ac_{slug}", "auth_scheme": "OAUTH2", "is_composio_managed": True},
             }
         return {
@@ -260,20 +242,6 @@ class ComposioServer:
         return CallToolResult(content=[TextContent(type="text", text=answer.text)], is_error=answer.failed)
 
 
-class _McpEndpoint:
-    """Checks the key and the session of an MCP request; an ASGI application, so that its path has no slash."""
-
-    def __init__(self, server: ComposioServer) -> None:
-        self._server = server
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        refused = self._server.refusal(Request(scope, receive))
-        if refused is not None:
-            await refused(scope, receive, send)
-        else:
-            await self._server.handle_mcp(scope, receive, send)
-
-
 def composio_error(status: int, slug: str, message: str, fix: str) -> Response:
     """An error in the shape of the Composio API."""
     error = {
@@ -287,6 +255,15 @@ def composio_error(status: int, slug: str, message: str, fix: str) -> Response:
     return JSONResponse({"error": error}, status)
 
 
+def not_found(what: str, fix: str) -> Response:
+    """The error that something does not exist."""
+    return composio_error(404, "NOT_FOUND", f"{what} not found", fix)
+
+
+def _page(items: list[dict[str, Any]]) -> Response:
+    return JSONResponse({**_SAME["page"], "total_items": len(items), "items": items})
+
+
 async def _json_object(request: Request) -> dict[str, Any]:
     try:
         body = json.loads(await request.body() or b"{}")
@@ -297,16 +274,9 @@ async def _json_object(request: Request) -> dict[str, Any]:
 
 def _session(request: Request, session: RemoteSession) -> dict[str, Any]:
     settings = session.settings
-    config: dict[str, Any] = {
-        "user_id": session.user_id,
-        "execute": {"enable_multi_execute": True},
-        "search": {"enable": True},
-        "preload": {"tools": []},
-        "instant": False,
-        "manage_connections": {"enabled": _flag(settings.get("manage_connections"), "enable")},
-        "workbench": {"enable": True, "proxy_execution_enabled": True, "auto_offload_threshold": 20_000},
-    }
-    toolkits = settings.get("toolkits")
+    connections, toolkits = settings.get("manage_connections"), settings.get("toolkits")
+    manages = bool(connections.get("enable", True)) if isinstance(connections, dict) else True
+    config = {**_SAME["session"], "user_id": session.user_id, "manage_connections": {"enabled": manages}}
     if isinstance(toolkits, dict):
         config["toolkits"] = {f"{key}d": toolkits[key] for key in ("enable", "disable") if key in toolkits}
     return {
@@ -318,61 +288,27 @@ def _session(request: Request, session: RemoteSession) -> dict[str, Any]:
     }
 
 
-def _flag(settings: Any, key: str) -> bool:
-    return bool(settings.get(key, True)) if isinstance(settings, Mapping) else True
-
-
 def _tool(tool: RemoteTool) -> dict[str, Any]:
-    toolkit = {"slug": "composio", "name": "Composio", "logo": ""}
     return {
+        **_SAME["tool"],
         "slug": tool.slug,
         "name": tool.title,
         "description": tool.description,
         "input_parameters": dict(tool.schema),
-        "output_parameters": {},
-        "available_versions": [VERSION],
-        "version": VERSION,
-        "tags": [],
-        "scopes": [],
-        "no_auth": True,
-        "is_deprecated": False,
-        "deprecated": {
-            "available_versions": [],
-            "displayName": tool.title,
-            "is_deprecated": False,
-            "toolkit": {"logo": ""},
-            "version": VERSION,
-        },
-        "toolkit": toolkit,
     }
 
 
 def _account(account: Account) -> dict[str, Any]:
-    value: dict[str, Any] = {"status": account.status, "redirectUrl": account.redirect_url}
-    created = _stamp(account.created_at)
+    created = stamp(account.created_at)
+    value = {"status": account.status, "redirectUrl": account.redirect_url}
     return {
+        **_SAME["account"],
         "id": account.id,
         "user_id": account.user_id,
         "status": account.status,
-        "status_reason": None,
-        "is_disabled": False,
         "word_id": account.id,
-        "alias": None,
         "created_at": created,
         "updated_at": created,
         "toolkit": {"slug": account.toolkit},
-        "auth_config": {
-            "id": f"ac_{account.toolkit}",
-            "auth_scheme": "OAUTH2",
-            "is_composio_managed": True,
-            "is_disabled": False,
-        },
         "state": {"authScheme": "OAUTH2", "val": value},
-        "data": {},
-        "params": {},
-        "test_request_endpoint": "",
     }
-
-
-def _stamp(moment: datetime) -> str:
-    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")

@@ -6,7 +6,7 @@ import hashlib
 import json
 import secrets
 from collections import Counter
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Any
 
 from starlette.requests import Request
@@ -54,7 +54,7 @@ class ModelServer:
                 headers={"cache-control": "no-cache"},
             )
         await self._pace.wait(FIRST_TOKEN_SECONDS)
-        return JSONResponse(_whole(turn, body), headers=_headers())
+        return JSONResponse(_whole(turn, body), headers={"request-id": f"req_demo_{secrets.token_hex(8)}"})
 
     async def _count_tokens(self, request: Request) -> Response:
         body = await _body(request)
@@ -65,7 +65,7 @@ class ModelServer:
     async def _stream(self, turn: Turn, body: Mapping[str, Any]) -> AsyncIterator[str]:
         blocks = _blocks(turn, body)
         start = _message(body)
-        start["usage"] = _usage(body, 1)
+        start["usage"] = _usage(body, [])
         yield _event("message_start", message=start)
         yield _event("ping")
         await self._pace.wait(FIRST_TOKEN_SECONDS)
@@ -75,7 +75,7 @@ class ModelServer:
         yield _event(
             "message_delta",
             delta={"stop_reason": _stop_reason(turn), "stop_sequence": None},
-            usage=_usage(body, _output_tokens(blocks)),
+            usage=_usage(body, blocks),
         )
         yield _event("message_stop")
 
@@ -172,16 +172,12 @@ def _whole(turn: Turn, body: Mapping[str, Any]) -> dict[str, Any]:
         **_message(body),
         "content": blocks,
         "stop_reason": _stop_reason(turn),
-        "usage": _usage(body, _output_tokens(blocks)),
+        "usage": _usage(body, blocks),
     }
 
 
 def _stop_reason(turn: Turn) -> str:
     return "tool_use" if turn.calls else "end_turn"
-
-
-def _headers() -> dict[str, str]:
-    return {"request-id": f"req_demo_{secrets.token_hex(8)}"}
 
 
 def _event(kind: str, **fields: Any) -> str:
@@ -196,11 +192,7 @@ def _tokens(text: str) -> int:
     return max(1, len(text) // 4)
 
 
-def _output_tokens(blocks: list[dict[str, Any]]) -> int:
-    return _tokens(json.dumps(blocks))
-
-
-def _usage(body: Mapping[str, Any], output: int) -> dict[str, Any]:
+def _usage(body: Mapping[str, Any], blocks: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """Plausible numbers: everything before the newest message counts as cached by the previous request."""
     messages = body["messages"]
     everything = _tokens(_prompt(body))
@@ -210,5 +202,5 @@ def _usage(body: Mapping[str, Any], output: int) -> dict[str, Any]:
         "input_tokens": min(newest, 12),
         "cache_creation_input_tokens": everything - cached - min(newest, 12),
         "cache_read_input_tokens": cached,
-        "output_tokens": output,
+        "output_tokens": _tokens(json.dumps(blocks)),
     }

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from html import escape
 from pathlib import Path
 from string import Template
@@ -16,8 +15,6 @@ from ua_tui.core.demo.pace import Pace
 from ua_tui.core.demo.press.articles import Article, Catalogue
 
 _PAGE = Template(Path(__file__).with_name("article.html").read_text("utf-8"))
-SECTIONS = ("Front page", "Chips", "Memory", "Cloud", "Markets", "Podcast")
-LEGAL = ("Imprint", "Privacy", "Contact", "Jobs")
 
 
 class ArticlePages:
@@ -63,6 +60,10 @@ def _article(article: Article, catalogue: Catalogue) -> str:
     published = article.published(catalogue.now)
     stamp = published.strftime("%Y-%m-%dT%H:%M:%SZ")
     section = catalogue.themes[article.theme].section
+    related = "".join(
+        f'<li><a href="{escape(other.url)}">{escape(other.title)}</a></li>'
+        for other in catalogue.related(article)
+    )
     linked_data = json.dumps(
         {
             "@context": "https://schema.org",
@@ -85,10 +86,8 @@ def _article(article: Article, catalogue: Catalogue) -> str:
         linked_data=linked_data,
         published=f"{published:%d %B %Y, %H:%M}",
         year=published.year,
-        sections=_links(SECTIONS),
-        legal=_links(LEGAL),
         paragraphs=_paragraphs(article, catalogue),
-        related=_related(article, catalogue),
+        related=f"<ul>{related}</ul>",
     )
 
 
@@ -107,17 +106,3 @@ def _paragraphs(article: Article, catalogue: Catalogue) -> str:
         if index == len(article.facts):
             parts.append('<div class="advert" aria-hidden="true"><p>Advertisement</p></div>')
     return "\n".join(parts)
-
-
-def _related(article: Article, catalogue: Catalogue) -> str:
-    items = "".join(
-        f'<li><a href="{escape(other.url)}">{escape(other.title)}</a></li>'
-        for other in catalogue.related(article)
-    )
-    return f"<ul>{items}</ul>"
-
-
-def _links(names: Sequence[str]) -> str:
-    return "".join(
-        f'<a href="/{escape(name.lower().replace(" ", "-"))}">{escape(name)}</a> ' for name in names
-    )

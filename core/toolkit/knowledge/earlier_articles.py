@@ -18,7 +18,7 @@ from ua_tui.core.storage.workspace import JOURNAL, Workspace
 from ua_tui.core.toolkit.articles import Article, Reference, count_words, decode_article
 
 if TYPE_CHECKING:
-    from ua_tui.core.knowledge.records import FoundDocument, FoundPage
+    from ua_tui.core.knowledge.records import FoundPage
     from ua_tui.core.toolkit.knowledge.knowledge_base import KnowledgeBase
 
 _LARGEST = 32 << 20
@@ -68,7 +68,14 @@ def earlier_copy(
             continue
         article = None if folder is None else _in_file(folder, page)
         if article is None and not page.partial:
-            article = _in_base(*known)
+            article = Article(
+                title=known[0].title,
+                url="",
+                author=known[0].author or None,
+                site=known[0].site or None,
+                date=known[0].date or None,
+                text=known[1],
+            )
         if article is not None and article.text:
             moment = datetime.fromtimestamp(page.made_at, UTC).isoformat(timespec="seconds")
             article = msgspec.structs.replace(
@@ -131,15 +138,4 @@ def _decoded(data: bytes) -> Article | None:
         date=found.date,
         text=found.content,
         links=found.links,
-    )
-
-
-def _in_base(document: FoundDocument, text: str) -> Article:
-    return Article(
-        title=document.title,
-        url="",
-        author=document.author or None,
-        site=document.site or None,
-        date=document.date or None,
-        text=text,
     )

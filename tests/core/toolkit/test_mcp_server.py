@@ -122,6 +122,7 @@ async def test_the_reference_client_lists_and_calls_tools(version: str) -> None:
         assert await call("show", told, names=["a"], count="2", note="[b]") == (False, "toolu_1 ['a'] 2 [b]")
         # Models write lists as strings of JSON, too.
         assert await call("show", names='["a", "b"]') == (False, " ['a', 'b'] 1 None")
+        assert await call("show", names=["a"], note="[1]") == (False, " ['a'] 1 [1]")
         for wrong, named in (
             ({}, "`names`"),
             ({"names": "a"}, "$.names"),
