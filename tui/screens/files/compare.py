@@ -14,7 +14,7 @@ from typing import ClassVar
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.content import Content
-from textual.widgets import Input, OptionList, Static
+from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
 from ua_tui.core.concurrency.cancellation import in_thread
@@ -34,7 +34,6 @@ from ua_tui.tui.viewers.document import Body
 from ua_tui.tui.viewers.reader import FileUnviewable
 from ua_tui.tui.viewers.registry import READING
 from ua_tui.tui.viewers.view.chrome import KeyLine, TitleLine
-from ua_tui.tui.viewers.view.detail_panel import DetailPanel
 from ua_tui.tui.viewers.view.document_view import DocumentView
 from ua_tui.tui.widgets.choice_list import LetterKeyList
 from ua_tui.tui.widgets.dialog import Box, Dialog, Foot
@@ -132,7 +131,6 @@ class CompareScreen(DocumentScreen[None]):
         key_binding("versions.next", "n", "match(1)", "next change, or match of a search"),
         key_binding("versions.previous", "N", "match(-1)", "previous change, or match of a search"),
     ]
-    AUTO_FOCUS = "#viewer-view"
 
     def __init__(self, path: Path) -> None:
         super().__init__()
@@ -145,26 +143,12 @@ class CompareScreen(DocumentScreen[None]):
         self._everything = False
         self._change = -1
 
-    def compose(self) -> ComposeResult:
-        """Create title, legend, content, search line and keys."""
-        yield TitleLine(id="viewer-title")
-        yield Static(id="viewer-notice")
-        yield DocumentView(id="viewer-view")
-        yield DetailPanel(id="viewer-detail", min_lines=1000)
-        yield Input(id="viewer-search", compact=True)
-        yield KeyLine(id="viewer-keys")
-
     def on_mount(self) -> None:
         """Find the versions."""
         self.query_one(TitleLine).show(clean_line(self.path.name, 200), place="compared")
         self.view.show(TextBody(READING))
         self.update_chrome()
         start_job(self, self._find_versions, "compare")
-
-    @property
-    def view(self) -> DocumentView:
-        """The content."""
-        return self.query_one(DocumentView)
 
     # -- reading ----------------------------------------------------------------------------------
 

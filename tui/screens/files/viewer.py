@@ -87,7 +87,6 @@ class ViewerScreen(DocumentScreen[None]):
         key_binding("file.copy_path", "y", "copy_path", "copy the path", COPY_FILE),
         key_binding("file.copy_text", "Y", "copy_text", "copy the text", COPY_FILE),
     ]
-    AUTO_FOCUS = "#viewer-view"
 
     def __init__(
         self,
@@ -113,10 +112,8 @@ class ViewerScreen(DocumentScreen[None]):
         frame = EvidenceFrame(self._show_marks, self._show_outline, self._open_source)
         self.evidence = ReportEvidence(self, path, frame)
 
-    def compose(self) -> ComposeResult:
-        """Create title, notice, content, search line and keys."""
-        yield TitleLine(id="viewer-title")
-        yield Static(id="viewer-notice")
+    def compose_content(self) -> ComposeResult:
+        """Create the content between its headings and its evidence."""
         yield Static(id="viewer-check")
         with Horizontal(id="viewer-main"):
             yield OutlineList(id="viewer-outline")
@@ -124,12 +121,9 @@ class ViewerScreen(DocumentScreen[None]):
                 yield ReportView(id="viewer-view")
                 yield DetailPanel(id="viewer-detail", min_lines=16)
             yield EvidencePanel(id="viewer-evidence")
-        yield Input(id="viewer-search", compact=True)
-        yield KeyLine(id="viewer-keys")
 
     def on_mount(self) -> None:
         """Read the file."""
-        self.query_one("#viewer-notice").display = False
         self.query_one("#viewer-check").display = False
         self._outline.display = False
         self.watch(self.view, "scroll_y", self._show_current_heading, init=False)
