@@ -274,10 +274,8 @@ class UaTuiApp(BaseApp):
         self.status.state = self.state
 
     async def _open_history(self) -> None:
-        from ua_tui.tui.app.commands import read_screen_commands
         from ua_tui.tui.panes.prompt.history import history_of
 
-        await asyncio.to_thread(read_screen_commands)
         self._commands_read = True
         # The history knows the secrets to mask from the settings.
         if not self.source.is_read_only:

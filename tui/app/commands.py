@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import partial
 from importlib import import_module
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ua_tui.tui.panes.spec import pane_specs, tab_specs
 from ua_tui.tui.ports import ScreenHost
-from ua_tui.tui.widgets.command import Argument, Command, CommandSpec, declared_commands
+from ua_tui.tui.widgets.command import Argument, Command, CommandSpec, screen_commands
 from ua_tui.tui.widgets.placeholder import Placeholder
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 def commands_of(app: UaTuiApp) -> tuple[Command, ...]:
     """Return every command, in the order of the lists.
 
-    A screen declares its own command, and a pane those that run in it.
+    Those of the screens are in a file of theirs, and a pane declares those that run in it.
     """
     keys = app.keys.shown
     frame = app.frame
@@ -60,34 +60,33 @@ def commands_of(app: UaTuiApp) -> tuple[Command, ...]:
     )
 
 
-def read_screen_commands() -> tuple[CommandSpec, ...]:
-    """Return what the screens declare; call it first in a thread, as it reads all of their modules."""
-    return declared_commands("ua_tui.tui.screens")
-
-
 def _screen_commands(app: UaTuiApp) -> Iterator[Command]:
-    """The commands that screens declare; a screen is imported when its command runs."""
-    for each in read_screen_commands():
+    """The commands of the screens; a screen is imported when its command runs."""
+    for each in screen_commands():
         shown = f"{each.help} ({app.keys.shown(each.key)})" if each.key else each.help
         run = partial(_open_screen, app, each.module)
         yield Command(each.name, each.title, shown, run, each.aliases, argument=_argument(app, each))
 
 
 def _open_screen(app: ScreenHost, module: str) -> None:
-    import_module(module).open_screen(app)
+    _screen(module).open_screen(app)
+
+
+def _screen(module: str) -> Any:
+    return import_module(f"ua_tui.tui.screens.{module}")
 
 
 def _argument(app: ScreenHost, spec: CommandSpec) -> Argument | None:
     """What may follow the name of a screen's command; the screen is imported for its choices."""
 
     def choose(name: str) -> None:
-        import_module(spec.module).choose(app, name)
+        _screen(spec.module).choose(app, name)
 
     if spec.text:
         return Argument(spec.text, None, choose)
     if not spec.argument:
         return None
-    return Argument(spec.argument, lambda: import_module(spec.module).choices(), choose)
+    return Argument(spec.argument, lambda: _screen(spec.module).choices(), choose)
 
 
 def _pane_commands(app: UaTuiApp) -> Iterator[Command]:

@@ -73,23 +73,6 @@ def convert_in_child(_: TaskContext, argument: Sequence[Any]) -> list[str]:
     return [_converted(kind, text, f"{prefix}{number}-") for number, (kind, text) in enumerate(texts)]
 
 
-def markdown_of(source: str, stop: Stop = NEVER) -> str:
-    """Convert the HTML of a report into Markdown.
-
-    Raises:
-        ConversionFailed: it takes too long or needs too much memory.
-        Stopped: the flag was set.
-    """
-    return str(conversions().run(f"{__name__}:markdown_of_in_child", source, seconds=SECONDS, stop=stop))
-
-
-def markdown_of_in_child(_: TaskContext, source: str) -> str:
-    """Convert HTML into Markdown in the worker process."""
-    from ua_tui.tui.viewers.safe_html import to_markdown
-
-    return to_markdown(source)
-
-
 def harmless_markdown(texts: Sequence[str], stop: Stop = NEVER) -> list[str]:
     """Take HTML, pictures and dangerous links out of Markdown; in blocks of code everything stays.
 

@@ -11,11 +11,12 @@ from ua_tui.core.events.units import money, size, spoken_duration
 from ua_tui.core.evidence.records import Claim, Source
 from ua_tui.core.evidence.wording import NAMES, summary
 from ua_tui.core.text import clean, clean_line
-from ua_tui.tui.export.convert import harmless_markdown, markdown_of
+from ua_tui.tui.export.convert import harmless_markdown
 from ua_tui.tui.export.evidence import noted_claims
 from ua_tui.tui.export.marks import mark_claims, marked_ids, replace_marks, without_marks
 from ua_tui.tui.export.records import Export, Query
 from ua_tui.tui.export.redaction import Redaction
+from ua_tui.tui.viewers.safe_html import convert_to_markdown
 
 _SPECIAL = re.compile(r"([\\`*_\[\]<>|#~])")
 _FENCE = re.compile(r"`+|~+")
@@ -66,7 +67,7 @@ def _report(export: Export, redaction: Redaction, stop: Stop) -> tuple[str, list
     marked = mark_claims(report.source, report.format, claims)
     try:
         if report.format == "html":
-            marked = markdown_of(marked, stop)
+            marked = convert_to_markdown(marked, stop)
         elif report.format == "markdown":
             (marked,) = harmless_markdown([marked], stop)
     except ConversionFailed as error:

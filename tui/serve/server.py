@@ -9,6 +9,7 @@ import logging
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
+from string import Template
 
 import textual_serve
 from aiohttp import WSMsgType, web
@@ -36,22 +37,6 @@ _HEADERS = {
     "Cross-Origin-Resource-Policy": "same-origin",
     "Cache-Control": "no-store",
 }
-# In the colours of the theme, and without anything that has to be fetched: nothing else is given without the token.
-_STYLE = """
-:root { color-scheme: dark; }
-body { margin: 0; min-height: 100vh; display: grid; place-items: center; background: #111318; color: #d8dce4;
-  font: 16px/1.6 ui-monospace, "DejaVu Sans Mono", Menlo, Consolas, monospace; }
-main { max-width: 36rem; margin: 1rem; padding: 1rem 2rem; background: #171a21; border: 1px solid #353b49;
-  border-radius: 4px; }
-h1 { margin: 0.5rem 0; font-size: 1.1rem; color: #e0b15e; }
-code { color: #7aa7f7; }
-"""
-_PAGE = """<!doctype html>
-<html lang="en"><meta charset="utf-8"><title>ua-tui: {title}</title><link rel="icon" href="data:,">
-<meta name="viewport" content="width=device-width"><style>{style}</style>
-<body><main><h1>{heading}</h1><p>{why}</p></main></body></html>
-"""
-
 log = logging.getLogger(__name__)
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
@@ -199,7 +184,8 @@ async def _add_headers(_: web.Request, response: web.StreamResponse) -> None:
 
 
 def _message(status: int, heading: str, why: str) -> web.Response:
-    text = _PAGE.format(title=heading.lower(), heading=heading, why=why, style=_STYLE)
+    # In the colours of the theme, and without anything that has to be fetched: nothing else is given without the token.
+    text = Template(_read("message.html")).substitute(title=heading.lower(), heading=heading, why=why)
     return web.Response(status=status, text=text, content_type="text/html")
 
 

@@ -9,6 +9,7 @@ import sys
 import time
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
 from ua_tui.core.errors import CredentialsError
@@ -17,7 +18,7 @@ from ua_tui.core.text import clean_line
 from ua_tui.tui.terminal.exit_codes import EXIT_INTERRUPTED
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from ua_tui.core.postgres.address import Address
     from ua_tui.core.settings.model import Settings
@@ -59,21 +60,29 @@ async def run_worker(
         TeamError: the jobs cannot be reached, or their tables are of another version.
     """
     report = report or report_line
+    store: SqliteJobs | PostgresJobs
+    make: Callable[..., LocalWorker | QueueWorker]
     if address is None:
-        return await _run_local(settings, parallel, run, report)
-    try:
-        from ua_tui.core.team.jobs.postgres_jobs import PostgresJobs
-        from ua_tui.core.team.jobs.queue import QueueWorker
-    except ImportError as error:
-        raise missing_extra(error) from error
-    store = PostgresJobs(address)
+        from ua_tui.core.team.jobs.local_worker import LocalWorker
+        from ua_tui.core.team.jobs.sqlite_jobs import SqliteJobs, jobs_path
+
+        local = SqliteJobs(jobs_path(settings.workspace_base))
+        store, make, what = local, partial(LocalWorker, local), "the jobs of this folder"
+    else:
+        try:
+            from ua_tui.core.team.jobs.postgres_jobs import PostgresJobs
+            from ua_tui.core.team.jobs.queue import QueueWorker
+        except ImportError as error:
+            raise missing_extra(error) from error
+        store, make = PostgresJobs(address), partial(QueueWorker, address)
+        what = f"jobs of {address}"
     await store.open()
     try:
         guard = ModelGuard(settings, session_runner(settings, store, address))
-        worker = guard.worker = QueueWorker(
-            address, run or guard.run, parallel=parallel, report=report, **timing
-        )
-        report(f"running jobs of {address}, {_at_a_time(parallel)}; Ctrl+C hands them back")
+        worker = make(run or guard.run, parallel=parallel, report=report, **timing)
+        guard.worker = worker
+        at_a_time = "one at a time" if parallel == 1 else f"{parallel} at a time"
+        report(f"running {what}, {at_a_time}; Ctrl+C hands them back")
         if run is None:
             guard.warn(report)
         with stopping_on_signals(worker) as stopped:
@@ -81,27 +90,8 @@ async def run_worker(
         guard.check()
     finally:
         await store.close()
-    return _exit_code(stopped)
-
-
-async def _run_local(settings: Settings, parallel: int, run: RunJob | None, report: Report) -> int:
-    from ua_tui.core.team.jobs.local_worker import LocalWorker
-    from ua_tui.core.team.jobs.sqlite_jobs import SqliteJobs, jobs_path
-
-    store = SqliteJobs(jobs_path(settings.workspace_base))
-    await store.open()
-    try:
-        guard = ModelGuard(settings, session_runner(settings, store, None))
-        worker = guard.worker = LocalWorker(store, run or guard.run, parallel=parallel, report=report)
-        report(f"running the jobs of this folder, {_at_a_time(parallel)}; Ctrl+C hands them back")
-        if run is None:
-            guard.warn(report)
-        with stopping_on_signals(worker) as stopped:
-            await worker.work()
-        guard.check()
-    finally:
-        await store.close()
-    return _exit_code(stopped)
+    # A service is ended with SIGTERM, which is no failure.
+    return EXIT_INTERRUPTED if stopped and stopped[0] == signal.SIGINT else 0
 
 
 class ModelGuard:
@@ -203,12 +193,3 @@ def report_line(text: str) -> None:
     """Write a line about what happens to standard error, with the time."""
     sys.stderr.write(f"{time.strftime('%H:%M:%S')} {clean_line(text, 500)}\n")
     sys.stderr.flush()
-
-
-def _at_a_time(parallel: int) -> str:
-    return "one at a time" if parallel == 1 else f"{parallel} at a time"
-
-
-def _exit_code(stopped: list[int]) -> int:
-    """A service is ended with SIGTERM, which is no failure."""
-    return EXIT_INTERRUPTED if stopped and stopped[0] == signal.SIGINT else 0

@@ -19,7 +19,7 @@ from typing import Literal, NamedTuple
 
 from ua_tui.core.errors import UniversalAgentError
 from ua_tui.core.text import clean_line
-from ua_tui.tui.terminal.desktop import find_program, has_display, is_remote
+from ua_tui.tui.terminal.desktop import find_program, has_display, is_remote, passed_on
 
 Route = Literal["pbcopy", "wl-copy", "xclip", "xsel", "tmux", "terminal", "file", "none"]
 
@@ -29,21 +29,6 @@ MOST_FOR_TERMINAL = 74_994
 FILE = "copied.txt"
 UNCONFIRMED = "which does not confirm it"
 
-# Children get what they need to reach the display, and no API keys of the environment.
-_PASSED = (
-    "PATH",
-    "HOME",
-    "LANG",
-    "LC_ALL",
-    "LC_CTYPE",
-    "DISPLAY",
-    "XAUTHORITY",
-    "WAYLAND_DISPLAY",
-    "XDG_RUNTIME_DIR",
-    "TMUX",
-    "TMUX_PANE",
-    "TMUX_TMPDIR",
-)
 # tmux updates these when a client attaches; a pane still has the old ones.
 _UPDATED_BY_TMUX = ("SSH_CONNECTION", "DISPLAY", "WAYLAND_DISPLAY", "XAUTHORITY")
 _NO_OSC52 = frozenset({"linux", "dumb"})
@@ -220,7 +205,6 @@ class Clipboard:
         program = find_program(command[0], environment.get("PATH", ""))
         if program is None:
             return None
-        passed = {name: environment[name] for name in _PASSED if name in environment}
         # A tool that keeps serving the clipboard keeps its outputs open: do not wait for their end.
         output = asyncio.subprocess.PIPE if answers else asyncio.subprocess.DEVNULL
         try:
@@ -230,7 +214,7 @@ class Clipboard:
                 stdin=asyncio.subprocess.PIPE,
                 stdout=output,
                 stderr=asyncio.subprocess.DEVNULL,
-                env=passed,
+                env=passed_on(environment),
                 cwd="/",
                 start_new_session=True,
             )

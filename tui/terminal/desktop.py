@@ -13,27 +13,10 @@ from pathlib import Path
 from ua_tui.core.errors import UniversalAgentError
 from ua_tui.core.text import clean_line
 
-# The program gets what it needs to reach the display and its settings, and no API keys of the environment.
 _PASSED = (
-    "PATH",
-    "HOME",
-    "USER",
-    "LOGNAME",
-    "LANG",
-    "LC_ALL",
-    "LC_CTYPE",
-    "TZ",
-    "DISPLAY",
-    "XAUTHORITY",
-    "WAYLAND_DISPLAY",
-    "DBUS_SESSION_BUS_ADDRESS",
-    "DESKTOP_SESSION",
-    "KDE_FULL_SESSION",
-    "KDE_SESSION_VERSION",
-    "WSL_DISTRO_NAME",
-    "WSL_INTEROP",
+    "PATH HOME USER LOGNAME LANG LC_ALL LC_CTYPE TZ DISPLAY XAUTHORITY WAYLAND_DISPLAY DBUS_SESSION_BUS_ADDRESS "
+    "DESKTOP_SESSION KDE_FULL_SESSION KDE_SESSION_VERSION WSL_DISTRO_NAME WSL_INTEROP TMUX TMUX_PANE TMUX_TMPDIR"
 )
-_PASSED_PREFIXES = ("XDG_",)
 _NO_DESKTOP = "No desktop session"
 
 
@@ -50,6 +33,12 @@ def has_display(environment: Mapping[str, str]) -> bool:
     """Return whether there is an X display: in a remote shell, a forwarded one, as that of this machine is wrong."""
     display = environment.get("DISPLAY", "")
     return bool(display) and not (is_remote(environment) and display.startswith((":", "unix:")))
+
+
+def passed_on(environment: Mapping[str, str]) -> dict[str, str]:
+    """Return what a program needs to reach the display and its settings, and no API keys of the environment."""
+    names = frozenset(_PASSED.split())
+    return {name: value for name, value in environment.items() if name in names or name.startswith("XDG_")}
 
 
 def find_program(name: str, path: str) -> str | None:
@@ -89,11 +78,6 @@ def start(path: Path, environment: Mapping[str, str], platform: str = sys.platfo
         NoDesktop: no program can be started, or it fails at once.
     """
     program = opener(path, environment, platform)
-    passed = {
-        name: value
-        for name, value in environment.items()
-        if name in _PASSED or name.startswith(_PASSED_PREFIXES)
-    }
     try:
         # No shell, and an absolute path, which cannot be read as an option.
         process = subprocess.Popen(  # noqa: S603
@@ -101,7 +85,7 @@ def start(path: Path, environment: Mapping[str, str], platform: str = sys.platfo
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
-            env=passed,
+            env=passed_on(environment),
             cwd="/",
             start_new_session=True,
         )

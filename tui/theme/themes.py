@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-import tomllib
+import json
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -57,7 +57,7 @@ def _theme(
 
 THEMES = tuple(
     _theme(name=name, **facts)
-    for name, facts in tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8")).items()
+    for name, facts in json.loads(Path(__file__).with_suffix(".json").read_bytes()).items()
 )
 """Our themes: dark, light, and in the 16 colours of the terminal."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Protocol, runtime_checkable
@@ -65,7 +65,11 @@ class Landmark:
 
 
 class Rows(Protocol):
-    """Screen rows of one width, made on demand."""
+    """Screen rows of one width, made on demand.
+
+    Some also have `find`, which finds a text faster, or in more, than row by row; `links`, if these are not in the text
+    (for each the row in which it begins, its text and its untrusted address); and `landmarks`, places to jump to.
+    """
 
     def __len__(self) -> int:
         """The number of rows."""
@@ -73,34 +77,6 @@ class Rows(Protocol):
 
     def row(self, y: int) -> Row:
         """Row `y`, never wider than the width it was laid out for."""
-        ...
-
-
-@runtime_checkable
-class SearchableRows(Rows, Protocol):
-    """Rows that find a text faster, or in more, than row by row."""
-
-    def find(self, needle: str) -> list[Match]:
-        """Every occurrence of `needle`, ignoring case, from top to bottom."""
-        ...
-
-
-@runtime_checkable
-class RowsWithLinks(Rows, Protocol):
-    """Rows whose links are not in their text."""
-
-    def links(self) -> Iterator[tuple[int, str, str]]:
-        """Each link from top to bottom: the row in which it begins, its text and its untrusted address."""
-        ...
-
-
-@runtime_checkable
-class RowsWithLandmarks(Rows, Protocol):
-    """Rows with places to jump to, such as headings."""
-
-    @property
-    def landmarks(self) -> Sequence[Landmark]:
-        """The places, from top to bottom."""
         ...
 
 
@@ -259,13 +235,15 @@ class _JoinedRows:
 
 
 def find_in(rows: Rows, needle: str) -> list[Match]:
-    """Every occurrence of `needle`; of rows that are not `SearchableRows`, those within one row."""
-    return rows.find(needle) if isinstance(rows, SearchableRows) else find_row_by_row(rows, needle)
+    """Every occurrence of `needle`, ignoring case: what the rows find themselves, or else those within one row."""
+    find: Callable[[str], list[Match]] | None = getattr(rows, "find", None)
+    return find(needle) if find is not None else find_row_by_row(rows, needle)
 
 
 def landmarks_in(rows: Rows) -> Sequence[Landmark]:
-    """The places of rows to jump to; most rows have none."""
-    return rows.landmarks if isinstance(rows, RowsWithLandmarks) else ()
+    """The places of rows to jump to, such as headings; most rows have none."""
+    landmarks: Sequence[Landmark] = getattr(rows, "landmarks", ())
+    return landmarks
 
 
 def find_row_by_row(rows: Rows, needle: str) -> list[Match]:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import ast
 import difflib
 import os
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, partial
-from importlib.util import find_spec
 from pathlib import Path
 
 from ua_tui.core.session.session import Session
@@ -47,60 +45,29 @@ def sent_commands(session: Session) -> list[Command]:
 
 _WORD = re.compile(r"/([^\W\d_][\w:-]*)(\s.*)?", re.DOTALL)
 _MOST_SUGGESTED = 3
-_DECLARATION = "\nCOMMAND = CommandSpec("
 
 
 @dataclass(frozen=True)
 class CommandSpec:
-    """How a screen declares its command, with literals only: `COMMAND = CommandSpec("queue", ...)` in its module.
-
-    The module also has a function `open_screen(app)`, which the command calls; see `ua_tui.tui.ports.ScreenHost`.
-    The specs are read from the source (`declared_commands`), because importing every screen takes long.
-
-    Attributes:
-        order: the place among the commands; lower comes first.
-        key: the id of a key that is shown after the help.
-        argument: what may follow the name, such as "permission mode"; its module then also has `choices()`, which
-            returns the names with their meanings, and `choose(app, name)`.
-        text: what may follow the name if that can be any text, such as "words"; its module then also has
-            `choose(app, text)`.
-        module: the module that declares it; filled in when it is found.
-    """
+    """The command of a screen, as `screens/commands.toml` has it; that file says what the fields are."""
 
     name: str
     title: str
     help: str
-    order: int
-    aliases: tuple[str, ...] = ()
+    module: str
+    aliases: Sequence[str] = ()
     key: str = ""
     argument: str = ""
     text: str = ""
-    module: str = ""
 
 
 @cache
-def declared_commands(package: str) -> tuple[CommandSpec, ...]:
-    """Return the commands that the modules of a package declare, in their order; imports none of them."""
-    spec = find_spec(package)
-    found = []
-    for folder in (spec.submodule_search_locations or ()) if spec is not None else ():
-        for path in Path(folder).rglob("*.py"):
-            source = path.read_text("utf-8")
-            if (start := source.find(_DECLARATION)) >= 0:
-                module = ".".join((package, *path.relative_to(folder).with_suffix("").parts))
-                found.append(_read_spec(source[start + 1 :], module))
-    return tuple(sorted(found, key=lambda each: (each.order, each.name)))
+def screen_commands() -> tuple[CommandSpec, ...]:
+    """Return the commands of the screens, in their order; imports no screen, as importing all of them takes long."""
+    import tomllib
 
-
-def _read_spec(source: str, module: str) -> CommandSpec:
-    first, _, rest = source.partition("\n")
-    text = first if first.endswith(")") else first + rest.partition("\n)")[0] + "\n)"
-    [statement] = ast.parse(text).body
-    assert isinstance(statement, ast.Assign)
-    assert isinstance(statement.value, ast.Call)
-    positional = [ast.literal_eval(each) for each in statement.value.args]
-    named = {each.arg: ast.literal_eval(each.value) for each in statement.value.keywords if each.arg}
-    return replace(CommandSpec(*positional, **named), module=module)
+    tables = tomllib.loads(Path(__file__).parents[1].joinpath("screens", "commands.toml").read_text("utf-8"))
+    return tuple(CommandSpec(name, **facts) for name, facts in tables.items())
 
 
 @dataclass(frozen=True)
@@ -135,7 +102,7 @@ class Command:
     title: str
     help: str
     run: Callable[[], object]
-    aliases: tuple[str, ...] = ()
+    aliases: Sequence[str] = ()
     arguments: str | None = None
     argument: Argument | None = None
 

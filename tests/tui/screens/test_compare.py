@@ -9,7 +9,8 @@ import pytest
 from tests.core.history.test_versions import Written
 from tests.tui.files_host import hosted, screen_text
 from tests.waiting import until
-from ua_tui.tui.screens.files.compare import CompareScreen, VersionsScreen
+from ua_tui.tui.screens.files.compare import CompareScreen
+from ua_tui.tui.screens.files.headings import ChoiceScreen
 from ua_tui.tui.screens.files.viewer import ViewerScreen
 
 PAGE = "<h1>Chips</h1>\n{}<p>{}</p>\n<p>The end.</p>"
@@ -52,7 +53,7 @@ async def test_another_file_can_be_chosen_and_wide_screens_have_two_columns(repo
         row = next(line for line in screen_text(app).splitlines() if "- Prices rose by 9" in line)
         assert "+ Prices rose by 11" in row
         await pilot.press("v")
-        assert isinstance(app.screen, VersionsScreen)
+        assert isinstance(app.screen, ChoiceScreen)
         assert "copy.html" not in screen_text(app), "a file that has the text of a version is no other text"
         await pilot.press("j", "enter")
         await until(lambda: "another file other.html" in screen_text(app))

@@ -248,7 +248,7 @@ async def test_a_trial_that_takes_long_can_be_given_up(tmp_path: Path) -> None:
 async def test_enter_takes_the_address_that_is_offered(
     tmp_path: Path, server: ModelServer, monkeypatch: Patch
 ) -> None:
-    assert FORMS["server"].lines[0] == ("address", "Address", LOCAL_URL)
+    assert FORMS["server"].lines[0] == ["address", "Address", LOCAL_URL]
     lines = (("address", "Address", server.url), *FORMS["server"].lines[1:])
     monkeypatch.setitem(FORMS, "server", replace(FORMS["server"], lines=lines))
     app = Stage(tmp_path)

@@ -23,7 +23,7 @@ from tests.waiting import PATIENCE, until
 from ua_tui.core.concurrency.cancellation import Stop, Stopped
 from ua_tui.tui.panes.workspace.preview import PreviewPane
 from ua_tui.tui.screens.files.article import ArticleScreen
-from ua_tui.tui.screens.files.headings import HeadingsScreen, OutlineList
+from ua_tui.tui.screens.files.headings import ChoiceScreen, OutlineList
 from ua_tui.tui.screens.files.link import LinkScreen
 from ua_tui.tui.screens.files.viewer import ViewerScreen
 from ua_tui.tui.screens.session.confirm import DeleteScreen
@@ -493,7 +493,7 @@ async def test_a_wide_viewer_centres_the_text_beside_its_headings(tmp_path: Path
         await pilot.resize_terminal(80, 24)
         await until(lambda: "t headings" in screen_text(app))
         await pilot.press("t")
-        assert isinstance(app.screen, HeadingsScreen)
+        assert isinstance(app.screen, ChoiceScreen)
         await pilot.press("home", "j", "j", "enter")
         await until(lambda: "Chapter 1" in _first_line(view))
         await pilot.press("t", "escape")

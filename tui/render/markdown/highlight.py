@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-import tomllib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
@@ -87,4 +86,6 @@ def _role(kind: Any, use: str) -> str:
 
 @lru_cache(maxsize=1)
 def _roles() -> dict[str, dict[str, str]]:
+    import tomllib
+
     return tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))

@@ -9,11 +9,9 @@ from pathlib import Path
 from typing import ClassVar
 
 import msgspec
-from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.screen import Screen
 from textual.widget import Widget
-from textual.widgets import Input
 
 from ua_tui.core.text import clean, clean_line
 from ua_tui.core.toolkit.articles import Article
@@ -27,7 +25,6 @@ from ua_tui.tui.viewers.bodies.json_text import json_body
 from ua_tui.tui.viewers.bodies.page import PageBody
 from ua_tui.tui.viewers.cursor_body import OpenArticle
 from ua_tui.tui.viewers.view.chrome import KeyLine, TitleLine
-from ua_tui.tui.viewers.view.detail_panel import DetailPanel
 from ua_tui.tui.viewers.view.document_view import DocumentView
 from ua_tui.tui.workers import start_job
 
@@ -48,29 +45,15 @@ class ArticleScreen(DocumentScreen[None]):
         key_binding("link.copy", "y", "copy_link", "copy the link", LINK),
         key_binding("file.copy_text", "Y", "copy_text", "copy the text", COPY_FILE),
     ]
-    AUTO_FOCUS = "#viewer-view"
 
     def __init__(self, article: Article) -> None:
         super().__init__()
         self.article = article
         self.raw = False
 
-    def compose(self) -> ComposeResult:
-        """Create title, content, search line and keys."""
-        yield TitleLine(id="viewer-title")
-        yield DocumentView(id="viewer-view")
-        yield DetailPanel(id="viewer-detail", min_lines=16)
-        yield Input(id="viewer-search", compact=True)
-        yield KeyLine(id="viewer-keys")
-
     def on_mount(self) -> None:
         """Show the article."""
         self._show()
-
-    @property
-    def view(self) -> DocumentView:
-        """The content."""
-        return self.query_one(DocumentView)
 
     def _show(self, place: float = 0.0) -> None:
         body = (

@@ -5,16 +5,14 @@ from __future__ import annotations
 import asyncio
 import os
 from bisect import bisect_left, bisect_right
-from collections.abc import Sequence
 from datetime import datetime
 from functools import partial
 from pathlib import Path
 from typing import ClassVar
 
-from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.content import Content
-from textual.widgets import Input, OptionList, Static
+from textual.widgets import Static
 from textual.widgets.option_list import Option
 
 from ua_tui.core.concurrency.cancellation import in_thread
@@ -22,10 +20,10 @@ from ua_tui.core.concurrency.conversions import ConversionFailed
 from ua_tui.core.events.units import quantity, size
 from ua_tui.core.history.versions import Version, find_versions, other_texts
 from ua_tui.core.text import clean_line
-from ua_tui.tui.keys.keymap import keys_of
 from ua_tui.tui.keys.places import KeyPlace, key_binding
 from ua_tui.tui.render.format import middle_cut
 from ua_tui.tui.screens.files.document import DocumentScreen
+from ua_tui.tui.screens.files.headings import ChoiceScreen
 from ua_tui.tui.viewers.bodies.text import TextBody
 from ua_tui.tui.viewers.compare.body import DifferenceBody, describe_counts, right_column
 from ua_tui.tui.viewers.compare.difference import Difference, compare_texts
@@ -34,48 +32,9 @@ from ua_tui.tui.viewers.document import Body
 from ua_tui.tui.viewers.reader import FileUnviewable
 from ua_tui.tui.viewers.registry import READING
 from ua_tui.tui.viewers.view.chrome import KeyLine, TitleLine
-from ua_tui.tui.viewers.view.detail_panel import DetailPanel
 from ua_tui.tui.viewers.view.document_view import DocumentView
 from ua_tui.tui.widgets.choice_list import LetterKeyList
-from ua_tui.tui.widgets.dialog import Box, Dialog, Foot
 from ua_tui.tui.workers import start_job
-
-
-class VersionsScreen(Dialog[Version | None]):
-    """Lists the versions of a text, then other files of its kind; closes with the chosen one, or with None.
-
-    Args:
-        name: the name of the text, already cleaned.
-        versions: what it can be compared with.
-        others: other files of its folder.
-    """
-
-    PLACE: ClassVar[KeyPlace] = KeyPlace("Among versions", fixed=(("Enter", "compare with it"),))
-    BINDINGS: ClassVar[list[BindingType]] = [key_binding("screen.back", "escape,q", "close", "back")]
-
-    def __init__(self, name: str, versions: Sequence[Version], others: Sequence[Version]) -> None:
-        super().__init__(requested=True)
-        self._name_shown = name
-        self._listed = (*versions, *others)
-        self._own = len(versions)
-
-    def compose(self) -> ComposeResult:
-        """Create the list and its keys."""
-        now = datetime.now().astimezone()
-        rows = [Option(_row(version, now)) for version in self._listed]
-        with Box(f"Compare {self._name_shown} with"):
-            yield LetterKeyList(*rows, id="versions-found")
-            close = keys_of(self.app).shown("screen.back")
-            yield Foot(hint=f"Enter compare   {close} close")
-
-    def on_mount(self) -> None:
-        """Start on the newest one."""
-        self.query_one(OptionList).focus()
-
-    def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
-        """Close with the chosen version."""
-        event.stop()
-        self.dismiss(self._listed[event.option_index])
 
 
 def shown_time(at: datetime, now: datetime) -> str:
@@ -132,7 +91,6 @@ class CompareScreen(DocumentScreen[None]):
         key_binding("versions.next", "n", "match(1)", "next change, or match of a search"),
         key_binding("versions.previous", "N", "match(-1)", "previous change, or match of a search"),
     ]
-    AUTO_FOCUS = "#viewer-view"
 
     def __init__(self, path: Path) -> None:
         super().__init__()
@@ -145,26 +103,12 @@ class CompareScreen(DocumentScreen[None]):
         self._everything = False
         self._change = -1
 
-    def compose(self) -> ComposeResult:
-        """Create title, legend, content, search line and keys."""
-        yield TitleLine(id="viewer-title")
-        yield Static(id="viewer-notice")
-        yield DocumentView(id="viewer-view")
-        yield DetailPanel(id="viewer-detail", min_lines=1000)
-        yield Input(id="viewer-search", compact=True)
-        yield KeyLine(id="viewer-keys")
-
     def on_mount(self) -> None:
         """Find the versions."""
         self.query_one(TitleLine).show(clean_line(self.path.name, 200), place="compared")
         self.view.show(TextBody(READING))
         self.update_chrome()
         start_job(self, self._find_versions, "compare")
-
-    @property
-    def view(self) -> DocumentView:
-        """The content."""
-        return self.query_one(DocumentView)
 
     # -- reading ----------------------------------------------------------------------------------
 
@@ -317,13 +261,17 @@ class CompareScreen(DocumentScreen[None]):
             self.notify("There is nothing to compare this file with.", markup=False)
             return
 
-        def chosen(version: Version | None) -> None:
-            if version is not None:
-                self._other = version
+        listed = [*versions, *self._others]
+
+        def chosen(number: int | None) -> None:
+            if number is not None:
+                self._other = listed[number]
                 start_job(self, self._compare, "compare")
 
-        name = clean_line(self.path.name, 60)
-        self.app.push_screen(VersionsScreen(name, versions, self._others), chosen)
+        now = datetime.now().astimezone()
+        rows = LetterKeyList(*(Option(_row(version, now)) for version in listed), id="versions-found")
+        title = f"Compare {clean_line(self.path.name, 60)} with"
+        self.app.push_screen(ChoiceScreen(title, rows, "compare"), chosen)
 
 
 def _describe(version: Version, now: datetime) -> str:

@@ -6,8 +6,9 @@ from abc import abstractmethod
 from functools import partial
 from typing import ClassVar, TypeVar
 
+from textual.app import ComposeResult
 from textual.binding import BindingType
-from textual.widgets import Input
+from textual.widgets import Input, Static
 
 from ua_tui.core.text import clean_line
 from ua_tui.tui.keys.places import SEARCH, TO_PROMPT, key_binding
@@ -15,6 +16,7 @@ from ua_tui.tui.screens.files.link import follow_link
 from ua_tui.tui.screens.files.links import LinksScreen
 from ua_tui.tui.terminal.copy import copy_text
 from ua_tui.tui.viewers.cursor_body import BodyCommand, CopyText, OpenArticle
+from ua_tui.tui.viewers.view.chrome import KeyLine, TitleLine
 from ua_tui.tui.viewers.view.detail_panel import DetailPanel
 from ua_tui.tui.viewers.view.document_view import DocumentView
 from ua_tui.tui.widgets.modal import Modal
@@ -31,8 +33,10 @@ Answer = TypeVar("Answer")
 class DocumentScreen(Modal[Answer]):
     """A screen with a `DocumentView`, with a `DetailPanel` and an `Input` to search.
 
-    A subclass creates these widgets and updates what is around them in `update_chrome`.
+    A subclass may put other widgets around the content, and updates what is around it in `update_chrome`.
     """
+
+    AUTO_FOCUS = "#viewer-view"
 
     BINDINGS: ClassVar[list[BindingType]] = [
         key_binding("screen.leave", "escape", "leave", "back"),
@@ -47,10 +51,10 @@ class DocumentScreen(Modal[Answer]):
 
     # What a subclass provides
 
-    @property
-    @abstractmethod
-    def view(self) -> DocumentView:
-        """The content."""
+    def compose_content(self) -> ComposeResult:
+        """Create the content and its details."""
+        yield DocumentView(id="viewer-view")
+        yield DetailPanel(id="viewer-detail", min_lines=16)
 
     @abstractmethod
     def update_chrome(self) -> None:
@@ -59,11 +63,26 @@ class DocumentScreen(Modal[Answer]):
     def go_to_article(self, found: OpenArticle) -> None:
         """Show the article of a row of the document."""
 
+    def compose(self) -> ComposeResult:
+        """Create title, notice, content, search line and keys."""
+        yield TitleLine(id="viewer-title")
+        yield Static(id="viewer-notice")
+        yield from self.compose_content()
+        yield Input(id="viewer-search", compact=True)
+        yield KeyLine(id="viewer-keys")
+
+    @property
+    def view(self) -> DocumentView:
+        """The content."""
+        return self.query_one("#viewer-view", DocumentView)
+
     # Messages of the view
 
     def on_mount(self) -> None:
-        """Hide the input line."""
+        """Hide the lines that say nothing yet."""
         self.query_one(Input).display = False
+        for notice in self.query("#viewer-notice"):
+            notice.display = False
 
     def on_document_view_cursor_moved(self, event: DocumentView.CursorMoved) -> None:
         """Show the details of the row under the cursor."""

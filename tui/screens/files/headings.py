@@ -1,4 +1,4 @@
-"""The outline of a document: its headings as a list, in a column beside the text or in a dialog."""
+"""The outline of a document: its headings as a list, in a column beside the text or in a dialog of choices."""
 
 from __future__ import annotations
 
@@ -21,38 +21,36 @@ from ua_tui.tui.widgets.choice_list import LetterKeyList
 from ua_tui.tui.widgets.dialog import Box, Dialog, Foot
 
 
-class HeadingsScreen(Dialog[int | None]):
-    """Lists headings; closes with the number of the chosen one, from 0, or with None.
+class ChoiceScreen(Dialog[int | None]):
+    """Shows a list; closes with the number of the chosen row, from 0, or with None.
 
     Args:
-        headings: the headings of the document.
-        row: the row that the reader is at, whose heading the cursor starts on.
+        title: what the rows are.
+        rows: the list, whose cursor is on the first row to choose.
+        enter: what the choice does, in a word or two.
     """
 
-    PLACE: ClassVar[KeyPlace] = KeyPlace("Among headings", fixed=(("Enter", "go to it"),))
+    PLACE: ClassVar[KeyPlace] = KeyPlace("Among headings, or versions", fixed=(("Enter", "choose it"),))
     BINDINGS: ClassVar[list[BindingType]] = [key_binding("screen.back", "escape,q", "close", "back")]
 
-    def __init__(self, headings: Sequence[Landmark], row: int) -> None:
+    def __init__(self, title: str, rows: LetterKeyList, enter: str) -> None:
         super().__init__(requested=True)
-        self._headings = headings
-        self._row = row
+        self._title_shown = title
+        self._rows = rows
+        self._enter = enter
 
     def compose(self) -> ComposeResult:
         """Create the list and its keys."""
-        with Box("Headings"):
-            yield OutlineList(id="headings-found")
-            close = keys_of(self.app).shown("screen.back")
-            yield Foot(hint=f"Enter go to it   {close} close")
+        with Box(self._title_shown):
+            yield self._rows
+            yield Foot(hint=f"Enter {self._enter}   {keys_of(self.app).shown('screen.back')} close")
 
     def on_mount(self) -> None:
-        """Start on the heading that the reader is below."""
-        found = self.query_one(OutlineList)
-        found.show(self._headings)
-        found.mark_current(self._row)
-        found.focus()
+        """Focus the list."""
+        self._rows.focus()
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
-        """Close with the number of the chosen heading."""
+        """Close with the number of the chosen row."""
         event.stop()
         self.dismiss(event.option_index)
 

@@ -15,7 +15,6 @@ from textual.containers import Horizontal, Vertical
 from textual.content import Content
 from textual.widgets import Input, OptionList, Static
 
-from ua_tui.core.concurrency.cancellation import in_thread
 from ua_tui.core.errors import UniversalAgentError
 from ua_tui.core.events.units import size
 from ua_tui.core.storage.files import Root
@@ -26,7 +25,7 @@ from ua_tui.tui.screens.files.article import open_article
 from ua_tui.tui.screens.files.document import FILTER, DocumentScreen
 from ua_tui.tui.screens.files.evidence import EvidenceFrame, ReportEvidence
 from ua_tui.tui.screens.files.export import export_session
-from ua_tui.tui.screens.files.headings import HeadingsScreen, OutlineList
+from ua_tui.tui.screens.files.headings import ChoiceScreen, OutlineList
 from ua_tui.tui.terminal.copy import copy_text
 from ua_tui.tui.viewers.articles.session import session_of
 from ua_tui.tui.viewers.bodies.hex import HexBody
@@ -40,7 +39,7 @@ from ua_tui.tui.viewers.evidence.view import EvidencePanel, ReportView
 from ua_tui.tui.viewers.export import open_outside, text_of, why_not_edited
 from ua_tui.tui.viewers.passage import Passage
 from ua_tui.tui.viewers.reader import FileUnviewable
-from ua_tui.tui.viewers.registry import READING, load, load_page, read_document
+from ua_tui.tui.viewers.registry import READING, load_page, read_document
 from ua_tui.tui.viewers.view.chrome import KeyLine, TitleLine
 from ua_tui.tui.viewers.view.detail_panel import DetailPanel
 from ua_tui.tui.viewers.view.document_view import DocumentView
@@ -87,7 +86,6 @@ class ViewerScreen(DocumentScreen[None]):
         key_binding("file.copy_path", "y", "copy_path", "copy the path", COPY_FILE),
         key_binding("file.copy_text", "Y", "copy_text", "copy the text", COPY_FILE),
     ]
-    AUTO_FOCUS = "#viewer-view"
 
     def __init__(
         self,
@@ -113,10 +111,8 @@ class ViewerScreen(DocumentScreen[None]):
         frame = EvidenceFrame(self._show_marks, self._show_outline, self._open_source)
         self.evidence = ReportEvidence(self, path, frame)
 
-    def compose(self) -> ComposeResult:
-        """Create title, notice, content, search line and keys."""
-        yield TitleLine(id="viewer-title")
-        yield Static(id="viewer-notice")
+    def compose_content(self) -> ComposeResult:
+        """Create the content between its headings and its evidence."""
         yield Static(id="viewer-check")
         with Horizontal(id="viewer-main"):
             yield OutlineList(id="viewer-outline")
@@ -124,12 +120,9 @@ class ViewerScreen(DocumentScreen[None]):
                 yield ReportView(id="viewer-view")
                 yield DetailPanel(id="viewer-detail", min_lines=16)
             yield EvidencePanel(id="viewer-evidence")
-        yield Input(id="viewer-search", compact=True)
-        yield KeyLine(id="viewer-keys")
 
     def on_mount(self) -> None:
         """Read the file."""
-        self.query_one("#viewer-notice").display = False
         self.query_one("#viewer-check").display = False
         self._outline.display = False
         self.watch(self.view, "scroll_y", self._show_current_heading, init=False)
@@ -158,15 +151,16 @@ class ViewerScreen(DocumentScreen[None]):
                     # A large file takes a while: its beginning is shown first and gets time to be drawn.
                     beginning = self._show_beginning(document)
                     await asyncio.sleep(_PATIENCE_SECONDS)
-                reading = asyncio.ensure_future(in_thread(partial(load, self.path, FULL_LIMIT)))
-                try:
-                    await asyncio.wait({reading}, timeout=_PATIENCE_SECONDS)
-                    if not reading.done() and beginning is None and from_top:
-                        beginning = self._show_beginning(document)
-                    document = await reading
-                finally:
-                    reading.cancel()
-                    await asyncio.gather(reading, return_exceptions=True)
+
+                def show_beginning() -> None:
+                    nonlocal beginning
+                    if beginning is None and from_top:
+                        beginning = self._show_beginning(first)
+
+                first = document
+                document = await read_document(
+                    self.path, FULL_LIMIT, show_beginning, patience=_PATIENCE_SECONDS
+                )
         except FileUnviewable as error:
             self._show_error(str(error))
             return
@@ -338,8 +332,10 @@ class ViewerScreen(DocumentScreen[None]):
             else:
                 self._outline.focus()
         elif self.view.landmarks:
-            at = int(self.view.scroll_offset.y)
-            self.app.push_screen(HeadingsScreen(self.view.landmarks, at), self._go_to_heading)
+            headings = OutlineList(id="headings-found")
+            headings.show(self.view.landmarks)
+            headings.mark_current(int(self.view.scroll_offset.y))
+            self.app.push_screen(ChoiceScreen("Headings", headings, "go to it"), self._go_to_heading)
         else:
             self.notify("This file has no headings.", markup=False)
 
@@ -547,10 +543,7 @@ class ViewerScreen(DocumentScreen[None]):
 
     def action_open_outside(self) -> None:
         """Open the file in another program; HTML in the browser, without scripts."""
-        start_job(self, self._open_outside, "outside")
-
-    async def _open_outside(self) -> None:
-        await open_outside(self, self.path, self.copies)
+        start_job(self, partial(open_outside, self, self.path, self.copies), "outside")
 
     def action_export(self) -> None:
         """Export the session with this report as one page."""

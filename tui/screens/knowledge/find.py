@@ -31,21 +31,11 @@ from ua_tui.tui.screens.knowledge.opening import HitOpener, SessionAccess
 from ua_tui.tui.screens.knowledge.reader import KnowledgeReader, Narrowing, SearchAnswer
 from ua_tui.tui.terminal.copy import copy_text
 from ua_tui.tui.viewers.view.chrome import KeyLine, TitleLine
-from ua_tui.tui.widgets.command import CommandSpec
 from ua_tui.tui.widgets.modal import Modal
 from ua_tui.tui.workers import start_job
 
 if TYPE_CHECKING:
     from ua_tui.core.knowledge.place import KnowledgePlace
-
-COMMAND = CommandSpec(
-    "find",
-    "Find what any session found",
-    "Articles, results, reports",
-    order=35,
-    key="find.all",
-    text="words",
-)
 
 POLL_SECONDS = 0.7
 """How often the screen checks for something new."""

@@ -5,15 +5,17 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import Any, ClassVar
 
-from rich.cells import cell_len, chop_cells
 from rich.segment import Segment
 from rich.style import Style
 from textual import events
 from textual.geometry import Size
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
+
+from ua_tui.tui.viewers.bodies.text import fold_points
 
 _HIDDEN = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202f"
@@ -206,27 +208,12 @@ class ArgumentsView(ScrollView, can_focus=True):
 def _fold(line: str, width: int) -> list[str]:
     """Wrap a line; continued rows are indented, so that they do not look like lines of their own."""
     expanded = line.expandtabs(4)
-    if cell_len(expanded) <= width:
-        return [expanded]
+    first = next(iter(fold_points(expanded, width)), len(expanded))
     own = len(expanded) - len(expanded.lstrip(" "))
-    pad = " " * min(own + 2, width // 2)
-    (first, *_), room = _chopped(expanded, width), width - len(pad)
-    return [first, *(pad + row for row in _chopped(expanded[len(first) :], room))]
-
-
-def _chopped(text: str, width: int) -> list[str]:
-    """Cut a text into rows, after a space if there is one near the end of the row."""
-    rows, at, ascii_only = [], 0, text.isascii()
-    while at < len(text):
-        row = text[at : at + width]
-        if not ascii_only:
-            row = chop_cells(row, width)[0] or text[at]
-        end = at + len(row)
-        if end < len(text) and text[end] != " " and (blank := row.rfind(" ") + 1) > len(row) // 2:
-            row = row[:blank]
-        rows.append(row)
-        at += len(row)
-    return rows
+    pad, rest = " " * min(own + 2, width // 2), expanded[first:]
+    points = [0, *fold_points(rest, width - len(pad)), len(rest)]
+    rows = [pad + rest[start:end] for start, end in pairwise(points) if start < end]
+    return [expanded[:first], *rows]
 
 
 def _segments(row: str, base: Style, hidden: Style) -> Iterator[Segment]:

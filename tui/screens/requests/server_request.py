@@ -29,7 +29,19 @@ class ServerAnswer:
     values: Mapping[str, object] = field(default_factory=dict)
 
 
-class ServerLinkScreen(Dialog[ServerAnswer | None]):
+class ServerScreen(Dialog[ServerAnswer | None]):
+    """A request of a server; it can be declined and cancelled."""
+
+    def __init__(self, event: ElicitationAsked) -> None:
+        super().__init__()
+        self.event = event
+
+    def action_give(self, action: Literal["accept", "decline", "cancel"]) -> None:
+        """Answer without values."""
+        self.answer(ServerAnswer(action))
+
+
+class ServerLinkScreen(ServerScreen):
     """Shows where the page is; it is opened only when the person says so. Esc cancels.
 
     The result None means that the server no longer waits.
@@ -42,13 +54,12 @@ class ServerLinkScreen(Dialog[ServerAnswer | None]):
         key_binding("link.open", "o", "open", "open in the browser", LINK),
         key_binding("link.copy", "y", "copy", "copy the link", LINK),
         key_binding("page.continue", "c", "continue", "continue"),
-        key_binding("page.decline", "d", "decline", "decline"),
-        key_binding("page.cancel", "escape", "cancel", "cancel"),
+        key_binding("page.decline", "d", "give('decline')", "decline"),
+        key_binding("page.cancel", "escape", "give('cancel')", "cancel"),
     ]
 
     def __init__(self, event: ElicitationAsked) -> None:
-        super().__init__()
-        self.event = event
+        super().__init__(event)
         self._link = browser_link(event.url)
 
     def compose(self) -> ComposeResult:
@@ -75,8 +86,8 @@ class ServerLinkScreen(Dialog[ServerAnswer | None]):
                 Choice("o", "Open", "open", disabled=link is None),
                 Choice("y", "Copy", "copy"),
                 Choice("c", "Continue", "continue", disabled=True),
-                Choice("d", "Decline", "decline"),
-                Choice("Esc", "Cancel", "cancel"),
+                Choice("d", "Decline", "decline", "give('decline')"),
+                Choice("Esc", "Cancel", "cancel", "give('cancel')"),
             )
 
     def _warnings(self) -> list[str]:
@@ -107,14 +118,6 @@ class ServerLinkScreen(Dialog[ServerAnswer | None]):
         elif self.accepts_answers:
             self.notify("Open or copy the link first.", markup=False)
 
-    def action_decline(self) -> None:
-        """Decline."""
-        self.answer(ServerAnswer("decline"))
-
-    def action_cancel(self) -> None:
-        """Cancel."""
-        self.answer(ServerAnswer("cancel"))
-
     def _allow_to_continue(self) -> None:
         self.query_one("#continue", Choice).disabled = False
         self.focus_choice("#continue")
@@ -126,7 +129,7 @@ WARNING = (
 )
 
 
-class ServerFormScreen(Dialog[ServerAnswer | None]):
+class ServerFormScreen(ServerScreen):
     """Shows the fields; Esc cancels. The result None means that the server no longer waits."""
 
     PLACE: ClassVar[KeyPlace] = KeyPlace(
@@ -140,13 +143,9 @@ class ServerFormScreen(Dialog[ServerAnswer | None]):
     AT_ONCE = Dialog.AT_ONCE | {"select"}
     BINDINGS: ClassVar[list[BindingType]] = [
         key_binding("form.submit", "ctrl+s", "submit", "submit the form"),
-        key_binding("form.decline", "ctrl+n", "decline", "decline"),
-        key_binding("form.cancel", "escape", "cancel", "cancel"),
+        key_binding("form.decline", "ctrl+n", "give('decline')", "decline"),
+        key_binding("form.cancel", "escape", "give('cancel')", "cancel"),
     ]
-
-    def __init__(self, event: ElicitationAsked) -> None:
-        super().__init__()
-        self.event = event
 
     def compose(self) -> ComposeResult:
         """Show who asks, what, the fields and the answers."""
@@ -162,8 +161,8 @@ class ServerFormScreen(Dialog[ServerAnswer | None]):
                     yield FieldRow(each)
             yield Foot(
                 Choice("Ctrl+S", "Submit", "submit"),
-                Choice("Ctrl+N", "Decline", "decline"),
-                Choice("Esc", "Cancel", "cancel"),
+                Choice("Ctrl+N", "Decline", "decline", "give('decline')"),
+                Choice("Esc", "Cancel", "cancel", "give('cancel')"),
                 hint="* required" if any(each.required for each in event.fields) else "",
             )
 
@@ -195,11 +194,3 @@ class ServerFormScreen(Dialog[ServerAnswer | None]):
             wrong[0].scroll_visible(animate=False)
             return
         self.answer(ServerAnswer("accept", {row.field.name: row.value for row in rows}))
-
-    def action_decline(self) -> None:
-        """Decline."""
-        self.answer(ServerAnswer("decline"))
-
-    def action_cancel(self) -> None:
-        """Cancel."""
-        self.answer(ServerAnswer("cancel"))

@@ -26,11 +26,7 @@ from ua_tui.tui.screens.services.row_screen import MUTED, RowScreen, field, hang
 from ua_tui.tui.viewers.view.chrome import TitleLine
 from ua_tui.tui.widgets.choice_list import RowList
 from ua_tui.tui.widgets.column_list import Column
-from ua_tui.tui.widgets.command import CommandSpec
 from ua_tui.tui.workers import start_job
-
-COMMAND = CommandSpec("agents", "Sub-agents and skills", "Source and problems", order=60)
-
 
 _LONGEST = 6_000
 _STATES = {

@@ -20,11 +20,8 @@ from ua_tui.core.web_reader.blacklist import Blacklist, Listing
 from ua_tui.tui.keys.places import KeyPlace, key_binding
 from ua_tui.tui.ports import ScreenHost
 from ua_tui.tui.widgets.choice_list import ChoiceList
-from ua_tui.tui.widgets.command import CommandSpec
 from ua_tui.tui.widgets.dialog import Box, Choice, Dialog, Foot
 from ua_tui.tui.workers import start_job
-
-COMMAND = CommandSpec("blacklist", "Web reader blacklist", "Sites skipped", order=70)
 
 _EMPTY = (
     "No sites are listed. A site is listed for a day if the web reader cannot read a page of it, and for 30 days after "

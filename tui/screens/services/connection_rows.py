@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from rich.cells import cell_len
 from textual.content import Content
@@ -25,20 +27,6 @@ from ua_tui.tui.screens.services.row_screen import MUTED, field, hanging
 from ua_tui.tui.widgets.column_list import Column
 
 ORIGINS = {TOOLKIT: "local toolkit", COMPOSIO: "Composio", WEB_READER: "Z.AI"}
-ORDER = (
-    "demo",
-    "python",
-    "agent",
-    "workspace",
-    "model",
-    "simple_model",
-    "fallback_model",
-    "toolkit",
-    "composio",
-    "web_reader",
-    "logfire",
-    "collector",
-)
 _LONGEST_ERROR = 2_000
 
 
@@ -51,31 +39,17 @@ class State:
     style: str
 
 
-STATES = {
-    "connected": State("✓", "connected", "$success"),
-    "pending": State("…", "connecting", "$accent"),
-    "reconnecting": State("…", "reconnecting", "$accent"),
-    "enabling": State("…", "enabling", "$accent"),
-    "disabling": State("…", "disabling", "$accent"),
-    "disabled": State("⊘", "disabled", MUTED),
-    "off": State("·", "not set up", MUTED),
-    "untrusted": State("?", "not trusted yet", "$warning"),
-    "needs-auth": State("?", "login needed", "$warning"),
-    "failed": State("✗", "failed", "$error"),
-}
-CHECKED = {
-    "ok": State("✓", "ok", "$success"),
-    "warning": State("!", "warning", "$warning"),
-    "failed": State("✗", "failed", "$error"),
-    "skipped": State("·", "skipped", MUTED),
-}
+_TABLES = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
+_ORDER: Sequence[str] = _TABLES["order"].split()
+_STATES = {name: State(**state) for name, state in _TABLES["servers"].items()}
+_CHECKED = {name: State(**state) for name, state in _TABLES["checks"].items()}
 
 
 def state_of(server: McpServer) -> State:
     """Return how the state of a server is shown; an unknown one is shown as it is."""
     if server.again_s is not None:
         return State("↻", f"failed, retry in {server.again_s:g} s", "$warning")
-    return STATES.get(server.status) or State("?", clean_line(server.status, 20), "$warning")
+    return _STATES.get(server.status) or State("?", clean_line(server.status, 20), "$warning")
 
 
 def origin(server: McpServer) -> str:
@@ -182,7 +156,7 @@ def _target(target: str, problems: Mapping[Destination, str]) -> str:
 
 def checks(done: Iterable[Check], width: int, keys: Keys, *, running: bool, failure: str = "") -> Content:
     """Lay out the checks so far in their order, and at the end whether a session can start."""
-    listed = sorted(done, key=lambda check: ORDER.index(check.name) if check.name in ORDER else len(ORDER))
+    listed = sorted(done, key=lambda check: _ORDER.index(check.name) if check.name in _ORDER else len(_ORDER))
     lines = [Content.styled("Tests", "bold")]
     if not (listed or running or failure):
         lines.append(
@@ -192,7 +166,7 @@ def checks(done: Iterable[Check], width: int, keys: Keys, *, running: bool, fail
         )
     room = max((cell_len(check.title) for check in listed), default=0)
     for check in listed:
-        state = CHECKED[check.status]
+        state = _CHECKED[check.status]
         head = Content.assemble((f"{state.mark} ", state.style), f"{check.title:<{room}}  ")
         lines.append(hanging(head, check.found, width, MUTED))
         if check.advice and check.status != "ok":

@@ -32,13 +32,8 @@ from ua_tui.tui.screens.services.row_screen import RowScreen
 from ua_tui.tui.viewers.view.chrome import TitleLine
 from ua_tui.tui.widgets.choice_list import RowList
 from ua_tui.tui.widgets.column_list import Column
-from ua_tui.tui.widgets.command import CommandSpec
 from ua_tui.tui.widgets.modal import NARROW
 from ua_tui.tui.workers import start_job
-
-COMMAND = CommandSpec(
-    "connections", "Connections", "Servers, keys, targets, tests", order=50, aliases=("servers", "mcp")
-)
 
 ROOMY = NARROW[1][0]
 

@@ -25,10 +25,7 @@ from ua_tui.tui.screens.services.row_screen import MUTED, RowScreen, field, hang
 from ua_tui.tui.viewers.view.chrome import TitleLine
 from ua_tui.tui.widgets.choice_list import RowList
 from ua_tui.tui.widgets.column_list import Column
-from ua_tui.tui.widgets.command import CommandSpec
 from ua_tui.tui.workers import start_job
-
-COMMAND = CommandSpec("permissions", "Permission rules", "Rules and decisions", order=65)
 
 _EFFECTS = {"allow": ("✓", "$success"), "ask": ("?", "$warning"), "deny": ("✗", "$error")}
 _FROMS = {"session": "this session", "folder": "this folder", "demo": "the demo", "option": "an option"}

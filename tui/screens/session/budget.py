@@ -14,10 +14,7 @@ from ua_tui.core.text import clean_line
 from ua_tui.tui.keys.places import KeyPlace, key_binding
 from ua_tui.tui.ports import ScreenHost
 from ua_tui.tui.screens.requests.text_answer import TextAnswer
-from ua_tui.tui.widgets.command import CommandSpec
 from ua_tui.tui.widgets.dialog import Box, Choice, Dialog, Foot, fields
-
-COMMAND = CommandSpec("budget", "Budget", "Spending limit of the session", order=90)
 
 
 def open_screen(app: ScreenHost) -> None:

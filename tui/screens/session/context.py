@@ -15,14 +15,11 @@ from ua_tui.core.events.units import count
 from ua_tui.core.text import clean_line
 from ua_tui.tui.keys.places import KeyPlace, key_binding
 from ua_tui.tui.ports import Controls, ScreenHost
-from ua_tui.tui.widgets.command import CommandSpec
 from ua_tui.tui.widgets.dialog import Box, Choice, Dialog, Foot
 from ua_tui.tui.workers import start_job
 
 if TYPE_CHECKING:
     from ua_tui.core.agent.messages.context_usage import ContextUsage
-
-COMMAND = CommandSpec("context", "Context", "What fills it", order=81)
 
 _NAME = 28
 

@@ -16,17 +16,7 @@ from ua_tui.core.events.describe import MODE_RULES
 from ua_tui.tui.keys.places import KeyPlace, key_binding
 from ua_tui.tui.ports import ScreenHost
 from ua_tui.tui.widgets.choice_list import LetterKeyList
-from ua_tui.tui.widgets.command import CommandSpec
 from ua_tui.tui.widgets.dialog import QUIET_SECONDS, Box, Choice, Dialog, Foot
-
-COMMAND = CommandSpec(
-    "mode",
-    "Permission mode",
-    "Which tool calls ask you",
-    order=22,
-    key="session.mode",
-    argument="permission mode",
-)
 
 _IN_USE = "●"
 _NAMES = {"bypassPermissions": "skip every check"}

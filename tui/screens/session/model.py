@@ -21,10 +21,7 @@ from ua_tui.tui.ports import ScreenHost
 from ua_tui.tui.render.format import effort_of, fallback_of, middle_cut, tail_cut
 from ua_tui.tui.screens.requests.text_answer import TextAnswer
 from ua_tui.tui.widgets.choice_list import LetterKeyList
-from ua_tui.tui.widgets.command import CommandSpec
 from ua_tui.tui.widgets.dialog import Box, Dialog, Foot, fields
-
-COMMAND = CommandSpec("model", "Model", "Choose the model, effort and fallback", order=20)
 
 _NAME = 22
 _GAP = 2

@@ -16,10 +16,7 @@ from ua_tui.tui.keys.places import KeyPlace, key_binding
 from ua_tui.tui.ports import ScreenHost
 from ua_tui.tui.render.format import first_line
 from ua_tui.tui.widgets.choice_list import ChoiceList
-from ua_tui.tui.widgets.command import CommandSpec
 from ua_tui.tui.widgets.dialog import Box, Dialog, Foot
-
-COMMAND = CommandSpec("queue", "Queue", "Queued queries", order=30, key="prompt.queue")
 
 
 def open_screen(app: ScreenHost) -> None:

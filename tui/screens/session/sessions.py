@@ -32,14 +32,11 @@ from ua_tui.tui.screens.knowledge.reader import KnowledgeReader
 from ua_tui.tui.screens.session.confirm import DeleteScreen
 from ua_tui.tui.screens.session.session_list import MARKS, SessionList
 from ua_tui.tui.viewers.view.chrome import KeyLine, TitleLine
-from ua_tui.tui.widgets.command import CommandSpec
 from ua_tui.tui.widgets.modal import Modal
 from ua_tui.tui.workers import start_job
 
 if TYPE_CHECKING:
     from ua_tui.core.knowledge.place import KnowledgePlace
-
-COMMAND = CommandSpec("sessions", "Sessions", "Read, resume, search, delete", order=40)
 
 SORTS = ("newest", "longest", "most expensive", "by title")
 REDRAW_SECONDS = 0.1

@@ -10,10 +10,7 @@ from textual.binding import BindingType
 
 from ua_tui.tui.keys.places import KeyPlace, key_binding
 from ua_tui.tui.ports import ScreenHost
-from ua_tui.tui.widgets.command import CommandSpec
 from ua_tui.tui.widgets.dialog import Box, Choice, Dialog, FactRows, Foot
-
-COMMAND = CommandSpec("status", "Session status", "The status line in sentences", order=80)
 
 
 def open_screen(app: ScreenHost) -> None:

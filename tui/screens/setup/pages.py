@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import shlex
+import tomllib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from textual.app import App, ComposeResult, SuspendNotSupported
@@ -14,7 +16,7 @@ from textual.content import Content
 from textual.widgets import Input, Static
 
 from ua_tui.core.provider.claude_login import claude_program, find_login, login_command, login_environment
-from ua_tui.core.provider.setup import LOCAL_URL, SetupInput, SetupMethod, normalize_address, normalize_key
+from ua_tui.core.provider.setup import SetupInput, SetupMethod, normalize_address, normalize_key
 from ua_tui.core.settings.model import Settings
 from ua_tui.tui.screens.requests.arguments import reveal
 from ua_tui.tui.terminal.copy import copy_text
@@ -51,12 +53,9 @@ def log_in(app: App[object], settings: Settings) -> int:
         raise NoProgram(f"The Claude command line cannot be started: {error.strerror or error}.") from error
 
 
-METHODS = (
-    ("anthropic", "Anthropic API key", "pay as you go"),
-    ("login", "Claude login", "of a plan; not approved by Anthropic"),
-    ("zai", "Z.AI", "GLM models, with a Z.AI key"),
-    ("server", "Local or other server", "Ollama, LM Studio, llama.cpp, gateways"),
-    ("demo", "Demo", "a scripted session, no key needed"),
+_TEXTS = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
+METHODS: Sequence[tuple[str, str, str]] = tuple(
+    (name, method["title"], method["about"]) for name, method in _TEXTS["methods"].items()
 )
 """The connection methods in their order: name, title, description."""
 _TITLE_WIDTH = max(len(title) for _, title, _ in METHODS)
@@ -93,31 +92,10 @@ class FormText:
 
     title: str
     where: str
-    lines: tuple[tuple[str, str, str], ...]
+    lines: Sequence[Sequence[str]]
 
 
-FORMS: dict[SetupMethod, FormText] = {
-    "anthropic": FormText(
-        "Anthropic API key",
-        "Create a key at console.anthropic.com, under API keys.",
-        (("key", "Key", "paste it here (hidden)"),),
-    ),
-    "zai": FormText(
-        "Z.AI",
-        "Create a key at z.ai, under API keys. Without a model, Z.AI uses its default.",
-        (("key", "Key", "paste it here (hidden)"), ("model", "Model", "optional")),
-    ),
-    "server": FormText(
-        "Local or other server",
-        "Any server that speaks the Anthropic Messages API: Ollama, LM Studio, llama.cpp, a gateway. "
-        "Leave the address empty for Ollama on this machine.",
-        (
-            ("address", "Address", LOCAL_URL),
-            ("model", "Model", "the name on the server"),
-            ("key", "Token", "only if the server needs one (hidden)"),
-        ),
-    ),
-}
+FORMS: dict[SetupMethod, FormText] = {name: FormText(**form) for name, form in _TEXTS["forms"].items()}
 _NORMALIZE: dict[str, Callable[[str], str]] = {
     "key": normalize_key,
     "address": normalize_address,

@@ -31,11 +31,8 @@ from ua_tui.tui.screens.setup.pages import (
     log_in,
     paragraphs,
 )
-from ua_tui.tui.widgets.command import CommandSpec
 from ua_tui.tui.widgets.dialog import Box, Choice, Dialog, Foot
 from ua_tui.tui.workers import start_job
-
-COMMAND = CommandSpec("setup", "Setup", "Set up the model: key, login, server", order=10)
 
 LETTERS = ("a", "c", "z", "l", "d")
 ALSO = (

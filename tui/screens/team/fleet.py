@@ -26,11 +26,8 @@ from ua_tui.tui.ports import ScreenHost
 from ua_tui.tui.render.format import tail_cut
 from ua_tui.tui.screens.team.fleet_list import MARKS, FleetList
 from ua_tui.tui.viewers.view.chrome import KeyLine, TitleLine
-from ua_tui.tui.widgets.command import CommandSpec
 from ua_tui.tui.widgets.modal import Modal
 from ua_tui.tui.workers import start_job
-
-COMMAND = CommandSpec("fleet", "Fleet", "All sessions here and of the team, live", order=41)
 
 _COLLAPSED, _MORE = "waiting", "waiting:more"
 

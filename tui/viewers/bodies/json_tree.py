@@ -156,6 +156,10 @@ class JsonTree:
     first, up to about a screen.
     """
 
+    state = ""
+    filter: str | None = None
+    """The members of a tree have no order, and cannot be filtered."""
+
     def __init__(self, level: Level, *, first_number: int = 0) -> None:
         self.cursor = 0
         self.first_number = first_number
@@ -177,16 +181,6 @@ class JsonTree:
             KeyHint("c", "copy value", "copy"),
             KeyHint("p", "copy key path", "copy_place"),
         )
-
-    @property
-    def state(self) -> str:
-        """Empty: a tree has no order and no filter."""
-        return ""
-
-    @property
-    def filter(self) -> None:
-        """None: the members of a tree cannot be filtered."""
-        return
 
     def lay_out(self, width: int, theme: MarkdownTheme, stop: Stop = NEVER) -> JsonRows:
         """Return the rows for this width."""

@@ -67,7 +67,14 @@ class _NotDrawn(Exception):
 
 @runtime_checkable
 class Drawable(Protocol):
-    """A body that can be drawn in terminal graphics."""
+    """A body with pictures, which can be drawn in terminal graphics and fitted to the height of the view."""
+
+    def fit_to(self, rows: int | None) -> bool:
+        """Draw pictures at most this many rows high from the next layout on, or in the full width of the view.
+
+        Returns False if that changes nothing, as there is no picture.
+        """
+        ...
 
     def draw(self, width: int, theme: MarkdownTheme, canvas: Canvas, stop: Stop = NEVER) -> Rows:
         """Return the rows for this width, with pictures encoded for `canvas`; as slow as `lay_out`.
@@ -121,18 +128,6 @@ class PictureRows:
     def position_of(self, picture: PictureRows) -> tuple[int, int] | None:
         """Column and row of its first cell."""
         return (0, len(self.facts))
-
-
-@runtime_checkable
-class Fitted(Protocol):
-    """A body with pictures, which are laid out for the height of the view, too."""
-
-    def fit_to(self, rows: int | None) -> bool:
-        """Draw pictures at most this many rows high from the next layout on, or in the full width of the view.
-
-        Returns False if that changes nothing, as there is no picture.
-        """
-        ...
 
 
 class PictureBody:

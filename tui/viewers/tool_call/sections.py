@@ -19,7 +19,7 @@ from ua_tui.tui.render.format import tail_cut
 from ua_tui.tui.render.markdown.renderer import MarkdownTheme
 from ua_tui.tui.viewers.bodies.json_tree import JsonTree
 from ua_tui.tui.viewers.bodies.markdown import MarkdownBody
-from ua_tui.tui.viewers.bodies.picture import Drawable, Fitted, PictureRows
+from ua_tui.tui.viewers.bodies.picture import Drawable, PictureRows
 from ua_tui.tui.viewers.bodies.table import FILTER_KEY
 from ua_tui.tui.viewers.bodies.text import TextBody
 from ua_tui.tui.viewers.cursor_body import (
@@ -304,7 +304,7 @@ class SectionsBody:
         """Draw every picture at most this many rows high, or in the full width."""
         bodies = (part.body for section in self.sections for part in section.parts)
         # Each is fitted, also after one whose size has changed.
-        changed = [body.fit_to(rows) for body in bodies if isinstance(body, Fitted)]
+        changed = [body.fit_to(rows) for body in bodies if isinstance(body, Drawable)]
         return any(changed)
 
     def lay_out(self, width: int, theme: MarkdownTheme, stop: Stop = NEVER) -> SectionRows:

@@ -25,7 +25,7 @@ from textual.style import Style as VisualStyle
 from ua_tui.core.concurrency.cancellation import in_thread
 from ua_tui.tui.keys.places import key_binding, moving
 from ua_tui.tui.render.markdown.renderer import MARKDOWN_COMPONENTS, MarkdownTheme
-from ua_tui.tui.viewers.bodies.picture import Drawable, Fitted, PictureBody
+from ua_tui.tui.viewers.bodies.picture import Drawable, PictureBody
 from ua_tui.tui.viewers.bodies.text import TextBody, TextRows
 from ua_tui.tui.viewers.cursor_body import (
     BackgroundWork,
@@ -276,7 +276,7 @@ class DocumentView(ScrollView, can_focus=True):
 
     def _fit(self) -> bool:
         """Fit pictures to the view; returns whether that changes their size."""
-        if not isinstance(self._body, Fitted):
+        if not isinstance(self._body, Drawable):
             return False
         return self._body.fit_to(None if self.full_width else self.scrollable_content_region.height)
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from textual.strip import Strip
 
 from ua_tui.core.concurrency.cancellation import Stop
 from ua_tui.core.text import clean_line
-from ua_tui.tui.viewers.document import Rows, RowsWithLinks
+from ua_tui.tui.viewers.document import Rows
 
 MAX_LINKS = 500
 
@@ -57,8 +57,9 @@ def first_from(links: Sequence[FoundLink], row: int) -> int:
 
 
 def _links(rows: Rows, stop: Stop) -> Iterator[FoundLink]:
-    if isinstance(rows, RowsWithLinks):
-        yield from (FoundLink(text, url, row) for row, text, url in rows.links())
+    links: Callable[[], Iterator[tuple[int, str, str]]] | None = getattr(rows, "links", None)
+    if links is not None:
+        yield from (FoundLink(text, url, row) for row, text, url in links())
         return
     current: FoundLink | None = None
     for row, text, url in _parts(rows, stop):
