@@ -11,7 +11,7 @@ from ua_tui.core.text import clean_line
 from ua_tui.core.toolkit.articles import count_words
 from ua_tui.observers.decoding.urls import is_web_url
 from ua_tui.observers.enrichment import Page
-from ua_tui.observers.search.dates.parse import iso_date
+from ua_tui.observers.search.dates import iso_date
 from ua_tui.observers.search.keys import PAGE_FIELDS
 from ua_tui.observers.search.sanitise import plain_text
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from ua_tui.observers.decoding.truncated_json import CUT_OFF
 from ua_tui.observers.decoding.urls import is_web_url, repaired_url
-from ua_tui.observers.search.dates.parse import inferred_date, iso_date
+from ua_tui.observers.search.dates import inferred_date, iso_date
 from ua_tui.observers.search.items import Plan, is_resource_name, plan_of, url_of
 from ua_tui.observers.search.keys import CLUSTERS, NAME_KEYS
 from ua_tui.observers.search.sanitise import one_line, plain_text, plain_value, without_controls
