@@ -226,10 +226,5 @@ def _name(value: Any) -> str | None:
 
 
 def _position(value: Any) -> int | None:
-    if isinstance(value, bool):
-        return None
-    if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) < 10:
-        return int(value)
-    if isinstance(value, float) and value.is_integer() and abs(value) < 10**9:
-        return int(value)
-    return value if isinstance(value, int) and abs(value) < 10**9 else None
+    text = str(value).removesuffix(".0")
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else None
