@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from ua_tui.core.events.codec import takes_too_much_memory
-from ua_tui.observers.decoding.embedded import begins_as_document, find_documents
+from ua_tui.observers.decoding.embedded import find_documents
 from ua_tui.observers.decoding.lenient import JSON, STRING, read_literal
 
 MAX_TEXT = 64 << 20
@@ -21,6 +21,8 @@ MAX_DEPTH = 64
 
 _UNREADABLE = "the result looks like JSON but cannot be read"
 _MAX_WRAPPINGS = 6
+_DOCUMENTS = ('{"', "{'", "[{")
+"""How documents begin and prose does not: no footnote's "[1]", no link's "[title]", no placeholder's "{name}"."""
 _BLOCKS = frozenset({"text", "image", "audio", "resource", "resource_link"})
 _SOURCED = frozenset({"citations", "url", "link"})
 _CUT_NOTICE = re.compile(
@@ -137,7 +139,7 @@ def _decode_loosely(body: str, wrappings: int) -> Decoded:
         return replace(decode_text(quoted, wrappings + 1), truncated=True)
     found = find_documents(body)
     problem = None
-    if not found.values and (found.unreadable or begins_as_document(body)):
+    if not found.values and (found.unreadable or body.startswith(_DOCUMENTS)):
         problem = _UNREADABLE
     opened = [_unwrap(value, wrappings) for value in found.values] if wrappings < _MAX_WRAPPINGS else []
     return Decoded(

@@ -13,10 +13,6 @@ from ua_tui.observers.decoding.truncated_json import repair
 _MAX_FAILURES = 32
 _MAX_CUT = 1_000
 _OPENING = re.compile(r"[{\[]")
-# How documents begin and prose does not: no footnote's "[1]", no link's "[title]", no placeholder's "{name}".
-_DOCUMENT = re.compile(
-    r"""(?:\[\s*+)*+\{\s*+(?:["']|\w++\s*+:(?!//)|$)|(?:\[\s*+)++(?:"|$)|(?:[\[{]\s*+){4}""", re.ASCII
-)
 # The line of such a label describes a result; it is not the result.
 _QUOTING = re.compile(
     r"^\W{0,8}(?:content|text|description|summary|snippet|highlights|abstract)\W{0,3}:\s?$(?<!\n)",
@@ -99,17 +95,6 @@ def _reads_as_document(body: str, start: int, error: json.JSONDecodeError) -> bo
     if opening.startswith(('{"', '[{"', "[[", '["')):
         return error.pos - start > 2
     return opening.startswith(("{'", "[{'")) or opening in ("{", "[", "[{")
-
-
-def begins_as_document(body: str) -> bool:
-    """Whether a text without any document in it was to be one, rather than prose that begins with a bracket."""
-    if _DOCUMENT.match(body) is None:
-        return False
-    try:
-        JSON.raw_decode(body)
-    except json.JSONDecodeError:
-        return True
-    return False
 
 
 def _salvage(body: str, start: int, error: json.JSONDecodeError) -> tuple[Any | None, int, bool]:

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import datetime
+from operator import itemgetter
 from typing import Any
 
 from ua_tui.core.text import clean_line
 from ua_tui.core.toolkit.articles import count_words
 from ua_tui.observers.decoding.urls import is_web_url
 from ua_tui.observers.enrichment import Page
-from ua_tui.observers.search.dates.parse import iso_date
+from ua_tui.observers.search.dates import iso_date
 from ua_tui.observers.search.keys import PAGE_FIELDS
 from ua_tui.observers.search.sanitise import plain_text
 
@@ -44,33 +45,23 @@ def page_of(
     values: Mapping[str, Any], metadata: Mapping[str, Any], url: str, content: str, now: datetime
 ) -> Page:
     """Make a page of its text, its address, and what its fields and its own metadata say of it."""
-    facts = [*_values(values, TITLE), *_values(metadata, TITLE)]
-    title = next((text for fact in facts if (text := _fact(fact)) and text.lower() not in _NO_TITLE), "")
-    if not title and (heading := _HEADING.search(content[:_LONGEST_HEAD])):
+
+    def first(field: str, read: Callable[[Any], str | None]) -> str | None:
+        facts = [*_values(values, field), *_values(metadata, field)]
+        return next((text for fact in facts if (text := read(fact))), None)
+
+    title = first(TITLE, lambda fact: text if (text := _fact(fact)).lower() not in _NO_TITLE else None)
+    if title is None and (heading := _HEADING.search(content[:_LONGEST_HEAD])):
         title = _fact(heading[1])
-    authors = [*_values(values, AUTHOR), *_values(metadata, AUTHOR)]
-    sites = [*_values(values, SITE), *_values(metadata, SITE)]
-    dates = [*_values(values, DATE), *_values(metadata, DATE)]
-    return Page(
-        url,
-        title,
-        content,
-        next((text for fact in authors if (text := _BY.sub("", _fact(fact))) and not is_web_url(text)), None),
-        next((text for fact in sites if (text := _fact(fact))), None),
-        next((day for fact in dates if (day := _day(fact, now))), None),
-        count_words(content),
-    )
+    author = first(AUTHOR, lambda fact: None if is_web_url(text := _BY.sub("", _fact(fact))) else text)
+    date = first(DATE, lambda fact: _day(fact, now))
+    return Page(url, title or "", content, author, first(SITE, _fact), date, count_words(content))
 
 
 def _values(values: Mapping[str, Any], field: str) -> list[Any]:
     """The values of the fields of one kind, in the order of their names."""
-    found = [
-        (rank, value)
-        for name, value in values.items()
-        if value and (known := PAGE_FIELDS.get(folded(name))) and known[0] == field
-        for rank in [known[1]]
-    ]
-    return [value for _, value in sorted(found, key=lambda each: each[0])]
+    ranked = [(*PAGE_FIELDS.get(folded(name), ("", 0)), value) for name, value in values.items() if value]
+    return [value for _, _, value in sorted((each for each in ranked if each[0] == field), key=itemgetter(1))]
 
 
 def _fact(value: Any) -> str:

@@ -15,34 +15,28 @@ from typing import Any
 
 from ua_tui.observers.decoding.urls import is_web_url, normal_form
 from ua_tui.observers.pages.documents import Found
-from ua_tui.observers.pages.fields import ADDRESS, CONTENT, address_in, field_of, page_of
+from ua_tui.observers.pages.fields import CONTENT, address_in, field_of, page_of
 
 _LABEL = re.compile(r"[ \t]*([A-Za-z][A-Za-z_ -]{1,23}):[ \t]*([^\n]{0,2000})(?:\n+|\Z)")
 _SERVED = re.compile(r"\A(?:[^\n]{0,300}\n)?Contents of (https?://\S+):\n+")
-_PREAMBLE = re.compile(r"(?:\w+ ){1,3}Results:\n+", re.IGNORECASE)
+# Lines between which, or below which, a head stands.
+_AROUND = re.compile(r"(?:---[ \t]*|(?:\w+ ){1,3}Results:)\n+", re.IGNORECASE)
 _HEADING = re.compile(r"# ([^\n]{0,500})\n(?=URL: )")
-_FENCE = re.compile(r"---[ \t]*\n")
-_FURTHER = re.compile(r"^(?:# [^\n]{0,500}\nURL|Title|URL Source|URL): ", re.MULTILINE)
-_CONTENT_LABELS = frozenset(
-    {"markdown content", "raw content", "page content", "content", "text", "markdown"}
-)
-_OTHER_LABELS = frozenset(
-    {"warning", "favicon", "description", "number of pages", "status", "language", "image"}
-)
+_FURTHER = re.compile(r"\n(?=(?:# [^\n]{0,500}\nURL|Title|URL Source|URL): )")
+_OTHER_LABELS = ("warning", "favicon", "description", "number of pages", "status", "language", "image")
 _MOST_LABELS = 20
 _MOST_CANDIDATES = 1_000
 _LONGEST_HEAD = 10_000
-_CUT_NOTICE = re.compile(r"<error>Content truncated\.[^<]{0,200}</error>\s*\Z")
-_LONGEST_NOTICE = 400
+_RAW = "\nRaw Content: "
+_CUT_NOTICE = "<error>Content truncated."
 _FAILURE = re.compile(r"Error (?:fetching|reading) https?://\S+ [^\n]{0,300}")
-_HTML = re.compile(r"\s*(?:<!doctype html|<html|<\?xml|<head|<body)", re.IGNORECASE)
+_HTML = ("<!doctype html", "<html", "<?xml", "<head", "<body")
 _PROBLEM = re.compile(
     r"\W{0,3}(?:\w+ ){0,2}(?:error|failed|failure|unable|cannot|could not|couldn't|timed? ?out|timeout|forbidden|"
     r"access denied|not found|no content|no results?|invalid|blocked|4\d\d|5\d\d)\b",
     re.IGNORECASE,
 )
 _LONGEST_PROBLEM = 400
-_YAML = re.compile(r"\A(?:url|title): [^\n]*\n", re.IGNORECASE)
 _LONGEST_YAML = 1 << 20
 
 
@@ -55,7 +49,11 @@ def pages_in_text(text: str, now: datetime, asked: Collection[str], *, bare: boo
     found = Found()
     if len(text) <= _LONGEST_PROBLEM and _PROBLEM.match(text):
         return Found(failed=1)
-    found.failed, text = _without_failures(text, max(len(asked), 1))
+    rest, _, last = text.rpartition("\n")
+    # The last lines name the pages that could not be read.
+    while found.failed < max(len(asked), 1) and _FAILURE.fullmatch(last):
+        text, found.failed = rest, found.failed + 1
+        rest, _, last = text.rpartition("\n")
     only = next(iter(asked)) if len(asked) == 1 and bare else None
     if (fields := _yaml(text)) is not None:
         _add(found, fields, fields["content"], now, only)
@@ -68,52 +66,25 @@ def pages_in_text(text: str, now: datetime, asked: Collection[str], *, bare: boo
 
 def _add(found: Found, fields: Mapping[str, Any], content: str, now: datetime, only: str | None) -> None:
     url = address_in(fields) or only
-    if notice := _CUT_NOTICE.search(content[-_LONGEST_NOTICE:]):
-        content = content[: len(content) - len(notice[0])]
-    content = content.strip()
+    content = content.partition(_CUT_NOTICE)[0].strip()
     if content.startswith("<error>"):
         found.failed += 1
-        return
-    if url is None or not content or _HTML.match(content):
-        return
-    found.pages.append(page_of(fields, {}, url, content, now))
-
-
-def _without_failures(text: str, most: int) -> tuple[int, str]:
-    """The number of pages that the last lines of a text say could not be read, and the text before these lines."""
-    end, failed = len(text), 0
-    while failed < most:
-        start = text.rfind("\n", 0, end) + 1
-        if not _FAILURE.fullmatch(text, start, end):
-            break
-        end, failed = start - 1, failed + 1
-    return failed, text[: max(end, 0)]
+    elif url is not None and content and not content[:20].lower().startswith(_HTML):
+        found.pages.append(page_of(fields, {}, url, content, now))
 
 
 def _parts(text: str, asked: Collection[str]) -> list[str]:
     """The text of each page: another one begins where a head names an address that the call asked for."""
-    if len(asked) < 2:
-        return [text]
     first, _ = _head(text)
     wanted = {normal_form(url) for url in asked} - {normal_form(address_in(first) or "")}
-    starts, end_of_head = [0], _end_of_head(text, 0)
-    for match in islice(_FURTHER.finditer(text), _MOST_CANDIDATES):
-        start = match.start()
-        if not wanted or start <= end_of_head or text[start - 1] != "\n":
-            continue
-        fields, _ = _head(text[start : start + _LONGEST_HEAD])
+    starts = [0]
+    for match in islice(_FURTHER.finditer(text), _MOST_CANDIDATES if len(asked) > 1 else 0):
+        fields, _ = _head(text[match.end() : match.end() + _LONGEST_HEAD])
         form = normal_form(address_in(fields) or "")
         if form in wanted:
             wanted.discard(form)
-            starts.append(start)
-            end_of_head = _end_of_head(text, start)
+            starts.append(match.end())
     return [text[start:end] for start, end in zip(starts, [*starts[1:], len(text)], strict=True)]
-
-
-def _end_of_head(text: str, start: int) -> int:
-    """Where the text of the page that begins at `start` does."""
-    part = text[start : start + _LONGEST_HEAD]
-    return start + len(part) - len(_head(part)[1])
 
 
 def _head(text: str) -> tuple[dict[str, str], str]:
@@ -121,38 +92,30 @@ def _head(text: str) -> tuple[dict[str, str], str]:
     if served := _SERVED.match(text):
         return {"url": served[1]}, text[served.end() :]
     fields: dict[str, str] = {}
-    preamble = _PREAMBLE.match(text)
-    position = preamble.end() if preamble else 0
-    fence = _FENCE.match(text)
-    if fence:
-        position = fence.end()
-    elif heading := _HEADING.match(text):
+    begin = _AROUND.match(text)
+    position = begin.end() if begin else 0
+    if heading := _HEADING.match(text):
         fields["title"], position = heading[1], heading.end()
+    is_fenced = text.startswith("---")
     for _ in range(_MOST_LABELS):
         label = _LABEL.match(text, position)
-        if label is None:
+        name = label[1].strip().lower() if label else ""
+        if label and field_of(name) == CONTENT:
+            raw = text.find(_RAW, label.start(2) - 1)
+            position = raw + len(_RAW) if raw >= 0 else label.start(2)
             break
-        name = label[1].strip().lower()
-        kind = field_of(name)
-        if name in _CONTENT_LABELS or kind == CONTENT:
-            if ADDRESS in map(field_of, fields):
-                position = label.start(2)
-                raw = re.search(r"^Raw Content:[ \t]*", text[position:], re.MULTILINE)
-                position += raw.end() if raw and name == "content" else 0
-            break
-        if kind is None and name not in _OTHER_LABELS and not fence:
+        if label is None or not (is_fenced or field_of(name) or name in _OTHER_LABELS):
             break
         fields.setdefault(name, label[2].strip().strip("\"'"))
         position = label.end()
-    if fence:
-        closing = _FENCE.match(text, position)
-        position = closing.end() if closing else 0
-    return (fields, text[position:]) if address_in(fields) is not None and position else ({}, text)
+    if end := _AROUND.match(text, position):
+        position = end.end()
+    return (fields, text[position:]) if address_in(fields) is not None else ({}, text)
 
 
 def _yaml(text: str) -> dict[str, Any] | None:
     """The fields of a page that a reader wrote as YAML; None if the text is something else."""
-    if len(text) > _LONGEST_YAML or not _YAML.match(text) or "\ncontent: " not in text:
+    if len(text) > _LONGEST_YAML or not text.startswith(("url: ", "title: ")) or "\ncontent: " not in text:
         return None
     import yaml
 

@@ -24,19 +24,13 @@ _LISTS_OF_IDS = word_set("articleids identifier identifiers industryidentifiers 
 _MOST_IDS = 20
 _LONGEST = 300
 _DEEPEST = 3
-_PLACE = re.compile(r"ChIJ[\w-]{8,60}")
 _LANGUAGES = ("language", "lang", "language_code", "lang_code")
 _CODE = re.compile(r"([a-z]{2})(?:[-_][A-Z]{2})?")
 _WIKIS = word_set(
     "ar bg ca cs da de el en es et eu fa fi fr he hi hr hu id it ja ko lt lv ms nl no pl pt ro ru sk sl sr sv th tr "
     "uk vi zh"
 )
-_BESIDE_WIKIPEDIA = re.compile(r"(?<![a-z])(?:([a-z]{2})[-_])?wikipedia(?:[-_]([a-z]{2})(?![a-z]))?")
 _OTHER_WIKIS = word_set("wikidata wiktionary wikivoyage wikisource wikiquote wikinews commons fandom")
-_WIKI_HOST = re.compile(
-    r"(?:https?://)?([a-z-]+(?:\.m)?\.(?:wikipedia|wiktionary|wikivoyage|wikisource)\.org)\b.*"
-)
-_HOSTS_OF_WIKIS = word_set("wiki server host domain site project")
 
 
 class _Form(NamedTuple):
@@ -59,7 +53,6 @@ _FORMS = [
     _form(**form)
     for form in tomllib.loads(Path(__file__).with_name("addresses.toml").read_text(encoding="utf-8"))["forms"]
 ]
-_STACK_OVERFLOW = ("stackoverflow", "stackoverflow.com")
 
 
 def with_addresses(items: list[Any], scope: Scope) -> list[Any]:
@@ -69,18 +62,15 @@ def with_addresses(items: list[Any], scope: Scope) -> list[Any]:
     that its provider documents for it, as a `DerivedUrl`.
     """
     words = frozenset(words_of(scope.name) + words_of(scope.tool) + words_of(scope.engine))
-    if "wikidata" in words:
-        items = [_without_number_as_title(item) if isinstance(item, dict) else item for item in items]
-    if (scope.arguments.get("site") or _STACK_OVERFLOW[0]) not in _STACK_OVERFLOW:
+    if str(scope.arguments.get("site") or "stackoverflow").removesuffix(".com") != "stackoverflow":
         words -= {"stackoverflow", "overflow"}
+    if "wikidata" in words:
+        # The title of an item is its number; its label says what it is.
+        items = [
+            item | {"title": item["label"]} if isinstance(item, dict) and item.get("label") else item
+            for item in items
+        ]
     return [_addressed(item, words, scope) if isinstance(item, dict) else item for item in items]
-
-
-def _without_number_as_title(item: dict[str, Any]) -> dict[str, Any]:
-    """An item of Wikidata without its number as its title, if it has a label."""
-    if not item.get("label") or item.get("title") != item.get("id"):
-        return item
-    return {key: value for key, value in item.items() if key != "title"}
 
 
 def _addressed(item: dict[str, Any], words: frozenset[str], scope: Scope) -> dict[str, Any]:
@@ -107,6 +97,7 @@ def _derived(item: Mapping[str, Any], words: frozenset[str], scope: Scope) -> st
     for name, value in _identifiers(item):
         if 0 < len(value) <= _LONGEST and is_encodable(value):
             found.setdefault(name, value)
+    found["osm"] = f"{found.get('osmtype')}/{found.get('osmid')}"
     fields = set(map(fold, item))
     forms = [form for form in _FORMS if form.lacks.isdisjoint(fields)]
     own = [form for form in forms if not form.of.isdisjoint(words)]
@@ -115,7 +106,7 @@ def _derived(item: Mapping[str, Any], words: frozenset[str], scope: Scope) -> st
         for name in form.names & found.keys():
             if (matched := form.pattern.fullmatch(found[name])) is not None:
                 return form.address.format(*(quote(part, safe=_SAFE) for part in matched.groups()))
-    return _of_a_wiki(found, words, scope) or _on_a_map(item, found)
+    return _of_wikipedia(found, words, scope)
 
 
 def _identifiers(item: Mapping[str, Any], depth: int = 0) -> Iterator[tuple[str, str]]:
@@ -143,42 +134,16 @@ def _identifiers(item: Mapping[str, Any], depth: int = 0) -> Iterator[tuple[str,
                 pass
 
 
-def _of_a_wiki(found: Mapping[str, str], words: frozenset[str], scope: Scope) -> str | None:
-    """The address of a page of MediaWiki, if its wiki is known for certain."""
-    host = next(
-        (known[1] for name in _HOSTS_OF_WIKIS & found.keys() if (known := _WIKI_HOST.fullmatch(found[name]))),
-        None,
-    )
-    title = found.get("key", "")
-    if host is None:
-        if "wikipedia" not in words or not _OTHER_WIKIS.isdisjoint(words):
-            return None
-        if (language := _language(scope)) is None:
-            return None
-        host, title = f"{language}.wikipedia.org", title or found.get("title", "")
-    if (number := found.get("pageid", "")) and number.isascii() and number.isdigit():
-        return f"https://{host}/?curid={number}"
-    page = one_line(title)
-    return f"https://{host}/wiki/{quote(page.replace(' ', '_'), safe=_SAFE)}" if page else None
-
-
-def _language(scope: Scope) -> str | None:
-    """The language of the Wikipedia that was searched, from an argument or the name; None if that is unknown."""
-    for name in _LANGUAGES:
-        if value := scope.arguments.get(name):
-            code = _CODE.fullmatch(value) if isinstance(value, str) else None
-            return code[1] if code and code[1] in _WIKIS else None
-    beside = (word for pair in _BESIDE_WIKIPEDIA.findall(scope.name.lower()) for word in pair)
-    named = _WIKIS & {*beside, *words_of(scope.name.rpartition("__")[0])}
-    return next(iter(named), "en") if len(named) < 2 else None
-
-
-def _on_a_map(item: Mapping[str, Any], found: Mapping[str, str]) -> str | None:
-    """The address of a place on a map."""
-    kind, number = found.get("osmtype"), found.get("osmid", "")
-    if kind in ("node", "way", "relation") and number.isascii() and number.isdigit():
-        return f"https://www.openstreetmap.org/{kind}/{number}"
-    if _PLACE.fullmatch(place := found.get("placeid") or found.get("id", "")) is None:
+def _of_wikipedia(found: Mapping[str, str], words: frozenset[str], scope: Scope) -> str | None:
+    """The address of a page of Wikipedia, if an argument says its language or nothing does."""
+    language = next((value for name in _LANGUAGES if (value := scope.arguments.get(name))), "en")
+    code = _CODE.fullmatch(language) if isinstance(language, str) else None
+    is_known = code is not None and code[1] in _WIKIS and words.isdisjoint(_WIKIS)
+    if code is None or not is_known or "wikipedia" not in words or not _OTHER_WIKIS.isdisjoint(words):
         return None
-    name = quote(found.get("title") or found.get("name") or "place", safe="")
-    return f"https://www.google.com/maps/search/?api=1&query={name}&query_place_id={place}"
+    number, page = found.get("pageid", ""), one_line(found.get("key") or found.get("title", ""))
+    if number.isascii() and number.isdigit():
+        return f"https://{code[1]}.wikipedia.org/?curid={number}"
+    return (
+        f"https://{code[1]}.wikipedia.org/wiki/{quote(page.replace(' ', '_'), safe=_SAFE)}" if page else None
+    )

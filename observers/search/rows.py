@@ -10,7 +10,7 @@ from typing import Any
 
 from ua_tui.observers.decoding.truncated_json import CUT_OFF
 from ua_tui.observers.decoding.urls import is_web_url, repaired_url
-from ua_tui.observers.search.dates.parse import inferred_date, iso_date
+from ua_tui.observers.search.dates import inferred_date, iso_date
 from ua_tui.observers.search.items import Plan, is_resource_name, plan_of, url_of
 from ua_tui.observers.search.keys import CLUSTERS, NAME_KEYS
 from ua_tui.observers.search.sanitise import one_line, plain_text, plain_value, without_controls
@@ -226,10 +226,5 @@ def _name(value: Any) -> str | None:
 
 
 def _position(value: Any) -> int | None:
-    if isinstance(value, bool):
-        return None
-    if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) < 10:
-        return int(value)
-    if isinstance(value, float) and value.is_integer() and abs(value) < 10**9:
-        return int(value)
-    return value if isinstance(value, int) and abs(value) < 10**9 else None
+    text = str(value).removesuffix(".0")
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else None

@@ -7,26 +7,20 @@ import re
 from typing import Any
 
 from ua_tui.core.text import without_surrogates
-from ua_tui.core.toolkit.html_text import BLOCKS, separate
+from ua_tui.core.toolkit.html_text import BLOCKS, separate, without_scripts
 from ua_tui.observers.decoding.truncated_json import CUT_OFF
+from ua_tui.observers.search.keys import word_set
 
 MAX_EXTRA_DEPTH = 8
 LONGEST_DATA = 1000
 """The most characters of base64 and the like that are kept in a value."""
 
-_ELEMENTS = (
-    "a abbr address article aside b bdi bdo big blockquote br button caption center cite code col dd del "
-    "details dfn div dl dt em figcaption figure font footer form h1 h2 h3 h4 h5 h6 header hr i iframe img "
-    "input ins kbd label li link main mark math meta nav nobr ol p picture pre q s samp script section "
-    "small source span strike strong style sub summary sup svg table tbody td tfoot th thead time tr tt u "
-    "ul var video wbr jats:[a-z-]+"
-).replace(" ", "|")
-_TAG = re.compile(rf"</?(?:{_ELEMENTS})(?:[ \t\r\n\f\v][^<>]*)?/?>", re.IGNORECASE | re.DOTALL)
-_BREAKING = "|".join([*sorted(BLOCKS - {"td", "th", "button", "caption", "option"}), "jats:(?:p|sec|title)"])
-_BREAKING_TAG = re.compile(rf"</?(?:{_BREAKING})(?:[ \t\r\n\f\v][^<>]*)?/?>", re.IGNORECASE)
-_COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
-_SPACES = re.compile(r"[ \t\r\f\v\u00a0\u2002-\u200a\u202f\u205f\u3000]+")
-_BREAKS = re.compile(r" ?\n[ \n]*")
+_TAG = re.compile(r"</?(jats:)?([a-z][a-z0-9-]*)(?:\s[^<>]*)?/?>", re.IGNORECASE)
+_BREAKING = BLOCKS - {"td", "th", "button", "caption", "option"} | {"sec"}
+_INLINE = word_set(
+    "a abbr b bdi bdo big cite code col del dfn em font i img input ins kbd label link mark math meta nobr picture q s "
+    "samp script small source span strike strong style sub sup svg time tt u var wbr"
+)
 _ENCODED = re.compile(r"data:[^,\s]{0,200},\S*|[A-Za-z0-9+/=_\r\n-]+")
 # Sequences that steer a terminal, other controls, and the marks that change the direction of text. Joiners stay: words
 # of some languages, and pictures, are written with them.
@@ -41,13 +35,18 @@ _FEWEST_CHARACTERS = 12
 def plain_text(text: str) -> str:
     """The text without HTML tags and entities; line breaks stay, and other white space becomes one space."""
     if "<" in text:
-        # Behind the end of the last comment, each beginning of one would be searched to the end of the text.
-        end = text.rfind("-->") + len("-->")
-        text = _COMMENT.sub("", text[:end]) + text[end:]
-        text = _TAG.sub("", _BREAKING_TAG.sub("\n", separate(text)))
+        text = _TAG.sub(_instead_of, separate(without_scripts(text)))
     if "&" in text:
         text = html.unescape(text)
-    return _BREAKS.sub("\n", _SPACES.sub(" ", without_surrogates(text))).strip()
+    return "\n".join(filter(None, (" ".join(line.split()) for line in without_surrogates(text).split("\n"))))
+
+
+def _instead_of(tag: re.Match[str]) -> str:
+    """What stands in place of a tag: nothing, or a line break; what no element is called stays."""
+    name = tag[2].lower()
+    if name in _BREAKING or (tag[1] and name == "title"):
+        return "\n"
+    return "" if tag[1] or name in _INLINE or name in BLOCKS else tag[0]
 
 
 def one_line(text: str) -> str | None:

@@ -139,10 +139,6 @@ def learn(value: Mapping[str, Any], scope: Scope) -> None:
     scope.query = scope.query or query_in(value)
     for name in listed("details"):
         details = value.get(name)
-        if name == "queries" and isinstance(details, dict):
-            details = details.get("request")
-        if isinstance(details, list) and len(details) == 1:
-            details = details[0]
         if isinstance(details, dict):
             scope.query = scope.query or query_in(details)
             scope.engine = scope.engine or str(details.get("engine") or details.get("type") or "")
@@ -225,7 +221,7 @@ def error_of(value: Mapping[str, Any]) -> str | None:
 
 
 def _is_failure(value: Mapping[str, Any]) -> bool:
-    if value.get("success") is False or "ErrorResponse" in (value.get("_type"), value.get("type")):
+    if value.get("success") is False:
         return True
     codes = [value.get(name) for name in ("status", "statusCode", "status_code", "code")]
     if any(isinstance(code, str) and code.lower() in _FAILURES for code in codes):

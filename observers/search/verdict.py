@@ -16,7 +16,6 @@ WORDLESS = ("images", "videos")
 PLAIN_NAMES = frozenset(("", *listed("plain")))
 """The names of lists, folded, that only say that there is a list."""
 _OWN_VERTICAL = ("web", "webresults", "webpages")
-_FILMED = ({"duration", "viewcount"}, {"duration", "thumbnailurl"}, {"mutatedbygoggles", "thumbnailurl"})
 _PICTURED = frozenset(("hostpageurl", "contenturl", "thumbnailurl"))
 _VAGUE = ("searchresults", "searchresult")
 _SAMPLE = 32
@@ -145,18 +144,6 @@ def is_named(key: str, kind: str, scope: Scope) -> bool:
     if scope.policy is not Policy.SEARCH:
         return False
     return key in SURE or KINDS.get(key, "web") != "web" or (kind != "web" and key in PLAIN_NAMES)
-
-
-def kind_of_row(value: Any) -> str:
-    """The vertical that a single result names, or an empty string."""
-    if not isinstance(value, dict):
-        return ""
-    names = set(map(fold, value))
-    if "question" in names:
-        return "questions"
-    if any(names >= marks for marks in _FILMED):
-        return "videos"
-    return "news" if {"breaking", "islive"} & names else kind_of_word(value.get("type")) or ""
 
 
 def _of_results(name: str) -> str | None:

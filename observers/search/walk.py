@@ -16,20 +16,17 @@ from ua_tui.observers.search.items import (
     is_full_row,
     is_group,
     is_row,
-    kind_of_word,
     opened,
     url_of,
 )
 from ua_tui.observers.search.keys import GROUPS, KINDS, SKIPPED, WRAPPERS, Field, fold
-from ua_tui.observers.search.scope import Scope, executed_in, has_own_query, learn, learn_beside, responses_of
+from ua_tui.observers.search.scope import Scope, executed_in, has_own_query, learn, responses_of
 from ua_tui.observers.search.tool_names import Policy
 from ua_tui.observers.search.verdict import (
     PLAIN_NAMES,
     WORDLESS,
     Verdict,
     is_named,
-    kind_of_row,
-    named_kind,
     verdict_on,
 )
 
@@ -52,7 +49,7 @@ class Candidate:
 
 
 def documents_of(values: Sequence[Any], scope: Scope) -> list[Any]:
-    """The documents of a result; rows that came as a document each are put into one list a vertical."""
+    """The documents of a result; rows that came as a document each are put into one list."""
     rows = [value for value in values if is_row(value)]
     if len(values) == len(rows) == 1:
         row = rows[0]
@@ -62,12 +59,7 @@ def documents_of(values: Sequence[Any], scope: Scope) -> list[Any]:
             return [[own], row] if "abstracturl" in map(fold, own) else [row]
         if not is_full_row(row):
             return [row]
-    if scope.policy is not Policy.SEARCH or not rows or len(rows) * 2 < len(values):
-        return list(values)
-    lists: dict[str, list[Any]] = {}
-    for value in values:
-        lists.setdefault(kind_of_row(value), []).append(value)
-    return [{kind: items} if kind else items for kind, items in lists.items()]
+    return [list(values)] if scope.policy is Policy.SEARCH and len(rows) * 2 > len(values) else list(values)
 
 
 def _is_page(value: Any) -> bool:
@@ -151,12 +143,10 @@ class Walk:
         learn(value, scope)
         if searches and (rows := _rows_of(value, key, scope)) is not None:
             kind = verdict_on(rows, key, path, scope).kind or "web"
-            named = "uids" in value
-            self._take(
-                rows, Verdict(kind, "it is an object with a result under each name"), path, scope, named
-            )
+            self._take(rows, Verdict(kind, "it is an object with a result under each name"), path, scope)
             return
-        skipped = SKIPPED | _PICTURES if _shows_itself(value, scope) else SKIPPED
+        # The pictures of a result, such as a hotel, show what it describes.
+        skipped = SKIPPED | _PICTURES if is_row(value) else SKIPPED
         for name, item in value.items():
             if isinstance(item, dict | list | str) and (folded := fold(name)) not in skipped:
                 self.visit(item, folded, (*path, folded), scope)
@@ -168,7 +158,7 @@ class Walk:
         if scope.policy is Policy.SEARCH:
             if scope.panel is not None or scope.answer is not None:
                 value = [item for item in value if not _is_shown_beside(item, scope)]
-            value = with_addresses(_of_columns(_documents_in(value) or value), scope)
+            value = with_addresses(_of_columns(value), scope)
         on_page = len(value) == 1 and key not in KINDS and key not in PLAIN_NAMES and _is_page(value[0])
         verdict = verdict_on(value, key, path, scope)
         if on_page:
@@ -183,7 +173,7 @@ class Walk:
                 self.visit(item, key, (*path, "[]"), self.another(scope) if several else scope)
         objects = [item for item in value if isinstance(item, dict) and item]
         if objects and not any(CUT_OFF in item for item in objects):
-            scope.other_lists = scope.other_lists or not any(map(_runs_a_tool, objects))
+            scope.other_lists = True
 
     def _visit_results(
         self, value: list[Any], verdict: Verdict, key: str, path: tuple[str, ...], scope: Scope
@@ -192,8 +182,8 @@ class Walk:
         kind = verdict.kind or "web"
         items, others = opened(value, kind, images=kind == "images")
         items = [item for item in items if not _is_cut_in_its_address(item)]
-        for own, rows in _by_feature(items, kind, scope) if items else ():
-            self._take(rows, verdict._replace(kind=own), path, scope, named=is_named(key, own, scope))
+        if items:
+            self._take(items, verdict, path, scope, named=is_named(key, kind, scope))
         for name, group in others:
             self.visit(group, name, (*path, name), scope)
 
@@ -202,23 +192,6 @@ class Walk:
     ) -> None:
         place = ".".join(path).replace(".[]", "[]")
         self.candidates.append(Candidate(scope, place, items, verdict, named))
-
-
-def _runs_a_tool(item: Mapping[str, Any]) -> bool:
-    """Whether an item is the result of a tool that ran inside the call."""
-    return isinstance(item.get("tool_slug"), str) or (
-        isinstance(item.get("response"), dict | str) and url_of(item) is None
-    )
-
-
-def _shows_itself(value: Mapping[str, Any], scope: Scope) -> bool:
-    """Whether the pictures in an object show what it describes, such as a hotel, and are no results."""
-    return (
-        not _PICTURES.isdisjoint(value)
-        and named_kind(scope) not in WORDLESS
-        and is_row(value)
-        and not _is_page(value)
-    )
 
 
 def _is_shown_beside(item: Any, scope: Scope) -> bool:
@@ -239,57 +212,22 @@ def _is_cut_in_its_address(item: Any) -> bool:
     return isinstance(cut, str) and (url := url_of(item)) is not None and item.get(cut) == url
 
 
-def _by_feature(items: list[Any], kind: str, scope: Scope) -> list[tuple[str, list[Any]]]:
-    """The rows of a list by the part of the page that each of them names."""
-    if not (isinstance(items[0], dict) and "rank_absolute" in items[0]):
-        return [(kind, items)]
-    lists: dict[str, list[Any]] = {}
-    for item in items:
-        part = item.get("type") if isinstance(item, dict) else None
-        if not (isinstance(part, str) and learn_beside(fold(part), item, scope)):
-            lists.setdefault(kind_of_word(part) or kind, []).append(item)
-    return list(lists.items())
-
-
-def _documents_in(value: list[Any]) -> list[Any] | None:
-    """What a list of JSON documents, each written as text, holds."""
-    if not value or not all(isinstance(item, str) and item[:1] == "{" for item in value[:_MOST_DOCUMENTS]):
-        return None
-    return [item for text in value[:_MOST_DOCUMENTS] for item in decode_text(text).values] or None
-
-
 def _of_columns(value: list[Any]) -> list[Any]:
     """The rows of a list that has the question, the titles, the texts and the addresses one after the other."""
     match value:
         case [str(), [*titles], [*snippets], [*urls]] if urls and len(titles) == len(snippets) == len(urls):
             columns = zip(titles, snippets, urls, strict=True)
             return [{"title": title, "snippet": text, "url": url} for title, text, url in columns]
-        case [[str(), *_] as names, [*_], *_] if set(map(type, names)) == {str}:
-            return _of_table(names, value[1:]) or value
         case _:
             return value
 
 
-def _of_table(names: list[Any], rows: list[Any]) -> list[Any] | None:
-    """The rows of a table as objects, if it has a column of addresses."""
-    if not all(isinstance(row, list) and len(row) == len(names) for row in rows):
-        return None
-    items = [dict(zip(names, row, strict=True)) for row in rows]
-    return items if items and url_of(items[0]) is not None else None
-
-
 def _rows_of(value: Mapping[str, Any], key: str, scope: Scope) -> list[Any] | None:
-    """The rows of an object that is a table, or has them under their own names, addresses or numbers."""
-    match value:
-        case {"uids": [str(), *_] as numbers}:
-            rows = [value.get(number) for number in numbers if isinstance(number, str)]
-            return with_addresses(rows, scope) if all(isinstance(row, dict) for row in rows) else None
-        case {"columns": [str(), *_] as names, "rows": [[*_], *_] as rows}:
-            return _of_table(names, rows)
-        case _ if len(value) > 1 and all(isinstance(item, dict) for item in value.values()):
-            rows = [{"url": name} | item if is_web_url(name) else item for name, item in value.items()]
-            rows = with_addresses(rows, scope)
-            found = all(is_row(row) for row in rows[:8])
-            return rows if found or (key == "pages" and all(map(is_described, rows))) else None
-        case _:
-            return None
+    """The rows of an object that has them under their own names, addresses or numbers."""
+    named = {name: item for name, item in value.items() if name != "uids"}
+    if len(named) < 2 or not all(isinstance(item, dict) for item in named.values()):
+        return None
+    rows = [{"url": name} | item if is_web_url(name) else item for name, item in named.items()]
+    rows = with_addresses(rows, scope)
+    found = all(map(is_row, rows[:8])) or (key == "pages" and all(map(is_described, rows)))
+    return rows if found else None

@@ -63,11 +63,8 @@ def test_prose_that_begins_with_a_bracket_stays_prose(text: str) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    [
-        "{" * 100_000, "{" * 100_000 + "}" * 100_000, "{[" * 5_000 + "1", '{"resul', '[{"titl',
-        '["https://a.examp', '{title: "A", url: "https://a.example/"}', "[{title: 1}]",
-    ],
-)  # fmt: skip
+    ['{"resul', '[{"titl', "[{title: 1}]"],
+)
 def test_a_document_that_cannot_be_read_is_reported_and_unchanged(text: str) -> None:
     decoded = decode_text(text)
     assert (decoded.values, decoded.prose) == ((), text)

@@ -10,7 +10,7 @@ from zoneinfo import ZoneInfo
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from ua_tui.observers.search.dates.parse import inferred_date, iso_date
+from ua_tui.observers.search.dates import inferred_date, iso_date
 from ua_tui.observers.search.rows import normalise
 
 NOW = datetime(2026, 3, 31, 12, 0, 0, tzinfo=timezone(timedelta(hours=1)))

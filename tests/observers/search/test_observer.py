@@ -80,9 +80,9 @@ NO_JSON = "the result looks like JSON but cannot be read; saved as it is"
     ("text", "note"),
     [
         ("[1] See the footnote.", NONE_FOUND), ('{"result": "Only words."}', NONE_FOUND),
-        ("{" * 100_000, NO_JSON), ("[" * 20_000, "nested too deeply"),
+        ('{"resul', NO_JSON), ("[" * 20_000, "nested too deeply"),
     ],
-    ids=["words", "words in an object", "braces", "brackets"],
+    ids=["words", "words in an object", "cut off", "brackets"],
 )  # fmt: skip
 def test_what_no_rule_reads_is_kept_raw(context: ObserverContext, result: Make, text: str, note: str) -> None:
     outcome = SearchResults().observe(result("mcp__x__web_search", text), context)
