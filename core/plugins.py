@@ -9,10 +9,11 @@ import inspect
 import logging
 import threading
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from functools import partial
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, TypeVar
+
+import msgspec
 
 from ua_tui.core.errors import PipelineError, PluginError, UniversalAgentError
 from ua_tui.core.pipelines import Pipelines
@@ -27,8 +28,7 @@ _log = logging.getLogger(__name__)
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True)
-class PluginProblem:
+class PluginProblem(msgspec.Struct, frozen=True):
     """A plug-in that is skipped: its group, its name, and what to do about it."""
 
     group: str

@@ -11,10 +11,12 @@ import os
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, suppress
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+import msgspec
 
 from ua_tui.core.agent.assembly import AgentParts, Connector
 from ua_tui.core.agent.auth.login_request import LoginRequests
@@ -279,14 +281,13 @@ def default_pipelines(reader: ReaderPolicy | None = None) -> Pipelines:
     return pipelines
 
 
-@dataclass(frozen=True, kw_only=True)
-class _Start:
+class _Start(msgspec.Struct, frozen=True, kw_only=True):
     """What a session starts with: its settings, and its previous state and conversation if it is resumed."""
 
     settings: Settings
     previous: PreviousState | None = None
     conversation: str | None = None
-    overruled: Mapping[str, str | float | None] = field(default_factory=dict)
+    overruled: Mapping[str, str | float | None] = msgspec.field(default_factory=dict)
 
 
 async def _start_demo(
@@ -506,7 +507,7 @@ def _connectors(
         connection = await open_composio(settings, modifiers, recording.tracer.on_request)
         recording.session_url = connection.url or ""
         if connection.remote is not None:
-            private.write(_SESSION_FILE, asdict(connection.remote))
+            private.write(_SESSION_FILE, msgspec.structs.asdict(connection.remote))
         return connection
 
     async def web_reader() -> Connection:

@@ -11,10 +11,11 @@ import logging
 import re
 import time
 import tomllib
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Literal
+
+import msgspec
 
 from ua_tui.core.agent.messages.usage import Prices, usage_of
 from ua_tui.core.events.types import Usage
@@ -35,8 +36,7 @@ Answer with exactly one word: SIMPLE or COMPLEX."""
 _MAX_SIMPLE_WORDS = 30
 
 
-@dataclass(frozen=True)
-class Classification:
+class Classification(msgspec.Struct, frozen=True):
     """A decision, who took it, the reply or the reason, the milliseconds, and what it used and cost if known."""
 
     decision: Decision

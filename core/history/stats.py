@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Literal
+
+import msgspec
 
 from ua_tui.core.events.describe import describe_folder
 from ua_tui.core.events.types import (
@@ -17,8 +18,7 @@ from ua_tui.core.view.costs import Costs
 from ua_tui.core.view.setup import Setup
 
 
-@dataclass(slots=True)
-class SessionStats:
+class SessionStats(msgspec.Struct):
     """Statistics of a past session; costs, tokens and times are complete when `read` is 1.
 
     Attributes:

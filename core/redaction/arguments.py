@@ -9,8 +9,9 @@ import os
 import re
 import shlex
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from urllib.parse import unquote
+
+import msgspec
 
 from ua_tui.core.redaction.detectors import SecretSearch
 from ua_tui.core.redaction.names import names_given_secret, names_secret
@@ -42,8 +43,7 @@ _MOST_NAMES = 4
 _search = SecretSearch()
 
 
-@dataclass(frozen=True)
-class Masked:
+class Masked(msgspec.Struct, frozen=True):
     """A text for display, and the secrets that were in it."""
 
     shown: str

@@ -7,10 +7,11 @@ import logging
 import threading
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from queue import SimpleQueue
 from types import MappingProxyType
+
+import msgspec
 
 from ua_tui.core.concurrency.spawn import Spawn
 from ua_tui.core.concurrency.threads import in_context
@@ -28,8 +29,7 @@ _log = logging.getLogger(__name__)
 _LOST = "the session ended before it finished"
 
 
-@dataclass(slots=True, eq=False)
-class _Job:
+class _Job(msgspec.Struct, eq=False):
     run: Run
     observer: Observer
     waiting: WaitingResult

@@ -8,7 +8,6 @@ import tempfile
 import threading
 import weakref
 from contextlib import suppress
-from dataclasses import dataclass
 from queue import SimpleQueue
 
 import msgspec
@@ -22,8 +21,7 @@ _ENCODER = msgspec.msgpack.Encoder()
 _DECODER = msgspec.msgpack.Decoder(ToolResult)
 
 
-@dataclass(slots=True)
-class WaitingResult:
+class WaitingResult(msgspec.Struct):
     """A waiting result, shared by the observers that want it, in memory or in the file."""
 
     result: ToolResult | None

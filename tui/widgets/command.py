@@ -7,10 +7,12 @@ import difflib
 import os
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from functools import cache, partial
 from importlib.util import find_spec
 from pathlib import Path
+
+import msgspec
+from msgspec.structs import replace
 
 from ua_tui.core.session.session import Session
 from ua_tui.core.text import clean_line
@@ -50,8 +52,7 @@ _MOST_SUGGESTED = 3
 _DECLARATION = "\nCOMMAND = CommandSpec("
 
 
-@dataclass(frozen=True)
-class CommandSpec:
+class CommandSpec(msgspec.Struct, frozen=True):
     """How a screen declares its command, with literals only: `COMMAND = CommandSpec("queue", ...)` in its module.
 
     The module also has a function `open_screen(app)`, which the command calls; see `ua_tui.tui.ports.ScreenHost`.
@@ -103,8 +104,7 @@ def _read_spec(source: str, module: str) -> CommandSpec:
     return replace(CommandSpec(*positional, **named), module=module)
 
 
-@dataclass(frozen=True)
-class Argument:
+class Argument(msgspec.Struct, frozen=True):
     """What may follow the name of a command: one of the `choices`, each of which has a meaning.
 
     Without choices it may be any text. `kind` is what they are, in a noun phrase; `run` is called with the one that was
@@ -123,8 +123,7 @@ class Argument:
         return next((name for name in self.choices() if name.casefold() == wanted), None)
 
 
-@dataclass(frozen=True)
-class Command:
+class Command(msgspec.Struct, frozen=True):
     """An action with a name: `/name` or one of its aliases in the prompt, `title` and `help` in the palette.
 
     An `argument` may follow the name. With `arguments` the prompt sends `/name` and what follows it as a query, and

@@ -6,14 +6,15 @@ import re
 import unicodedata
 from calendar import monthrange
 from contextlib import suppress
-from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, time, timedelta
 from functools import lru_cache
 from typing import Any, Literal
 
+import msgspec
+from msgspec.structs import replace
 
-@dataclass(frozen=True, slots=True)
-class _Ago:
+
+class _Ago(msgspec.Struct, frozen=True):
     """A distance back from now, as exact as `unit`, or as the first `length` characters; negative ones lie ahead."""
 
     unit: Literal["second", "day", "month"]
@@ -22,8 +23,7 @@ class _Ago:
     length: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class _Yearless:
+class _Yearless(msgspec.Struct, frozen=True):
     """A day without its year, with the day of the week (0 is Monday) and the time of day if the text says them."""
 
     month: int

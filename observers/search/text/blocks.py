@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import Any
+
+import msgspec
 
 from ua_tui.observers.decoding.urls import is_web_url
 from ua_tui.observers.search.text.labels import ONLY_LINKS, cleaned, is_open, label_in, linked, scalar
@@ -25,12 +26,11 @@ _ANNOUNCES = (":", "：")
 """The end of a line that says what follows: it is neither a title nor the text of the result before."""
 
 
-@dataclass(slots=True)
-class Section:
+class Section(msgspec.Struct):
     """The results under one heading: its kind, if it has one, and the offset of the first result in the text."""
 
     kind: str | None = None
-    items: list[dict[str, Any]] = field(default_factory=list)
+    items: list[dict[str, Any]] = msgspec.field(default_factory=list)
     start: int = 0
     bare: bool = True
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from dataclasses import replace
 from importlib import import_module
+
+from msgspec.structs import replace
 
 from ua_tui.tui.widgets.command import declared_commands
 

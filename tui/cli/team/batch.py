@@ -5,9 +5,10 @@ from __future__ import annotations
 import argparse
 import shlex
 import sys
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from msgspec.structs import replace
 
 from ua_tui.tui.cli.arguments import SESSION_OPTIONS, WrongUsage
 from ua_tui.tui.cli.team.address import add_address, optional_address
