@@ -98,8 +98,7 @@ def running(
 ) -> tuple[ObserverRunner, list[Event]]:
     """A started runner, which gives large results to a child process where there is one; and what it reports."""
     events: list[Event] = []
-    names = [observer.name for observer in observers if not isinstance(observer, Probe)]
-    offload = ResultOffload(aside, names, rules) if aside else None
+    offload = ResultOffload(aside, rules) if aside else None
     runner = ObserverRunner(observers, context, events.append, offload=offload)
     runner.start(spawn_task)
     return runner, events
@@ -220,7 +219,7 @@ async def test_a_large_result_of_a_custom_sub_agent_is_checked_against_the_rules
 def test_a_small_article_that_means_large_files_is_for_the_child(
     context: ObserverContext, result: Make, aside: WorkerProcess
 ) -> None:
-    offload = ResultOffload(aside, ["corpus"])
+    offload = ResultOffload(aside)
     url = "https://a.example/7"
     page = {"reader_result": {"title": "T", "url": url, "content": "The article."}}
     article = result(READER, page, "toolu_2", url=url)
