@@ -9,10 +9,11 @@ import inspect
 import logging
 import threading
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from functools import partial
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, TypeVar
+
+import msgspec
 
 from ua_tui.core.errors import PipelineError, PluginError, UniversalAgentError
 from ua_tui.core.pipelines import Pipelines
@@ -27,8 +28,7 @@ _log = logging.getLogger(__name__)
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True)
-class PluginProblem:
+class PluginProblem(msgspec.Struct, frozen=True):
     """A plug-in that is skipped: its group, its name, and what to do about it."""
 
     group: str
@@ -49,7 +49,7 @@ def load_entry_points(
     in a thread and may raise any UniversalAgentError. It should have no side effects, as it is not stopped when it
     takes too long.
     """
-    for point in _entry_points(group, report):
+    for point in entry_points_of(group, report):
         try:
             made = _within(seconds, partial(make, point))
         except UniversalAgentError as error:
@@ -80,7 +80,8 @@ def describe_exception(error: BaseException) -> str:
     return clean_line(f"{type(error).__name__}: {error}", 240)
 
 
-def _entry_points(group: str, report: Callable[[PluginProblem], object]) -> list[EntryPoint]:
+def entry_points_of(group: str, report: Callable[[PluginProblem], object]) -> list[EntryPoint]:
+    """The plug-ins of a group, by name; takes milliseconds."""
     from importlib.metadata import entry_points
 
     try:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
+
+import msgspec
 
 from ua_tui.core.agent.definitions.rules import Rule, matching_files
 from ua_tui.core.agent.definitions.subagents import shipped_subagents
@@ -24,8 +25,7 @@ _MOST_CLAIMS = 20
 _LARGEST = 64 << 20
 
 
-@dataclass(frozen=True, slots=True)
-class UnmetRule:
+class UnmetRule(msgspec.Struct, frozen=True):
     """A rule that a sub-agent has not met: why not, and the message to it."""
 
     name: str

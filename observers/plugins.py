@@ -5,8 +5,9 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+
+import msgspec
 
 from ua_tui.core.errors import ObserverError
 from ua_tui.core.events.types import Event
@@ -30,8 +31,7 @@ GROUP = "ua_tui.observers"
 _NAME = re.compile(r"[a-z][a-z0-9_-]{0,39}")
 
 
-@dataclass(frozen=True, slots=True)
-class _PlugIn:
+class _PlugIn(msgspec.Struct, frozen=True):
     """An observer of a plug-in, under the name that it had when it was loaded."""
 
     name: str

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from datetime import datetime
 from itertools import repeat
 from operator import contains
 from typing import Any, assert_never
+
+from msgspec.structs import replace
 
 from ua_tui.core.observation import ToolCall, ToolResult
 from ua_tui.core.storage.files import Written

@@ -11,10 +11,13 @@ import os
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, suppress
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+import msgspec
 
 from ua_tui.core.agent.assembly import AgentParts, Connector
 from ua_tui.core.agent.auth.login_request import LoginRequests
@@ -44,7 +47,7 @@ from ua_tui.core.history.rebuild import clean_up_after_kills
 from ua_tui.core.knowledge.place import Origin, place_of, written_place
 from ua_tui.core.knowledge.search.embeddings import embedder_of
 from ua_tui.core.pipelines import Handler, Pipelines
-from ua_tui.core.plugins import PIPELINE_GROUP, PluginProblem, register_plugins
+from ua_tui.core.plugins import PIPELINE_GROUP, PluginProblem, entry_points_of, register_plugins
 from ua_tui.core.postgres.address import Address, connection_variables
 from ua_tui.core.provider.request import AskModel, small_request
 from ua_tui.core.records.log import install_root_handler
@@ -62,20 +65,20 @@ from ua_tui.core.settings.secrets import secrets
 from ua_tui.core.storage.workspace import Workspace
 from ua_tui.core.web_reader.blacklist import Blacklist
 from ua_tui.core.web_reader.retry_policy import ReaderPolicy
-from ua_tui.observers.base import Observer, ObserverContext
+from ua_tui.observers.base import ObserverContext
 from ua_tui.observers.catalogue import default_observers
-from ua_tui.observers.compliance import UnmetRule, unmet_rules
 from ua_tui.observers.execution.artifact_watch import ArtifactWatch
 from ua_tui.observers.execution.offload import ResultOffload
-from ua_tui.observers.execution.runner import ObserverRunner
+from ua_tui.observers.execution.runner import ObserverRunner, Observers
 from ua_tui.observers.knowledge.feed import KnowledgeFeed
 from ua_tui.observers.knowledge.vectors import VectorFeed
-from ua_tui.observers.plugins import load_failure_events
+from ua_tui.observers.plugins import GROUP, load_failure_events
 
 if TYPE_CHECKING:
     from ua_tui.core.demo.launch import DemoEndpoints
     from ua_tui.core.team.records import SessionId
     from ua_tui.core.team.session_copy import TeamCopy
+    from ua_tui.observers.compliance import UnmetRule
 
 _CHECKED_WITHIN = 10.0
 """Seconds that a sub-agent waits for the checks of its reports before it may stop."""
@@ -279,14 +282,13 @@ def default_pipelines(reader: ReaderPolicy | None = None) -> Pipelines:
     return pipelines
 
 
-@dataclass(frozen=True, kw_only=True)
-class _Start:
+class _Start(msgspec.Struct, frozen=True, kw_only=True):
     """What a session starts with: its settings, and its previous state and conversation if it is resumed."""
 
     settings: Settings
     previous: PreviousState | None = None
     conversation: str | None = None
-    overruled: Mapping[str, str | float | None] = field(default_factory=dict)
+    overruled: Mapping[str, str | float | None] = msgspec.field(default_factory=dict)
 
 
 async def _start_demo(
@@ -350,12 +352,13 @@ async def _load_roster(settings: Settings, bus: Bus, redactor: Redactor) -> Rost
 
 async def _load_handlers(
     settings: Settings, workspace: Workspace, roster: Roster, bus: Bus
-) -> tuple[list[Observer], Pipelines]:
+) -> tuple[Observers, Pipelines]:
     """Load the observers and the pipeline handlers, those of plug-ins included."""
     problems: list[PluginProblem] = []
-    observers = await asyncio.to_thread(
-        default_observers, plugins=settings.plugins, rules=roster.rules, report=problems.append
-    )
+    plugged = settings.plugins and bool(await asyncio.to_thread(entry_points_of, GROUP, problems.append))
+    make = partial(default_observers, plugins=plugged, rules=roster.rules, report=problems.append)
+    # The problems of plug-ins are reported at the start; the program's own observers are made when they are needed.
+    observers = await asyncio.to_thread(make) if plugged else make
     pipelines = default_pipelines(ReaderPolicy(Blacklist.for_session(workspace)))
     if settings.plugins:
         pipelines = await asyncio.to_thread(register_plugins, pipelines, problems.append)
@@ -371,15 +374,14 @@ def _start_worker(workspace: Workspace, stack: AsyncExitStack) -> WorkerProcess:
 
 
 def _start_observers(
-    observers: Sequence[Observer],
+    observers: Observers,
     rules: Sequence[Rule],
     context: ObserverContext,
     bus: Bus,
     worker: WorkerProcess,
     stack: AsyncExitStack,
 ) -> ObserverRunner:
-    names = [observer.name for observer in observers]
-    offload = ResultOffload(worker, names, rules, context.knowledge, context.public_searches)
+    offload = ResultOffload(worker, rules, context.knowledge, context.public_searches)
     runner = ObserverRunner(observers, context, bus.publish, offload=offload)
     stack.callback(runner.abandon)
     return runner
@@ -393,6 +395,8 @@ def _subagent_check(rules: Sequence[Rule], workspace: Workspace, runner: Observe
             with suppress(TimeoutError):
                 async with asyncio.timeout(_CHECKED_WITHIN):
                     await runner.finish_submitted()
+        from ua_tui.observers.compliance import unmet_rules
+
         return await asyncio.to_thread(unmet_rules, agent, request, workspace, rules, since)
 
     return check
@@ -506,7 +510,7 @@ def _connectors(
         connection = await open_composio(settings, modifiers, recording.tracer.on_request)
         recording.session_url = connection.url or ""
         if connection.remote is not None:
-            private.write(_SESSION_FILE, asdict(connection.remote))
+            private.write(_SESSION_FILE, msgspec.structs.asdict(connection.remote))
         return connection
 
     async def web_reader() -> Connection:

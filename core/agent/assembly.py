@@ -6,11 +6,13 @@ import asyncio
 import logging
 import os
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 from uuid import uuid4
+
+import msgspec
 
 from ua_tui.core.agent.auth.wait import IsConnected
 from ua_tui.core.agent.conversation.store import ConversationStore
@@ -70,8 +72,7 @@ log = logging.getLogger(__name__)
 Connector = Callable[[], Awaitable[Connection]]
 
 
-@dataclass(frozen=True, kw_only=True)
-class AgentParts:
+class AgentParts(msgspec.Struct, frozen=True, kw_only=True):
     """What an agent is made of, provided by the composition root.
 
     `connectors` are opened once, at the first connection; one that fails is reported and skipped. `server_notes` has a
@@ -92,7 +93,7 @@ class AgentParts:
     workspace: Workspace
     redactor: Redactor
     connectors: Mapping[str, Connector]
-    server_notes: Mapping[str, str] = field(default_factory=dict)
+    server_notes: Mapping[str, str] = msgspec.field(default_factory=dict)
     on_result: Callable[[ToolResult], None] = lambda _result: None
     check_subagent: SubagentCheck | None = None
     worker: WorkerProcess | None = None
@@ -104,7 +105,7 @@ class AgentParts:
     subagents: tuple[SubagentDefinition, ...] | None = None
     skills: tuple[Skill, ...] = ()
     custom_commands: tuple[CustomCommand, ...] = ()
-    environ: Mapping[str, str] = field(default_factory=lambda: dict(os.environ))
+    environ: Mapping[str, str] = msgspec.field(default_factory=lambda: dict(os.environ))
     now: Callable[[], datetime] = lambda: datetime.now().astimezone()
     taint: Taint | None = None
     rule_store: RuleStore | None = None
@@ -233,7 +234,7 @@ class AgentAssembly:
                 self._skills_folder,
                 knowledge=LOCAL_TOOLKIT in notes and self._settings.knowledge != "off",
             )
-            self._briefing = replace(
+            self._briefing = msgspec.structs.replace(
                 briefing,
                 resources=not BUILT_IN_SERVERS.issuperset(parts.connectors),
             )
@@ -265,7 +266,7 @@ class AgentAssembly:
             spent_before = await asyncio.to_thread(self._spent_before)
         options = await build_options(
             self._effective_settings(),
-            replace(self._briefing, output_schema=self.output_schema),
+            msgspec.structs.replace(self._briefing, output_schema=self.output_schema),
             workspace=parts.workspace.path,
             servers=self._mcp_config(self._servers),
             config_dir=parts.agent_home,

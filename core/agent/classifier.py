@@ -11,10 +11,11 @@ import logging
 import re
 import time
 import tomllib
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Literal
+
+import msgspec
 
 from ua_tui.core.agent.messages.usage import Prices, usage_of
 from ua_tui.core.events.types import Usage
@@ -33,8 +34,7 @@ after an earlier message (such as "yes, go on"). When in doubt: COMPLEX.
 Answer with exactly one word: SIMPLE or COMPLEX."""
 
 
-@dataclass(frozen=True)
-class Classification:
+class Classification(msgspec.Struct, frozen=True):
     """A decision, who took it, the reply or the reason, the milliseconds, and what it used and cost if known."""
 
     decision: Decision

@@ -10,9 +10,11 @@ import asyncio
 import json
 import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Protocol
+
+import msgspec
+from msgspec.structs import replace
 
 from ua_tui.core.agent.attachments.mentions import without_mentions
 from ua_tui.core.agent.bounds import LONGEST_TEXT, STEP_SECONDS
@@ -75,8 +77,7 @@ SubagentCheck = Callable[[str, str, datetime | None], Awaitable[Sequence[BrokenR
 """Checks a sub-agent that is about to stop: (its name, its request, when it started) -> the rules it has not met."""
 
 
-@dataclass
-class HookCopies:
+class HookCopies(msgspec.Struct):
     """What the hooks received for one call, kept until its result message arrives."""
 
     effective_input: dict[str, Any] | None = None

@@ -7,11 +7,11 @@ import logging
 import time
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
+from msgspec.structs import replace
 
 from ua_tui.core.agent.attachments.blocks import Attachment
 from ua_tui.core.agent.auth.links import find_auth_link

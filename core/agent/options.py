@@ -5,10 +5,11 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+import msgspec
 
 from ua_tui.core.agent.definitions.skills import PLUGIN, Skill
 from ua_tui.core.agent.definitions.subagents import (
@@ -42,8 +43,7 @@ _KNOWLEDGE = (
 _OF_SKILLS = {"disableSkillShellExecution": True, "disableBundledSkills": True}
 
 
-@dataclass(frozen=True)
-class Briefing:
+class Briefing(msgspec.Struct, frozen=True):
     """The agent's prompt and the definitions of its sub-agents.
 
     `skills` are the names of those it may load, which are installed in `skills_folder`. `output_schema` is the
@@ -58,8 +58,7 @@ class Briefing:
     resources: bool = False
 
 
-@dataclass(frozen=True)
-class McpConfig:
+class McpConfig(msgspec.Struct, frozen=True):
     """The MCP servers of an agent: a file with those that it connects itself, and those in this process.
 
     The file is in the private folder of the session, which is removed at its end.

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from ua_tui.core.agent.attachments.blocks import Attachment
 from ua_tui.core.agent.classifier import Classification, Classifier
@@ -115,7 +117,7 @@ class QueryPath:
                     cost_usd=outcome.cost_usd,
                     turns=outcome.turns,
                 ),
-                context=replace(before.context, decision=decided.decision),
+                context=dataclasses.replace(before.context, decision=decided.decision),
             ),
         )
         return replace(outcome, text=after.response.text, output=after.response.output)

@@ -6,23 +6,24 @@ import asyncio
 import logging
 import uuid
 from collections.abc import Coroutine
-from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
+
+import msgspec
+from msgspec.structs import replace
 
 from ua_tui.core.agent.messages.translate import TurnOutcome
 from ua_tui.core.errors import AgentError
 from ua_tui.core.observation import FinishedCall
 
 
-@dataclass
-class Steering:
+class Steering(msgspec.Struct):
     """The messages of one turn that were sent and not yet accepted, oldest first.
 
     The agent accepts them after the next tool result. If none comes, it ends the turn and begins another one with them:
     for a person the turn ends when that one does. `before` is the result so far.
     """
 
-    waiting: dict[str, str] = field(default_factory=dict)
+    waiting: dict[str, str] = msgspec.field(default_factory=dict)
     before: TurnOutcome | None = None
 
     def add(self, text: str) -> str:
@@ -48,8 +49,7 @@ class TurnFailed(AgentError):
         self.outcome = outcome
 
 
-@dataclass
-class Turn:
+class Turn(msgspec.Struct):
     """What is known of a query while the agent works on it.
 
     `done` gets the result from the agent. `sent` says that the agent has the query, `refusal` why it is stopped
@@ -61,13 +61,13 @@ class Turn:
     query: str
     simple: bool
     done: asyncio.Future[TurnOutcome]
-    links: set[str] = field(default_factory=set)
-    calls: list[FinishedCall] = field(default_factory=list)
+    links: set[str] = msgspec.field(default_factory=set)
+    calls: list[FinishedCall] = msgspec.field(default_factory=list)
     interrupted: bool = False
     refusal: str | None = None
     sent: bool = False
     steering_timeout: asyncio.TimerHandle | None = None
-    steering: Steering = field(default_factory=Steering)
+    steering: Steering = msgspec.field(default_factory=Steering)
 
     @property
     def is_stopped(self) -> bool:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
+
+import msgspec
 
 if TYPE_CHECKING:
     from ua_tui.core.connections.oauth.target import LoginTarget
@@ -33,8 +34,7 @@ MOUNT = "/mnt/files"
 """The folder of a remote sandbox whose files can be transferred."""
 
 
-@dataclass(frozen=True)
-class RemoteSession:
+class RemoteSession(msgspec.Struct, frozen=True):
     """A session at Composio, for access to its files: the server, the session's id, and the headers that sign in."""
 
     base_url: str
@@ -42,8 +42,7 @@ class RemoteSession:
     headers: Mapping[str, str]
 
 
-@dataclass(frozen=True)
-class Expiry:
+class Expiry(msgspec.Struct, frozen=True):
     """Detects that the session behind a connection has expired, so that a new one must be opened.
 
     `matches` says whether an error of one of its tools may mean that. `is_over` asks the service; it raises
@@ -54,8 +53,7 @@ class Expiry:
     is_over: Callable[[], Awaitable[bool]]
 
 
-@dataclass(frozen=True)
-class Connection:
+class Connection(msgspec.Struct, frozen=True):
     """MCP server configurations by server name, in the form of the agent's `--mcp-config`.
 
     Attributes:
@@ -71,7 +69,7 @@ class Connection:
         close: releases what the connection holds.
     """
 
-    servers: Mapping[str, dict[str, Any]] = field(default_factory=dict)
+    servers: Mapping[str, dict[str, Any]] = msgspec.field(default_factory=dict)
     note: str | None = None
     status: Literal["off", "untrusted", "failed"] = "off"
     url: str | None = None

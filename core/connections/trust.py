@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Literal
+
+from msgspec.structs import replace
 
 from ua_tui.core.connections.base import Connection, Expiry
 from ua_tui.core.connections.oauth.target import LoginTarget

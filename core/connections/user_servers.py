@@ -14,7 +14,6 @@ import re
 import shlex
 import shutil
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -44,8 +43,7 @@ _LONGEST = 8_000
 _PLAIN = frozenset({"USER", "LOGNAME", "HOSTNAME", "PATH", "LANG", "TERM"})
 
 
-@dataclass(frozen=True)
-class UserServer:
+class UserServer(msgspec.Struct, frozen=True):
     """A server as it is written in a file.
 
     `how` is its configuration, checked except for its variables, and `source` the file. One that comes from a file
@@ -133,8 +131,7 @@ class UserServer:
         return [self.how["command"], *self.how.get("args", ())]
 
 
-@dataclass(frozen=True)
-class UnusableServer:
+class UnusableServer(msgspec.Struct, frozen=True):
     """A server, or a whole file, that cannot be used."""
 
     name: str

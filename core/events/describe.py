@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from enum import Enum
 from functools import singledispatch
@@ -52,8 +51,7 @@ class Severity(Enum):
     ERROR = "error"
 
 
-@dataclass(frozen=True, slots=True)
-class Description:
+class Description(msgspec.Struct, frozen=True):
     """An event in words.
 
     Attributes:
@@ -69,8 +67,7 @@ class Description:
     details: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Hints:
+class Hints(msgspec.Struct, frozen=True):
     """What a reader knows from earlier events: the label of a call, and how long a person kept it waiting."""
 
     tool: str = ""

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
+
+import msgspec
 
 from ua_tui.core.events.types import LIST_RESOURCES, READ_RESOURCE
 from ua_tui.core.text import clean_line
@@ -44,8 +45,7 @@ MAIN_ARGUMENTS = (
 _BUILT_IN = {LIST_RESOURCES: "ListResources", READ_RESOURCE: "ReadResource"}
 
 
-@dataclass(frozen=True, slots=True)
-class ToolName:
+class ToolName(msgspec.Struct, frozen=True):
     """A tool's name as a person reads it, the server it belongs to, and the name the model used."""
 
     short: str

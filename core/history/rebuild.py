@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 
 import msgspec
@@ -37,8 +36,7 @@ _LARGEST_TRACE = 64 << 20
 log = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, kw_only=True)
-class Rebuilt:
+class Rebuilt(msgspec.Struct, frozen=True, kw_only=True):
     """What was rebuilt, and from what.
 
     `events` is the number of events that were read, `skipped` of damaged lines, `unknown` of events of a later version,

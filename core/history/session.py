@@ -7,9 +7,10 @@ import fcntl
 import os
 from collections.abc import AsyncIterator, Callable
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+import msgspec
 
 from ua_tui.core.bus import Bus
 from ua_tui.core.errors import WorkspaceError
@@ -29,8 +30,7 @@ FEWEST = 50
 """Events; if the end of the journal has this many from a query on, it is shown from that query on."""
 
 
-@dataclass(frozen=True, slots=True)
-class PastFolder:
+class PastFolder(msgspec.Struct, frozen=True):
     """The folder of the session's files."""
 
     path: Path

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from typing import Literal
+
+import msgspec
 
 from ua_tui.core.events.describe import describe_folder
 from ua_tui.core.events.types import Event, QueryFinished, SessionFinished, SessionStarted
@@ -12,8 +13,7 @@ from ua_tui.core.view.costs import Costs
 from ua_tui.core.view.setup import Setup
 
 
-@dataclass(slots=True)
-class SessionStats:
+class SessionStats(msgspec.Struct):
     """Statistics of a past session; costs, tokens and times are complete when `read` is 1.
 
     Attributes:
@@ -38,8 +38,8 @@ class SessionStats:
     torn: bool = False
     is_tail: bool = False
     end: SessionFinished | None = None
-    setup: Setup = field(default_factory=Setup)
-    _costs: Costs = field(default_factory=Costs)
+    setup: Setup = msgspec.field(default_factory=Setup)
+    _costs: Costs = msgspec.field(default_factory=Costs)
     _worked_ms: float = 0.0
 
     @property

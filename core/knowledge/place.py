@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
 
 from ua_tui.core.knowledge.index.database_file import FILE
 from ua_tui.core.postgres.address import Address
-from ua_tui.core.settings.model import Settings
 from ua_tui.core.storage.folders import WORKSPACES
-from ua_tui.core.storage.sqlite import identity
+
+if TYPE_CHECKING:
+    from ua_tui.core.settings.model import Settings
 
 KnowledgePlace = Path | Address
 """A SQLite file, or the PostgreSQL database of a team."""
 
 
-@dataclass(frozen=True, slots=True)
-class Origin:
+class Origin(msgspec.Struct, frozen=True):
     """Which session of a team is indexed; its rows are the same on every machine that works on it.
 
     Attributes:
@@ -70,4 +72,6 @@ def is_made(place: KnowledgePlace) -> bool:
 
 def version_of(place: KnowledgePlace) -> tuple[int, int] | None:
     """What tells a file from another that replaced it; None if there is none. A database is always the same."""
+    from ua_tui.core.storage.sqlite import identity
+
     return (0, 0) if isinstance(place, Address) else identity(place)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal, get_args
 
+import msgspec
+
 Kind = Literal["report", "article", "search_row", "answer", "query", "note", "workbench", "file"]
 """What a document is. A `file` has a name and no text that can be read."""
 Trust = Literal["own", "tool", "web", "unknown"]
@@ -18,16 +20,14 @@ NO_WORDS = "There is no word to search for: only letters and digits are searched
 KINDS: tuple[Kind, ...] = get_args(Kind)
 
 
-@dataclass(frozen=True, slots=True)
-class Cursor:
+class Cursor(msgspec.Struct, frozen=True):
     """How far a journal was read: the `seq` of the last event, and the place after its line in bytes."""
 
     seq: int = 0
     place: int = 0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Facts:
+class Facts(msgspec.Struct, frozen=True, kw_only=True):
     """What is known of a session; times in seconds since the epoch."""
 
     started: float | None = None
@@ -36,8 +36,7 @@ class Facts:
     demo: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Call:
+class Call(msgspec.Struct, frozen=True, kw_only=True):
     """One tool call. `tool` is the name that the agent used, `slug` the tool that ran inside it, if there is one."""
 
     tool_use_id: str
@@ -49,8 +48,7 @@ class Call:
     status: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Document:
+class Document(msgspec.Struct, frozen=True, kw_only=True):
     """One thing that a session found or wrote; its texts are masked and clean.
 
     Attributes:
@@ -81,8 +79,7 @@ class Document:
     partial: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Chunk:
+class Chunk(msgspec.Struct, frozen=True):
     """A passage of 150 to 250 words: `text` is `document.text[start:end]`."""
 
     start: int
@@ -90,8 +87,7 @@ class Chunk:
     text: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Hit:
+class Hit(msgspec.Struct, frozen=True, kw_only=True):
     """One document that answers a query, with its best passage.
 
     Attributes:
@@ -129,8 +125,7 @@ class Hit:
     score: float = 0.0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FoundDocument(Hit):
+class FoundDocument(Hit, frozen=True, kw_only=True):
     """One document, without a passage.
 
     Attributes:
@@ -148,8 +143,7 @@ class FoundDocument(Hit):
     same: tuple[int, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FoundPage:
+class FoundPage(msgspec.Struct, frozen=True, kw_only=True):
     """One copy of a page that a session fetched.
 
     Attributes:
@@ -175,8 +169,7 @@ class FoundPage:
     part: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Facet:
+class Facet(msgspec.Struct, frozen=True):
     """A value by which the hits can be narrowed, such as a site, and how many of them have it."""
 
     value: str
@@ -204,19 +197,18 @@ class Results:
     ms: float = field(default=0.0, compare=False)
 
 
-@dataclass(slots=True)
-class Content:
+class Content(msgspec.Struct):
     """What is in the knowledge base; size, time and what was forgotten only of that of a team."""
 
     version: int = 0
     journal_mode: str = ""
-    documents: dict[str, int] = field(default_factory=dict)
+    documents: dict[str, int] = msgspec.field(default_factory=dict)
     sessions: int = 0
     passages: int = 0
     sources: int = 0
     embeddable: int = 0
     vectors: int = 0
-    places: dict[str, int] = field(default_factory=dict)
+    places: dict[str, int] = msgspec.field(default_factory=dict)
     size: int = 0
     updated: float | None = None
     forgotten: int = 0

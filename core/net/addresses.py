@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import ipaddress
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+
+import msgspec
 
 _CLOSED_V4 = tuple(
     ipaddress.IPv4Network(network)
@@ -66,8 +67,7 @@ def parse_endpoints(texts: Iterable[str]) -> frozenset[tuple[str, int]]:
     return frozenset(parse_endpoint(text) for text in texts)
 
 
-@dataclass(frozen=True)
-class Routes:
+class Routes(msgspec.Struct, frozen=True):
     """Host suffixes with a fixed address: `.example` applies to every name below it."""
 
     table: tuple[tuple[str, tuple[str, int]], ...] = ()

@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import NamedTuple, Self
 from urllib.parse import quote, unquote
+
+import msgspec
 
 from ua_tui.core.errors import SettingsError
 from ua_tui.core.text import clean_line
@@ -36,8 +37,7 @@ class _Parts(NamedTuple):
     options: str
 
 
-@dataclass(frozen=True, slots=True)
-class Address:
+class Address(msgspec.Struct, frozen=True):
     """Where a team's database is.
 
     Attributes:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 from ua_tui.core.errors import SettingsError
 from ua_tui.core.events.types import Event, ModelChosen
@@ -15,8 +16,7 @@ _LONGEST = 200
 _MOST = 100
 
 
-@dataclass(frozen=True)
-class ModelChoice:
+class ModelChoice(msgspec.Struct, frozen=True):
     """A choice of models: the model (None leaves it to the agent), the fallback model, and the effort."""
 
     model: str | None = None
@@ -24,8 +24,7 @@ class ModelChoice:
     effort: Effort | None = None
 
 
-@dataclass(frozen=True)
-class KnownModel:
+class KnownModel(msgspec.Struct, frozen=True):
     """A model as the agent lists it: its name, a title, and a description."""
 
     name: str

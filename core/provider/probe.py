@@ -11,11 +11,12 @@ import socket
 import ssl
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from http import HTTPStatus
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
+
+import msgspec
 
 from ua_tui.core.errors import Advice
 from ua_tui.core.events.codec import from_json
@@ -44,8 +45,7 @@ _AWAY = frozenset(
 )
 
 
-@dataclass(frozen=True, kw_only=True)
-class ModelVerdict:
+class ModelVerdict(msgspec.Struct, frozen=True, kw_only=True):
     """How the request went.
 
     `kind` is `ok` or an entry below `model` in the catalogue of advice; `limited` means that the server knows the key,

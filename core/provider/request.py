@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 from ua_tui.core.errors import ConnectionFailed
 from ua_tui.core.settings.model import Settings
@@ -15,8 +16,7 @@ DEFAULT_URL = "https://api.anthropic.com"
 DEFAULT_MODEL = "claude-haiku-4-5"
 
 
-@dataclass(frozen=True)
-class SmallReply:
+class SmallReply(msgspec.Struct, frozen=True):
     """The model's reply to a small request, and what it cost in US dollars, if that is known.
 
     `model` answered, and `usage` has the tokens, as the service reports them.

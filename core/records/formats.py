@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 from urllib.parse import quote
@@ -23,8 +22,7 @@ _ANSWER = 1_500
 _RUN_OF_TICKS = re.compile(r"`+")
 
 
-@dataclass(frozen=True, kw_only=True)
-class TraceInfo:
+class TraceInfo(msgspec.Struct, frozen=True, kw_only=True):
     """Facts in the trace that are in no event of the session."""
 
     url: str | None = None

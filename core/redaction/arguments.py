@@ -9,8 +9,9 @@ import os
 import re
 import shlex
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from urllib.parse import unquote
+
+import msgspec
 
 from ua_tui.core.redaction.detectors import SecretSearch
 from ua_tui.core.redaction.names import names_given_secret, names_secret
@@ -39,8 +40,7 @@ _WORDLIKE = re.compile(r"[a-z_-]{1,15}")
 _search = SecretSearch()
 
 
-@dataclass(frozen=True)
-class Masked:
+class Masked(msgspec.Struct, frozen=True):
     """A text for display, and the secrets that were in it."""
 
     shown: str

@@ -23,9 +23,9 @@ _LINE_REST = re.compile(
     r"(?:[^\s\"'`\\,;&<>()\[\]{}|]|[,;&<>()\[\]{}|](?=[^\s\"'`\\)\]}>,;])(?![\w.-]{1,40}[=:]))++"
 )
 _GAP = r"""(?:[ \t]|\\t){1,20}+(?:(?:is|was|ist|lautet)[: ]{1,2})?\\*['"`]?"""
-# In order; the first that fits decides. Each group is a value, and its name says how it was written.
-_SYNTAX = re.compile(
-    rf"""(?ix)(?P<rest>[a-z0-9_-]{{0,40}}+)
+# In order; the first that fits decides. Each group is a value, and its name says how it was written. Compiled when it
+# is used first, which `re` remembers: it takes milliseconds.
+_SYNTAX = rf"""(?ix)(?P<rest>[a-z0-9_-]{{0,40}}+)
     (?=["'`\\:=>|*,：!?.(\[] | \s{{1,20}}["'`\\:=|,v：!?] | {_GAP}[^\s"'`\\]{{0,99}}[0-9!#%^*+?~@$&-])(?:
       (?s:"\s*\]?\s*{_SIGN}\s*"(?P<json>(?:[^"\\]|\\.)++))
     | \\"\s*\]?\s*{_SIGN}\s*\\"(?P<nested>(?:[^"\\]|\\\\(?:\\\\|\\"|[^"\\]))++)
@@ -50,7 +50,6 @@ _SYNTAX = re.compile(
     | (?:[ \t]|\\t|{_LINE}[ \t]+){{1,20}}(?:(?:is|was|ist|lautet)[: ]{{1,2}})?\\*["'`]?
         (?P<space>[^\s"'`\\,;<>(){{}}\[\]|=][^\s"'`\\,;<>(){{}}\[\]|=]{{0,200}}+={{0,2}})
     )"""
-)
 _SIGNED = re.compile(
     r"(?<![A-Za-z0-9_.-])([A-Za-z0-9_.-]{2,60}+|[^\x00-\xff]{2,8})[*_`\"']{0,3}[ \t]{0,20}[:=：|]"
 )
@@ -74,7 +73,7 @@ _REFERENCE = re.compile(r"[A-Za-z_$][\w$.]*")
 
 def find_value(text: str, start: int, end: int) -> tuple[int, int] | None:
     """Where the value of the name is that has a noun of secrets at `start` to `end`; None if it has no secret."""
-    match = _SYNTAX.match(text, end)
+    match = re.compile(_SYNTAX).match(text, end)
     if match is None:
         return None
     left = _name_before(text[max(start - _LONGEST_NAME, 0) : start])

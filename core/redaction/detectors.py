@@ -8,10 +8,11 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
 from functools import cache, cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
+
+import msgspec
 
 from ua_tui.core.redaction.assignments import COMMAND, command_pattern, find_value
 from ua_tui.core.redaction.names import PAIRS, RARE_NOUNS, TABLE, word_set
@@ -162,15 +163,14 @@ _table = cache(_Table)
 _compiled = cache(re.compile)
 
 
-@dataclass(slots=True)
-class Scan:
+class Scan(msgspec.Struct):
     """What a scan found: spans that look like secrets, which may overlap, and given words with their start.
 
     `fields` says that compact JSON may have a field named like a secret whose value is no string.
     """
 
-    spans: list[tuple[int, int]] = field(default_factory=list)
-    words: list[tuple[str, int]] = field(default_factory=list)
+    spans: list[tuple[int, int]] = msgspec.field(default_factory=list)
+    words: list[tuple[str, int]] = msgspec.field(default_factory=list)
     fields: bool = False
 
 

@@ -41,7 +41,8 @@ _WORDS = re.compile(r"[^\W\d_]+\d{0,2}(?:[-_./:'’&][^\W\d_]*\d{0,4})*")
 _JOINTS = re.compile(r"[-_./:'’&]")
 _SIGNS = re.compile(r"[!#%^+=?~@$&].")
 _RANDOM = re.compile(r"[A-Za-z0-9+/=_.-]{16,}")
-_CJK = re.compile("[\u2e80-\u9fff\uac00-\ud7af\uff00-\uffef]")
+# Compiled when it is used first, which `re` remembers: a set of so many characters takes milliseconds.
+_CJK = "[\u2e80-\u9fff\uac00-\ud7af\uff00-\uffef]"
 _SHORTEST = 6
 _PUNCTUATION = re.compile(r"[!#$%^&*+=?~@<>{}\[\]|;]")
 _LONG_NUMBER = 6
@@ -59,7 +60,7 @@ def strength(value: str) -> Strength:
     bare = without_scheme(value[:_MOST].strip()).rstrip(".,;:!?*`")
     if value.endswith("!") and len(bare) >= _SHORTEST and any(map(str.isdigit, bare)) and " " not in bare:
         return Strength.OPAQUE
-    if not bare or bare.lower() in PLAIN_VALUES or _PLACEHOLDER.fullmatch(bare) or _CJK.search(bare):
+    if not bare or bare.lower() in PLAIN_VALUES or _PLACEHOLDER.fullmatch(bare) or re.search(_CJK, bare):
         return Strength.PLAIN
     if _NUMBER.fullmatch(bare):
         return Strength.LONG if bare.isdigit() and len(bare) >= _LONG_NUMBER else Strength.PLAIN

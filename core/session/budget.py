@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import Literal
+
+import msgspec
 
 from ua_tui.core.errors import SettingsError
 from ua_tui.core.events.types import (
@@ -30,8 +31,7 @@ WARN_AT = 0.8
 _RANK = {"none": 0, "warning": 1, "spent": 2}
 
 
-@dataclass
-class Tally:
+class Tally(msgspec.Struct):
     """The counts and costs of a session that runs; a subscriber of the bus.
 
     `earlier_ms` is how long a resumed session took before, in milliseconds.
@@ -40,9 +40,9 @@ class Tally:
     queries: int = 0
     tool_calls: int = 0
     artifacts: int = 0
-    costs: Costs = field(default_factory=Costs)
+    costs: Costs = msgspec.field(default_factory=Costs)
     earlier_ms: float = 0.0
-    _started: float = field(default_factory=time.monotonic)
+    _started: float = msgspec.field(default_factory=time.monotonic)
 
     def handle_event(self, event: Event) -> None:
         """Count an event, and what it cost."""

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any
+
+import msgspec
 
 from ua_tui.core.errors import SettingsError
 from ua_tui.core.events.types import BudgetRaised, Event, ModelChosen, SessionStarted
@@ -18,8 +20,7 @@ OVERRIDABLE = ("model", "fallback_model", "effort", "max_cost_usd")
 Value = str | float | None
 
 
-@dataclass(frozen=True)
-class ResumedSettings:
+class ResumedSettings(msgspec.Struct, frozen=True):
     """The settings of a resumed session.
 
     `applied` are the names of those that were chosen in it; `overruled` are those that were chosen but no longer apply.
@@ -27,14 +28,13 @@ class ResumedSettings:
 
     settings: Settings
     applied: frozenset[str] = frozenset()
-    overruled: dict[str, Value] = field(default_factory=dict)
+    overruled: dict[str, Value] = msgspec.field(default_factory=dict)
 
 
-@dataclass
-class Overrides:
+class Overrides(msgspec.Struct):
     """What a person chose in a session, by the names of the settings; a setting never chosen is missing."""
 
-    chosen: dict[str, Value] = field(default_factory=dict)
+    chosen: dict[str, Value] = msgspec.field(default_factory=dict)
 
     def handle_event(self, event: Event) -> None:
         """Record the choice that an event of the journal reports; events come in order."""

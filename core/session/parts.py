@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
 from enum import StrEnum
+
+import msgspec
 
 from ua_tui.core.agent.assembly import AgentParts
 from ua_tui.core.connections.trust import UserConnections
@@ -24,8 +25,7 @@ class SessionState(StrEnum):
     CLOSED = "closed"
 
 
-@dataclass(frozen=True, kw_only=True)
-class SessionParts:
+class SessionParts(msgspec.Struct, frozen=True, kw_only=True):
     """What a session is made of, put together by the composition root.
 
     `previous` is the state of the session that is resumed, and `overruled` are the settings that were chosen in it and
@@ -37,7 +37,7 @@ class SessionParts:
     agent: AgentParts
     pipelines: Pipelines
     previous: PreviousState | None = None
-    overruled: Mapping[str, str | float | None] = field(default_factory=dict)
+    overruled: Mapping[str, str | float | None] = msgspec.field(default_factory=dict)
     user_servers: UserConnections | None = None
     ask_model: AskModel | None = None
     drain: Callable[[], Awaitable[list[str]]] | None = None

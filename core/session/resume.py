@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -47,8 +47,7 @@ log = logging.getLogger(__name__)
 ENDED = "The program ended before this did."
 
 
-@dataclass(frozen=True, slots=True)
-class _Span:
+class _Span(msgspec.Struct, frozen=True):
     """What begins with one event and ends with another.
 
     The end of what the program left unfinished has some fields of the start, of which the first identifies it, and
@@ -88,8 +87,7 @@ _SPANS = (
 _NUMBER = re.compile(r"q(\d{1,9})(?: |$)")
 
 
-@dataclass(frozen=True, slots=True)
-class Resume:
+class Resume(msgspec.Struct, frozen=True):
     """Which session to resume; with `fresh` it begins a new conversation, which knows nothing of the earlier one.
 
     `named` are the settings given for this run; they have precedence over those chosen in the session.
@@ -100,8 +98,7 @@ class Resume:
     named: frozenset[str] = frozenset()
 
 
-@dataclass
-class PreviousState:
+class PreviousState(msgspec.Struct):
     """The state of a session when it ended.
 
     `view` is the session itself. `last_query` is the highest number of a query. `taint` is what the agent read. `queue`
@@ -111,10 +108,10 @@ class PreviousState:
     view: SessionView
     taint: Taint
     last_query: int = 0
-    tally: Tally = field(default_factory=Tally)
+    tally: Tally = msgspec.field(default_factory=Tally)
     queue: tuple[str, ...] = ()
-    overrides: Overrides = field(default_factory=Overrides)
-    _open: dict[tuple[int, str], Event] = field(default_factory=dict)
+    overrides: Overrides = msgspec.field(default_factory=Overrides)
+    _open: dict[tuple[int, str], Event] = msgspec.field(default_factory=dict)
     _earlier_ms: float = 0.0
     _run: tuple[float, float] = (0.0, 0.0)
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
+
+import msgspec
 
 from ua_tui.core.errors import SettingsError
 from ua_tui.core.settings.model import KNOWN, SPECS
@@ -19,8 +20,7 @@ PROJECT_FILE = "ua-tui.toml"
 _WITHOUT_DATA = "you trusted this folder without what decides where your data goes"
 
 
-@dataclass(frozen=True)
-class HeldBack:
+class HeldBack(msgspec.Struct, frozen=True):
     """A setting in a file of the folder that has no effect, and why, as a clause."""
 
     name: str
@@ -28,8 +28,7 @@ class HeldBack:
     reason: str
 
 
-@dataclass(frozen=True)
-class FolderSettings:
+class FolderSettings(msgspec.Struct, frozen=True):
     """What the files of a folder set, as it is written.
 
     Attributes:

@@ -8,6 +8,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from ua_tui.core.errors import SettingsError
 from ua_tui.core.settings.keymap import key_choices
 from ua_tui.core.settings.model import ENVIRONMENT, SPECS, Settings
@@ -99,7 +101,7 @@ def reload_folder(settings: Settings) -> Settings:
         SettingsError: as for `load_settings`.
     """
     places = Places.of()
-    before = load_from(replace(places, trust="ignored"), settings.options)
+    before = load_from(msgspec.structs.replace(places, trust="ignored"), settings.options)
     after = load_from(places, settings.options)
     changed = {name: getattr(after, name) for name in SPECS if getattr(after, name) != getattr(before, name)}
     return replace(settings, **changed, folder=after.folder, places=after.places)

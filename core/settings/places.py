@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
+
+import msgspec
+from msgspec.structs import replace
 
 from ua_tui.core.errors import SettingsError
 from ua_tui.core.settings.folder import (
@@ -35,8 +37,7 @@ from ua_tui.core.trust.store import TrustStore
 USER_FILE = "config.toml"
 
 
-@dataclass(frozen=True)
-class Sources:
+class Sources(msgspec.Struct, frozen=True):
     """What every place sets, the winning one first, and what of the folder has no effect."""
 
     layers: tuple[Layer, ...]
@@ -44,8 +45,7 @@ class Sources:
     trust: FolderTrust
 
 
-@dataclass(frozen=True)
-class Places:
+class Places(msgspec.Struct, frozen=True):
     """The sources of settings, and the folders for relative paths in them.
 
     Attributes:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+
+import msgspec
 
 from ua_tui.core.errors import SettingsError
 from ua_tui.core.text import clean_line
@@ -13,8 +14,7 @@ FORM = "prices such as my-model=0.5/1.5 (US dollars per million tokens: input/ou
 _TOKENS = 1e6
 
 
-@dataclass(frozen=True)
-class ModelPrice:
+class ModelPrice(msgspec.Struct, frozen=True):
     """The price of one token of each kind, in US dollars."""
 
     input: float

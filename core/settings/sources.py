@@ -8,18 +8,18 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from io import StringIO
 from pathlib import Path
 from typing import Any, Literal
+
+import msgspec
 
 from ua_tui.core.errors import SettingsError
 
 Place = Literal["option", "environment", ".env", "file"]
 
 
-@dataclass(frozen=True)
-class SourcedValue:
+class SourcedValue(msgspec.Struct, frozen=True):
     """An unchecked value: the kind of place where it was found, and its name there.
 
     `in_folder` is whether it comes from a file of the current folder. `path` and `text` are those of the file.
@@ -61,8 +61,7 @@ class SourcedValue:
                 return f"{self.name} in {self.file}"
 
 
-@dataclass(frozen=True)
-class KnownNames:
+class KnownNames(msgspec.Struct, frozen=True):
     """The known names: of the settings, and of the variables of each; the first variable that is set wins."""
 
     settings: Sequence[str]

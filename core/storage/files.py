@@ -15,9 +15,10 @@ import secrets
 import stat
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from io import BufferedReader
 from pathlib import Path
+
+import msgspec
 
 from ua_tui.core.errors import PathRefused, WorkspaceError, advice_code, advise
 from ua_tui.core.storage.names import numbered
@@ -35,8 +36,7 @@ class AlreadyThere(WorkspaceError):
     """A file that may not be replaced exists already."""
 
 
-@dataclass(frozen=True)
-class Written:
+class Written(msgspec.Struct, frozen=True):
     """What was written: the path below the root, the size in bytes and the SHA-256 in hexadecimal."""
 
     path: str
@@ -44,8 +44,7 @@ class Written:
     sha256: str
 
 
-@dataclass(frozen=True)
-class FolderEntry:
+class FolderEntry(msgspec.Struct, frozen=True):
     """One file or folder in a listing; `size` in bytes, `mtime` in seconds since the epoch."""
 
     name: str

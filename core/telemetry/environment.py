@@ -6,9 +6,11 @@ Read from the standard `OTEL_*` variables and from the token for Logfire. Quick 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from typing import Self
 from urllib.parse import urlsplit
+
+import msgspec
+from msgspec.structs import replace
 
 from ua_tui.core.text import clean_line
 
@@ -16,8 +18,7 @@ _HTTP = "http/protobuf"
 _EXPORT_EVERY_MS = "1000"
 
 
-@dataclass(frozen=True, kw_only=True)
-class Exports:
+class Exports(msgspec.Struct, frozen=True, kw_only=True):
     """Where the spans of a session are sent.
 
     Attributes:

@@ -7,7 +7,6 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
@@ -50,8 +49,7 @@ OnRequest = Callable[[ServiceRequest], object]
 """Called with each request when it is over, in the thread that made it."""
 
 
-@dataclass(frozen=True)
-class CallScope:
+class CallScope(msgspec.Struct, frozen=True):
     """The tool call that the code of a context works for, and what is called with its requests."""
 
     tool_use_id: str = ""

@@ -7,11 +7,12 @@ import logging
 import secrets
 import threading
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from queue import SimpleQueue
 from typing import TYPE_CHECKING
 from urllib.parse import urlencode
+
+import msgspec
 
 from ua_tui.core.concurrency.threads import in_context, in_loop
 from ua_tui.core.errors import Advice
@@ -36,8 +37,7 @@ def trace_targets(*, token: str | None, environ: Mapping[str, str]) -> list[str]
     return [f"{SPANS} in the session's folder", *Exports.of(token=token, environ=environ).describe()]
 
 
-@dataclass(frozen=True)
-class Trace:
+class Trace(msgspec.Struct, frozen=True):
     """The trace of a session: its id, Logfire's address of its project where that is known, and export problems.
 
     `problems` holds the first problem of each destination that spans do not reach, with what to do about it.
@@ -45,7 +45,7 @@ class Trace:
 
     trace_id: str
     project: str | None = None
-    problems: Mapping[Destination, str] = field(default_factory=dict)
+    problems: Mapping[Destination, str] = msgspec.field(default_factory=dict)
 
     @property
     def link(self) -> str | None:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, get_args
+
+import msgspec
 
 Affects = Literal["data", "tools", "cost", "look"]
 """What a setting, or a file of a folder, decides about; the first is the most dangerous."""
@@ -28,8 +29,7 @@ TrustState = Literal["harmless", "undecided", "changed"] | Answer
 """An answer; or that none is needed (`harmless`), that there is none, or that files have changed since."""
 
 
-@dataclass(frozen=True)
-class FolderTrust:
+class FolderTrust(msgspec.Struct, frozen=True):
     """What of a folder takes effect.
 
     Attributes:
@@ -43,7 +43,7 @@ class FolderTrust:
 
     folder: Path | None = None
     state: TrustState = "harmless"
-    fingerprints: Mapping[str, str] = field(default_factory=dict)
+    fingerprints: Mapping[str, str] = msgspec.field(default_factory=dict)
     changed: tuple[str, ...] = ()
     once: bool = False
     held_back: tuple[str, ...] = ()

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path, PurePath
+
+import msgspec
 
 from ua_tui.core.agent.definitions.commands import command_name
 from ua_tui.core.agent.definitions.files import read_markdown
@@ -47,8 +48,7 @@ _WORDS: Mapping[str, str] = {
 }
 
 
-@dataclass(frozen=True)
-class Change:
+class Change(msgspec.Struct, frozen=True):
     """One thing that a folder would change.
 
     Attributes:

@@ -6,10 +6,10 @@ What was shown is what is used: an answer holds for the content that the questio
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import msgspec
+from msgspec.structs import replace
 
 from ua_tui.core.connections.trust import ServerTrust
 from ua_tui.core.connections.user_servers import (
@@ -43,8 +43,7 @@ _KEYS = frozenset({"api_key", "auth_token", "composio_api_key", "web_reader_key"
 _SERVICES = {"composio_api_key": "Composio", "web_reader_key": "Z.AI"}
 
 
-@dataclass(frozen=True)
-class FolderQuestion:
+class FolderQuestion(msgspec.Struct, frozen=True):
     """What the files of a folder would change, and what can be answered.
 
     Attributes:
@@ -62,7 +61,7 @@ class FolderQuestion:
     changes: tuple[Change, ...] = ()
     problems: tuple[str, ...] = ()
     answers: tuple[Answer, ...] = ("ignored",)
-    texts: Mapping[str, str] = field(default_factory=dict)
+    texts: Mapping[str, str] = msgspec.field(default_factory=dict)
     difference: tuple[str, ...] = ()
     keys: tuple[str, ...] = ()
     decision: Decision | None = None

@@ -8,7 +8,6 @@ from __future__ import annotations
 import logging
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Annotated
@@ -59,8 +58,7 @@ class _File(msgspec.Struct, forbid_unknown_fields=True):
     cleared: dict[str, _Moment] = {}
 
 
-@dataclass(frozen=True, slots=True)
-class Listing:
+class Listing(msgspec.Struct, frozen=True):
     """The state of a site: its strikes, oldest first, and from when until when it is listed, if it is."""
 
     host: str

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from ua_tui.core.events.codec import takes_too_much_memory
 from ua_tui.observers.decoding.embedded import find_documents
@@ -32,8 +32,7 @@ _CUT_NOTICE = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Decoded:
+class Decoded(msgspec.Struct, frozen=True):
     """What a tool result holds.
 
     `values` are the JSON documents found, in order; `prose` is the text that is not one. `truncated` says that

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass, field
 from typing import Any
+
+import msgspec
 
 from ua_tui.observers.decoding.lenient import JSON, STRING, read_literal
 from ua_tui.observers.decoding.truncated_json import repair
@@ -22,15 +23,14 @@ _QUOTING = re.compile(
 _CUT_MARK = re.compile(r"(?:\.\.\.|…)(?:[ \[(][^\"\n]{0,40})?+(?=\r?\n)")
 
 
-@dataclass(slots=True)
-class Documents:
+class Documents(msgspec.Struct):
     """The documents of a text in order, and the text around them.
 
     `truncated` says that one was cut off and only its complete part is here; `unreadable` that the text begins
     with one of which nothing can be read.
     """
 
-    values: list[Any] = field(default_factory=list)
+    values: list[Any] = msgspec.field(default_factory=list)
     prose: str = ""
     truncated: bool = False
     unreadable: bool = False

@@ -10,7 +10,8 @@ import asyncio
 import hashlib
 import os
 from collections.abc import Awaitable, Callable, Iterator
-from dataclasses import dataclass
+
+import msgspec
 
 from ua_tui.core.concurrency.spawn import Handle, Spawn
 from ua_tui.core.errors import WorkspaceError
@@ -24,8 +25,7 @@ _LARGEST = 256 << 20
 _LONGEST_REST = 30
 
 
-@dataclass(slots=True)
-class _Artifact:
+class _Artifact(msgspec.Struct):
     """What is known of a file: its latest reported digest, the state with it, and the state at the last check."""
 
     path: str

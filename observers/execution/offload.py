@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -27,7 +27,7 @@ _TASK = "ua_tui.observers.execution.offload:observe_in_child"
 
 
 class ResultOffload:
-    """Has large results observed by the child process; `names` are the observers that it can run.
+    """Has large results observed by the child process.
 
     An observer whose work may be large although the result is small says so by a method `is_heavy`, which is
     given the workspace. `rules` are the compliance rules of the session's sub-agents, None for the shipped ones.
@@ -38,21 +38,17 @@ class ResultOffload:
     def __init__(
         self,
         aside: WorkerProcess,
-        names: Collection[str],
         rules: Sequence[Rule] | None = None,
         knowledge: KnowledgePlace | None = None,
         public_searches: Sequence[str] = (),
     ) -> None:
         self._aside = aside
-        self._names = frozenset(names)
         self._knowledge = None if knowledge is None else written_place(knowledge)
         self._public_searches = list(public_searches)
         self._rules = None if rules is None else msgspec.msgpack.encode(rules, enc_hook=_pattern_text)
 
     def accepts(self, observer: Observer, result: ToolResult) -> bool:
         """Whether the child should observe this result."""
-        if observer.name not in self._names:
-            return False
         if _size(result) >= LARGE or is_preview(result):
             return True
         is_heavy = getattr(observer, "is_heavy", None)

@@ -6,7 +6,7 @@ import inspect
 import logging
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any
 
 import msgspec
@@ -22,8 +22,7 @@ from ua_tui.observers.base import Interest, Observer, ObserverContext, Outcome, 
 _log = logging.getLogger(__name__)
 
 
-@dataclass(slots=True)
-class Run:
+class Run(msgspec.Struct):
     """One run of one observer on one result.
 
     The events of a `curious` run are published together when it is over, and never when it is `silent`.
@@ -34,8 +33,8 @@ class Run:
     tool_name: str
     tool_use_id: str
     curious: bool = False
-    run_id: str = field(default_factory=short_id)
-    outcome: Outcome = field(default_factory=Outcome)
+    run_id: str = msgspec.field(default_factory=short_id)
+    outcome: Outcome = msgspec.field(default_factory=Outcome)
     error: str | None = None
     duration_ms: float = 0.0
 

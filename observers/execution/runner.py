@@ -7,10 +7,11 @@ import logging
 import threading
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from queue import SimpleQueue
 from types import MappingProxyType
+
+import msgspec
 
 from ua_tui.core.concurrency.spawn import Spawn
 from ua_tui.core.concurrency.threads import in_context
@@ -24,10 +25,10 @@ from ua_tui.observers.execution.run import Run, perform, planned_run
 
 _log = logging.getLogger(__name__)
 _LOST = "the session ended before it finished"
+Observers = Sequence[Observer] | Callable[[], Sequence[Observer]]
 
 
-@dataclass(slots=True, eq=False)
-class _Job:
+class _Job(msgspec.Struct, eq=False):
     run: Run
     observer: Observer
     result: ToolResult
@@ -82,18 +83,24 @@ class ObserverRunner:
     results are done, and those of the other observers for the same result.
 
     With `offload`, large results are observed in its child process.
+
+    The `observers` may also be what makes them: it is called in a thread when the first result comes, as their imports
+    take a tenth of a second.
     """
 
     def __init__(
         self,
-        observers: Sequence[Observer],
+        observers: Observers,
         context: ObserverContext,
         publish: Callable[[Event], object],
         *,
         workers: int = 4,
         offload: ResultOffload | None = None,
     ) -> None:
-        self._observers = tuple(sorted(observers, key=_is_last))
+        self._make = observers if callable(observers) else None
+        self._loading: asyncio.Task[None] | None = None
+        # Those that came before the observers were made.
+        self._early: list[ToolResult] = []
         self._context = context
         self._offload = offload
         self._publish = publish
@@ -109,6 +116,10 @@ class ObserverRunner:
         self._ended: asyncio.Future[None] | None = None
         self._at_work = 0
         self._closing = False
+        self._set_observers(() if callable(observers) else observers)
+
+    def _set_observers(self, observers: Sequence[Observer]) -> None:
+        self._observers = tuple(sorted(observers, key=_is_last))
         self._metrics = {observer.name: ObserverRuns() for observer in self._observers}
 
     @property
@@ -129,6 +140,11 @@ class ObserverRunner:
 
     def submit(self, result: ToolResult) -> None:
         """Queue a result for every observer that wants it; never blocks, drops or raises."""
+        if self._make is not None:
+            self._early.append(result)
+            if self._loading is None:
+                self._loading = asyncio.create_task(self._load(self._make))
+            return
         self._submitted += 1
         queued = False
         for observer in self._observers:
@@ -144,8 +160,22 @@ class ObserverRunner:
             self._idle.clear()
             self._wake.set()
 
+    async def _load(self, make: Callable[[], Sequence[Observer]]) -> None:
+        try:
+            self._set_observers(await asyncio.to_thread(make))
+        finally:
+            self._make = None
+            early, self._early = self._early, []
+            for result in early:
+                self.submit(result)
+
+    async def _loaded(self) -> None:
+        if self._loading is not None:
+            await asyncio.shield(self._loading)
+
     async def finish_submitted(self) -> None:
         """Wait until the results that were submitted until now have been observed, or given up."""
+        await self._loaded()
         last = self._submitted
         while any(job.turn[0] <= last for job in (*self._running.values(), *self._waiting)):
             await self._next_end()
@@ -167,6 +197,7 @@ class ObserverRunner:
 
         Can be cancelled, which loses what is not done yet: call `abandon` then for the names.
         """
+        await self._loaded()
         own: list[asyncio.Task[None]] = []
         if self.backlog and self._at_work == 0:
             # The tasks that were to do the work were cancelled: it is done here instead.
@@ -190,6 +221,8 @@ class ObserverRunner:
     def abandon(self) -> list[str]:
         """Stop immediately; unfinished runs are reported as failed, and their labels are returned."""
         self._closing = True
+        if self._loading is not None:
+            self._loading.cancel()
         jobs = [*self._running.values(), *self._waiting]
         started = set(self._running)
         self._running.clear()

@@ -6,9 +6,10 @@ Each function is given the text of a file; a wrong format gives fewer documents,
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import islice
 from typing import Any
+
+import msgspec
 
 from ua_tui.core.events.codec import to_json
 from ua_tui.core.knowledge.records import Document, Trust
@@ -38,8 +39,7 @@ _ROWS = 50
 _MOST_UPLOADS = 1_000
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SavedFile:
+class SavedFile(msgspec.Struct, frozen=True, kw_only=True):
     """A file as its event describes it; `path` is relative to the session's folder, `at` seconds since the epoch.
 
     `sha256` is the digest of what the observer saved; empty if it was changed afterwards, or somebody else wrote it.

@@ -8,8 +8,9 @@ import os
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
+
+import msgspec
 
 from ua_tui.core.errors import JournalError, KnowledgeError
 from ua_tui.core.history.lookup import named_entries
@@ -24,8 +25,7 @@ from ua_tui.observers.knowledge.journal import read_batch
 _log = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, slots=True)
-class Piece:
+class Piece(msgspec.Struct, frozen=True):
     """What was stored: the calls whose results it is, and whether the journal has more to read.
 
     If another program indexes the session at that moment, it is `busy`, and nothing was done.

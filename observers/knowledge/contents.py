@@ -6,8 +6,9 @@ import codecs
 import hashlib
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
 from io import BufferedReader
+
+import msgspec
 
 from ua_tui.core.errors import WorkspaceError
 from ua_tui.core.storage.compression import SUFFIX, Unpacked
@@ -28,8 +29,7 @@ _MARKS = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Content:
+class Content(msgspec.Struct, frozen=True):
     """The text of a file, or the beginning of it if it `is_cut`, and the digest of the file on the disk if wanted."""
 
     text: str

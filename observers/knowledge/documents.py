@@ -5,7 +5,8 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from ua_tui.core.errors import UniversalAgentError
 from ua_tui.core.events.types import QueryFinished, QueryReceived, QuerySteered

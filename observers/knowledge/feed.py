@@ -10,10 +10,11 @@ import asyncio
 import logging
 import time
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TypeVar
+
+import msgspec
 
 from ua_tui.core.concurrency.schedule import Schedule
 from ua_tui.core.concurrency.threads import in_loop
@@ -49,8 +50,7 @@ _WAKING = (ArtifactChanged, ArtifactSaved, QueryFinished, QueryReceived, ToolCal
 _LATER = "the session continues, and indexing is tried again"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Pace:
+class Pace(msgspec.Struct, frozen=True, kw_only=True):
     """How long the feed waits, in seconds.
 
     Attributes:
@@ -70,8 +70,10 @@ class Pace:
     retry: float = 2.0
 
 
-@dataclass(slots=True)
-class _Brought:
+_PACE = Pace()
+
+
+class _Brought(msgspec.Struct):
     """What a call has brought and was not reported yet: the time it took, and the time of the last of it."""
 
     milliseconds: float = 0.0
@@ -97,7 +99,7 @@ class KnowledgeFeed:
         base: Path,
         redactor: Redactor,
         publish: Callable[[Event], object],
-        pace: Pace = Pace(),
+        pace: Pace = _PACE,
         origin: Callable[[], Origin | None] = lambda: None,
     ) -> None:
         self._database = database

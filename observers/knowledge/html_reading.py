@@ -6,8 +6,9 @@ The result is to be searched, not to be shown: the viewers convert a page with a
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from html import unescape
+
+import msgspec
 
 from ua_tui.core.toolkit.html_text import BLOCKS, separate
 
@@ -25,8 +26,7 @@ _AROUND = re.compile(r" ?\n ?")
 _PIECE = 64 << 10
 
 
-@dataclass(frozen=True, slots=True)
-class HtmlPage:
+class HtmlPage(msgspec.Struct, frozen=True):
     """What a page has to read: its headings begin with the marks of Markdown; `links` are web addresses."""
 
     title: str

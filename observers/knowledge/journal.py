@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, suppress
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated
 
 import msgspec
+from msgspec.structs import replace
 
 from ua_tui.core.errors import JournalError, WorkspaceError
 from ua_tui.core.events.types import (
@@ -47,8 +47,7 @@ _LONGEST_NAME = 200
 _MOST_INNER = 8
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Batch:
+class Batch(msgspec.Struct, frozen=True, kw_only=True):
     """What was read from a session's journal between two cursors, as `KnowledgeStore.apply` is given it.
 
     Attributes:
@@ -114,8 +113,7 @@ def _seq_before(journal: PastJournal, place: int) -> int:
         return 0
 
 
-@dataclass(frozen=True, slots=True)
-class _Documents:
+class _Documents(msgspec.Struct, frozen=True):
     """The documents of a batch: those of events, and then those of files, which are read one by one."""
 
     folder: Path
@@ -142,14 +140,13 @@ class _Documents:
             yield from documents_of(root, file, self.cleaner, searches)
 
 
-@dataclass(slots=True)
-class _Found:
+class _Found(msgspec.Struct):
     """What the events of a batch are about."""
 
     cleaner: Cleaner
-    calls: dict[str, Call] = field(default_factory=dict)
-    texts: list[Document] = field(default_factory=list)
-    files: dict[str, SavedFile] = field(default_factory=dict)
+    calls: dict[str, Call] = msgspec.field(default_factory=dict)
+    texts: list[Document] = msgspec.field(default_factory=list)
+    files: dict[str, SavedFile] = msgspec.field(default_factory=dict)
 
     def add(self, events: Iterable[Event]) -> int | None:
         """Add events, up to the first one with too many files; returns the place of that one's line."""

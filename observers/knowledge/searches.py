@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from pathlib import Path
+
+import msgspec
 
 from ua_tui.core.errors import UniversalAgentError
 from ua_tui.core.events.types import ArtifactSaved
@@ -21,8 +22,7 @@ _MOST_FILES = 200
 _MOST_ROWS = 1_000
 
 
-@dataclass(frozen=True, slots=True)
-class _Search:
+class _Search(msgspec.Struct, frozen=True):
     """The query of a search, and the titles of the pages that it found by the normal forms of their addresses."""
 
     query: str

@@ -8,7 +8,8 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 from ua_tui.core.concurrency.schedule import Schedule
 from ua_tui.core.concurrency.threads import in_loop
@@ -35,8 +36,7 @@ _WAKING = (ArtifactChanged, ArtifactSaved, QueryFinished)
 _LATER = "until then only words are searched, and it is tried again later"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class VectorPace:
+class VectorPace(msgspec.Struct, frozen=True, kw_only=True):
     """How long it waits, in seconds.
 
     Attributes:
@@ -52,6 +52,9 @@ class VectorPace:
     retry: float = 10.0
 
 
+_PACE = VectorPace()
+
+
 class VectorFeed:
     """Fills in the missing vectors, those of the newest passages first.
 
@@ -65,7 +68,7 @@ class VectorFeed:
         embedder: Embedder,
         redactor: Redactor,
         publish: Callable[[Event], object],
-        pace: VectorPace = VectorPace(),
+        pace: VectorPace = _PACE,
     ) -> None:
         self._database = database
         self._embedder = embedder

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
+
+import msgspec
 
 from ua_tui.observers.decoding.decode import MAX_DEPTH, decode_text
 from ua_tui.observers.decoding.urls import is_web_url
@@ -28,11 +29,10 @@ _OPENINGS = ('{"', "[{", "<")
 _STATUSES = ("statuscode", "httpstatuscode", "httpstatus", "status", "code")
 
 
-@dataclass
-class Found:
+class Found(msgspec.Struct):
     """The pages of a result, and the number of pages that could not be read."""
 
-    pages: list[Page] = field(default_factory=list)
+    pages: list[Page] = msgspec.field(default_factory=list)
     failed: int = 0
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 from urllib.parse import urlsplit
@@ -45,8 +44,7 @@ _MOST_ADDRESSES = 1_000
 _SHORTEST_PAGE = 500
 
 
-@dataclass(frozen=True, slots=True)
-class Reading:
+class Reading(msgspec.Struct, frozen=True):
     """The pages that one tool read; `missing` are articles without their file, `notes` what was left out and why."""
 
     tool: str

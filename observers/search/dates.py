@@ -12,24 +12,23 @@ import unicodedata
 from calendar import monthrange
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from functools import cache, lru_cache
 from typing import Any, Literal
 
+import msgspec
+
 from ua_tui.observers.search.keys import listed
 
 
-@dataclass(frozen=True, slots=True)
-class _Ago:
+class _Ago(msgspec.Struct, frozen=True):
     """A distance back from now, as exact as `unit`."""
 
     unit: Literal["second", "day", "month"]
     count: int
 
 
-@dataclass(frozen=True, slots=True)
-class _Yearless:
+class _Yearless(msgspec.Struct, frozen=True):
     """A day without its year, with the time of day if the text says one."""
 
     month: int

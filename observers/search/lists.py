@@ -7,9 +7,10 @@ results, and of which kind, and rows are made of it.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
+
+import msgspec
 
 from ua_tui.core.observation import ToolCall
 from ua_tui.observers.decoding.decode import Decoded
@@ -40,8 +41,7 @@ _PANEL = ("title", "url", "source", "date", "snippet", "extra")
 _MOST_DOCUMENTS = 10_000
 
 
-@dataclass(eq=False)
-class ResultPage:
+class ResultPage(msgspec.Struct, eq=False):
     """The rows of one list of one search; without items it says that the search found nothing, failed, or is unread.
 
     `beside` is what the provider shows beside its results, on the first page of its search.
@@ -49,14 +49,13 @@ class ResultPage:
 
     scope: Scope
     kind: str
-    items: list[Any] = field(default_factory=list)
-    rows: list[dict[str, Any]] = field(default_factory=list)
+    items: list[Any] = msgspec.field(default_factory=list)
+    rows: list[dict[str, Any]] = msgspec.field(default_factory=list)
     rejected: int = 0
-    beside: dict[str, Any] = field(default_factory=dict)
+    beside: dict[str, Any] = msgspec.field(default_factory=dict)
 
 
-@dataclass(slots=True)
-class Recognised:
+class Recognised(msgspec.Struct):
     """The pages of results in a tool's result, and all lists that were candidates for one."""
 
     pages: list[ResultPage]

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
+
+import msgspec
 
 from ua_tui.observers.decoding.truncated_json import CUT_OFF
 from ua_tui.observers.decoding.urls import is_web_url, repaired_url
@@ -27,11 +28,10 @@ class DerivedUrl(str):
     __slots__ = ()
 
 
-@dataclass(slots=True)
-class Rows:
+class Rows(msgspec.Struct):
     """The rows of one list of results, and the number of items that are not results."""
 
-    rows: list[dict[str, Any]] = field(default_factory=list)
+    rows: list[dict[str, Any]] = msgspec.field(default_factory=list)
     rejected: int = 0
 
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
+
+import msgspec
 
 from ua_tui.core.observation import ToolCall
 from ua_tui.observers.base import input_text
@@ -40,8 +41,7 @@ _MOST_RELATED = 30
 _LONGEST_RELATED = 200
 
 
-@dataclass
-class Scope:
+class Scope(msgspec.Struct):
     """One search that was run: the whole call, or one of the searches inside a call that runs several.
 
     `marked` says that the result is one of a search even if no list is in it, `other_lists` that it has lists of
@@ -52,7 +52,7 @@ class Scope:
     policy: Policy
     query: str | None = None
     name: str = ""
-    arguments: Mapping[str, Any] = field(default_factory=dict)
+    arguments: Mapping[str, Any] = msgspec.field(default_factory=dict)
     server_kind: str = "web"
     engine: str = ""
     answer: str | None = None
@@ -60,9 +60,9 @@ class Scope:
     marked: bool = False
     other_lists: bool = False
     preview: bool = False
-    texts: list[str] = field(default_factory=list)
+    texts: list[str] = msgspec.field(default_factory=list)
     panel: Mapping[str, Any] | None = None
-    related: list[str] = field(default_factory=list)
+    related: list[str] = msgspec.field(default_factory=list)
 
     def another(self) -> Scope:
         """One of several searches that the same tool ran."""

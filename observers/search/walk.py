@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 from ua_tui.observers.decoding.decode import MAX_DEPTH, decode_text
 from ua_tui.observers.decoding.truncated_json import CUT_OFF
@@ -34,8 +35,7 @@ _PICTURES = frozenset(("images", "photos"))
 _MOST_DOCUMENTS = 10_000
 
 
-@dataclass(frozen=True, slots=True)
-class Candidate:
+class Candidate(msgspec.Struct, frozen=True):
     """A list of a result, and whether it is one of search results.
 
     A list that is `named` as one may have rows without an address.

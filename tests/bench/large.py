@@ -89,7 +89,7 @@ class Bench:
         self.worker = WorkerProcess(self.workspace)
         self.artifacts = 0
         observers = default_observers()
-        offload = ResultOffload(self.worker, [observer.name for observer in observers])
+        offload = ResultOffload(self.worker)
         context = ObserverContext(self.workspace)
         self.runner = ObserverRunner(observers, context, self._publish, offload=offload)
         self.runner.start(spawn_task)

@@ -98,8 +98,7 @@ def running(
 ) -> tuple[ObserverRunner, list[Event]]:
     """A started runner, which gives large results to a child process where there is one; and what it reports."""
     events: list[Event] = []
-    names = [observer.name for observer in observers if not isinstance(observer, Probe)]
-    offload = ResultOffload(aside, names, rules) if aside else None
+    offload = ResultOffload(aside, rules) if aside else None
     runner = ObserverRunner(observers, context, events.append, offload=offload)
     runner.start(spawn_task)
     return runner, events
@@ -176,7 +175,9 @@ async def test_what_cannot_be_read_is_reported_and_stops_nobody(
     for name in ("lists", "objects", "braces", "long"):
         event = by_observer["search_results", name]
         assert event.status != "failed", event.error
-        assert re.search("nested too deeply|too large|cannot be read|no results were recognised", event.note or ""), event.note
+        assert re.search(
+            "nested too deeply|too large|cannot be read|no results were recognised", event.note or ""
+        ), event.note
         assert all(path.startswith("search_results/unparsed/") for path in event.artifacts)
         assert by_observer["probe", name].status == "saved"
     assert by_observer["search_results", "good"].items == 1
@@ -220,7 +221,7 @@ async def test_a_large_result_of_a_custom_sub_agent_is_checked_against_the_rules
 def test_a_small_article_that_means_large_files_is_for_the_child(
     context: ObserverContext, result: Make, aside: WorkerProcess
 ) -> None:
-    offload = ResultOffload(aside, ["corpus"])
+    offload = ResultOffload(aside)
     url = "https://a.example/7"
     page = {"reader_result": {"title": "T", "url": url, "content": "The article."}}
     article = result(READER, page, "toolu_2", url=url)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from ua_tui.core.errors import ConversationGone
 from ua_tui.core.history.session import PastSession

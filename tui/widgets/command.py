@@ -6,9 +6,11 @@ import difflib
 import os
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from functools import cache, partial
 from pathlib import Path
+
+import msgspec
+from msgspec.structs import replace
 
 from ua_tui.core.session.session import Session
 from ua_tui.core.text import clean_line
@@ -47,8 +49,7 @@ _WORD = re.compile(r"/([^\W\d_][\w:-]*)(\s.*)?", re.DOTALL)
 _MOST_SUGGESTED = 3
 
 
-@dataclass(frozen=True)
-class CommandSpec:
+class CommandSpec(msgspec.Struct, frozen=True):
     """The command of a screen, as `screens/commands.toml` has it; that file says what the fields are."""
 
     name: str
@@ -70,8 +71,7 @@ def screen_commands() -> tuple[CommandSpec, ...]:
     return tuple(CommandSpec(name, **facts) for name, facts in tables.items())
 
 
-@dataclass(frozen=True)
-class Argument:
+class Argument(msgspec.Struct, frozen=True):
     """What may follow the name of a command: one of the `choices`, each of which has a meaning.
 
     Without choices it may be any text. `kind` is what they are, in a noun phrase; `run` is called with the one that was
@@ -90,8 +90,7 @@ class Argument:
         return next((name for name in self.choices() if name.casefold() == wanted), None)
 
 
-@dataclass(frozen=True)
-class Command:
+class Command(msgspec.Struct, frozen=True):
     """An action with a name: `/name` or one of its aliases in the prompt, `title` and `help` in the palette.
 
     An `argument` may follow the name. With `arguments` the prompt sends `/name` and what follows it as a query, and

@@ -10,11 +10,12 @@ import logging
 import mimetypes
 from base64 import b64encode
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
 from hashlib import sha256
 from os.path import isdir, isfile, normpath
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+import msgspec
 
 from ua_tui.core.agent.attachments.copying import FOLDER, LARGEST, attach
 from ua_tui.core.agent.attachments.mentions import mentions_in
@@ -46,8 +47,7 @@ _BEGINNINGS = (
 )
 
 
-@dataclass(frozen=True)
-class Attachment:
+class Attachment(msgspec.Struct, frozen=True):
     """A file that goes to the model: its content block, and what the journal says about it."""
 
     block: Mapping[str, Any]

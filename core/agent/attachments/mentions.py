@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+import msgspec
 
 from ua_tui.core.text import is_unsafe
 
@@ -20,8 +21,7 @@ _PUNCTUATION = ".,;:!?)]}>'’”»…、。，；：！？）」』】"
 _GENITIVE = re.compile(r"['’]s$")
 
 
-@dataclass(frozen=True)
-class Mention:
+class Mention(msgspec.Struct, frozen=True):
     """A file named in a text: its path as it is written, and where the name begins and ends."""
 
     path: str

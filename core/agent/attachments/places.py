@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import os
 import re
-from dataclasses import dataclass
 from difflib import get_close_matches
 from itertools import islice
 from pathlib import Path
+
+import msgspec
 
 from ua_tui.core.agent.attachments.copying import FOLDER
 from ua_tui.core.agent.attachments.mentions import mention_of, mentions_in
@@ -21,8 +22,7 @@ from ua_tui.core.storage.kinds import has_known_ending
 _CODE = re.compile(r"\((?!\d+\))|['\[\]{}<>=]")
 
 
-@dataclass(frozen=True)
-class Places:
+class Places(msgspec.Struct, frozen=True):
     """The folders in which names are looked for.
 
     Attributes:

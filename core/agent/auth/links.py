@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
+
+import msgspec
 
 from ua_tui.core.agent.bounds import DEEPEST
 from ua_tui.core.events.codec import from_json
@@ -16,8 +17,7 @@ _LINK = re.compile(
 )
 
 
-@dataclass(frozen=True)
-class AuthLink:
+class AuthLink(msgspec.Struct, frozen=True):
     """A link, the toolkit it connects (empty if unknown) and when it expires."""
 
     url: str

@@ -12,9 +12,10 @@ import re
 import shlex
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path, PurePath
 from typing import Any
+
+import msgspec
 
 from ua_tui.core.agent.bounds import LONGEST_NAME
 from ua_tui.core.agent.definitions.files import (
@@ -33,8 +34,7 @@ _PLACE = re.compile(r"\$(?:ARGUMENTS(?:\[(?P<from_0>\d)\])?(?!\w)|(?P<number>\d)
 _UNQUOTED = re.compile(r"^(description:|argument-hint:)[ \t]+([^\s\"'|>].*)$", re.MULTILINE)
 
 
-@dataclass(frozen=True)
-class CustomCommand:
+class CustomCommand(msgspec.Struct, frozen=True):
     """A prompt with a name; `$ARGUMENTS`, `$1` to `$9` in it stand for what follows the name.
 
     `hint` says what may follow it. `$ARGUMENTS[0]` is the first argument; so is `$0`, and `$1` the second where `$0` is

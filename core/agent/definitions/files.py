@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any, Generic, Literal, Protocol, TypeVar
@@ -129,13 +129,12 @@ class NotTrusted(SettingsError):
     """The user has not trusted the content of a project's file."""
 
 
-@dataclass(frozen=True)
-class DefinitionFolder:
+class DefinitionFolder(msgspec.Struct, frozen=True):
     """A folder with definitions, and its source; of a project's only files that `trust` allows are used."""
 
     folder: Path
     source: Source
-    trust: FolderTrust = field(default_factory=FolderTrust)
+    trust: FolderTrust = msgspec.field(default_factory=FolderTrust)
 
     @property
     def bound(self) -> Path | None:
@@ -154,8 +153,7 @@ class DefinitionFolder:
         raise NotTrusted(f"{self.trust.why_not if not self.trust.is_trusted else changed}: ua-tui trust")
 
 
-@dataclass(frozen=True)
-class UnusableFile:
+class UnusableFile(msgspec.Struct, frozen=True):
     """A file that cannot be used: `problem` names it and says what is wrong and what to do.
 
     With `untrusted` nothing is wrong with it: its folder is not trusted.

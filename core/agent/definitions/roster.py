@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal
+
+import msgspec
 
 from ua_tui.core.agent.definitions.commands import CustomCommand, find_commands
 from ua_tui.core.agent.definitions.files import Found, Source, UnusableFile, definition_folders
@@ -41,15 +42,14 @@ RosterState = Literal["ready", "broken", "left out", "replaced", "off"]
 """A file is used (`ready`, or `broken` if a tool does not exist), left out, replaced by another, or switched off."""
 
 
-@dataclass(frozen=True)
-class Roster:
+class Roster(msgspec.Struct, frozen=True):
     """What was found for a session: its sub-agents, its skills, those of them that are switched on, its commands."""
 
     found: Found[SubagentDefinition]
     skills: Found[Skill]
     chosen: tuple[Skill, ...] = ()
     not_chosen: tuple[str, ...] = ()
-    commands: Found[CustomCommand] = field(default_factory=Found)
+    commands: Found[CustomCommand] = msgspec.field(default_factory=Found)
 
     @property
     def subagents(self) -> tuple[SubagentDefinition, ...]:
@@ -67,8 +67,7 @@ class Roster:
         return [*_problems_in((*self.found.unusable, *self.skills.unusable)), *self.not_chosen]
 
 
-@dataclass(frozen=True, kw_only=True)
-class RosterEntry:
+class RosterEntry(msgspec.Struct, frozen=True, kw_only=True):
     """A file of the list. `problems` need to be fixed; `notes` are for information.
 
     `replaces` says which sub-agents with its name are not used because of it; a note says so, too.

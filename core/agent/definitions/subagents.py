@@ -5,13 +5,13 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from importlib import resources
 from pathlib import Path
 from typing import Annotated, Any
 
 import msgspec
 from msgspec import Meta
+from msgspec.structs import replace
 
 from ua_tui.core.agent.bounds import LONGEST_PROMPT
 from ua_tui.core.agent.definitions.files import (
@@ -45,8 +45,7 @@ class _Fields(msgspec.Struct):
     compliance: Any = None
 
 
-@dataclass(frozen=True)
-class SubagentDefinition:
+class SubagentDefinition(msgspec.Struct, frozen=True):
     """A sub-agent: when to call it (`description`), its prompt, and the tools it may use.
 
     `tools` are those of the session that it may use, None for all; `without` are excluded from them. `rules` must be
@@ -169,8 +168,7 @@ def of_agent(name: str) -> str:
 _STATES = {"off": "is not set up", "failed": "has failed", "untrusted": "is not trusted yet"}
 
 
-@dataclass
-class ToolFinding:
+class ToolFinding(msgspec.Struct):
     """A remark on a tool that a file names: it does not exist (`is_problem`), or is not available now."""
 
     tool: str

@@ -25,12 +25,11 @@ _By = Literal["person", "headless", "program", "interrupted", "withdrawn"]
 _NOBODY = "no one is available to answer"
 
 
-@dataclass(frozen=True)
-class _Answer:
+class _Answer(msgspec.Struct, frozen=True):
     action: ElicitationAction
     by: _By = "person"
     reason: str = ""
-    values: dict[str, Value] = field(default_factory=dict)
+    values: dict[str, Value] = msgspec.field(default_factory=dict)
 
 
 @dataclass

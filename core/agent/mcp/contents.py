@@ -5,8 +5,9 @@ from __future__ import annotations
 import binascii
 from base64 import b64decode
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 from ua_tui.core.agent.bounds import MOST_ENTRIES, MOST_PARTS
 from ua_tui.core.errors import AgentError
@@ -16,8 +17,7 @@ _NAME, _ABOUT, _URI = 100, 200, 1_000
 _READABLE = ("text/", "application/json", "application/xml", "application/yaml", "application/javascript")
 
 
-@dataclass(frozen=True)
-class ServerResource:
+class ServerResource(msgspec.Struct, frozen=True):
     """A resource that a server lists; that of a template has an address with gaps, as `notes://day/{day}`."""
 
     uri: str
@@ -33,8 +33,7 @@ class ServerResource:
         return f"{self.title} {self.uri}".casefold()
 
 
-@dataclass(frozen=True)
-class PromptArgument:
+class PromptArgument(msgspec.Struct, frozen=True):
     """An argument of a prompt."""
 
     name: str
@@ -42,8 +41,7 @@ class PromptArgument:
     required: bool
 
 
-@dataclass(frozen=True)
-class ServerPrompt:
+class ServerPrompt(msgspec.Struct, frozen=True):
     """A prompt that a server lists; a person sends it as `/server:name` with its arguments."""
 
     name: str
@@ -56,8 +54,7 @@ class ServerPrompt:
         return " ".join(each.name if each.required else f"[{each.name}]" for each in self.arguments)
 
 
-@dataclass(frozen=True)
-class Contents:
+class Contents(msgspec.Struct, frozen=True):
     """What a server offers a person: its resources, then its templates, and its prompts."""
 
     resources: tuple[ServerResource, ...] = ()
@@ -70,8 +67,7 @@ class Contents:
         return same[0] if len(same) == 1 else None
 
 
-@dataclass(frozen=True)
-class Part:
+class Part(msgspec.Struct, frozen=True):
     """A part of a resource, or a picture of a prompt: its data, or its text in UTF-8."""
 
     uri: str
@@ -80,8 +76,7 @@ class Part:
     is_text: bool
 
 
-@dataclass(frozen=True)
-class PromptMessage:
+class PromptMessage(msgspec.Struct, frozen=True):
     """A message of a prompt: a text, or something to attach."""
 
     role: str

@@ -6,8 +6,9 @@ import asyncio
 import logging
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Protocol
+
+import msgspec
 
 from ua_tui.core.agent.permissions.actions import server_of
 from ua_tui.core.connections.base import Connection
@@ -34,8 +35,7 @@ def call_later(seconds: float, call: Callable[[], None]) -> Timer:
     return asyncio.get_running_loop().call_later(seconds, call)
 
 
-@dataclass
-class _History:
+class _History(msgspec.Struct):
     """How one server fared: tries since it last held, since when it is connected, what is due, whether it is over."""
 
     attempts: int = 0

@@ -13,9 +13,10 @@ import re
 import shlex
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import Any, TypeVar
+
+import msgspec
 
 from ua_tui.core.agent.attachments.blocks import is_media
 from ua_tui.core.agent.attachments.copying import LARGEST, attach_data
@@ -44,16 +45,14 @@ _SUFFIXES = {"text/plain": ".txt", "text/markdown": ".md", "application/json": "
 _T = TypeVar("_T")
 
 
-@dataclass(frozen=True)
-class Expanded:
+class Expanded(msgspec.Struct, frozen=True):
     """A query with what it names: the text that is sent, and the copies that it names, by their paths."""
 
     prompt: str
-    copies: Mapping[str, AttachedFile] = field(default_factory=dict)
+    copies: Mapping[str, AttachedFile] = msgspec.field(default_factory=dict)
 
 
-@dataclass(frozen=True)
-class PromptCall:
+class PromptCall(msgspec.Struct, frozen=True):
     """A text that begins with the name of a prompt of a server."""
 
     server: str

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 from ua_tui.core.agent.messages.usage import is_count
 from ua_tui.core.text import clean_line
@@ -30,8 +31,7 @@ _MESSAGES = {
 }
 
 
-@dataclass(frozen=True)
-class ContextPart:
+class ContextPart(msgspec.Struct, frozen=True):
     """A part of the context, in tokens; `details` are its own parts, the largest first."""
 
     name: str
@@ -40,8 +40,7 @@ class ContextPart:
     details: tuple[tuple[str, int], ...] = ()
 
 
-@dataclass(frozen=True)
-class ContextUsage:
+class ContextUsage(msgspec.Struct, frozen=True):
     """What fills the context: `total` tokens of `window`, which is a guess if the model is not known."""
 
     model: str

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 
 import msgspec
 
@@ -18,8 +17,7 @@ _WIDTH = 400
 _PREVIEW = 2_000
 
 
-@dataclass(frozen=True)
-class ReadableText:
+class ReadableText(msgspec.Struct, frozen=True):
     """A text file in the workspace: its path, its size in characters and lines, and its beginning."""
 
     path: str

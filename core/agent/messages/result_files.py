@@ -10,7 +10,6 @@ from __future__ import annotations
 import logging
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -53,8 +52,7 @@ READERS = {"Read": "file_path", "Grep": "path", f"mcp__{LOCAL_TOOLKIT}__read_loc
 """The tools that read files, and the argument of each that has the path."""
 
 
-@dataclass(frozen=True)
-class Received:
+class Received(msgspec.Struct, frozen=True):
     """A result with the paths of the workspace: for the model, for observers in full, and the files in it.
 
     `for_model` is None if the model is given what it would get anyway.

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
-from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import msgspec
+from msgspec.structs import fields
 
 from ua_tui.core.agent.bounds import DEEPEST, LARGE_TEXT, MOST_ENTRIES
 from ua_tui.core.agent.messages.results import RawResult, ResultAdapter, is_cut_off

@@ -12,7 +12,6 @@ import os
 import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Any, Literal
@@ -60,8 +59,7 @@ LONGEST_NOTICE = 16 << 10
 _SHORT_CHARACTERS = bytes(range(0xF0))
 
 
-@dataclass(frozen=True)
-class RawResult:
+class RawResult(msgspec.Struct, frozen=True):
     """The forms of one result: the model's block, the message's own copy and the hook's; and the files in it.
 
     `transcript` is the path of the conversation's transcript: a saved result is read only from the folder beside it.
@@ -76,8 +74,7 @@ class RawResult:
     transcript: str = ""
 
 
-@dataclass(frozen=True)
-class ResultAdapter:
+class ResultAdapter(msgspec.Struct, frozen=True):
     """Makes observations; reads saved results of up to `largest` bytes, only from inside `saved_results_root`."""
 
     saved_results_root: Path | None = None

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Literal
+
+import msgspec
 
 from ua_tui.core.agent.messages.usage import is_count
 from ua_tui.core.events.types import Event, SubagentFinished, SubagentProgress, SubagentStarted, Usage
@@ -15,15 +16,13 @@ if TYPE_CHECKING:
     import claude_agent_sdk as sdk
 
 
-@dataclass
-class _Task:
+class _Task(msgspec.Struct):
     tool_use_id: str
     name: str
     description: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SubagentTask:
+class SubagentTask(msgspec.Struct, frozen=True, kw_only=True):
     """A running sub-agent: the call that started it, when, for which request, and its calls without a result yet."""
 
     call: str = ""

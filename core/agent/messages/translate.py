@@ -10,9 +10,10 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Literal
+
+import msgspec
 
 from ua_tui.core.agent.mcp.states import ServerStates
 from ua_tui.core.agent.messages.malformed import MalformedMessages
@@ -48,8 +49,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True)
-class OpenCall:
+class OpenCall(msgspec.Struct, frozen=True):
     """A call that has no result yet; `started` is monotonic, in seconds."""
 
     call: ToolCall
@@ -57,16 +57,14 @@ class OpenCall:
     started: float
 
 
-@dataclass(frozen=True)
-class RawToolResult:
+class RawToolResult(msgspec.Struct, frozen=True):
     """A tool result as it is in a message; its call is still open."""
 
     tool_use_id: str
     raw: RawResult
 
 
-@dataclass(frozen=True)
-class TurnOutcome:
+class TurnOutcome(msgspec.Struct, frozen=True):
     """How a turn ended.
 
     `spending` is what the agent has counted for the whole conversation. `cost_usd` is the cost of this query alone; it
@@ -93,26 +91,23 @@ class TurnOutcome:
         return self.error == AT_LIMIT
 
 
-@dataclass(frozen=True)
-class SteeringAccepted:
+class SteeringAccepted(msgspec.Struct, frozen=True):
     """The agent has accepted the message that was sent with this id."""
 
     message_id: str
 
 
-@dataclass(frozen=True)
-class TurnStarted:
+class TurnStarted(msgspec.Struct, frozen=True):
     """The agent has begun a turn, possibly without a query."""
 
 
-@dataclass
-class _OpenMessage:
+class _OpenMessage(msgspec.Struct):
     """A message that streams, or whose stream ended before the message did: it is not `complete` then."""
 
     message_id: str
     model: str = ""
-    text: list[str] = field(default_factory=list)
-    usage: dict[str, Any] = field(default_factory=dict)
+    text: list[str] = msgspec.field(default_factory=list)
+    usage: dict[str, Any] = msgspec.field(default_factory=dict)
     stop_reason: str | None = None
     complete: bool = False
 

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeGuard
 
 import msgspec
@@ -32,12 +31,11 @@ _SHORT = frozenset({"default", "inherit", "best", "opusplan", "opus", "sonnet", 
 HIGHEST = 1 << 53
 
 
-@dataclass(frozen=True)
-class Spending:
+class Spending(msgspec.Struct, frozen=True):
     """What the agent has counted for a conversation: its total in US dollars, and its report on each model."""
 
     total_usd: float = 0.0
-    models: Mapping[str, Any] = field(default_factory=dict)
+    models: Mapping[str, Any] = msgspec.field(default_factory=dict)
 
 
 class Prices:

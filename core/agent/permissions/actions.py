@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
+
+import msgspec
+from msgspec.structs import replace
 
 from ua_tui.core.events.types import READ_RESOURCE
 from ua_tui.core.text import words_of
@@ -33,8 +35,7 @@ OUTBOUND_WORDS = frozenset(
 )  # fmt: skip
 
 
-@dataclass(frozen=True)
-class Action:
+class Action(msgspec.Struct, frozen=True):
     """One tool that a call runs.
 
     Attributes:
@@ -160,8 +161,7 @@ class Described(Protocol):
         ...
 
 
-@dataclass
-class OwnServers:
+class OwnServers(msgspec.Struct):
     """Adds to actions what is known of the servers of their tools, and has the question about a server.
 
     Attributes:
@@ -175,7 +175,7 @@ class OwnServers:
     reads: Callable[[str, str], bool] = lambda _server, _tool: False
     stays: Callable[[str], bool] = lambda _server: False
     asks: bool = True
-    _asked: set[str] = field(default_factory=set)
+    _asked: set[str] = msgspec.field(default_factory=set)
 
     def acts(self, name: str) -> Acts | None:
         """Where the tools of a server act; None if it is one of the user's, and nobody has said."""

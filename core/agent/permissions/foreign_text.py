@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 from ua_tui.core.agent.bounds import DEEPEST
 from ua_tui.core.agent.output_schema import OUTPUT_TOOL
@@ -47,8 +48,7 @@ LARGEST_READ = 4 << 20
 """Larger results are not searched for addresses."""
 
 
-@dataclass(frozen=True)
-class Source:
+class Source(msgspec.Struct, frozen=True):
     """Something the agent read: one and several of its kind, and where it came from."""
 
     one: str

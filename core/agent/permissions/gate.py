@@ -5,10 +5,13 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 from uuid import uuid4
+
+import msgspec
+from msgspec.structs import replace
 
 from ua_tui.core.agent.bounds import LONGEST_NAME
 from ua_tui.core.agent.permissions.actions import Action, OwnServers
@@ -113,8 +116,7 @@ REASON_LIMIT = 1_000
 _DECIDE_ALONE = "No one is available to answer. Decide by yourself, say what you have assumed, and continue."
 
 
-@dataclass(frozen=True)
-class PermissionReply:
+class PermissionReply(msgspec.Struct, frozen=True):
     """What was decided about one waiting call.
 
     `reason` is passed to the model with a denial. `patterns` are the rules that are stored for the `scope`; without

@@ -7,10 +7,11 @@ it, so that a rule on the wrapper's name never allows anything.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
 from typing import Any
+
+import msgspec
 
 from ua_tui.core.agent.output_schema import OUTPUT_TOOL
 from ua_tui.core.agent.permissions.actions import Action, actions_of, is_outbound, is_wrapper
@@ -28,8 +29,7 @@ class Verdict(StrEnum):
     ASK = "ask"
 
 
-@dataclass(frozen=True)
-class Judgement:
+class Judgement(msgspec.Struct, frozen=True):
     """A verdict, its reason, the tools it is about, and the rule that decided, if one did."""
 
     verdict: Verdict
@@ -117,8 +117,7 @@ def is_search(subject: str) -> bool:
     return subject.upper().startswith(SEARCH_TOOLKITS) and not is_outbound(subject)
 
 
-@dataclass
-class PermissionPolicy:
+class PermissionPolicy(msgspec.Struct):
     """Judges calls: of what `judge` looks at in turn, the first that decides counts.
 
     Rules that deny come first and hold in every mode, then rules that ask. `mode` may change at any time: in `plan`
@@ -145,8 +144,8 @@ class PermissionPolicy:
 
     def would_allow(self, action: Action, rule: Rule, *, here: bool = False) -> bool:
         """Whether an action would run unasked by this rule, if there were one; with `here` if its server acted here."""
-        describe = self.describe if not here else lambda action: replace(action, here=True)
-        changed = replace(self, rules=(*self.rules, rule), describe=describe)
+        describe = self.describe if not here else lambda action: msgspec.structs.replace(action, here=True)
+        changed = msgspec.structs.replace(self, rules=(*self.rules, rule), describe=describe)
         judged = changed.judge(action.tool, action.arguments or {})
         return judged.verdict is Verdict.ALLOW and rule.matches(describe(action), self.workspace)
 
@@ -210,7 +209,9 @@ class PermissionPolicy:
         ]
         if any(rule.names_destination for rule in allowing):
             return None
-        return self.taint(replace(action, named=any(rule.names_arguments(action) for rule in allowing)))
+        return self.taint(
+            msgspec.structs.replace(action, named=any(rule.names_arguments(action) for rule in allowing))
+        )
 
     def _harmless(self, tool: str, given: Mapping[str, Any], actions: Iterable[Action]) -> str:
         """Why a call needs no rule: it stays in the workspace, only reads the web, or changes nothing; else empty."""

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import lru_cache
 from pathlib import Path
 from typing import Literal
+
+import msgspec
 
 from ua_tui.core.agent.permissions.actions import Action, can_be_remembered, is_wrapper
 from ua_tui.core.agent.permissions.arguments import fold, is_plain_option, leaves
@@ -40,8 +41,7 @@ MAIN_ARGUMENTS: dict[str, str] = {
 """The argument that a rule about a built-in tool is about if it names none."""
 
 
-@dataclass(frozen=True)
-class Rule:
+class Rule(msgspec.Struct, frozen=True):
     """A rule and where it comes from.
 
     One from a dialog allows a tool that acts outside, or can do anything, only if it names a destination.

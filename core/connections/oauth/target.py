@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal
 from urllib.parse import urlsplit
 
@@ -24,8 +23,7 @@ _SPELLINGS = {
 """The fields of the table `oauth`, in our spelling and in that of other agents."""
 
 
-@dataclass(frozen=True)
-class OAuthClient:
+class OAuthClient(msgspec.Struct, frozen=True):
     """How this program is known to an authorization server, for one that does not register programs by itself.
 
     Attributes:
@@ -41,8 +39,7 @@ class OAuthClient:
     callback_port: Annotated[int, msgspec.Meta(ge=1, le=65535)] | None = None
 
 
-@dataclass(frozen=True)
-class LoginTarget:
+class LoginTarget(msgspec.Struct, frozen=True):
     """A server that a person may log in to; a login belongs to its address, whatever its name is.
 
     `name` and `source`, the file it is in, are for messages; `headers` are those of its configuration.
@@ -52,7 +49,7 @@ class LoginTarget:
     transport: Literal["http", "sse"]
     address: str
     source: str
-    headers: Mapping[str, str] = field(default_factory=dict)
+    headers: Mapping[str, str] = msgspec.field(default_factory=dict)
     client: OAuthClient = OAuthClient()
 
     @property

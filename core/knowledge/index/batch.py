@@ -6,7 +6,6 @@ import sqlite3
 import time
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass
 from functools import lru_cache
 from urllib.parse import urlsplit
 
@@ -74,8 +73,7 @@ class Index:
         )
 
 
-@dataclass(slots=True)
-class Pace:
+class Pace(msgspec.Struct):
     """How long a transaction lasts at least, and when it began; time of the monotonic clock in seconds."""
 
     least: float = 0.0

@@ -25,7 +25,8 @@ _BLANK = re.compile(r"\s*")
 # A unit ends where the group of a match ends. Each kind of unit consists of those of the next kind.
 _PARAGRAPH = re.compile(r"()\n(?=[ \t]*\n|#{1,6} )")
 _LINE = re.compile(r"()\n")
-_SENTENCE = re.compile(rf"([.!?…;。！？；])(?=[\s\"'”’)\]」』{UNSPACED}])")
+# Compiled when it is used first, which `re` remembers: a set of so many characters takes milliseconds.
+_SENTENCE = rf"([.!?…;。！？；])(?=[\s\"'”’)\]」』{UNSPACED}])"
 _ENDS = (_PARAGRAPH, _LINE, _SENTENCE)
 
 
@@ -81,7 +82,7 @@ def _parts(text: str, start: int, end: int, level: int) -> Iterator[tuple[int, i
     limit = _PIECE if level < len(_ENDS) else _STEP
     while (start := _skip_blank(text, start, end)) < end:
         border = min(start + limit, end)
-        found = _ENDS[level].search(text, start, border) if level < len(_ENDS) else None
+        found = re.compile(_ENDS[level]).search(text, start, border) if level < len(_ENDS) else None
         if found is not None:
             border = found.end(1)
         elif border < end:

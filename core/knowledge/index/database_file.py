@@ -7,8 +7,6 @@ import os
 from contextlib import suppress
 from pathlib import Path
 
-from ua_tui.core.storage.sqlite import sidecars
-
 FILE = "knowledge.db"
 """The usual name of the file, which is in the folder of the sessions."""
 
@@ -29,6 +27,8 @@ def remove_unfinished(path: Path) -> None:
     Raises:
         OSError: it cannot be removed.
     """
+    from ua_tui.core.storage.sqlite import sidecars
+
     file = path.with_name(f"{path.name}.new")
     lock = file.with_name(f"{file.name}.lock")
     try:

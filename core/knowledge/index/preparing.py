@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+
+import msgspec
 
 from ua_tui.core.knowledge.index.chunks import count_words, split_chunks
 from ua_tui.core.knowledge.index.fingerprints import body_hash, simhash
@@ -13,8 +14,7 @@ _GROUP = 200_000
 """Characters of the documents that are prepared and stored together."""
 
 
-@dataclass(frozen=True, slots=True)
-class Prepared:
+class Prepared(msgspec.Struct, frozen=True):
     """A document with everything that can be computed before it is stored."""
 
     document: Document

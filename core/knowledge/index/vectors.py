@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
+
+import msgspec
 
 from ua_tui.core.errors import KnowledgeError
 from ua_tui.core.knowledge.index.database import close_writer, open_writer
@@ -22,8 +23,7 @@ WHERE chunk.id > ? AND chunk.id <= ? AND vector.chunk IS NULL AND {HAS_WORDS} OR
 """  # noqa: S608 -- made of constants
 
 
-@dataclass(frozen=True, slots=True)
-class Passage:
+class Passage(msgspec.Struct, frozen=True):
     """A passage without a vector: its number in the table `chunk`, its document's title, and its text."""
 
     chunk: int

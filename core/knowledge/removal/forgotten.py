@@ -7,7 +7,6 @@ import os
 import secrets
 import time
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from pathlib import Path
 
 import msgspec
@@ -18,8 +17,7 @@ from ua_tui.core.net.urls import canonical_url
 from ua_tui.core.storage.files import Root
 
 
-@dataclass(frozen=True, slots=True)
-class Traces:
+class Traces(msgspec.Struct, frozen=True):
     """By what a document is recognised: hashes of its session, its place in it, its address and its text.
 
     What a document does not have is empty, and never on the list.
@@ -31,8 +29,7 @@ class Traces:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Doomed:
+class Doomed(msgspec.Struct, frozen=True):
     """A document that is forgotten."""
 
     id: int
@@ -55,14 +52,13 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     texts: tuple[str, ...] = ()
 
 
-@dataclass(slots=True)
-class _Hashes:
+class _Hashes(msgspec.Struct):
     """All hashes of the list, by what they are of."""
 
-    sessions: set[str] = field(default_factory=set)
-    sources: set[str] = field(default_factory=set)
-    places: set[str] = field(default_factory=set)
-    texts: set[str] = field(default_factory=set)
+    sessions: set[str] = msgspec.field(default_factory=set)
+    sources: set[str] = msgspec.field(default_factory=set)
+    places: set[str] = msgspec.field(default_factory=set)
+    texts: set[str] = msgspec.field(default_factory=set)
 
 
 _DECODER = msgspec.json.Decoder(Entry)

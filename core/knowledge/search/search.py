@@ -16,6 +16,8 @@ from datetime import datetime
 from pathlib import Path
 from typing import TypeVar
 
+import msgspec
+
 from ua_tui.core.errors import KnowledgeError
 from ua_tui.core.knowledge.index.database import KIND, open_reader
 from ua_tui.core.knowledge.index.schema import VERSION
@@ -254,7 +256,7 @@ class KnowledgeSearch:
 
     def _judged(self, found: H) -> H:
         """A document as it is, but what somebody else's file says about who wrote it does not count."""
-        return found if self._is_own else replace(found, trust="unknown")
+        return found if self._is_own else msgspec.structs.replace(found, trust="unknown")
 
     def _close(self) -> None:
         if self._db is not None:

@@ -8,8 +8,9 @@ their cost, as a viewer adds up what it finds in a trace.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, Literal
+
+import msgspec
 
 from ua_tui.core.events.types import Usage
 
@@ -26,8 +27,7 @@ Value = str | int | float | bool | tuple[str, ...]
 """What an attribute can be."""
 
 
-@dataclass(frozen=True)
-class Fact:
+class Fact(msgspec.Struct, frozen=True):
     """A fact that a span can state: its meaning, and its names in the conventions."""
 
     meaning: str
@@ -108,8 +108,7 @@ _OTHER = {"kind": "CHAIN"}
 _OF_CHILD = {**_OTHER, "counted_tokens": "{}"}
 
 
-@dataclass(frozen=True, kw_only=True)
-class Labels:
+class Labels(msgspec.Struct, frozen=True, kw_only=True):
     """What every span of a session states: whose it is. Empty texts are left out."""
 
     session: str = ""

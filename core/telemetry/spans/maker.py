@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, Literal
 
+import msgspec
 from opentelemetry.trace import (
     Span,
     SpanKind,
@@ -28,8 +28,7 @@ INFO: Mapping[str, Any] = {"logfire.span_type": "log", "logfire.level_num": 9}
 _ERROR: Mapping[str, Any] = {**INFO, "logfire.level_num": 17}
 
 
-@dataclass(frozen=True)
-class LogLine:
+class LogLine(msgspec.Struct, frozen=True):
     """How an event is logged: the name of the span, its attributes with the fields they are from, and its parent."""
 
     name: str

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+import msgspec
 from opentelemetry.trace import Span, SpanKind
 
 from ua_tui.core.telemetry.http import ServiceRequest
@@ -12,8 +11,7 @@ from ua_tui.core.telemetry.spans.conventions import named
 from ua_tui.core.telemetry.spans.maker import SpanMaker
 
 
-@dataclass
-class Call:
+class Call(msgspec.Struct):
     """A tool call that has not ended: its span, its tool, when it began, and the call of the sub-agent that made it.
 
     It was `sent` to its server at once, or when a person had allowed it, unless it still `waits` for that. `request` is

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
+import msgspec
 from opentelemetry.trace import Span
 
 from ua_tui.core.events.types import MessageFinished, TokensSpent, ToolCallStarted, Usage
@@ -11,8 +10,7 @@ from ua_tui.core.telemetry.spans.content import Content, Part
 from ua_tui.core.telemetry.spans.conventions import Value, facts_of_tokens, named
 
 
-@dataclass
-class ModelTurn:
+class ModelTurn(msgspec.Struct):
     """One turn of the main agent or of a sub-agent.
 
     Attributes:
@@ -27,7 +25,7 @@ class ModelTurn:
     span: Span
     began: int
     content: Content
-    read: list[Part] = field(default_factory=list)
+    read: list[Part] = msgspec.field(default_factory=list)
     requested_model: str = ""
     agent: str = ""
     message_id: str | None = None
@@ -36,8 +34,8 @@ class ModelTurn:
     usage: Usage | None = None
     cost_usd: float | None = None
     _stop_reason: str = ""
-    _texts: list[Part] = field(default_factory=list)
-    _calls: list[Part] = field(default_factory=list)
+    _texts: list[Part] = msgspec.field(default_factory=list)
+    _calls: list[Part] = msgspec.field(default_factory=list)
 
     def on_event(self, event: MessageFinished | ToolCallStarted | TokensSpent, now: int) -> None:
         """Handle a piece of the message, or its tokens."""
@@ -75,8 +73,7 @@ class ModelTurn:
         return found | self.content.messages_read(self.read) | written
 
 
-@dataclass
-class Agent:
+class Agent(msgspec.Struct):
     """An agent that works: the main one, or a sub-agent.
 
     Attributes:
@@ -90,7 +87,7 @@ class Agent:
     name: str = ""
     turns: int = 0
     ready_at: int = 0
-    unread: list[Part] = field(default_factory=list)
+    unread: list[Part] = msgspec.field(default_factory=list)
     turn: ModelTurn | None = None
 
     def begin_turn(

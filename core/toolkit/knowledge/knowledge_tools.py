@@ -11,7 +11,6 @@ from msgspec import Meta
 
 from ua_tui.core.errors import KnowledgeError
 from ua_tui.core.knowledge.records import FoundDocument, Hit, Kind
-from ua_tui.core.knowledge.search.query import parse_date
 from ua_tui.core.text import clean, clean_line
 from ua_tui.core.toolkit.context import ToolContext
 
@@ -49,6 +48,8 @@ async def knowledge_search(
     Raises:
         KnowledgeError: the knowledge base cannot be read, or `since` is no time.
     """
+    from ua_tui.core.knowledge.search.query import parse_date
+
     base, now = _base(context), context.now()
     first = parse_date(since, now.astimezone()) if since.strip() else None
     if since.strip() and first is None:

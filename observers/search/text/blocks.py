@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import dataclass, field
 from typing import Any
+
+import msgspec
 
 from ua_tui.observers.decoding.lenient import JSON
 from ua_tui.observers.decoding.urls import is_web_url
@@ -29,12 +30,11 @@ _OPEN_TEXTS = ("snippet", "raw_content")
 _NO_VALUE = ("", "N/A", "None", "null")
 
 
-@dataclass(slots=True)
-class Section:
+class Section(msgspec.Struct):
     """The results under one heading: its kind, if it has one, and the offset of the first result in the text."""
 
     kind: str | None = None
-    items: list[dict[str, Any]] = field(default_factory=list)
+    items: list[dict[str, Any]] = msgspec.field(default_factory=list)
     start: int = 0
     bare: bool = True
 

@@ -89,7 +89,7 @@ async def _on_screen() -> dict[str, Any]:
         if isinstance(event, ReportChecked) and not checked.done():
             checked.set_result(event)
 
-    offload = ResultOffload(worker, [observer.name for observer in observers])
+    offload = ResultOffload(worker)
     runner = ObserverRunner(observers, ObserverContext(workspace), follow, offload=offload)
     runner.start(spawn_task)
     heart = Heartbeat()

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from ua_tui.core.agent.definitions.commands import CustomCommand, expand, find_commands
 from ua_tui.core.agent.definitions.files import definition_folders

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from tests.core.cases import cases_of
@@ -29,7 +30,7 @@ def test_a_name_leads_to_a_file_or_is_missing_or_is_no_name(
 ) -> None:
     monkeypatch.setenv("HOME", str(base / "home"))
     places = Places(base / "session", base / "start")
-    text = text.format_map(places.__dict__) if "{s" in text else text
+    text = text.format_map(msgspec.structs.asdict(places)) if "{s" in text else text
     missing = missing_names(text, places)
     found = {}
     for mention in mentions_in(text):

@@ -173,7 +173,7 @@ def observe(
     run = Run(observer.name, tool, use)
     if aside is None:
         return perform(run, observer, result, ObserverContext(workspace))
-    offload = ResultOffload(aside, [observer.name])
+    offload = ResultOffload(aside)
     assert offload.accepts(observer, result)
     return offload.perform(run, result)
 
@@ -207,7 +207,7 @@ def test_large_results_keep_their_signed_addresses(workspace: Workspace, aside: 
         use = f"toolu_{number}"
         whole, _ = settler.store(raw(json.dumps(rows(1_000, f"{SIGNED}{number}-"))), facts(SEARCH, use))
         results[use] = ToolResult(call=ToolCall(tool_use_id=use, name=SEARCH), observation=whole)
-    offload = ResultOffload(aside, ["search_results"])
+    offload = ResultOffload(aside)
     for number, (use, result) in enumerate(results.items()):
         (saved,) = offload.perform(Run("search_results", SEARCH, use), result).outcome.artifacts
         page = json.loads(workspace.read_artifact(saved.path))
@@ -360,7 +360,7 @@ def test_observers_of_other_packages_work_in_the_child(
     text = TextContent("é" * LARGE)
     observation = McpObservation(tool_name=SEARCH, tool_use_id="toolu_1", server="s", content=(text,))
     result = ToolResult(call=ToolCall(tool_use_id="toolu_1", name=SEARCH), observation=observation)
-    offload = ResultOffload(aside, ["counter", "gone"])
+    offload = ResultOffload(aside)
     run = offload.perform(Run("counter", SEARCH, "toolu_1"), result)
     assert run.error is None
     (saved,) = run.outcome.artifacts

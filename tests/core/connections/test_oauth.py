@@ -8,7 +8,6 @@ import threading
 import time
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -19,6 +18,7 @@ import pytest
 import uvicorn
 from mcp.server.auth.provider import TokenError
 from mcp.shared.auth import OAuthToken
+from msgspec.structs import replace
 
 from tests.e2e.oauth_server import Accounts, make_server
 from tests.waiting import PATIENCE

@@ -4,11 +4,11 @@ import hashlib
 import json
 import os
 import subprocess
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from tests.core.cases import cases_of
 from ua_tui.core.connections.oauth.target import OAuthClient

@@ -1,10 +1,10 @@
 from __future__ import annotations
 
 import tomllib
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from tests.core.cases import cases_of
 from ua_tui.core.errors import SettingsError

@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 import os
 import stat
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from tests.core.cases import cases_of
 from ua_tui.core.agent.definitions.roster import read_roster

@@ -251,7 +251,7 @@ def test_planted_secrets_reach_no_document(tmp_path: Path) -> None:
 
 
 def fields(document: Document) -> list[tuple[str, Any]]:
-    return [(name, getattr(document, name)) for name in document.__slots__]
+    return [(name, getattr(document, name)) for name in document.__struct_fields__]
 
 
 _NESTED: Any = st.recursive(

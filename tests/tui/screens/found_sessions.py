@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from tests.tui.played import fixed_bus
 from ua_tui.core.events import types as ev

@@ -5,11 +5,11 @@ from __future__ import annotations
 import shutil
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from dataclasses import replace
 from datetime import UTC
 from pathlib import Path
 from typing import Any
 
+from msgspec.structs import replace
 from textual.app import App
 from textual.pilot import Pilot
 from textual.widgets import Input

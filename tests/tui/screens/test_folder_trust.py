@@ -1,7 +1,8 @@
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from tests.tui.screens.test_dialogs import Stage
 from ua_tui.core.trust_question.changes import Change

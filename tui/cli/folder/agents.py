@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import argparse
-from dataclasses import asdict
 from typing import TYPE_CHECKING
+
+from msgspec.structs import asdict
 
 from ua_tui.core.text import clean_line
 from ua_tui.tui.cli.output import complain, print_json, print_line, print_table

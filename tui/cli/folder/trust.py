@@ -6,9 +6,10 @@ import argparse
 import sqlite3
 import sys
 from contextlib import closing, suppress
-from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from msgspec.structs import asdict, replace
 
 from ua_tui.core.errors import UniversalAgentError
 from ua_tui.core.events.units import quantity

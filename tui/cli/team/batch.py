@@ -5,9 +5,10 @@ from __future__ import annotations
 import argparse
 import shlex
 import sys
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from msgspec.structs import replace
 
 from ua_tui.tui.cli.arguments import SESSION_OPTIONS, WrongUsage, add_address, amount, optional_address
 from ua_tui.tui.cli.output import quiet_libraries
