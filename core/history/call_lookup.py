@@ -16,6 +16,7 @@ from ua_tui.core.events.types import (
     ToolCallStarted,
 )
 from ua_tui.core.history.headline import event_lines
+from ua_tui.core.observation import Observation
 from ua_tui.core.storage.regular_file import open_regular
 from ua_tui.core.storage.workspace import JOURNAL
 
@@ -28,6 +29,11 @@ class PastToolCall:
     finished: ToolCallFinished | None = None
     artifacts: tuple[ArtifactSaved, ...] = ()
     changes: tuple[str, ...] = ()
+
+    @property
+    def observation(self) -> Observation | None:
+        """Its result; None while it runs, and without one."""
+        return self.finished.observation if self.finished is not None else None
 
     def add(self, event: Event) -> None:
         """Add what a later event says about this call; others change nothing."""

@@ -9,6 +9,7 @@ import pytest
 from tests.tui.viewers.test_viewers import THEME, do, lines, shown
 from ua_tui.core.concurrency.cancellation import NEVER
 from ua_tui.core.events.types import ToolCallFinished, ToolCallStarted
+from ua_tui.core.history.call_lookup import PastToolCall
 from ua_tui.core.observation import McpObservation, TextContent
 from ua_tui.core.storage.compression import pack
 from ua_tui.core.text import is_unsafe
@@ -52,7 +53,7 @@ def call(
     content = (TextContent(result if isinstance(result, str) else json.dumps(result)),)
     observation = McpObservation(tool_name=name, tool_use_id="t", server="s", content=content)
     end = ToolCallFinished(tool_use_id="t", status="success", observation=observation)
-    return call_body(started, end, as_text=as_text)
+    return call_body(PastToolCall(started, end), as_text=as_text)
 
 
 class TestPages:
