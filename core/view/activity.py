@@ -56,6 +56,8 @@ class Activity(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def waiting(self) -> frozenset[str]:
         """The calls that wait for a person: for an answer, or until an account is connected."""
+        if not self.needs_person:
+            return frozenset()
         asked = {getattr(question, "tool_use_id", None) for question in self.questions.values()}
         if self.logins:
             asked.update(

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from ua_tui.core.events import types as ev
+from ua_tui.core.observation import Observation
 
 _MOST_OPEN = 1_000
 
@@ -34,6 +35,11 @@ class FullCall:
                 self.started, self.changes = self.started.changed_by(event), tuple(event.changes)
             case _:
                 pass
+
+    @property
+    def observation(self) -> Observation | None:
+        """Its result; None while it runs, and without one."""
+        return self.finished.observation if self.finished is not None else None
 
     def cancel(self) -> None:
         """End a call that will have no other end."""

@@ -403,11 +403,11 @@ class SessionView:
 
     def _hear(self, tool_use_id: str | None, event: ev.Event) -> None:
         """Note, to the second, a sign of life of a sub-agent, and of those it works for."""
-        if tool_use_id is not None:
-            at = event.at.timestamp()
-            for call in list(self.lineage(tool_use_id)):
-                if not 0 <= at - call.heard < 1:
-                    self._change(("t", call.id), heard=at)
+        at, deeper = event.at.timestamp(), DEEPEST
+        while tool_use_id is not None and deeper and (call := self.call(tool_use_id)) is not None:
+            if not 0 <= at - call.heard < 1:
+                self._change(("t", call.id), heard=at)
+            tool_use_id, deeper = call.parent, deeper - 1
 
     def _note_waits(self, before: Activity, at: float) -> None:
         for call_id in before.waiting ^ self.activity.waiting:

@@ -45,8 +45,12 @@ class EventFeed:
     def handle(self, events: Sequence[Event]) -> None:
         """Handle a batch of events, in order, and show what they changed."""
         self.add(events)
+        view = self.view
         for handler in self.handlers:
-            self.show(handler)
+            try:
+                handler.show_view(view)
+            except Exception:
+                self._failed(handler)
 
     def add(self, events: Sequence[Event]) -> None:
         """Add events to the view, and to what the handlers know."""

@@ -320,7 +320,7 @@ class VirtualList(ScrollView, Generic[EntryT], can_focus=True):
 
     @property
     def _is_shown(self) -> bool:
-        return not self._hidden and self.is_attached and bool(self._area())
+        return not self._hidden and self.is_mounted and self.is_attached and bool(self._area())
 
     def _area(self) -> Size:
         """The room for entries: what the head leaves."""

@@ -8,8 +8,8 @@ from ua_tui.core.events.types import (
     ObserverFinished,
 )
 from ua_tui.core.view.records import ObserverRuns
-from ua_tui.tui.panes.observers.pane import ObserversPane, ObserversTheme, Run, render_run
-from ua_tui.tui.panes.observers.table import TableStyles, render_table
+from ua_tui.tui.panes.columns import TableStyles
+from ua_tui.tui.panes.observers.pane import ObserversPane, ObserversTheme, Run, render_run, render_table
 from ua_tui.tui.render.layout import PLAIN, line_width, plain
 
 

@@ -27,6 +27,7 @@ from ua_tui.core.observation import (
     ImageContent,
     McpObservation,
     NativeObservation,
+    Observation,
     SubagentObservation,
     TextContent,
     WorkbenchObservation,
@@ -34,6 +35,7 @@ from ua_tui.core.observation import (
 from ua_tui.core.storage.large_results import store_large_result
 from ua_tui.core.storage.workspace import Workspace
 from ua_tui.core.text import is_unsafe
+from ua_tui.core.view.calls import FullCall
 from ua_tui.tui.screens.application.help import HelpScreen
 from ua_tui.tui.screens.files.artifact_list import ArtifactList
 from ua_tui.tui.screens.tool_call.screen import CallView, ToolCallScreen
@@ -70,7 +72,7 @@ def saved(path: str, call: str | None = None) -> ev.ArtifactSaved:
 
 
 def text(call: ev.ToolCallStarted, end: ev.ToolCallFinished | None, width: int = 80) -> str:
-    return "\n".join(lines(call_body(call, end), width))
+    return "\n".join(lines(call_body(FullCall(call, end)), width))
 
 
 def update(screen: ToolCallScreen, *events: ev.Event) -> None:
@@ -93,7 +95,7 @@ async def test_a_call_whose_arguments_were_changed_shows_those_that_ran_and_the_
             assert shown in screen_text(app)
         await pilot.press("a")
         assert app.copied == ['{"query":"memory"}']
-    paged = call_text(screen.call.started, screen.call.finished, (), screen.call.changes)
+    paged = call_text(screen.call)
     assert "Arguments (changed by you)" in paged
     assert "query: AI chips → memory" in paged
 
@@ -287,7 +289,7 @@ def test_an_error_stands_above_what_came_before_it() -> None:
         "▾ Result" + " " * 64 + "2 blocks", "  stdout", "    hello", "", "  stderr", "    ZeroDivisionError", "",
         "  partial",
     ]  # fmt: skip
-    assert result_text(finished(observation, "error")).startswith("Error: ")
+    assert result_text(observation).startswith("Error: ")
 
 
 def picture(width: int, height: int) -> ImageContent:
@@ -343,7 +345,7 @@ def test_the_answer_of_a_sub_agent_is_read_as_markdown_and_its_prompt_as_text() 
         tool_name="Agent", tool_use_id="t", agent="expert", content=(TextContent("# Done\n\n**All** good"),)
     )
     call = started("Agent", subagent_type="expert", prompt="Write **it**.")
-    body = call_body(call, finished(answer), record=agent_call("Reading ten pages", 38_000))
+    body = call_body(FullCall(call, finished(answer)), record=agent_call("Reading ten pages", 38_000))
     shown = [line.rstrip() for line in lines(body, 60)]
     assert shown == [
         "▾ Last activity" + " " * 38 + "38k tok", "  Reading ten pages", "",
@@ -351,9 +353,9 @@ def test_the_answer_of_a_sub_agent_is_read_as_markdown_and_its_prompt_as_text() 
         "▾ Answer", "  Done", "", "  All good",
     ]  # fmt: skip
     long = started("Agent", prompt="\n".join(f"Step {n}" for n in range(9)))
-    assert "▾ Prompt" in lines(call_body(long, None))[0]
-    assert lines(call_body(long, finished(answer)))[0] == "▸ Prompt" + " " * 65 + "9 lines"
-    written = lines(call_body(call, finished(answer), as_text=True))
+    assert "▾ Prompt" in lines(call_body(FullCall(long)))[0]
+    assert lines(call_body(FullCall(long, finished(answer))))[0] == "▸ Prompt" + " " * 65 + "9 lines"
+    written = lines(call_body(FullCall(call, finished(answer)), as_text=True))
     assert "  **All** good" in written
 
 
@@ -394,9 +396,9 @@ async def test_the_arguments_are_there_while_a_result_is_still_read(
 ) -> None:
     go_on = threading.Event()
 
-    def slow(end: ev.ToolCallFinished, folder: Path | None) -> StoredResult:
+    def slow(observation: Observation, folder: Path | None) -> StoredResult:
         go_on.wait(PATIENCE)
-        return read_stored_result(end, folder)
+        return read_stored_result(observation, folder)
 
     monkeypatch.setattr("ua_tui.tui.screens.tool_call.screen.read_stored_result", slow)
     observation = stored(tmp_path, "beginning " + "x " * 100_000 + "the end")
@@ -448,22 +450,23 @@ async def test_the_cursor_stays_in_its_part_when_the_terminal_changes() -> None:
 
 def test_a_stored_result_that_cannot_be_read_is_reported_beside_its_preview(tmp_path: Path) -> None:
     observation = stored(tmp_path, "beginning " + "x" * 100_000)
-    end = finished(observation)
     path = tmp_path / str(observation.stored_at)
-    assert read_stored_result(end, tmp_path).problem == ""
-    assert read_stored_result(end, None).problem.endswith(f"the full result is in {observation.stored_at}.")
+    assert read_stored_result(observation, tmp_path).problem == ""
+    assert read_stored_result(observation, None).problem.endswith(
+        f"the full result is in {observation.stored_at}."
+    )
     path.write_text("[{")
-    assert read_stored_result(end, tmp_path).problem.endswith("is damaged.")
+    assert read_stored_result(observation, tmp_path).problem.endswith("is damaged.")
     path.unlink()
-    read = read_stored_result(end, tmp_path)
+    read = read_stored_result(observation, tmp_path)
     assert read.problem == f"Only a part of the result is shown: {observation.stored_at} no longer exists."
-    assert read.finished is end
-    shown = lines(call_body(started(), end, notes=[read.problem]))
+    assert read.observation is observation
+    shown = lines(call_body(FullCall(started(), finished(observation)), notes=[read.problem]))
     assert any("no longer exists" in line for line in shown)
     assert any("beginning" in line for line in shown)
     (tmp_path.parent / "secret.json").write_text('[{"type":"text","text":"secret"}]')
     away = msgspec.structs.replace(observation, stored_at="../secret.json")
-    assert "stay inside the folder" in read_stored_result(finished(away), tmp_path).problem
+    assert "stay inside the folder" in read_stored_result(away, tmp_path).problem
 
 
 def test_a_long_stored_text_is_read_as_it_was(tmp_path: Path) -> None:
@@ -472,10 +475,9 @@ def test_a_long_stored_text_is_read_as_it_was(tmp_path: Path) -> None:
     seen = msgspec.structs.replace(mcp(*texts, ImageContent(picture_data, "image/gif")), tool_use_id="long")
     workspace = Workspace(tmp_path, tmp_path)
     _, shown = store_large_result(seen, workspace, workspace.redactor)
-    read = read_stored_result(finished(shown), tmp_path)
+    read = read_stored_result(shown, tmp_path)
     assert read.problem == ""
-    assert read.finished.observation is not None
-    assert read.finished.observation.content == seen.content
+    assert read.observation.content == seen.content
 
 
 async def test_a_file_that_is_gone_or_leads_away_is_reported_and_not_gone_to(tmp_path: Path) -> None:
@@ -500,7 +502,7 @@ async def test_a_file_that_is_gone_or_leads_away_is_reported_and_not_gone_to(tmp
     "result", ["[" * 50_000, '{"a":' * 5_000, "{broken", '{"a": "' + "x" * 5_000_000 + '"}']
 )
 def test_hostile_results_are_shown_all_the_same(result: str) -> None:
-    body = call_body(started(), finished(mcp(result)))
+    body = call_body(FullCall(started(), finished(mcp(result))))
     assert len(lines(body)) > 3
 
 

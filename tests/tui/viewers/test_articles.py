@@ -13,6 +13,7 @@ from ua_tui.core.observation import McpObservation, TextContent
 from ua_tui.core.storage.compression import pack
 from ua_tui.core.text import is_unsafe
 from ua_tui.core.toolkit.articles import Article, Reference, article_path, encode_article
+from ua_tui.core.view.calls import FullCall
 from ua_tui.tui.viewers.articles.page import article_body, article_in
 from ua_tui.tui.viewers.articles.results import ResultsTable
 from ua_tui.tui.viewers.articles.session import find_article, session_of
@@ -52,7 +53,7 @@ def call(
     content = (TextContent(result if isinstance(result, str) else json.dumps(result)),)
     observation = McpObservation(tool_name=name, tool_use_id="t", server="s", content=content)
     end = ToolCallFinished(tool_use_id="t", status="success", observation=observation)
-    return call_body(started, end, as_text=as_text)
+    return call_body(FullCall(started, end), as_text=as_text)
 
 
 class TestPages:

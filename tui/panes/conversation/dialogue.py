@@ -11,9 +11,12 @@ from ua_tui.core.events.continuation import is_own
 from ua_tui.core.events.describe import PATHS
 from ua_tui.core.events.types import (
     ArtifactChanged,
+    ArtifactSaved,
     Event,
     McpStatus,
     MessageFinished,
+    ObserverFinished,
+    ObserverStarted,
     PathFellBack,
     QueryClassified,
     QueryFinished,
@@ -23,6 +26,8 @@ from ua_tui.core.events.types import (
     SubagentStarted,
     TextDelta,
     ThinkingDelta,
+    TokensSpent,
+    ToolCallProgress,
     ToolCallStarted,
 )
 from ua_tui.core.events.units import duration, quantity
@@ -126,6 +131,11 @@ class Dialogue:
                 self.folds.end_subagent(event.tool_use_id, status, event.at.timestamp(), view)
             case McpStatus():
                 self.on_servers(event)
+            case (
+                ObserverStarted() | ObserverFinished() | ArtifactSaved() | TokensSpent() | ToolCallProgress()
+            ):
+                # Most events are of these kinds, and others show them.
+                pass
             case _:
                 self.on_other(event)
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
+import posixpath
 from collections.abc import Iterable
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 
 from ua_tui.core.events.types import ArtifactSaved, Event, QueryFinished
 from ua_tui.core.storage.workspace import saved_reports_of
@@ -30,9 +31,9 @@ class FileLinks:
     def handle_event(self, event: Event) -> None:
         """Note that there may be new files: after one was saved, and when a query ends."""
         if isinstance(event, ArtifactSaved):
-            self._names[PurePosixPath(event.path).name] = event.path
+            self._names[posixpath.basename(event.path)] = event.path
             if event.copied_to:
-                self._names.setdefault(PurePosixPath(event.copied_to).name, event.copied_to)
+                self._names.setdefault(posixpath.basename(event.copied_to), event.copied_to)
         if isinstance(event, ArtifactSaved | QueryFinished):
             self._missing.clear()
 

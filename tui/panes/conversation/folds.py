@@ -226,8 +226,8 @@ class Folds:
             if call is not None and call.status is not None and call.ended_offset is not None:
                 ended = call.at.timestamp() + call.ended_offset - call.offset
                 self.end_subagent(call.id, call.status, ended, view)
-            else:
-                work.fold.activity = work.activity(view)
+            elif (activity := work.activity(view)) != work.fold.activity:
+                work.fold.activity = activity
                 self._page.change(work.fold)
         for fold in self._grown.values():
             if fold.open:

@@ -163,7 +163,8 @@ class ConversationPane(VirtualList[Block]):
         """Paint once what a batch of events has changed."""
         self.dialogue.folds.show_grown(view)
         self._run_timer()
-        self.update_rows()
+        if self._stale or self.block_source.deferred:
+            self.update_rows()
         self.search.update()
         self._describe_results()
 

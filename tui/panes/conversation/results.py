@@ -82,7 +82,8 @@ class Results:
 
     def handle_event(self, event: Event, view: SessionView) -> Result | None:
         """Return the finished work that an event reports, if it does."""
-        for call in [each for each in map(view.call, self._saving) if each is not None and each.status]:
+        ended = [view.call(each) for each in self._saving] if self._saving else ()
+        for call in (each for each in ended if each is not None and each.status is not None):
             self._saving.discard(call.id)
             if call.status == "success":
                 # The observer reports a corpus only when it adds something to what the tool has saved.

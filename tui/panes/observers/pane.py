@@ -24,12 +24,12 @@ from ua_tui.core.events.types import (
     ObserverStarted,
     ReportChecked,
 )
-from ua_tui.core.events.units import milliseconds, quantity
+from ua_tui.core.events.units import count, milliseconds, quantity
 from ua_tui.core.text import clean, clean_line
 from ua_tui.core.view.records import ObserverRuns
 from ua_tui.core.view.session import SessionView
 from ua_tui.tui.keys.places import KeyPlace, key_binding
-from ua_tui.tui.panes.observers.table import TableStyles, render_table
+from ua_tui.tui.panes.columns import TableStyles, render_columns
 from ua_tui.tui.render.format import Mark, artifact_name, middle_cut, name_cut, tail_cut
 from ua_tui.tui.render.layout import (
     PLAIN,
@@ -52,6 +52,11 @@ CALL_FROM_WIDTH = 68
 NAMED_CELLS = 18
 AT_WORK = "running"
 UNFINISHED = "unfinished"
+TABLE_COLUMNS = {"runs": 5, "saved": 6, "skip": 5, "fail": 5, "items": 6, "p50": 7, "p95": 7}
+"""The columns of the table and their cells, the space before each included."""
+DROPPED_FIRST = ("skip", "items", "p50", "saved", "runs", "p95", "fail")
+"""The order in which columns are left out where room is short."""
+MOST_NAME_CELLS = 24
 
 
 @dataclass(slots=True, eq=False)
@@ -204,6 +209,45 @@ class _Known:
     latest: dict[tuple[str, str | None], Run] = field(default_factory=dict)
     copied: set[str] = field(default_factory=set)
     rules: dict[tuple[str, str], Run] = field(default_factory=dict)
+
+
+def render_table(
+    metrics: Mapping[str, ObserverRuns], width: int, height: int, styles: TableStyles
+) -> list[Line]:
+    """Render a line per observer; where there is no room for all, those that failed, then those that ran most."""
+    shown = list(metrics.items()) if metrics else []
+    if len(shown) > height - 2:
+        shown.sort(key=lambda each: (-each[1].failed, -each[1].runs))
+    return render_columns(
+        [(name, _figures(each, styles)) for name, each in shown],
+        TABLE_COLUMNS,
+        width,
+        height if shown else 0,
+        styles,
+        head="observer",
+        dropped_first=DROPPED_FIRST,
+        most_name_cells=MOST_NAME_CELLS,
+    )
+
+
+def _figures(runs: ObserverRuns, styles: TableStyles) -> dict[str, tuple[str, Style]]:
+    numbers = {
+        "runs": runs.runs,
+        "saved": runs.saved,
+        "skip": runs.skipped,
+        "fail": runs.failed,
+        "items": runs.items,
+    }
+    figures = {
+        column: (count(number), styles.number if number else styles.zero)
+        for column, number in numbers.items()
+    }
+    if runs.failed:
+        figures["fail"] = (count(runs.failed), styles.bad)
+    times = {"p50": runs.p50_ms, "p95": runs.p95_ms}
+    return figures | {
+        name: (milliseconds(time) if time else "–", styles.number) for name, time in times.items()
+    }
 
 
 class RunRows(RowSource[Run]):
@@ -413,11 +457,11 @@ class ObserversPane(VirtualList[Run]):
             return
         parts: list[str | Content | tuple[str, str]] = ["Observers"]
         if self.entries:
-            count = sum(each.failed for each in self.run_source.metrics.values())
-            failed = f"{count} failed"
+            failures = sum(each.failed for each in self.run_source.metrics.values())
+            failed = f"{failures} failed"
             parts += [
                 f" · {quantity(self._files, 'file')} · ",
-                (failed, "bold $text-error") if count else failed,
+                (failed, "bold $text-error") if failures else failed,
             ]
         self.border_title = Content.assemble(*parts)
 

@@ -128,7 +128,8 @@ class TracePane(VirtualList[CallNode]):
             self._counts = counts
             self.show_counts()
         self._run_timer()
-        self.update_rows()
+        if self._stale:
+            self.update_rows()
 
     def _run_timer(self) -> None:
         if self._timer is not None:

@@ -11,8 +11,9 @@ from rich.style import Style
 
 from ua_tui.core.events.units import count, duration, live_duration, money, size, tokens
 from ua_tui.core.view.records import Call, Message
+from ua_tui.tui.panes.columns import TableStyles
 from ua_tui.tui.panes.trace.calls import SEPARATOR, CallNode
-from ua_tui.tui.panes.trace.totals import TotalsStyles, render_totals
+from ua_tui.tui.panes.trace.totals import render_totals
 from ua_tui.tui.panes.trace.waterfall import WATERFALL_FROM_WIDTH, Columns, bar_of, columns_of
 from ua_tui.tui.render.format import Mark, middle_cut, spinner, tail_cut
 from ua_tui.tui.render.layout import PLAIN, Line, cut_line, line_width, read_theme, spread, width_of, wrap
@@ -287,7 +288,7 @@ class TraceRows(RowSource[CallNode]):
         theme = self._theme
         lines: list[Line] = []
         if self.with_totals:
-            styles = TotalsStyles(self._muted, theme.name, theme.number, theme.bad)
+            styles = TableStyles(self._muted, theme.name, theme.number, theme.number, theme.bad)
             lines = render_totals(self.roots, width, height - 1, styles)
         columns = columns_of(width, waterfall=self.has_waterfall(width))
         if columns.bar:

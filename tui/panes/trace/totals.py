@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
-from rich.segment import Segment
 from rich.style import Style
 
 from ua_tui.core.events.units import count, duration, money, size
 from ua_tui.core.view.records import Call, Query
+from ua_tui.tui.panes.columns import TableStyles, render_columns
 from ua_tui.tui.panes.trace.calls import CallNode
-from ua_tui.tui.render.format import Mark, middle_cut
-from ua_tui.tui.render.layout import Line, cut_line, width_of
+from ua_tui.tui.render.format import Mark
+from ua_tui.tui.render.layout import Line
 
 COLUMNS = {"calls": 7, "failed": 7, "time": 9, "results": 8, "tokens": 8, "cost": 9}
 """The columns and their cells, the space before each included."""
 DROPPED_FIRST = ("failed", "results", "time", "calls", "cost", "tokens")
 """The order in which columns are left out where room is short."""
-FEWEST_NAME_CELLS, MOST_NAME_CELLS = 12, 40
+MOST_NAME_CELLS = 40
 MAIN, ALL = "main agent", "total"
 
 
@@ -46,6 +45,21 @@ class Total:
         self.tokens += tokens
         if cost is not None:
             self.cost = (self.cost or 0.0) + cost
+
+    def figures(self, styles: TableStyles) -> dict[str, tuple[str, Style]]:
+        """Return what the table shows of it, by column."""
+        texts = {
+            "calls": count(self.calls) if self.calls else "",
+            "failed": count(self.failed) if self.failed else "",
+            "time": duration(self.seconds) if self.calls and self.seconds else "",
+            "results": size(self.bytes) if self.bytes else "",
+            "tokens": count(self.tokens) if self.tokens else "",
+            "cost": money(self.cost) or ("?" if self.tokens else ""),
+        }
+        return {
+            column: (text, styles.bad if column == "failed" else styles.number)
+            for column, text in texts.items()
+        }
 
 
 def totals_of(roots: Sequence[CallNode]) -> tuple[dict[str, Total], Total]:
@@ -83,54 +97,18 @@ def _agents_below(node: CallNode) -> Iterator[CallNode]:
             yield from _agents_below(child)
 
 
-class TotalsStyles(NamedTuple):
-    """The styles of the head line, of names, numbers and failures."""
-
-    head: Style
-    name: Style
-    number: Style
-    bad: Style
-
-
-def render_totals(roots: Sequence[CallNode], width: int, height: int, styles: TotalsStyles) -> list[Line]:
-    """Render a head line, a line per tool and sub-agent (the longest first), their sum and a rule."""
-    room = height - 3
-    if room < 1:
-        return []
+def render_totals(roots: Sequence[CallNode], width: int, height: int, styles: TableStyles) -> list[Line]:
+    """Render a line per tool and sub-agent, those that used most first, and their sum."""
     by_name, everything = totals_of(roots)
     shown = sorted(by_name.items(), key=lambda each: (-each[1].tokens, -each[1].seconds))
-    left_out = len(shown) - room
-    if left_out > 0:
-        shown = shown[: room - 1]
-        left_out += 1
-    columns = dict(COLUMNS)
-    for name in DROPPED_FIRST:
-        if FEWEST_NAME_CELLS + sum(columns.values()) > width:
-            columns.pop(name)
-    most = max((width_of(name) for name, _ in shown), default=0)
-    cells = max(1, min(max(FEWEST_NAME_CELLS, most), MOST_NAME_CELLS, width - sum(columns.values())))
-    head = "".join(f"{column:>{wide}}" for column, wide in columns.items())
-    lines: list[Line] = [[Segment(" " * cells + head, styles.head)]]
-    lines += [_line(name, each, cells, columns, styles) for name, each in shown]
-    if left_out > 0:
-        lines.append([Segment(f"+{left_out} more", styles.head)])
-    lines.append(_line(ALL, everything, cells, columns, styles))
-    lines.append([Segment("─" * min(width, cells + sum(columns.values())), styles.head)])
-    return [cut_line(line, width) for line in lines]
-
-
-def _line(name: str, total: Total, cells: int, columns: Mapping[str, int], styles: TotalsStyles) -> Line:
-    cut = middle_cut(name, cells)
-    line: Line = [Segment(cut + " " * (cells - width_of(cut)), styles.name)]
-    texts = {
-        "calls": count(total.calls) if total.calls else "",
-        "failed": count(total.failed) if total.failed else "",
-        "time": duration(total.seconds) if total.calls and total.seconds else "",
-        "results": size(total.bytes) if total.bytes else "",
-        "tokens": count(total.tokens) if total.tokens else "",
-        "cost": money(total.cost) or ("?" if total.tokens else ""),
-    }
-    for column, wide in columns.items():
-        style = styles.bad if column == "failed" and total.failed else styles.number
-        line.append(Segment(f"{texts[column]:>{wide}}", style))
-    return line
+    return render_columns(
+        [(name, each.figures(styles)) for name, each in shown],
+        COLUMNS,
+        width,
+        height,
+        styles,
+        head="",
+        dropped_first=DROPPED_FIRST,
+        most_name_cells=MOST_NAME_CELLS,
+        total=(ALL, everything.figures(styles)),
+    )

@@ -176,13 +176,14 @@ class CallTree:
 
     def update(self, view: SessionView) -> None:
         """Bring rows in line with the view."""
-        newest, retry = view.last_query, view.activity.retry
-        if newest is not None and retry is not self._retry:
-            # Whether its request is repeated is no part of it.
-            self._retry, view.changed = retry, {**(view.changed or {}), ("q", newest.id): None}
-        if not view.changed:
+        retry, changed = view.activity.retry, view.changed or {}
+        if retry is self._retry and not changed:
             return
-        (changed, view.changed), waiting = (view.changed, {}), view.activity.waiting
+        newest, waiting = view.last_query, view.activity.waiting
+        self._retry, view.changed = retry, {}
+        if newest is not None:
+            # Whether its request is repeated is no part of it.
+            changed["q", newest.id] = None
         ended: list[CallNode] = []
         for kind, id_ in changed:
             entry, key = view.entries[kind, id_], id_ if kind == "t" else f"query/{id_}"

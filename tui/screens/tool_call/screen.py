@@ -18,8 +18,9 @@ from textual.timer import Timer
 from textual.widgets import Input
 
 from ua_tui.core.events.tool_names import tool_label, tool_name
-from ua_tui.core.events.types import UNSTAMPED, Event, ToolCallFinished
+from ua_tui.core.events.types import UNSTAMPED, Event
 from ua_tui.core.events.units import duration, milliseconds, size
+from ua_tui.core.observation import Observation
 from ua_tui.core.text import clean_line
 from ua_tui.core.view.calls import FullCall
 from ua_tui.core.view.records import Call
@@ -34,7 +35,7 @@ from ua_tui.tui.terminal.programs import PAGER, NoProgram, command_of, page
 from ua_tui.tui.viewers.cursor_body import CursorBody, OpenArticle
 from ua_tui.tui.viewers.tool_call.body import arguments_text, call_body, call_text, is_agent, result_text
 from ua_tui.tui.viewers.tool_call.sections import SectionsBody
-from ua_tui.tui.viewers.tool_call.stored_result import StoredResult, is_stored, read_stored_result
+from ua_tui.tui.viewers.tool_call.stored_result import StoredResult, read_stored_result
 from ua_tui.tui.viewers.view.chrome import KeyLine, TitleLine
 from ua_tui.tui.viewers.view.detail_panel import DetailPanel
 from ua_tui.tui.viewers.view.document_view import DocumentView
@@ -159,9 +160,9 @@ class ToolCallScreen(DocumentScreen[str | None]):
         return self.query_one(CallView)
 
     @property
-    def ended(self) -> ToolCallFinished | None:
-        """The end of the call, with the full result as soon as it is read."""
-        return self._whole.finished if self._whole is not None else self.call.finished
+    def result(self) -> Observation | None:
+        """The result of the call, complete as soon as it is read."""
+        return self._whole.observation if self._whole is not None else self.call.observation
 
     # -- events -----------------------------------------------------------------------------------
 
@@ -190,21 +191,20 @@ class ToolCallScreen(DocumentScreen[str | None]):
         start_job(self, self._show_body, "call")
 
     async def _show_body(self) -> None:
-        finished = self.call.finished
-        if finished is not None and self._whole is None:
-            if is_stored(finished) and self._folder is not None:
-                self.view.show_call(await asyncio.to_thread(self._body, finished, "Reading the full result…"))
-            self._whole = await asyncio.to_thread(read_stored_result, finished, self._folder)
+        observation = self.call.observation
+        if observation is not None and self._whole is None:
+            if observation.stored_at and self._folder is not None:
+                self.view.show_call(await asyncio.to_thread(self._body, "Reading the full result…"))
+            self._whole = await asyncio.to_thread(read_stored_result, observation, self._folder)
             self._show_title()
-        self.view.show_call(await asyncio.to_thread(self._body, self.ended))
+        self.view.show_call(await asyncio.to_thread(self._body))
 
-    def _body(self, finished: ToolCallFinished | None, waiting: str = "") -> SectionsBody:
+    def _body(self, waiting: str = "") -> SectionsBody:
         return call_body(
-            self.call.started,
-            finished,
+            self.call,
+            whole=self.result,
             as_text=self.as_text,
             record=self._record,
-            changes=self.call.changes,
             notes=self._notes,
             waiting=waiting,
         )
@@ -244,11 +244,8 @@ class ToolCallScreen(DocumentScreen[str | None]):
 
     def _show_artifacts(self) -> None:
         self._drawn = replace(self.call)
-        stored = (
-            self.call.finished.observation.stored_at
-            if self.call.finished and self.call.finished.observation
-            else None
-        )
+        observation = self.call.observation
+        stored = observation.stored_at if observation is not None else None
         listed = self.query_one(ArtifactList)
         listed.show(files_of_call(self.call.artifacts, stored), listed.gone)
         if listed.files and self._folder is not None:
@@ -349,7 +346,7 @@ class ToolCallScreen(DocumentScreen[str | None]):
         if self._whole is not None and self._whole.size > 4 * MOST_COPIED:
             self.warn(f"{what} not copied: it is too long (P reads it, Tab goes to its file).")
             return
-        copy_text(self, await asyncio.to_thread(result_text, self.ended), what)
+        copy_text(self, await asyncio.to_thread(result_text, self.result), what)
 
     def action_copy_arguments(self) -> None:
         """Copy the arguments."""
@@ -360,9 +357,7 @@ class ToolCallScreen(DocumentScreen[str | None]):
         start_job(self, self._page, "pager")
 
     async def _page(self) -> None:
-        text = await asyncio.to_thread(
-            call_text, self.call.started, self.ended, self._notes, self.call.changes
-        )
+        text = await asyncio.to_thread(call_text, self.call, self.result, self._notes)
         try:
             page(self.app, text, command_of(PAGER, os.environ))
         except NoProgram as error:

@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 from textual.content import Span
 
-from ua_tui.core.events.types import ToolCallFinished, ToolCallStarted
+from ua_tui.core.events.types import ToolCallStarted
 from ua_tui.core.events.units import quantity, size, tokens
 from ua_tui.core.observation import (
     ImageContent,
@@ -23,6 +23,7 @@ from ua_tui.core.observation import (
     WorkbenchObservation,
 )
 from ua_tui.core.text import clean, clean_line
+from ua_tui.core.view.calls import FullCall
 from ua_tui.core.view.records import Call
 from ua_tui.tui.viewers.bodies.json_text import json_body
 from ua_tui.tui.viewers.bodies.json_tree import Branch, JsonTree
@@ -53,12 +54,11 @@ def is_agent(started: ToolCallStarted) -> bool:
 
 
 def call_body(
-    started: ToolCallStarted,
-    finished: ToolCallFinished | None,
+    call: FullCall,
     *,
+    whole: Observation | None = None,
     as_text: bool = False,
     record: Call | None = None,
-    changes: Sequence[str] = (),
     notes: Sequence[str] = (),
     waiting: str = "",
 ) -> SectionsBody:
@@ -67,16 +67,15 @@ def call_body(
     Takes long for large results: call it in a thread.
 
     Args:
-        started: the start of the call.
-        finished: its end; None while it runs.
+        call: the call.
+        whole: its result with its full content, if only a part of that came with its end.
         as_text: whether JSON is shown as text.
         record: what the session's view says about the sub-agent that the call started.
-        changes: how the person changed the arguments that the model wrote, a line for each.
         notes: lines shown above the result.
         waiting: a line shown instead of a result that is still being read from its file.
     """
     sections: list[Section] = []
-    observation = finished.observation if finished is not None else None
+    started, finished, observation = call.started, call.finished, whole or call.observation
     if observation is not None and observation.error is not None:
         heading, role = _ERROR_HEADINGS.get(observation.held or "", ("Error", "bad"))
         sections.append(Section(heading, [Part(_text(observation.error, role=role))], role=role))
@@ -89,10 +88,10 @@ def call_body(
             arguments = {key: value for key, value in arguments.items() if key != "prompt"}
             sections.append(_prompt(prompt.strip(), answered=finished is not None))
     parts = list(_arguments(arguments, as_text=as_text))
-    if changes:
+    if call.changes:
         parts.append(Part(_text("what you changed", role="key"), apart=True))
-        parts.append(Part(TextBody("\n".join(changes), indent=_INDENT)))
-    sections.append(Section("Arguments", parts, _CHANGED if changes else ""))
+        parts.append(Part(TextBody("\n".join(call.changes), indent=_INDENT)))
+    sections.append(Section("Arguments", parts, _CHANGED if call.changes else ""))
     written: list[Part] = []
     warnings = [Part(_text(note, role="warn")) for note in (*notes_of(observation), *notes)]
     if finished is None:
@@ -125,29 +124,25 @@ def arguments_text(started: ToolCallStarted) -> str:
     return _encode(started.input)
 
 
-def result_text(finished: ToolCallFinished | None) -> str:
+def result_text(observation: Observation | None) -> str:
     """Return the text of a result, the error first; empty if there is none."""
-    if finished is None or finished.observation is None:
+    if observation is None:
         return ""
-    blocks = finished.observation.to_llm_content
+    blocks = observation.to_llm_content
     return "\n".join(_cleaned(block.text) for block in blocks if isinstance(block, TextContent))
 
 
-def call_text(
-    started: ToolCallStarted,
-    finished: ToolCallFinished | None,
-    notes: Sequence[str] = (),
-    changes: Sequence[str] = (),
-) -> str:
+def call_text(call: FullCall, whole: Observation | None = None, notes: Sequence[str] = ()) -> str:
     """Return arguments and result as one clean text, for a pager; `notes` are put above the result."""
+    started, changes, observation = call.started, call.changes, whole or call.observation
     arguments = msgspec.json.format(arguments_text(started), indent=_INDENT) if started.input else "none"
     head = f"Arguments ({_CHANGED})" if changes else "Arguments"
     parts = [started.name, "", head, arguments, *changes, "", "Result"]
-    if finished is None:
+    if call.finished is None:
         parts.append("The call is still running.")
     else:
-        parts += [*notes_of(finished.observation), *notes]
-        parts.append(result_text(finished) or _without_result(finished.status))
+        parts += [*notes_of(observation), *notes]
+        parts.append(result_text(observation) or _without_result(call.finished.status))
     return _cleaned("\n".join(parts)) + "\n"
 
 

@@ -10,9 +10,8 @@ from typing import Literal
 import msgspec
 
 from ua_tui.core.errors import UniversalAgentError
-from ua_tui.core.events.types import ToolCallFinished
 from ua_tui.core.events.units import size
-from ua_tui.core.observation import ImageContent, TextContent
+from ua_tui.core.observation import ImageContent, Observation, TextContent
 from ua_tui.core.text import clean_line
 
 _MAX_BYTES = 128 << 20
@@ -21,31 +20,23 @@ _STEP = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class StoredResult:
-    """The end of a call with its full content, and the size of that in bytes.
+    """The result of a call with its full content, and the size of that in bytes.
 
     `problem` says why only the part that came with the event is available; empty if the content is complete.
     """
 
-    finished: ToolCallFinished
+    observation: Observation
     size: int
     problem: str = ""
 
 
-def is_stored(finished: ToolCallFinished | None) -> bool:
-    """Whether the event has only a part of the result, and a file has all of it."""
-    return finished is not None and finished.observation is not None and bool(finished.observation.stored_at)
-
-
-def read_stored_result(finished: ToolCallFinished, folder: Path | None) -> StoredResult:
+def read_stored_result(observation: Observation, folder: Path | None) -> StoredResult:
     """Read the stored result from the session's `folder`, compressed or not. Runs in a thread.
 
     Never raises: `problem` says what cannot be read. The path is as untrusted as the journal; a path that leads out of
     the folder is not followed.
     """
-    observation = finished.observation
-    if observation is None:
-        return StoredResult(finished, 0)
-    part = StoredResult(finished, observation.size)
+    part = StoredResult(observation, observation.size)
     if not observation.stored_at:
         return part
     name = clean_line(observation.stored_at, 200)
@@ -63,7 +54,7 @@ def read_stored_result(finished: ToolCallFinished, folder: Path | None) -> Store
     except (ValueError, RecursionError):
         return _only(part, f"{name} is damaged")
     full = msgspec.structs.replace(observation, content=content)
-    return StoredResult(msgspec.structs.replace(finished, observation=full), full.size)
+    return StoredResult(full, full.size)
 
 
 def _read(folder: Path, relative: str) -> bytes | None:
@@ -105,4 +96,4 @@ def _pieces(written: memoryview) -> Iterator[str]:
 
 
 def _only(part: StoredResult, reason: str) -> StoredResult:
-    return StoredResult(part.finished, part.size, f"Only a part of the result is shown: {reason}.")
+    return StoredResult(part.observation, part.size, f"Only a part of the result is shown: {reason}.")
