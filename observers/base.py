@@ -70,11 +70,6 @@ def total_of(outcomes: Sequence[Outcome]) -> Outcome:
     )
 
 
-def local_now() -> datetime:
-    """The current time in the machine's time zone."""
-    return datetime.now().astimezone()
-
-
 @dataclass
 class ObserverContext:
     """What observers share: the session's folder, its clock (local, aware) and its memory.
@@ -84,7 +79,7 @@ class ObserverContext:
     """
 
     workspace: Workspace
-    now: Callable[[], datetime] = local_now
+    now: Callable[[], datetime] = lambda: datetime.now().astimezone()
     knowledge: KnowledgePlace | None = None
     public_searches: Sequence[str] = ()
     ledger: Ledger = field(init=False)

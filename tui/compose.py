@@ -55,7 +55,6 @@ from ua_tui.core.records.recorder import SessionRecords
 from ua_tui.core.redaction.events import mask_event
 from ua_tui.core.redaction.redactor import Redactor, error_raised
 from ua_tui.core.redaction.sharing import SharedSecrets
-from ua_tui.core.session.budget import Tally
 from ua_tui.core.session.parts import SessionParts
 from ua_tui.core.session.resume import PreviousState, Resume, conversation_to_resume, read_previous_state
 from ua_tui.core.session.session import Session
@@ -63,6 +62,7 @@ from ua_tui.core.settings.model import Settings
 from ua_tui.core.settings.places import Places
 from ua_tui.core.settings.secrets import secrets
 from ua_tui.core.storage.workspace import Workspace
+from ua_tui.core.view.costs import Costs
 from ua_tui.core.web_reader.blacklist import Blacklist
 from ua_tui.core.web_reader.retry_policy import ReaderPolicy
 from ua_tui.observers.base import ObserverContext
@@ -227,6 +227,7 @@ async def compose_session(  # noqa: PLR0913 -- each is optional, and given by na
             overruled=start.overruled,
             user_servers=user_servers,
             pipelines=pipelines,
+            view=recording.view,
             ask_model=_ask_model(settings, recording, private, stack),
             drain=drain,
             after_finish=stack.aclose,
@@ -328,7 +329,7 @@ async def _read_start(
     resumed = previous.overrides.apply(settings, resume.named)
     # A limit that was set in the session need not prevent its resumption where a person is there to raise it.
     if not (interactive and "max_cost_usd" in resumed.applied):
-        _check_cost(resumed.settings, previous.tally)
+        _check_cost(resumed.settings, previous.view.costs)
     conversation = None
     if not resume.fresh:
         home = _agent_home(settings) or resumed.settings.claude_config_dir or Path.home() / ".claude"
@@ -556,9 +557,9 @@ def _agent_home(settings: Settings) -> Path | None:
     return user_state_path("ua-tui") / ("agent-demo" if settings.demo else "agent")
 
 
-def _check_cost(settings: Settings, tally: Tally) -> None:
+def _check_cost(settings: Settings, costs: Costs) -> None:
     """Refuse to resume a session that has reached its spending limit."""
-    limit, spent = settings.max_cost_usd, tally.costs.total or 0.0
+    limit, spent = settings.max_cost_usd, costs.total or 0.0
     if limit is not None and spent >= limit:
         raise SettingsError(
             f"the session has already cost ${spent:.2f}, and its limit is ${limit:.2f}: set a higher --max-cost"

@@ -25,6 +25,8 @@ from ua_tui.core.view.session import SessionView
 
 BLOCK = 256 << 10
 """Bytes read and decoded at a time: a few milliseconds of work."""
+SCANNED = 64 << 10
+"""Bytes searched at a time for lines of one kind: they stay in the processor's cache, which halves the time."""
 LARGEST = 512 << 20
 """Bytes; of a longer journal only this much of its end is shown."""
 LONGEST_LINE = 4 << 20
@@ -93,7 +95,7 @@ class PastJournal:
             return 0
         at = start - 1
         while at < self.size:
-            block = self._read(at, min(BLOCK, self.size - at))
+            block = self._read(at, min(_USUAL_LINE if at < start else BLOCK, self.size - at))
             end = block.find(b"\n")
             if end >= 0:
                 return at + end + 1
@@ -184,7 +186,7 @@ class PastJournal:
         """
         at, rest = start, b""
         marked = b"\n" + beginning
-        while block := self._read(at, BLOCK):
+        while block := self._read(at, SCANNED):
             at += len(block)
             end = block.rfind(b"\n")
             if end < 0:

@@ -78,6 +78,8 @@ class SessionRecords:
             on_failure=in_loop(self._tracing_failed),
             on_problem=in_loop(self._on_export_problem),
         )
+        self.view = self._derived_files.view
+        """The fold of all events so far."""
         self._open = True
         self._flushed_s = 0.0
         self._redactor = redactor

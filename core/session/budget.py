@@ -1,27 +1,20 @@
-"""What a session counts and spends: its sums at the end, and its limit, which stops it before more is spent."""
+"""The spending limit of a session, which stops it before more is spent."""
 
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Callable
 from typing import Literal
 
-import msgspec
-
 from ua_tui.core.errors import SettingsError
 from ua_tui.core.events.types import (
-    ArtifactSaved,
     BudgetRaised,
     BudgetReached,
     ConversationCleared,
     Event,
     MessageFinished,
     QueryFinished,
-    QueryReceived,
-    SessionFinished,
     TokensSpent,
-    ToolCallStarted,
 )
 from ua_tui.core.view.costs import Costs
 
@@ -29,40 +22,6 @@ WARN_AT = 0.8
 """The share of the limit at which a person is warned."""
 
 _RANK = {"none": 0, "warning": 1, "spent": 2}
-
-
-class Tally(msgspec.Struct):
-    """The counts and costs of a session that runs; a subscriber of the bus.
-
-    `earlier_ms` is how long a resumed session took before, in milliseconds.
-    """
-
-    queries: int = 0
-    tool_calls: int = 0
-    artifacts: int = 0
-    costs: Costs = msgspec.field(default_factory=Costs)
-    earlier_ms: float = 0.0
-    _started: float = msgspec.field(default_factory=time.monotonic)
-
-    def handle_event(self, event: Event) -> None:
-        """Count an event, and what it cost."""
-        self.costs = self.costs.after(event)
-        self.queries += isinstance(event, QueryReceived)
-        self.tool_calls += isinstance(event, ToolCallStarted)
-        self.artifacts += isinstance(event, ArtifactSaved)
-
-    def finished(self, reason: str) -> SessionFinished:
-        """Make the last event of the session."""
-        unpriced = self.costs.unpriced
-        return SessionFinished(
-            reason=reason,
-            queries=self.queries,
-            tool_calls=self.tool_calls,
-            artifacts=self.artifacts,
-            cost_usd=None if unpriced else self.costs.spent,
-            unpriced=list(unpriced),
-            duration_ms=self.earlier_ms + (time.monotonic() - self._started) * 1000,
-        )
 
 
 class Budget:

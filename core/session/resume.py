@@ -34,7 +34,6 @@ from ua_tui.core.events.types import (
 from ua_tui.core.history.headline import beginning_of
 from ua_tui.core.history.session import runs_elsewhere
 from ua_tui.core.records.journal_reader import read_events
-from ua_tui.core.session.budget import Tally
 from ua_tui.core.session.overrides import Overrides
 from ua_tui.core.settings.model import Settings
 from ua_tui.core.storage.ownership import check_session
@@ -101,18 +100,18 @@ class Resume(msgspec.Struct, frozen=True):
 class PreviousState(msgspec.Struct):
     """The state of a session when it ended.
 
-    `view` is the session itself. `last_query` is the highest number of a query. `taint` is what the agent read. `queue`
-    are the queries that were never sent. `overrides` are the settings chosen in it.
+    `view` is the session itself, and `earlier_ms` how long it took. `last_query` is the highest number of a query.
+    `taint` is what the agent read. `queue` are the queries that were never sent. `overrides` are the settings chosen
+    in it.
     """
 
     view: SessionView
     taint: Taint
     last_query: int = 0
-    tally: Tally = msgspec.field(default_factory=Tally)
+    earlier_ms: float = 0.0
     queue: tuple[str, ...] = ()
     overrides: Overrides = msgspec.field(default_factory=Overrides)
     _open: dict[tuple[int, str], Event] = msgspec.field(default_factory=dict)
-    _earlier_ms: float = 0.0
     _run: tuple[float, float] = (0.0, 0.0)
 
     @property
@@ -157,7 +156,7 @@ class PreviousState(msgspec.Struct):
                 self._run = (event.at.timestamp(),) * 2
             case SessionFinished():
                 # Its sums are those of the complete session until then.
-                self._earlier_ms = event.duration_ms
+                self.earlier_ms = event.duration_ms
                 self._run = (0.0, 0.0)
             case QueryReceived() if (number := _NUMBER.match(event.query_id)) is not None:
                 self.last_query = max(self.last_query, int(number[1]))
@@ -176,17 +175,13 @@ class PreviousState(msgspec.Struct):
         """Add the duration of a run that was cut off, estimated from its events."""
         began, last = self._run
         if began:
-            self._earlier_ms += max(0.0, last - began) * 1000
+            self.earlier_ms += max(0.0, last - began) * 1000
         self._run = (0.0, 0.0)
 
     def finish(self) -> None:
         """Finish at the end of the journal: an unfinished query cost what was estimated."""
         self._end_run()
         self.view.keep_unfinished()
-        view = self.view
-        self.tally = Tally(
-            view.query_count, view.call_count, view.artifact_count, view.costs, earlier_ms=self._earlier_ms
-        )
 
 
 def _is_later(event: Event) -> bool:

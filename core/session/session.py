@@ -54,7 +54,7 @@ from ua_tui.core.pipelines import AgentContext
 from ua_tui.core.provider.models import Models
 from ua_tui.core.redaction.events import mask_event
 from ua_tui.core.redaction.redactor import error_raised
-from ua_tui.core.session.budget import Budget, Tally
+from ua_tui.core.session.budget import Budget
 from ua_tui.core.session.parts import SessionParts, SessionState
 from ua_tui.core.session.runner import QueryRunner
 from ua_tui.core.settings.model import PermissionMode, Settings, refuse_skip_as_root
@@ -86,7 +86,7 @@ class Session:
         pipelines = parts.pipelines.bind(bus.publish)
         self._budget = Budget(
             settings.max_cost_usd,
-            lambda: self._tally.costs,
+            lambda: self._view.costs,
             bus.publish,
             self._stop_at_limit,
             is_priced_here=lambda model: self._assembly.prices.is_set(model),  # noqa: PLW0108 -- it is made below
@@ -121,7 +121,7 @@ class Session:
         self._interrupting = False
         self._finished = False
         self.last_error: Exception | None = None
-        self._tally = previous.tally if previous is not None else Tally()
+        self._view, self._began = parts.view, time.monotonic()
         self._last_query = previous.last_query if previous is not None else 0
         self._auth = AuthWait(
             spawn,
@@ -132,7 +132,6 @@ class Session:
             polls=parts.agent.interactive,
         )
         bus.subscribe(self._assembly.taint.handle_event)
-        bus.subscribe(self._tally.handle_event)
         bus.subscribe(self._budget.handle_event)
         bus.subscribe(self._auth.handle_event)
         bus.subscribe(self.servers.handle_event)
@@ -215,7 +214,7 @@ class Session:
                 demo=settings.demo,
                 provider_session_id=self._assembly.conversation_id,
                 resumed_from=previous.session_id if previous is not None else None,
-                queries_before=previous.tally.queries if previous is not None else 0,
+                queries_before=previous.view.query_count if previous is not None else 0,
                 overruled=dict(self._parts.overruled),
                 folder_trust=settings.folder.state,
                 folder_trusted_once=settings.folder.once,
@@ -516,12 +515,26 @@ class Session:
                 message = f"there was no time left to observe {lost}"
                 self.bus.publish(ErrorRaised(where="observers", message=message))
         finally:
-            self.bus.publish(self._tally.finished(reason))
+            self.bus.publish(self._end(reason))
             try:
                 if self._parts.after_finish is not None:
                     await self._parts.after_finish()
             finally:
                 self.workspace.close()
+
+    def _end(self, reason: str) -> SessionFinished:
+        view, previous = self._view, self._parts.previous
+        unpriced = view.costs.unpriced
+        earlier_ms = previous.earlier_ms if previous is not None else 0.0
+        return SessionFinished(
+            reason=reason,
+            queries=view.query_count,
+            tool_calls=view.call_count,
+            artifacts=view.artifact_count,
+            cost_usd=None if unpriced else view.costs.spent,
+            unpriced=list(unpriced),
+            duration_ms=earlier_ms + (time.monotonic() - self._began) * 1000,
+        )
 
     def _continue(self) -> None:
         if not self._finished:

@@ -22,14 +22,13 @@ from ua_tui.core.errors import JournalError, KnowledgeError
 from ua_tui.core.events.types import (
     KNOWLEDGE,
     ArtifactChanged,
-    ArtifactSaved,
     Event,
     ObserverFinished,
     ObserverStarted,
+    PlacedEvent,
     QueryFinished,
     QueryReceived,
     SessionStarted,
-    ToolCallFinished,
     ToolCallStarted,
 )
 from ua_tui.core.events.units import quantity
@@ -46,7 +45,7 @@ T = TypeVar("T")
 
 _log = logging.getLogger(__name__)
 
-_WAKING = (ArtifactChanged, ArtifactSaved, QueryFinished, QueryReceived, ToolCallFinished)
+_WAKING = (ArtifactChanged, PlacedEvent, QueryFinished, QueryReceived)
 _LATER = "the session continues, and indexing is tried again"
 
 

@@ -1,4 +1,8 @@
-"""Reads what is new in a session's journal, for the knowledge base."""
+"""Reads what is new in a session's journal, for the knowledge base.
+
+It reads single events instead of a view of the session: of a call the start may be in one batch, and the end in a
+later one.
+"""
 
 from __future__ import annotations
 

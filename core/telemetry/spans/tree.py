@@ -17,9 +17,7 @@ from ua_tui.core.telemetry.spans.maker import SpanMaker, log_line_of
 from ua_tui.core.telemetry.spans.requests import Call, RequestSpans
 from ua_tui.core.telemetry.spans.turns import Agent
 
-_KEPT_CALLS = 1_000
-_KEPT_THINKING = 64
-_EARLY = 1_000
+_MOST_KEPT = 1_000
 
 
 class SpanTree:
@@ -45,6 +43,9 @@ class SpanTree:
     end at the times of their events, however late they are made. What they say in the words of the conventions is in
     `conventions.py`; the tokens of a sub-agent are on spans of its turns, which end when the next one begins.
 
+    This is not a part of the view of a session: a span is exported when it ends and is gone then, and a turn of the
+    model, which most spans belong to, is no record of the view.
+
     Args:
         provider: makes and exports the spans.
         content: prepares inputs and outputs.
@@ -58,7 +59,7 @@ class SpanTree:
         self._session: Span | None = None
         self._root: SpanContext | None = None
         # Those that came before the session or the call that they belong to.
-        self._early: deque[ServiceRequest] = deque(maxlen=_EARLY)
+        self._early: deque[ServiceRequest] = deque(maxlen=_MOST_KEPT)
         self._query: tuple[str, Span, int] | None = None
         self._agent = Agent()
         # Those that work at the same time, by the calls that started them.
@@ -69,7 +70,7 @@ class SpanTree:
         self._calls: dict[str, Call] = {}
         # The spans of calls that ended, and of their requests.
         self._ended: OrderedDict[str, tuple[SpanContext, SpanContext]] = OrderedDict()
-        self._thinking: OrderedDict[str, list[str]] = OrderedDict()
+        self._thinking: dict[str, list[str]] = {}
         self._last = 0
 
     def on_event(self, event: ev.Event) -> None:
@@ -190,6 +191,7 @@ class SpanTree:
         ended = began + int(event.duration_ms * 1_000_000)
         self._agent.end_turn(ended)
         self._end_subagents()
+        self._thinking.clear()
         self._query = None
         usage = event.usage
         tokens = _fields(usage, *usage.__struct_fields__) if usage else {}
@@ -254,8 +256,6 @@ class SpanTree:
             return
         self._turn_of(event.message_id, now)
         self._thinking.setdefault(event.message_id, []).append(event.text)
-        if len(self._thinking) > _KEPT_THINKING:
-            self._thinking.popitem(last=False)
 
     def _end_message(self, event: ev.MessageFinished, now: int) -> None:
         if event.parent_tool_use_id is None:
@@ -390,7 +390,7 @@ class SpanTree:
         span.end(ended)
         contexts = [each.get_span_context() for each in (span, call.request or span)]
         self._ended[event.tool_use_id] = contexts[0], contexts[1]
-        if len(self._ended) > _KEPT_CALLS:
+        if len(self._ended) > _MOST_KEPT:
             self._ended.popitem(last=False)
 
     def _add_result(self, call: Call, event: ev.ToolCallFinished, now: int) -> None:

@@ -228,7 +228,7 @@ def test_of_a_running_session_only_news_is_read(tmp_path: Path, monkeypatch: pyt
         added = (second / "journal.jsonl").read_bytes()
         half = added.index(b"\n", len(added) // 2) + 20
         monkeypatch.setattr(os, "pread", noting)
-        monkeypatch.setattr(journal_reader, "BLOCK", 100)
+        monkeypatch.setattr(journal_reader, "SCANNED", 100)
         counts = []
         for part in (added[:half], added[half:]):
             journal.write(part)
@@ -290,7 +290,7 @@ def test_titles_queries_and_answers_are_searched(tmp_path: Path, monkeypatch: py
         assert found == {*expected}, words
     assert list(of.search("alps", among, lambda: True)) == []
     # Words far into a journal are found over the edges of its blocks.
-    monkeypatch.setattr(journal_reader, "BLOCK", 100)
+    monkeypatch.setattr(journal_reader, "SCANNED", 100)
     folder = lay(tmp_path, 4, [*asked("one", "two"), *asked("three", "f\u00f6ur")])
     assert list(texts_of(folder)) == ["one", "two", "three", "f\u00f6ur"]
 

@@ -8,7 +8,8 @@ from tests.core.cases import cases_of
 from ua_tui.core.bus import Bus
 from ua_tui.core.errors import SettingsError
 from ua_tui.core.events import types as ev
-from ua_tui.core.session.budget import Budget, Tally
+from ua_tui.core.session.budget import Budget
+from ua_tui.core.view.session import SessionView
 
 CASES = cases_of(__file__)
 
@@ -18,13 +19,13 @@ class Account:
 
     def __init__(self, limit: float | None) -> None:
         self.bus = Bus()
-        self.tally = Tally()
+        self.view = SessionView()
         self.stops = 0
         self.budget = Budget(
-            limit, lambda: self.tally.costs, self.bus.publish, self._stop, lambda model: model == "own-model"
+            limit, lambda: self.view.costs, self.bus.publish, self._stop, lambda model: model == "own-model"
         )
         self.published: list[ev.BudgetReached | ev.BudgetRaised] = []
-        self.bus.subscribe(self.tally.handle_event)
+        self.bus.subscribe(self.view.add)
         self.bus.subscribe(self.budget.handle_event)
         self.bus.subscribe(self._note)
 

@@ -78,10 +78,10 @@ def test_what_the_agent_read_is_known_again(workspace: Workspace) -> None:
 def test_counters_continue_over_several_runs(workspace: Workspace) -> None:
     end = ev.SessionFinished(reason="quit", duration_ms=2_000.0)
     known = previous(workspace, begun(), *query(1, 0.5), end, begun(), *query(7, None), *query(3, 0.25))
-    assert (known.tally.queries, known.tally.tool_calls, known.tally.costs.total) == (3, 3, 0.75)
+    assert (known.view.query_count, known.view.call_count, known.view.costs.total) == (3, 3, 0.75)
     assert known.last_query == 7
     assert known.view.seq == 15
-    assert known.tally.earlier_ms >= 2_000.0
+    assert known.earlier_ms >= 2_000.0
     assert (known.view.setup.conversation, known.view.setup.spoken) == (ID, True)
 
 
@@ -93,7 +93,7 @@ def test_what_a_query_without_an_end_cost_is_what_was_estimated(workspace: Works
     untold.append(ev.QueryFinished(query_id="q2", status="error", error="the agent died"))
     open_ = [ev.QueryReceived(query_id="q3", text="?"), spent(3, 0.5), spent(3, 0.125)]
     known = previous(workspace, begun(), spent(1, 4.0), *query(1, 1.0), *untold, *open_)
-    assert known.tally.costs.total == 1.0 + 0.25 + 0.625
+    assert known.view.costs.total == 1.0 + 0.25 + 0.625
     (end,) = [each for each in known.closing_events() if isinstance(each, ev.QueryFinished)]
     assert (end.query_id, end.cost_usd) == ("q3", 0.625)
 
@@ -108,12 +108,12 @@ def test_a_run_that_was_cut_off_lasted_until_its_own_last_event(workspace: Works
         bus.publish(event)
     journal.write_bytes(b"".join(lines))
     known = read_previous_state(workspace)
-    assert known.tally.earlier_ms == 5_000.0
+    assert known.earlier_ms == 5_000.0
     for event in (*known.closing_events(), begun(), ev.QueryReceived(query_id="q3", text="?")):
         bus.publish(event)
     journal.write_bytes(b"".join(lines))
     known = read_previous_state(workspace)
-    assert known.tally.earlier_ms == 5_000.0 + 2_000.0
+    assert known.earlier_ms == 5_000.0 + 2_000.0
     assert [each.event_name for each in known.closing_events()] == ["query_finished"]
 
 
