@@ -157,7 +157,7 @@ def _holds(condition: Condition | None, conversation: Conversation) -> bool:
         return True
     found = _evaluate(condition.value, conversation)
     texts = found if isinstance(found, list) else [found]
-    return any(re.search(condition.matches, str(text), re.IGNORECASE) for text in texts)
+    return any(any_match((condition.matches,), str(text)) for text in texts)
 
 
 def _fill(template: Any, values: Mapping[str, Any], texts: Mapping[str, str]) -> Any:
