@@ -221,12 +221,12 @@ async def test_a_person_is_asked_once_where_a_server_acts(
 
 
 async def test_in_a_dialog_a_name_is_enough_for_a_server_that_acts_here(taint: Taint) -> None:
-    rules = RuleSet()
+    rules, said = RuleSet(), cast("Any", Said(here=["memory"]))
     judge = PermissionPolicy(
         Path("/work"),
         rules,
         taint=taint.reason_to_ask,
-        describe=OwnServers(cast("Any", Said(here=["memory"]))).describe,
+        describe=OwnServers(said).describe,
     )
     actions = judge.actions_of("mcp__memory__create_entities", {"entities": []})
     assert rules.remember(actions, "session", ["create_*"], Path("/work")) is None
