@@ -143,7 +143,6 @@ MOST_PARTS = 24
 _PORTS = {"http": 80, "https": 443}
 # Begins the spelling of a place that is no web address.
 _AS_IT_IS = "\n"
-_SPELLS_WEB = re.compile(r"\s*https?:|\s*$", re.IGNORECASE)
 _FORBIDDEN = re.compile(r"[\x00-\x20\x7f-\xa0\\]")
 _IN_TEXT = re.compile(r"(?:https?://|(?<![\w.@/-])www\.)[^\s<>\"'`\\{}|^\x00-\x20\x7f-\xa0]+", re.IGNORECASE)
 _BARE = re.compile(r"(?<![\w.@/:-])(?:[\w-]{1,63}\.)+[^\W\d_]{2,24}(?::\d{1,5})?(?:/[^\s<>\"'`\\]*)?")
@@ -279,7 +278,8 @@ def _hash(spelling: str) -> int:
 def _spellings(address: str) -> set[int]:
     parts = _split(address)
     if parts is None:
-        return set() if _SPELLS_WEB.match(address) else {_hash(_AS_IT_IS + address)}
+        is_web = address.lstrip().lower().startswith(("http:", "https:"))
+        return set() if is_web or not address.strip() else {_hash(_AS_IT_IS + address)}
     host, path, query, fragment = parts
     hosts = {host, *_encodings_of_host(host.lower().removeprefix("www."))}
     tails = {_join("", path, query, fragment), _join("", path, query, "")}
