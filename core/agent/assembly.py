@@ -35,7 +35,7 @@ from ua_tui.core.agent.messages.results import ResultAdapter
 from ua_tui.core.agent.messages.translate import Translator
 from ua_tui.core.agent.messages.usage import Prices, Spending
 from ua_tui.core.agent.options import Briefing, McpConfig, build_options, write_briefing
-from ua_tui.core.agent.permissions.actions import BUILT_IN_SERVERS, Described, OwnServers
+from ua_tui.core.agent.permissions.actions import BUILT_IN_SERVERS, OwnServers
 from ua_tui.core.agent.permissions.foreign_text import LOCAL_TOOLKIT
 from ua_tui.core.agent.permissions.gate import PermissionGate
 from ua_tui.core.agent.permissions.policy import PermissionPolicy
@@ -66,6 +66,8 @@ from ua_tui.core.telemetry.tracer import Tracer
 
 if TYPE_CHECKING:
     import claude_agent_sdk as sdk
+
+    from ua_tui.core.connections.trust import UserConnections
 
 log = logging.getLogger(__name__)
 
@@ -113,7 +115,7 @@ class AgentParts(msgspec.Struct, frozen=True, kw_only=True):
     login_made_at: Callable[[str], str] = lambda _name: ""
     ledger: ActionLedger | None = None
     files_elsewhere: tuple[str, ...] | None = None
-    described: Described | None = None
+    described: UserConnections | None = None
 
 
 class AgentAssembly:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
@@ -84,14 +83,14 @@ def make_private(folder: Path) -> None:
 
 
 def _sweep(base: Path) -> None:
-    for path in base.glob("ua-tui-*"):
-        found = re.match(r"ua-tui-(\d+)-", path.name)
+    for path in base.glob("ua-tui-*-*"):
+        pid = path.name.split("-")[2]
         try:
             if (
-                found
+                pid.isdecimal()
                 and path.lstat().st_uid == os.getuid()
                 and not path.is_symlink()
-                and is_gone(int(found[1]))
+                and is_gone(int(pid))
             ):
                 rmtree(path, ignore_errors=True)
         except OSError:

@@ -6,7 +6,7 @@ import asyncio
 import logging
 import uuid
 from collections.abc import Coroutine
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 from msgspec.structs import replace
@@ -14,6 +14,9 @@ from msgspec.structs import replace
 from ua_tui.core.agent.messages.translate import TurnOutcome
 from ua_tui.core.errors import AgentError
 from ua_tui.core.observation import FinishedCall
+
+if TYPE_CHECKING:
+    from ua_tui.core.agent.client import AgentClient
 
 
 class Steering(msgspec.Struct):
@@ -90,20 +93,10 @@ _STOP_WITHIN = 6.0
 _ASK_AGAIN = 0.4
 
 
-class StoppableAgent(Protocol):
-    """An agent that can be asked to stop, and killed."""
-
-    async def interrupt(self) -> None:
-        """Ask it to stop its work; never raises."""
-
-    async def kill(self) -> None:
-        """Kill it, and what it has started."""
-
-
 class Stopping:
     """Stops the turns of an agent: asks it once or repeatedly, and kills it if it does not stop."""
 
-    def __init__(self, agent: StoppableAgent) -> None:
+    def __init__(self, agent: AgentClient) -> None:
         self._agent = agent
         self._tasks: set[asyncio.Task[None]] = set()
 

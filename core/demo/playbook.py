@@ -25,7 +25,7 @@ class Value(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     `path` walks the result as JSON (`data.results[0].items[*].url`); `regex` finds its first group in the
     text instead and so works on a result that was cut. Found rows pass `where` (fields that they must have, null
     for those that they must not have), `limit` and `plus` (more values, appended); `each` formats every row with
-    its own fields (`{title}`, or `{fetched_at:10}` for the first ten characters); the rows become one string when
+    its own fields (`{title}`, or `{fetched_at:.10}` for the first ten characters); the rows become one string when
     `join` is set. `default` stands in when nothing is found.
     """
 

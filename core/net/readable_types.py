@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ua_tui.core.media_types import media_suffix, media_type
 from ua_tui.core.text import clean_line
 
 _TEXTS = frozenset((
@@ -21,47 +22,42 @@ _DOCUMENTS = (
 )  # fmt: skip
 _SIGNATURES = (
     (b"%PDF-", "application/pdf"),
-    (b"\x89PNG", "image/png"),
-    (b"\xff\xd8\xff", "image/jpeg"),
-    (b"GIF8", "image/gif"),
     (b"PK\x03\x04", "application/zip"),
     (b"\x1f\x8b", "application/gzip"),
     (b"7z\xbc\xaf", "application/x-7z-compressed"),
     (b"Rar!", "application/vnd.rar"),
-    (b"ID3", "audio/mpeg"),
-    (b"OggS", "audio/ogg"),
     (b"\xd0\xcf\x11\xe0", "application/msword"),
 )
 _WORKBENCH = "if its content matters, fetch it in the remote workbench"
 
 
-def is_unspecific(media_type: str) -> bool:
+def is_unspecific(given: str) -> bool:
     """Whether a type says nothing, so that the first bytes decide."""
-    return media_type in _UNSPECIFIC
+    return given in _UNSPECIFIC
 
 
 def recognised_type(start: bytes) -> str:
     """The media type of a file by its first bytes; empty if uncertain."""
-    for signature, media_type in _SIGNATURES:
+    for signature, found in _SIGNATURES:
         if start.startswith(signature):
-            return media_type
-    if start[4:8] == b"ftyp":
-        return "video/mp4"
+            return found
+    if (kind := media_type(start)) is not None:
+        return f"{kind}/{media_suffix(start)[1:]}"
     if b"\0" in start[:1024] and not start.startswith((b"\xff\xfe", b"\xfe\xff")):
         return ""
     return "text/html" if start.lstrip()[:1] == b"<" else "text/plain"
 
 
-def check_type(media_type: str) -> tuple[str, str] | None:
+def check_type(given: str) -> tuple[str, str] | None:
     """Return None if files of a type can be read as pages; otherwise the reason and a sentence about it.
 
     The sentence says what the file is and what can be tried instead.
     """
-    kind, _, subtype = media_type.partition("/")
-    shown = f"its type is '{clean_line(media_type, 80)}'"
-    if media_type in _WITHOUT_TEXT:
+    kind, _, subtype = given.partition("/")
+    shown = f"its type is '{clean_line(given, 80)}'"
+    if given in _WITHOUT_TEXT:
         return "other", f"{shown}, which holds no article; choose another source"
-    if kind == "text" or media_type in _TEXTS or media_type.endswith(("+json", "+xml")):
+    if kind == "text" or given in _TEXTS or given.endswith(("+json", "+xml")):
         return None
     if kind in _MEDIA:
         return kind, f"{shown}, {_MEDIA[kind]}; read the page that shows it, or {_WORKBENCH}"

@@ -16,7 +16,7 @@ from ua_tui.core.storage.paths import refused, split_path
 from ua_tui.core.storage.workspace import is_record
 
 _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[^\W\d_]+")
-_PROGRAM = re.compile(rb"#!|\x7fELF|MZ|\xca\xfe\xba\xbe|[\xce\xcf]\xfa\xed\xfe")
+_PROGRAMS = (b"#!", b"\x7fELF", b"MZ", b"\xca\xfe\xba\xbe", b"\xce\xfa\xed\xfe", b"\xcf\xfa\xed\xfe")
 _ENDINGS = ("documents", "others", "data", "code")
 
 
@@ -40,9 +40,9 @@ def check_writable(relative: str, head: bytes = b"") -> None:
     if not stem or not kind:
         rule = "it is no document, data or text of a known kind"
         raise refused(relative, rule, "choose an ending such as .md, .html, .csv, .json or .txt")
-    if re.sub(r"[\W_]", "", stem.split(".")[0].lower()) in kinds["reserved"]:
+    if "".join(filter(str.isalnum, stem.split(".")[0].lower())) in kinds["reserved"]:
         raise refused(relative, "programs obey files of this name", "add a word for what is in it")
-    if _PROGRAM.match(head) and not (kind == "code" and head.startswith(b"#!")):
+    if head.startswith(_PROGRAMS) and not (kind == "code" and head.startswith(b"#!")):
         raise refused(relative, "it begins like a program", "write text or data")
     if kind in {"data", "code"} and not _says_what_it_holds(stem, kind):
         rule = "it could be the settings, a test or a part of a program"
@@ -51,7 +51,7 @@ def check_writable(relative: str, head: bytes = b"") -> None:
 
 def is_document(name: str, head: bytes) -> bool:
     """Whether a file is for people to read: a text, a table, a picture or an office file, by its name and beginning."""
-    return name.rpartition(".")[2].lower() in _kinds()["documents"] and not _PROGRAM.match(head)
+    return name.rpartition(".")[2].lower() in _kinds()["documents"] and not head.startswith(_PROGRAMS)
 
 
 def has_known_ending(name: str) -> bool:
@@ -65,7 +65,11 @@ def _says_what_it_holds(stem: str, kind: str) -> bool:
     kinds = _kinds()
     first, *more = stem.split(".")
     words = [word.lower() for word in _WORD.findall(first)]
-    singular = {form for word in words for form in (word, word.removesuffix("s"), re.sub(r"ies$", "y", word))}
+    singular = {
+        form
+        for word in words
+        for form in (word, word.removesuffix("s"), f"{word[:-3]}y" if word.endswith("ies") else word)
+    }
     # Short names such as `log4j` are of programs.
     several = len(words) > 1 and sum(map(len, words)) > 5
     if kind == "code" and (stem.lower() in sys.stdlib_module_names or stem.startswith("_")):
@@ -74,7 +78,7 @@ def _says_what_it_holds(stem: str, kind: str) -> bool:
         (several or not kinds["topics"].isdisjoint(singular) or re.search(r"\d{4}", first) is not None)
         and kinds["settings"].isdisjoint(words[-1:] if kind == "data" else words)
         # A version or a date may follow, as in `data.v2.json`.
-        and all(re.search(r"\d", part) for part in more)
+        and all(any(map(str.isdecimal, part)) for part in more)
     )
 
 

@@ -10,6 +10,9 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterable
+from contextlib import suppress
+from datetime import date, datetime
+from email.utils import parsedate_to_datetime
 
 import msgspec
 
@@ -81,6 +84,15 @@ def visible(text: str) -> str:
 def count_words(markdown: str) -> int:
     """Count the words a reader sees: link targets do not count, and each CJK character counts as one."""
     return sum(1 for _ in re.finditer(_WORD, _LINK_TARGET.sub("]", markdown)))
+
+
+def day_in(text: str) -> str | None:
+    """Return the day of a date as pages and feeds write it, as YYYY-MM-DD."""
+    text = text.strip()
+    for read in (datetime.fromisoformat, parsedate_to_datetime, lambda each: date.fromisoformat(each[:10])):
+        with suppress(ValueError, TypeError, OverflowError, IndexError):
+            return read(text).strftime("%Y-%m-%d")
+    return None
 
 
 def article_path(url: str, redactor: Redactor | None = None) -> str:

@@ -32,7 +32,6 @@ _UNREAD = re.compile(r"<!--|<(script|style|svg)(?=[\s>/])[^<>]*>", re.IGNORECASE
 _ENDS_OF_UNREAD = {
     name: re.compile(rf"</{name}[^<>]*>", re.IGNORECASE) for name in ("script", "style", "svg")
 } | {"": re.compile("-->")}
-_DESCRIPTION = re.compile(r"\b(?:ld|settings)\+json\b", re.IGNORECASE)
 _EMPHASIS = re.compile(r"</?(?:b|strong|i|em|u|ins|mark|big|font)(?:\s[^<>]*)?>", re.IGNORECASE)
 _WORDS = re.compile(r"\d+\s+\w")
 _ENDS = ".!?…:"
@@ -71,7 +70,7 @@ def without_scripts(html: str) -> str:
             unended |= set() if is_empty else {name}
             at = found.end()
             continue
-        if not _DESCRIPTION.search(found[0]):
+        if not any(each in found[0].lower() for each in ("ld+json", "settings+json")):
             parts.append(html[done : found.start()])
             done = end.end()
         at = end.end()

@@ -18,7 +18,6 @@ _MENTION = re.compile(
 _SIGN = re.compile(r"(?<!\w)@(?=\S)")
 _PLAIN = re.compile(r"[^\s\"'’@()\[\]{},;<>]+")
 _PUNCTUATION = ".,;:!?)]}>'’”»…、。，；：！？）」』】"
-_GENITIVE = re.compile(r"['’]s$")
 
 
 class Mention(msgspec.Struct, frozen=True):
@@ -32,7 +31,9 @@ class Mention(msgspec.Struct, frozen=True):
 def mentions_in(text: str) -> Iterator[Mention]:
     """Every name of a file in a text, in order; punctuation at its end is not part of it."""
     for found in _MENTION.finditer(text):
-        written = found[2] or _GENITIVE.sub("", found[3].rstrip(_PUNCTUATION)).rstrip(_PUNCTUATION)
+        written = found[2] or found[3].rstrip(_PUNCTUATION).removesuffix("'s").removesuffix("’s").rstrip(
+            _PUNCTUATION
+        )
         if written:
             end = found.end() if found[2] else found.start(3) + len(written)
             yield Mention(written if found[2] else written.replace("\\ ", " "), found.start(), end)

@@ -28,7 +28,7 @@ class _Entry(msgspec.Struct):
 
 
 class ConversationStore:
-    """The transcripts of a session's conversations in its folder: a `SessionStore` of the Claude Agent SDK.
+    """The transcripts of a session's conversations in its folder, as a `SessionStore` that the SDK only appends to.
 
     A transcript is a file of JSON lines with secrets masked: `.conversation/ID.jsonl` is that of the main agent, and
     `.conversation/ID/subagents/agent-….jsonl` that of a sub-agent. The agent passes on each entry once it is in its own
@@ -50,7 +50,6 @@ class ConversationStore:
         self._home = agent_home
         self._report = report
         self._lock = threading.Lock()
-        self._project: str | None = None
         self._behind = False
         self._failing = False
 
@@ -63,21 +62,6 @@ class ConversationStore:
     def note_lost(self) -> None:
         """Entries did not come: those of the agent's own file are added with the next ones."""
         self._behind = True
-
-    async def load(self, key: Mapping[str, str]) -> list[Any] | None:
-        """The entries of a transcript; None if there is none.
-
-        Raises:
-            WorkspaceError: it cannot be read.
-        """
-        path = self._path(key)
-        if not self._workspace.exists(path):
-            return None
-        return await asyncio.to_thread(lambda: [msgspec.json.decode(line) for line in self._lines(path)])
-
-    async def list_subkeys(self, key: Mapping[str, str]) -> list[str]:
-        """What identifies the transcripts of sub-agents, such as `subagents/agent-1`."""
-        return await asyncio.to_thread(lambda: list(self._subpaths(self._folder(key))))
 
     def prepare(self, conversation: str) -> bool:
         """Have the agent find a conversation in its own files; returns False if it is in none. Call it in a thread.
@@ -108,7 +92,8 @@ class ConversationStore:
             try:
                 if not (self._behind and self._catch_up(key["session_id"])):
                     redactor = self._workspace.redactor
-                    self._write(self._path(key), (sealed_entry(entry, redactor) for entry in entries))
+                    path = "/".join(filter(None, (CONVERSATION, key["session_id"], key.get("subpath"))))
+                    self._write(f"{path}.jsonl", (sealed_entry(entry, redactor) for entry in entries))
                 self._behind = self._failing = False
             except WorkspaceError as error:
                 was_failing, self._behind, self._failing = self._failing, True, True
@@ -198,17 +183,6 @@ class ConversationStore:
                     yield from self._subpaths(folder, f"{below}{entry.name}/")
                 elif entry.name.endswith(".jsonl"):
                     yield below + entry.name.removesuffix(".jsonl")
-
-    def _path(self, key: Mapping[str, str]) -> str:
-        subpath = key.get("subpath")
-        return f"{self._folder(key)}/{subpath}.jsonl" if subpath else f"{self._folder(key)}.jsonl"
-
-    def _folder(self, key: Mapping[str, str]) -> str:
-        # The project is named after the session's folder, so its name changes when that is moved.
-        self._project = self._project or key["project_key"]
-        if key["project_key"] == self._project:
-            return f"{CONVERSATION}/{key['session_id']}"
-        return f"{CONVERSATION}/{key['project_key']}/{key['session_id']}"
 
     def _own(self, conversation: str) -> Path | None:
         return transcript_of(conversation, worked_in=self._workspace.path, agent_home=self._home)

@@ -7,6 +7,7 @@ import re
 import unicodedata
 from collections.abc import Iterator
 from pathlib import Path
+from string import hexdigits
 from typing import Any, BinaryIO
 
 import msgspec
@@ -15,7 +16,6 @@ from ua_tui.core.agent.bounds import LONGEST_NAME, PIECE
 from ua_tui.core.agent.messages.usage import Spending
 
 _COST_STATE = b'"type":"cost-state"'
-_CONVERSATION = re.compile(r"[0-9a-fA-F-]{36}")
 
 
 class _CostState(msgspec.Struct):
@@ -30,7 +30,7 @@ def transcript_of(conversation: str, *, worked_in: Path, agent_home: Path) -> Pa
     The agent stores them below its state, in a folder named after its working folder, and removes each some weeks
     after its last use.
     """
-    if _CONVERSATION.fullmatch(conversation) is None:
+    if len(conversation) != 36 or not set(conversation) <= {*hexdigits, "-"}:
         return None
     projects = agent_home / "projects"
     key = re.sub(r"[^a-zA-Z0-9]", "-", unicodedata.normalize("NFC", os.path.realpath(worked_in)))

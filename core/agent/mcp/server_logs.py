@@ -10,8 +10,7 @@ from ua_tui.core.agent.bounds import PIECE
 
 # Where a call or a connection begins; what is logged before that is about an earlier one.
 _CALL, _START = '"debug":"Calling MCP tool', '"debug":"Starting connection'
-_UNEXPLAINED = re.compile(r"(?:MCP error -32000: )?Connection closed|Error POSTing to endpoint: ")
-_CAUSE = re.compile(r"wrote >\S+ to stdout without")
+_UNEXPLAINED = ("Connection closed", "MCP error -32000: Connection closed", "Error POSTing to endpoint: ")
 _FAILED = re.compile(
     r"Connection failed(?: \((?P<status>\d{3})\): Error POSTing to endpoint(?P<rest>: .*))?", re.DOTALL
 )
@@ -31,7 +30,7 @@ class ServerLogs:
         The log says why the command line itself closed the connection, the status of an HTTP answer, or what a program
         wrote before it ended.
         """
-        if _UNEXPLAINED.match(error) is None:
+        if not error.startswith(_UNEXPLAINED):
             return error
         folder = "mcp-logs-" + re.sub(r"[^A-Za-z0-9]", "-", server)
         try:
@@ -46,7 +45,7 @@ class ServerLogs:
             if _CALL in line or (failed and _START in line):
                 break
             entry = _error_in(line)
-            if _CAUSE.match(entry):
+            if entry.startswith("wrote >") and " to stdout without" in entry:
                 # The next connection may have begun since.
                 return entry
             is_earlier = is_earlier or _START in line

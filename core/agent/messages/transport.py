@@ -16,6 +16,7 @@ from ua_tui.core.agent.conversation.store import ConversationStore
 from ua_tui.core.agent.elicitation.gate import Ask, ElicitationChannel
 from ua_tui.core.agent.messages.malformed import MalformedMessages, lost_result, usable_message
 from ua_tui.core.agent.messages.stderr import StandardError
+from ua_tui.core.text import without_surrogates
 
 if TYPE_CHECKING:
     import claude_agent_sdk as sdk
@@ -72,7 +73,6 @@ def _text_of(message: Mapping[str, Any]) -> _Text | None:
 # Only a result has this field, and in a text its quotes are escaped.
 _OF_RESULT = re.compile(r'\{"type":"result"|(?<!\\)"duration_api_ms"\s*:')
 _ESCAPED_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
-_SURROGATE = re.compile("[\ud800-\udfff]")
 _MIRROR = '{"type":"transcript_mirror"'
 
 
@@ -248,7 +248,7 @@ def message_in(line: str, malformed: MalformedMessages) -> dict[str, Any] | None
         raw = json.loads(line)
         if _ESCAPED_SURROGATE.search(line) is not None:
             # A half of a character, which cannot be written anywhere.
-            raw = json.loads(_SURROGATE.sub("\ufffd", json.dumps(raw, ensure_ascii=False)))
+            raw = json.loads(without_surrogates(json.dumps(raw, ensure_ascii=False)))
     except (ValueError, RecursionError) as error:
         malformed.note(f"a line that is not JSON ({error})", line)
         if _OF_RESULT.search(line[:LONGEST_TEXT]) is None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 from msgspec.structs import replace
@@ -11,6 +11,9 @@ from msgspec.structs import replace
 from ua_tui.core.events.types import READ_RESOURCE
 from ua_tui.core.text import words_of
 from ua_tui.core.trust.state import Acts
+
+if TYPE_CHECKING:
+    from ua_tui.core.connections.trust import UserConnections
 
 WRAPPERS = ("MULTI_EXECUTE",)
 BUILT_IN_SERVERS = frozenset({"local_toolkit", "composio", "web_reader"})
@@ -149,18 +152,6 @@ _MEANINGS = {
 }
 
 
-class Described(Protocol):
-    """Keeps what a person said of the servers."""
-
-    def acts(self, name: str) -> Acts | None:
-        """Where the tools of a server act; None if it is one of the user's, and nobody has said."""
-        ...
-
-    def describe(self, name: str, acts: Acts) -> None:
-        """Store what a person said of a server; never raises."""
-        ...
-
-
 class OwnServers(msgspec.Struct):
     """Adds to actions what is known of the servers of their tools, and has the question about a server.
 
@@ -171,7 +162,7 @@ class OwnServers(msgspec.Struct):
         asks: whether who answers may say it: not in a job, whose questions other people may answer.
     """
 
-    described: Described | None = None
+    described: UserConnections | None = None
     reads: Callable[[str, str], bool] = lambda _server, _tool: False
     stays: Callable[[str], bool] = lambda _server: False
     asks: bool = True

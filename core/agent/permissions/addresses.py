@@ -42,6 +42,7 @@ _HOST = re.compile(rf"(?<![\w@-]){_LABELS}{_BEHIND}")
 _NUMBERS = r"(?:\d{1,3}\.){3}\d{1,3}(?![\w.])|\[[0-9a-f:.]*:[0-9a-f:.]*\]|[a-z][\w-]{0,62}:\d{2,5}(?=/)"
 _NUMERIC = re.compile(rf"(?<![\w.])(?:{_NUMBERS}){_BEHIND}", re.I)
 _CODED = re.compile(r"[\w+/-]{12,}={0,2}")
+_STOPS = str.maketrans("。．｡", "...")
 _ENDS = ".,;:!?)]}"
 Hosts = Literal["anywhere", "alone", "nowhere"]
 
@@ -68,7 +69,7 @@ def starts_with_address(text: str) -> bool:
 def is_local_file(text: str) -> bool:
     """Whether a text is the path of a file of this machine, or leads out of a folder."""
     path = os.path.expandvars(unquote(text.strip().removeprefix("file:")))
-    if ".." in re.split(r"[/\\]", path):
+    if ".." in path.replace("\\", "/").split("/"):
         return True
     if not path.startswith(("/", "~")) or len(path) > 4_096:
         return False
@@ -95,7 +96,7 @@ def _places(text: str, hosts: Hosts, files: bool) -> Iterator[str]:
 
 def _leads_outside(found: re.Match[str]) -> bool:
     """Whether an address is of a host: in schemes that are not of the network a plain word is a name on a server."""
-    return found[1].lower() in _WORDS["schemes"] or re.search(r"[.:@]", found[2]) is not None
+    return found[1].lower() in _WORDS["schemes"] or not set(".:@").isdisjoint(found[2])
 
 
 def _is_name(found: re.Match[str], files: bool, *, alone: bool) -> bool:
@@ -115,7 +116,7 @@ def _is_name(found: re.Match[str], files: bool, *, alone: bool) -> bool:
 
 def _readings(text: str) -> Iterator[str]:
     """The text as a program may read it."""
-    folded = re.sub("[。．｡]", ".", fold(text))  # full stops that count as one in hosts
+    folded = fold(text).translate(_STOPS)  # full stops that count as one in hosts
     if folded != text.lower():
         yield folded
     if "%" in text:
@@ -125,7 +126,9 @@ def _readings(text: str) -> Iterator[str]:
             yield bytes.fromhex(word).decode()
         with suppress(ValueError):
             padded = word.rstrip("=") + "=" * (-len(word.rstrip("=")) % 4)
-            yield base64.b64decode(padded, altchars=b"-_" if re.search("[-_]", word) else None).decode()
+            yield base64.b64decode(
+                padded, altchars=b"-_" if not {"-", "_"}.isdisjoint(word) else None
+            ).decode()
 
 
 def _is_top_level(label: str) -> bool:
@@ -140,7 +143,6 @@ MOST_PARTS = 24
 _PORTS = {"http": 80, "https": 443}
 # Begins the spelling of a place that is no web address.
 _AS_IT_IS = "\n"
-_SPELLS_WEB = re.compile(r"\s*https?:|\s*$", re.IGNORECASE)
 _FORBIDDEN = re.compile(r"[\x00-\x20\x7f-\xa0\\]")
 _IN_TEXT = re.compile(r"(?:https?://|(?<![\w.@/-])www\.)[^\s<>\"'`\\{}|^\x00-\x20\x7f-\xa0]+", re.IGNORECASE)
 _BARE = re.compile(r"(?<![\w.@/:-])(?:[\w-]{1,63}\.)+[^\W\d_]{2,24}(?::\d{1,5})?(?:/[^\s<>\"'`\\]*)?")
@@ -276,7 +278,8 @@ def _hash(spelling: str) -> int:
 def _spellings(address: str) -> set[int]:
     parts = _split(address)
     if parts is None:
-        return set() if _SPELLS_WEB.match(address) else {_hash(_AS_IT_IS + address)}
+        is_web = address.lstrip().lower().startswith(("http:", "https:"))
+        return set() if is_web or not address.strip() else {_hash(_AS_IT_IS + address)}
     host, path, query, fragment = parts
     hosts = {host, *_encodings_of_host(host.lower().removeprefix("www."))}
     tails = {_join("", path, query, fragment), _join("", path, query, "")}

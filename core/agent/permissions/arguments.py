@@ -152,7 +152,7 @@ def host_of(address: str) -> str | None:
 
 
 def _split(address: str) -> SplitResult | None:
-    if not is_plain(address) or re.search(r"[\s\\]", address):
+    if not is_plain(address) or "\\" in address or any(map(str.isspace, address)):
         return None
     try:
         split = urlsplit(address if "://" in address else f"https://{address}")

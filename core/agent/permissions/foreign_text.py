@@ -41,7 +41,6 @@ _BRING_NOTHING = frozenset(
 )
 _SUBAGENTS = frozenset({"Agent", "Task"})
 _ADDRESS_FIELD = re.compile(r"url|link|href|uri|website|citation|^id$|^sources?$", re.IGNORECASE)
-_WEB = re.compile(r"https?://", re.IGNORECASE)
 # The agent's own search lists its results in one line, below which a model sums them up in its own words.
 _LISTED = re.compile(r"^Links: (\[.*\])$", re.MULTILINE)
 LARGEST_READ = 4 << 20
@@ -200,7 +199,11 @@ def article_paths(output: str) -> list[str]:
 
 def _addresses_of_rows(value: Any) -> list[str]:
     rows, _ = texts_in(value)
-    return [text for field, text in rows if _ADDRESS_FIELD.search(field) and _WEB.match(text)]
+    return [
+        text
+        for field, text in rows
+        if _ADDRESS_FIELD.search(field) and text.lower().startswith(("http://", "https://"))
+    ]
 
 
 def texts_in(value: Any) -> tuple[list[tuple[str, str]], bool]:

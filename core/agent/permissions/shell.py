@@ -20,7 +20,7 @@ from ua_tui.core.agent.permissions.arguments import fold, is_plain
 from ua_tui.core.storage.regular_file import open_regular
 
 _QUOTED = re.compile(r"'[^']*'|\"[^\"]*\"")
-_PATTERN = re.compile(r"[*?\[{]")
+_PATTERN = str.maketrans("*?[{~", "_____")
 _CAN_BECOME_OPTION = re.compile(r"[-*?\[]|.*\{.*(?:,|\.\.)")
 _JOINED = re.compile(r"-(?P<letters>[A-Za-z]*)[\d.,]*[bcwkMG]?")
 # With formats such as `%G?` git starts the program that checks signatures.
@@ -40,12 +40,12 @@ _SUBMODULE = b"\0\0\xe0\0"
 def may_pass(command: str, folder: Path, *, is_open: bool) -> bool:
     """Whether a rule that names a plain command may allow it in `folder`; `is_open` if the rule has a `*`."""
     # What is quoted is no pattern for the shell.
-    words = shlex.split(_QUOTED.sub(lambda found: _PATTERN.sub("_", found[0]).replace("~", "_"), command))
+    words = shlex.split(_QUOTED.sub(lambda found: found[0].translate(_PATTERN), command))
     program = PurePosixPath(words[0]).name.lower()
     if program in _data()["programs"]:
         return all(_is_harmless(word, _data()["programs"][program]) for word in words[1:])
     if program != "git":
-        starts = program in _data()["starters"] or re.search(r"[*?\[{=]", words[0])
+        starts = program in _data()["starters"] or not set("*?[{=").isdisjoint(words[0])
         return not (is_open and starts)
     for known in _data()["git"]:
         for name in known["commands"]:
@@ -66,7 +66,7 @@ def _is_harmless(word: str, options: Mapping[str, Any]) -> bool:
     if not word.startswith("-"):
         return bool(options.get("names", True)) and not can_become_option(word)
     joined = _JOINED.fullmatch(word)
-    return _PATTERN.search(word) is None and (
+    return set("*?[{").isdisjoint(word) and (
         word.partition("=")[0] in options["options"]
         or (joined is not None and set(joined["letters"]) <= set(options["letters"]))
     )

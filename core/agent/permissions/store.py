@@ -26,6 +26,10 @@ class StoredRule(msgspec.Struct, frozen=True):
     server: str | None = None
     folder: str = ""
 
+    def same(self, other: StoredRule) -> bool:
+        """Whether both are the same rule for the same folder, whenever they were added."""
+        return (self.rule, self.folder) == (other.rule, other.folder)
+
     @property
     def rule(self) -> Rule:
         """The rule itself."""
@@ -67,7 +71,7 @@ class RuleStore:
         where = str(folder.resolve()) if folder is not None else ""
         entry = StoredRule(rule.effect, rule.text, self._now(), rule.server, where)
         with self._store.changed() as file:
-            file.rules = [each for each in file.rules if not _same(each, entry)] + [entry]
+            file.rules = [each for each in file.rules if not each.same(entry)] + [entry]
 
     def remove(self, entry: StoredRule) -> bool:
         """Remove a rule; returns whether it was there.
@@ -76,7 +80,7 @@ class RuleStore:
             WorkspaceError: the file cannot be written.
         """
         with self._store.changed() as file:
-            rest = [each for each in file.rules if not _same(each, entry)]
+            rest = [each for each in file.rules if not each.same(entry)]
             was_there = len(rest) < len(file.rules)
             file.rules = rest
         return was_there
@@ -114,15 +118,6 @@ class RuleStore:
         if problem != self.problem:
             self.problem = problem
             _log.warning("%s", problem)
-
-
-def _same(one: StoredRule, other: StoredRule) -> bool:
-    return (one.effect, one.text, one.server, one.folder) == (
-        other.effect,
-        other.text,
-        other.server,
-        other.folder,
-    )
 
 
 def _key(rule: Rule) -> str:

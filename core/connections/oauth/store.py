@@ -10,7 +10,7 @@ from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
@@ -19,6 +19,9 @@ from ua_tui.core.connections.oauth.target import LoginTarget
 from ua_tui.core.errors import ConnectionFailed, WorkspaceError
 from ua_tui.core.storage.folders import state_folder
 from ua_tui.core.storage.json_store import JsonStore, open_lock
+
+if TYPE_CHECKING:
+    from keyring.backend import KeyringBackend
 
 _log = logging.getLogger(__name__)
 
@@ -65,23 +68,7 @@ class _Entry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     login: StoredLogin | None = None
 
 
-class Keyring(Protocol):
-    """The keyring of the system, as the package `keyring` has it."""
-
-    def get_password(self, service: str, username: str) -> str | None:
-        """Return a stored text."""
-        ...
-
-    def set_password(self, service: str, username: str, password: str) -> None:
-        """Store a text."""
-        ...
-
-    def delete_password(self, service: str, username: str) -> None:
-        """Delete a text."""
-        ...
-
-
-def system_keyring() -> Keyring | None:
+def system_keyring() -> KeyringBackend | None:
     """The keyring of this desktop; None if there is none, or only one that would ask on the terminal or is a file."""
     import keyring
 
@@ -106,7 +93,7 @@ class LoginStore:
     """
 
     def __init__(
-        self, state: Path | None = None, find_keyring: Callable[[], Keyring | None] = system_keyring
+        self, state: Path | None = None, find_keyring: Callable[[], KeyringBackend | None] = system_keyring
     ) -> None:
         self._store = JsonStore((state or state_folder()) / "logins.json", dict[str, _Entry])
         self._find_keyring = find_keyring

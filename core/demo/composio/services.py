@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import secrets
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
@@ -14,7 +13,7 @@ from typing import Any
 from ua_tui.core.demo.composio.accounts import Connections
 from ua_tui.core.demo.composio.tools import EXECUTED_TOOLS
 from ua_tui.core.demo.pace import Pace
-from ua_tui.core.demo.playbook import Library
+from ua_tui.core.demo.playbook import Library, any_match
 from ua_tui.core.demo.press.articles import Article, Catalogue
 from ua_tui.core.errors import WorkspaceError
 from ua_tui.core.storage.compression import unpack
@@ -179,7 +178,7 @@ class Services:
 
     def _match(self, slug: str, text: str) -> Mapping[str, Any] | None:
         for recording in self._library.recordings(slug):
-            if re.search(recording.match, text, re.IGNORECASE):
+            if any_match((recording.match,), text):
                 return recording.result
         return None
 
@@ -188,7 +187,7 @@ class Services:
         results: list[dict[str, Any]] = []
         for index, query in enumerate(queries if isinstance(queries, list) else [], 1):
             use_case = str(query.get("use_case", "")) if isinstance(query, dict) else ""
-            mail = re.search(r"mail|send", use_case, re.IGNORECASE)
+            mail = any_match(("mail", "send"), use_case)
             slugs = ["GMAIL_SEND_EMAIL"] if mail else ["COMPOSIO_SEARCH_NEWS", "COMPOSIO_SEARCH_WEB"]
             results.append(
                 {

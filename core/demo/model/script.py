@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import html
 import re
+from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -17,7 +18,6 @@ from ua_tui.core.demo.playbook import Condition, Library, Step, Steps, Value, an
 CLASSIFIER_MARK = "Answer with exactly one word: SIMPLE or COMPLEX"
 _DELEGATION = ("Agent", "Task")
 _PATH_PART = re.compile(r"([^.\[\]]+)|\[(\*|\d+)\]")
-_FIELD = re.compile(r"\{(\w+)(?::(\d+))?\}")
 _PLACEHOLDER = re.compile(r"\$\{(\w+)\}")
 
 
@@ -157,7 +157,7 @@ def _holds(condition: Condition | None, conversation: Conversation) -> bool:
         return True
     found = _evaluate(condition.value, conversation)
     texts = found if isinstance(found, list) else [found]
-    return any(re.search(condition.matches, str(text), re.IGNORECASE) for text in texts)
+    return any(any_match((condition.matches,), str(text)) for text in texts)
 
 
 def _fill(template: Any, values: Mapping[str, Any], texts: Mapping[str, str]) -> Any:
@@ -226,12 +226,8 @@ def _walk(data: Any, path: str) -> list[Any]:
 
 def _format(template: str, index: int, row: Any, *, as_html: bool) -> str:
     fields = {"n": index, **(row if isinstance(row, dict) else {"row": row})}
-
-    def field(found: re.Match[str]) -> str:
-        text = _text(fields.get(found[1], ""))[: int(found[2]) if found[2] else None]
-        return html.escape(text) if as_html else text
-
-    return _FIELD.sub(field, template)
+    texts = {name: html.escape(_text(value)) if as_html else _text(value) for name, value in fields.items()}
+    return template.format_map(defaultdict(str, texts))
 
 
 def _text(value: Any) -> str:

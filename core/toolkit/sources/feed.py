@@ -6,12 +6,11 @@ import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import datetime
-from email.utils import parsedate_to_datetime
 from typing import Any
 from urllib.parse import quote, urljoin, urlsplit
 
 from ua_tui.core.text import clean_line
+from ua_tui.core.toolkit.articles import day_in
 from ua_tui.core.toolkit.extract import Extracted, to_markdown
 
 MAX_ENTRIES = 200
@@ -94,7 +93,7 @@ def json_feed(text: str, url: str) -> Extracted | None:
                 _Entry(
                     _line(texts.get("title", "")),
                     _link(texts.get("url") or texts.get("external_url") or "", url),
-                    _day(texts.get("date_published") or texts.get("date_modified") or ""),
+                    day_in(texts.get("date_published") or texts.get("date_modified") or ""),
                     next(
                         (
                             texts[name]
@@ -120,7 +119,7 @@ def _xml_entry(item: Any, url: str) -> _Entry:
     return _Entry(
         _line(_text(item, "title")),
         _link(link, url),
-        _day(_text(item, "pubdate", "published", "date", "issued", "updated", "modified")),
+        day_in(_text(item, "pubdate", "published", "date", "issued", "updated", "modified")),
         _text(item, "description", "summary", "subtitle", "encoded", "content"),
     )
 
@@ -159,16 +158,6 @@ def _link(link: str, url: str) -> str:
     except ValueError:
         return ""
     return quote(found, safe="%/:?#@!$&'*+,;=~-._") if link and is_web else ""
-
-
-def _day(text: str) -> str | None:
-    for read in (datetime.fromisoformat, parsedate_to_datetime):
-        try:
-            return read(text.strip()).strftime("%Y-%m-%d")
-        except (ValueError, TypeError, OverflowError, IndexError):
-            continue
-    found = re.match(r"\s*(\d{4}-\d{2}-\d{2})", text)
-    return found[1] if found else None
 
 
 def _article(title: str, about: str, entries: list[_Entry]) -> Extracted | None:

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from ua_tui.core.toolkit.articles import count_words
+from ua_tui.core.toolkit.articles import count_words, day_in
 from ua_tui.core.toolkit.extract import Extracted, to_markdown
 
 # What a page of schema.org can be about; its other objects are about the site, persons and what readers wrote.
-_ABOUT_THE_PAGE = re.compile(
-    r"(?:Article|Posting|Report|Event|Product|Episode|Course|Book|Movie|Recipe|HowTo|Dataset|Question|Answer|FAQPage|"
-    r"VideoObject|AudioObject|SoftwareApplication|CreativeWork)$"
-)
-_DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
+_ABOUT_THE_PAGE = (
+    "Article", "Posting", "Report", "Event", "Product", "Episode", "Course", "Book", "Movie", "Recipe", "HowTo",
+    "Dataset", "Question", "Answer", "FAQPage", "VideoObject", "AudioObject", "SoftwareApplication", "CreativeWork",
+)  # fmt: skip
 
 
 def article_in_data(tree: Any, fewest: int) -> Extracted | None:
@@ -49,7 +47,7 @@ def _about_the_page(tree: Any) -> Iterator[Mapping[str, Any]]:
             for found in _walk(_decoded((script.text or "").strip())):
                 kinds = found.get("@type")
                 if any(
-                    isinstance(kind, str) and _ABOUT_THE_PAGE.search(kind)
+                    isinstance(kind, str) and kind.endswith(_ABOUT_THE_PAGE)
                     for kind in (kinds if isinstance(kinds, list) else [kinds])
                 ):
                     yield found
@@ -83,9 +81,7 @@ def _with_properties(text: str, found: Mapping[str, Any]) -> Extracted:
     title = next(
         (v for name in ("headline", "name") if isinstance(v := found.get(name), str) and v.strip()), None
     )
-    date = next(
-        (m[0] for name in ("datePublished", "datePosted") if (m := _DAY.match(str(found.get(name))))), None
-    )
+    date = day_in(str(found.get("datePublished"))) or day_in(str(found.get("datePosted")))
     return Extracted(text, title, _named(found.get("author")), _named(found.get("publisher")), date)
 
 

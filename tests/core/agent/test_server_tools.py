@@ -8,7 +8,7 @@ import shlex
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -65,7 +65,7 @@ def taint(workspace: Workspace) -> Taint:
 def policy(
     taint: Taint, rules: Sequence[str], said: Said | None = None, *, reads: bool = False
 ) -> PermissionPolicy:
-    servers = OwnServers(said or Said(), lambda _server, _tool: reads)
+    servers = OwnServers(cast("Any", said or Said()), lambda _server, _tool: reads)
     given = RuleSet(Rule("allow", each) for each in rules)
     return PermissionPolicy(Path("/work"), given, taint=taint.reason_to_ask, describe=servers.describe)
 
@@ -129,7 +129,7 @@ async def denial(policy: PermissionPolicy, tool: str, given: dict[str, Any], sai
     """Why a call is denied where nobody can be asked; None if it runs."""
     rules = policy.rules
     assert isinstance(rules, RuleSet)
-    servers = OwnServers(said)
+    servers = OwnServers(cast("Any", said))
     gate = PermissionGate(
         policy, lambda event: event, interactive=False, redactor=Redactor(()), rules=rules, servers=servers
     )
@@ -191,7 +191,7 @@ async def test_a_person_is_asked_once_where_a_server_acts(
         return event
 
     said = Said()
-    servers = OwnServers(said, stays=lambda _name: stays)
+    servers = OwnServers(cast("Any", said), stays=lambda _name: stays)
     rules = RuleSet([Rule("allow", "mcp__memory__*")])
     judge = PermissionPolicy(Path("/work"), rules, taint=taint.reason_to_ask, describe=servers.describe)
     gate = PermissionGate(
@@ -221,9 +221,12 @@ async def test_a_person_is_asked_once_where_a_server_acts(
 
 
 async def test_in_a_dialog_a_name_is_enough_for_a_server_that_acts_here(taint: Taint) -> None:
-    rules = RuleSet()
+    rules, said = RuleSet(), cast("Any", Said(here=["memory"]))
     judge = PermissionPolicy(
-        Path("/work"), rules, taint=taint.reason_to_ask, describe=OwnServers(Said(here=["memory"])).describe
+        Path("/work"),
+        rules,
+        taint=taint.reason_to_ask,
+        describe=OwnServers(said).describe,
     )
     actions = judge.actions_of("mcp__memory__create_entities", {"entities": []})
     assert rules.remember(actions, "session", ["create_*"], Path("/work")) is None

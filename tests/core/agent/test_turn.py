@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+from typing import Any, cast
 
 import pytest
 
@@ -34,7 +35,7 @@ def others() -> set[asyncio.Task[object]]:
 
 async def test_all_asking_ends_when_the_agent_is_let_go() -> None:
     agent = Agent()
-    stopping = Stopping(agent)
+    stopping = Stopping(cast("Any", agent))
     stopping.ask()
     stopping.ask_until(asyncio.get_running_loop().create_future())
     await agent.was_asked.acquire()
@@ -49,7 +50,7 @@ async def test_it_is_asked_until_the_turn_is_over(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr("ua_tui.core.agent.turn._ASK_AGAIN", 0)
     agent = Agent()
     agent.may_answer.set()
-    stopping = Stopping(agent)
+    stopping = Stopping(cast("Any", agent))
     done = asyncio.get_running_loop().create_future()
     stopping.ask_until(done)
     for _ in range(3):
@@ -70,10 +71,10 @@ async def test_an_agent_that_does_not_stop_is_ended_and_no_other(monkeypatch: py
     done.set_result(None)
     gone.set_exception(AgentUnavailable("the agent is gone"))
     for future in (done, gone):
-        await Stopping(agent).stop(future)
+        await Stopping(cast("Any", agent)).stop(future)
     assert (agent.asked, agent.killed) == (2, False)
     monkeypatch.setattr("ua_tui.core.agent.turn._STOP_WITHIN", 0)
-    await Stopping(agent).stop(asyncio.get_running_loop().create_future())
+    await Stopping(cast("Any", agent)).stop(asyncio.get_running_loop().create_future())
     assert agent.killed
 
 
@@ -82,7 +83,7 @@ async def test_asking_that_fails_is_reported(caplog: pytest.LogCaptureFixture) -
         async def interrupt(self) -> None:
             raise RuntimeError("no such agent")
 
-    stopping = Stopping(Broken())
+    stopping = Stopping(cast("Any", Broken()))
     stopping.ask()
     stopping.ask_until(asyncio.get_running_loop().create_future())
     await asyncio.wait(others())

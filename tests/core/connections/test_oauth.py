@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 from urllib.parse import parse_qs, urlsplit
 
 import httpx
@@ -421,7 +421,7 @@ async def test_a_keyring_has_the_login(notes: Place, tmp_path: Path, monkeypatch
             del keys[service, username]
 
     state = tmp_path / "state"
-    store, target = LoginStore(state, Ring), notes.target()
+    store, target = LoginStore(state, cast("Any", Ring)), notes.target()
     assert await log_in(target, store, browse) == "keyring"
     login = await store.load(target)
     assert login is not None
@@ -442,9 +442,11 @@ async def test_a_keyring_has_the_login(notes: Place, tmp_path: Path, monkeypatch
     with monkeypatch.context() as patch:
         patch.setattr(stores, "_SECONDS", 0.05)
         with pytest.raises(ConnectionFailed, match="the keyring with its login did not answer: unlock it"):
-            await LoginStore(state, Locked).load(target)
+            await LoginStore(state, cast("Any", Locked)).load(target)
         assert (
-            await LoginStore(state, Locked).save(replace(target, address="https://b.example"), login)
+            await LoginStore(state, cast("Any", Locked)).save(
+                replace(target, address="https://b.example"), login
+            )
             == "file"
         )
     locked.set()
