@@ -6,9 +6,9 @@ import html
 import re
 from collections.abc import Iterable
 from datetime import datetime
-from urllib.parse import urlsplit
 
 from ua_tui.core.evidence.records import Level, Source
+from ua_tui.tui.viewers.articles.page import host_of
 
 GLYPHS = {Level.SUPPORTED: "✓", Level.LOOK: "?", Level.UNSUPPORTED: "!"}
 _SAFE_LINK = re.compile(r"https?://[^\s]+\Z", re.IGNORECASE)
@@ -34,14 +34,6 @@ def link(url: str, text: str) -> str:
     if not _SAFE_LINK.match(url) or len(url) > 2_000:
         return escaped(text)
     return element("a", escaped(text), href=url, rel="noopener noreferrer nofollow")
-
-
-def host_of(url: str) -> str:
-    """The host of an address; empty if it has none."""
-    try:
-        return (urlsplit(url).hostname or "").removeprefix("www.")
-    except ValueError:
-        return ""
 
 
 def moment(at: datetime | None) -> str:

@@ -19,11 +19,12 @@ from ua_tui.core.text import clean, clean_line
 from ua_tui.tui.export.convert import convert, plain_html
 from ua_tui.tui.export.evidence import disagreement_list, doubtful_list, evidence_list, mark_up, noted_claims
 from ua_tui.tui.export.marks import mark_claims, marked_ids, without_marks
-from ua_tui.tui.export.markup import element, escaped, facts, host_of, link, moment
+from ua_tui.tui.export.markup import element, escaped, facts, link, moment
 from ua_tui.tui.export.pictures import embedded_pictures
 from ua_tui.tui.export.records import Export, Message, Query
 from ua_tui.tui.export.redaction import Redaction
 from ua_tui.tui.export.waterfall import waterfall
+from ua_tui.tui.viewers.articles.page import host_of
 
 _SHORT_HASH = 16
 _LONGEST_TITLE = 200

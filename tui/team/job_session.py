@@ -144,8 +144,8 @@ class _JobRun:
         self._on_event = on_event
         self._ledger = self._make_ledger()
         self._progress = JobProgress()
-        self._relay = QuestionRelay(claim.session, mailbox, self._note_soon) if mailbox else None
         self._changed = asyncio.Event()
+        self._relay = QuestionRelay(claim.session, mailbox, self._changed.set) if mailbox else None
         self._was_away = False
         self._noted: tuple[str, float | None, str] | None = None
         self._folder = ""
@@ -416,9 +416,6 @@ class _JobRun:
             await asyncio.wait_for(asyncio.shield(closing), CLOSE_SECONDS)
 
     # -- what the store knows ---------------------------------------------------------------------
-
-    def _note_soon(self) -> None:
-        self._changed.set()
 
     async def _keep_noting(self) -> None:
         """Record the state when it changes, and the cost every two seconds."""

@@ -75,6 +75,11 @@ def browser_link(url: str) -> Link | None:
     return Link(url, f"{shown}:{port}" if port else shown)
 
 
+def leads_to(link: Link | None) -> str:
+    """Say where a link leads; None is one that a browser does not open."""
+    return link.host if link is not None else "not a web link: copy only"
+
+
 def open_browser_link(widget: Widget, link: Link | None) -> bool:
     """Open a link in the browser and name its host; returns False for one that only can be copied, and says so."""
     if link is None:

@@ -645,7 +645,8 @@ class VirtualList(ScrollView, Generic[EntryT], can_focus=True):
         self._following = False
         if self._is_shown:
             self._fill()
-            self._following = self.FOLLOWS_END and self._at_end() and self._on_last()
+            is_last = self._cursor is None or self.span(self.cursor_index)[1] == len(self.entries) - 1
+            self._following = self.FOLLOWS_END and is_last and self._at_end()
             self._publish()
 
     def reveal_line(self, index: int, line: int) -> None:
@@ -670,9 +671,6 @@ class VirtualList(ScrollView, Generic[EntryT], can_focus=True):
             offset -= self.heights[index]
             index += 1
         return index, max(0, offset)
-
-    def _on_last(self) -> bool:
-        return self._cursor is None or self.span(self.cursor_index)[1] == len(self.entries) - 1
 
     def stop_following(self) -> None:
         """Stay at the entries on screen when others come."""

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import ClassVar
 
 from rich.segment import Segment
 from rich.style import Style
 from textual.binding import Binding, BindingType
+from textual.content import Content
 from textual.strip import Strip
 from textual.widgets import OptionList
 from textual.widgets.option_list import Option
@@ -19,6 +21,13 @@ class ChoiceList(OptionList):
 
     def __init__(self, *options: Option, id: str | None = None) -> None:
         super().__init__(*options, id=id, markup=False, compact=True)
+
+    def show_rows(self, rows: Iterable[Content], at: int | None = None) -> None:
+        """Show these rows, with the cursor on the row `at`, or where it was as far as there are rows."""
+        wanted = self.highlighted or 0 if at is None else at
+        self.clear_options()
+        self.add_options([Option(row) for row in rows])
+        self.highlighted = min(wanted, self.option_count - 1) if self.option_count else None
 
     def render_line(self, y: int) -> Strip:
         """Render one line of a row."""

@@ -11,7 +11,6 @@ from textual import events
 from textual.content import Content
 from textual.message import Message
 from textual.widgets import OptionList
-from textual.widgets.option_list import Option
 
 from ua_tui.core.events.types import ArtifactSaved
 from ua_tui.core.events.units import size
@@ -92,12 +91,9 @@ class ArtifactList(LetterKeyList):
 
     def _draw(self) -> None:
         self._drawn_for = self._room
-        lit = self.highlighted or 0
         width = self._room or 200
         kinds = max((cell_len(clean_line(file.kind, _KIND_CELLS)) for file in self.files), default=0)
-        self.clear_options()
-        self.add_options([Option(self._line(file, width, kinds)) for file in self.files])
-        self.highlighted = min(lit, len(self.files) - 1) if self.files else None
+        self.show_rows(self._line(file, width, kinds) for file in self.files)
 
     def _line(self, file: CallFile, width: int, kinds: int) -> Content:
         kind = clean_line(file.kind, _KIND_CELLS)

@@ -10,7 +10,6 @@ from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.content import Content
 from textual.widgets import OptionList
-from textual.widgets.option_list import Option
 
 from ua_tui.core.text import clean_line
 from ua_tui.tui.keys.keymap import keys_of
@@ -86,11 +85,8 @@ class OutlineList(LetterKeyList):
         if (self.headings, width) == self._drawn:
             return
         self._drawn = (self.headings, width)
-        at = self.highlighted
         least = min((heading.level for heading in self.headings), default=1)
-        self.clear_options()
-        self.add_options([Option(_row(heading, heading.level - least, width)) for heading in self.headings])
-        self.highlighted = min(at or 0, len(self.headings) - 1) if self.headings else None
+        self.show_rows(_row(heading, heading.level - least, width) for heading in self.headings)
 
 
 def _row(heading: Landmark, depth: int, width: int) -> Content:

@@ -13,7 +13,7 @@ from textual.widgets import Static
 from ua_tui.tui.keys.places import LINK, KeyPlace, key_binding
 from ua_tui.tui.screens.requests.arguments import reveal
 from ua_tui.tui.terminal.copy import copy_text
-from ua_tui.tui.terminal.links import browser_link
+from ua_tui.tui.terminal.links import browser_link, leads_to
 from ua_tui.tui.widgets.dialog import Box, Choice, Dialog, Foot, fields
 
 Answer = Literal["open", "copy"]
@@ -43,11 +43,10 @@ class LinkScreen(Dialog[Answer | None]):
 
     def compose(self) -> ComposeResult:
         """Show the host and the full address."""
-        leads = self._link.host if self._link else "not a web link: it can only be copied"
         with Box("Link"):
             if self.note:
                 yield Static(Content(self.note))
-            yield Static(fields(("Opens", leads)), classes="facts")
+            yield Static(fields(("Opens", leads_to(self._link))), classes="facts")
             yield Static(Content(reveal(self.url[:2000])), classes="link")
             yield Foot(
                 Choice("o", "Open", "open", "choose('open')", disabled=self._link is None),

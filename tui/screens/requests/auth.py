@@ -19,7 +19,7 @@ from ua_tui.tui.keys.places import LINK, KeyPlace, key_binding
 from ua_tui.tui.screens.requests.arguments import reveal
 from ua_tui.tui.screens.requests.qr import QrCode, qr_rows
 from ua_tui.tui.terminal.copy import copy_text
-from ua_tui.tui.terminal.links import browser_link, open_browser_link
+from ua_tui.tui.terminal.links import browser_link, leads_to, open_browser_link
 from ua_tui.tui.widgets.dialog import Box, Choice, Dialog, Foot, fields
 from ua_tui.tui.workers import start_job
 
@@ -101,7 +101,7 @@ class AuthScreen(Dialog[Outcome | None]):
     def _facts(self) -> Content:
         rows = [
             ("Account", reveal(self.event.toolkit) or "unknown"),
-            ("Opens", self._link.host if self._link else "not a web link: copy only"),
+            ("Opens", leads_to(self._link)),
         ]
         if (left := self._left) is not None:
             rows.append(("Valid", f"for {_clock_time(left)}" if left > 0 else EXPIRED))

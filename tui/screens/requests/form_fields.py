@@ -125,7 +125,7 @@ class FieldChoices(ChoiceList):
             default = "yes" if default else "no"
         chosen = default if isinstance(default, list) else [default]
         self._chosen = {at for at, choice in enumerate(self._choices) if choice.value in chosen}
-        super().__init__(*map(self._option, range(len(self._choices))))
+        super().__init__(*(Option(self._prompt(at)) for at in range(len(self._choices))))
 
     @property
     def value(self) -> object:
@@ -163,9 +163,6 @@ class FieldChoices(ChoiceList):
             self.screen.focus_next()
         else:
             super().action_cursor_down()
-
-    def _option(self, at: int) -> Option:
-        return Option(self._prompt(at))
 
     def _prompt(self, at: int) -> Content:
         open_, close, sign = ("[", "]", "x") if self._several else ("(", ")", "•")

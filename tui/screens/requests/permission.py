@@ -32,7 +32,7 @@ from ua_tui.tui.keys.places import KeyPlace, key_binding
 from ua_tui.tui.screens.requests.arguments import ArgumentsView, call_lines, inner_tools, reveal, thought_of
 from ua_tui.tui.screens.requests.arguments_editor import ArgumentsEditor
 from ua_tui.tui.screens.requests.headings import heading_of
-from ua_tui.tui.screens.requests.text_answer import TextAnswer
+from ua_tui.tui.screens.requests.text_answer import TextAnswer, characters_left
 from ua_tui.tui.widgets.dialog import Box, Choice, Dialog, FactRows, Foot
 
 
@@ -151,7 +151,7 @@ class PermissionScreen(Dialog[PermissionAnswer | None]):
             yield TextAnswer(
                 "Why do you deny it? The model sees your reason.",
                 "Deny",
-                self._explain_reason,
+                lambda text: (characters_left(text, REASON_LIMIT) or "Optional.", True),
                 most=REASON_LIMIT,
                 id="reasoning",
             )
@@ -273,10 +273,6 @@ class PermissionScreen(Dialog[PermissionAnswer | None]):
         if self.accepts_answers:
             self.query_one(which, TextAnswer).begin()
 
-    def _explain_reason(self, text: str) -> tuple[str, bool]:
-        left = f"{REASON_LIMIT - len(text):,} characters left." if len(text) > REASON_LIMIT // 2 else ""
-        return left or "Optional.", True
-
     def _explain_rules(self, text: str) -> tuple[str, bool]:
         rules = split_rules(text)
         if (problem := rules_problem(rules, self._actions, self._folder)) is not None:
@@ -285,7 +281,7 @@ class PermissionScreen(Dialog[PermissionAnswer | None]):
             return "Covers calls with these arguments. Other calls ask.", True
         if set(rules) == {exact_pattern(subject) for subject in self._subjects}:
             count = "this tool" if len(rules) == 1 else f"these {len(rules)} tools"
-            return f"Covers only {count}. Use * to cover more, e.g. {_wider(self._subjects[0])}", True
+            return f"Covers only {count}. Use * to cover more, e.g. {first_word(self._subjects[0])}*", True
         return (
             f"Covers {_covered(rules, self._subjects, server_of(self.event.tool_name), self._seen)}.",
             True,
@@ -301,10 +297,6 @@ def _in_question(event: PermissionAsked, subjects: Collection[str]) -> list[Acti
             Action(f"mcp__{server}__{subject}" if server else subject, event.input) for subject in subjects
         )
     return [replace(action, here=event.acts_here) for action in actions if not is_free(action)]
-
-
-def _wider(subject: str) -> str:
-    return f"{first_word(subject)}*"
 
 
 def _covered(

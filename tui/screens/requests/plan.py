@@ -13,7 +13,7 @@ from ua_tui.core.agent.permissions.gate import REASON_LIMIT
 from ua_tui.core.events.types import PermissionAsked
 from ua_tui.tui.keys.places import KeyPlace, key_binding
 from ua_tui.tui.screens.requests.permission import PermissionAnswer
-from ua_tui.tui.screens.requests.text_answer import TextAnswer
+from ua_tui.tui.screens.requests.text_answer import TextAnswer, characters_left
 from ua_tui.tui.viewers.bodies.markdown import MarkdownBody
 from ua_tui.tui.viewers.view.document_view import DocumentView
 from ua_tui.tui.widgets.dialog import Box, Choice, Dialog, Foot
@@ -57,7 +57,10 @@ class PlanScreen(Dialog[PlanAnswer | None]):
             yield TextAnswer(
                 "What should change? The model sees your remark.",
                 "Send",
-                self._explain_remark,
+                lambda text: (
+                    characters_left(text, REASON_LIMIT) or "Say what to change or to add.",
+                    bool(text),
+                ),
                 most=REASON_LIMIT,
                 id="reasoning",
             )
@@ -91,7 +94,3 @@ class PlanScreen(Dialog[PlanAnswer | None]):
             self.focus_choice("#keep")
         else:
             self.answer(PermissionAnswer(allow=False))
-
-    def _explain_remark(self, text: str) -> tuple[str, bool]:
-        left = f"{REASON_LIMIT - len(text):,} characters left." if len(text) > REASON_LIMIT // 2 else ""
-        return left or "Say what to change or to add.", bool(text)

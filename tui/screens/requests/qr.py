@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from rich.segment import Segment
-from rich.style import Style
+from collections.abc import Sequence
+
+from textual.content import Content
 from textual.geometry import Size
-from textual.strip import Strip
-from textual.widget import Widget
+from textual.widgets import Static
 
 HALVES = {(0, 0): " ", (1, 0): "▀", (0, 1): "▄", (1, 1): "█"}
-# Cameras need dark on light in every theme.
-INK = Style(color="#000000", bgcolor="#ffffff")
 
 
 def qr_rows(text: str) -> list[str]:
@@ -33,26 +31,10 @@ def qr_rows(text: str) -> list[str]:
     ]
 
 
-class QrCode(Widget):
-    """The rows of a code, black on white."""
+class QrCode(Static):
+    """The rows of a code, black on white: cameras need dark on light in every theme."""
 
-    def __init__(self, rows: list[str]) -> None:
-        super().__init__()
-        self._rows = rows
-
-    @property
-    def code_size(self) -> Size:
+    def __init__(self, rows: Sequence[str]) -> None:
+        super().__init__(Content.styled("\n".join(rows), "#000000 on #ffffff"))
+        self.code_size = Size(len(rows[0]), len(rows))
         """Its size in cells, visible or not."""
-        return Size(len(self._rows[0]), len(self._rows))
-
-    def get_content_width(self, container: Size, viewport: Size) -> int:
-        """The width of the code."""
-        return self.code_size.width
-
-    def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
-        """The height of the code."""
-        return self.code_size.height
-
-    def render_line(self, y: int) -> Strip:
-        """Draw one row."""
-        return Strip([Segment(self._rows[y] if y < len(self._rows) else "", INK)])

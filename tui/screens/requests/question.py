@@ -10,7 +10,6 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.content import Content
 from textual.widgets import OptionList, Static
-from textual.widgets.option_list import Option
 
 from ua_tui.core.events.types import PermissionAsked
 from ua_tui.tui.keys.places import KeyPlace, key_binding
@@ -19,6 +18,8 @@ from ua_tui.tui.screens.requests.permission import PermissionAnswer
 from ua_tui.tui.screens.requests.text_answer import TextAnswer
 from ua_tui.tui.widgets.choice_list import LetterKeyList
 from ua_tui.tui.widgets.dialog import Box, Choice, Dialog, Foot
+
+_EXPLAINED = "The agent reads your answer as you write it."
 
 
 @dataclass(frozen=True)
@@ -83,7 +84,9 @@ class QuestionScreen(Dialog[PermissionAnswer | None]):
                 Choice("Esc", "Decline", "decline", "back"),
                 id="answers",
             )
-            yield TextAnswer("Your answer:", "Answer", _explain, most=4_000, id="reasoning")
+            yield TextAnswer(
+                "Your answer:", "Answer", lambda text: (_EXPLAINED, bool(text)), most=4_000, id="reasoning"
+            )
 
     def on_mount(self) -> None:
         """Show the first question."""
@@ -173,18 +176,12 @@ class QuestionScreen(Dialog[PermissionAnswer | None]):
 
     def _show_rows(self, row: int) -> None:
         rows, options = self._rows, self._question.options
-        rows.clear_options()
-        rows.add_options([self._row(at) for at in range(len(options))])
+        rows.show_rows((self._row(at) for at in range(len(options))), row)
         rows.display = bool(options)
-        rows.highlighted = row if options else None
 
-    def _row(self, at: int) -> Option:
+    def _row(self, at: int) -> Content:
         label, description = self._question.options[at]
         mark = ("[x] " if at in self._marked else "[ ] ") if self._question.several else ""
         first = Content.assemble((f"{at + 1} ", "bold $accent"), mark, (reveal(label), "bold"))
         indented = f"\n  {' ' * len(mark)}{reveal(description)}" if description else ""
-        return Option(Content.assemble(first, (indented, "$text-on-rows")))
-
-
-def _explain(text: str) -> tuple[str, bool]:
-    return "The agent reads your answer as you write it.", bool(text)
+        return Content.assemble(first, (indented, "$text-on-rows"))

@@ -17,7 +17,7 @@ from ua_tui.tui.keys.places import LINK, KeyPlace, key_binding
 from ua_tui.tui.screens.requests.arguments import reveal, reveal_line
 from ua_tui.tui.screens.requests.form_fields import FieldRow
 from ua_tui.tui.terminal.copy import copy_text
-from ua_tui.tui.terminal.links import browser_link, open_browser_link
+from ua_tui.tui.terminal.links import browser_link, leads_to, open_browser_link
 from ua_tui.tui.widgets.dialog import Box, Choice, Dialog, Foot, fields
 
 
@@ -71,9 +71,7 @@ class ServerLinkScreen(ServerScreen):
                 classes="heading",
             )
             yield Static(Content(reveal(event.message) or "(no message)"), classes="said")
-            host = (
-                Content.styled(link.host, "bold $warning") if link else Content("not a web link: copy only")
-            )
+            host = Content.styled(leads_to(link), "bold $warning" if link else "")
             yield Static(Content.assemble(fields(("Opens", "")), host), classes="facts")
             yield Static(Content(reveal_line(event.url)), classes="link")
             for warning in self._warnings():

@@ -130,3 +130,8 @@ class TextAnswer(Vertical):
         shown = self.query_one(".meaning", Static)
         shown.update(Content(meaning))
         shown.set_class(not accepted, "-wrong")
+
+
+def characters_left(text: str, most: int) -> str:
+    """Say how many characters are left for a text; empty for one that is far from the limit."""
+    return f"{most - len(text):,} characters left." if len(text) > most // 2 else ""

@@ -9,7 +9,7 @@ from typing import ClassVar
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.content import Content
-from textual.widgets import OptionList, Static
+from textual.widgets import Static
 
 from ua_tui.core.agent.definitions.roster import RosterEntry, expected_servers, read_roster, roster_entries
 from ua_tui.core.errors import UniversalAgentError
@@ -91,10 +91,6 @@ class AgentsScreen(RowScreen[RosterEntry]):
     def action_read(self) -> None:
         """Read the files again."""
         start_job(self, self._read, "agents")
-
-    def on_option_list_option_highlighted(self, event: OptionList.OptionHighlighted) -> None:
-        """Show the details of another file from their beginning."""
-        self.query_one("#details").scroll_home(animate=False)
 
     async def _read(self) -> None:
         session = self._find_session()

@@ -10,8 +10,7 @@ from typing import ClassVar
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.content import Content
-from textual.widgets import OptionList, Static
-from textual.widgets.option_list import Option
+from textual.widgets import Static
 
 from ua_tui.core.errors import UniversalAgentError
 from ua_tui.core.storage.folders import WORKSPACES
@@ -103,22 +102,19 @@ class BlacklistScreen(Dialog[None]):
         self._show()
 
     def _show(self) -> None:
-        sites = self.query_one("#blacklist-sites", OptionList)
-        at = sites.highlighted or 0
-        sites.clear_options()
-        sites.add_options([Option(_row(entry)) for entry in self._entries])
+        sites = self.query_one(ChoiceList)
+        sites.show_rows(map(_row, self._entries))
         sites.display = bool(self._entries)
         self.query_one("#clear", Choice).disabled = not self._entries
         self.query_one("#clear-all", Choice).disabled = not self._entries
         self._explain(_WHAT if self._entries else _EMPTY)
         if self._entries:
-            sites.highlighted = min(at, len(self._entries) - 1)
             sites.focus()
         else:
             self.query_one("#close", Choice).focus()
 
     def _chosen(self) -> Listing | None:
-        at = self.query_one("#blacklist-sites", OptionList).highlighted
+        at = self.query_one(ChoiceList).highlighted
         return self._entries[at] if at is not None and at < len(self._entries) else None
 
     def _explain(self, text: str) -> None:

@@ -23,7 +23,7 @@ from ua_tui.core.errors import ConnectionFailed, UniversalAgentError
 from ua_tui.core.text import clean_line
 from ua_tui.tui.keys.places import LINK, KeyPlace, key_binding
 from ua_tui.tui.terminal.copy import copy_text
-from ua_tui.tui.terminal.links import Link, browser_link, open_browser_link
+from ua_tui.tui.terminal.links import Link, browser_link, leads_to, open_browser_link
 from ua_tui.tui.widgets.dialog import Box, Choice, Dialog, Foot, fields
 from ua_tui.tui.workers import start_job
 
@@ -82,7 +82,7 @@ class LoginScreen(Dialog[bool]):
     def _facts(self) -> Content:
         rows = [("Server", clean_line(self._server.target, 200))]
         if self._address:
-            rows.append(("Opens", self._link.host if self._link else "not a web link: copy only"))
+            rows.append(("Opens", leads_to(self._link)))
         return fields(*rows)
 
     def _begin(self) -> None:

@@ -11,7 +11,7 @@ from typing import ClassVar
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.content import Content
-from textual.widgets import OptionList, Static
+from textual.widgets import Static
 
 from ua_tui.core.agent.permissions.rule_set import NO_RULES, RuleSet
 from ua_tui.core.agent.permissions.rules import Rule
@@ -71,10 +71,6 @@ class PermissionsScreen(RowScreen[Rule]):
         """Read the rules."""
         self.query_one(TitleLine).show("Permission rules", facts="reading …")
         self.action_read()
-
-    def on_option_list_option_highlighted(self, event: OptionList.OptionHighlighted) -> None:
-        """Show the details of another rule from their beginning."""
-        self.query_one("#details").scroll_home(animate=False)
 
     def action_read(self) -> None:
         """Read the rules and the decisions again."""

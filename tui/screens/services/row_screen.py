@@ -12,7 +12,6 @@ from textual.binding import BindingType
 from textual.containers import VerticalScroll
 from textual.content import Content
 from textual.widgets import OptionList, Static
-from textual.widgets.option_list import Option
 
 from ua_tui.tui.keys.keymap import Keys, keys_of
 from ua_tui.tui.keys.places import TO_PROMPT, key_binding, moving
@@ -86,8 +85,9 @@ class RowScreen(Modal[None], Generic[Row]):
         self.show_rows()
 
     def on_option_list_option_highlighted(self, event: OptionList.OptionHighlighted) -> None:
-        """Show the details of the row under the cursor."""
+        """Show the details of the row under the cursor, from their beginning."""
         event.stop()
+        self.query_one("#details").scroll_home(animate=False)
         self._draw()
 
     def action_scroll_details(self, pages: int) -> None:
@@ -112,10 +112,7 @@ class RowScreen(Modal[None], Generic[Row]):
         header = f"   {titles(self.columns(self._width))}"[: self._width].rstrip()
         self.query_one("#header", Static).update(Content.styled(header, MUTED))
         if count != shown.option_count:
-            at = shown.highlighted
-            shown.clear_options()
-            shown.add_options([Option("") for _ in self.rows])
-            shown.highlighted = min(at or 0, count - 1) if count else None
+            shown.show_rows(Content("") for _ in self.rows)
         self._draw()
 
     @property

@@ -79,7 +79,9 @@ class ModelScreen(Dialog[ModelChoice | None]):
             yield LetterKeyList(*(Option(each.name) for each in self._rows), id="models")
             yield Static(id="model-about")
             yield Static(id="model-more", classes="facts")
-            yield Static(Content(self._when), classes="advice")
+            now = "A new model applies from the next query. " if self._works else ""
+            when = f"{now}This session only; `ua-tui config set model NAME` makes it the default."
+            yield Static(Content(when), classes="advice")
             yield Foot(
                 hint="Enter select   e effort   o other model…   f fallback…   Esc cancel", id="answers"
             )
@@ -131,11 +133,6 @@ class ModelScreen(Dialog[ModelChoice | None]):
     @property
     def _list(self) -> LetterKeyList:
         return self.query_one(LetterKeyList)
-
-    @property
-    def _when(self) -> str:
-        now = "A new model applies from the next query. " if self._works else ""
-        return f"{now}This session only; `ua-tui config set model NAME` makes it the default."
 
     def _show_more(self) -> None:
         effort = effort_of(self._choice.effort)

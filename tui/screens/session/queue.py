@@ -9,7 +9,6 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.content import Content
 from textual.widgets import OptionList, Static
-from textual.widgets.option_list import Option
 
 from ua_tui.tui.keys.keymap import keys_of
 from ua_tui.tui.keys.places import KeyPlace, key_binding
@@ -82,12 +81,9 @@ class QueueScreen(Dialog[str | None]):
 
     def _show(self, at: int) -> None:
         self._texts = self._read()
-        queries = self.query_one(OptionList)
-        queries.clear_options()
-        queries.add_options([Option(Content(first_line(text))) for text in self._texts])
+        queries = self.query_one(ChoiceList)
+        queries.show_rows((Content(first_line(text)) for text in self._texts), at)
         queries.display = bool(self._texts)
-        if self._texts:
-            queries.highlighted = min(at, len(self._texts) - 1)
         text = "The first one runs next." if self._texts else "The queue is empty."
         self.query_one("#queue-what", Static).update(Content(text))
 

@@ -221,7 +221,9 @@ class SetupScreen(Dialog[SetupResult | Literal["demo", "quit"] | None]):
         if (problem := find_input_error(form.method, entered)) is not None:
             form.show_problem(*problem)
         else:
-            self._try(self._setup.plan(form.method, entered))
+            self._plan = plan = self._setup.plan(form.method, entered)
+            self._keep_secret(plan.secrets)
+            start_job(self, self._check, "setup")
 
     def action_back(self) -> None:
         """Go one step back; from the first page, close without a change."""
@@ -231,7 +233,7 @@ class SetupScreen(Dialog[SetupResult | Literal["demo", "quit"] | None]):
             case "outcome" if self._activity == "storing":
                 pass
             case "outcome" if self._plan is not None:
-                self._stop()
+                self.workers.cancel_group(self, "setup")
                 method = self._plan.way
                 self._plan = None
                 self._show(method)
@@ -273,11 +275,6 @@ class SetupScreen(Dialog[SetupResult | Literal["demo", "quit"] | None]):
         start_job(self, self._store, "setup")
 
     # -- testing and storing ------------------------------------------------------------------------
-
-    def _try(self, plan: SetupPlan) -> None:
-        self._plan = plan
-        self._keep_secret(plan.secrets)
-        start_job(self, self._check, "setup")
 
     async def _check(self) -> None:
         plan = self._plan
@@ -339,9 +336,6 @@ class SetupScreen(Dialog[SetupResult | Literal["demo", "quit"] | None]):
                 warnings=stored.warnings,
             )
         self._offer("start", "back")
-
-    def _stop(self) -> None:
-        self.workers.cancel_group(self, "setup")
 
     def action_again(self) -> None:
         """Test again, or store again."""

@@ -67,7 +67,14 @@ class FleetList(ColumnList[FleetRow]):
             Column("time", 7, self._time, muted, right=True),
         ]
         if self._has_team and width >= 64:
-            right.append(Column("where", 14, lambda row: row.where or _here(row), muted))
+            right.append(
+                Column(
+                    "where",
+                    14,
+                    lambda row: row.where or ("" if row.state == "waiting" else "this machine"),
+                    muted,
+                )
+            )
         if self._has_team and width >= 130:
             right.append(Column("owner", 10, lambda row: row.owner, muted))
         room = width - (2 + 9 + 2) - sum(column.gap + column.width for column in right)
@@ -105,7 +112,3 @@ class FleetList(ColumnList[FleetRow]):
         if seconds is None:
             return _UNKNOWN
         return duration(seconds) if row.finished is not None else live_duration(seconds)
-
-
-def _here(row: FleetRow) -> str:
-    return "" if row.state == "waiting" else "this machine"

@@ -29,7 +29,8 @@ def article_body(article: Article) -> MarkdownBody:
     if facts := " · ".join(map(literal, facts_of(article))):
         head.append(facts)
     if article.url:
-        head.append(_address(article.url))
+        shown = literal(middle_cut(bare(article.url), 88))
+        head.append(f"[{shown}](<{article.url}>)" if _WEB.fullmatch(article.url) else shown)
     text = _without_title(clean(article.text[:RENDERED_CHARACTERS]).strip(), article.title)
     source = "\n\n".join([*head, "---", text or "*This article has no text.*"])
     return MarkdownBody(source, links="\n".join(reference_lines(article.links)))
@@ -107,11 +108,6 @@ def host_of(url: str) -> str:
 def bare(url: str) -> str:
     """Return an address without the parts that most addresses have."""
     return url.removeprefix("https://").removeprefix("http://").removeprefix("www.").removesuffix("/")
-
-
-def _address(url: str) -> str:
-    shown = literal(middle_cut(bare(url), 88))
-    return f"[{shown}](<{url}>)" if _WEB.fullmatch(url) else shown
 
 
 def literal(text: str) -> str:

@@ -340,9 +340,9 @@ class CardRows(TableView):
                 blank = " " * (self._number - cell_len(hit.position))
                 return joined([(f"{blank}{hit.position}  ", "dim"), (tail_cut(hit.label, room), "strong")])
             case 1:
-                facts = " · ".join(
-                    fact for fact in (tail_cut(hit.source, 24), hit.day, self._mark(hit)) if fact
-                )
+                mark = table.mark(hit)
+                mark += " words" if mark and table.articles else ""
+                facts = " · ".join(filter(None, (tail_cut(hit.source, 24), hit.day, mark)))
                 facts = tail_cut(facts + "  " if facts else "", room)
                 address, rest = bare(hit.url), max(0, room - cell_len(facts))
                 fits = rest >= min(cell_len(address), 16)
@@ -350,10 +350,6 @@ class CardRows(TableView):
                 return joined([(" " * indent, ""), (facts, "dim"), (shown, "link")])
             case _:
                 return Content("")
-
-    def _mark(self, hit: ResultHit) -> str:
-        mark = self._table.mark(hit)
-        return f"{mark} words" if mark and self._table.articles else mark
 
     def span(self, entry: int) -> tuple[int, int]:
         """Return the two rows of an entry."""

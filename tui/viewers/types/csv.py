@@ -121,7 +121,7 @@ def record_starts(data: bytes, stop: Stop = NEVER) -> array[int]:
         window = min(len(data), at + _WINDOW)
         for match in _RECORD.finditer(data, at, window):
             is_too_long = match.end() - match.start() > _MAX_RECORD
-            if is_too_long or _is_incomplete(data, match.end()):
+            if is_too_long or (data[match.end() - 1 : match.end()] != b"\n" and match.end() < len(data)):
                 if not is_too_long and match.start() > at and window < len(data):
                     # The window may end in the middle of it.
                     at = match.start()
@@ -136,10 +136,6 @@ def record_starts(data: bytes, stop: Stop = NEVER) -> array[int]:
             at = window
     starts.append(len(data))
     return starts
-
-
-def _is_incomplete(data: bytes, end: int) -> bool:
-    return end < len(data) and data[end - 1 : end] != b"\n"
 
 
 def _view(sample: Sample) -> View:

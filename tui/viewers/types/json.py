@@ -14,10 +14,6 @@ from ua_tui.tui.viewers.bodies.text import TextBody
 from ua_tui.tui.viewers.contract import FULL_LIMIT, LARGE_LIMIT, Sample, View, Viewer
 
 
-def _accepts_json_lines(sample: Sample) -> bool:
-    return sample.suffix in {".jsonl", ".ndjson"}
-
-
 def _view_json_lines(sample: Sample) -> View:
     raw = TextBody(sample.beginning, style=style_json_line, numbers=True)
     # Unless the file is complete, its last line may not be.
@@ -42,7 +38,9 @@ def _valid(record: Value) -> bool:
     return True
 
 
-JSON_LINES = Viewer("JSON Lines", _accepts_json_lines, _view_json_lines, limit=LARGE_LIMIT)
+JSON_LINES = Viewer(
+    "JSON Lines", lambda sample: sample.suffix in {".jsonl", ".ndjson"}, _view_json_lines, limit=LARGE_LIMIT
+)
 
 
 _TEXT = re.compile(rb"(?:\xef\xbb\xbf)?\s*+(?=\S)")
