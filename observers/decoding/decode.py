@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 import msgspec
@@ -12,6 +13,7 @@ from msgspec.structs import replace
 from ua_tui.core.events.codec import takes_too_much_memory
 from ua_tui.observers.decoding.embedded import find_documents
 from ua_tui.observers.decoding.lenient import JSON, STRING, read_literal
+from ua_tui.observers.decoding.truncated_json import without_half_escape
 
 MAX_TEXT = 64 << 20
 """Longest text that is parsed, in characters."""
@@ -155,12 +157,8 @@ def _quoted(body: str) -> str | None:
     """What is left of a document that was written as a JSON string and cut off before its closing quote, or None."""
     if body[0] != '"' or body[1:2] not in ("{", "[") or STRING.match(body) is not None:
         return None
-    for end in range(len(body), max(1, len(body) - len(r"\u0000")), -1):
-        try:
-            text = JSON.decode(f'{body[:end]}"')
-        except ValueError:
-            continue
-        return text if isinstance(text, str) else None
+    with suppress(ValueError):
+        return str(JSON.decode(f'{without_half_escape(body)}"'))
     return None
 
 

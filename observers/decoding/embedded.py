@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from ua_tui.observers.decoding.lenient import JSON, STRING, read_literal
+from ua_tui.observers.decoding.lenient import JSON, read_literal
 from ua_tui.observers.decoding.truncated_json import repair
 
 _MAX_FAILURES = 32
@@ -116,18 +116,8 @@ def _salvage(body: str, start: int, error: json.JSONDecodeError) -> tuple[Any | 
 
 def _end_of_document(body: str, start: int, error: json.JSONDecodeError) -> int:
     """Where a document that cannot be read on ends: at the mark of a cut, or where other text begins."""
-    if body[start : start + 40].lstrip("[{ \n\r\t").startswith("'"):
-        return len(body)
-    string = error.pos
-    if error.msg.startswith("Unterminated"):
-        end = len(body)
-    elif error.msg.startswith("Invalid \\"):
-        if _CUT_MARK.match(body, error.pos + 1):
-            return error.pos + 1
-        end = len(body)
-    else:
-        end = error.pos
-        for found in STRING.finditer(body, start, end):
-            string = found.start()
-    mark = _CUT_MARK.search(body, string, end)
-    return mark.start() + 3 if mark and body[mark.start()] == "." else mark.end() if mark else end
+    is_python = body[start : start + 40].lstrip("[{ \n\r\t").startswith("'")
+    goes_on = is_python or error.msg.startswith(("Unterminated", "Invalid \\"))
+    end = len(body) if goes_on else error.pos
+    mark = None if is_python else _CUT_MARK.search(body, start, end)
+    return mark.start() if mark else end

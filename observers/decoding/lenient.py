@@ -26,42 +26,19 @@ def decode_bytes(data: bytes) -> str:
 
 
 def read_literal(body: str) -> Any | None:
-    """Read a Python literal, or None if `body` is not one; `Name(field=value)` is read as an object."""
+    """Read a Python literal as JSON would have it, or None if `body` is not one."""
     if body[0] not in "{[(" or len(body) > _MAX_LITERAL:
         return None
     if not _PYTHON_ONLY.search(body) or _BAD_ESCAPE.search(body):
         return None
     try:
-        value = ast.literal_eval(_Objects().visit(ast.parse(body, mode="eval")))
+        text = json.dumps(
+            ast.literal_eval(body),
+            default=lambda value: sorted(map(str, value)) if isinstance(value, set) else str(value),
+        )
     except (ValueError, SyntaxError, MemoryError, TypeError):
         return None
-    return _as_json(value)
-
-
-class _Objects(ast.NodeTransformer):
-    """Replaces calls such as `Result(title='A')`, the `repr()` of objects, by their fields."""
-
-    def visit_Call(self, node: ast.Call) -> ast.AST:
-        """The fields of an object; an argument without a name is left out."""
-        self.generic_visit(node)
-        named = [keyword for keyword in node.keywords if keyword.arg is not None]
-        keys: list[ast.expr | None] = [ast.Constant(keyword.arg) for keyword in named]
-        return ast.Dict(keys=keys, values=[keyword.value for keyword in named])
-
-
-def _as_json(value: Any) -> Any:
-    """Tuples and sets as lists, keys as text: what JSON would have made of a Python literal."""
-    match value:
-        case dict():
-            return {str(key): _as_json(item) for key, item in value.items()}
-        case list() | tuple() | set() | frozenset():
-            return [_as_json(item) for item in value]
-        case bytes():
-            return decode_bytes(value)
-        case complex():
-            return str(value)
-        case _:
-            return value
+    return JSON.decode(text)
 
 
 def _whole_number(text: str) -> int | str:

@@ -7,20 +7,17 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from ua_tui.core.text import words_of
 from ua_tui.observers.decoding.truncated_json import CUT_OFF
 from ua_tui.observers.decoding.urls import is_web_url
 from ua_tui.observers.search.keys import (
     CLUSTERS,
     DESCRIPTIVE,
-    ENDINGS,
     FIELDS,
     FOREIGN,
     GROUPS,
     IMAGE_URLS,
     KINDS,
     NO_ADDRESS,
-    NO_NAME,
     NO_WRAPPER,
     SKIPPED,
     Field,
@@ -30,7 +27,6 @@ from ua_tui.observers.search.scope import has_own_query
 
 _CACHED = 4096
 _DEEPEST = 3
-_WEAK = 300
 _ADDRESS_ENDS = ("url", "link", "href", "uri", "pdf")
 _ADDRESS_NAMES = ("url", "link", "href", "page_url")
 _WRAPPERS_OF_IMAGES = ("source", "original", "page")
@@ -41,7 +37,6 @@ _PREFERRED_TEXT = (Field.TITLE, Field.SNIPPET)
 _TEXT_COLUMNS = frozenset(_PREFERRED_TEXT)
 # A place has a telephone and a state.
 _ELSEWHERE = FOREIGN - {"phone", "state", "email", "role"}
-_ROLES = ("assistant", "user", "system", "model", "tool")
 _CITATIONS = ("publicationinfo", "publication")
 # The name of an entry in a service's database, such as `places/…`.
 _RESOURCE = re.compile(r"(?:projects|places|folders|organizations|locations)/\S+")
@@ -68,15 +63,7 @@ class Plan(NamedTuple):
 @lru_cache(maxsize=_CACHED)
 def field_of(key: str) -> tuple[str, int] | None:
     """The column of a provider's field, and the rank of this name for it (0 is the best)."""
-    plain = _TYPE_OF_FIELD.sub("", key)
-    return FIELDS.get(fold(plain)) or FIELDS.get(fold(key)) or _by_ending(words_of(plain))
-
-
-def _by_ending(words: tuple[str, ...]) -> tuple[str, int] | None:
-    """The column of a field that no list has, such as `caseName` or `filed_at`, by the last word of its name."""
-    if len(words) < 2 or words[-1] not in ENDINGS or (words[-1] == "name" and not NO_NAME.isdisjoint(words)):
-        return None
-    return ENDINGS[words[-1]], _WEAK
+    return FIELDS.get(fold(_TYPE_OF_FIELD.sub("", key)))
 
 
 @lru_cache(maxsize=_CACHED)
@@ -174,17 +161,12 @@ def opened(
 def lift(item: Mapping[str, Any], *, images: bool = False, depth: int = 0) -> dict[str, Any] | None:
     """A copy of an item with the URL found inside it, or None if there is none.
 
-    Looked at are fields named like an address, an object that wraps the result or only links to it, and lists
-    of links. What an object wraps comes to the top as well.
+    Looked at are fields named like an address, and an object that wraps the result or only links to it. What an object
+    wraps comes to the top as well.
     """
-    if depth >= _DEEPEST or CUT_OFF in item or _is_message(item):
+    if depth >= _DEEPEST or CUT_OFF in item:
         return None
-    return _named(item) or _wrapped(item, depth, images=images) or _linked(item, depth)
-
-
-def _is_message(item: Mapping[str, Any]) -> bool:
-    """Whether an object is a message of a conversation; its citations are results, not the message."""
-    return item.get("role") in _ROLES and "content" in item
+    return _named(item) or _wrapped(item, depth, images=images)
 
 
 def with_inner_text(item: Mapping[str, Any]) -> dict[str, Any] | None:
@@ -269,24 +251,6 @@ def _addressed(value: dict[str, Any], depth: int) -> dict[str, Any] | None:
     return inner if inner is not None and url_of(inner) is not None else None
 
 
-def _linked(item: Mapping[str, Any], depth: int) -> dict[str, Any] | None:
-    if Field.TITLE not in columns_of(item):
-        return None
-    for key, value in item.items():
-        folded = fold(key)
-        if not isinstance(value, list) or not value or folded in SKIPPED or folded in NO_WRAPPER:
-            continue
-        first = value[0]
-        if is_web_url(first) and folded.endswith(("urls", "links", "uris")) and not _is_other(folded):
-            return with_address(item, first)
-        if not isinstance(first, dict) or CUT_OFF in first:
-            continue
-        if (inner := _addressed(first, depth)) is not None:
-            fields = {name: one for name, one in inner.items() if len(value) == 1 and name not in item}
-            return with_address(fields | dict(item), str(url_of(inner)))
-    return None
-
-
 def group_in(item: Mapping[str, Any]) -> tuple[str, list[Any]] | None:
     """The results that an item only groups, with the folded name of their list, or None."""
     for key, value in item.items():
@@ -304,20 +268,8 @@ def is_row(item: Any, *, images: bool = False, named: bool = False) -> bool:
     if isinstance(item.get("highlight"), dict) or isinstance(item.get("stories"), list):
         return True
     url = url_of(item, images=images)
-    if url is not None and url == item.get("id") and "/api/" in url and "#" in url:
-        return False
     row = (with_inner_text(item) or item) if url is not None else lift(item, images=images)
     return row is not None and (named or _says_something(row))
-
-
-def is_group(item: Any) -> bool:
-    """Whether an item only groups results."""
-    return (
-        isinstance(item, dict)
-        and not has_own_query(item)
-        and url_of(item) is None
-        and group_in(item) is not None
-    )
 
 
 def is_titled(item: Any) -> bool:
@@ -325,7 +277,7 @@ def is_titled(item: Any) -> bool:
     if not isinstance(item, dict) or has_own_query(item) or group_in(item) is not None or CUT_OFF in item:
         return False
     row = with_inner_text(item) or item
-    if _is_message(row) or not _ELSEWHERE.isdisjoint(map(fold, row)):
+    if not _ELSEWHERE.isdisjoint(map(fold, row)):
         return False
     return Field.TITLE in columns_of(row) and sum(1 for value in row.values() if value) > 1
 

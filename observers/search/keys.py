@@ -64,11 +64,6 @@ KINDS: Mapping[str, str] = {name: kind for kind, names in _DATA["kinds"].items()
 """Keys whose list is a vertical of its own."""
 
 IMAGE_URLS = listed("image_urls")
-ENDINGS: Mapping[str, str] = {
-    word: column for column, words in _DATA["endings"].items() for word in words.split()
-}
-"""The column of a field by the last word of its name, for names that have no other."""
-NO_NAME = _set_of("no_name")
 NAME_KEYS = listed("name_keys")
 PAGE_MARKS = _set_of("page_marks")
 EMPTY_MARKS = _set_of("empty_marks")

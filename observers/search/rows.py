@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from datetime import datetime
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -92,13 +93,13 @@ def _row(item: dict[str, Any], plan: Plan, url: str | None, number: int, now: da
     extra: dict[str, Any] = {}
     for key in plan.extra:
         _keep(extra, key, item[key])
-    place = _pick(item, plan.position, extra, _position) if plan.position else None
+    place = _pick(item, plan.position, extra, _position)
     row: dict[str, Any] = {
         "position": number if place is None else place,
         "title": _pick(item, plan.title, extra, _title),
         "url": url,
         "source": _pick(item, plan.source, extra, _name),
-        "date": _pick_date(item, plan.date, extra, now) if plan.date else None,
+        "date": _pick(item, plan.date, extra, partial(iso_date, now=now), is_date=True),
         "snippet": _pick(item, plan.snippet, extra, _snippet),
         "extra": extra,
     }
@@ -147,34 +148,18 @@ def remove_controls(rows: list[dict[str, Any]]) -> None:
             row[column] = without_controls(row[column])
 
 
-def _pick(item: dict[str, Any], keys: tuple[str, ...], extra: dict[str, Any], read: Any) -> Any:
-    """Read a column from the field with the best name; the other fields go to `extra`."""
+def _pick(
+    item: dict[str, Any], keys: tuple[str, ...], extra: dict[str, Any], read: Any, is_date: bool = False
+) -> Any:
+    """Read a column from the best field that can be read; other fields, and dates in another form, go to `extra`."""
     chosen = None
     for key in keys:
         value = item[key]
         if value is None:
             continue
-        if chosen is None:
-            chosen = read(value)
-            if chosen is not None and not isinstance(value, dict | list):
-                continue
-        _keep(extra, key, value)
-    return chosen
-
-
-def _pick_date(
-    item: dict[str, Any], keys: tuple[str, ...], extra: dict[str, Any], now: datetime
-) -> str | None:
-    """Read the date from the best field that can be parsed; originals in another form go to `extra`."""
-    chosen: str | None = None
-    for key in keys:
-        value = item[key]
-        if value is None:
+        is_first = chosen is None and (chosen := read(value)) is not None
+        if is_first and (chosen == value if is_date else not isinstance(value, dict | list)):
             continue
-        if chosen is None:
-            chosen = iso_date(value, now)
-            if chosen is not None and chosen == value:
-                continue
         _keep(extra, f"{key}_original" if key == "date" else key, value)
     return chosen
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from ua_tui.observers.decoding.urls import is_web_url
-from ua_tui.observers.search.items import is_described, is_full_row, is_group, is_row, is_titled, kind_of_word
+from ua_tui.observers.search.items import is_described, is_full_row, is_row, is_titled
 from ua_tui.observers.search.keys import FIELDS, KINDS, PANELS, SURE, Field, fold, listed
 from ua_tui.observers.search.privacy import has_private_fields, is_private_name, is_public_search
 from ua_tui.observers.search.scope import Scope, has_own_query
@@ -67,7 +67,7 @@ class _Listed(NamedTuple):
 
 
 def _kind_of_names(key: str, path: tuple[str, ...], scope: Scope) -> str | None:
-    kind = next((found for name in reversed(path) if (found := KINDS.get(name) or _of_results(name))), None)
+    kind = next((found for name in reversed(path) if (found := KINDS.get(name))), None)
     if kind not in (None, "web") or scope.policy is not Policy.SEARCH or key in _OWN_VERTICAL:
         return kind
     promised = named_kind(scope)
@@ -108,8 +108,6 @@ def _has_rows(own: _Listed, rows: int) -> bool:
     sample, key = own.sample, own.key
     if (rows == 0 and own.kind is None) or all(map(has_own_query, sample)):
         return False
-    if rows < 3:
-        rows += sum(map(is_group, sample))
     # A few links do not make a list of results of one that has another name than such lists have.
     is_few = rows < 3 and rows * 2 < len(sample)
     return rows > 0 and (not is_few or key in KINDS or key in PLAIN_NAMES)
@@ -144,12 +142,6 @@ def is_named(key: str, kind: str, scope: Scope) -> bool:
     if scope.policy is not Policy.SEARCH:
         return False
     return key in SURE or KINDS.get(key, "web") != "web" or (kind != "web" and key in PLAIN_NAMES)
-
-
-def _of_results(name: str) -> str | None:
-    """The kind of a list whose unknown name shows that it contains results, such as `kin_results`."""
-    stem = name.removesuffix("results")
-    return (kind_of_word(stem) or "web") if stem not in ("", name) else None
 
 
 def _kind_of_addresses(own: _Listed, scope: Scope) -> str | None:

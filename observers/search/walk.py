@@ -15,7 +15,6 @@ from ua_tui.observers.search.items import (
     columns_of,
     is_described,
     is_full_row,
-    is_group,
     is_row,
     opened,
     url_of,
@@ -67,14 +66,9 @@ def _is_page(value: Any) -> bool:
     return isinstance(value, dict) and any(
         _has_rows(item, fold(key), named=url_of(value) is not None)
         if isinstance(item, list)
-        else url_of(value) is None and (_is_page(item) or _holds_rows(item))
+        else url_of(value) is None and _is_page(item)
         for key, item in value.items()
     )
-
-
-def _holds_rows(value: Any) -> bool:
-    """Whether an object has nothing but results, each under a name."""
-    return isinstance(value, dict) and len(value) > 1 and all(is_row(item) for item in value.values())
 
 
 def _has_rows(value: list[Any], key: str, *, named: bool) -> bool:
@@ -82,7 +76,7 @@ def _has_rows(value: list[Any], key: str, *, named: bool) -> bool:
     return (
         (key in GROUPS or key in KINDS if named else key not in SKIPPED)
         and KINDS.get(key) not in WORDLESS
-        and any(is_row(row) or is_group(row) for row in value[:8])
+        and any(map(is_row, value[:8]))
     )
 
 

@@ -175,9 +175,8 @@ async def test_what_cannot_be_read_is_reported_and_stops_nobody(
     for name in ("lists", "objects", "braces", "long"):
         event = by_observer["search_results", name]
         assert event.status != "failed", event.error
-        assert re.search(
-            "nested too deeply|too large|cannot be read|no results were recognised", event.note or ""
-        ), event.note
+        reasons = "nested too deeply|too large|cannot be read|no results were recognised"
+        assert re.search(reasons, event.note or ""), event.note
         assert all(path.startswith("search_results/unparsed/") for path in event.artifacts)
         assert by_observer["probe", name].status == "saved"
     assert by_observer["search_results", "good"].items == 1
