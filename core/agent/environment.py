@@ -7,6 +7,7 @@ import os
 import re
 import tempfile
 from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 from shutil import rmtree
 from typing import Any
@@ -83,8 +84,11 @@ def make_private(folder: Path) -> None:
         ) from error
 
 
+@cache
 def _sweep(base: Path) -> None:
-    for path in base.glob("ua-tui-*"):
+    # Once in a process, and without `glob`: a folder for temporary files may have ten thousands.
+    names = [name for name in os.listdir(base) if name.startswith("ua-tui-")]
+    for path in map(base.joinpath, names):
         found = re.match(r"ua-tui-(\d+)-", path.name)
         try:
             if (
