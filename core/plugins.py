@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import inspect
 import logging
+import sys
 import threading
 from collections.abc import Callable, Iterator
-from functools import partial
+from functools import lru_cache, partial
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, TypeVar
 
@@ -20,7 +21,7 @@ from ua_tui.core.pipelines import Pipelines
 from ua_tui.core.text import clean_line
 
 if TYPE_CHECKING:
-    from importlib.metadata import EntryPoint
+    from importlib.metadata import EntryPoint, SelectableGroups
 
 LOAD_SECONDS = 10.0
 
@@ -82,10 +83,10 @@ def describe_exception(error: BaseException) -> str:
 
 def entry_points_of(group: str, report: Callable[[PluginProblem], object]) -> list[EntryPoint]:
     """The plug-ins of a group, by name; takes milliseconds."""
-    from importlib.metadata import entry_points
-
     try:
-        return sorted(entry_points(group=group), key=lambda point: (point.name, _origin(point)))
+        return sorted(
+            _installed(tuple(sys.path)).select(group=group), key=lambda point: (point.name, _origin(point))
+        )
     except Exception as error:
         # Any damaged package can cause this.
         reason = clean_line(f"{type(error).__name__}: {error}", 300)
@@ -93,6 +94,14 @@ def entry_points_of(group: str, report: Callable[[PluginProblem], object]) -> li
         message = f"the installed packages cannot be listed ({reason}); none was loaded"
         report(PluginProblem(group, "plug-ins", message))
         return []
+
+
+@lru_cache(maxsize=1)
+def _installed(_path: tuple[str, ...]) -> SelectableGroups:
+    """Read the entry points of every package once for all groups, as that takes milliseconds."""
+    from importlib.metadata import entry_points
+
+    return entry_points()
 
 
 def _within(seconds: float, work: Callable[[], T]) -> T:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 from enum import Enum
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol
 
 import msgspec
@@ -16,12 +17,11 @@ from ua_tui.core.events.types import ReportChecked
 from ua_tui.core.observation import ImageContent, TextContent, ToolCall, ToolResult
 from ua_tui.core.storage.workspace import Workspace
 from ua_tui.core.text import clean_line
-from ua_tui.observers.decoding.decode import MAX_TEXT
-from ua_tui.observers.output.ledger import Ledger
 
 if TYPE_CHECKING:
     from ua_tui.core.agent.definitions.rules import Rule
     from ua_tui.core.knowledge.place import KnowledgePlace
+    from ua_tui.observers.output.ledger import Ledger
 
 # `ua_tui.core.storage.large_results` shows 16,384 characters of a result; a mask can be a little longer than what it
 # hides.
@@ -82,10 +82,13 @@ class ObserverContext:
     now: Callable[[], datetime] = lambda: datetime.now().astimezone()
     knowledge: KnowledgePlace | None = None
     public_searches: Sequence[str] = ()
-    ledger: Ledger = field(init=False)
 
-    def __post_init__(self) -> None:
-        self.ledger = Ledger(self.workspace)
+    @cached_property
+    def ledger(self) -> Ledger:
+        """The files that observers have saved."""
+        from ua_tui.observers.output.ledger import Ledger
+
+        return Ledger(self.workspace)
 
 
 class Interest(Enum):
@@ -151,6 +154,8 @@ def texts_of(result: ToolResult, workspace: Workspace) -> list[str]:
     if not is_preview(result):
         return [block.text for block in observation.content if isinstance(block, TextContent)]
     assert observation.stored_at is not None
+    from ua_tui.observers.decoding.decode import MAX_TEXT
+
     data = workspace.read_artifact(observation.stored_at, MAX_TEXT * 4 + 1)
     try:
         blocks = msgspec.json.decode(data, type=list[TextContent | ImageContent])

@@ -71,7 +71,6 @@ from ua_tui.observers.execution.artifact_watch import ArtifactWatch
 from ua_tui.observers.execution.offload import ResultOffload
 from ua_tui.observers.execution.runner import ObserverRunner, Observers
 from ua_tui.observers.knowledge.feed import KnowledgeFeed
-from ua_tui.observers.knowledge.vectors import VectorFeed
 from ua_tui.observers.plugins import GROUP, load_failure_events
 
 if TYPE_CHECKING:
@@ -427,6 +426,8 @@ def _feed_knowledge(
     bus.subscribe(feed.handle_event)
     stack.push_async_callback(feed.close)
     if embedder := embedder_of(settings):
+        from ua_tui.observers.knowledge.vectors import VectorFeed
+
         vectors = VectorFeed(database, embedder, workspace.redactor, bus.publish)
         bus.subscribe(vectors.handle_event)
         stack.callback(vectors.close)

@@ -6,6 +6,7 @@ import json
 import os
 import tempfile
 from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 from shutil import rmtree
 from typing import Any
@@ -82,8 +83,17 @@ def make_private(folder: Path) -> None:
         ) from error
 
 
+@cache
 def _sweep(base: Path) -> None:
-    for path in base.glob("ua-tui-*-*"):
+    # Once in a process, and without `glob`: a folder for temporary files may have ten thousands.
+    try:
+        names = os.listdir(base)
+    except OSError:
+        return
+    for name in names:
+        if not name.startswith("ua-tui-") or name.count("-") < 3:
+            continue
+        path = base / name
         pid = path.name.split("-")[2]
         try:
             if (

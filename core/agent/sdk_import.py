@@ -19,6 +19,8 @@ from typing import Any
 
 SDK = "claude_agent_sdk"
 LATE = ("mcp", "jsonschema")
+_WITHOUT = "opentelemetry"
+"""The SDK imports it to pass a trace on, and there is none where nothing has imported it: it would take 20 ms."""
 
 _lock = Lock()
 
@@ -90,6 +92,8 @@ class _Finder(MetaPathFinder):
         level: int = 0,
     ) -> Any:
         package = name.partition(".")[0]
+        if package == _WITHOUT and package not in sys.modules:
+            raise ModuleNotFoundError(name)
         if self.is_loading and level == 0 and package in LATE:
             return self.late(name if fromlist else package)
         return __import__(name, module, local, fromlist or (), level)

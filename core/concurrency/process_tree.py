@@ -12,7 +12,6 @@ import signal
 import sys
 import threading
 import time
-from collections import defaultdict
 from contextlib import suppress
 
 import psutil
@@ -41,17 +40,16 @@ class ProcessTree:
     def refresh(self) -> None:
         """Remember the descendants of now, also those whose parent has ended since they were remembered."""
         with self._lock:
-            parents = self._running() + ([self._root] if self._root is not None and _runs(self._root) else [])
+            parents = ([self._root] if self._root is not None and _runs(self._root) else []) + self._running()
             if self._with_root:
                 self._known.update(parents)
-            children: defaultdict[int, list[psutil.Process]] = defaultdict(list)
-            for process in psutil.process_iter():
-                with suppress(psutil.Error):
-                    children[process.ppid()].append(process)
-            while parents:
-                found = set(children[parents.pop().pid]) - self._known
-                self._known |= found
-                parents += found
+            found: set[psutil.Process] = set()
+            # Each reads the table of processes, so those below another one are not asked.
+            for parent in parents:
+                if parent not in found:
+                    with suppress(psutil.Error):
+                        found.update(parent.children(recursive=True))
+            self._known |= found
 
     def end(self) -> list[str]:
         """End those that do not end by themselves now; returns the names of those that had to be ended.

@@ -16,8 +16,7 @@ import sys
 import threading
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from multiprocessing.connection import Connection
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -26,6 +25,9 @@ from ua_tui.core.errors import UniversalAgentError
 from ua_tui.core.postgres.address import connection_variables
 from ua_tui.core.storage.workspace import Workspace
 from ua_tui.core.text import clean_line
+
+if TYPE_CHECKING:
+    from multiprocessing.connection import Connection
 
 _PIECE = 64 << 10
 _INHERITED = (
@@ -176,6 +178,8 @@ class WorkerProcess:
             ours, theirs = socket.socketpair()
         except OSError as error:
             raise _not_started(error.strerror) from error
+        from multiprocessing.connection import Connection
+
         self._link = Connection(ours.detach())
         with theirs:
             try:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 import sys
-import tomllib
 import unicodedata
 from functools import cache
 from pathlib import Path
@@ -84,5 +83,7 @@ def _says_what_it_holds(stem: str, kind: str) -> bool:
 
 @cache
 def _kinds() -> dict[str, frozenset[str]]:
+    import tomllib
+
     text = Path(__file__).with_suffix(".toml").read_text(encoding="utf-8")
     return {name: frozenset(listed) for name, listed in tomllib.loads(text).items()}

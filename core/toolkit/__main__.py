@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+from ua_tui.core.concurrency.garbage_collection import deferred, pause_collection
+
+if __name__ == "__main__":
+    # The imports below make hardly any garbage.
+    pause_collection()
+
 import asyncio
 import logging
 import os
@@ -16,7 +22,6 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from ua_tui.core.concurrency.garbage_collection import deferred
 from ua_tui.core.connections.toolkit import ToolkitStart
 from ua_tui.core.errors import UniversalAgentError
 from ua_tui.core.postgres.address import connection_variables

@@ -30,7 +30,6 @@ from ua_tui.observers.knowledge.cleaning import (
     heading_of,
 )
 from ua_tui.observers.knowledge.contents import Content, opened, read_content, whole_words
-from ua_tui.observers.knowledge.html_reading import read_html
 from ua_tui.observers.knowledge.searches import Searches
 
 _MOST_CITES = 500
@@ -143,6 +142,8 @@ def _text(file: SavedFile, content: Content, cleaner: Cleaner) -> Document:
     links: tuple[str, ...] = ()
     is_html = path.lower().endswith(_HTML)
     if is_html:
+        from ua_tui.observers.knowledge.html_reading import read_html
+
         page = read_html(whole_words(content.text, _LONGEST_HTML))
         title, read, links = cleaner.masked(page.title), page.text, page.links
     read = cleaner.masked(read)

@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from pathlib import Path
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
 
@@ -39,7 +39,9 @@ from ua_tui.core.knowledge.problems import KnowledgeDamaged, KnowledgeForeign
 from ua_tui.core.redaction.redactor import Redactor, error_raised
 from ua_tui.core.storage.names import short_id
 from ua_tui.core.text import clean_line
-from ua_tui.observers.knowledge.catch_up import Piece, catch_up, index_piece
+
+if TYPE_CHECKING:
+    from ua_tui.observers.knowledge.catch_up import Piece
 
 T = TypeVar("T")
 
@@ -185,6 +187,8 @@ class KnowledgeFeed:
 
     def _index_piece(self, store: AnyStore) -> Piece:
         begun = time.monotonic()
+        from ua_tui.observers.knowledge.catch_up import index_piece
+
         piece = index_piece(store, self._folder, self._redactor)
         now = time.monotonic()
         # Of a resumed session the earlier calls may be indexed only now: they are not reported.
@@ -222,6 +226,8 @@ class KnowledgeFeed:
 
     def _next_of_others(self, store: AnyStore) -> Piece | None:
         if self._others is None:
+            from ua_tui.observers.knowledge.catch_up import catch_up
+
             self._others = catch_up(store, self._base, self._redactor, besides=self._folder)
         piece = next(self._others, None)
         if piece is None:

@@ -40,7 +40,6 @@ from ua_tui.observers.knowledge.artifacts import SavedFile
 from ua_tui.observers.knowledge.cleaning import Cleaner, clean_title
 from ua_tui.observers.knowledge.documents import NAMES_CALL, documents_of, event_document
 from ua_tui.observers.knowledge.searches import Searches
-from ua_tui.observers.search.tool_names import inner_tools
 
 MOST_FILES = 32
 """Files of a batch; a few more if many change at once."""
@@ -234,6 +233,8 @@ def _files_of(event: Event) -> Iterator[SavedFile]:
 
 def _started(event: ToolCallStarted, cleaner: Cleaner) -> Call:
     call = ToolCall(tool_use_id=event.tool_use_id, name=event.name, input=event.input)
+    from ua_tui.observers.search.tool_names import inner_tools
+
     slugs = dict.fromkeys(clean_title(slug, _LONGEST_NAME) for slug, _ in inner_tools(call) if slug)
     return Call(
         tool_use_id=_name(event.tool_use_id, cleaner),

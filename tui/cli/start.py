@@ -12,6 +12,7 @@ from collections.abc import Callable, Coroutine, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ua_tui.core.concurrency.garbage_collection import pause_collection
 from ua_tui.tui.cli.output import complain, screen_problem
 
 if TYPE_CHECKING:
@@ -40,6 +41,7 @@ def start_on_screen(settings: Settings, query: str | None, resume: Resume | None
 
 def start_line_by_line(settings: Settings, query: str | None, resume: Resume | None = None) -> int:
     """Run queries from standard input, starting with `query`; returns the exit code."""
+    pause_collection()
     from ua_tui.tui.plain.session import run_plain
 
     if settings.demo or settings.folder.once or not (sys.stdin.isatty() and sys.stdout.isatty()):

@@ -12,6 +12,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ua_tui.core.concurrency.garbage_collection import pause_collection
 from ua_tui.tui.cli.arguments import (
     Adder,
     CommandLine,
@@ -65,6 +66,8 @@ def _run(args: argparse.Namespace) -> int:
         raise WrongUsage("the query is empty")
     if args.fresh and args.resume is None:
         raise WrongUsage("--fresh goes with --resume")
+    # Hardly anything becomes garbage before the agent is connected.
+    pause_collection()
     settings, resume = settings_of(args), None
     if args.resume is not None:
         settings, resume = _resumed(settings, args.resume, args)

@@ -16,7 +16,6 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
-from ua_tui.core.connections.oauth.flow import current_login
 from ua_tui.core.connections.oauth.store import LoginStore, StoredLogin
 from ua_tui.core.connections.oauth.target import LoginTarget
 from ua_tui.core.errors import UniversalAgentError
@@ -104,6 +103,8 @@ class LoginHeaders:
             return _NO_LOGIN
         refused = self._given.get(name) if by_agent else None
         # It continues after the time limit: a renewal that is cancelled may lose the login.
+        from ua_tui.core.connections.oauth.flow import current_login
+
         work = asyncio.create_task(current_login(target, self._store, refused=refused))
         self._renewals.add(work)
         work.add_done_callback(self._renewals.discard)
