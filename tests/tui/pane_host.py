@@ -21,7 +21,7 @@ from ua_tui.core.view.calls import FullCall
 from ua_tui.core.view.records import Call
 from ua_tui.core.view.session import SessionView, fold
 from ua_tui.tui.panes.conversation.pane import ConversationPane
-from ua_tui.tui.panes.feed import EventFeed, EventHandler
+from ua_tui.tui.panes.feed import EventFeed, Handler
 from ua_tui.tui.panes.observers.pane import ObserversPane
 from ua_tui.tui.panes.status.facts import StatusFacts
 from ua_tui.tui.panes.trace.pane import TracePane
@@ -105,13 +105,13 @@ def agent_call(activity: str, tokens: int) -> Call:
     return replace(call, activity=activity, tokens=tokens)
 
 
-_FEEDS: WeakKeyDictionary[EventHandler, EventFeed] = WeakKeyDictionary()
+_FEEDS: WeakKeyDictionary[Handler, EventFeed] = WeakKeyDictionary()
 
 
-def handle_events(handler: EventHandler, events: Sequence[Event]) -> SessionView:
+def handle_events(handler: Handler, events: Sequence[Event]) -> SessionView:
     """Let a pane or a controller handle a batch of events; returns the view after all of its events."""
 
-    failed: list[EventHandler] = []
+    failed: list[Handler] = []
     feed = _FEEDS.setdefault(handler, EventFeed(failed.append, [handler]))
     feed.handle(events)
     assert not failed

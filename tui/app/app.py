@@ -41,7 +41,7 @@ from ua_tui.tui.keys.ordering import KeyQueue
 from ua_tui.tui.keys.places import key_binding
 from ua_tui.tui.layout.frame import Frame
 from ua_tui.tui.layout.store import LayoutStore
-from ua_tui.tui.panes.feed import EventFeed, EventHandler
+from ua_tui.tui.panes.feed import EventFeed, Handler
 from ua_tui.tui.panes.spec import pane_specs
 from ua_tui.tui.panes.status.bar import StatusLine
 from ua_tui.tui.panes.status.notice import NoticeBar
@@ -199,7 +199,7 @@ class UaTuiApp(BaseApp):
         await self.frame.fill()
         if self.source.is_new and not self.queries.waiting:
             self.frame.prompt.suggestions.offer(self.settings)
-        self.feed.handlers = self._event_handlers()
+        self.feed.use(self._handlers())
         self.watch(self.screen_stack[0], "focused", self._key_hints.update)
         await self.key_queue.resume()
         self.pump.resume()
@@ -208,7 +208,7 @@ class UaTuiApp(BaseApp):
             self.spawn(self._open_history, "history", "screen")
         self._notify_ignored_files()
 
-    def _event_handlers(self) -> list[EventHandler]:
+    def _handlers(self) -> list[Handler]:
         """Everything that is given the session's events, in this order."""
         # What fails, and what it may cost, is up to those who run it.
         runs_here = not self.source.is_read_only
@@ -225,7 +225,7 @@ class UaTuiApp(BaseApp):
             self._key_hints,
         ]
 
-    def _on_handler_failure(self, handler: EventHandler) -> None:
+    def _on_handler_failure(self, handler: Handler) -> None:
         self.notice.show(f"{type(handler).__name__} could not handle an event; details are in run.log.")
 
     def _notify_ignored_files(self) -> None:

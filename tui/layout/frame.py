@@ -29,7 +29,7 @@ from ua_tui.tui.layout.pane_requests import PaneRequests
 from ua_tui.tui.layout.splitters import Splitters
 from ua_tui.tui.layout.store import LayoutStore
 from ua_tui.tui.layout.tabs import PaneTabs
-from ua_tui.tui.panes.feed import EventHandler
+from ua_tui.tui.panes.feed import Handler
 from ua_tui.tui.panes.spec import column_specs, pane_specs, side_specs, tab_specs
 from ua_tui.tui.theme.stylesheet import CachedStylesheet
 from ua_tui.tui.widgets.modal import unscrolled_size
@@ -159,11 +159,11 @@ class Frame(PaneRequests):
         return self.query_one("#prompt", Prompt)
 
     @property
-    def panes(self) -> Iterator[EventHandler]:
+    def panes(self) -> Iterator[Handler]:
         """The panes that show the session, once they are there."""
         for spec in pane_specs():
             pane = self.query_one(f"#{spec.name}")
-            if isinstance(pane, EventHandler):
+            if isinstance(pane, Handler):
                 yield pane
 
     @property

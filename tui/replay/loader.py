@@ -14,7 +14,7 @@ from ua_tui.core.history.session import PastSession
 from ua_tui.core.history.stats import SessionStats
 from ua_tui.core.storage.workspace import saved_reports_of
 from ua_tui.tui.panes.conversation.pane import ConversationPane
-from ua_tui.tui.panes.feed import EventFeed, EventHandler
+from ua_tui.tui.panes.feed import EventFeed, Handler
 from ua_tui.tui.panes.observers.pane import ObserversPane
 from ua_tui.tui.panes.trace.pane import TracePane
 from ua_tui.tui.panes.workspace.pane import WorkspacePane
@@ -85,7 +85,7 @@ class SessionLoader:
         unsubscribe()
         self._trace.calls.read_from(self._past.journal, still_runs=self._past.runs_elsewhere)
         self._feed.add(events)
-        for handler in self._feed.handlers:
+        for handler in self._feed.view_handlers:
             self._feed.show(handler)
             # Each renders what it shows: let the screen update in between.
             await asyncio.sleep(0)
@@ -164,7 +164,7 @@ class SessionLoader:
         self._trace.calls.read_from(self._past.journal, still_runs=False)
         self._end(self._conversation, self._trace, self._observers, continues=False)
 
-    def _report_failure(self, handler: EventHandler) -> None:
+    def _report_failure(self, handler: Handler) -> None:
         self._notify(f"{type(handler).__name__} could not show a part of the session.", "")
 
     def _end(

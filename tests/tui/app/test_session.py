@@ -24,7 +24,7 @@ from ua_tui.tui.app.event_pump import EventPump
 from ua_tui.tui.app.port import DEMO
 from ua_tui.tui.app.session_source import LiveSource
 from ua_tui.tui.panes.conversation.pane import ConversationPane
-from ua_tui.tui.panes.feed import EventFeed, EventHandler
+from ua_tui.tui.panes.feed import EventFeed, Handler
 from ua_tui.tui.screens.application.error import ErrorScreen
 from ua_tui.tui.screens.requests.auth import AuthScreen
 from ua_tui.tui.screens.requests.permission import PermissionScreen
@@ -440,7 +440,7 @@ def deltas(*numbers: int) -> list[ev.TextDelta]:
 
 def test_a_handler_that_fails_keeps_no_batch_from_the_others() -> None:
     batches: list[list[int]] = []
-    failed: list[EventHandler] = []
+    failed: list[Handler] = []
     broken = Recorder()
     EventFeed(failed.append, [broken, Recorder(batches)]).handle(deltas(7, 8))
     assert batches == [[7, 8]]

@@ -8,8 +8,8 @@ import pytest
 from tests.tui.files_host import hosted, screen_text
 from tests.tui.tree_host import cursor, laid_session, on_screen, rows
 from tests.waiting import until
+from ua_tui.tui.panes.workspace.folder_tree import matcher
 from ua_tui.tui.panes.workspace.pane import WorkspacePane
-from ua_tui.tui.panes.workspace.pattern import matcher
 
 TABLES = json.loads(Path(__file__).with_name("tables.json").read_text(encoding="utf-8"))
 

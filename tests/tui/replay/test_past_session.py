@@ -28,7 +28,7 @@ from ua_tui.core.storage.queue_file import write_queue
 from ua_tui.tui.app.app import UaTuiApp
 from ua_tui.tui.panes.conversation.blocks import Tone
 from ua_tui.tui.panes.conversation.pane import ConversationPane
-from ua_tui.tui.panes.feed import EventFeed, EventHandler
+from ua_tui.tui.panes.feed import EventFeed, ViewHandler
 from ua_tui.tui.panes.observers.pane import ObserversPane
 from ua_tui.tui.panes.trace.pane import TracePane
 from ua_tui.tui.panes.workspace.pane import WorkspacePane
@@ -123,7 +123,7 @@ async def test_the_screen_is_updated_between_the_panes_that_open(tmp_path: Path,
         turns += 1
         asyncio.get_running_loop().call_soon(turn)
 
-    def noting(self: EventFeed, pane: EventHandler) -> None:
+    def noting(self: EventFeed, pane: ViewHandler) -> None:
         if not turns:
             turn()
         shown.append((type(pane).__name__, turns))
@@ -132,7 +132,7 @@ async def test_the_screen_is_updated_between_the_panes_that_open(tmp_path: Path,
     monkeypatch.setattr(EventFeed, "show", noting)
     async with past(folder):
         assert [name for name, _ in shown][:2] == ["ConversationPane", "TracePane"]
-        assert len({at for _, at in shown}) == len(shown) == 5
+        assert len({at for _, at in shown}) == len(shown) == 4
 
 
 async def test_a_session_is_shown_as_it_was(tmp_path: Path) -> None:

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from textual.content import Content
 
-from ua_tui.core.events.types import Event
 from ua_tui.core.view.session import SessionView
 from ua_tui.tui.keys.keymap import hints_of, word_of_escape
 from ua_tui.tui.panes.status.bar import AT_REST, STOPS
@@ -27,9 +26,6 @@ class KeyHints:
     def __init__(self, app: AppPort, escape: Escape) -> None:
         self._app = app
         self._escape = escape
-
-    def handle_event(self, event: Event, view: SessionView) -> None:
-        """Wait for the end of the batch."""
 
     def show_view(self, view: SessionView) -> None:
         """Update the hints: the state of the session may have changed."""

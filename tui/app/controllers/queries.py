@@ -7,7 +7,6 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from ua_tui.core.errors import ConnectionFailed
-from ua_tui.core.events.types import Event
 from ua_tui.core.view.session import SessionView
 from ua_tui.tui.app.port import controls_or_notify
 
@@ -42,9 +41,6 @@ class Queries:
     @property
     def _is_paused(self) -> bool:
         return self._app.controls is not None and self._app.controls.queue_paused
-
-    def handle_event(self, event: Event, view: SessionView) -> None:
-        """Wait for the end of the batch."""
 
     def show_view(self, view: SessionView) -> None:
         """Show what waits after a batch of events."""

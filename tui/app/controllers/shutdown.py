@@ -108,9 +108,6 @@ class Shutdown:
         elif isinstance(event, QueryFinished) and self._when_done:
             self.begin("quit")
 
-    def show_view(self, view: SessionView) -> None:
-        """Show nothing more."""
-
     def begin(self, reason: str, *, code: int = 0, result: str | None = None) -> None:
         """Close everything for `reason`, then end with this exit code and result of the application."""
         if self._begun:

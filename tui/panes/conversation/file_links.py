@@ -12,7 +12,6 @@ from ua_tui.core.storage.workspace import saved_reports_of
 
 _FOLDERS = ("work_products", "work_products/media", "downloads")
 """Where a file may be that is named without its folder."""
-_MOST_KNOWN = 5_000
 
 
 class FileLinks:
@@ -44,7 +43,7 @@ class FileLinks:
         found = self._known.get(word) or self._find(word, self.folder)
         if found is None:
             self._missing.add(word)
-        elif len(self._known) < _MOST_KNOWN:
+        else:
             self._known[word] = found
         return found
 

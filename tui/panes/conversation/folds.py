@@ -29,7 +29,6 @@ STOPPED = "stopped by you"
 _ENDS = {"success": "done", "error": "failed"}
 _MARKS = {"success": (Mark.SUCCESS, Tone.GOOD), "error": (Mark.ERROR, Tone.BAD)}
 _LONGEST_LINE = 160
-_LONGEST_TAIL = 2_000
 
 
 @dataclass(slots=True)
@@ -60,7 +59,7 @@ class _Work:
     def read(self, event: TextDelta | MessageFinished) -> None:
         """Note the first and the last line of the message that it wrote or writes."""
         complete = isinstance(event, MessageFinished)
-        self.text = event.text if complete else (self.text + event.text)[-_LONGEST_TAIL:]
+        self.text = event.text if complete else (self.text + event.text)[-2_000:]
         lines = [line for line in self.text.strip().splitlines() if line.strip()]
         if lines:
             self.last_line = clean_line(lines[-1], _LONGEST_LINE).lstrip("#*>- ")

@@ -47,7 +47,6 @@ from ua_tui.tui.render.agent_failures import informative_causes
 from ua_tui.tui.render.events import MARKS
 
 _LONGEST = 2_000
-_LONGEST_CAUSE = 400
 RETRIED = "The request to the model was repeated."
 _TONES = {
     Severity.INFO: Tone.QUIET,
@@ -113,9 +112,7 @@ def message_of(event: Event) -> AppMessage | None:
             return _message(describe(event), topic=("auth", event.toolkit), before=before)
         case ErrorRaised():
             causes = informative_causes(describe(event).details)
-            return _message(
-                describe(event), tuple(f"because {clean_line(cause, _LONGEST_CAUSE)}" for cause in causes)
-            )
+            return _message(describe(event), tuple(f"because {clean_line(cause, 400)}" for cause in causes))
         case ApiRetry():
             return _message(describe(event), topic="retry")
         case PlanLimit(is_near=False):

@@ -48,15 +48,12 @@ from ua_tui.tui.virtual_list.virtual_list import VirtualList
 NAME_CELLS = 18
 TIME_CELLS = 7
 CALL_CELLS = 16
-CALL_FROM_WIDTH = 68
-NAMED_CELLS = 18
 AT_WORK = "running"
 UNFINISHED = "unfinished"
 TABLE_COLUMNS = {"runs": 5, "saved": 6, "skip": 5, "fail": 5, "items": 6, "p50": 7, "p95": 7}
 """The columns of the table and their cells, the space before each included."""
 DROPPED_FIRST = ("skip", "items", "p50", "saved", "runs", "p95", "fail")
 """The order in which columns are left out where room is short."""
-MOST_NAME_CELLS = 24
 
 
 @dataclass(slots=True, eq=False)
@@ -155,7 +152,7 @@ def render_run(run: Run, width: int, theme: ObserversTheme, names: int = NAME_CE
     time = "" if run.milliseconds is None else milliseconds(run.milliseconds)
     right: Line = [Segment(f"{time:>{TIME_CELLS}}", theme.number)] if width >= 24 and time else []
     room = width - name_cells - 3 - (TIME_CELLS + 1 if right else 0)
-    if width >= CALL_FROM_WIDTH and run.call:
+    if width >= 68 and run.call:
         call = middle_cut(run.call, CALL_CELLS)
         left.append(Segment(call + " " * (CALL_CELLS + 2 - width_of(call)), theme.counts))
         room -= CALL_CELLS + 2
@@ -182,7 +179,7 @@ def render_run(run: Run, width: int, theme: ObserversTheme, names: int = NAME_CE
 
 
 def _fits(run: Run, counts: str, room: int) -> bool:
-    return bool(counts) and room - width_of(counts) - 1 >= min(width_of(run.what), NAMED_CELLS)
+    return bool(counts) and room - width_of(counts) - 1 >= min(width_of(run.what), 18)
 
 
 def _glyph(run: Run) -> str:
@@ -226,7 +223,7 @@ def render_table(
         styles,
         head="observer",
         dropped_first=DROPPED_FIRST,
-        most_name_cells=MOST_NAME_CELLS,
+        most_name_cells=24,
     )
 
 

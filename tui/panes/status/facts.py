@@ -52,8 +52,6 @@ DECIDERS = {
     "model": "chosen by the model",
     "fallback": "as neither the rules nor the model could decide",
 }
-WORD_WIDTH = 9
-NAME_WIDTH = 20
 MOST_MARKS = 5
 
 
@@ -139,7 +137,7 @@ class StatusFacts:
                 word, mark, style = "needs you", "?", "bold $text-warning"
             case "running" if self.silent_since is not None:
                 silent = self.view.activity.silent
-                name = clean_line(silent.name, NAME_WIDTH) if silent is not None else ""
+                name = clean_line(silent.name, 20) if silent is not None else ""
                 word = f"{name or 'no answer'} {short_time(self.clock() - self.silent_since)}"
                 mark, style = SPINNER[frame % len(SPINNER)], "$text-warning"
             case "running":
@@ -156,7 +154,7 @@ class StatusFacts:
                 mark, style = "?", "bold $text-warning"
             case _:
                 pass
-        return Content.styled(f"{mark} {word:<{WORD_WIDTH}}", style)
+        return Content.styled(f"{mark} {word:<9}", style)
 
     def _doing(self) -> str:
         if (retry := self.view.activity.retry) is not None:

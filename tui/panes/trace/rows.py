@@ -27,7 +27,6 @@ CHANGED = "changed"
 LEAST_CELLS = 5
 FOLDED, UNFOLDED = "▸", "▾"
 _MARK = "“ "
-_LEAST_MESSAGE_CELLS = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,7 +223,7 @@ def render_message(node: CallNode, width: int, theme: TraceTheme) -> list[Line]:
     indent = min(2 * node.depth, max(0, width // 3))
     arrow = f"{UNFOLDED if node.open else FOLDED} "
     room = width - indent - len(arrow) - len(_MARK)
-    if room < _LEAST_MESSAGE_CELLS:
+    if room < 8:
         return [cut_line([Segment(f"{arrow}{node.label}", theme.argument)], width)]
     lead = [Segment(" " * indent + arrow + _MARK, theme.note)]
     if not node.open:

@@ -18,7 +18,6 @@ COLUMNS = {"calls": 7, "failed": 7, "time": 9, "results": 8, "tokens": 8, "cost"
 """The columns and their cells, the space before each included."""
 DROPPED_FIRST = ("failed", "results", "time", "calls", "cost", "tokens")
 """The order in which columns are left out where room is short."""
-MOST_NAME_CELLS = 40
 MAIN, ALL = "main agent", "total"
 
 
@@ -109,6 +108,6 @@ def render_totals(roots: Sequence[CallNode], width: int, height: int, styles: Ta
         styles,
         head="",
         dropped_first=DROPPED_FIRST,
-        most_name_cells=MOST_NAME_CELLS,
+        most_name_cells=40,
         total=(ALL, everything.figures(styles)),
     )

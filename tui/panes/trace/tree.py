@@ -28,7 +28,6 @@ from ua_tui.tui.panes.trace.tree_rows import TreeRows
 from ua_tui.tui.render.format import Mark
 
 NO_RESULT, UNFINISHED = "no result", "unfinished"
-_LONGEST_ARGUMENT = 1_000
 
 
 class CallTree:
@@ -252,4 +251,4 @@ class CallTree:
 
 def _texts(arguments: Mapping[str, Any]) -> str:
     """The texts among the arguments of a call."""
-    return "\n".join(value[:_LONGEST_ARGUMENT] for value in arguments.values() if isinstance(value, str))
+    return "\n".join(value[:1_000] for value in arguments.values() if isinstance(value, str))

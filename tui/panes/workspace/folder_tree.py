@@ -3,22 +3,32 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from fnmatch import translate
+from functools import lru_cache
+from pathlib import Path, PurePath
 from typing import NamedTuple
 
-from ua_tui.core.storage.compression import SUFFIX
+import msgspec
+
+from ua_tui.core.errors import UniversalAgentError
+from ua_tui.core.storage.compression import SUFFIX, inner_name
 from ua_tui.core.storage.workspace import RECORDS
-from ua_tui.tui.panes.workspace.pattern import Match, matcher
+from ua_tui.core.text import clean_line
 from ua_tui.tui.panes.workspace.scan import FileEntry, Listing, Order, Request
-from ua_tui.tui.panes.workspace.titles import title_of
+from ua_tui.tui.viewers.reader import read_piece
 from ua_tui.tui.virtual_list.source import EntryList
 
 FOLDER_CAP = 10_000
-_EAGER_FOLDERS = 32
-_EAGER_DEPTH = 2
-_SEARCHED_FOLDERS = 300
 _DEEPEST = 200
+Match = Callable[[str], bool]
+_WILD = re.compile(r"[*?]|\[.+\]")
+_ARTICLES = "extracted_articles"
+_HASH = re.compile(r"(?:^|[_.-])(?=[a-f]*[0-9])(?=[0-9]*[a-f])[0-9a-f]{8,64}(?=[_.-]|$)")
+_ARTICLE_SUFFIXES = frozenset({".json", ".md"})
+_TITLE = re.compile(rb'(?:^|[{,\s])"?title"?[ \t]*:[ \t]*("(?:[^"\\\n]|\\.){1,1000}")')
 _IGNORED = frozenset({"node_modules", "__pycache__", "venv", "site-packages"})
 
 
@@ -178,8 +188,8 @@ class FolderTree:
         if is_ignored(name):
             return False
         if self._match is not None and self.eager:
-            return len(self.folders) <= _SEARCHED_FOLDERS
-        return self.eager and folder.depth < _EAGER_DEPTH - 1 and len(self.folders) <= _EAGER_FOLDERS
+            return len(self.folders) <= 300
+        return self.eager and folder.depth < 1 and len(self.folders) <= 32
 
     def _forget(self, gone: str) -> None:
         prefix = gone + os.sep
@@ -376,3 +386,52 @@ def _siblings(rows: Sequence[Row], line: int, depth: int) -> Iterator[Row]:
             if rows[place].depth == depth:
                 yield rows[place]
             place += step
+
+
+def matcher(pattern: str) -> Match | None:
+    """Read what was typed; None when it is blank. The result is called with a path relative to the tree's root.
+
+    Case does not matter. A pattern with a slash is compared with the whole path or with the end of it that begins
+    below some folder, any other with the name. A compressed file also matches by its name without `.zst` or `.gz`.
+    """
+    wanted = pattern.strip().casefold()
+    if not wanted:
+        return None
+    whole = "/" in wanted
+    wild: Match | None = None
+    if _WILD.search(wanted):
+        above = r"(?s:.*/)?" if whole else ""
+        wild = re.compile(above + translate(wanted)).match  # type: ignore[assignment]  # a match is true enough
+
+    def match_name(text: str) -> bool:
+        return bool(wild(text)) if wild is not None else wanted in text
+
+    def matches(path: str) -> bool:
+        text = (path if whole else path.rpartition("/")[2]).casefold()
+        return match_name(text) or (
+            wild is not None and (inner := inner_name(text)) != text and match_name(inner)
+        )
+
+    return matches
+
+
+def title_of(folder: str, name: str, changed_ns: int) -> str:
+    """Return the title of an article in a file, cleaned; empty for any other file. Reads the file at most once.
+
+    Articles are listed by their titles, as their names are made from an address and a hash.
+    """
+    inner = PurePath(inner_name(name))
+    if inner.suffix.lower() not in _ARTICLE_SUFFIXES:
+        return ""
+    if PurePath(folder).name != _ARTICLES and _HASH.search(inner.stem) is None:
+        return ""
+    return _read_title(f"{folder}/{name}", changed_ns)
+
+
+@lru_cache(maxsize=8192)
+def _read_title(path: str, _changed_ns: int) -> str:
+    try:
+        found = _TITLE.search(read_piece(Path(path), 4096).data)
+        return clean_line(msgspec.json.decode(found[1], type=str), 200) if found else ""
+    except (UniversalAgentError, ValueError, OSError):
+        return ""

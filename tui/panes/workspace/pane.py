@@ -188,9 +188,6 @@ class WorkspacePane(FileActions, Vertical):
             case _:
                 pass
 
-    def show_view(self, view: SessionView) -> None:
-        """Show nothing more: scans of the folders find what has changed."""
-
     def _show_records(self, *, shown: bool) -> None:
         if self._places and self._places[0].model.with_records is not shown:
             self._places[0].model.with_records = shown

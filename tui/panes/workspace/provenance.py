@@ -51,9 +51,6 @@ class Origins:
             case _:
                 pass
 
-    def show_view(self, view: SessionView) -> None:
-        """Show nothing: it is asked."""
-
     def _note_written(self, call: str, name: str, arguments: Mapping[str, Any]) -> None:
         for path in _written_by(name, arguments):
             self._requested.setdefault(_key(path), []).append(call)

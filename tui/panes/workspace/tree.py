@@ -31,8 +31,6 @@ from ua_tui.tui.workers import start_job
 _log = logging.getLogger(__name__)
 
 SWEEP_SECONDS = 3.0
-IDLE_SWEEPS = 5
-_SCANS_AT_ONCE = 64
 _CLOCK_ERROR_NS = 1_000_000_000
 _OPENED_BY_ITSELF = frozenset({"work_products", "search_results"})
 
@@ -248,7 +246,7 @@ class WorkspaceTree(VirtualList[Row]):
         if self._running or self._sweeps_left > 0:
             self._sweeps_left -= 1
         else:
-            self._idle_sweeps = (self._idle_sweeps + 1) % IDLE_SWEEPS
+            self._idle_sweeps = (self._idle_sweeps + 1) % 5
             if self._idle_sweeps:
                 return
         self.request_scan(self.model.folders, if_changed=True)
@@ -275,7 +273,7 @@ class WorkspaceTree(VirtualList[Row]):
     async def _scan(self) -> None:
         try:
             while (model := self.model).dirty:
-                batch = sorted(model.dirty)[:_SCANS_AT_ONCE]
+                batch = sorted(model.dirty)[:64]
                 model.dirty.difference_update(batch)
                 requests = [model.request(path) for path in batch if path in model.folders]
                 model.doubted.difference_update(batch)

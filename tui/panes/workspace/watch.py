@@ -12,11 +12,6 @@ from typing import Any
 
 from ua_tui.core.text import clean_line
 
-_DEBOUNCE_MS = 200
-_STEP_MS = 100
-_POLL_MS = 1_000
-_WAIT_SECONDS = 2.0
-_RUST_TIMEOUT_MS = 2_000
 _MOST_FOUND = 20_000
 _WATCH_LIMIT = "watch limit"
 _ADVICE = "The system {}, so changes of files are checked for once a second. A higher limit helps: {}"
@@ -93,12 +88,12 @@ class FolderWatch:
         stopped = watchfiles.awatch(
             self.path,
             watch_filter=None,
-            debounce=_DEBOUNCE_MS,
-            step=_STEP_MS,
+            debounce=200,
+            step=100,
             stop_event=self._stop,
-            rust_timeout=_RUST_TIMEOUT_MS,
+            rust_timeout=2_000,
             force_polling=polling or None,
-            poll_delay_ms=_POLL_MS,
+            poll_delay_ms=1_000,
             recursive=self._deep,
             ignore_permission_denied=True,
             yield_on_timeout=True,
@@ -121,7 +116,7 @@ class FolderWatch:
         if self._stop.is_set():
             return
         try:
-            await asyncio.wait_for(self._check.wait(), _WAIT_SECONDS)
+            await asyncio.wait_for(self._check.wait(), 2.0)
         except TimeoutError:
             return
 
