@@ -12,7 +12,7 @@ measured on a monotonic clock and never derived from `at`.
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from typing import Any, Literal, Self
+from typing import Any, ClassVar, Literal, Self
 
 import msgspec
 
@@ -42,8 +42,12 @@ REPORT_CHECK = "report_check"
 
 
 class Event(msgspec.Struct, frozen=True, kw_only=True, tag_field="event", tag=_snake):
-    """What every event has: its place in the session and the time it happened (UTC)."""
+    """What every event has: its place in the session and the time it happened (UTC).
 
+    `is_synced` says that the journal is safe on the disk after such an event, with all before it.
+    """
+
+    is_synced: ClassVar[bool] = False
     seq: int = 0
     at: datetime = UNSTAMPED
 
@@ -259,6 +263,7 @@ class ToolCallFinished(PlacedEvent, frozen=True, kw_only=True):
     denied, or the agent has no such tool.
     """
 
+    is_synced: ClassVar[bool] = True
     tool_use_id: str
     status: Literal["success", "error", "denied", "cancelled", "waiting", "blocked"]
     observation: AnyObservation | None = None
@@ -639,6 +644,7 @@ class QueryFinished(Event, frozen=True, kw_only=True):
     output schema.
     """
 
+    is_synced: ClassVar[bool] = True
     query_id: str
     status: Literal["success", "error", "interrupted"]
     error: str | None = None
@@ -706,6 +712,7 @@ class ErrorRaised(Event, frozen=True, kw_only=True):
 class SessionFinished(Event, frozen=True, kw_only=True):
     """The session is over. `unpriced` are the models whose price is unknown; `cost_usd` is None then."""
 
+    is_synced: ClassVar[bool] = True
     reason: str
     queries: int = 0
     tool_calls: int = 0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import closing, suppress
 from pathlib import Path
 from typing import Literal
@@ -99,21 +99,18 @@ def stamp_of(folder: Path) -> Stamp:
     return written, length, named
 
 
-def read_summary(folder: Path, stamp: Stamp, before: Summary | None = None) -> Summary:
+def read_heading(folder: Path) -> Summary:
+    """Read what both ends of a session's journal state, as `read_summary` does, without adding up the rest."""
+    return read_summary(folder, stamp_of(folder), adds_up=False)
+
+
+def read_summary(
+    folder: Path, stamp: Stamp, before: Summary | None = None, *, adds_up: bool = True
+) -> Summary:
     """Read a session's summary; never raises: a session that cannot be read is `corrupt`.
 
     If the session has an end, only both ends of its journal are read, otherwise all of it, or the part after `before`.
     """
-    return _read(folder, stamp, lambda file, summary: _added_up(file, summary, before))
-
-
-def read_heading(folder: Path) -> Summary:
-    """Read what both ends of a session's journal state, as `read_summary` does, without adding up the rest."""
-    return _read(folder, stamp_of(folder), lambda _file, summary: summary)
-
-
-def _read(folder: Path, stamp: Stamp, add_up: Callable[[PastJournal, Summary], Summary]) -> Summary:
-    """The summary of a session; `add_up` completes that of a journal without an end."""
     name = folder.name
     title = _read_title(folder) if stamp[2] else ""
     corrupt = Summary(name=name, stamp=stamp, title=title, state="corrupt")
@@ -136,7 +133,7 @@ def _read(folder: Path, stamp: Stamp, add_up: Callable[[PastJournal, Summary], S
             )
             end = journal.last()
             if not isinstance(end, SessionFinished):
-                return add_up(journal, summary)
+                return _added_up(journal, summary, before) if adds_up else summary
     except JournalError as error:
         return msgspec.structs.replace(corrupt, why=unreadable(error))
     return msgspec.structs.replace(

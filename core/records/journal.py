@@ -20,11 +20,8 @@ from ua_tui.core.events.types import (
     AuthRequired,
     ElicitationAsked,
     Event,
-    QueryFinished,
-    SessionFinished,
     TextDelta,
     ThinkingDelta,
-    ToolCallFinished,
 )
 from ua_tui.core.redaction.redactor import Redactor, mask_link, seal_json
 from ua_tui.core.storage.append_file import AppendFile
@@ -35,7 +32,6 @@ _log = logging.getLogger(__name__)
 _DEEPEST = 64
 _BACKLOG_BYTES = 16 << 20
 _RETRY_AFTER = 1.0
-_SYNCED = (ToolCallFinished, QueryFinished, SessionFinished)
 
 
 class DeltaJoiner:
@@ -167,7 +163,7 @@ class Journal:
         """Write an event; a sink for `DeltaJoiner`, or a subscriber of the bus by itself."""
         line = journal_line(event, self._redactor)
         self._write(line)
-        if isinstance(event, _SYNCED):
+        if event.is_synced:
             self._syncer.request()
         if self._on_line is not None:
             self._on_line(line)

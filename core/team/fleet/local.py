@@ -5,27 +5,29 @@ from __future__ import annotations
 import os
 import sqlite3
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 
 import msgspec
 
-from ua_tui.core.errors import TeamError, UniversalAgentError
+from ua_tui.core.errors import JournalError, TeamError, UniversalAgentError
 from ua_tui.core.events.codec import decode_event
 from ua_tui.core.history.headline import Summary
 from ua_tui.core.history.index import SessionIndex
+from ua_tui.core.records.journal_reader import PastJournal
 from ua_tui.core.storage.sqlite import connect
-from ua_tui.core.team.fleet.activity import JournalActivity
+from ua_tui.core.storage.workspace import JOURNAL
 from ua_tui.core.team.fleet.rows import FleetRow, FleetState
 from ua_tui.core.team.jobs.sqlite_tables import check_own
 from ua_tui.core.text import clean_line
-from ua_tui.core.view.activity import Asked, describe_question
+from ua_tui.core.view.activity import Activity, Asked, describe_question
 
 JOBS = "jobs.db"
 """The file of this machine's jobs, beside the folders of the sessions."""
 MOST_WAITING = 200
 """How many waiting jobs are listed; of the others there is only a number."""
 _LONGEST = 300
+_TAIL = 256 << 10
 
 _COUNT = "SELECT count(*) FROM job WHERE state = 'waiting' AND session IS NULL"
 _WAITING = (
@@ -45,6 +47,42 @@ _STATES: dict[str, FleetState] = {
     "running": "running",
     "unknown": "crashed",
 }
+
+
+class JournalActivity:
+    """What one session does now, from the end of its journal, which is read on as it grows; `read` blocks."""
+
+    def __init__(self, folder: Path) -> None:
+        self._path = folder / JOURNAL
+        self._place = -1
+        self._activity = Activity()
+
+    @property
+    def state(self) -> FleetState:
+        """Whether it needs a person, works, or rests."""
+        # What is not known yet began before the end of the journal that was read.
+        works = self._activity.state in ("", "running")
+        return "needs_you" if self._activity.needs_person else "running" if works else "idle"
+
+    @property
+    def text(self) -> str:
+        """What it does, in one line."""
+        return self._activity.text()
+
+    def read(self) -> None:
+        """Read what was written since the last time; what cannot be read changes nothing."""
+        with suppress(JournalError, OSError):
+            if os.stat(self._path, follow_symlinks=False).st_size == self._place:
+                return
+            with closing(PastJournal(self._path)) as journal:
+                if not 0 <= self._place <= journal.size:
+                    self._place = journal.tail_place(_TAIL)
+                place = -1
+                while place != self._place:
+                    place = self._place
+                    self._place, events = journal.more(place)
+                    for event in events:
+                        self._activity = self._activity.after(event)
 
 
 class LocalSessions:

@@ -23,8 +23,8 @@ from ua_tui.core.history.index import SessionIndex
 from ua_tui.core.postgres.address import Address
 from ua_tui.core.storage.folders import WORKSPACES
 from ua_tui.core.team.fleet import database as fleet_database
-from ua_tui.core.team.fleet.activity import JournalActivity
 from ua_tui.core.team.fleet.database import find_session
+from ua_tui.core.team.fleet.local import JournalActivity
 from ua_tui.core.team.fleet.rows import MOST_FINISHED, FleetRow, arrange
 from ua_tui.core.team.fleet.source import FleetSource
 from ua_tui.core.version import VERSION
