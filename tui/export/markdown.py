@@ -7,13 +7,14 @@ from collections.abc import Iterator, Sequence
 
 from ua_tui.core.concurrency.cancellation import NEVER, Stop
 from ua_tui.core.concurrency.conversions import ConversionFailed
-from ua_tui.core.events.units import money, size, spoken_duration
+from ua_tui.core.events.units import money, size
 from ua_tui.core.evidence.records import Claim, Source
 from ua_tui.core.evidence.wording import NAMES, summary
 from ua_tui.core.text import clean, clean_line
 from ua_tui.tui.export.convert import harmless_markdown
 from ua_tui.tui.export.evidence import noted_claims
 from ua_tui.tui.export.marks import mark_claims, marked_ids, replace_marks, without_marks
+from ua_tui.tui.export.markup import spoken
 from ua_tui.tui.export.records import Export, Query
 from ua_tui.tui.export.redaction import Redaction
 from ua_tui.tui.viewers.safe_html import convert_to_markdown
@@ -115,7 +116,7 @@ def _query(query: Query, messages: Iterator[str]) -> Iterator[str]:
     if query.status:
         facts = [
             query.status,
-            spoken_duration(query.seconds * 1_000),
+            spoken(query.seconds),
             f"{query.calls} tool calls",
             money(query.cost_usd),
         ]
@@ -168,7 +169,7 @@ def _tables(export: Export) -> Iterator[str]:
         "Model": session.model,
         "Cost": money(costs.cost_usd),
         "Tokens": f"{costs.tokens:,}",
-        "Time": spoken_duration(costs.seconds * 1_000),
+        "Time": spoken(costs.seconds),
         "Program": session.version,
         "Exported by": f"{export.program}, {export.exported_at:%Y-%m-%d %H:%M} UTC",
     }

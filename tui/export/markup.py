@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable
 from datetime import datetime
 
+from ua_tui.core.events.units import spoken_duration
 from ua_tui.core.evidence.records import Level, Source
 from ua_tui.tui.viewers.articles.page import host_of
 
@@ -41,6 +42,11 @@ def moment(at: datetime | None) -> str:
     if at is None:
         return ""
     return element("time", f"{at:%Y-%m-%d %H:%M} UTC", datetime=at.isoformat(timespec="seconds"))
+
+
+def spoken(seconds: float) -> str:
+    """Write how long something took."""
+    return spoken_duration(seconds * 1_000)
 
 
 def facts(parts: Iterable[str]) -> str:

@@ -12,14 +12,14 @@ from pathlib import Path
 from ua_tui.core.concurrency.cancellation import NEVER, Stop
 from ua_tui.core.concurrency.conversions import ConversionFailed
 from ua_tui.core.events.continuation import is_own
-from ua_tui.core.events.units import money, quantity, size, spoken_duration
+from ua_tui.core.events.units import money, quantity, size
 from ua_tui.core.evidence.wording import summary
 from ua_tui.core.storage.files import Root
 from ua_tui.core.text import clean, clean_line
 from ua_tui.tui.export.convert import convert, plain_html
 from ua_tui.tui.export.evidence import disagreement_list, doubtful_list, evidence_list, mark_up, noted_claims
 from ua_tui.tui.export.marks import mark_claims, marked_ids, without_marks
-from ua_tui.tui.export.markup import element, escaped, facts, link, moment
+from ua_tui.tui.export.markup import element, escaped, facts, link, moment, spoken
 from ua_tui.tui.export.pictures import embedded_pictures
 from ua_tui.tui.export.records import Export, Message, Query
 from ua_tui.tui.export.redaction import Redaction
@@ -217,16 +217,12 @@ def _outcome(query: Query) -> str:
     return facts(
         [
             escaped({"success": "done", "error": "failed"}.get(query.status, query.status)),
-            _time(query.seconds),
+            spoken(query.seconds),
             quantity(query.calls, "tool call"),
             quantity(query.tokens, "token") if query.tokens else "",
             money(query.cost_usd),
         ]
     )
-
-
-def _time(seconds: float) -> str:
-    return spoken_duration(seconds * 1_000)
 
 
 def _table(headings: Sequence[str], rows: Sequence[Sequence[str]], label: str) -> str:
@@ -289,7 +285,7 @@ def _costs(export: Export) -> str:
     pairs = [
         ("Cost", escaped(money(costs.cost_usd) or unknown)),
         ("Tokens", f"{costs.tokens:,}"),
-        ("Time of all queries", _time(costs.seconds)),
+        ("Time of all queries", spoken(costs.seconds)),
     ]
     rows = [
         (
@@ -312,7 +308,7 @@ def _session(export: Export) -> str:
         ("State", session.state),
         ("Started", moment(session.started)),
         ("Ended", moment(session.ended) if session.state == "finished" else ""),
-        ("Duration", _time(session.seconds)),
+        ("Duration", spoken(session.seconds)),
         ("Model", escaped(session.model)),
         ("Permissions", escaped(session.permission_mode)),
         ("Program", f"ua-tui {escaped(session.version)}" if session.version else ""),

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 
-from ua_tui.core.events.units import size, spoken_duration
+from ua_tui.core.events.units import size
 from ua_tui.core.text import clean_line
-from ua_tui.tui.export.markup import element, escaped, facts
+from ua_tui.tui.export.markup import element, escaped, facts, spoken
 from ua_tui.tui.export.records import Call, Export, Query
 
 _UNITS = 1_000
@@ -44,7 +44,7 @@ def _query(query: Query | None, calls: Sequence[Call], many: bool) -> str:
     scale = element(
         "p",
         "<span></span><span>"
-        + "".join(f"<span>{escaped(_time(whole * part))}</span>" for part in (0, 0.25, 0.5, 0.75, 1))
+        + "".join(f"<span>{escaped(spoken(whole * part))}</span>" for part in (0, 0.25, 0.5, 0.75, 1))
         + "</span>",
         class_="scale",
         aria_hidden="true",
@@ -64,7 +64,7 @@ def _row(call: Call, whole: float) -> str:
     )
     name = f"<b>{escaped(call.label or call.name)}</b>"
     about = element("span", escaped(call.about), class_="about") if call.about else ""
-    time = element("span", escaped(_time(call.seconds)), class_="time")
+    time = element("span", escaped(spoken(call.seconds)), class_="time")
     mark = element("span", f'<span aria-hidden="true">{glyph}</span> {escaped(status)}', class_="status")
     title = element("span", f"{name} {about}", class_="name")
     summary = element("summary", f"{title}{bar}{time}{mark}")
@@ -74,15 +74,11 @@ def _row(call: Call, whole: float) -> str:
 
 def _details(call: Call) -> Iterator[str]:
     where = "by a sub-agent" if call.depth else ""
-    began = f"began after {_time(call.offset)}"
+    began = f"began after {spoken(call.offset)}"
     yield element("p", facts([escaped(call.name), began, where]), class_="fine")
     yield f"<h4>Input</h4><pre>{escaped(_pretty(call.input))}</pre>"
     if call.result:
         yield f"<h4>Result ({escaped(size(call.result_size))})</h4><pre>{escaped(call.result)}</pre>"
-
-
-def _time(seconds: float) -> str:
-    return spoken_duration(seconds * 1_000)
 
 
 def _pretty(text: str) -> str:
