@@ -23,10 +23,10 @@ from ua_tui.core.agent.mcp.servers import Servers
 from ua_tui.core.agent.messages.context_usage import ContextUsage, read_context_usage
 from ua_tui.core.agent.messages.malformed import UnmatchedResults
 from ua_tui.core.agent.messages.result_storage import ResultStore
+from ua_tui.core.agent.messages.results import RawToolResult
 from ua_tui.core.agent.messages.silence import SilenceWatch
 from ua_tui.core.agent.messages.translate import (
     OpenCall,
-    RawToolResult,
     SteeringAccepted,
     Translator,
     TurnOutcome,

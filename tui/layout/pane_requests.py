@@ -40,6 +40,11 @@ class PaneRequests(Horizontal):
     def folder(self, folder: Path) -> None:
         self._folder = self._conversation.folder = folder
 
+    @property
+    @abstractmethod
+    def mode(self) -> str:
+        """How the panes are laid out: `wide`, `stacked`, `medium` or `single`."""
+
     @abstractmethod
     def show(self, name: str) -> None:
         """Bring the pane `name` to sight and focus it."""

@@ -13,7 +13,7 @@ from ua_tui.core.events.units import quantity
 from ua_tui.core.text import clean_line
 
 if TYPE_CHECKING:
-    from ua_tui.core.agent.messages.translate import RawToolResult
+    from ua_tui.core.agent.messages.results import RawToolResult
 
 log = logging.getLogger(__name__)
 

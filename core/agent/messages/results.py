@@ -74,6 +74,13 @@ class RawResult(msgspec.Struct, frozen=True):
     transcript: str = ""
 
 
+class RawToolResult(msgspec.Struct, frozen=True):
+    """A tool result as it is in a message; its call is still open."""
+
+    tool_use_id: str
+    raw: RawResult
+
+
 class ResultAdapter(msgspec.Struct, frozen=True):
     """Makes observations; reads saved results of up to `largest` bytes, only from inside `saved_results_root`."""
 

@@ -17,7 +17,7 @@ import msgspec
 
 from ua_tui.core.agent.mcp.states import ServerStates
 from ua_tui.core.agent.messages.malformed import MalformedMessages
-from ua_tui.core.agent.messages.results import RawResult
+from ua_tui.core.agent.messages.results import RawResult, RawToolResult
 from ua_tui.core.agent.messages.subagents import SubagentTask, SubagentTasks
 from ua_tui.core.agent.messages.usage import HIGHEST, Prices, Spending, TokenMeter, usage_of
 from ua_tui.core.agent.output_schema import NOT_FITTING
@@ -55,13 +55,6 @@ class OpenCall(msgspec.Struct, frozen=True):
     call: ToolCall
     started_at: datetime
     started: float
-
-
-class RawToolResult(msgspec.Struct, frozen=True):
-    """A tool result as it is in a message; its call is still open."""
-
-    tool_use_id: str
-    raw: RawResult
 
 
 class TurnOutcome(msgspec.Struct, frozen=True):

@@ -5,8 +5,8 @@ from typing import Any
 
 import claude_agent_sdk as sdk
 
+from ua_tui.core.agent.messages.results import RawToolResult
 from ua_tui.core.agent.messages.translate import (
-    RawToolResult,
     SteeringAccepted,
     Translator,
     TurnOutcome,

@@ -20,7 +20,6 @@ from ua_tui.tui.panes.prompt.completion import (
     Offer,
     Sought,
     argument_note,
-    file_offers,
     folder_of,
     prompt_offers,
     resource_offers,
@@ -266,7 +265,7 @@ class Completer:
             self._open("Files", (), "Searching files…")
             self.is_searching = True
             return
-        from ua_tui.tui.panes.prompt.file_index import search_files
+        from ua_tui.tui.panes.prompt.file_index import file_offers, search_files
 
         files = file_offers(search_files(typed, self._files, MOST_OFFERED), self._index.places)
         if typed.endswith("/"):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from textual import events
@@ -18,9 +17,7 @@ from ua_tui.core.events.units import size
 from ua_tui.tui.render.format import middle_cut, tail_cut
 
 if TYPE_CHECKING:
-    from ua_tui.core.agent.attachments.places import Places
     from ua_tui.core.agent.mcp.contents import ServerPrompt, ServerResource
-    from ua_tui.tui.panes.prompt.file_index import FoundFile
     from ua_tui.tui.widgets.command import Command
 
 MOST_OFFERED = 50
@@ -74,19 +71,6 @@ def folder_of(typed: str) -> tuple[str, bool]:
     """The folder that a name being written begins with, and whether it continues as that of a hidden file."""
     folder, slash, name = typed.rpartition("/")
     return folder + slash, name.startswith(".")
-
-
-def file_offers(files: Sequence[FoundFile], places: Places) -> list[Offer]:
-    """Offer files, and folders to continue in; one whose name cannot be typed says so."""
-    offers = []
-    for file in files:
-        mention = file.mention(places)
-        is_own = Path(file.path).is_relative_to(places.session)
-        detail = "its name cannot be typed" if mention is None else "this session" if is_own else ""
-        # The name of a folder has no closing quote: it continues with that of a file.
-        written = mention.removesuffix('"') if mention is not None and file.is_folder else mention
-        offers.append(Offer(file.shown, detail, written, continues=file.is_folder))
-    return offers
 
 
 def server_offers(typed: str, servers: Sequence[str], mark: str) -> list[Offer]:

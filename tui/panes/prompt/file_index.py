@@ -19,7 +19,7 @@ from ua_tui.core.agent.attachments.places import Places
 from ua_tui.core.storage.folders import SAVED_REPORTS, WORKSPACES
 from ua_tui.core.storage.workspace import RECORDS
 from ua_tui.core.text import clean_line
-from ua_tui.tui.panes.prompt.completion import folder_of
+from ua_tui.tui.panes.prompt.completion import Offer, folder_of
 
 _MOST_FILES = 20_000
 _MOST_FOLDERS = 2_000
@@ -214,3 +214,16 @@ def search(wanted: str, files: Sequence[_S], limit: int, *, after: str = "") -> 
                 start = text.rfind(letter, 0, start)
             ranked.append(((4, found.end() - start, place), file))
     return [file for _, file in heapq.nsmallest(limit, ranked, key=lambda each: each[0])]
+
+
+def file_offers(files: Sequence[FoundFile], places: Places) -> list[Offer]:
+    """Offer files, and folders to continue in; one whose name cannot be typed says so."""
+    offers = []
+    for file in files:
+        mention = file.mention(places)
+        is_own = Path(file.path).is_relative_to(places.session)
+        detail = "its name cannot be typed" if mention is None else "this session" if is_own else ""
+        # The name of a folder has no closing quote: it continues with that of a file.
+        written = mention.removesuffix('"') if mention is not None and file.is_folder else mention
+        offers.append(Offer(file.shown, detail, written, continues=file.is_folder))
+    return offers

@@ -15,7 +15,6 @@ from ua_tui.tui.virtual_list.source import EntryList
 from ua_tui.tui.virtual_list.typed_query import TypedQuery
 
 if TYPE_CHECKING:
-    from ua_tui.tui.panes.trace.tree_rows import TreeRows
     from ua_tui.tui.virtual_list.virtual_list import VirtualList
 
 _SLOW = "slow"
@@ -81,15 +80,26 @@ class TraceFilter:
     """The filter that a person types: it decides which rows of the tree are in the list.
 
     Args:
-        rows: the tree and its folds.
+        roots: returns the topmost rows of the tree.
+        visible_from: returns a row and the visible ones under it.
+        insert: inserts a row where it belongs in the list.
         view: the list.
         changed: is called when what is typed or the number of matches changed.
     """
 
-    def __init__(self, rows: TreeRows, view: VirtualList[CallNode], changed: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        roots: Callable[[], Sequence[CallNode]],
+        visible_from: Callable[[CallNode], list[CallNode]],
+        insert: Callable[[CallNode], None],
+        view: VirtualList[CallNode],
+        changed: Callable[[], None],
+    ) -> None:
         self.query = TypedQuery(changed=self._seek, accepted=changed, cleared=self._clear)
         self.wanted: CallFilter | None = None
-        self._rows = rows
+        self._roots = roots
+        self._visible_from = visible_from
+        self._insert = insert
         self._view = view
         self._changed = changed
         self._matched = 0
@@ -155,7 +165,7 @@ class TraceFilter:
                     self._unfolded.append(above)
             above.hits += 1
         if highest is not None and highest.visible:
-            self._rows.insert(highest)
+            self._insert(highest)
 
     def _remove(self, node: CallNode) -> None:
         # The highest row that goes takes all rows under it along.
@@ -163,7 +173,7 @@ class TraceFilter:
         while highest.parent is not None and highest.parent.hits == 1:
             highest = highest.parent
         if highest.hits == 1 and (index := self._view.index_of(highest.key)) is not None:
-            self._view.splice(index, len(self._rows.visible_from(highest)), ())
+            self._view.splice(index, len(self._visible_from(highest)), ())
         for above in node.lineage:
             above.hits -= 1
 
@@ -196,10 +206,10 @@ class TraceFilter:
         for node in self._unfolded:
             node.open = False
         self._unfolded = []
-        roots = self._rows.roots
+        roots = self._roots()
         if wanted is not None:
             self._matched = sum(self._count(root, wanted) for root in roots)
-        rows = [row for root in roots for row in self._rows.visible_from(root)]
+        rows = [row for root in roots for row in self._visible_from(root)]
         width = view.entry_width
         view.replace_all(EntryList(rows, [view.source.estimate(row, width) for row in rows]))
         self._place_cursor(cursor)

@@ -24,7 +24,7 @@ class TreeRows:
 
     def __init__(self, view: VirtualList[CallNode], changed: Callable[[], None]) -> None:
         self.roots: list[CallNode] = []
-        self.filter = TraceFilter(self, view, changed)
+        self.filter = TraceFilter(lambda: self.roots, self.visible_from, self.insert, view, changed)
         self._view = view
 
     # -- the tree ---------------------------------------------------------------------------------

@@ -16,13 +16,14 @@ from textual.widget import Widget
 
 from ua_tui.core.storage.folders import WORKSPACES
 from ua_tui.tui.panes.workspace.folder_tree import FolderTree
-from ua_tui.tui.panes.workspace.rows import NEW
 from ua_tui.tui.panes.workspace.scan import file_time_ns
 
 _SESSION_HINT = "What the agent finds and writes appears here."
 _REPORTS_HINT = "Finished reports are copied here and outlive their session."
 _OTHERS_HINT = "Earlier sessions of this folder appear here, the latest first. They are read-only."
 _SESSIONS = "session_"
+NEW = "●"
+"""The mark of a new file, and of a place that has some."""
 
 
 @dataclass(slots=True)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
 
 from rich.cells import cell_len
 from rich.segment import Segment
@@ -15,16 +14,13 @@ from ua_tui.core.events.units import size
 from ua_tui.core.storage.workspace import RECORDS
 from ua_tui.core.text import clean_line
 from ua_tui.tui.panes.workspace.folder_tree import FolderTree, Row
+from ua_tui.tui.panes.workspace.locations import NEW, Place
 from ua_tui.tui.panes.workspace.scan import FileEntry, Order
 from ua_tui.tui.panes.workspace.watch import Unseen
 from ua_tui.tui.render.format import artifact_name, middle_cut, name_cut, tail_cut
 from ua_tui.tui.render.layout import PLAIN, Line, wrap
 from ua_tui.tui.virtual_list.source import RowSource
 
-if TYPE_CHECKING:
-    from ua_tui.tui.panes.workspace.locations import Place
-
-NEW = "●"
 _OPEN, _CLOSED = "▾ ", "▸ "
 _INDENT = 2
 _NARROW = 14
