@@ -7,7 +7,6 @@ from msgspec.structs import replace
 
 from ua_tui.core.events import types as ev
 from ua_tui.core.text import clean_line
-from ua_tui.core.view.steps import Steps
 
 
 class Setup(msgspec.Struct, frozen=True, kw_only=True):
@@ -36,10 +35,6 @@ class Setup(msgspec.Struct, frozen=True, kw_only=True):
 
     def after(self, event: ev.Event) -> Setup:
         """Return the set-up after an event; the same if the event changes nothing."""
-        step = _STEPS[type(event)]
-        return self if step is None else step(self, event)
-
-    def _changed(self, event: ev.Event) -> Setup:
         match event:
             case ev.SessionStarted():
                 return replace(
@@ -81,24 +76,3 @@ class Setup(msgspec.Struct, frozen=True, kw_only=True):
             if conversation == self.conversation
             else replace(self, conversation=conversation, spoken=False)
         )
-
-
-_STEPS = Steps(
-    {
-        Setup._changed: (
-            ev.SessionStarted,
-            ev.ConversationCleared,
-            ev.MessageFinished,
-            ev.ModelChosen,
-            ev.PermissionModeChanged,
-            ev.McpStatus,
-            ev.QueryReceived,
-            ev.QueryClassified,
-            ev.PathFellBack,
-            ev.PlanLimit,
-            ev.UntrustedTextRead,
-            ev.TracingFailed,
-        ),
-    }
-)
-"""The events that may change it."""

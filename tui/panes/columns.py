@@ -63,7 +63,7 @@ def render_columns(
     for name in dropped_first:
         if FEWEST_NAME_CELLS + sum(kept.values()) > width:
             kept.pop(name)
-    widest = max(FEWEST_NAME_CELLS, *(width_of(name) for name, _ in rows))
+    widest = max([FEWEST_NAME_CELLS, *(width_of(name) for name, _ in rows)])
     cells = max(1, min(widest, most_name_cells, width - sum(kept.values())))
 
     def named(name: str, style: Style) -> Segment:

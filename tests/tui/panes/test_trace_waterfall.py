@@ -19,7 +19,10 @@ from ua_tui.core.events.types import (
     TokensSpent,
     Usage,
 )
+from ua_tui.tui.panes.columns import TableStyles
 from ua_tui.tui.panes.trace.pane import TracePane
+from ua_tui.tui.panes.trace.totals import render_totals
+from ua_tui.tui.render.layout import PLAIN, plain
 
 CELLS = 26
 """Of a waterfall in a terminal of 120 columns."""
@@ -133,3 +136,8 @@ async def test_a_running_query_has_a_round_scale_and_its_bars_grow() -> None:
         assert lengths[1] > 1.8 * lengths[0]
         assert lengths[2] < 0.6 * lengths[1]
         assert lengths[3] > 1.8 * lengths[2]
+
+
+def test_the_totals_of_a_trace_without_calls_are_a_sum_of_nothing() -> None:
+    lines = render_totals([], 60, 10, TableStyles(*[PLAIN] * 5))
+    assert [plain(line).split()[:1] for line in lines][:2] == [["calls"], ["total"]]

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Hashable, Iterator
+from dataclasses import dataclass, field
 from datetime import datetime
 
 from ua_tui.core.events.types import (
@@ -11,7 +11,6 @@ from ua_tui.core.events.types import (
     SubagentStarted,
     TextDelta,
     ThinkingDelta,
-    ToolCallStarted,
 )
 from ua_tui.core.events.units import count as scaled
 from ua_tui.core.events.units import duration, live_duration, quantity
@@ -35,24 +34,24 @@ _LONGEST_LINE = 160
 class _Work:
     """A sub-agent that runs, and the lines that it wrote.
 
-    `call` is the id of its call if that has not ended; `shown` are the calls of all with which it is shown.
+    `call` is the id of its call if that has not ended, `calls` are those of its own that run. It `has_written` if its
+    last line is not shown yet.
     """
 
     fold: Fold
     began: float
     call: str | None
-    shown: Mapping[str, ToolCallStarted] | None = None
+    calls: list[str] = field(default_factory=list)
+    has_written: bool = False
     text: str = ""
     first_line: str = ""
     last_line: str = ""
 
     def activity(self, view: SessionView) -> str:
         """Its newest call that runs, how many others do, and the last line that it wrote."""
-        running = view.activity.calls.values()
-        below = [each.tool_use_id for each in running if each.parent_tool_use_id == self.fold.key]
-        newest = view.call(below[-1]) if below else None
+        newest = view.call(self.calls[-1]) if self.calls else None
         call = clean_line(f"{newest.label} {newest.argument}", _LONGEST_LINE) if newest is not None else ""
-        others = f"+{len(below) - 1}" if len(below) > 1 else ""
+        others = f"+{len(self.calls) - 1}" if len(self.calls) > 1 else ""
         said = f"“{self.last_line}" if self.last_line else ""
         return " · ".join(part for part in (call, others, said) if part)
 
@@ -165,7 +164,7 @@ class Folds:
         fold = self._folds[call]
         if (work := self._work.get(call)) is not None:
             work.read(event)
-            work.shown = None
+            work.has_written = True
         self._note_grown(fold)
 
     def end_subagent(self, call: str, status: str, at: float, view: SessionView) -> None:
@@ -218,16 +217,20 @@ class Folds:
 
     def show_grown(self, view: SessionView) -> None:
         """Show what sub-agents do, and in the open folds what came since the last time; once for a batch."""
+        running: dict[Hashable, list[str]] = {}
+        for each in view.activity.calls.values() if self._work else ():
+            running.setdefault(each.parent_tool_use_id, []).append(each.tool_use_id)
         for work in list(self._work.values()):
-            if work.shown is view.activity.calls:
-                continue
-            work.shown, call = view.activity.calls, view.call(work.call)
+            call, calls = view.call(work.call), running.get(work.fold.key, [])
             if call is not None and call.status is not None and call.ended_offset is not None:
                 ended = call.at.timestamp() + call.ended_offset - call.offset
                 self.end_subagent(call.id, call.status, ended, view)
-            elif (activity := work.activity(view)) != work.fold.activity:
-                work.fold.activity = activity
-                self._page.change(work.fold)
+            elif calls != work.calls or work.has_written:
+                work.calls, work.has_written = calls, False
+                activity = work.activity(view)
+                if activity != work.fold.activity:
+                    work.fold.activity = activity
+                    self._page.change(work.fold)
         for fold in self._grown.values():
             if fold.open:
                 self._show_text(fold)
