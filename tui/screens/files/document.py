@@ -127,10 +127,6 @@ class DocumentScreen(Modal[Answer]):
         else:
             self.action_close()
 
-    def action_close(self) -> None:
-        """Close."""
-        self.dismiss(None)
-
     def action_command(self, name: str) -> None:
         """Run an order of the view, as a click on its key does."""
         if name == "ask_filter":

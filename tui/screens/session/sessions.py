@@ -113,7 +113,7 @@ class SessionsScreen(Modal[Path | None]):
         yield Static(id="sessions-detail")
         yield Input(id="sessions-line", compact=True)
         yield KeyLine(
-            ("Enter", "read", "screen.open"),
+            ("Enter", "read", "focused.open"),
             ("r", "resume", "screen.resume"),
             ("/", "search", "screen.search"),
             ("s", "sort", "screen.sort"),
@@ -233,10 +233,6 @@ class SessionsScreen(Modal[Path | None]):
         self._show()
 
     # -- what is done with a session ---------------------------------------------------------------
-
-    def action_open(self) -> None:
-        """Read the session under the cursor."""
-        self._list.action_open()
 
     def on_column_list_opened(self) -> None:
         """Read the session under the cursor, then update its row."""
@@ -431,10 +427,6 @@ class SessionsScreen(Modal[Path | None]):
             self._search_for("")
         else:
             self.dismiss(None)
-
-    def action_close(self) -> None:
-        """Close."""
-        self.dismiss(None)
 
 
 def _some(results: Iterator[Item]) -> Sequence[Item]:

@@ -88,7 +88,7 @@ class FleetScreen(Modal[None]):
         yield Static(id="fleet-detail")
         yield Input(id="fleet-line", compact=True, placeholder="state, title, machine, owner")
         yield KeyLine(
-            ("Enter", "follow", "screen.open"),
+            ("Enter", "follow", "focused.open"),
             ("/", "filter", "screen.search"),
             ("w", "waiting jobs", "screen.waiting"),
             ("?", "keys", "app.keys_here"),
@@ -209,10 +209,6 @@ class FleetScreen(Modal[None]):
         )
 
     # -- keys ---------------------------------------------------------------------------------------
-
-    def action_open(self) -> None:
-        """Follow the session under the cursor."""
-        self._list.action_open()
 
     def on_column_list_opened(self) -> None:
         """Follow the session under the cursor, or read it if it is over."""
