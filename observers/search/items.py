@@ -127,12 +127,6 @@ def _says_something(item: Mapping[str, Any]) -> bool:
     return not columns_of(item).isdisjoint(_TEXT_COLUMNS)
 
 
-def kind_of_word(word: object) -> str | None:
-    """The kind of results that the name of a list or group suggests, or None."""
-    folded = fold(word) if isinstance(word, str) and len(word) < 64 else ""
-    return KINDS.get(folded) or KINDS.get(f"{folded}s") or KINDS.get(f"{folded}results")
-
-
 def opened(
     items: list[Any], kind: str | None, *, images: bool = False
 ) -> tuple[list[Any], list[tuple[str, list[Any]]]]:
@@ -146,9 +140,8 @@ def opened(
             rows.append(with_inner_text(item) or item)
         elif (group := group_in(item)) is not None:
             name, inner = group
-            own = kind_of_word(item.get("type")) or KINDS.get(name)
-            if own is not None and own != kind:
-                others.append((fold(item["type"]) if kind_of_word(item.get("type")) else name, inner))
+            if KINDS.get(name) not in (None, kind):
+                others.append((name, inner))
             else:
                 spliced, further = opened(inner, kind, images=images)
                 rows += spliced
@@ -265,8 +258,6 @@ def is_row(item: Any, *, images: bool = False, named: bool = False) -> bool:
     """Whether an item is a result: it has a URL, and text unless its list is `named` as results."""
     if not isinstance(item, dict):
         return False
-    if isinstance(item.get("highlight"), dict) or isinstance(item.get("stories"), list):
-        return True
     url = url_of(item, images=images)
     row = (with_inner_text(item) or item) if url is not None else lift(item, images=images)
     return row is not None and (named or _says_something(row))
