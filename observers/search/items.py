@@ -220,7 +220,8 @@ def _wrapped(item: Mapping[str, Any], depth: int, *, images: bool) -> dict[str, 
     for key, value in item.items():
         folded = fold(key)
         in_images = images and folded in _WRAPPERS_OF_IMAGES
-        if not isinstance(value, dict) or CUT_OFF in value or not (in_images or _may_wrap(key, folded)):
+        may_wrap = folded not in SKIPPED and (folded not in NO_WRAPPER or key == "_source")
+        if not isinstance(value, dict) or CUT_OFF in value or not (in_images or may_wrap):
             continue
         if folded in _LINKS and has_text and (page := _page_of(value)) is not None:
             return with_address(item, page)
@@ -232,10 +233,6 @@ def _wrapped(item: Mapping[str, Any], depth: int, *, images: bool) -> dict[str, 
         if brings:
             return {name: one for name, one in item.items() if name != key and name not in inner} | inner
     return None
-
-
-def _may_wrap(key: str, folded: str) -> bool:
-    return folded not in SKIPPED and (folded not in NO_WRAPPER or key == "_source")
 
 
 def _addressed(value: dict[str, Any], depth: int) -> dict[str, Any] | None:
@@ -278,14 +275,11 @@ def is_described(item: Any) -> bool:
     return is_titled(item) and columns_of(with_inner_text(item) or item) >= _TEXT_COLUMNS
 
 
-def is_full_row(item: Any) -> bool:
+def is_full_row(item: Mapping[str, Any]) -> bool:
     """Whether an item must be a search result: it has a URL, a title and a text."""
-    if not isinstance(item, dict):
-        return False
     row = item if url_of(item) is not None else lift(item)
     if row is None or any(fold(key) in FOREIGN for key in row):
         return False
     columns = columns_of(row)
-    return Field.TITLE in columns and bool(
-        columns & {Field.SNIPPET, Field.DATE, Field.POSITION, Field.SOURCE}
-    )
+    others = (Field.SNIPPET, Field.DATE, Field.POSITION, Field.SOURCE)
+    return Field.TITLE in columns and not columns.isdisjoint(others)
