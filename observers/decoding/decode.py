@@ -70,10 +70,7 @@ def _strict(body: str) -> Any:
     try:
         return msgspec.json.decode(body)
     except (msgspec.DecodeError, UnicodeEncodeError):
-        value, end = JSON.raw_decode(body)
-        if body[end:].strip():
-            raise ValueError("text follows the document") from None
-        return value
+        return JSON.decode(body)
 
 
 def _unwrap(value: Any, wrappings: int) -> Decoded:

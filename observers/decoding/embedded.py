@@ -65,9 +65,6 @@ def find_documents(body: str) -> Documents:
             else:
                 found.truncated = found.truncated or not is_whole
                 cuts += 1
-        except ValueError:
-            position, failures = opening.end(), failures + 1
-            continue
         else:
             if not _is_document(value):
                 position, failures = end, failures + 1

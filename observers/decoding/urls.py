@@ -15,10 +15,6 @@ _TRACKING = re.compile(
 )
 _SIGNED = re.compile(r"([?&;])(?:sig|signature|key|token|x-amz-[a-z-]+)=", re.IGNORECASE)
 _MAX_URL = 8192
-# A host and a path without a scheme, as `//host/path` or `www.host/path`.
-_WITHOUT_SCHEME = re.compile(
-    r"(?://(?=[^/\s]*\.)|(?=www\.[^/\s]*\.))[^/\s?#]+(?:[/?#].*)?", re.IGNORECASE | re.DOTALL
-)
 
 
 def is_web_url(value: object) -> bool:
@@ -34,7 +30,7 @@ def repaired_url(value: object) -> str | None:
     if not isinstance(value, str) or len(value) > _MAX_URL:
         return None
     url = value.strip()
-    if _WITHOUT_SCHEME.fullmatch(url):
+    if url.startswith("www.") or (url.startswith("//") and "." in url[2:].partition("/")[0]):
         url = f"https://{url.removeprefix('//')}"
     host, slash, rest = url.partition("://")
     url = f"{host}{slash}{rest.replace(' ', '%20')}" if " " not in rest.split("/", 1)[0] else url

@@ -8,8 +8,7 @@ from typing import Any
 
 import msgspec
 
-from ua_tui.observers.decoding.decode import MAX_DEPTH, decode_text
-from ua_tui.observers.decoding.urls import is_web_url
+from ua_tui.observers.decoding.decode import MAX_DEPTH
 from ua_tui.observers.enrichment import Page
 from ua_tui.observers.pages.fields import CONTENT, address_in, field_of, folded, page_of
 from ua_tui.observers.search.keys import WRAPPERS, word_set
@@ -65,10 +64,8 @@ def pages_in(document: Any, now: datetime, address: str | None = None) -> Found:
                 waiting += [
                     (folded(name), item, depth + 1)
                     for name, item in reversed(value.items())
-                    if isinstance(item, dict | list | str) and folded(name) not in _OTHER_THINGS
+                    if isinstance(item, dict | list) and folded(name) not in _OTHER_THINGS
                 ]
-            case str() if key in WRAPPERS and value.lstrip()[:1] in ("{", "["):
-                waiting += [(key, item, depth + 1) for item in reversed(decode_text(value).values)]
             case _:
                 pass
     if reported and not found.pages:
@@ -107,15 +104,12 @@ def _metadata_of(value: Mapping[str, Any]) -> Mapping[str, Any]:
 def _has_failed(value: Mapping[str, Any]) -> bool:
     """Whether an object says of one page that it could not be read."""
     metadata = _metadata_of(value)
-    fields = [*value.items(), *metadata.items()]
-    if any(_is_refusal(item) for name, item in fields if folded(name) in _STATUSES):
-        return address_in(value) is not None or address_in(metadata) is not None
-    named = any(is_web_url(item) for item in value.values())
-    return named and _content_of(value) is None and _reports_an_error(value)
-
-
-def _is_refusal(status: Any) -> bool:
-    return isinstance(status, int) and 400 <= status < 600
+    if address_in(value) is None and address_in(metadata) is None:
+        return False
+    statuses = (item for name, item in (*value.items(), *metadata.items()) if folded(name) in _STATUSES)
+    if any(isinstance(status, int) and 400 <= status < 600 for status in statuses):
+        return True
+    return _content_of(value) is None and _reports_an_error(value)
 
 
 def _reports_an_error(value: Mapping[str, Any]) -> bool:

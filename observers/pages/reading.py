@@ -117,7 +117,6 @@ def _of_reader(
         decoded = decode_texts(texts)
         if decoded.values:
             return _of_values(tool, arguments, decoded.values, now, is_known=is_known)
-        texts = [decoded.prose] if decoded.prose and not decoded.problem else texts
     if any(arguments.get(name) for name in _QUESTIONS):
         return Reading(tool, notes=(_ANSWER,))
     asked = _asked(arguments)
@@ -177,12 +176,10 @@ def _host(url: str) -> str:
 def _of_crawler(tool: str, value: Any, workspace: Workspace | None) -> Reading:
     """The articles of the toolkit's crawler, from the Markdown files it wrote."""
     match value:
-        case {"articles": list() as articles, **rest}:
-            failures = rest.get("failed")
+        case {"articles": list() as articles, "failed": list() as failures}:
             read = [_crawled(article, workspace) for article in articles]
             pages = tuple(page for page in read if page is not None)
-            failed = len(failures) if isinstance(failures, list) else 0
-            return Reading(tool, pages, failed, missing=len(read) - len(pages))
+            return Reading(tool, pages, len(failures), missing=len(read) - len(pages))
         case _:
             return Reading(tool)
 

@@ -44,13 +44,13 @@ class _Form(NamedTuple):
     lacks: frozenset[str]
 
 
-def _form(names: str, pattern: str, address: str, of: str = "", beside: str = "", lacks: str = "") -> _Form:
-    form = re.compile(pattern, re.IGNORECASE)
-    return _Form(word_set(names), form, address, word_set(of), word_set(beside), word_set(lacks))
-
-
 _FORMS = [
-    _form(**form)
+    _Form(
+        word_set(form["names"]),
+        re.compile(form["pattern"], re.IGNORECASE),
+        form["address"],
+        *(word_set(form.get(name, "")) for name in ("of", "beside", "lacks")),
+    )
     for form in tomllib.loads(Path(__file__).with_name("addresses.toml").read_text(encoding="utf-8"))["forms"]
 ]
 

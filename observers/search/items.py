@@ -127,12 +127,6 @@ def _says_something(item: Mapping[str, Any]) -> bool:
     return not columns_of(item).isdisjoint(_TEXT_COLUMNS)
 
 
-def kind_of_word(word: object) -> str | None:
-    """The kind of results that the name of a list or group suggests, or None."""
-    folded = fold(word) if isinstance(word, str) and len(word) < 64 else ""
-    return KINDS.get(folded) or KINDS.get(f"{folded}s") or KINDS.get(f"{folded}results")
-
-
 def opened(
     items: list[Any], kind: str | None, *, images: bool = False
 ) -> tuple[list[Any], list[tuple[str, list[Any]]]]:
@@ -146,9 +140,8 @@ def opened(
             rows.append(with_inner_text(item) or item)
         elif (group := group_in(item)) is not None:
             name, inner = group
-            own = kind_of_word(item.get("type")) or KINDS.get(name)
-            if own is not None and own != kind:
-                others.append((fold(item["type"]) if kind_of_word(item.get("type")) else name, inner))
+            if KINDS.get(name) not in (None, kind):
+                others.append((name, inner))
             else:
                 spliced, further = opened(inner, kind, images=images)
                 rows += spliced
@@ -227,7 +220,8 @@ def _wrapped(item: Mapping[str, Any], depth: int, *, images: bool) -> dict[str, 
     for key, value in item.items():
         folded = fold(key)
         in_images = images and folded in _WRAPPERS_OF_IMAGES
-        if not isinstance(value, dict) or CUT_OFF in value or not (in_images or _may_wrap(key, folded)):
+        may_wrap = folded not in SKIPPED and (folded not in NO_WRAPPER or key == "_source")
+        if not isinstance(value, dict) or CUT_OFF in value or not (in_images or may_wrap):
             continue
         if folded in _LINKS and has_text and (page := _page_of(value)) is not None:
             return with_address(item, page)
@@ -239,10 +233,6 @@ def _wrapped(item: Mapping[str, Any], depth: int, *, images: bool) -> dict[str, 
         if brings:
             return {name: one for name, one in item.items() if name != key and name not in inner} | inner
     return None
-
-
-def _may_wrap(key: str, folded: str) -> bool:
-    return folded not in SKIPPED and (folded not in NO_WRAPPER or key == "_source")
 
 
 def _addressed(value: dict[str, Any], depth: int) -> dict[str, Any] | None:
@@ -265,8 +255,6 @@ def is_row(item: Any, *, images: bool = False, named: bool = False) -> bool:
     """Whether an item is a result: it has a URL, and text unless its list is `named` as results."""
     if not isinstance(item, dict):
         return False
-    if isinstance(item.get("highlight"), dict) or isinstance(item.get("stories"), list):
-        return True
     url = url_of(item, images=images)
     row = (with_inner_text(item) or item) if url is not None else lift(item, images=images)
     return row is not None and (named or _says_something(row))
@@ -287,14 +275,11 @@ def is_described(item: Any) -> bool:
     return is_titled(item) and columns_of(with_inner_text(item) or item) >= _TEXT_COLUMNS
 
 
-def is_full_row(item: Any) -> bool:
+def is_full_row(item: Mapping[str, Any]) -> bool:
     """Whether an item must be a search result: it has a URL, a title and a text."""
-    if not isinstance(item, dict):
-        return False
     row = item if url_of(item) is not None else lift(item)
     if row is None or any(fold(key) in FOREIGN for key in row):
         return False
     columns = columns_of(row)
-    return Field.TITLE in columns and bool(
-        columns & {Field.SNIPPET, Field.DATE, Field.POSITION, Field.SOURCE}
-    )
+    others = (Field.SNIPPET, Field.DATE, Field.POSITION, Field.SOURCE)
+    return Field.TITLE in columns and not columns.isdisjoint(others)

@@ -43,21 +43,20 @@ def _set_of(name: str) -> frozenset[str]:
     return frozenset(listed(name))
 
 
-FIELDS: Mapping[str, tuple[str, int]] = {
-    subject + name: (column, 100 + rank)
-    for column, names in _DATA["prefixed"].items()
-    for rank, name in enumerate(names.split())
-    for subject in listed("subjects")
-} | {
-    name: (column, rank)
-    for column, names in _DATA["names"].items()
-    for rank, name in enumerate(names.split())
-}
+def _ranked(table: str, subjects: tuple[str, ...] = ("",), first: int = 0) -> dict[str, tuple[str, int]]:
+    """The names of a table, each with its column and its rank, 0 for the best."""
+    return {
+        subject + name: (column, first + rank)
+        for column, names in _DATA[table].items()
+        for rank, name in enumerate(names.split())
+        for subject in subjects
+    }
+
+
+FIELDS: Mapping[str, tuple[str, int]] = _ranked("prefixed", listed("subjects"), 100) | _ranked("names")
 """The column of each folded name and how good a name for it this is; 0 is best."""
 
-PAGE_FIELDS: Mapping[str, tuple[str, int]] = {
-    name: (field, rank) for field, names in _DATA["pages"].items() for rank, name in enumerate(names.split())
-}
+PAGE_FIELDS: Mapping[str, tuple[str, int]] = _ranked("pages")
 """What a field of a page that was read holds, by its name in small letters and figures, and the rank of the name."""
 
 KINDS: Mapping[str, str] = {name: kind for kind, names in _DATA["kinds"].items() for name in names.split()}

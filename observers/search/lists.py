@@ -115,19 +115,15 @@ def _addresses_of(page: ResultPage) -> set[str]:
 
 def _without_repeats(pages: list[ResultPage]) -> list[ResultPage]:
     """The pages without bare lists of addresses that another page of the same search says more of."""
-    bare = [
-        page
-        for page in pages
-        if page.rows and all(row["title"] is None and row["snippet"] is None for row in page.rows)
-    ]
-    said: dict[int, set[str]] = {}
-    for page in pages if bare else ():
-        if page not in bare:
-            said.setdefault(id(page.scope), set()).update(_addresses_of(page))
+    said: dict[int, set[str | None]] = {}
+    for page in pages:
+        described = {row["url"] for row in page.rows if row["title"] or row["snippet"]}
+        said.setdefault(id(page.scope), set()).update(described)
     return [
         page
         for page in pages
-        if page not in bare or not _addresses_of(page) <= said.get(id(page.scope), set())
+        if not page.rows
+        or any(row["title"] or row["snippet"] or row["url"] not in said[id(page.scope)] for row in page.rows)
     ]
 
 
@@ -153,7 +149,8 @@ def _without_results(scope: Scope, scopes: Sequence[Scope], decoded: Decoded) ->
         if len(scopes) > 1:
             return []
         text = decoded.prose
-        if all(map(_only_wraps, decoded.values)) and decoded.problem is None:
+        wraps = all(isinstance(value, dict) and value.keys() == {"result"} for value in decoded.values)
+        if wraps and decoded.problem is None:
             scope.error = scope.error or error_in(text)
             scope.marked = scope.error is None and says_nothing_found(text)
     if scope.error is not None and not (scope.marked or says_nothing_found(scope.error)):
@@ -161,11 +158,6 @@ def _without_results(scope: Scope, scopes: Sequence[Scope], decoded: Decoded) ->
     if scope.error is not None or scope.panel is not None or (scope.marked and not scope.other_lists):
         return [ResultPage(scope, named_kind(scope) or "web")]
     return [ResultPage(scope, UNREAD)] if text.strip() else []
-
-
-def _only_wraps(value: Any) -> bool:
-    """Whether a document holds nothing but the words of a result, which are read as such."""
-    return isinstance(value, dict) and len(value) <= 2 and isinstance(value.get("result"), str)
 
 
 def _in_prose(prose: str, scope: Scope, now: datetime) -> list[ResultPage]:

@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from ua_tui.observers.decoding.truncated_json import CUT_OFF
-from ua_tui.observers.decoding.urls import is_web_url, repaired_url
+from ua_tui.observers.decoding.urls import is_web_url
 from ua_tui.observers.search.dates import inferred_date, iso_date
 from ua_tui.observers.search.items import Plan, is_resource_name, plan_of, url_of
 from ua_tui.observers.search.keys import CLUSTERS, NAME_KEYS
@@ -62,8 +62,6 @@ def _rows_of(item: Any, number: int, kind: str, now: datetime, named: bool) -> I
         return
     plan = plan_of(item)
     url = url_of(item, images=kind == "images")
-    if url is None and CUT_OFF not in item:
-        url = next((whole for key in plan.url if (whole := repaired_url(item[key]))), None)
     is_cluster = not CLUSTERS.isdisjoint(item)
     if url is not None:
         yield _row(item, plan, url, number, now)
@@ -103,7 +101,8 @@ def _row(item: dict[str, Any], plan: Plan, url: str | None, number: int, now: da
         "snippet": _pick(item, plan.snippet, extra, _snippet),
         "extra": extra,
     }
-    if row["date"] is None and (day := _inferred(item, plan.date, now)):
+    days = (inferred_date(item[key], now) for key in plan.date) if row["date"] is None else ()
+    if (day := next(filter(None, days), None)) is not None:
         row |= {"date": day, "date_inferred": True}
     if plan.citation is not None:
         _cite(row, plan.citation, item[plan.citation])
@@ -162,11 +161,6 @@ def _pick(
             continue
         _keep(extra, f"{key}_original" if key == "date" else key, value)
     return chosen
-
-
-def _inferred(item: dict[str, Any], keys: tuple[str, ...], now: datetime) -> str | None:
-    """The first day without a year among some fields, in the year that is most likely."""
-    return next((day for key in keys if (day := inferred_date(item[key], now)) is not None), None)
 
 
 def _keep(extra: dict[str, Any], key: str, value: Any) -> None:

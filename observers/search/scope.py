@@ -64,12 +64,6 @@ class Scope(msgspec.Struct):
     panel: Mapping[str, Any] | None = None
     related: list[str] = msgspec.field(default_factory=list)
 
-    def another(self) -> Scope:
-        """One of several searches that the same tool ran."""
-        return Scope(
-            self.tool, self.policy, name=self.name, arguments=self.arguments, server_kind=self.server_kind
-        )
-
 
 def scope_of(call: ToolCall) -> Scope:
     """The search that a call is."""
@@ -102,8 +96,6 @@ def executed_in(
     executed = Scope(name, inner_policy_of(name), name=name, error=error_of(value))
     if asking is not None:
         executed.query, executed.arguments = asking.query, asking.arguments
-    if executed.query is None and isinstance(arguments := value.get("arguments"), dict):
-        executed.query, executed.arguments = query_in(arguments), arguments
     if isinstance(response, dict):
         executed.error = error_of(response) or executed.error
         executed.preview = "data_preview" in response and "data" not in response
@@ -210,13 +202,9 @@ def _announces(line: str) -> bool:
 
 def error_of(value: Mapping[str, Any]) -> str | None:
     """Why the search failed, if an object says so."""
-    if value.get("successful") is True or value.get("success") is True:
-        return None
     names = listed("errors")
     if _is_failure(value):
         names += listed("reasons")
-    elif value.get("successful") is not None:
-        names += ("message",)
     return next((error for name in names if (error := _worded(value.get(name))) is not None), None)
 
 

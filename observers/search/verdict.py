@@ -16,7 +16,6 @@ WORDLESS = ("images", "videos")
 PLAIN_NAMES = frozenset(("", *listed("plain")))
 """The names of lists, folded, that only say that there is a list."""
 _OWN_VERTICAL = ("web", "webresults", "webpages")
-_PICTURED = frozenset(("hostpageurl", "contenturl", "thumbnailurl"))
 _VAGUE = ("searchresults", "searchresult")
 _SAMPLE = 32
 _LONGEST_TEXT = 5_000
@@ -126,8 +125,6 @@ def refined_kind(kind: str | None, key: str, value: list[Any], scope: Scope) -> 
     names = [set(map(fold, item)) for item in value[:4] if isinstance(item, dict)]
     if any(not found.isdisjoint(listed("scholarly")) for found in names):
         return "scholar"
-    if names and all(found >= _PICTURED and "duration" not in found for found in names):
-        return "images"
     return kind_of_name(value[0]["type"][:64]) if _alike(value) else "web"
 
 

@@ -50,34 +50,25 @@ class Candidate(msgspec.Struct, frozen=True):
 def documents_of(values: Sequence[Any], scope: Scope) -> list[Any]:
     """The documents of a result; rows that came as a document each are put into one list."""
     rows = [value for value in values if is_row(value)]
-    if len(values) == len(rows) == 1:
-        row = rows[0]
-        if _is_page(row):
-            own = {name: item for name, item in row.items() if not isinstance(item, dict | list)}
-            # An encyclopedia's article is a result too, but not the address of the page of results.
-            return [[own], row] if "abstracturl" in map(fold, own) else [row]
-        if not is_full_row(row):
-            return [row]
+    if len(values) == len(rows) == 1 and (_is_page(rows[0]) or not is_full_row(rows[0])):
+        own = {name: item for name, item in rows[0].items() if not isinstance(item, dict | list)}
+        # An encyclopedia's article is a result too, but not the address of the page of results.
+        return [[own], *rows] if "abstracturl" in map(fold, own) else rows
     return [list(values)] if scope.policy is Policy.SEARCH and len(rows) * 2 > len(values) else list(values)
 
 
 def _is_page(value: Any) -> bool:
     """Whether an object says something of itself and yet is the page that the results are on."""
-    return isinstance(value, dict) and any(
-        _has_rows(item, fold(key), named=url_of(value) is not None)
-        if isinstance(item, list)
-        else url_of(value) is None and _is_page(item)
-        for key, item in value.items()
-    )
-
-
-def _has_rows(value: list[Any], key: str, *, named: bool) -> bool:
-    """Whether a list has results in it; with `named` only if that is what its name says."""
-    return (
-        (key in GROUPS or key in KINDS if named else key not in SKIPPED)
-        and KINDS.get(key) not in WORDLESS
-        and any(map(is_row, value[:8]))
-    )
+    has_address = isinstance(value, dict) and url_of(value) is not None
+    for key, item in value.items() if isinstance(value, dict) else ():
+        name = fold(key)
+        may_hold = name in GROUPS or name in KINDS if has_address else name not in SKIPPED
+        is_list = isinstance(item, list) and KINDS.get(name) not in WORDLESS
+        if may_hold and is_list and any(map(is_row, item[:8])):
+            return True
+        if not has_address and _is_page(item):
+            return True
+    return False
 
 
 class Walk:
@@ -90,8 +81,15 @@ class Walk:
 
     def another(self, scope: Scope) -> Scope:
         """The scope of one of several searches that one tool ran."""
-        self.scopes.append(scope.another())
-        return self.scopes[-1]
+        own = Scope(
+            scope.tool,
+            scope.policy,
+            name=scope.name,
+            arguments=scope.arguments,
+            server_kind=scope.server_kind,
+        )
+        self.scopes.append(own)
+        return own
 
     def visit(self, value: Any, key: str, path: tuple[str, ...], scope: Scope) -> None:
         """Visit a value with its folded key and the keys above it, in the search that it belongs to."""
@@ -128,8 +126,6 @@ class Walk:
         if executed is not None:
             for item in responses_of(value):
                 self.visit(item, "response", path, executed)
-            return
-        if value is scope.panel and searches:
             return
         feed = value.get("feed")
         if not searches and isinstance(feed, dict) and "title" in feed:

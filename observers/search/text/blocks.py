@@ -117,7 +117,9 @@ class _Reader:
             value = link["url"] if link else value.strip("<>")
             if value == self._item.get("url"):
                 return
-        if column in self._item and (column in ("title", "url") or self._is_first(column)):
+        # A field behind a blank line begins another result if it is the first of each.
+        is_first = self._gap and column == next(iter(self._item), None)
+        if is_first or (column in ("title", "url") and column in self._item):
             self._finish()
         if not self._item:
             self._begin = self._at
@@ -127,10 +129,6 @@ class _Reader:
         self._titled_by_label = self._titled_by_label or column == "title"
         self._label = f"{column}_more" if column in self._item else column
         self._item[self._label] = "" if value in (">", ">-", "|", "|-") else value
-
-    def _is_first(self, column: str) -> bool:
-        """Whether a field behind a blank line is the one that each result begins with."""
-        return self._gap and column == next(iter(self._item))
 
     def _add_address(self, url: str, line: str) -> None:
         if "url" in self._item:

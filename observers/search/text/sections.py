@@ -70,17 +70,13 @@ def _rows_in(text: str) -> Iterator[dict[str, Any]]:
             for cell in line.replace("\\|", "\0").strip().strip("|").split("|")
         ]
         if not names:
-            names = [cell.strip("* ").lower() for cell in cells]
-        elif is_web_url((item := _row(names, cells)).get("url")):
+            names = [column_of(cell) or cell.strip("* ").lower() for cell in cells]
+            continue
+        item: dict[str, Any] = {}
+        for column, cell in zip(names, cells, strict=False):
+            if link := link_in(cell):
+                item = link | item
+            elif cell and not (column == "url" and "url" in item):
+                item[column] = cell.strip("<>") if column == "url" else cell
+        if is_web_url(item.get("url")):
             yield item
-
-
-def _row(names: list[str], cells: list[str]) -> dict[str, Any]:
-    item: dict[str, Any] = {}
-    for name, cell in zip(names, cells, strict=False):
-        column = column_of(name) or name
-        if link := link_in(cell):
-            item = link | item
-        elif cell and not (column == "url" and "url" in item):
-            item[column] = cell.strip("<>") if column == "url" else cell
-    return item
