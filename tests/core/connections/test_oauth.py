@@ -22,6 +22,7 @@ from msgspec.structs import replace
 
 from tests.e2e.oauth_server import Accounts, make_server
 from tests.waiting import PATIENCE
+from ua_tui.core.connections.oauth import flow
 from ua_tui.core.connections.oauth import headers as headers_of_logins
 from ua_tui.core.connections.oauth import store as stores
 from ua_tui.core.connections.oauth.flow import current_login, log_in
@@ -470,7 +471,7 @@ async def test_a_renewal_that_takes_longer_than_the_agent_waits_is_stored(
         stored.set()
         return new
 
-    monkeypatch.setattr(headers_of_logins, "current_login", renewed)
+    monkeypatch.setattr(flow, "current_login", renewed)
     headers = LoginHeaders(tmp_path, str, store)
     headers.command(target)
     monkeypatch.setattr(headers_of_logins, "_SECONDS", 0.01)

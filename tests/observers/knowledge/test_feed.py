@@ -23,7 +23,7 @@ from ua_tui.core.redaction.redactor import Redactor
 from ua_tui.core.storage import sqlite
 from ua_tui.core.storage.sqlite import transaction
 from ua_tui.core.storage.workspace import JOURNAL
-from ua_tui.observers.knowledge import feed
+from ua_tui.observers.knowledge import catch_up, feed
 from ua_tui.observers.knowledge.feed import KnowledgeFeed, Pace
 
 PACE = Pace(wake=0.01, report=0.05, start=0.01, check=0.1, pause=0.001, retry=0.02)
@@ -98,8 +98,8 @@ def attempts_of_feeds(monkeypatch: pytest.MonkeyPatch) -> list[object]:
 
         return note
 
-    for name in ("index_piece", "open_store"):
-        monkeypatch.setattr(feed, name, noted(getattr(feed, name)))
+    for module, name in ((catch_up, "index_piece"), (feed, "open_store")):
+        monkeypatch.setattr(module, name, noted(getattr(module, name)))
     return made
 
 
