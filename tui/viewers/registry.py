@@ -20,9 +20,7 @@ from ua_tui.tui.viewers.reader import looks_binary, read_piece
 READING = "Reading the file…"
 
 
-async def read_document(
-    path: Path, limit: int, on_slow: Callable[[], object], *, patience: float = 0.4
-) -> Document:
+async def read_document(path: Path, limit: int, on_slow: Callable[[], object]) -> Document:
     """Read a file as `ua_tui.tui.viewers.registry.load` does; `on_slow` is called if it takes a while.
 
     The reading and the conversion of the file stop when the caller is cancelled.
@@ -32,7 +30,7 @@ async def read_document(
     """
     reading = asyncio.ensure_future(in_thread(partial(load, path, limit)))
     try:
-        await asyncio.wait({reading}, timeout=patience)
+        await asyncio.wait({reading}, timeout=0.4)
         if not reading.done():
             on_slow()
         return await reading

@@ -15,6 +15,7 @@ from textual.containers import Horizontal, Vertical
 from textual.content import Content
 from textual.widgets import Input, OptionList, Static
 
+from ua_tui.core.concurrency.cancellation import in_thread
 from ua_tui.core.errors import UniversalAgentError
 from ua_tui.core.events.units import size
 from ua_tui.core.storage.files import Root
@@ -39,7 +40,7 @@ from ua_tui.tui.viewers.evidence.view import EvidencePanel, ReportView
 from ua_tui.tui.viewers.export import open_outside, text_of, why_not_edited
 from ua_tui.tui.viewers.passage import Passage
 from ua_tui.tui.viewers.reader import FileUnviewable
-from ua_tui.tui.viewers.registry import READING, load_page, read_document
+from ua_tui.tui.viewers.registry import READING, load, load_page, read_document
 from ua_tui.tui.viewers.view.chrome import KeyLine, TitleLine
 from ua_tui.tui.viewers.view.detail_panel import DetailPanel
 from ua_tui.tui.viewers.view.document_view import DocumentView
@@ -151,16 +152,15 @@ class ViewerScreen(DocumentScreen[None]):
                     # A large file takes a while: its beginning is shown first and gets time to be drawn.
                     beginning = self._show_beginning(document)
                     await asyncio.sleep(_PATIENCE_SECONDS)
-
-                def show_beginning() -> None:
-                    nonlocal beginning
-                    if beginning is None and from_top:
-                        beginning = self._show_beginning(first)
-
-                first = document
-                document = await read_document(
-                    self.path, FULL_LIMIT, show_beginning, patience=_PATIENCE_SECONDS
-                )
+                reading = asyncio.ensure_future(in_thread(partial(load, self.path, FULL_LIMIT)))
+                try:
+                    await asyncio.wait({reading}, timeout=_PATIENCE_SECONDS)
+                    if not reading.done() and beginning is None and from_top:
+                        beginning = self._show_beginning(document)
+                    document = await reading
+                finally:
+                    reading.cancel()
+                    await asyncio.gather(reading, return_exceptions=True)
         except FileUnviewable as error:
             self._show_error(str(error))
             return
