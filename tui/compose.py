@@ -164,6 +164,7 @@ async def compose_session(  # noqa: PLR0913 -- each is optional, and given by na
         )
         runner = _start_observers(observers, roster.rules, context, bus, worker, stack)
         runner.start(spawn)
+        bus.subscribe(runner.handle_event)
         artifacts = ArtifactWatch(workspace, bus.publish)
         bus.subscribe(artifacts.handle_event)
         artifacts.start(spawn)

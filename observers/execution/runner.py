@@ -16,7 +16,7 @@ import msgspec
 from ua_tui.core.concurrency.spawn import Spawn
 from ua_tui.core.concurrency.threads import in_context
 from ua_tui.core.concurrency.worker import WorkerUnavailable
-from ua_tui.core.events.types import Event
+from ua_tui.core.events.types import Event, ToolCallStarted
 from ua_tui.core.observation import ToolResult
 from ua_tui.core.view.records import ObserverRuns
 from ua_tui.observers.base import Observer, ObserverContext
@@ -84,7 +84,7 @@ class ObserverRunner:
 
     With `offload`, large results are observed in its child process.
 
-    The `observers` may also be what makes them: it is called in a thread when the first result comes, as their imports
+    The `observers` may also be what makes them: it is called in a thread when the first call begins, as their imports
     take a tenth of a second.
     """
 
@@ -138,12 +138,20 @@ class ObserverRunner:
             spawn(partial(self._work, number), "observer", "observers") for number in range(self._workers)
         ]
 
+    def handle_event(self, event: Event) -> None:
+        """Make the observers when a call begins, so that they are there when its result comes."""
+        if isinstance(event, ToolCallStarted):
+            self._load_soon()
+
+    def _load_soon(self) -> None:
+        if self._make is not None and self._loading is None:
+            self._loading = asyncio.create_task(self._load(self._make))
+
     def submit(self, result: ToolResult) -> None:
         """Queue a result for every observer that wants it; never blocks, drops or raises."""
         if self._make is not None:
             self._early.append(result)
-            if self._loading is None:
-                self._loading = asyncio.create_task(self._load(self._make))
+            self._load_soon()
             return
         self._submitted += 1
         queued = False

@@ -21,8 +21,8 @@ from ua_tui.core.events.units import quantity
 from ua_tui.core.text import clean, clean_line
 from ua_tui.tui.render.events import EventLines
 
-OBSERVER_START_SECONDS = 0.05
-"""Seconds within which an observer starts on a result, if one does."""
+OBSERVER_START_SECONDS = 0.25
+"""Seconds within which an observer starts on a result, if one does; a busy machine needs more than a tenth."""
 OBSERVER_END_SECONDS = 1.0
 """Seconds for which the end of a call is delayed, until the observers have read its result."""
 

@@ -10,7 +10,7 @@ import pytest
 
 from tests.waiting import PATIENCE, run_ready, until
 from ua_tui.core.concurrency.spawn import Handle, Work, spawn_task
-from ua_tui.core.events.types import ArtifactSaved, Event, ObserverFinished, ObserverStarted
+from ua_tui.core.events.types import ArtifactSaved, Event, ObserverFinished, ObserverStarted, ToolCallStarted
 from ua_tui.core.observation import ToolCall, ToolResult
 from ua_tui.observers.base import Interest, ObserverContext, Outcome, Saved
 from ua_tui.observers.catalogue import default_observers
@@ -65,6 +65,30 @@ def held() -> tuple[Probe, threading.Event, threading.Event]:
 
 def finished(events: list[Event]) -> list[ObserverFinished]:
     return [event for event in events if isinstance(event, ObserverFinished)]
+
+
+async def test_observers_are_made_when_a_call_begins_and_see_what_came_meanwhile(
+    context: ObserverContext, result: Make
+) -> None:
+    probe, gate, made = Probe(), threading.Event(), list[int]()
+
+    def make() -> list[Probe]:
+        made.append(gate.wait(PATIENCE))
+        return [probe]
+
+    runner = ObserverRunner(make, context, lambda event: None)
+    runner.start(spawn_task)
+    runner.handle_event(ObserverStarted(run_id="r", observer="probe", tool_use_id="t"))
+    assert made == []
+    for number in range(2):
+        call = ToolCallStarted(
+            query_id="q", tool_use_id=f"t{number}", name="mcp__a__b", input={}, iteration=1
+        )
+        runner.handle_event(call)
+        runner.submit(result("mcp__a__b", f"text {number}", f"t{number}"))
+    gate.set()
+    assert await runner.drain() == []
+    assert (probe.seen, made) == (["text 0", "text 1"], [True])
 
 
 async def test_events_of_a_run_come_in_order(context: ObserverContext, result: Make) -> None:
