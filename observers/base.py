@@ -19,7 +19,7 @@ from ua_tui.core.storage.workspace import Workspace
 from ua_tui.core.text import clean_line
 
 if TYPE_CHECKING:
-    from ua_tui.core.agent.definitions.rules import Rule
+    from ua_tui.core.agent.definitions.rules import SubagentRule
     from ua_tui.core.knowledge.place import KnowledgePlace
     from ua_tui.observers.output.ledger import Ledger
 
@@ -136,7 +136,7 @@ class ObserverSpec:
         order: its place in the Observers pane; smaller ones come first.
     """
 
-    make: Callable[[Sequence[Rule] | None], Observer]
+    make: Callable[[Sequence[SubagentRule] | None], Observer]
     order: int
 
 

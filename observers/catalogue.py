@@ -8,7 +8,7 @@ from functools import cache
 from importlib import import_module
 
 from ua_tui import observers
-from ua_tui.core.agent.definitions.rules import Rule
+from ua_tui.core.agent.definitions.rules import SubagentRule
 from ua_tui.core.events.types import KNOWLEDGE
 from ua_tui.core.plugins import PluginProblem
 from ua_tui.observers.base import Observer, ObserverSpec
@@ -32,7 +32,7 @@ def _specs() -> tuple[ObserverSpec, ...]:
 def default_observers(
     *,
     plugins: bool = True,
-    rules: Sequence[Rule] | None = None,
+    rules: Sequence[SubagentRule] | None = None,
     report: Callable[[PluginProblem], object] = _ignore,
 ) -> list[Observer]:
     """Make one instance of each; an observer keeps no state between results.

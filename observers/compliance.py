@@ -9,7 +9,7 @@ from functools import cache
 
 import msgspec
 
-from ua_tui.core.agent.definitions.rules import Rule, matching_files
+from ua_tui.core.agent.definitions.rules import SubagentRule, matching_files
 from ua_tui.core.agent.definitions.subagents import shipped_subagents
 from ua_tui.core.errors import WorkspaceError
 from ua_tui.core.events.units import quantity
@@ -34,7 +34,7 @@ class UnmetRule(msgspec.Struct, frozen=True):
 
 
 @cache
-def shipped_rules() -> tuple[Rule, ...]:
+def shipped_rules() -> tuple[SubagentRule, ...]:
     """The rules of the built-in sub-agents, read from their definitions once."""
     return tuple(rule for subagent in shipped_subagents() for rule in subagent.rules)
 
@@ -43,7 +43,7 @@ def unmet_rules(
     agent: str,
     request: str,
     workspace: Workspace,
-    rules: Sequence[Rule] | None = None,
+    rules: Sequence[SubagentRule] | None = None,
     since: datetime | None = None,
 ) -> list[UnmetRule]:
     """Find the rules that `agent` has not met for the task `request`; reads files.
@@ -55,7 +55,7 @@ def unmet_rules(
     return [unmet for rule in applying if (unmet := _unmet(rule, workspace, since)) is not None]
 
 
-def _unmet(rule: Rule, workspace: Workspace, since: datetime | None) -> UnmetRule | None:
+def _unmet(rule: SubagentRule, workspace: Workspace, since: datetime | None) -> UnmetRule | None:
     if rule.checked:
         return _unsupported(rule, workspace, since)
     if any(True for _ in matching_files(rule.required, workspace)):
@@ -63,7 +63,7 @@ def _unmet(rule: Rule, workspace: Workspace, since: datetime | None) -> UnmetRul
     return UnmetRule(rule.name, f"{rule.required} is missing", rule.message)
 
 
-def _unsupported(rule: Rule, workspace: Workspace, since: datetime | None) -> UnmetRule | None:
+def _unsupported(rule: SubagentRule, workspace: Workspace, since: datetime | None) -> UnmetRule | None:
     """Read what the checks of the matching reports found; a report without a check of its text is passed over."""
     lines: list[str] = []
     reports: list[str] = []
@@ -110,7 +110,7 @@ class Compliance:
     name = "compliance"
     is_last = True
 
-    def __init__(self, rules: Sequence[Rule] | None = None) -> None:
+    def __init__(self, rules: Sequence[SubagentRule] | None = None) -> None:
         self._rules = shipped_rules() if rules is None else tuple(rules)
 
     def wants(self, call: ToolCall) -> bool:

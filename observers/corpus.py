@@ -27,7 +27,7 @@ from ua_tui.observers.base import Interest, ObserverContext, ObserverSpec, Outco
 from ua_tui.observers.enrichment import MAX_ARTIFACT, Page, enrich_corpus, enrich_searches, has_large_files
 from ua_tui.observers.output.formats import ArticleFile
 from ua_tui.observers.output.saving import save_once, unique_id, write_json
-from ua_tui.observers.pages.reading import CRAWLER, Reading, interest_in, read_pages
+from ua_tui.observers.pages.reading import CRAWLER, PageReading, interest_in, read_pages
 from ua_tui.observers.search.tool_names import short_name
 
 _log = logging.getLogger(__name__)
@@ -123,7 +123,7 @@ def _read_before(context: ObserverContext) -> list[Page]:
     return pages
 
 
-def _left_out(readings: Sequence[Reading]) -> list[str]:
+def _left_out(readings: Sequence[PageReading]) -> list[str]:
     """The notes about pages without an article."""
     failed = sum(reading.failed for reading in readings)
     missing = sum(reading.missing for reading in readings)

@@ -20,7 +20,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from tests.waiting import PATIENCE, wait_until
 from ua_tui.core.demo.composio.sandbox import Mounts
 from ua_tui.core.demo.composio.server import ComposioServer
-from ua_tui.core.demo.composio.services import RemoteSession, Services, ToolAnswer
+from ua_tui.core.demo.composio.services import DemoRemoteSession, Services, ToolAnswer
 from ua_tui.core.demo.pace import Pace
 from ua_tui.core.demo.playbook import load_library
 from ua_tui.core.demo.press.articles import load_catalogue
@@ -47,7 +47,7 @@ class _Services(Services):
 
     reply: dict[str, Any] | None = None
 
-    async def call(self, session: RemoteSession, name: str, arguments: dict[str, Any]) -> ToolAnswer:
+    async def call(self, session: DemoRemoteSession, name: str, arguments: dict[str, Any]) -> ToolAnswer:
         if self.reply is not None:
             return ToolAnswer(self.reply)
         return await super().call(session, name, arguments)

@@ -22,7 +22,7 @@ import msgspec
 from ua_tui.core.agent.assembly import AgentParts, Connector
 from ua_tui.core.agent.auth.login_request import LoginRequests
 from ua_tui.core.agent.definitions.roster import Roster, RosterWatch, read_roster
-from ua_tui.core.agent.definitions.rules import Rule
+from ua_tui.core.agent.definitions.rules import SubagentRule
 from ua_tui.core.agent.environment import PrivateFolder
 from ua_tui.core.agent.hooks import SubagentCheck
 from ua_tui.core.agent.ledger import ActionLedger
@@ -376,7 +376,7 @@ def _start_worker(workspace: Workspace, stack: AsyncExitStack) -> WorkerProcess:
 
 def _start_observers(
     observers: Observers,
-    rules: Sequence[Rule],
+    rules: Sequence[SubagentRule],
     context: ObserverContext,
     bus: Bus,
     worker: WorkerProcess,
@@ -388,7 +388,9 @@ def _start_observers(
     return runner
 
 
-def _subagent_check(rules: Sequence[Rule], workspace: Workspace, runner: ObserverRunner) -> SubagentCheck:
+def _subagent_check(
+    rules: Sequence[SubagentRule], workspace: Workspace, runner: ObserverRunner
+) -> SubagentCheck:
     """Make the function that finds the rules that a sub-agent has not met; it waits for the checks of its reports."""
 
     async def check(agent: str, request: str, since: datetime | None) -> Sequence[UnmetRule]:

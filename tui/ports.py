@@ -11,7 +11,7 @@ from ua_tui.core.events.types import McpServer
 from ua_tui.core.provider.models import KnownModel, ModelChoice
 
 if TYPE_CHECKING:
-    from ua_tui.core.agent.attachments.places import Places
+    from ua_tui.core.agent.attachments.places import AttachmentPlaces
     from ua_tui.core.agent.definitions.commands import CustomCommand
     from ua_tui.core.agent.mcp.references import ServerReferences
     from ua_tui.core.agent.messages.context_usage import ContextUsage
@@ -125,7 +125,7 @@ class Controls(Protocol):
         """The permission rules of the session."""
 
     @property
-    def places(self) -> Places:
+    def places(self) -> AttachmentPlaces:
         """Where the names of files in a query lead."""
 
     async def attach(self, file: Path) -> str:

@@ -25,7 +25,7 @@ from ua_tui.core.agent.messages.subagents import SubagentTask
 from ua_tui.core.agent.permissions.actions import subjects_of
 from ua_tui.core.agent.permissions.foreign_text import LARGEST_READ, has_addresses
 from ua_tui.core.agent.permissions.gate import PermissionGate
-from ua_tui.core.agent.permissions.policy import PermissionPolicy, Verdict, is_search
+from ua_tui.core.agent.permissions.policy import PermissionPolicy, PermissionVerdict, is_search
 from ua_tui.core.agent.permissions.taint import Taint
 from ua_tui.core.errors import AgentError, Denied
 from ua_tui.core.events.types import ASK_USER, EXIT_PLAN, ComplianceEnforced, ComplianceFailed, Event
@@ -238,12 +238,12 @@ class AgentHooks:
             added = await self._handle_error(name, tool_use_id, effective, Denied(payload.denied))
             return _decision("deny", "\n".join(filter(None, (payload.denied, added))))
         judgement = self._policy.judge(name, effective)
-        if name == EXIT_PLAN and judgement.verdict is Verdict.ASK and not self._gate.interactive:
+        if name == EXIT_PLAN and judgement.verdict is PermissionVerdict.ASK and not self._gate.interactive:
             return await self._end_with_plan(tool_use_id)
         await self._gate.apply(judgement, name, tool_use_id)
-        if judgement.verdict is Verdict.DENY:
+        if judgement.verdict is PermissionVerdict.DENY:
             return _decision("deny", judgement.reason)
-        if judgement.verdict is Verdict.ALLOW:
+        if judgement.verdict is PermissionVerdict.ALLOW:
             refusal = await self._begin(name, effective, tool_use_id)
         else:
             # Nobody is asked about a call that may not run.

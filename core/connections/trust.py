@@ -21,7 +21,7 @@ from ua_tui.core.errors import ConnectionFailed, WorkspaceError
 from ua_tui.core.events.types import Event, ServerTrustAnswered, ServerTrustAsked
 from ua_tui.core.text import clean
 from ua_tui.core.trust.state import Acts, Answer
-from ua_tui.core.trust.store import Decision, TrustStore
+from ua_tui.core.trust.store import TrustDecision, TrustStore
 
 _log = logging.getLogger(__name__)
 
@@ -53,7 +53,7 @@ class ServerTrust:
             return
         earlier = self._find(server, folder)
         self._store.store(
-            Decision(
+            TrustDecision(
                 str(where or ""),
                 decision,
                 server=server.fingerprint,
@@ -68,7 +68,7 @@ class ServerTrust:
         found = self._find(server, folder) if server.acts is None else None
         return server.acts or (found.acts if found is not None else None)
 
-    def _find(self, server: UserServer, folder: Path) -> Decision | None:
+    def _find(self, server: UserServer, folder: Path) -> TrustDecision | None:
         # What is said of a server of the user's own settings holds in every folder.
         return self._store.read(folder if server.in_folder else None, server.fingerprint)
 

@@ -42,14 +42,14 @@ class Value(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     default: Any = ""
 
 
-class Condition(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class ScriptedCondition(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Holds when `value` is found in the conversation and its text matches `is`."""
 
     value: Value
     matches: str = msgspec.field(name="is")
 
 
-class Call(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class ScriptedCall(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One tool call; strings of `input` may hold `${name}`, and `{"$value": name}` is replaced whole.
 
     `{"$file": name}` stands for the text of a file beside the playbook.
@@ -69,9 +69,9 @@ class Step(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     thinking: str = ""
     text: str = ""
-    calls: tuple[Call, ...] = ()
+    calls: tuple[ScriptedCall, ...] = ()
     values: dict[str, Value] = {}
-    when: Condition | None = None
+    when: ScriptedCondition | None = None
     failed: Step | None = None
     ignore_failures: bool = False
     overloads: int = 0
@@ -81,7 +81,7 @@ class Step(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 Steps = tuple[Step | tuple[Step, ...], ...]
 
 
-class Entry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class ScriptedEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Another way into a playbook: what a later message says, and the steps it starts."""
 
     match: tuple[str, ...]
@@ -112,7 +112,7 @@ class Playbook(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     match: tuple[str, ...]
     classification: Literal["SIMPLE", "COMPLEX"]
     steps: Steps
-    entries: tuple[Entry, ...] = ()
+    entries: tuple[ScriptedEntry, ...] = ()
     agents: dict[str, AgentPart] = {}
     recordings: tuple[Recording, ...] = ()
 

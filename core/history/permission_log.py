@@ -24,7 +24,7 @@ _BY = {
 
 
 @dataclass(frozen=True)
-class Decision:
+class PermissionDecision:
     """One decision about a tool call.
 
     Attributes:
@@ -42,7 +42,7 @@ class Decision:
     reason: str = ""
 
 
-def read_decisions(folder: Path) -> list[Decision]:
+def read_decisions(folder: Path) -> list[PermissionDecision]:
     """The decisions in the journal of a session, oldest first; reads it whole, so call it in a thread.
 
     Raises:
@@ -51,7 +51,7 @@ def read_decisions(folder: Path) -> list[Decision]:
     return list(decisions(read_events(folder)))
 
 
-def decisions(events: Iterable[Event]) -> Iterator[Decision]:
+def decisions(events: Iterable[Event]) -> Iterator[PermissionDecision]:
     """The decisions among events; cleaned texts of one line."""
     for event in events:
         match event:
@@ -67,4 +67,4 @@ def decisions(events: Iterable[Event]) -> Iterator[Decision]:
                 continue
         names = dict.fromkeys(tool_name(name).short for name in event.subjects or [event.tool_name])
         texts = (clean_line(each, 1_000) for each in (", ".join(names), event.decision, by, rule, reason))
-        yield Decision(event.at, *texts)
+        yield PermissionDecision(event.at, *texts)

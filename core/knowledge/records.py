@@ -36,7 +36,7 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
     demo: bool = False
 
 
-class Call(msgspec.Struct, frozen=True, kw_only=True):
+class IndexedCall(msgspec.Struct, frozen=True, kw_only=True):
     """One tool call. `tool` is the name that the agent used, `slug` the tool that ran inside it, if there is one."""
 
     tool_use_id: str
@@ -48,7 +48,7 @@ class Call(msgspec.Struct, frozen=True, kw_only=True):
     status: str = ""
 
 
-class Document(msgspec.Struct, frozen=True, kw_only=True):
+class KnowledgeDocument(msgspec.Struct, frozen=True, kw_only=True):
     """One thing that a session found or wrote; its texts are masked and clean.
 
     Attributes:
@@ -197,7 +197,7 @@ class Results:
     ms: float = field(default=0.0, compare=False)
 
 
-class Content(msgspec.Struct):
+class KnowledgeContent(msgspec.Struct):
     """What is in the knowledge base; size, time and what was forgotten only of that of a team."""
 
     version: int = 0

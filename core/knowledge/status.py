@@ -17,7 +17,7 @@ from ua_tui.core.knowledge.index.database_file import damaged_files
 from ua_tui.core.knowledge.index.vectors import HAS_WORDS
 from ua_tui.core.knowledge.place import KnowledgePlace
 from ua_tui.core.knowledge.problems import reporting
-from ua_tui.core.knowledge.records import KINDS, Content
+from ua_tui.core.knowledge.records import KINDS, KnowledgeContent
 from ua_tui.core.knowledge.removal.forgotten import ForgottenList
 from ua_tui.core.postgres.address import Address
 from ua_tui.core.storage.folders import WORKSPACES
@@ -111,7 +111,7 @@ def _of_team(address: Address, base: Path | None, model: str) -> Status:
 
 def _of_file(database: Path, base: Path | None, model: str) -> Status:
     problems: list[str] = []
-    content = Content()
+    content = KnowledgeContent()
     exists = identity(database) is not None
     if exists:
         try:
@@ -161,13 +161,13 @@ def _of_file(database: Path, base: Path | None, model: str) -> Status:
     )
 
 
-def _read(database: Path, model: str) -> Content:
+def _read(database: Path, model: str) -> KnowledgeContent:
     def number(query: str, *values: str) -> int:
         return int(db.execute(query, values).fetchone()[0])
 
     with closing(open_reader(database)) as db, reporting(database, "read"):
         counts = dict(db.execute("SELECT kind, count(*) FROM document GROUP BY kind").fetchall())
-        return Content(
+        return KnowledgeContent(
             version=number("PRAGMA user_version"),
             journal_mode=db.execute("PRAGMA journal_mode").fetchone()[0],
             documents=_in_order(counts),

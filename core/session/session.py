@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from ua_tui.core.agent.assembly import AgentAssembly
 from ua_tui.core.agent.attachments.blocks import Attachment, Attachments
-from ua_tui.core.agent.attachments.places import Places
+from ua_tui.core.agent.attachments.places import AttachmentPlaces
 from ua_tui.core.agent.auth.wait import AuthOutcome, AuthWait
 from ua_tui.core.agent.classifier import Classifier
 from ua_tui.core.agent.connection import AgentConnection
@@ -232,7 +232,7 @@ class Session:
         self._runner.begin(self._spawn)
 
     @property
-    def places(self) -> Places:
+    def places(self) -> AttachmentPlaces:
         """Where the names of files in a query lead."""
         return self._attachments.places
 

@@ -23,13 +23,13 @@ from ua_tui.core.settings.places import Places
 from ua_tui.core.settings.saving import store_settings, stored_names
 from ua_tui.core.settings.sources import SourcedValue, ended, is_empty, winner, without_secrets
 from ua_tui.core.trust.state import Answer, FolderTrust
-from ua_tui.core.trust.store import Decision, TrustStore
+from ua_tui.core.trust.store import TrustDecision, TrustStore
 
 HIDDEN = "set, not shown"
 
 
 @dataclass(frozen=True)
-class Origin:
+class SettingOrigin:
     """One place that sets a setting: the place in words, the line of a file, and the value for display.
 
     `data` is the value in JSON, None if it is empty and so means the default. `held_back` is why the place has no
@@ -58,7 +58,7 @@ class SettingListing:
 
     name: str
     value: str
-    origins: tuple[Origin, ...]
+    origins: tuple[SettingOrigin, ...]
     about: str
     notes: str
     takes: str
@@ -206,7 +206,7 @@ def _keep_trust(before: FolderTrust, places: Places) -> None:
     answer: Answer = "trusted" if earlier is None else earlier.answer
     texts = {} if earlier is None else earlier.texts
     try:
-        decisions.store(Decision(str(places.cwd), answer, dict(now.fingerprints), texts))
+        decisions.store(TrustDecision(str(places.cwd), answer, dict(now.fingerprints), texts))
     except WorkspaceError as error:
         raise SettingsError(f"It is stored, but not trusted: {error}") from error
 
@@ -239,11 +239,11 @@ def _as_toml(value: Any, text: str) -> Any:
     return text.strip() if isinstance(value, (Path, Address)) else value
 
 
-def _held_back(each: HeldBack) -> Origin:
+def _held_back(each: HeldBack) -> SettingOrigin:
     """Describe a value that has no effect, which may be wrong."""
     given = each.given
     value = HIDDEN if SPECS[each.name].secret else without_secrets(str(given.value))
-    return Origin(_place(given), given.line, value, value, each.reason)
+    return SettingOrigin(_place(given), given.line, value, value, each.reason)
 
 
 def _place(given: SourcedValue) -> str:
@@ -258,10 +258,10 @@ def _place(given: SourcedValue) -> str:
             return str(given.path)
 
 
-def _origin(name: str, given: SourcedValue, places: Places) -> Origin:
+def _origin(name: str, given: SourcedValue, places: Places) -> SettingOrigin:
     place = _place(given)
     if is_empty(given.value):
-        return Origin(place, given.line, "")
+        return SettingOrigin(place, given.line, "")
     value = given.value
     if name == "keys":
         value = key_choices(value, "", given.in_folder)
@@ -269,7 +269,7 @@ def _origin(name: str, given: SourcedValue, places: Places) -> Origin:
         value = (given,)
     elif SPECS[name].parse is not values.path:
         value = places.checked(name, given)
-    return Origin(place, given.line, _shown(name, value) or "none", _data(name, value))
+    return SettingOrigin(place, given.line, _shown(name, value) or "none", _data(name, value))
 
 
 def _shown(name: str, value: Any) -> str:

@@ -50,7 +50,7 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
     number: int = 0
 
 
-class Batch(msgspec.Struct, frozen=True, kw_only=True):
+class JobBatch(msgspec.Struct, frozen=True, kw_only=True):
     """Jobs that were given together, with a limit for what all of them may cost, in US dollars."""
 
     id: str
@@ -95,7 +95,7 @@ class Counts(msgspec.Struct, frozen=True, kw_only=True):
         return self.waiting + self.running + self.needs_you + self.over
 
 
-class Claim(msgspec.Struct, frozen=True, kw_only=True):
+class JobClaim(msgspec.Struct, frozen=True, kw_only=True):
     """The right to work on a job, until another worker gets it.
 
     Attributes:
@@ -147,7 +147,7 @@ class JobStore(Protocol):
     Every method raises `TeamError` if the store cannot be used.
     """
 
-    async def submit(self, batch: Batch, jobs: Sequence[Job], *, retry_failed: bool = False) -> Submitted:
+    async def submit(self, batch: JobBatch, jobs: Sequence[Job], *, retry_failed: bool = False) -> Submitted:
         """Store a batch and its jobs, in one transaction; jobs that are known by their id stay as they are.
 
         But those that failed at the limit of a batch wait again if this batch has money left for them, and with
@@ -155,7 +155,7 @@ class JobStore(Protocol):
         """
         ...
 
-    async def claim(self, job_id: str, worker: str) -> Claim | None:
+    async def claim(self, job_id: str, worker: str) -> JobClaim | None:
         """Begin a job, or take it over from a worker that was lost; None if it is over or somebody works on it.
 
         It waits while the limit of the batch is used up by jobs that run, and fails the job if it is used up for good.
@@ -163,7 +163,11 @@ class JobStore(Protocol):
         ...
 
     async def note(
-        self, claim: Claim, state: Literal["running", "needs_you"], cost_usd: float | None, folder: str = ""
+        self,
+        claim: JobClaim,
+        state: Literal["running", "needs_you"],
+        cost_usd: float | None,
+        folder: str = "",
     ) -> bool:
         """Record how far a job is; returns False if it is another worker's by now.
 
@@ -172,11 +176,11 @@ class JobStore(Protocol):
         """
         ...
 
-    async def finish(self, claim: Claim, outcome: Outcome) -> bool:
+    async def finish(self, claim: JobClaim, outcome: Outcome) -> bool:
         """Record the end of a job; returns False, and records nothing, if it is another worker's by now."""
         ...
 
-    async def release(self, claim: Claim) -> bool:
+    async def release(self, claim: JobClaim) -> bool:
         """Hand a job back, so that the next worker resumes it; returns False if it is another worker's by now."""
         ...
 

@@ -33,7 +33,7 @@ from ua_tui.core.redaction.redactor import Redactor, seal_json
 from ua_tui.core.storage.append_file import AppendFile
 from ua_tui.core.telemetry.environment import Exports
 from ua_tui.core.telemetry.export_errors import Destination, ExportMonitor, LibraryLog
-from ua_tui.core.telemetry.spans.content import Content
+from ua_tui.core.telemetry.spans.content import SpanContent
 from ua_tui.core.telemetry.spans.conventions import Labels
 from ua_tui.core.telemetry.spans.tree import SpanTree
 from ua_tui.core.version import VERSION
@@ -138,7 +138,7 @@ class SpanPipeline:
             processors.append(BatchSpanProcessor(self._collector, schedule_delay_millis=delay))
         ids = _SessionIds(trace_id, root_id)
         resource = _resource()
-        content = Content(redactor, included=has_content)
+        content = SpanContent(redactor, included=has_content)
         self._metrics: SessionMetrics | None = None
         if exports.metrics is not None:
             # Slow to import.

@@ -20,7 +20,7 @@ from opentelemetry.sdk.trace import ReadableSpan, SpanProcessor
 from ua_tui.core.events import types as ev
 from ua_tui.core.telemetry.export_errors import NO_METRICS, ExportMonitor
 from ua_tui.core.telemetry.export_session import ExportSession
-from ua_tui.core.telemetry.spans.content import Content
+from ua_tui.core.telemetry.spans.content import SpanContent
 from ua_tui.core.telemetry.spans.conventions import named
 from ua_tui.core.text import clean_line
 
@@ -84,7 +84,7 @@ class SessionMetrics(SpanProcessor):
     A collector that takes no metrics, such as Phoenix, is not asked again. Another problem is logged once.
     """
 
-    def __init__(self, resource: Resource, content: Content) -> None:
+    def __init__(self, resource: Resource, content: SpanContent) -> None:
         self._is_closing = False
         # Its problem is only logged.
         self._monitor = ExportMonitor("metrics", lambda _problem: None)

@@ -118,7 +118,7 @@ def _parsed(value: object, kind: Any) -> object:
     return value
 
 
-class McpServer:
+class ToolServer:
     """Serves tools to the one client at the other end of standard input and output."""
 
     def __init__(

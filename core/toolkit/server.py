@@ -10,7 +10,7 @@ from ua_tui.core.toolkit.corpus import save_corpus
 from ua_tui.core.toolkit.crawl import crawl_parallel
 from ua_tui.core.toolkit.files import list_directory, read_local_file, write_local_file
 from ua_tui.core.toolkit.knowledge.knowledge_tools import knowledge_read, knowledge_search, knowledge_sources
-from ua_tui.core.toolkit.mcp_server import McpServer, Tool
+from ua_tui.core.toolkit.mcp_server import Tool, ToolServer
 from ua_tui.core.toolkit.workbench import workbench_download, workbench_upload
 
 INSTRUCTIONS = "Reads web pages in parallel and keeps files in the workspace of the session."
@@ -18,7 +18,7 @@ INSTRUCTIONS = "Reads web pages in parallel and keeps files in the workspace of 
 LARGE_RESULT = {"anthropic/maxResultSizeChars": 500_000}
 
 
-def build_server(context: ToolContext) -> McpServer:
+def build_server(context: ToolContext) -> ToolServer:
     """Build the server with the tools for one workspace and, where given, the knowledge base and the sandbox."""
     tools = [
         Tool(crawl_parallel, _writes("Read web pages", open_world=True), LARGE_RESULT),
@@ -38,7 +38,7 @@ def build_server(context: ToolContext) -> McpServer:
             Tool(workbench_download, _writes("Download from the sandbox", idempotent=False, open_world=True)),
             Tool(workbench_upload, _writes("Upload to the sandbox", destructive=True, open_world=True)),
         ]
-    return McpServer(SERVER, "1", INSTRUCTIONS, context, tools)
+    return ToolServer(SERVER, "1", INSTRUCTIONS, context, tools)
 
 
 def _reads(title: str) -> dict[str, Any]:

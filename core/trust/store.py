@@ -16,7 +16,7 @@ from ua_tui.core.trust.state import Acts, Answer, fingerprint
 _log = logging.getLogger(__name__)
 
 
-class Decision(msgspec.Struct, frozen=True):
+class TrustDecision(msgspec.Struct, frozen=True):
     """An answer of the user about a folder, or about one of its MCP servers.
 
     Attributes:
@@ -55,14 +55,14 @@ class TrustStore:
         self._path = state / "trusted-folders"
         self._earlier = JsonStore(state / "trusted-servers.json", dict[str, _Earlier])
 
-    def read(self, folder: Path | None, server: str = "") -> Decision | None:
+    def read(self, folder: Path | None, server: str = "") -> TrustDecision | None:
         """The decision about a folder, or a server; None if there is none, or its file cannot be read."""
         where = _resolved(folder)
         found = self._read_file(self._file(where, server)) or self._read_earlier(where, server)
         # A file that was copied to another name is no decision about that folder.
         return found if found is not None and (found.folder, found.server) == (where, server) else None
 
-    def store(self, decision: Decision) -> None:
+    def store(self, decision: TrustDecision) -> None:
         """Store a decision in place of an earlier one, with the current time.
 
         Raises:
@@ -91,12 +91,12 @@ class TrustStore:
                 decisions.pop(_earlier_key(where, server), None)
         return found
 
-    def folders(self) -> list[Decision]:
+    def folders(self) -> list[TrustDecision]:
         """Every decision about a folder, in the order of the folders."""
         found = filter(None, map(self._read_file, self._path.glob("*.json")))
         return sorted((each for each in found if not each.server), key=lambda each: each.folder)
 
-    def _read_file(self, path: Path) -> Decision | None:
+    def _read_file(self, path: Path) -> TrustDecision | None:
         try:
             return self._json(path).read() if path.exists() else None
         except (WorkspaceError, OSError) as error:
@@ -104,20 +104,22 @@ class TrustStore:
             _log.warning("%s", error)
             return None
 
-    def _read_earlier(self, folder: str, server: str) -> Decision | None:
+    def _read_earlier(self, folder: str, server: str) -> TrustDecision | None:
         try:
             found = self._earlier.read().get(_earlier_key(folder, server)) if server else None
         except WorkspaceError as error:
             _log.warning("%s", error)
             return None
-        return None if found is None else Decision(folder, found.decision, server=server, acts=found.acts)
+        return (
+            None if found is None else TrustDecision(folder, found.decision, server=server, acts=found.acts)
+        )
 
     def _file(self, folder: str, server: str) -> Path:
         name = f"{folder}\n{server}" if server else folder
         return self._path / f"{fingerprint(name.encode(errors='surrogateescape'))[:32]}.json"
 
-    def _json(self, path: Path) -> JsonStore[Decision]:
-        return JsonStore(path, Decision, lock=self._path.with_suffix(".lock"))
+    def _json(self, path: Path) -> JsonStore[TrustDecision]:
+        return JsonStore(path, TrustDecision, lock=self._path.with_suffix(".lock"))
 
 
 def _earlier_key(folder: str, server: str) -> str:

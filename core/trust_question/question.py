@@ -26,7 +26,7 @@ from ua_tui.core.settings.model import SPECS
 from ua_tui.core.settings.places import Places
 from ua_tui.core.text import clean_line
 from ua_tui.core.trust.state import GROUPS, Answer, TrustState, fingerprint
-from ua_tui.core.trust.store import Decision, TrustStore
+from ua_tui.core.trust.store import TrustDecision, TrustStore
 from ua_tui.core.trust_question.changes import (
     Change,
     definition_changes,
@@ -64,7 +64,7 @@ class FolderQuestion(msgspec.Struct, frozen=True):
     texts: Mapping[str, str] = msgspec.field(default_factory=dict)
     difference: tuple[str, ...] = ()
     keys: tuple[str, ...] = ()
-    decision: Decision | None = None
+    decision: TrustDecision | None = None
     servers: tuple[UserServer, ...] = ()
 
     def store(self, answer: Answer, state: Path | None = None) -> None:
@@ -129,7 +129,7 @@ def read_folder(places: Places) -> FolderQuestion:
         texts=texts,
         difference=tuple(differences(earlier, texts, changed)) if state == "changed" else (),
         keys=_only_keys(written, fingerprints),
-        decision=Decision(str(places.cwd), "ignored", fingerprints, texts),
+        decision=TrustDecision(str(places.cwd), "ignored", fingerprints, texts),
         servers=tuple(servers),
     )
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from ua_tui.core.agent.definitions.rules import RequestPattern, Rule
+from ua_tui.core.agent.definitions.rules import RequestPattern, SubagentRule
 from ua_tui.core.concurrency.worker import WorkerProcess, WorkerUnavailable, packed
 from ua_tui.core.knowledge.place import read_place, written_place
 from ua_tui.core.observation import ContentBlock, TextContent, ToolResult
@@ -38,7 +38,7 @@ class ResultOffload:
     def __init__(
         self,
         aside: WorkerProcess,
-        rules: Sequence[Rule] | None = None,
+        rules: Sequence[SubagentRule] | None = None,
         knowledge: KnowledgePlace | None = None,
         public_searches: Sequence[str] = (),
     ) -> None:
@@ -118,7 +118,11 @@ def _observer(name: str, rules: bytes | None) -> Observer | None:
 
 @lru_cache(maxsize=2)
 def _observers(plugins: bool, rules: bytes | None) -> dict[str, Observer]:
-    known = None if rules is None else msgspec.msgpack.decode(rules, type=list[Rule], dec_hook=_pattern_of)
+    known = (
+        None
+        if rules is None
+        else msgspec.msgpack.decode(rules, type=list[SubagentRule], dec_hook=_pattern_of)
+    )
     return {observer.name: observer for observer in default_observers(plugins=plugins, rules=known)}
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from ua_tui.core.events.codec import to_json
-from ua_tui.core.knowledge.records import Document, Trust
+from ua_tui.core.knowledge.records import KnowledgeDocument, Trust
 from ua_tui.core.toolkit.articles import decode_article
 from ua_tui.observers.knowledge.cleaning import (
     LONGEST_TEXT,
@@ -54,7 +54,7 @@ class SavedFile(msgspec.Struct, frozen=True, kw_only=True):
     seq: int = 0
 
 
-def search_documents(file: SavedFile, source: str, cleaner: Cleaner) -> Iterator[Document]:
+def search_documents(file: SavedFile, source: str, cleaner: Cleaner) -> Iterator[KnowledgeDocument]:
     """Give a document for each row of search results, one for the provider's answer, and one for its panel."""
     members, items = read_object(source, "results")
     top = cleaner.value(members)
@@ -80,7 +80,7 @@ class _Found:
         self._made_at = _made_at(top, file)
         self.query = clean_title(top.get("query"))
 
-    def rows(self, first: int, rows: list[Any]) -> Iterator[Document]:
+    def rows(self, first: int, rows: list[Any]) -> Iterator[KnowledgeDocument]:
         # The text of the page is a document of its own, once it was read.
         rows = [_only(row, _ROW_FIELDS) for row in rows]
         for part, (raw, row) in enumerate(zip(rows, self._cleaner.value(rows), strict=True), start=first):
@@ -100,8 +100,8 @@ class _Found:
 
     def document(
         self, part: int, *, title: str, text: str, url: str = "", source: str = "", date: str = ""
-    ) -> Document:
-        return Document(
+    ) -> KnowledgeDocument:
+        return KnowledgeDocument(
             kind="search_row",
             path=self._file.path,
             part=part,
@@ -118,7 +118,7 @@ class _Found:
 
 def page_documents(
     file: SavedFile, source: str, cleaner: Cleaner, *, trust: Trust = "web"
-) -> Iterator[Document]:
+) -> Iterator[KnowledgeDocument]:
     """Give the document of a page that was read: of an observer's JSON file, or of the crawler's Markdown."""
     raw = _crawled(source) if file.path.endswith(".md") else read_object(source)[0]
     page = cleaner.value(_only(raw, _PAGE_FIELDS))
@@ -127,7 +127,7 @@ def page_documents(
     if not title:
         return
     url = cleaner.address(raw.get("url"), page.get("url"))
-    yield Document(
+    yield KnowledgeDocument(
         kind="article",
         path=file.path,
         title=title,
@@ -161,7 +161,7 @@ def _crawled(source: str) -> dict[str, Any]:
 
 def workbench_documents(
     file: SavedFile, source: str, cleaner: Cleaner, *, with_code: bool = True
-) -> Iterator[Document]:
+) -> Iterator[KnowledgeDocument]:
     """Give the document of a run in the remote sandbox: its code and what it returned, or only what it printed."""
     run = cleaner.value(read_object(source)[0])
     given, output = (each if isinstance(each, dict) else {} for each in map(run.get, ("input", "output")))
@@ -172,7 +172,7 @@ def workbench_documents(
     text = clean_text("\n\n".join(filter(str.strip, parts)))
     purpose = clean_title(given.get("thought")) or clean_title(given.get("current_step"))
     if title := purpose or heading_of(text):
-        yield Document(
+        yield KnowledgeDocument(
             kind="workbench",
             path=file.path,
             title=title,
@@ -183,7 +183,7 @@ def workbench_documents(
         )
 
 
-def upload_documents(file: SavedFile, source: str, cleaner: Cleaner) -> Iterator[Document]:
+def upload_documents(file: SavedFile, source: str, cleaner: Cleaner) -> Iterator[KnowledgeDocument]:
     """Give a document for each file that was uploaded: its name, and where it went."""
     members, items = read_object(source, "files")
     upload, files = cleaner.value([members, list(islice(items, _MOST_UPLOADS))])
@@ -191,7 +191,7 @@ def upload_documents(file: SavedFile, source: str, cleaner: Cleaner) -> Iterator
         name = clean_title(each.get("name")) if isinstance(each, dict) else ""
         if name:
             places = (clean_title(each.get(key)) for key in ("destination", "path"))
-            yield Document(
+            yield KnowledgeDocument(
                 kind="file",
                 path=file.path,
                 part=part,

@@ -16,7 +16,7 @@ from ua_tui.core.errors import JournalError, KnowledgeError
 from ua_tui.core.history.lookup import named_entries
 from ua_tui.core.knowledge.access import AnyStore
 from ua_tui.core.knowledge.folders import folder_key, folder_path
-from ua_tui.core.knowledge.records import Cursor, Document
+from ua_tui.core.knowledge.records import Cursor, KnowledgeDocument
 from ua_tui.core.redaction.redactor import Redactor
 from ua_tui.core.storage.folders import WORKSPACES
 from ua_tui.core.storage.workspace import JOURNAL
@@ -123,7 +123,7 @@ def _index(store: AnyStore, folder: Path, key: str, redactor: Redactor) -> Piece
         return Piece()
     calls: set[str] = set()
 
-    def documents() -> Iterator[Document]:
+    def documents() -> Iterator[KnowledgeDocument]:
         for document in batch.documents:
             if document.tool_use_id is not None:
                 calls.add(document.tool_use_id)

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from ua_tui.core.errors import UniversalAgentError
 from ua_tui.core.events.types import QueryFinished, QueryReceived, QuerySteered
-from ua_tui.core.knowledge.records import Document, Kind, Trust
+from ua_tui.core.knowledge.records import Kind, KnowledgeDocument, Trust
 from ua_tui.core.storage.compression import SUFFIX
 from ua_tui.core.storage.files import Root
 from ua_tui.core.toolkit.articles import ARTICLE_FOLDER, ARTICLE_PREFIX
@@ -34,7 +34,7 @@ from ua_tui.observers.knowledge.searches import Searches
 
 _MOST_CITES = 500
 _LONGEST_HTML = 2 * LONGEST_TEXT
-_FORMATS: dict[str, Callable[[SavedFile, str, Cleaner], Iterator[Document]]] = {
+_FORMATS: dict[str, Callable[[SavedFile, str, Cleaner], Iterator[KnowledgeDocument]]] = {
     "search_results": search_documents,
     "workbench_activity": workbench_documents,
     "upload": upload_documents,
@@ -57,7 +57,7 @@ _PIECE = 64 << 10
 
 def documents_of(
     root: Root, file: SavedFile, cleaner: Cleaner, searches: Searches | None = None
-) -> Iterator[Document]:
+) -> Iterator[KnowledgeDocument]:
     """Read the documents of a file in the folder of a session; `searches` are those that may have found its pages.
 
     A file that is missing or damaged gives fewer documents, and never an error. Links are not followed.
@@ -84,14 +84,16 @@ def documents_of(
         yield _text(file, content, cleaner)
 
 
-def event_document(event: QueryReceived | QuerySteered | QueryFinished, cleaner: Cleaner) -> Document | None:
+def event_document(
+    event: QueryReceived | QuerySteered | QueryFinished, cleaner: Cleaner
+) -> KnowledgeDocument | None:
     """Return the document of a query or of a final answer; None if it has no text."""
     masked = cleaner.masked(event.text)
     text = clean_text(masked)
     if not text:
         return None
     is_answer = isinstance(event, QueryFinished)
-    return Document(
+    return KnowledgeDocument(
         kind="answer" if is_answer else "query",
         part=event.seq,
         title=heading_of(text),
@@ -117,11 +119,11 @@ def _is_page(path: str) -> bool:
     return folder == ARTICLE_FOLDER and name.startswith(ARTICLE_PREFIX) and name.endswith(".md")
 
 
-def _named(file: SavedFile) -> Document:
+def _named(file: SavedFile) -> KnowledgeDocument:
     """The document of a file whose text is not read: its name."""
     is_report = file.path.startswith(_REPORTS) and file.kind not in _NAMED_ONLY
     path = file.path.removesuffix(SUFFIX)
-    return Document(
+    return KnowledgeDocument(
         kind="report" if is_report else "file",
         path=file.path,
         title=clean_title(posixpath.basename(path)),
@@ -132,7 +134,7 @@ def _named(file: SavedFile) -> Document:
     )
 
 
-def _text(file: SavedFile, content: Content, cleaner: Cleaner) -> Document:
+def _text(file: SavedFile, content: Content, cleaner: Cleaner) -> KnowledgeDocument:
     """The document of a text: a report, a note of the agent, or what another program wrote."""
     kind, trust = _TEXT_KINDS.get(file.kind, ("note", "tool"))
     if file.kind == "written" and file.path.startswith(_REPORTS):
@@ -151,7 +153,7 @@ def _text(file: SavedFile, content: Content, cleaner: Cleaner) -> Document:
     name = posixpath.basename(path)
     if kind in ("report", "note"):
         title = title or heading_of(text)
-    return Document(
+    return KnowledgeDocument(
         kind=kind,
         path=file.path,
         title=clean_title(title) or clean_title(name),

@@ -28,7 +28,7 @@ from ua_tui.core.events.types import (
     ToolCallStarted,
 )
 from ua_tui.core.history.headline import read_heading
-from ua_tui.core.knowledge.records import Call, Cursor, Document, Facts
+from ua_tui.core.knowledge.records import Cursor, Facts, IndexedCall, KnowledgeDocument
 from ua_tui.core.observation import FileWriteObservation, ToolCall
 from ua_tui.core.records.journal_reader import PastJournal
 from ua_tui.core.redaction.redactor import Redactor
@@ -65,8 +65,8 @@ class Batch(msgspec.Struct, frozen=True, kw_only=True):
 
     after: Cursor
     facts: Facts | None = None
-    calls: tuple[Call, ...] = ()
-    documents: Iterable[Document] = ()
+    calls: tuple[IndexedCall, ...] = ()
+    documents: Iterable[KnowledgeDocument] = ()
     replaced: tuple[str, ...] = ()
     more: bool = False
     restarted: bool = False
@@ -121,17 +121,17 @@ class _Documents(msgspec.Struct, frozen=True):
 
     folder: Path
     end: int
-    texts: Sequence[Document]
+    texts: Sequence[KnowledgeDocument]
     files: Sequence[SavedFile]
     cleaner: Cleaner
 
-    def __iter__(self) -> Iterator[Document]:
+    def __iter__(self) -> Iterator[KnowledgeDocument]:
         # What somebody else's journal says about who wrote a text does not count.
         is_own = is_own_session(self.folder)
         for document in self._read():
             yield document if is_own else replace(document, trust="unknown")
 
-    def _read(self) -> Iterator[Document]:
+    def _read(self) -> Iterator[KnowledgeDocument]:
         yield from self.texts
         try:
             root = Root(self.folder)
@@ -147,8 +147,8 @@ class _Found(msgspec.Struct):
     """What the events of a batch are about."""
 
     cleaner: Cleaner
-    calls: dict[str, Call] = msgspec.field(default_factory=dict)
-    texts: list[Document] = msgspec.field(default_factory=list)
+    calls: dict[str, IndexedCall] = msgspec.field(default_factory=dict)
+    texts: list[KnowledgeDocument] = msgspec.field(default_factory=list)
     files: dict[str, SavedFile] = msgspec.field(default_factory=dict)
 
     def add(self, events: Iterable[Event]) -> int | None:
@@ -191,7 +191,7 @@ class _Found(msgspec.Struct):
         call = _name(file.tool_use_id or "", self.cleaner) or (before.tool_use_id if before else None)
         self.files[file.path] = replace(file, tool_use_id=call)
 
-    def _add_call(self, call: Call) -> None:
+    def _add_call(self, call: IndexedCall) -> None:
         begun = self.calls.get(call.tool_use_id)
         self.calls[call.tool_use_id] = (
             call if begun is None else replace(begun, ms=call.ms, status=call.status)
@@ -231,12 +231,12 @@ def _files_of(event: Event) -> Iterator[SavedFile]:
             pass
 
 
-def _started(event: ToolCallStarted, cleaner: Cleaner) -> Call:
+def _started(event: ToolCallStarted, cleaner: Cleaner) -> IndexedCall:
     call = ToolCall(tool_use_id=event.tool_use_id, name=event.name, input=event.input)
     from ua_tui.observers.search.tool_names import inner_tools
 
     slugs = dict.fromkeys(clean_title(slug, _LONGEST_NAME) for slug, _ in inner_tools(call) if slug)
-    return Call(
+    return IndexedCall(
         tool_use_id=_name(event.tool_use_id, cleaner),
         tool=_name(event.name, cleaner),
         slug=cleaner.masked(", ".join(list(slugs)[:_MOST_INNER])),
@@ -245,9 +245,9 @@ def _started(event: ToolCallStarted, cleaner: Cleaner) -> Call:
     )
 
 
-def _finished(event: ToolCallFinished, cleaner: Cleaner) -> Call:
+def _finished(event: ToolCallFinished, cleaner: Cleaner) -> IndexedCall:
     observation = event.observation
-    return Call(
+    return IndexedCall(
         tool_use_id=_name(event.tool_use_id, cleaner),
         tool=_name(observation.tool_name, cleaner) if observation is not None else "",
         started=event.at.timestamp() - event.duration_ms / 1000,

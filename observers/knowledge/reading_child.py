@@ -10,7 +10,7 @@ import msgspec
 
 from ua_tui.core.errors import JournalError
 from ua_tui.core.knowledge.index.preparing import Prepared, prepared_groups
-from ua_tui.core.knowledge.records import Call, Cursor, Facts
+from ua_tui.core.knowledge.records import Cursor, Facts, IndexedCall
 from ua_tui.core.redaction.redactor import Redactor
 from ua_tui.core.text import clean_line
 from ua_tui.observers.knowledge.journal import Batch, read_batch
@@ -34,7 +34,7 @@ class Part(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, array_
     is_first: bool = False
     is_last: bool = False
     facts: Facts | None = None
-    calls: tuple[Call, ...] = ()
+    calls: tuple[IndexedCall, ...] = ()
     replaced: tuple[str, ...] = ()
     restarted: bool = False
     problem: str = ""

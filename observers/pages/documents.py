@@ -28,19 +28,19 @@ _OPENINGS = ('{"', "[{", "<")
 _STATUSES = ("statuscode", "httpstatuscode", "httpstatus", "status", "code")
 
 
-class Found(msgspec.Struct):
+class FoundPages(msgspec.Struct):
     """The pages of a result, and the number of pages that could not be read."""
 
     pages: list[Page] = msgspec.field(default_factory=list)
     failed: int = 0
 
 
-def pages_in(document: Any, now: datetime, address: str | None = None) -> Found:
+def pages_in(document: Any, now: datetime, address: str | None = None) -> FoundPages:
     """Every page in a document: an object with an address and the text of a page.
 
     `address` is the page that the call asked for, if it asked for one: it is that of a text without another.
     """
-    found = Found()
+    found = FoundPages()
     waiting: list[tuple[str, Any, int]] = [("", document, 0)]
     visited, reported = 0, False
     while waiting and visited < _MOST_VALUES and len(found.pages) < _MOST_PAGES:

@@ -20,7 +20,7 @@ from ua_tui.observers.decoding.decode import decode_texts
 from ua_tui.observers.decoding.inner_answers import answers_in
 from ua_tui.observers.decoding.urls import is_web_url
 from ua_tui.observers.enrichment import MAX_ARTIFACT, Page, moment_in
-from ua_tui.observers.pages.documents import Found, pages_in
+from ua_tui.observers.pages.documents import FoundPages, pages_in
 from ua_tui.observers.pages.texts import pages_in_text
 from ua_tui.observers.search.tool_names import (
     Policy,
@@ -44,7 +44,7 @@ _MOST_ADDRESSES = 1_000
 _SHORTEST_PAGE = 500
 
 
-class Reading(msgspec.Struct, frozen=True):
+class PageReading(msgspec.Struct, frozen=True):
     """The pages that one tool read; `missing` are articles without their file, `notes` what was left out and why."""
 
     tool: str
@@ -73,7 +73,7 @@ def interest_in(call: ToolCall) -> Interest:
 
 def read_pages(
     call: ToolCall, texts: Sequence[str], structured: Any, workspace: Workspace | None, now: datetime
-) -> list[Reading]:
+) -> list[PageReading]:
     """The pages in the texts of a result, or in its structured content if it has no text.
 
     Those of the toolkit's crawler are in files of the `workspace`.
@@ -97,30 +97,30 @@ def _is_reader(slug: str) -> bool:
     return bool(slug) and reads_pages(f"mcp__inner__{slug}")
 
 
-def _without_short_pages(reading: Reading) -> Reading:
+def _without_short_pages(reading: PageReading) -> PageReading:
     """What an unknown tool says of an address is its page only if it is long: a short text describes the page."""
     pages = tuple(page for page in reading.pages if len(page.content) >= _SHORTEST_PAGE)
-    return Reading(reading.tool, pages)
+    return PageReading(reading.tool, pages)
 
 
 def _of_reader(
     tool: str, arguments: Mapping[str, Any], texts: Sequence[str], now: datetime, *, is_known: bool = True
-) -> Reading:
+) -> PageReading:
     """The pages in the text of one reader: JSON as a whole, or a text for each page.
 
     A text that says nothing of its page is one only if the tool is known to read pages.
     """
     if any(isinstance(arguments.get(name), int) and arguments[name] > 0 for name in _OFFSETS):
-        return Reading(tool, notes=("only a later part of a page",))
+        return PageReading(tool, notes=("only a later part of a page",))
     if all(text.lstrip("\ufeff \t\r\n")[:1] in ("{", "[", '"') for text in texts):
         # JSON in the text of a page is the page's own; it says nothing of other pages.
         decoded = decode_texts(texts)
         if decoded.values:
             return _of_values(tool, arguments, decoded.values, now, is_known=is_known)
     if any(arguments.get(name) for name in _QUESTIONS):
-        return Reading(tool, notes=(_ANSWER,))
+        return PageReading(tool, notes=(_ANSWER,))
     asked = _asked(arguments)
-    found = Found()
+    found = FoundPages()
     for text in texts if len(asked) > 1 else ["\n".join(texts)]:
         part = pages_in_text(text, now, asked, bare=is_known and _SEVERAL.isdisjoint(words_of(tool)))
         found.pages += part.pages
@@ -130,12 +130,12 @@ def _of_reader(
 
 def _of_values(
     tool: str, arguments: Mapping[str, Any], values: Sequence[Any], now: datetime, *, is_known: bool = True
-) -> Reading:
+) -> PageReading:
     asked = _asked(arguments)
     if not _EXTRACTS.isdisjoint(words_of(tool)) and any(arguments.get(name) for name in _QUESTIONS):
-        return Reading(tool, notes=(_ANSWER,))
+        return PageReading(tool, notes=(_ANSWER,))
     only = asked[0] if len(asked) == 1 and is_known else None
-    found = Found()
+    found = FoundPages()
     for value in values:
         part = pages_in(value, now, only)
         found.pages += part.pages
@@ -143,7 +143,7 @@ def _of_values(
     return _of_site(tool, asked, found, is_known=is_known)
 
 
-def _of_site(tool: str, asked: Sequence[str], found: Found, *, is_known: bool) -> Reading:
+def _of_site(tool: str, asked: Sequence[str], found: FoundPages, *, is_known: bool) -> PageReading:
     """The pages of the sites that the call asked for.
 
     A page can contain JSON that claims another address: a page of another site than the call asked for counts only if
@@ -151,15 +151,15 @@ def _of_site(tool: str, asked: Sequence[str], found: Found, *, is_known: bool) -
     """
     hosts = {_host(url) for url in asked}
     if not hosts or not _CRAWLS.isdisjoint(words_of(tool)):
-        return Reading(tool, tuple(found.pages), found.failed)
+        return PageReading(tool, tuple(found.pages), found.failed)
     pages = [page for page in found.pages if any(_are_of_one_site(_host(page.url), host) for host in hosts)]
     if is_known and not pages and len(found.pages) == len(asked) == 1:
         # The page redirects, or gives itself another address: it is what the call asked for.
         (page,) = found.pages
-        return Reading(tool, (msgspec.structs.replace(page, url=asked[0]),), found.failed)
+        return PageReading(tool, (msgspec.structs.replace(page, url=asked[0]),), found.failed)
     others = len(found.pages) - len(pages)
     notes = (f"pages of sites that were not asked for: {others}",) if others else ()
-    return Reading(tool, tuple(pages), found.failed, notes=notes)
+    return PageReading(tool, tuple(pages), found.failed, notes=notes)
 
 
 def _are_of_one_site(host: str, other: str) -> bool:
@@ -173,15 +173,15 @@ def _host(url: str) -> str:
         return ""
 
 
-def _of_crawler(tool: str, value: Any, workspace: Workspace | None) -> Reading:
+def _of_crawler(tool: str, value: Any, workspace: Workspace | None) -> PageReading:
     """The articles of the toolkit's crawler, from the Markdown files it wrote."""
     match value:
         case {"articles": list() as articles, "failed": list() as failures}:
             read = [_crawled(article, workspace) for article in articles]
             pages = tuple(page for page in read if page is not None)
-            return Reading(tool, pages, len(failures), missing=len(read) - len(pages))
+            return PageReading(tool, pages, len(failures), missing=len(read) - len(pages))
         case _:
-            return Reading(tool)
+            return PageReading(tool)
 
 
 def _crawled(article: Any, workspace: Workspace | None) -> Page | None:
@@ -209,7 +209,7 @@ def _crawled(article: Any, workspace: Workspace | None) -> Page | None:
     )
 
 
-def _of_several(call: ToolCall, value: Any, now: datetime) -> Iterator[Reading]:
+def _of_several(call: ToolCall, value: Any, now: datetime) -> Iterator[PageReading]:
     """The pages of the readers among the tools that one call ran."""
     inner = list(inner_tools(call))
     for place, item in answers_in(value):
@@ -222,7 +222,7 @@ def _of_several(call: ToolCall, value: Any, now: datetime) -> Iterator[Reading]:
             continue
         response = item.get("response")
         if isinstance(response, dict) and "data_preview" in response and "data" not in response:
-            yield Reading(slug, notes=("only the beginning of pages",))
+            yield PageReading(slug, notes=("only the beginning of pages",))
         elif isinstance(response, str):
             yield _of_reader(slug, arguments, [response], now)
         else:

@@ -14,7 +14,7 @@ from itertools import islice
 from typing import Any
 
 from ua_tui.observers.decoding.urls import is_web_url, normal_form
-from ua_tui.observers.pages.documents import Found
+from ua_tui.observers.pages.documents import FoundPages
 from ua_tui.observers.pages.fields import CONTENT, address_in, field_of, page_of
 
 _LABEL = re.compile(r"[ \t]*([A-Za-z][A-Za-z_ -]{1,23}):[ \t]*([^\n]{0,2000})(?:\n+|\Z)")
@@ -40,15 +40,15 @@ _LONGEST_PROBLEM = 400
 _LONGEST_YAML = 1 << 20
 
 
-def pages_in_text(text: str, now: datetime, asked: Collection[str], *, bare: bool = True) -> Found:
+def pages_in_text(text: str, now: datetime, asked: Collection[str], *, bare: bool = True) -> FoundPages:
     """The pages in a text; `asked` are the addresses that the call asked for.
 
     A text that says nothing about its page is that of the one address that was asked for, if pages may be `bare`.
     """
     text = text.strip("\ufeff \t\r\n\x00").replace("\r\n", "\n")
-    found = Found()
+    found = FoundPages()
     if len(text) <= _LONGEST_PROBLEM and _PROBLEM.match(text):
-        return Found(failed=1)
+        return FoundPages(failed=1)
     rest, _, last = text.rpartition("\n")
     # The last lines name the pages that could not be read.
     while found.failed < max(len(asked), 1) and _FAILURE.fullmatch(last):
@@ -64,7 +64,7 @@ def pages_in_text(text: str, now: datetime, asked: Collection[str], *, bare: boo
     return found
 
 
-def _add(found: Found, fields: Mapping[str, Any], content: str, now: datetime, only: str | None) -> None:
+def _add(found: FoundPages, fields: Mapping[str, Any], content: str, now: datetime, only: str | None) -> None:
     url = address_in(fields) or only
     content = content.partition(_CUT_NOTICE)[0].strip()
     if content.startswith("<error>"):

@@ -17,7 +17,7 @@ from ua_tui.core.events.types import Event
 from ua_tui.core.postgres.address import Address
 from ua_tui.core.settings.model import Settings
 from ua_tui.core.storage.folders import WORKSPACES
-from ua_tui.core.team.records import Claim, Job, Mailbox, Outcome, SessionId
+from ua_tui.core.team.records import Job, JobClaim, Mailbox, Outcome, SessionId
 from ua_tui.tui.team.job_session import run_job
 
 SEND, ALLOWED = "mcp__outbox__send_message", "send_message(to=ann@example.com)"
@@ -39,7 +39,11 @@ class NoteStore:
         self.is_mine = True
 
     async def note(
-        self, _claim: Claim, state: Literal["running", "needs_you"], cost_usd: float | None, folder: str = ""
+        self,
+        _claim: JobClaim,
+        state: Literal["running", "needs_you"],
+        cost_usd: float | None,
+        folder: str = "",
     ) -> bool:
         if state not in self.states[-1:]:
             self.states.append(state)
@@ -72,15 +76,15 @@ def add_outbox(home: Path) -> Path:
 
 def claim_of(
     query: str, *, attempt: int = 1, folder: str | None = None, id_: str = "1", **settings: Any
-) -> Claim:
+) -> JobClaim:
     """The right to run a query."""
     session = SessionId(id=f"s{id_}", job=f"j{id_}", attempt=attempt)
     job = Job(id=f"j{id_}", query=query, settings=settings)
-    return Claim(job=job, session=session, limit_usd=5.0, folder=folder)
+    return JobClaim(job=job, session=session, limit_usd=5.0, folder=folder)
 
 
 async def run(
-    claim: Claim,
+    claim: JobClaim,
     settings: Settings,
     *,
     store: NoteStore | None = None,

@@ -30,7 +30,7 @@ from ua_tui.core.connections.toolkit import ToolkitStart, toolkit_connection
 from ua_tui.core.events import types as ev
 from ua_tui.core.knowledge.index.database_file import FILE as FILE_NAME
 from ua_tui.core.knowledge.index.store import KnowledgeStore
-from ua_tui.core.knowledge.records import Cursor, Document
+from ua_tui.core.knowledge.records import Cursor, KnowledgeDocument
 from ua_tui.core.storage.folders import WORKSPACES
 from ua_tui.tui import compose
 
@@ -120,11 +120,13 @@ def know(base: Path) -> None:
     made: dict[str, Any] = {"title": "A page", "made_at": 1.0}
     address = f"https://{SECRET}.news.example/"
     documents = [
-        Document(kind="article", path="a.md", text=ORDERS, url=PAGE, trust="web", **made),
-        Document(
+        KnowledgeDocument(kind="article", path="a.md", text=ORDERS, url=PAGE, trust="web", **made),
+        KnowledgeDocument(
             kind="report", path="b.md", text=f"{ORDERS} {address}", cites=(address,), trust="own", **made
         ),
-        Document(kind="article", path="c.md", text=f"Page {address}", url=address, trust="own", **made),
+        KnowledgeDocument(
+            kind="article", path="c.md", text=f"Page {address}", url=address, trust="own", **made
+        ),
     ]
     # What is known of a session without a folder is removed.
     (base / WORKSPACES / EARLIER).mkdir(parents=True)

@@ -13,7 +13,7 @@ from tests.collector import Collector, Span, collector
 from tests.composio_server import KEY, stand_in
 from tests.e2e.running import environment, model_environment, run
 from tests.e2e.scripted_model import Block, Text, Thinking, Use, scripted_model
-from ua_tui.core.demo.composio.services import RemoteSession, ToolAnswer
+from ua_tui.core.demo.composio.services import DemoRemoteSession, ToolAnswer
 from ua_tui.core.events.types import QueryFinished, TracingFailed
 
 QUERY = "Search the folder for reports and list it"
@@ -128,7 +128,7 @@ def test_one_trace_reaches_the_collector_and_logfire(tmp_path: Path, monkeypatch
     ):
         run_tool = service.services.call
 
-        async def call(session: RemoteSession, name: str, arguments: dict[str, Any]) -> ToolAnswer:
+        async def call(session: DemoRemoteSession, name: str, arguments: dict[str, Any]) -> ToolAnswer:
             asked[name] = arguments
             return await run_tool(session, name, arguments)
 

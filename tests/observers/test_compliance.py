@@ -12,7 +12,7 @@ import pytest
 from msgspec.structs import replace
 
 from tests.observers.evidence.sessions import ReadSession
-from ua_tui.core.agent.definitions.rules import Rule, read_rules
+from ua_tui.core.agent.definitions.rules import SubagentRule, read_rules
 from ua_tui.core.agent.definitions.subagents import read_subagent
 from ua_tui.core.errors import SettingsError
 from ua_tui.core.evidence.files import save_check
@@ -48,7 +48,7 @@ def rules(**changes: Any) -> list[dict[str, Any]]:
     return [{"name": "r", "requires": "a.json", "message": "Do it.", **changes}]
 
 
-def only(**changes: Any) -> Rule:
+def only(**changes: Any) -> SubagentRule:
     (rule,) = read_rules(rules(**changes), "expert", origin="expert.md")
     return rule
 

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from tests.observers.conftest import NOON, make_result
 from tests.waiting import PATIENCE
-from ua_tui.core.agent.definitions.rules import RequestPattern, Rule
+from ua_tui.core.agent.definitions.rules import RequestPattern, SubagentRule
 from ua_tui.core.concurrency.spawn import spawn_task
 from ua_tui.core.concurrency.worker import WorkerProcess
 from ua_tui.core.events.types import Event, ObserverFinished
@@ -94,7 +94,7 @@ def running(
     observers: list[Any],
     context: ObserverContext,
     aside: WorkerProcess | None = None,
-    rules: Sequence[Rule] = (),
+    rules: Sequence[SubagentRule] = (),
 ) -> tuple[ObserverRunner, list[Event]]:
     """A started runner, which gives large results to a child process where there is one; and what it reports."""
     events: list[Event] = []
@@ -200,8 +200,10 @@ async def test_a_large_result_of_a_custom_sub_agent_is_checked_against_the_rules
     context: ObserverContext, aside: WorkerProcess
 ) -> None:
     rules = [
-        Rule("a-chart", "chart-maker", "work_products/*.html", "Draw it.", RequestPattern(r"\bcharts?\b")),
-        Rule("notes", "chart-maker", "work_products/notes.md", "Write notes."),
+        SubagentRule(
+            "a-chart", "chart-maker", "work_products/*.html", "Draw it.", RequestPattern(r"\bcharts?\b")
+        ),
+        SubagentRule("notes", "chart-maker", "work_products/notes.md", "Write notes."),
     ]
     runner, events = running(default_observers(plugins=False, rules=rules), context, aside, rules)
     text = (TextContent("words " * LARGE),)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Literal, cast
 
 from ua_tui.core.agent.attachments.copying import attach
-from ua_tui.core.agent.attachments.places import Places
+from ua_tui.core.agent.attachments.places import AttachmentPlaces
 from ua_tui.core.agent.definitions.commands import CustomCommand
 from ua_tui.core.agent.mcp.references import ServerReferences
 from ua_tui.core.agent.messages.context_usage import ContextUsage
@@ -138,9 +138,9 @@ class FakeSession:
         return self.usage
 
     @property
-    def places(self) -> Places:
+    def places(self) -> AttachmentPlaces:
         """Where names lead: to files of the session only."""
-        return Places(self.workspace.path)
+        return AttachmentPlaces(self.workspace.path)
 
     async def attach(self, file: Path) -> str:
         return await asyncio.to_thread(attach, Workspace.open(self.workspace.path), file)

@@ -52,7 +52,7 @@ LINES_A_STEP = 2
 NOTE_SECONDS = 3.0
 
 
-class SessionSource(Protocol):
+class ShownSource(Protocol):
     """Where the shown session comes from, as far as the frame needs to know."""
 
     @property
@@ -64,7 +64,7 @@ class SessionSource(Protocol):
         """Whether something can be typed into the prompt."""
 
 
-class Column(Vertical):
+class PaneColumn(Vertical):
     """Panes one above the other, which fill the column: it is resized without needless layouts."""
 
     # The column itself is never visible between its panes: one blank line is enough.
@@ -103,7 +103,7 @@ class Frame(PaneRequests):
     class LaidOut(Message):
         """The panes were laid out: others may be in sight than before."""
 
-    def __init__(self, size: Size, source: SessionSource, layout: LayoutStore | None = None) -> None:
+    def __init__(self, size: Size, source: ShownSource, layout: LayoutStore | None = None) -> None:
         # A class that is there from the start costs nothing; one set later has every widget styled again.
         super().__init__(id="frame", classes=f"-{shape_of(size)}")
         self.active = "conversation"
@@ -117,7 +117,7 @@ class Frame(PaneRequests):
     def compose(self) -> ComposeResult:
         """Put down an empty box in place of each pane and of the prompt."""
         for column, specs in column_specs().items():
-            with Column(id=column):
+            with PaneColumn(id=column):
                 yield PaneTabs()
                 for spec in specs:
                     placeholder = self.placeholder if spec.name == "prompt" else ""
@@ -136,7 +136,7 @@ class Frame(PaneRequests):
                 pane.disabled = spec.name == "prompt" and not self._source.has_prompt
                 slot = self.query_one(f"#{pane.id}", Placeholder)
                 column = slot.parent
-                assert isinstance(column, Column)
+                assert isinstance(column, PaneColumn)
                 place = column.children.index(slot)
                 await slot.remove()
                 await column.mount(pane, before=place if place < len(column.children) else None)

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from ua_tui.core.team.jobs.postgres_jobs import PostgresJobs
     from ua_tui.core.team.jobs.running import RunJob
     from ua_tui.core.team.jobs.sqlite_jobs import SqliteJobs
-    from ua_tui.core.team.records import Batch, Counts, Job, JobResult, Submitted
+    from ua_tui.core.team.records import Counts, Job, JobBatch, JobResult, Submitted
 
 _QUICK_SECONDS = 0.3
 _RETRY_SECONDS = 1.0
@@ -101,7 +101,7 @@ class BatchRun:
     _is_away: bool = field(default=False, init=False)
     _signals: list[int] = field(default_factory=list, init=False)
 
-    async def submit(self, batch: Batch, jobs: Sequence[Job], *, retry_failed: bool) -> Submitted:
+    async def submit(self, batch: JobBatch, jobs: Sequence[Job], *, retry_failed: bool) -> Submitted:
         """Submit the batch, and report what became of it.
 
         If the connection is lost before the answer, the batch is submitted again: jobs that are stored are then known.
@@ -115,7 +115,7 @@ class BatchRun:
         self.reporter.line(f"{quantity(submitted.new + submitted.known, 'job')}: {', '.join(parts)}")
         return submitted
 
-    async def complete(self, batch: Batch, *, as_json: bool) -> int:
+    async def complete(self, batch: JobBatch, *, as_json: bool) -> int:
         """Run or follow the jobs until all are over, and print the results; returns the exit code.
 
         Raises:
@@ -132,7 +132,7 @@ class BatchRun:
             self.reporter.line("--retry-failed runs those again that failed")
         return EXIT_FAILED if failed else 0
 
-    async def _report_interruption(self, batch: Batch, *, as_json: bool) -> None:
+    async def _report_interruption(self, batch: JobBatch, *, as_json: bool) -> None:
         here = "run the same command again to resume" if self.address is None else "workers go on with them"
         try:
             await self._print_results(batch, as_json=as_json, only_over=True)
@@ -147,7 +147,7 @@ class BatchRun:
             left = counts.total - counts.over
             self.reporter.line(f"interrupted: {quantity(left, 'job')} not over; {here}")
 
-    async def _work(self, batch: Batch) -> list[int]:
+    async def _work(self, batch: JobBatch) -> list[int]:
         from ua_tui.core.team.jobs.local_worker import LocalWorker
         from ua_tui.core.team.jobs.sqlite_jobs import SqliteJobs
 
@@ -174,7 +174,7 @@ class BatchRun:
                     await following
         return signals
 
-    async def _follow_until_stopped(self, batch: Batch) -> list[int]:
+    async def _follow_until_stopped(self, batch: JobBatch) -> list[int]:
         following = asyncio.create_task(self._follow(batch))
 
         class Following:
@@ -185,7 +185,7 @@ class BatchRun:
             await following
         return signals
 
-    async def _follow(self, batch: Batch) -> None:
+    async def _follow(self, batch: JobBatch) -> None:
         """Report the progress until all jobs are over."""
         # Those that ended earlier are no news.
         began = since = await self._ask(self.store.now)
@@ -214,7 +214,7 @@ class BatchRun:
         """Ask a large batch, whose answer took so many seconds, less often."""
         await asyncio.sleep(5.0 * took)
 
-    async def _progress(self, batch: Batch, since: float) -> tuple[list[JobResult], Counts, float]:
+    async def _progress(self, batch: JobBatch, since: float) -> tuple[list[JobResult], Counts, float]:
         """The jobs that ended after `since`, the counts, which include them, and how long the answer took."""
         began = time.monotonic()
         ended = await self._ended(batch, since)
@@ -266,7 +266,7 @@ class BatchRun:
         if self._lacks_workers and not lacked:
             self.reporter.line("no worker is alive: the jobs wait until one is started with `ua-tui worker`")
 
-    async def _ended(self, batch: Batch, since: float) -> list[JobResult]:
+    async def _ended(self, batch: JobBatch, since: float) -> list[JobResult]:
         found: list[JobResult] = []
         while page := await self.store.finished(batch.id, since):
             found += page
@@ -306,7 +306,7 @@ class BatchRun:
                             changed.set()
             await asyncio.sleep(1.0)
 
-    async def _print_results(self, batch: Batch, *, as_json: bool, only_over: bool) -> int:
+    async def _print_results(self, batch: JobBatch, *, as_json: bool, only_over: bool) -> int:
         """Print the results in the order of the file; returns how many jobs did not succeed."""
         failed, printed = 0, -1
 

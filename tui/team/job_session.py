@@ -42,7 +42,7 @@ from ua_tui.core.team.actions import PostgresActions, SessionActions, SqliteActi
 from ua_tui.core.team.jobs.batch_file import checked_settings
 from ua_tui.core.team.jobs.sqlite_jobs import jobs_path
 from ua_tui.core.team.progress import JobProgress, read_progress
-from ua_tui.core.team.records import Claim, JobLost, JobStore, Mailbox, Outcome
+from ua_tui.core.team.records import JobClaim, JobLost, JobStore, Mailbox, Outcome
 from ua_tui.core.text import clean_line
 from ua_tui.tui.team.question_relay import QuestionRelay
 
@@ -91,7 +91,7 @@ _closing: set[asyncio.Task[None]] = set()
 
 
 async def run_job(
-    claim: Claim,
+    claim: JobClaim,
     *,
     settings: Settings,
     store: JobStore,
@@ -126,7 +126,7 @@ class _JobRun:
 
     def __init__(
         self,
-        claim: Claim,
+        claim: JobClaim,
         settings: Settings,
         store: JobStore,
         mailbox: Mailbox | None,

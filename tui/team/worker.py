@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from ua_tui.core.postgres.address import Address
     from ua_tui.core.settings.model import Settings
     from ua_tui.core.team.jobs.running import Report, RunJob
-    from ua_tui.core.team.records import Claim, JobStore, Mailbox, Outcome
+    from ua_tui.core.team.records import JobClaim, JobStore, Mailbox, Outcome
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
@@ -109,7 +109,7 @@ class ModelGuard:
         self._is_unable = False
         self.worker: Stoppable | None = None
 
-    async def run(self, claim: Claim, lost: asyncio.Event) -> Outcome:
+    async def run(self, claim: JobClaim, lost: asyncio.Event) -> Outcome:
         """Run a job, or stop the worker.
 
         Raises:
@@ -144,7 +144,7 @@ def session_runner(settings: Settings, store: JobStore, address: Address | None)
         settings = replace(settings, team=address.url, knowledge=knowledge)
     mailbox: list[Mailbox] = []
 
-    async def run(claim: Claim, lost: asyncio.Event) -> Outcome:
+    async def run(claim: JobClaim, lost: asyncio.Event) -> Outcome:
         from ua_tui.tui.team.job_session import run_job
 
         if not mailbox:

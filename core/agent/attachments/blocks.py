@@ -19,7 +19,7 @@ import msgspec
 
 from ua_tui.core.agent.attachments.copying import FOLDER, LARGEST, attach
 from ua_tui.core.agent.attachments.mentions import mentions_in
-from ua_tui.core.agent.attachments.places import Places
+from ua_tui.core.agent.attachments.places import AttachmentPlaces
 from ua_tui.core.agent.bounds import LONGEST_PROMPT
 from ua_tui.core.errors import AgentError, WorkspaceError
 from ua_tui.core.events.types import AttachedFile
@@ -72,7 +72,7 @@ class Attachments:
         self, workspace: Workspace, may_read: Callable[[Path], Awaitable[bool]], start: Path | None = None
     ) -> None:
         self._workspace = workspace
-        self.places = Places(workspace.path, start)
+        self.places = AttachmentPlaces(workspace.path, start)
         self._may_read = may_read
         self._conversions: Conversions | None = None
 
@@ -165,7 +165,9 @@ class Attachments:
 
     def _inside(self, name: str) -> str | None:
         """The path that a name has below the session's folder, whatever else it may lead to."""
-        return next((self._relative(each) for each in Places(self._workspace.path).candidates(name)), None)
+        return next(
+            (self._relative(each) for each in AttachmentPlaces(self._workspace.path).candidates(name)), None
+        )
 
     def _is_there(self, path: str) -> bool:
         try:

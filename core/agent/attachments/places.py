@@ -22,7 +22,7 @@ from ua_tui.core.storage.kinds import has_known_ending
 _CODE = re.compile(r"\((?!\d+\))|['\[\]{}<>=]")
 
 
-class Places(msgspec.Struct, frozen=True):
+class AttachmentPlaces(msgspec.Struct, frozen=True):
     """The folders in which names are looked for.
 
     Attributes:
@@ -68,7 +68,7 @@ class Places(msgspec.Struct, frozen=True):
         return mention_of(f"{name}/" if is_folder else name)
 
 
-def missing_names(text: str, places: Places) -> dict[str, str]:
+def missing_names(text: str, places: AttachmentPlaces) -> dict[str, str]:
     """The names in a text that look like files and lead nowhere, each with the name that may be meant, or none.
 
     Other words after an `@` (people, decorators, packages, names of servers) are not among them. Call it in a thread.

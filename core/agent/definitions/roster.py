@@ -11,7 +11,7 @@ import msgspec
 
 from ua_tui.core.agent.definitions.commands import CustomCommand, find_commands
 from ua_tui.core.agent.definitions.files import Found, Source, UnusableFile, definition_folders
-from ua_tui.core.agent.definitions.rules import Rule
+from ua_tui.core.agent.definitions.rules import SubagentRule
 from ua_tui.core.agent.definitions.skills import Skill, chosen_skills, find_skills
 from ua_tui.core.agent.definitions.subagents import (
     SubagentDefinition,
@@ -57,7 +57,7 @@ class Roster(msgspec.Struct, frozen=True):
         return self.found.definitions
 
     @property
-    def rules(self) -> tuple[Rule, ...]:
+    def rules(self) -> tuple[SubagentRule, ...]:
         """The rules that they must meet before they may stop."""
         return tuple(rule for each in self.subagents for rule in each.rules)
 

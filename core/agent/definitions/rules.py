@@ -61,7 +61,7 @@ class RequestPattern:
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class SubagentRule:
     """A rule for the sub-agent of its definition, or with `for_others` for every other one.
 
     The rule applies if `condition` is found in the request, or always if there is none. Then either `required` must be
@@ -106,7 +106,7 @@ def matching_files(pattern: str, workspace: Workspace, folder: str = "") -> Iter
             yield f"{folder}{entry.name}", entry
 
 
-def read_rules(value: Any, agent: str, *, origin: str) -> tuple[Rule, ...]:
+def read_rules(value: Any, agent: str, *, origin: str) -> tuple[SubagentRule, ...]:
     """Read the list under `compliance` in a sub-agent's front matter.
 
     Raises:
@@ -122,7 +122,7 @@ def read_rules(value: Any, agent: str, *, origin: str) -> tuple[Rule, ...]:
     return tuple(rules)
 
 
-def _rule(fields: _Fields, agent: str, where: str) -> Rule:
+def _rule(fields: _Fields, agent: str, where: str) -> SubagentRule:
     if (fields.requires is None) == (fields.checked is None):
         raise SettingsError(f"{where} needs either requires or checked")
     path = fields.requires or fields.checked or ""
@@ -139,7 +139,7 @@ def _rule(fields: _Fields, agent: str, where: str) -> Rule:
             f"{where}: when is not a regular expression without look-around and back-references ({error}): "
             "correct it, or omit it for a rule that always applies"
         ) from error
-    return Rule(
+    return SubagentRule(
         name=clean_line(fields.name),
         agent=agent,
         required=fields.requires or "",

@@ -22,7 +22,7 @@ from ua_tui.core.agent.definitions.files import (
     find_definitions,
     split_front_matter,
 )
-from ua_tui.core.agent.definitions.rules import Rule, read_rules
+from ua_tui.core.agent.definitions.rules import SubagentRule, read_rules
 from ua_tui.core.errors import SettingsError
 from ua_tui.core.events.types import McpServer
 from ua_tui.core.text import clean, clean_line
@@ -58,7 +58,7 @@ class SubagentDefinition(msgspec.Struct, frozen=True):
     prompt: str
     tools: tuple[str, ...] | None
     model: str = "inherit"
-    rules: tuple[Rule, ...] = ()
+    rules: tuple[SubagentRule, ...] = ()
     without: tuple[str, ...] = ()
     source: Source = "shipped"
     origin: str = ""

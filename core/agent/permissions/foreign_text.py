@@ -47,7 +47,7 @@ LARGEST_READ = 4 << 20
 """Larger results are not searched for addresses."""
 
 
-class Source(msgspec.Struct, frozen=True):
+class ForeignSource(msgspec.Struct, frozen=True):
     """Something the agent read: one and several of its kind, and where it came from."""
 
     one: str
@@ -55,15 +55,15 @@ class Source(msgspec.Struct, frozen=True):
     origin: str = ""
 
 
-PAGE = Source("page", "pages")
-SEARCH = Source("search result", "search results")
-FILE = Source("file", "files")
-ATTACHED = Source("attached file", "attached files")
-KNOWLEDGE = Source("result", "results", "the knowledge base")
-REPORT = Source("report of a sub-agent", "reports of sub-agents")
+PAGE = ForeignSource("page", "pages")
+SEARCH = ForeignSource("search result", "search results")
+FILE = ForeignSource("file", "files")
+ATTACHED = ForeignSource("attached file", "attached files")
+KNOWLEDGE = ForeignSource("result", "results", "the knowledge base")
+REPORT = ForeignSource("report of a sub-agent", "reports of sub-agents")
 
 
-def sources_of(tool_name: str, tool_input: Mapping[str, Any], *, failed: bool = False) -> list[Source]:
+def sources_of(tool_name: str, tool_input: Mapping[str, Any], *, failed: bool = False) -> list[ForeignSource]:
     """What the result of a call brings that is not the user's; empty if it brings nothing.
 
     If it `failed`, it brings an error, which is only the tool's own if the tool runs here.
@@ -91,7 +91,7 @@ def sources_of(tool_name: str, tool_input: Mapping[str, Any], *, failed: bool = 
     return [] if tool_name in _BRING_NOTHING else [_result(tool_name)]
 
 
-def _local(tool_name: str, tool_input: Mapping[str, Any]) -> list[Source]:
+def _local(tool_name: str, tool_input: Mapping[str, Any]) -> list[ForeignSource]:
     if tool_name == CRAWLER:
         return [_page(url) for url in opened_by(tool_name, tool_input)]
     if tool_name in KNOWLEDGE_TOOLS:
@@ -99,12 +99,14 @@ def _local(tool_name: str, tool_input: Mapping[str, Any]) -> list[Source]:
     return [FILE] if tool_name in _FILE_READERS else []
 
 
-def _page(url: object) -> Source:
-    return Source(PAGE.one, PAGE.several, clean_line(shown_host(url), 60) if isinstance(url, str) else "")
+def _page(url: object) -> ForeignSource:
+    return ForeignSource(
+        PAGE.one, PAGE.several, clean_line(shown_host(url), 60) if isinstance(url, str) else ""
+    )
 
 
-def _result(name: str) -> Source:
-    return Source("result", "results", clean_line(name, 60))
+def _result(name: str) -> ForeignSource:
+    return ForeignSource("result", "results", clean_line(name, 60))
 
 
 def opened_by(tool_name: str, tool_input: Mapping[str, Any]) -> list[str]:

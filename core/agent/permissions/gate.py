@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from ua_tui.core.agent.bounds import LONGEST_NAME
 from ua_tui.core.agent.permissions.actions import Action, OwnServers
-from ua_tui.core.agent.permissions.policy import Judgement, PermissionPolicy, Verdict, is_free
+from ua_tui.core.agent.permissions.policy import Judgement, PermissionPolicy, PermissionVerdict, is_free
 from ua_tui.core.agent.permissions.proposals import advice, exact_pattern, proposal
 from ua_tui.core.agent.permissions.rule_set import RuleSet
 from ua_tui.core.errors import AgentError
@@ -180,7 +180,7 @@ class PermissionGate:
 
     async def apply(self, judgement: Judgement, tool_name: str, tool_use_id: str) -> None:
         """Record that a rule or the mode decided a call without a question, if one did."""
-        rule, denied = judgement.rule, judgement.verdict is Verdict.DENY
+        rule, denied = judgement.rule, judgement.verdict is PermissionVerdict.DENY
         if denied:
             self.note_denied(tool_use_id, judgement.reason)
         if rule is not None:
@@ -188,7 +188,7 @@ class PermissionGate:
             if self._rules.has_unsaved_uses:
                 await asyncio.to_thread(self._rules.save_uses)
         by_rule = rule is not None and rule.origin != "demo"
-        if judgement.verdict is not Verdict.ASK and (by_rule or denied):
+        if judgement.verdict is not PermissionVerdict.ASK and (by_rule or denied):
             self._publish(
                 PermissionApplied(
                     tool_name=tool_name,
@@ -204,13 +204,13 @@ class PermissionGate:
     async def ask(self, tool_name: str, tool_input: dict[str, Any], tool_use_id: str) -> PermissionReply:
         """Allow or deny a call; the policy is consulted again first, as it may have changed since."""
         judgement = self._policy.judge(tool_name, tool_input)
-        if judgement.verdict is Verdict.ASK and judgement.rule is None and self._interactive:
+        if judgement.verdict is PermissionVerdict.ASK and judgement.rule is None and self._interactive:
             await self._ask_about_servers(self._in_question(tool_name, tool_input))
             judgement = self._policy.judge(tool_name, tool_input)
-        if judgement.verdict is not Verdict.ASK:
-            if judgement.verdict is Verdict.DENY:
+        if judgement.verdict is not PermissionVerdict.ASK:
+            if judgement.verdict is PermissionVerdict.DENY:
                 await self.apply(judgement, tool_name, tool_use_id)
-            return PermissionReply(judgement.verdict is Verdict.ALLOW, "policy", judgement.reason)
+            return PermissionReply(judgement.verdict is PermissionVerdict.ALLOW, "policy", judgement.reason)
         actions = self._in_question(tool_name, tool_input)
         proposed = proposal(actions, self._policy)
         if any(clean(self._redactor.redact(each)) != each for each in proposed):
@@ -250,11 +250,11 @@ class PermissionGate:
         """
         given = {"file_path": str(path)}
         judgement = self._policy.judge("Read", given)
-        if judgement.verdict is Verdict.DENY:
+        if judgement.verdict is PermissionVerdict.DENY:
             if judgement.rule is None:
                 return False
             raise AgentError(judgement.reason)
-        if judgement.verdict is Verdict.ASK and judgement.rule is not None:
+        if judgement.verdict is PermissionVerdict.ASK and judgement.rule is not None:
             answer = await self.ask("Read", given, f"named-{uuid4().hex[:12]}")
             if not answer.allow:
                 raise AgentError(answer.reason or "you denied it")
@@ -309,8 +309,8 @@ class PermissionGate:
         self._publish(PermissionModeChanged(previous=previous, mode=mode, by=by))
         for request_id, waiting in list(self._waiting.items()):
             judgement = self._policy.judge(waiting.event.tool_name, waiting.input)
-            if judgement.verdict is not Verdict.ASK:
-                allow = judgement.verdict is Verdict.ALLOW
+            if judgement.verdict is not PermissionVerdict.ASK:
+                allow = judgement.verdict is PermissionVerdict.ALLOW
                 self.answer(request_id, PermissionReply(allow, "mode", judgement.reason))
         return True
 
@@ -323,7 +323,7 @@ class PermissionGate:
         if answer.input is not None:
             changed = unmasked(event.tool_name, answer.input, event.input, tool_input)
             judgement = self._policy.judge(event.tool_name, changed)
-            if judgement.verdict is Verdict.DENY:
+            if judgement.verdict is PermissionVerdict.DENY:
                 return PermissionReply(False, reason=f"With the changed arguments {judgement.reason}.")
             answer = replace(answer, scope="once", input=changed)
         if answer.scope in ("once", "mode"):

@@ -21,7 +21,7 @@ from ua_tui.core.events.types import ASK_USER, EXIT_PLAN, LIST_RESOURCES, READ_R
 from ua_tui.core.storage.kinds import check_writable
 
 
-class Verdict(StrEnum):
+class PermissionVerdict(StrEnum):
     """What happens to a call."""
 
     ALLOW = "allow"
@@ -32,7 +32,7 @@ class Verdict(StrEnum):
 class Judgement(msgspec.Struct, frozen=True):
     """A verdict, its reason, the tools it is about, and the rule that decided, if one did."""
 
-    verdict: Verdict
+    verdict: PermissionVerdict
     reason: str
     subjects: tuple[str, ...] = ()
     rule: Rule | None = None
@@ -147,7 +147,7 @@ class PermissionPolicy(msgspec.Struct):
         describe = self.describe if not here else lambda action: msgspec.structs.replace(action, here=True)
         changed = msgspec.structs.replace(self, rules=(*self.rules, rule), describe=describe)
         judged = changed.judge(action.tool, action.arguments or {})
-        return judged.verdict is Verdict.ALLOW and rule.matches(describe(action), self.workspace)
+        return judged.verdict is PermissionVerdict.ALLOW and rule.matches(describe(action), self.workspace)
 
     def judge(self, tool_name: str, tool_input: Mapping[str, Any]) -> Judgement:
         """Decide what happens to a call."""
@@ -158,33 +158,33 @@ class PermissionPolicy(msgspec.Struct):
 
     def _decided(
         self, tool: str, given: Mapping[str, Any], actions: Sequence[Action], everything: Sequence[Action]
-    ) -> tuple[Verdict, str, Rule | None]:
+    ) -> tuple[PermissionVerdict, str, Rule | None]:
         if (rule := self._first_rule("deny", everything)) is not None:
-            return Verdict.DENY, f"the rule {rule.text} denies it", rule
+            return PermissionVerdict.DENY, f"the rule {rule.text} denies it", rule
         if self._is_elsewhere(tool, given):
             # Whoever wrote the query has no right to files of this machine.
-            return Verdict.DENY, _ELSEWHERE, None
+            return PermissionVerdict.DENY, _ELSEWHERE, None
         if tool == ASK_USER:
-            return Verdict.ASK, "the agent asks you", None
+            return PermissionVerdict.ASK, "the agent asks you", None
         if tool == EXIT_PLAN and self.mode == "plan":
-            return Verdict.ASK, "the plan is ready", None
+            return PermissionVerdict.ASK, "the plan is ready", None
         if tool == EXIT_PLAN:
-            return Verdict.ALLOW, "the session is not in plan mode", None
+            return PermissionVerdict.ALLOW, "the session is not in plan mode", None
         if self.mode == "plan" and not _is_plannable(tool, actions):
-            return Verdict.DENY, PLAN_DENIAL, None
+            return PermissionVerdict.DENY, PLAN_DENIAL, None
         if (rule := self._first_rule("ask", everything)) is not None:
-            return Verdict.ASK, f"the rule {rule.text} asks each time", rule
+            return PermissionVerdict.ASK, f"the rule {rule.text} asks each time", rule
         if self.mode == "bypassPermissions":
-            return Verdict.ALLOW, "every permission check is switched off", None
+            return PermissionVerdict.ALLOW, "every permission check is switched off", None
         if (reason := next(filter(None, map(self._taint_of, actions)), None)) is not None:
-            return Verdict.ASK, reason, None
+            return PermissionVerdict.ASK, reason, None
         if reason := self._harmless(tool, given, actions):
-            return Verdict.ALLOW, reason, None
+            return PermissionVerdict.ALLOW, reason, None
         allowing = [self._first_rule("allow", (each,)) for each in actions if not is_free(each)]
         if allowing and all(allowing) and (rule := allowing[0]) is not None:
             by = "allowed for this session" if rule.origin == "session" else "an allow pattern names it"
-            return Verdict.ALLOW, by, rule
-        return Verdict.ASK, _why_asked(tool, actions), None
+            return PermissionVerdict.ALLOW, by, rule
+        return PermissionVerdict.ASK, _why_asked(tool, actions), None
 
     def _first_rule(self, effect: Effect, actions: Iterable[Action]) -> Rule | None:
         found = (rule_for(self.rules, effect, each, self.workspace) for each in actions)

@@ -24,7 +24,7 @@ from ua_tui.core.agent.permissions.foreign_text import (
     CRAWLER,
     FILE,
     REPORT,
-    Source,
+    ForeignSource,
     article_paths,
     file_read_by,
     file_written_by,
@@ -83,7 +83,7 @@ class Taint:
         self._workspace = workspace
         self._now = now
         self._since: datetime | None = None
-        self._read: Counter[Source] = Counter()
+        self._read: Counter[ForeignSource] = Counter()
         self._servers: dict[str, None] = {}
         self._own_files: set[str] = set()
         self._written: set[str] = set()
@@ -166,7 +166,7 @@ class Taint:
         if (path := file_written_by(tool_name, tool_input)) is not None:
             self._written.add(self._path(path))
 
-    def _note(self, source: Source, at: datetime | None) -> None:
+    def _note(self, source: ForeignSource, at: datetime | None) -> None:
         self._read[source] += 1
         self._start(at)
 

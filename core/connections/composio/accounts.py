@@ -40,7 +40,7 @@ class Toolkit:
 
 
 @dataclass(frozen=True)
-class Link:
+class AccountLink:
     """The page that connects an account, and the account's id."""
 
     account: str
@@ -91,16 +91,16 @@ class Accounts:
                 return close
         return []
 
-    def link(self, slug: str) -> Link:
+    def link(self, slug: str) -> AccountLink:
         """Start connecting an account."""
         with sdk_calls(self._settings):
             request = self._session.authorize(slug)
             url = str(request.redirect_url or "")
         if not url:
             raise ConnectionFailed(advice_for("no_link", self._settings, slug))
-        return Link(str(request.id), url)
+        return AccountLink(str(request.id), url)
 
-    def status(self, link: Link) -> tuple[str, str]:
+    def status(self, link: AccountLink) -> tuple[str, str]:
         """The state of an account, and the service's reason for it if there is one."""
         with sdk_calls(self._settings):
             account = self._client.connected_accounts.get(link.account)

@@ -27,14 +27,14 @@ from starlette.types import ASGIApp
 
 from ua_tui.core.demo.composio.accounts import CONNECTABLE, NO_AUTH, Account
 from ua_tui.core.demo.composio.sandbox import Mounts, stamp
-from ua_tui.core.demo.composio.services import RemoteSession, Services, ToolFailed
+from ua_tui.core.demo.composio.services import DemoRemoteSession, Services, ToolFailed
 from ua_tui.core.demo.composio.tools import REMOTE_TOOLS, RemoteTool
 
 SESSIONS = "/api/v3.1/tool_router/session"
 MCP_PATH = "/tool_router/{session_id}/mcp"
 META_SLUGS = frozenset(tool.slug for tool in REMOTE_TOOLS)
 Handler = Callable[[Request], Awaitable[ASGIApp]]
-SessionHandler = Callable[[Request, RemoteSession], Awaitable[Response]]
+SessionHandler = Callable[[Request, DemoRemoteSession], Awaitable[Response]]
 
 _SAME: dict[str, dict[str, Any]] = json.loads(Path(__file__).with_name("answers.json").read_text("utf-8"))
 """What is the same in every answer about a session, a tool, an account, or a list."""
@@ -47,7 +47,7 @@ class ComposioServer:
         self._services = services
         self._mounts = mounts
         self._api_key = api_key
-        self._sessions: dict[str, RemoteSession] = {}
+        self._sessions: dict[str, DemoRemoteSession] = {}
         server: Server[Any] = Server("composio", on_list_tools=self._list_tools, on_call_tool=self._call_tool)
         self._manager = StreamableHTTPSessionManager(server, stateless=True, json_response=True)
 
@@ -107,22 +107,22 @@ class ComposioServer:
         body = await _json_object(request)
         if not body.get("user_id"):
             return composio_error(400, "INVALID_REQUEST", "user_id is required", "Pass the id of the user.")
-        session = RemoteSession(f"trs_{secrets.token_urlsafe(9)}", str(body["user_id"]), body)
+        session = DemoRemoteSession(f"trs_{secrets.token_urlsafe(9)}", str(body["user_id"]), body)
         self._sessions[session.id] = session
         return JSONResponse(_session(request, session), 201)
 
-    async def _describe(self, request: Request, session: RemoteSession) -> Response:
+    async def _describe(self, request: Request, session: DemoRemoteSession) -> Response:
         return JSONResponse(_session(request, session))
 
-    async def _delete(self, request: Request, session: RemoteSession) -> Response:
+    async def _delete(self, request: Request, session: DemoRemoteSession) -> Response:
         del self._sessions[session.id]
         self._mounts.forget(session.id)
         return JSONResponse({"session_id": session.id, "deleted": True})
 
-    async def _tools(self, request: Request, session: RemoteSession) -> Response:
+    async def _tools(self, request: Request, session: DemoRemoteSession) -> Response:
         return _page([_tool(tool) for tool in REMOTE_TOOLS])
 
-    async def _toolkits(self, request: Request, session: RemoteSession) -> Response:
+    async def _toolkits(self, request: Request, session: DemoRemoteSession) -> Response:
         query = request.query_params
         slugs = [slug for names in query.getlist("toolkits") for slug in names.split(",")]
         return _page(
@@ -134,7 +134,7 @@ class ComposioServer:
             ]
         )
 
-    async def _execute(self, request: Request, session: RemoteSession) -> Response:
+    async def _execute(self, request: Request, session: DemoRemoteSession) -> Response:
         body = await _json_object(request)
         slug = str(body.get("tool_slug"))
         if slug in META_SLUGS:
@@ -146,14 +146,14 @@ class ComposioServer:
             return JSONResponse({"data": {}, "error": str(error), "log_id": log_id, "result_type": "failed"})
         return JSONResponse({"data": data, "error": None, "log_id": log_id, "result_type": "completed"})
 
-    async def _execute_meta(self, request: Request, session: RemoteSession) -> Response:
+    async def _execute_meta(self, request: Request, session: DemoRemoteSession) -> Response:
         body = await _json_object(request)
         slug = str(body.get("slug"))
         if slug not in META_SLUGS:
             return not_found(f"Tool {slug}", "Ask for the list of tools.")
         return await self._run_meta(session, slug, body)
 
-    async def _run_meta(self, session: RemoteSession, slug: str, body: Mapping[str, Any]) -> Response:
+    async def _run_meta(self, session: DemoRemoteSession, slug: str, body: Mapping[str, Any]) -> Response:
         answer = await self._services.call(session, slug, body.get("arguments") or {})
         content = answer.content if isinstance(answer.content, dict) else {"data": {"result": answer.content}}
         error = content.get("error") or (answer.text if answer.failed else None)
@@ -166,7 +166,7 @@ class ComposioServer:
             }
         )
 
-    async def _link(self, request: Request, session: RemoteSession) -> Response:
+    async def _link(self, request: Request, session: DemoRemoteSession) -> Response:
         toolkit = str((await _json_object(request)).get("toolkit", "")).lower()
         if toolkit not in CONNECTABLE:
             return not_found(f"Toolkit {toolkit}", "Ask for the list of toolkits.")
@@ -181,7 +181,7 @@ class ComposioServer:
             201,
         )
 
-    async def _transfer_url(self, request: Request, session: RemoteSession) -> Response:
+    async def _transfer_url(self, request: Request, session: DemoRemoteSession) -> Response:
         method = "PUT" if request.path_params["way"] == "upload" else "GET"
         found = self._mounts.presign(request, session.id, await _json_object(request), method)
         return found or not_found("The file", "Ask for the list of files.")
@@ -201,7 +201,7 @@ class ComposioServer:
         page = f"<!doctype html><title>Demo</title><p>{text}</p>"
         return HTMLResponse(page, 404 if account is None else 200)
 
-    def _toolkit(self, session: RemoteSession, slug: str, name: str) -> dict[str, Any]:
+    def _toolkit(self, session: DemoRemoteSession, slug: str, name: str) -> dict[str, Any]:
         account = self._services.connections.account(session.user_id, slug)
         connected = None
         if account is not None:
@@ -272,7 +272,7 @@ async def _json_object(request: Request) -> dict[str, Any]:
     return body if isinstance(body, dict) else {}
 
 
-def _session(request: Request, session: RemoteSession) -> dict[str, Any]:
+def _session(request: Request, session: DemoRemoteSession) -> dict[str, Any]:
     settings = session.settings
     connections, toolkits = settings.get("manage_connections"), settings.get("toolkits")
     manages = bool(connections.get("enable", True)) if isinstance(connections, dict) else True

@@ -14,7 +14,7 @@ from ua_tui.core.demo.composio.accounts import Connections
 from ua_tui.core.demo.composio.tools import EXECUTED_TOOLS
 from ua_tui.core.demo.pace import Pace
 from ua_tui.core.demo.playbook import Library, any_match
-from ua_tui.core.demo.press.articles import Article, Catalogue
+from ua_tui.core.demo.press.articles import Catalogue, DemoArticle
 from ua_tui.core.errors import WorkspaceError
 from ua_tui.core.storage.compression import unpack
 from ua_tui.core.storage.files import Root
@@ -26,7 +26,7 @@ CLIP_SUFFIX = ".mp4"
 
 
 @dataclass
-class RemoteSession:
+class DemoRemoteSession:
     """A tool-router session; `word` is the workflow id the real service asks the model to repeat."""
 
     id: str
@@ -52,7 +52,7 @@ class ToolAnswer:
         return json.dumps(self.content, ensure_ascii=False, separators=(",", ":"))
 
 
-Executor = Callable[[RemoteSession, dict[str, Any]], Awaitable[dict[str, Any]]]
+Executor = Callable[[DemoRemoteSession, dict[str, Any]], Awaitable[dict[str, Any]]]
 
 
 class ToolFailed(Exception):
@@ -73,14 +73,16 @@ class Services:
             "GMAIL_SEND_EMAIL": self._send_mail,
         }
 
-    async def execute(self, session: RemoteSession, slug: str, arguments: dict[str, Any]) -> dict[str, Any]:
+    async def execute(
+        self, session: DemoRemoteSession, slug: str, arguments: dict[str, Any]
+    ) -> dict[str, Any]:
         """Run one tool by its slug; raises ToolFailed."""
         executor = self._executors.get(slug)
         if executor is None:
             raise ToolFailed(f"Tool {slug} not found")
         return await executor(session, arguments)
 
-    async def call(self, session: RemoteSession, name: str, arguments: dict[str, Any]) -> ToolAnswer:
+    async def call(self, session: DemoRemoteSession, name: str, arguments: dict[str, Any]) -> ToolAnswer:
         """Run one of the tools the MCP server lists."""
         match name:
             case "COMPOSIO_MULTI_EXECUTE_TOOL":
@@ -103,7 +105,7 @@ class Services:
                 return ToolAnswer(f"Unknown tool: {name}", failed=True)
 
     def _envelope(
-        self, session: RemoteSession, data: dict[str, Any], error: str | None = None
+        self, session: DemoRemoteSession, data: dict[str, Any], error: str | None = None
     ) -> dict[str, Any]:
         """The outer shape of every answer."""
         instructions = (
@@ -117,7 +119,7 @@ class Services:
             "log_id": f"log_{secrets.token_urlsafe(9)}",
         }
 
-    async def _multi_execute(self, session: RemoteSession, arguments: dict[str, Any]) -> dict[str, Any]:
+    async def _multi_execute(self, session: DemoRemoteSession, arguments: dict[str, Any]) -> dict[str, Any]:
         results: list[dict[str, Any]] = []
         failed = 0
         requests = arguments.get("tools")
@@ -137,7 +139,7 @@ class Services:
         problem = f"{failed} out of {len(results)} tools failed" if failed else None
         return self._envelope(session, {"results": results, **counts}, problem)
 
-    async def _search_news(self, session: RemoteSession, arguments: dict[str, Any]) -> dict[str, Any]:
+    async def _search_news(self, session: DemoRemoteSession, arguments: dict[str, Any]) -> dict[str, Any]:
         await self._pace.wait(SEARCH_SECONDS)
         found = self._catalogue.search("news", _query(arguments), _limit(arguments, 25))
         data: dict[str, Any] = {
@@ -148,7 +150,7 @@ class Services:
             data["page_excerpts"] = [self._excerpt(a) for a in found]
         return data
 
-    async def _search_web(self, session: RemoteSession, arguments: dict[str, Any]) -> dict[str, Any]:
+    async def _search_web(self, session: DemoRemoteSession, arguments: dict[str, Any]) -> dict[str, Any]:
         query = _query(arguments)
         await self._pace.wait(SEARCH_SECONDS)
         if (recorded := self._match("COMPOSIO_SEARCH_WEB", query)) is not None:
@@ -157,7 +159,7 @@ class Services:
         leads = " ".join(article.lead for article in found[:2])
         return {"answer": leads, "citations": [self._citation(article) for article in found]}
 
-    async def _send_mail(self, session: RemoteSession, arguments: dict[str, Any]) -> dict[str, Any]:
+    async def _send_mail(self, session: DemoRemoteSession, arguments: dict[str, Any]) -> dict[str, Any]:
         account = self.connections.account(session.user_id, "gmail")
         if account is None or account.status != "ACTIVE":
             raise ToolFailed("No active connection found for toolkit(s) 'gmail' in this session")
@@ -167,7 +169,9 @@ class Services:
         message_id = secrets.token_hex(8)
         return {"id": message_id, "labelIds": ["SENT"], "threadId": message_id}
 
-    async def _recorded(self, session: RemoteSession, slug: str, arguments: dict[str, Any]) -> dict[str, Any]:
+    async def _recorded(
+        self, session: DemoRemoteSession, slug: str, arguments: dict[str, Any]
+    ) -> dict[str, Any]:
         found = self._match(slug, json.dumps(arguments, ensure_ascii=False))
         if found is None:
             note = "The demo's sandbox runs nothing: it only plays what was recorded for its scripts.\n"
@@ -182,7 +186,7 @@ class Services:
                 return recording.result
         return None
 
-    def _search_tools(self, session: RemoteSession, arguments: dict[str, Any]) -> dict[str, Any]:
+    def _search_tools(self, session: DemoRemoteSession, arguments: dict[str, Any]) -> dict[str, Any]:
         queries = arguments.get("queries")
         results: list[dict[str, Any]] = []
         for index, query in enumerate(queries if isinstance(queries, list) else [], 1):
@@ -221,7 +225,7 @@ class Services:
             return ToolAnswer(f"The clip could not be written: {error}", failed=True)
         return ToolAnswer(f"Video trimmed successfully to {path.with_name(written.path)}")
 
-    def _news_row(self, article: Article) -> dict[str, Any]:
+    def _news_row(self, article: DemoArticle) -> dict[str, Any]:
         return {
             "date": article.age,
             "link": article.url,
@@ -231,7 +235,7 @@ class Services:
             "title": article.title,
         }
 
-    def _citation(self, article: Article) -> dict[str, Any]:
+    def _citation(self, article: DemoArticle) -> dict[str, Any]:
         return {
             "author": article.author,
             "id": article.url,
@@ -242,7 +246,7 @@ class Services:
             "url": article.url,
         }
 
-    def _excerpt(self, article: Article) -> dict[str, Any]:
+    def _excerpt(self, article: DemoArticle) -> dict[str, Any]:
         return {
             "page": article.url,
             "excerpt": "\n\n".join(self._catalogue.body(article))[:4_000],

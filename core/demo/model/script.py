@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ua_tui.core.demo.model.conversation import Conversation, ToolOutcome, read_conversation
-from ua_tui.core.demo.playbook import Condition, Library, Step, Steps, Value, any_match
+from ua_tui.core.demo.playbook import Library, ScriptedCondition, Step, Steps, Value, any_match
 
 CLASSIFIER_MARK = "Answer with exactly one word: SIMPLE or COMPLEX"
 _DELEGATION = ("Agent", "Task")
@@ -30,7 +30,7 @@ class ToolUse:
 
 
 @dataclass(frozen=True)
-class Turn:
+class ScriptedTurn:
     """One answer of the model; its first `overloads` requests are rejected, and `speed` multiplies its pace."""
 
     text: str = ""
@@ -46,25 +46,27 @@ class Script:
     def __init__(self, library: Library) -> None:
         self._library = library
 
-    def next(self, request: Mapping[str, Any]) -> Turn:
+    def next(self, request: Mapping[str, Any]) -> ScriptedTurn:
         """The answer to a Messages API request."""
         conversation = read_conversation(request)
         if CLASSIFIER_MARK in conversation.system or CLASSIFIER_MARK in conversation.query:
             playbook = self._library.named(conversation.query)
-            return Turn(text=playbook.classification if playbook is not None else "COMPLEX")
+            return ScriptedTurn(text=playbook.classification if playbook is not None else "COMPLEX")
         steps = self._steps(conversation)
         if steps is None:
-            return Turn(text=self._introduction(conversation))
+            return ScriptedTurn(text=self._introduction(conversation))
         if conversation.answers and (failures := [o for o in conversation.last_outcomes if o.failed]):
             before = _choose(steps, conversation.answers - 1, conversation)
             if before is None or not before.ignore_failures:
                 step = before.failed if before is not None else None
                 return (
-                    self._turn(step, conversation) if step is not None else Turn(text=_gave_up(failures[0]))
+                    self._turn(step, conversation)
+                    if step is not None
+                    else ScriptedTurn(text=_gave_up(failures[0]))
                 )
         step = _choose(steps, conversation.answers, conversation)
         if step is None:
-            return Turn(text="That is all there is to this demo script.")
+            return ScriptedTurn(text="That is all there is to this demo script.")
         return self._turn(step, conversation)
 
     def _steps(self, conversation: Conversation) -> Steps | None:
@@ -82,7 +84,7 @@ class Script:
         playbook = self._library.named(conversation.query)
         return playbook.steps if playbook is not None else None
 
-    def _turn(self, step: Step, conversation: Conversation) -> Turn:
+    def _turn(self, step: Step, conversation: Conversation) -> ScriptedTurn:
         values = {name: _evaluate(value, conversation) for name, value in step.values.items()}
         texts = self._library.texts
         calls = tuple(
@@ -91,8 +93,8 @@ class Script:
         )
         missing = sorted({call.name for call in calls} - conversation.tools)
         if missing:
-            return Turn(text=_not_offered(missing), overloads=step.overloads)
-        return Turn(
+            return ScriptedTurn(text=_not_offered(missing), overloads=step.overloads)
+        return ScriptedTurn(
             text=_fill(step.text, values, texts),
             thinking=_fill(step.thinking, values, texts),
             calls=calls,
@@ -151,7 +153,7 @@ def _evaluate(value: Value, conversation: Conversation) -> Any:
     return rows
 
 
-def _holds(condition: Condition | None, conversation: Conversation) -> bool:
+def _holds(condition: ScriptedCondition | None, conversation: Conversation) -> bool:
     """Whether the condition of a step is met; a step without one can always be played."""
     if condition is None:
         return True

@@ -13,7 +13,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
-from ua_tui.core.demo.model.script import Script, Turn
+from ua_tui.core.demo.model.script import Script, ScriptedTurn
 from ua_tui.core.demo.pace import LONG_INPUT, PROSE, THINKING, Pace
 
 DEFAULT_MODEL = "scripted-demo"
@@ -62,7 +62,7 @@ class ModelServer:
             return api_error(400, "invalid_request_error", "The body must be a JSON object with messages.")
         return JSONResponse({"input_tokens": _tokens(_prompt(body))})
 
-    async def _stream(self, turn: Turn, body: Mapping[str, Any]) -> AsyncIterator[str]:
+    async def _stream(self, turn: ScriptedTurn, body: Mapping[str, Any]) -> AsyncIterator[str]:
         blocks = _blocks(turn, body)
         start = _message(body)
         start["usage"] = _usage(body, [])
@@ -129,7 +129,7 @@ def _place(session: str, body: Mapping[str, Any]) -> str:
     return f"{session}:{hashlib.sha256(contents.encode()).hexdigest()}"
 
 
-def _blocks(turn: Turn, body: Mapping[str, Any]) -> list[dict[str, Any]]:
+def _blocks(turn: ScriptedTurn, body: Mapping[str, Any]) -> list[dict[str, Any]]:
     """The content blocks of an answer; thinking only if the request asks for it."""
     blocks: list[dict[str, Any]] = []
     thinking = body.get("thinking")
@@ -166,7 +166,7 @@ def _message(body: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _whole(turn: Turn, body: Mapping[str, Any]) -> dict[str, Any]:
+def _whole(turn: ScriptedTurn, body: Mapping[str, Any]) -> dict[str, Any]:
     blocks = _blocks(turn, body)
     return {
         **_message(body),
@@ -176,7 +176,7 @@ def _whole(turn: Turn, body: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _stop_reason(turn: Turn) -> str:
+def _stop_reason(turn: ScriptedTurn) -> str:
     return "tool_use" if turn.calls else "end_turn"
 
 

@@ -23,7 +23,7 @@ class Theme(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     background: tuple[str, ...]
 
 
-class Article(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class DemoArticle(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One page; `status`, `robots` and `delay` (seconds) make it fail, deny access, or answer slowly."""
 
     kind: Literal["news", "web"]
@@ -65,14 +65,14 @@ class Article(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 class _File(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     themes: dict[str, Theme]
-    articles: tuple[Article, ...]
+    articles: tuple[DemoArticle, ...]
 
 
 @dataclass(frozen=True)
 class Catalogue:
     """All articles and themes; `now` is when the demo started, so that dates agree everywhere."""
 
-    articles: Sequence[Article]
+    articles: Sequence[DemoArticle]
     themes: Mapping[str, Theme]
     now: datetime
 
@@ -81,15 +81,15 @@ class Catalogue:
         """The hosts of the invented press."""
         return frozenset(article.host for article in self.articles)
 
-    def find(self, host: str, path: str) -> Article | None:
+    def find(self, host: str, path: str) -> DemoArticle | None:
         """The article at an address, if there is one."""
         return next((a for a in self.articles if a.host == host and a.path == path), None)
 
-    def related(self, article: Article) -> list[Article]:
+    def related(self, article: DemoArticle) -> list[DemoArticle]:
         """Other articles of the same theme that can be read."""
         return [a for a in self.articles if a.theme == article.theme and a != article and a.status == 200][:4]
 
-    def search(self, kind: str, query: str, limit: int) -> list[Article]:
+    def search(self, kind: str, query: str, limit: int) -> list[DemoArticle]:
         """Rank the articles of a kind: those that share words with the query first, then the newest."""
         wanted = set(WORD.findall(query.lower())) - COMMON_WORDS
         ranked = sorted(
@@ -98,14 +98,14 @@ class Catalogue:
         )
         return ranked[: max(0, limit)]
 
-    def body(self, article: Article) -> list[str]:
+    def body(self, article: DemoArticle) -> list[str]:
         """The paragraphs of an article, its lead first."""
         background = self.themes[article.theme].background
         start = self.articles.index(article)
         chosen = [background[(start + i) % len(background)] for i in range(5)]
         return [article.lead, *article.facts, f"“{article.quote}” said {article.quote_by}.", *chosen]
 
-    def _words(self, article: Article) -> set[str]:
+    def _words(self, article: DemoArticle) -> set[str]:
         return set(WORD.findall(f"{article.title} {article.lead} {article.source}".lower()))
 
 

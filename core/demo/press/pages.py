@@ -12,7 +12,7 @@ from starlette.responses import HTMLResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
 from ua_tui.core.demo.pace import Pace
-from ua_tui.core.demo.press.articles import Article, Catalogue
+from ua_tui.core.demo.press.articles import Catalogue, DemoArticle
 
 _PAGE = Template(Path(__file__).with_name("article.html").read_text("utf-8"))
 
@@ -56,7 +56,7 @@ def _missing(host: str) -> str:
     )
 
 
-def _article(article: Article, catalogue: Catalogue) -> str:
+def _article(article: DemoArticle, catalogue: Catalogue) -> str:
     published = article.published(catalogue.now)
     stamp = published.strftime("%Y-%m-%dT%H:%M:%SZ")
     section = catalogue.themes[article.theme].section
@@ -91,7 +91,7 @@ def _article(article: Article, catalogue: Catalogue) -> str:
     )
 
 
-def _paragraphs(article: Article, catalogue: Catalogue) -> str:
+def _paragraphs(article: DemoArticle, catalogue: Catalogue) -> str:
     """The body with its quotation set apart and one figure, as on a real page."""
     lead, *rest = catalogue.body(article)
     quote = f"“{article.quote}” said {article.quote_by}."

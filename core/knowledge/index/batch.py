@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 import msgspec
 
 from ua_tui.core.knowledge.index.preparing import Prepared, storable
-from ua_tui.core.knowledge.records import Call, Cursor, Document, Facts
+from ua_tui.core.knowledge.records import Cursor, Facts, IndexedCall, KnowledgeDocument
 from ua_tui.core.knowledge.removal.erasing import remove_some
 from ua_tui.core.knowledge.removal.forgotten import ForgottenList, traces_of
 from ua_tui.core.net.urls import canonical_url
@@ -73,14 +73,14 @@ class Index:
         )
 
 
-class Pace(msgspec.Struct):
+class BatchPace(msgspec.Struct):
     """How long a transaction lasts at least, and when it began; time of the monotonic clock in seconds."""
 
     least: float = 0.0
     begun: float = 0.0
 
 
-class Batch:
+class IndexBatch:
     """Everything of one `apply`, in transactions that end after `BATCH_SECONDS`; each `with` is at least one."""
 
     def __init__(
@@ -89,7 +89,7 @@ class Batch:
         index: Index,
         forgotten: ForgottenList,
         check_file: Callable[[], None],
-        pace: Pace,
+        pace: BatchPace,
         folder: str,
         before: Cursor,
     ) -> None:
@@ -127,7 +127,7 @@ class Batch:
             if self._db.in_transaction:
                 self._db.execute("ROLLBACK")
 
-    def start(self, facts: Facts | None, calls: Sequence[Call], replaced: Iterable[str]) -> None:
+    def start(self, facts: Facts | None, calls: Sequence[IndexedCall], replaced: Iterable[str]) -> None:
         """Store what is known of the session and of calls, and remove the documents of files."""
         if self._is_forgotten:
             return
@@ -189,7 +189,7 @@ class Batch:
             raise Overtaken
         return int(row[0])
 
-    def _put_call(self, call: Call) -> None:
+    def _put_call(self, call: IndexedCall) -> None:
         self._db.execute(
             "INSERT INTO call(session, tool_use_id, parent, tool, slug, started, ms, status)"
             " VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
@@ -270,7 +270,7 @@ class Batch:
         return int(self._db.execute(find, values[:1]).fetchone()[0])
 
 
-def _place(document: Document) -> tuple[str, int]:
+def _place(document: KnowledgeDocument) -> tuple[str, int]:
     return storable(document.path), document.part
 
 

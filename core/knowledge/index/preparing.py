@@ -8,7 +8,7 @@ import msgspec
 
 from ua_tui.core.knowledge.index.chunks import count_words, split_chunks
 from ua_tui.core.knowledge.index.fingerprints import body_hash, simhash
-from ua_tui.core.knowledge.records import Chunk, Document
+from ua_tui.core.knowledge.records import Chunk, KnowledgeDocument
 
 _GROUP = 200_000
 """Characters of the documents that are prepared and stored together."""
@@ -17,13 +17,13 @@ _GROUP = 200_000
 class Prepared(msgspec.Struct, frozen=True):
     """A document with everything that can be computed before it is stored."""
 
-    document: Document
+    document: KnowledgeDocument
     digest: bytes
     words: int
     chunks: list[tuple[int, int, int, str]]
 
 
-def prepared_groups(documents: Iterable[Document]) -> Iterator[list[Prepared]]:
+def prepared_groups(documents: Iterable[KnowledgeDocument]) -> Iterator[list[Prepared]]:
     """Prepare documents, and give those together that are stored in one transaction."""
     group: list[Prepared] = []
     size = 0
@@ -38,7 +38,7 @@ def prepared_groups(documents: Iterable[Document]) -> Iterator[list[Prepared]]:
         yield group
 
 
-def _prepare(document: Document) -> Prepared:
+def _prepare(document: KnowledgeDocument) -> Prepared:
     # A document without a text is found by its title.
     chunks = [*split_chunks(document.text)] or [Chunk(0, 0, "")]
     return Prepared(

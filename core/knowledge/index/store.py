@@ -14,13 +14,13 @@ from pathlib import Path
 from typing import Self
 
 from ua_tui.core.errors import KnowledgeError
-from ua_tui.core.knowledge.index.batch import Batch, Index, Overtaken, Pace, as_json
+from ua_tui.core.knowledge.index.batch import BatchPace, Index, IndexBatch, Overtaken, as_json
 from ua_tui.core.knowledge.index.database import close_writer, open_writer, remove_damaged, set_bulk
 from ua_tui.core.knowledge.index.preparing import Prepared, prepared_groups
 from ua_tui.core.knowledge.problems import explain
-from ua_tui.core.knowledge.records import Call, Cursor, Document, Facts
+from ua_tui.core.knowledge.records import Cursor, Facts, IndexedCall, KnowledgeDocument
 from ua_tui.core.knowledge.removal.erasing import erase, remove_some, scrub
-from ua_tui.core.knowledge.removal.forgotten import Entry, ForgottenList, traces_of
+from ua_tui.core.knowledge.removal.forgotten import ForgottenEntry, ForgottenList, traces_of
 from ua_tui.core.storage.sqlite import DAMAGED, identity, primary_code, transaction
 
 _BULK_SECONDS = 1.0
@@ -46,7 +46,7 @@ class KnowledgeStore:
         self._forgotten = ForgottenList(path)
         self._db = open_writer(self._file)
         self._identity = identity(self._file)
-        self._pace = Pace(least=0.0 if file is None else _BULK_SECONDS)
+        self._pace = BatchPace(least=0.0 if file is None else _BULK_SECONDS)
         self._index = Index(self._db, is_late=file is not None)
         try:
             if file is not None:
@@ -99,8 +99,8 @@ class KnowledgeStore:
         after: Cursor,
         *,
         facts: Facts | None = None,
-        calls: Sequence[Call] = (),
-        documents: Iterable[Document] = (),
+        calls: Sequence[IndexedCall] = (),
+        documents: Iterable[KnowledgeDocument] = (),
         groups: Iterable[Sequence[Prepared]] = (),
         replaced: Iterable[str] = (),
     ) -> bool:
@@ -125,7 +125,7 @@ class KnowledgeStore:
         """
         with self._reporting("written"):
             self._index.start()
-            batch = Batch(
+            batch = IndexBatch(
                 self._db, self._index, self._forgotten, self._check_file, self._pace, folder, before
             )
             prepared = chain(groups, prepared_groups(documents))
@@ -165,7 +165,7 @@ class KnowledgeStore:
                     if not is_left:
                         self._db.execute("DELETE FROM session WHERE folder = ?", (folder,))
 
-    def add_forgotten(self, entry: Entry) -> None:
+    def add_forgotten(self, entry: ForgottenEntry) -> None:
         """Put something on the list of what was forgotten; `finish_forgetting` removes it."""
         self._forgotten.append(entry)
 
@@ -180,7 +180,7 @@ class KnowledgeStore:
             if not scrub(self._db):
                 return False
         for entry in pending:
-            self._forgotten.append(Entry(id=entry.id, done=True))
+            self._forgotten.append(ForgottenEntry(id=entry.id, done=True))
         return True
 
     def remove_forgotten(self) -> None:

@@ -15,7 +15,7 @@ from ua_tui.core.knowledge.index.preparing import Prepared, storable
 from ua_tui.core.knowledge.place import Origin
 from ua_tui.core.knowledge.postgres.connection import Connection
 from ua_tui.core.knowledge.postgres.lexemes import Lexemes, Vector, count_words
-from ua_tui.core.knowledge.records import Call, Cursor, Document, Facts
+from ua_tui.core.knowledge.records import Cursor, Facts, IndexedCall, KnowledgeDocument
 from ua_tui.core.knowledge.removal.forgotten import ForgottenList, traces_of
 
 _DOCUMENTS = """
@@ -49,7 +49,7 @@ class Row:
     vectors: Sequence[Vector]
 
 
-class Batch:
+class RowBatch:
     """Everything of one `apply`; each `with` is one transaction, which holds the lock of the session's row."""
 
     def __init__(
@@ -101,7 +101,7 @@ class Batch:
         )
         return [Row(each, self._vectors(each)) for each in chosen]
 
-    def start(self, facts: Facts | None, calls: Sequence[Call], replaced: Iterable[str]) -> None:
+    def start(self, facts: Facts | None, calls: Sequence[IndexedCall], replaced: Iterable[str]) -> None:
         """Store what is known of the session and of calls, and remove the documents of files."""
         if self._is_forgotten:
             return
@@ -325,5 +325,5 @@ def remove_documents(db: Connection, ids: Sequence[int]) -> None:
         db.execute("DELETE FROM k_document WHERE id = ANY(%s)", ([*ids],))
 
 
-def _place(document: Document) -> tuple[str, int]:
+def _place(document: KnowledgeDocument) -> tuple[str, int]:
     return storable(document.path), document.part

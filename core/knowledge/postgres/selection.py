@@ -12,7 +12,7 @@ from ua_tui.core.knowledge.postgres.connection import Link
 from ua_tui.core.knowledge.postgres.lexemes import phrase
 from ua_tui.core.knowledge.removal.forgotten import Doomed
 from ua_tui.core.knowledge.search.conditions import Scope, containing, site_of
-from ua_tui.core.knowledge.search.query import Query
+from ua_tui.core.knowledge.search.query import SearchQuery
 from ua_tui.core.knowledge.search.query_words import QueryWords
 from ua_tui.core.knowledge.search.tokens import Tokenizer
 from ua_tui.core.net.urls import canonical_url
@@ -43,7 +43,7 @@ class PostgresSelection:
         )
         return bool(row and row[0])
 
-    def select(self, session: str, source: str, query: Query | None) -> list[Doomed]:
+    def select(self, session: str, source: str, query: SearchQuery | None) -> list[Doomed]:
         """The documents for which all conditions hold that are given."""
         conditions, values = ["true"], list[object]()
         if session:
@@ -101,7 +101,7 @@ class PostgresSelection:
         ]
 
 
-def ask_of(query: Query, scope: Scope, words: QueryWords) -> dict[str, Any]:
+def ask_of(query: SearchQuery, scope: Scope, words: QueryWords) -> dict[str, Any]:
     """The parts of a query and the filters of its caller; what does not narrow the search is left out."""
     ask: dict[str, Any] = {
         "terms": [_term(words, number) for number in range(len(words.terms))],

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ua_tui.core.knowledge.postgres.connection import Connection, Link
-from ua_tui.core.knowledge.records import Content
+from ua_tui.core.knowledge.records import KnowledgeContent
 from ua_tui.core.postgres.address import Address
 from ua_tui.core.postgres.schema import LATEST
 
@@ -16,7 +16,7 @@ _TEXT = "c.text <> ''"
 _EMBEDDABLE = "(c.text <> '' OR d.title <> '')"
 
 
-def read_content(address: Address, model: str) -> Content:
+def read_content(address: Address, model: str) -> KnowledgeContent:
     """Read what this role sees; vectors are counted if there is a `model`.
 
     Raises:
@@ -29,14 +29,14 @@ def read_content(address: Address, model: str) -> Content:
         link.close()
 
 
-def _read(db: Connection, model: str) -> Content:
+def _read(db: Connection, model: str) -> KnowledgeContent:
     def number(statement: str, *values: object) -> int:
         row = db.execute(statement.encode(), values).fetchone()
         return int(row[0]) if row else 0
 
     passages = "SELECT count(*) FROM k_chunk c JOIN k_document d ON d.id = c.document WHERE "
     updated = db.execute("SELECT max(made_at) FROM k_document").fetchone()
-    return Content(
+    return KnowledgeContent(
         version=LATEST,
         size=number(_SIZE),
         updated=updated[0] if updated else None,

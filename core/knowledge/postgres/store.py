@@ -21,9 +21,9 @@ from ua_tui.core.knowledge.index.preparing import Prepared, prepared_groups
 from ua_tui.core.knowledge.place import Origin
 from ua_tui.core.knowledge.postgres.connection import Link, reporting
 from ua_tui.core.knowledge.postgres.lexemes import Lexemes
-from ua_tui.core.knowledge.postgres.rows import Batch, remove_documents
-from ua_tui.core.knowledge.records import Call, Cursor, Document, Facts
-from ua_tui.core.knowledge.removal.forgotten import Entry, ForgottenList, traces_of
+from ua_tui.core.knowledge.postgres.rows import RowBatch, remove_documents
+from ua_tui.core.knowledge.records import Cursor, Facts, IndexedCall, KnowledgeDocument
+from ua_tui.core.knowledge.removal.forgotten import ForgottenEntry, ForgottenList, traces_of
 from ua_tui.core.postgres.address import Address
 
 _DOCUMENTS = 500
@@ -100,8 +100,8 @@ class PostgresStore:
         after: Cursor,
         *,
         facts: Facts | None = None,
-        calls: Sequence[Call] = (),
-        documents: Iterable[Document] = (),
+        calls: Sequence[IndexedCall] = (),
+        documents: Iterable[KnowledgeDocument] = (),
         groups: Iterable[Sequence[Prepared]] = (),
         replaced: Iterable[str] = (),
     ) -> bool:
@@ -113,7 +113,7 @@ class PostgresStore:
         with reporting(self.path):
             origin = self._origins.get(folder)
             forgotten = self._forgotten_for(origin)
-            batch = Batch(self._link.db, self._lexemes, forgotten, folder, before, origin)
+            batch = RowBatch(self._link.db, self._lexemes, forgotten, folder, before, origin)
             prepared = chain(groups, prepared_groups(documents))
             group: Sequence[Prepared] | None = next(prepared, [])
             is_first = True
@@ -151,7 +151,7 @@ class PostgresStore:
         if row is not None and row[0] is None:
             self.remove_session(folder)
 
-    def add_forgotten(self, entry: Entry) -> None:
+    def add_forgotten(self, entry: ForgottenEntry) -> None:
         """Put something on the list of what was forgotten; `finish_forgetting` removes it."""
         with reporting(self.path):
             self._forgotten.append(entry)
@@ -166,7 +166,7 @@ class PostgresStore:
             self._remove_forgotten()
             is_clean = self._vacuum()
             for entry in pending:
-                self._forgotten.append(Entry(id=entry.id, done=True))
+                self._forgotten.append(ForgottenEntry(id=entry.id, done=True))
         return is_clean
 
     def remove_forgotten(self) -> None:
@@ -284,7 +284,7 @@ class ForgottenRows(ForgottenList):
         self._own: set[str] = set()
 
     @property
-    def pending(self) -> list[Entry]:
+    def pending(self) -> list[ForgottenEntry]:
         """What this role may remove, and what may still be there."""
         return [entry for entry in super().pending if entry.id in self._own]
 
@@ -296,10 +296,10 @@ class ForgottenRows(ForgottenList):
             self._last = number
             self._add(entry.encode())
             if is_own:
-                self._own.add(msgspec.json.decode(entry, type=Entry).id)
+                self._own.add(msgspec.json.decode(entry, type=ForgottenEntry).id)
         return self._last > last or len(self) > before
 
-    def append(self, entry: Entry) -> None:
+    def append(self, entry: ForgottenEntry) -> None:
         """Add an entry."""
         self._link.db.execute(
             "INSERT INTO k_forgotten (entry) VALUES (%s)", (msgspec.json.encode(entry).decode(),)

@@ -21,7 +21,7 @@ from ua_tui.core.knowledge.place import KnowledgePlace, version_of
 from ua_tui.core.knowledge.problems import reporting
 from ua_tui.core.knowledge.removal.forgotten import (
     Doomed,
-    Entry,
+    ForgottenEntry,
     place_trace,
     session_trace,
     source_trace,
@@ -29,7 +29,7 @@ from ua_tui.core.knowledge.removal.forgotten import (
     title_trace,
 )
 from ua_tui.core.knowledge.search.conditions import Scope, conditions_of
-from ua_tui.core.knowledge.search.query import Query, parse_query
+from ua_tui.core.knowledge.search.query import SearchQuery, parse_query
 from ua_tui.core.knowledge.search.tokens import Tokenizer, quoted
 from ua_tui.core.net.urls import canonical_url
 from ua_tui.core.postgres.address import Address
@@ -155,7 +155,7 @@ def forget_deleted(place: KnowledgePlace, folder: Path) -> None:
             team_store.remove_deleted(key)
         return
     with open_store(place) as store:
-        store.add_forgotten(Entry(sessions=(session_trace(key),)))
+        store.add_forgotten(ForgottenEntry(sessions=(session_trace(key),)))
         store.remove_session(key)
         with reporting(place, "read"):
             is_small = os.lstat(place).st_size < _QUICKLY_SCRUBBED
@@ -165,10 +165,10 @@ def forget_deleted(place: KnowledgePlace, folder: Path) -> None:
 
 def _entry(
     found: Sequence[Doomed], titles: Iterable[str], session: str, source: str, match: str, *, files: bool
-) -> Entry:
+) -> ForgottenEntry:
     """What is put on the list: a session or an address that is named alone as such, all else document by document."""
     if session and not source and not match:
-        return Entry(sessions=(session_trace(session),))
+        return ForgottenEntry(sessions=(session_trace(session),))
     texts = [text_trace(each.digest) for each in found] if match and not session else []
     texts += [title_trace(title) for title in titles]
     places = (
@@ -176,7 +176,7 @@ def _entry(
         if match or session or files
         else []
     )
-    return Entry(
+    return ForgottenEntry(
         sources=(source_trace(source),) if source and not session and not match else (),
         places=tuple(dict.fromkeys(places)),
         texts=tuple(dict.fromkeys(filter(None, texts))),
@@ -195,7 +195,7 @@ def _what_stays(place: KnowledgePlace, found: Sequence[Doomed], *, files: bool) 
     return kept
 
 
-def _remove(place: KnowledgePlace, entry: Entry) -> Iterator[str]:
+def _remove(place: KnowledgePlace, entry: ForgottenEntry) -> Iterator[str]:
     """Remove from the knowledge base what an entry lists; gives sentences about what is left."""
     with open_store(place) as store:
         store.add_forgotten(entry)
@@ -248,7 +248,7 @@ class _FileSelection:
             ).fetchone()
         return bool(count)
 
-    def select(self, session: str, source: str, query: Query | None) -> list[Doomed]:
+    def select(self, session: str, source: str, query: SearchQuery | None) -> list[Doomed]:
         """The documents for which all conditions hold that are given."""
         conditions, values = ["1"], list[object]()
         if session:
@@ -315,7 +315,7 @@ def _json(value: Sequence[object]) -> str:
 
 
 def _titles_with(
-    chosen: _FileSelection | PostgresSelection, found: Iterable[Doomed], query: Query | None
+    chosen: _FileSelection | PostgresSelection, found: Iterable[Doomed], query: SearchQuery | None
 ) -> list[str]:
     """The titles of the documents' sessions with a word of the query: mostly a title is that of the first question."""
     if query is None:
@@ -332,7 +332,7 @@ def _joined(found: Iterable[Doomed], others: Iterable[Doomed]) -> list[Doomed]:
     return list({each.id: each for each in (*found, *others)}.values())
 
 
-def _read_query(text: str) -> Query:
+def _read_query(text: str) -> SearchQuery:
     """A query that says clearly what to forget."""
     query = parse_query(text, datetime.now().astimezone())
     filters = (query.kinds, query.sites, query.sessions, query.tools, query.since, query.until)

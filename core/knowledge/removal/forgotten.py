@@ -40,7 +40,7 @@ class Doomed(msgspec.Struct, frozen=True):
     digest: bytes
 
 
-class Entry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class ForgottenEntry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One line of the file: what was forgotten at once, or the `id` of such a line all of which was removed."""
 
     id: str = msgspec.field(default_factory=lambda: secrets.token_hex(8))
@@ -61,7 +61,7 @@ class _Hashes(msgspec.Struct):
     texts: set[str] = msgspec.field(default_factory=set)
 
 
-_DECODER = msgspec.json.Decoder(Entry)
+_DECODER = msgspec.json.Decoder(ForgottenEntry)
 
 
 def forgotten_file(database: Path) -> Path:
@@ -114,7 +114,7 @@ class ForgottenList:
         self.path = forgotten_file(database)
         self.damaged_lines = 0
         self._hashes = _Hashes()
-        self._entries: dict[str, Entry] = {}
+        self._entries: dict[str, ForgottenEntry] = {}
         self._is_done: set[str] = set()
         self._file: tuple[int, int] | None = None
         self._read = 0
@@ -124,7 +124,7 @@ class ForgottenList:
         return len(self._entries)
 
     @property
-    def pending(self) -> list[Entry]:
+    def pending(self) -> list[ForgottenEntry]:
         """What may still be in the database, because the program that removes it has not ended."""
         return [entry for key, entry in self._entries.items() if key not in self._is_done]
 
@@ -153,7 +153,7 @@ class ForgottenList:
             self._add(line)
         return bool(complete)
 
-    def append(self, entry: Entry) -> None:
+    def append(self, entry: ForgottenEntry) -> None:
         """Write an entry to the disk.
 
         Raises:

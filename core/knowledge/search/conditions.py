@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from ua_tui.core.knowledge.search.query import Query
+from ua_tui.core.knowledge.search.query import SearchQuery
 
 _ESCAPED = str.maketrans({"%": r"\%", "_": r"\_", "\\": "\\\\"})
 
@@ -55,7 +55,7 @@ class Conditions:
         return f" {first} {' AND '.join(f'({clause})' for clause in self.clauses)}" if self.clauses else ""
 
 
-def conditions_of(query: Query, scope: Scope) -> Conditions:
+def conditions_of(query: SearchQuery, scope: Scope) -> Conditions:
     """Give the conditions on `document` (as `d`) that the filters of a query and of its caller make."""
     found = Conditions()
     for kinds in (query.kinds, tuple(scope.kinds)):

@@ -15,7 +15,7 @@ from ua_tui.core.knowledge.records import NO_WORDS, Hit, Results
 from ua_tui.core.knowledge.search.conditions import Conditions
 from ua_tui.core.knowledge.search.embeddings import similarities
 from ua_tui.core.knowledge.search.passages import cut_passage
-from ua_tui.core.knowledge.search.query import Query
+from ua_tui.core.knowledge.search.query import SearchQuery
 from ua_tui.core.knowledge.search.query_words import QueryWords
 from ua_tui.core.knowledge.search.ranking import (
     Candidate,
@@ -92,7 +92,7 @@ class Matching:
         self,
         db: sqlite3.Connection,
         tokenizer: Tokenizer,
-        query: Query,
+        query: SearchQuery,
         conditions: Conditions,
         *,
         budget: float,

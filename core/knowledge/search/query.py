@@ -44,7 +44,7 @@ class Term:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Query:
+class SearchQuery:
     """What to search for.
 
     Attributes:
@@ -135,7 +135,7 @@ def _parts(text: str) -> list[str]:
     return [part for part in parts if not _HIRAGANA.fullmatch(part)] or parts
 
 
-def parse_query(text: str, now: datetime) -> Query:
+def parse_query(text: str, now: datetime) -> SearchQuery:
     """Read a query; `now` is the time, with its zone, from which days are counted."""
     text = clean(text[:_MOST_CHARACTERS]).translate(_QUOTES)
     reading = _Reading(now)
@@ -146,7 +146,7 @@ def parse_query(text: str, now: datetime) -> Query:
     terms = tuple(dict.fromkeys(reversed(reading.terms)))[::-1]
     if len(terms) > MOST_TERMS:
         reading.notices.append(f"Only the first {MOST_TERMS} words are searched.")
-    return Query(
+    return SearchQuery(
         terms=terms[:MOST_TERMS],
         without=tuple(reading.without[:MOST_TERMS]),
         kinds=reading.kinds(),

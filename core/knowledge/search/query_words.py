@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ua_tui.core.knowledge.search.query import Query, Term
+from ua_tui.core.knowledge.search.query import SearchQuery, Term
 from ua_tui.core.knowledge.search.tokens import Tokenizer, quoted
 
 _SHORTEST_BEGINNING = 3
@@ -29,7 +29,7 @@ class QueryWords:
         stems: words of the index that the last word may become: "generation" is "gener", which "generatio" is not.
     """
 
-    def __init__(self, query: Query, tokenizer: Tokenizer, *, typing: bool) -> None:
+    def __init__(self, query: SearchQuery, tokenizer: Tokenizer, *, typing: bool) -> None:
         words = tokenizer.words([term.text for term in (*query.terms, *query.without)])
         pairs = list(zip(query.terms, words[: len(query.terms)], strict=True))
         is_unfinished = typing and query.unfinished and bool(pairs[-1][1])

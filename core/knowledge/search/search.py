@@ -27,7 +27,7 @@ from ua_tui.core.knowledge.search.conditions import Scope, conditions_of
 from ua_tui.core.knowledge.search.embeddings import Embedder
 from ua_tui.core.knowledge.search.matching import HIT, Matching, Meaning, named
 from ua_tui.core.knowledge.search.passages import cut_around
-from ua_tui.core.knowledge.search.query import Query, parse_query
+from ua_tui.core.knowledge.search.query import SearchQuery, parse_query
 from ua_tui.core.knowledge.search.tokens import Tokenizer
 from ua_tui.core.net.urls import canonical_url
 from ua_tui.core.storage.ownership import not_own
@@ -151,7 +151,7 @@ class KnowledgeSearch:
             hits = tuple(map(self._judged, results.hits))
         return replace(results, hits=hits, notices=notices, ms=(time.perf_counter() - began) * 1_000)
 
-    def _meaning(self, query: Query) -> tuple[Meaning | None, list[str]]:
+    def _meaning(self, query: SearchQuery) -> tuple[Meaning | None, list[str]]:
         """The vector of the words of a query, and notices about why there is none."""
         text = " ".join(term.text for term in query.terms)
         if self._embedder is None or not text or identity(self.path) is None:

@@ -15,7 +15,7 @@ import msgspec
 from ua_tui.core.errors import SettingsError
 from ua_tui.core.settings.model import SPECS
 from ua_tui.core.settings.sources import is_empty
-from ua_tui.core.team.records import Batch, Job
+from ua_tui.core.team.records import Job, JobBatch
 from ua_tui.core.text import clean_line, is_encodable
 
 ROW_SETTINGS = (
@@ -117,12 +117,12 @@ def batch_of(
     max_cost_usd: float | None,
     shared: bool = True,
     owner: str | None = None,
-) -> Batch:
+) -> JobBatch:
     """Return the batch of these jobs; the same jobs in the same order are the same batch."""
     digest = hashlib.sha256((owner or "").encode())
     for job in jobs:
         digest.update(f"\n{job.number} {job.id}".encode())
-    return Batch(id=digest.hexdigest()[:32], title=title, max_cost_usd=max_cost_usd, shared=shared)
+    return JobBatch(id=digest.hexdigest()[:32], title=title, max_cost_usd=max_cost_usd, shared=shared)
 
 
 def checked_settings(given: Mapping[str, Any]) -> dict[str, Any]:

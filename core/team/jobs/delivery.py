@@ -30,7 +30,7 @@ from ua_tui.core.team.jobs.postgres_jobs import (
     queue_of,
     record_parameters,
 )
-from ua_tui.core.team.records import FORMAT, Claim, Outcome
+from ua_tui.core.team.records import FORMAT, JobClaim, Outcome
 
 log = logging.getLogger(__name__)
 
@@ -78,8 +78,8 @@ class Delivered:
 
     job_id: str
     verdict: str
-    claim: Claim | None
-    claim_again: Callable[[], Awaitable[Claim | None]]
+    claim: JobClaim | None
+    claim_again: Callable[[], Awaitable[JobClaim | None]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +90,7 @@ class Ended:
     worker is stopped.
     """
 
-    claim: Claim | None
+    claim: JobClaim | None
     outcome: Outcome | None
     again_in: float = 0.0
     give_up: asyncio.Event | None = None
@@ -201,7 +201,7 @@ class Delivery(manager.JobManager):
         job_id = str(row["args"].get("job_id"))
         claim = claim_of(job_id, row) if row["verdict"] == "claimed" else None
 
-        async def claim_again() -> Claim | None:
+        async def claim_again() -> JobClaim | None:
             return await self._claim(job_id, row["id"], parameters)
 
         self.busy[job_id] += 1
@@ -316,7 +316,7 @@ class Delivery(manager.JobManager):
         )
         return int(row["count"]) if row else 0
 
-    async def _claim(self, job_id: str, number: int, parameters: dict[str, Any]) -> Claim | None:
+    async def _claim(self, job_id: str, number: int, parameters: dict[str, Any]) -> JobClaim | None:
         with suppress(psycopg.Error, OSError):
             row = await self._execute(
                 f"SELECT * FROM {claim_call('%(wanted)s', '%(number)s')}",  # noqa: S608

@@ -7,7 +7,7 @@ from contextlib import suppress
 
 from ua_tui.core.team.jobs.running import Report, RunJob, run_to_end
 from ua_tui.core.team.jobs.sqlite_jobs import SqliteJobs
-from ua_tui.core.team.records import Claim
+from ua_tui.core.team.records import JobClaim
 
 _POLL_SECONDS = 0.5
 
@@ -72,7 +72,7 @@ class LocalWorker:
         counts = await self._store.counts(self._batch_id)
         return counts.over == counts.total
 
-    async def _run_one(self, claim: Claim) -> None:
+    async def _run_one(self, claim: JobClaim) -> None:
         lost = asyncio.Event()
         if self._stopping.is_set():
             lost.set()

@@ -18,10 +18,10 @@ from ua_tui.core.team.jobs.batch_file import NOT_IN_ID
 from ua_tui.core.team.records import (
     CHANNEL,
     FORMAT,
-    Batch,
-    Claim,
     Counts,
     Job,
+    JobBatch,
+    JobClaim,
     JobResult,
     Outcome,
     SessionId,
@@ -62,9 +62,9 @@ def claim_parameters(worker: str, by_worker: int | None, lost_after: float) -> d
     return {"worker": worker, "by_worker": by_worker, "lost_after": lost_after}
 
 
-def claim_of(job_id: str, row: dict[str, Any]) -> Claim:
+def claim_of(job_id: str, row: dict[str, Any]) -> JobClaim:
     """Make a claim of the columns of `claim_job`."""
-    return Claim(
+    return JobClaim(
         job=Job(id=job_id, query=row["c_query"], settings=row["c_settings"]),
         session=SessionId(
             id=row["c_session"],
@@ -78,7 +78,7 @@ def claim_of(job_id: str, row: dict[str, Any]) -> Claim:
 
 
 def record_parameters(
-    claim: Claim,
+    claim: JobClaim,
     state: str,
     cost: float | None,
     folder: str,
@@ -130,7 +130,7 @@ class PostgresJobs:
             row = await cursor.fetchone()
         return str(row["name"]) if row else ""
 
-    async def submit(self, batch: Batch, jobs: Sequence[Job], *, retry_failed: bool = False) -> Submitted:
+    async def submit(self, batch: JobBatch, jobs: Sequence[Job], *, retry_failed: bool = False) -> Submitted:
         """Implement `JobStore`; the rows of the queue are inserted in the same transaction."""
         first = {job.id: job for job in reversed(jobs)}
         unique = [job for job in jobs if first[job.id] is job]
@@ -167,7 +167,9 @@ class PostgresJobs:
                 )
         return Submitted(new=len(new), known=len(unique) - len(new), reopened=len(reopened))
 
-    async def _insert(self, cursor: psycopg.AsyncCursor[Any], batch: Batch, jobs: Sequence[Job]) -> set[str]:
+    async def _insert(
+        self, cursor: psycopg.AsyncCursor[Any], batch: JobBatch, jobs: Sequence[Job]
+    ) -> set[str]:
         await cursor.execute(
             _INSERT,
             {"batch": batch.id, "shared": batch.shared, **_columns(jobs)},
@@ -175,7 +177,13 @@ class PostgresJobs:
         return {job_id for (job_id,) in await cursor.fetchall()}
 
     async def _reopen(
-        self, cursor: psycopg.AsyncCursor[Any], batch: Batch, jobs: Sequence[Job], *, retry: bool, funds: bool
+        self,
+        cursor: psycopg.AsyncCursor[Any],
+        batch: JobBatch,
+        jobs: Sequence[Job],
+        *,
+        retry: bool,
+        funds: bool,
     ) -> set[str]:
         await cursor.execute(
             _REOPEN,
@@ -193,7 +201,7 @@ class PostgresJobs:
                 "submitted; somebody of the team has stored it, and the owner of the tables can remove it"
             )
 
-    async def claim(self, job_id: str, worker: str, *, by_worker: int | None = None) -> Claim | None:
+    async def claim(self, job_id: str, worker: str, *, by_worker: int | None = None) -> JobClaim | None:
         """Implement `JobStore`; `by_worker` is the number of the worker at procrastinate, which has its heartbeats."""
         parameters = claim_parameters(worker, by_worker, self._lost_after) | {"wanted": job_id}
         while True:
@@ -210,19 +218,23 @@ class PostgresJobs:
             await asyncio.sleep(1.0)
 
     async def note(
-        self, claim: Claim, state: Literal["running", "needs_you"], cost_usd: float | None, folder: str = ""
+        self,
+        claim: JobClaim,
+        state: Literal["running", "needs_you"],
+        cost_usd: float | None,
+        folder: str = "",
     ) -> bool:
         """Implement `JobStore`."""
         return await self._record(record_parameters(claim, state, cost_usd, folder))
 
-    async def finish(self, claim: Claim, outcome: Outcome) -> bool:
+    async def finish(self, claim: JobClaim, outcome: Outcome) -> bool:
         """Implement `JobStore`."""
         end = outcome
         return await self._record(
             record_parameters(claim, end.state, end.cost_usd, end.folder, end.answer, end.error)
         )
 
-    async def release(self, claim: Claim) -> bool:
+    async def release(self, claim: JobClaim) -> bool:
         """Implement `JobStore`; a worker also puts the row of the queue back."""
         return await self._record(record_parameters(claim, "waiting", None, ""))
 

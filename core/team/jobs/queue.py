@@ -32,7 +32,7 @@ from ua_tui.core.team.jobs.delivery import (
 )
 from ua_tui.core.team.jobs.postgres_jobs import LOST_AFTER, PostgresJobs, queue_of
 from ua_tui.core.team.jobs.running import Report, RunJob, run_to_end
-from ua_tui.core.team.records import FORMAT, Claim
+from ua_tui.core.team.records import FORMAT, JobClaim
 from ua_tui.core.text import clean_line
 from ua_tui.core.version import VERSION
 
@@ -80,7 +80,7 @@ def _clock() -> float:
 class _Running:
     """A job that runs here; `missing` counts how often the database did not know of it."""
 
-    claim: Claim
+    claim: JobClaim
     lost: asyncio.Event = field(default_factory=asyncio.Event)
     missing: int = 0
 

@@ -7,18 +7,18 @@ import logging
 from collections.abc import Awaitable, Callable
 
 from ua_tui.core.errors import UniversalAgentError
-from ua_tui.core.team.records import Claim, Outcome
+from ua_tui.core.team.records import JobClaim, Outcome
 from ua_tui.core.text import clean_line
 
 log = logging.getLogger(__name__)
 
-RunJob = Callable[[Claim, asyncio.Event], Awaitable[Outcome]]
+RunJob = Callable[[JobClaim, asyncio.Event], Awaitable[Outcome]]
 """Runs a claimed job to its end. When the event is set it stops the session at once, and raises anything."""
 Report = Callable[[str], None]
 """Gets one line for each thing that a person should know."""
 
 
-async def run_to_end(run: RunJob, claim: Claim, lost: asyncio.Event, report: Report) -> Outcome | None:
+async def run_to_end(run: RunJob, claim: JobClaim, lost: asyncio.Event, report: Report) -> Outcome | None:
     """Run a job; returns None if its session was stopped, so that the job is to be handed back."""
     job = f"job {claim.job.id[:8]}"
     again = f", attempt {claim.session.attempt}" if claim.session.attempt > 1 else ""

@@ -23,10 +23,10 @@ from ua_tui.core.team.jobs.batch_file import NOT_IN_ID
 from ua_tui.core.team.jobs.sqlite_tables import SEALED, check_own, explain, keep_seals, update_tables
 from ua_tui.core.team.records import (
     FORMAT,
-    Batch,
-    Claim,
     Counts,
     Job,
+    JobBatch,
+    JobClaim,
     JobResult,
     Outcome,
     SessionId,
@@ -76,11 +76,11 @@ class SqliteJobs:
             await asyncio.get_running_loop().run_in_executor(self._thread, self._close)
             self._thread.shutdown(wait=False)
 
-    async def submit(self, batch: Batch, jobs: Sequence[Job], *, retry_failed: bool = False) -> Submitted:
+    async def submit(self, batch: JobBatch, jobs: Sequence[Job], *, retry_failed: bool = False) -> Submitted:
         """Implement `JobStore`."""
         return await self._do(partial(self._submit, batch, jobs, retry_failed))
 
-    async def claim(self, job_id: str, worker: str = "") -> Claim | None:
+    async def claim(self, job_id: str, worker: str = "") -> JobClaim | None:
         """Implement `JobStore`."""
         while True:
             verdict, claim = await self._do(partial(self._claim, job_id))
@@ -88,7 +88,7 @@ class SqliteJobs:
                 return claim
             await asyncio.sleep(_PAUSE_SECONDS)
 
-    async def next(self, batch_id: str | None = None) -> Claim | None:
+    async def next(self, batch_id: str | None = None) -> JobClaim | None:
         """Begin some job, or take one over from a program that was killed; None if there is none now.
 
         A batch whose limit is used up by jobs that run is skipped; `batch_id` is the only one to look at.
@@ -96,19 +96,23 @@ class SqliteJobs:
         return await self._do(partial(self._next, batch_id))
 
     async def note(
-        self, claim: Claim, state: Literal["running", "needs_you"], cost_usd: float | None, folder: str = ""
+        self,
+        claim: JobClaim,
+        state: Literal["running", "needs_you"],
+        cost_usd: float | None,
+        folder: str = "",
     ) -> bool:
         """Implement `JobStore`."""
         return await self._do(partial(self._record, claim, state, cost_usd, folder, None, None))
 
-    async def finish(self, claim: Claim, outcome: Outcome) -> bool:
+    async def finish(self, claim: JobClaim, outcome: Outcome) -> bool:
         """Implement `JobStore`."""
         end = outcome
         return await self._do(
             partial(self._record, claim, end.state, end.cost_usd, end.folder, end.answer, end.error)
         )
 
-    async def release(self, claim: Claim) -> bool:
+    async def release(self, claim: JobClaim) -> bool:
         """Implement `JobStore`."""
         return await self._do(partial(self._record, claim, "waiting", None, "", None, None))
 
@@ -177,7 +181,7 @@ class SqliteJobs:
         assert self._db is not None
         return self._db
 
-    def _submit(self, batch: Batch, jobs: Sequence[Job], retry: bool) -> Submitted:
+    def _submit(self, batch: JobBatch, jobs: Sequence[Job], retry: bool) -> Submitted:
         first = {job.id: job for job in reversed(jobs)}
         unique = [job for job in jobs if first[job.id] is job]
         db = self._open_db
@@ -231,7 +235,7 @@ class SqliteJobs:
             f"{clean_line(str(self._path), 700)} has {what}: move it away; the sessions stay as they are"
         )
 
-    def _reopen(self, db: sqlite3.Connection, batch: Batch, jobs: Sequence[Job], retry: bool) -> int:
+    def _reopen(self, db: sqlite3.Connection, batch: JobBatch, jobs: Sequence[Job], retry: bool) -> int:
         charged = self._charged(db, batch.id)
         funds = batch.max_cost_usd is None or charged + _LEAST_USD <= batch.max_cost_usd
         if not funds and not retry:
@@ -261,7 +265,7 @@ class SqliteJobs:
         (charged,) = db.execute(query, (batch_id,)).fetchone()
         return float(charged)
 
-    def _next(self, batch_id: str | None) -> Claim | None:
+    def _next(self, batch_id: str | None) -> JobClaim | None:
         db = self._open_db
         mine = "" if batch_id is None else " AND id IN (SELECT job FROM batch_job WHERE batch = :batch)"
         lost = [
@@ -294,7 +298,7 @@ class SqliteJobs:
             if verdict == "wait":
                 exhausted.add(row["batch"])
 
-    def _claim(self, job_id: str) -> tuple[str, Claim | None]:
+    def _claim(self, job_id: str) -> tuple[str, JobClaim | None]:
         """Begin a job; the verdicts are those of `claim_job` in PostgreSQL."""
         self._hold_lock()
         db = self._open_db
@@ -336,7 +340,7 @@ class SqliteJobs:
                 " WHERE id = ?",
                 (session, self.worker, os.getpid(), limit or 0.0, job_id),
             )
-        return "claimed", Claim(
+        return "claimed", JobClaim(
             job=Job(id=job_id, query=job["query"], settings=json.loads(job["settings"])),
             session=SessionId(id=session, attempt=job["attempt"] + 1, job=job_id),
             limit_usd=limit,
@@ -344,7 +348,13 @@ class SqliteJobs:
         )
 
     def _record(
-        self, claim: Claim, state: str, cost: float | None, folder: str, answer: str | None, error: str | None
+        self,
+        claim: JobClaim,
+        state: str,
+        cost: float | None,
+        folder: str,
+        answer: str | None,
+        error: str | None,
     ) -> bool:
         running = state in ("running", "needs_you")
         over = not running and state != "waiting"

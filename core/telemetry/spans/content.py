@@ -20,7 +20,7 @@ Part = Mapping[str, Any]
 """A part of a message, in the form of the GenAI conventions."""
 
 
-class Content:
+class SpanContent:
     """Prepares texts for spans.
 
     Args:
@@ -119,10 +119,10 @@ class Content:
         return shown, _JSON if is_json else _TEXT
 
 
-class Conversation:
+class SpanConversation:
     """The queries and answers of a session, as the input and output of its span, which a viewer shows as the whole."""
 
-    def __init__(self, content: Content) -> None:
+    def __init__(self, content: SpanContent) -> None:
         self._content = content
         self._first_query = ""
         # The answers, and the queries after the first.

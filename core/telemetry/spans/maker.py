@@ -17,7 +17,7 @@ from opentelemetry.trace import (
 )
 
 from ua_tui.core.events import types as ev
-from ua_tui.core.telemetry.spans.content import Content
+from ua_tui.core.telemetry.spans.content import SpanContent
 from ua_tui.core.telemetry.spans.conventions import SHOWN, Labels, Value, facts_of_span, named
 
 _CONTENT = frozenset({"text", "query", "input_preview", "raw_response"})
@@ -89,7 +89,7 @@ class SpanMaker:
         labels: what every span states.
     """
 
-    def __init__(self, provider: TracerProvider, content: Content, labels: Labels) -> None:
+    def __init__(self, provider: TracerProvider, content: SpanContent, labels: Labels) -> None:
         self._content = content
         self._labels = labels.attributes
         self._tracer: Tracer = provider.get_tracer("ua-tui")

@@ -6,12 +6,12 @@ import msgspec
 from opentelemetry.trace import Span, SpanKind
 
 from ua_tui.core.telemetry.http import ServiceRequest
-from ua_tui.core.telemetry.spans.content import Content
+from ua_tui.core.telemetry.spans.content import SpanContent
 from ua_tui.core.telemetry.spans.conventions import named
 from ua_tui.core.telemetry.spans.maker import SpanMaker
 
 
-class Call(msgspec.Struct):
+class CallSpan(msgspec.Struct):
     """A tool call that has not ended: its span, its tool, when it began, and the call of the sub-agent that made it.
 
     It was `sent` to its server at once, or when a person had allowed it, unless it still `waits` for that. `request` is
@@ -31,11 +31,11 @@ class Call(msgspec.Struct):
 class RequestSpans:
     """Makes the spans of requests with `spans`; without `content` they do not say which page a call reads."""
 
-    def __init__(self, spans: SpanMaker, content: Content) -> None:
+    def __init__(self, spans: SpanMaker, content: SpanContent) -> None:
         self._spans = spans
         self._content = content
 
-    def of_call(self, call: Call) -> Span:
+    def of_call(self, call: CallSpan) -> Span:
         """The span of a call's request to its MCP server, or of the call if its tool is one of the agent itself."""
         prefix, _, rest = call.name.partition("__")
         if call.request is None and prefix == "mcp":
@@ -44,7 +44,7 @@ class RequestSpans:
             call.request = self._spans.start("mcp.request", call.span, call.sent, SpanKind.CLIENT, **named)
         return call.request or call.span
 
-    def end(self, call: Call, status: str, ended: int, *, ran: bool) -> None:
+    def end(self, call: CallSpan, status: str, ended: int, *, ran: bool) -> None:
         """End it with the call; a call that never ran made none."""
         if ran:
             self.of_call(call)

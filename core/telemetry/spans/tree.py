@@ -11,10 +11,10 @@ from opentelemetry.trace import NonRecordingSpan, Span, SpanContext, TracerProvi
 from ua_tui.core.events import types as ev
 from ua_tui.core.events.codec import to_json
 from ua_tui.core.telemetry.http import ServiceRequest
-from ua_tui.core.telemetry.spans.content import Content, Conversation
+from ua_tui.core.telemetry.spans.content import SpanContent, SpanConversation
 from ua_tui.core.telemetry.spans.conventions import SUBAGENT_CALL, Labels, facts_of_span, named
 from ua_tui.core.telemetry.spans.maker import SpanMaker, log_line_of
-from ua_tui.core.telemetry.spans.requests import Call, RequestSpans
+from ua_tui.core.telemetry.spans.requests import CallSpan, RequestSpans
 from ua_tui.core.telemetry.spans.turns import Agent
 
 _MOST_KEPT = 1_000
@@ -52,7 +52,7 @@ class SpanTree:
         labels: what every span states.
     """
 
-    def __init__(self, provider: TracerProvider, content: Content, labels: Labels) -> None:
+    def __init__(self, provider: TracerProvider, content: SpanContent, labels: Labels) -> None:
         self._content = content
         self._spans = SpanMaker(provider, content, labels)
         self._requests = RequestSpans(self._spans, content)
@@ -66,8 +66,8 @@ class SpanTree:
         self._subagents: dict[str, Agent] = {}
         self._model = ""
         self._has_simple_path = False
-        self._conversation = Conversation(content)
-        self._calls: dict[str, Call] = {}
+        self._conversation = SpanConversation(content)
+        self._calls: dict[str, CallSpan] = {}
         # The spans of calls that ended, and of their requests.
         self._ended: OrderedDict[str, tuple[SpanContext, SpanContext]] = OrderedDict()
         self._thinking: dict[str, list[str]] = {}
@@ -304,7 +304,7 @@ class SpanTree:
         tool = self._content.short(event.name)
         call_id = self._content.short(event.tool_use_id)
         span.set_attributes(named(tool=tool, call=call_id, title=f"tool_call {tool}"))
-        self._calls[event.tool_use_id] = Call(span, event.name, now, event.parent_tool_use_id, sent=now)
+        self._calls[event.tool_use_id] = CallSpan(span, event.name, now, event.parent_tool_use_id, sent=now)
         self._set_arguments(event.tool_use_id, event.input)
         self._add_early()
 
@@ -393,7 +393,7 @@ class SpanTree:
         if len(self._ended) > _MOST_KEPT:
             self._ended.popitem(last=False)
 
-    def _add_result(self, call: Call, event: ev.ToolCallFinished, now: int) -> None:
+    def _add_result(self, call: CallSpan, event: ev.ToolCallFinished, now: int) -> None:
         """Add the result of a call to its span, and to what the agent that made it will read."""
         if not self._content.included:
             return

@@ -6,7 +6,7 @@ import msgspec
 from opentelemetry.trace import Span
 
 from ua_tui.core.events.types import MessageFinished, TokensSpent, ToolCallStarted, Usage
-from ua_tui.core.telemetry.spans.content import Content, Part
+from ua_tui.core.telemetry.spans.content import Part, SpanContent
 from ua_tui.core.telemetry.spans.conventions import Value, facts_of_tokens, named
 
 
@@ -24,7 +24,7 @@ class ModelTurn(msgspec.Struct):
 
     span: Span
     began: int
-    content: Content
+    content: SpanContent
     read: list[Part] = msgspec.field(default_factory=list)
     requested_model: str = ""
     agent: str = ""
@@ -91,7 +91,13 @@ class Agent(msgspec.Struct):
     turn: ModelTurn | None = None
 
     def begin_turn(
-        self, span: Span, began: int, content: Content, *, message_id: str | None, requested_model: str = ""
+        self,
+        span: Span,
+        began: int,
+        content: SpanContent,
+        *,
+        message_id: str | None,
+        requested_model: str = "",
     ) -> None:
         """Begin a turn, with what was not read before."""
         self.turn = ModelTurn(

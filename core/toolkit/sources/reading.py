@@ -16,7 +16,7 @@ from ua_tui.core.toolkit.articles import visible
 from ua_tui.core.toolkit.extract import Extracted, NotReadable
 from ua_tui.core.toolkit.sources.feed import is_feed, is_json_feed
 from ua_tui.core.toolkit.sources.pdf import article_of
-from ua_tui.core.toolkit.sources.web_page import Document, ReadPage, fenced
+from ua_tui.core.toolkit.sources.web_page import ReadPage, WebDocument, fenced
 
 if TYPE_CHECKING:
     from ua_tui.core.concurrency.conversions import Conversions
@@ -74,7 +74,7 @@ def _read(conversions: Conversions, page: Page, kind: str, may_be_feed: bool, st
     from ua_tui.core.concurrency.conversions import ConversionFailed, TooComplex
 
     argument = msgspec.to_builtins(
-        Document(page.body, page.encoding, page.final_url, kind, may_be_feed), builtin_types=(bytes,)
+        WebDocument(page.body, page.encoding, page.final_url, kind, may_be_feed), builtin_types=(bytes,)
     )
     run = partial(conversions.run, argument=argument, stop=stop)
     try:

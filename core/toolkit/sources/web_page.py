@@ -42,7 +42,7 @@ _TAG = re.compile(rb"<[^<>]{0,2000}>")
 _SAMPLE = 64 << 10
 
 
-class Document(msgspec.Struct, frozen=True):
+class WebDocument(msgspec.Struct, frozen=True):
     """What the worker process gets: the bytes of a page, their encoding (empty if unknown), and its address.
 
     `kind` is html, xml, json or text.
@@ -69,18 +69,18 @@ class ReadPage(msgspec.Struct, frozen=True):
 
 
 def read_in_child(_: TaskContext, argument: Any) -> Any:
-    """Read a `Document` in the worker process; returns a `ReadPage`."""
-    document = msgspec.convert(argument, Document)
+    """Read a `WebDocument` in the worker process; returns a `ReadPage`."""
+    document = msgspec.convert(argument, WebDocument)
     return msgspec.to_builtins(read_document(document))
 
 
 def convert_in_child(_: TaskContext, argument: Any) -> Any:
-    """Convert a whole `Document` in the worker process, if extraction takes too long."""
-    document = msgspec.convert(argument, Document)
+    """Convert a whole `WebDocument` in the worker process, if extraction takes too long."""
+    document = msgspec.convert(argument, WebDocument)
     return msgspec.to_builtins(ReadPage(convert_page(document.text, document.url)))
 
 
-def read_document(document: Document) -> ReadPage:
+def read_document(document: WebDocument) -> ReadPage:
     """Read a document as a feed if it is one, otherwise by its kind."""
     text = document.text
     if document.may_be_feed:

@@ -11,7 +11,7 @@ from ua_tui.core.concurrency.cancellation import Stop
 from ua_tui.core.errors import UniversalAgentError
 from ua_tui.core.events.codec import from_json
 from ua_tui.core.evidence.records import Source, SourceKind
-from ua_tui.core.knowledge.records import Document
+from ua_tui.core.knowledge.records import KnowledgeDocument
 from ua_tui.core.storage.files import Root
 from ua_tui.core.toolkit.articles import ARTICLE_FOLDER, ARTICLE_PREFIX, FINAL_URL
 from ua_tui.observers.evidence.addresses import address_key, addresses_in
@@ -197,7 +197,9 @@ def _named(source: str) -> Sequence[str]:
     return list(dict.fromkeys(addresses_in(source)))[:_MOST_NAMED]
 
 
-def _found(kind: SourceKind, document: Document, title: str, text: str, named: Sequence[str]) -> Found:
+def _found(
+    kind: SourceKind, document: KnowledgeDocument, title: str, text: str, named: Sequence[str]
+) -> Found:
     text = with_title(title, text) if kind == "article" else text
     made: datetime | None = moment(document.made_at)
     record = source_of(

@@ -11,7 +11,7 @@ from tests.bench.knowledge.queries import query_rows
 from tests.bench.table import Row
 from tests.postgres_server import Cluster, binaries, short_folder
 from ua_tui.core.knowledge.access import open_search, open_store
-from ua_tui.core.knowledge.records import Call, Cursor, Document, Facts
+from ua_tui.core.knowledge.records import Cursor, Facts, IndexedCall, KnowledgeDocument
 from ua_tui.core.postgres.address import Address
 
 MEDIAN, P95 = 40.0, 80.0
@@ -45,13 +45,15 @@ def _copy(file: Path, address: Address) -> None:
     with closing(sqlite3.connect(file)) as db, open_store(address) as store:
         sessions = db.execute("SELECT id, folder, started, title FROM session").fetchall()
         for number, folder, started, title in sessions:
-            call = Call(tool_use_id=f"t{number}", tool="mcp__composio__COMPOSIO_SEARCH_WEB", started=started)
+            call = IndexedCall(
+                tool_use_id=f"t{number}", tool="mcp__composio__COMPOSIO_SEARCH_WEB", started=started
+            )
             facts, documents = Facts(started=started, title=title), [*_documents(db, number)]
             name, ends = f"bench:/runs/{folder}", Cursor(1, 1)
             assert store.apply(name, Cursor(), ends, facts=facts, calls=[call], documents=documents)
 
 
-def _documents(db: sqlite3.Connection, session: int) -> Iterator[Document]:
+def _documents(db: sqlite3.Connection, session: int) -> Iterator[KnowledgeDocument]:
     texts: dict[int, list[str]] = {}
     for number, text in db.execute(
         "SELECT document, text FROM chunk WHERE document IN (SELECT id FROM document WHERE session = ?) ORDER BY id",
@@ -59,7 +61,7 @@ def _documents(db: sqlite3.Connection, session: int) -> Iterator[Document]:
     ):
         texts.setdefault(number, []).append(text)
     for number, kind, path, part, title, context, made_at, url in db.execute(_DOCUMENTS, (session,)):
-        yield Document(
+        yield KnowledgeDocument(
             kind=kind, path=path, part=part, title=title, context=context, text="\n\n".join(texts[number]),
             made_at=made_at, trust="web", url=url, tool_use_id=f"t{session}",
         )  # fmt: skip

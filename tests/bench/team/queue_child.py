@@ -13,7 +13,7 @@ from typing import Any
 from ua_tui.core.postgres.address import Address
 from ua_tui.core.postgres.connection import parameters_of
 from ua_tui.core.team.jobs.queue import QueueWorker
-from ua_tui.core.team.records import Claim, Outcome
+from ua_tui.core.team.records import JobClaim, Outcome
 
 QUEUE = "alone"
 
@@ -45,7 +45,7 @@ async def _alone(address: Address, parallel: int) -> None:
 
 
 async def _ours(address: Address, parallel: int) -> None:
-    async def run(_claim: Claim, _lost: asyncio.Event) -> Outcome:
+    async def run(_claim: JobClaim, _lost: asyncio.Event) -> Outcome:
         return Outcome(state="done", answer="a", cost_usd=0.0)
 
     worker = QueueWorker(address, run, parallel=parallel, report=lambda _line: None)

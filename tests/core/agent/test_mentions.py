@@ -9,7 +9,7 @@ import pytest
 
 from tests.core.cases import cases_of
 from ua_tui.core.agent.attachments.mentions import mentions_in
-from ua_tui.core.agent.attachments.places import Places, missing_names
+from ua_tui.core.agent.attachments.places import AttachmentPlaces, missing_names
 
 TABLES = cases_of(__file__)
 
@@ -29,7 +29,7 @@ def test_a_name_leads_to_a_file_or_is_missing_or_is_no_name(
     base: Path, monkeypatch: pytest.MonkeyPatch, text: str, expected: list[list[str]]
 ) -> None:
     monkeypatch.setenv("HOME", str(base / "home"))
-    places = Places(base / "session", base / "start")
+    places = AttachmentPlaces(base / "session", base / "start")
     text = text.format_map(msgspec.structs.asdict(places)) if "{s" in text else text
     missing = missing_names(text, places)
     found = {}
@@ -58,7 +58,7 @@ def test_a_name_leads_to_a_file_or_is_missing_or_is_no_name(
     ],
 )
 def test_a_file_is_named_so_that_the_name_leads_to_it(base: Path, path: str, mention: str) -> None:
-    places = Places(base / "session", base / "start")
+    places = AttachmentPlaces(base / "session", base / "start")
     written = places.mention(base / path)
     assert written == mention.replace("{base}", str(base))
     [read] = mentions_in(f"See {written}.")
@@ -66,9 +66,9 @@ def test_a_file_is_named_so_that_the_name_leads_to_it(base: Path, path: str, men
 
 
 def test_a_near_name_is_meant(base: Path) -> None:
-    places = Places(base / "session", base / "start")
+    places = AttachmentPlaces(base / "session", base / "start")
     for name, meant in (("data.cvs", "data.csv"), ("chart", "chart.png"), ("sales", "sales 2025.csv"),
                         ("data/q4", ""), ("my.pdf", "")):  # fmt: skip
         assert missing_names(f"@{name} x", places) == {name: meant}
     # The names of other people lead into the session's folder only.
-    assert Places(base / "session").candidates("data.csv") == (base / "session/data.csv",)
+    assert AttachmentPlaces(base / "session").candidates("data.csv") == (base / "session/data.csv",)

@@ -9,7 +9,7 @@ import pytest
 
 from tests.core.cases import cases_of
 from ua_tui.core.agent.permissions.actions import Action, actions_of, is_outbound, server_of, subjects_of
-from ua_tui.core.agent.permissions.policy import PermissionPolicy, Verdict, is_search
+from ua_tui.core.agent.permissions.policy import PermissionPolicy, PermissionVerdict, is_search
 from ua_tui.core.agent.permissions.proposals import exact_pattern, proposal, rules_problem, split_rules
 from ua_tui.core.agent.permissions.rule_set import RuleSet
 from ua_tui.core.agent.permissions.rules import Effect, Rule
@@ -65,31 +65,33 @@ def test_one_yes_is_never_a_yes_to_everything(tmp_path: Path) -> None:
         rules = policy(tmp_path)
         assert remember(rules, name, [name]) is not None
         asked = rules.judge(name, {"command": "ls", "file_path": "/etc/passwd"})
-        assert asked.verdict is Verdict.ASK, name
+        assert asked.verdict is PermissionVerdict.ASK, name
 
 
 def test_a_pattern_of_the_session_holds_for_its_server_and_not_for_what_acts_outside(tmp_path: Path) -> None:
     rules = policy(tmp_path)
     assert remember(rules, MULTI, ["GMAIL_SEND_EMAIL"]) is not None
-    assert rules.judge(MULTI, multi("GMAIL_SEND_EMAIL")).verdict is Verdict.ASK
+    assert rules.judge(MULTI, multi("GMAIL_SEND_EMAIL")).verdict is PermissionVerdict.ASK
     assert remember(rules, MULTI, ["NOTION_GET_PAGE"], ["NOTION_*"]) is None
-    assert rules.judge(MULTI, multi("NOTION_GET_PAGE", "NOTION_LIST_USERS")).verdict is Verdict.ALLOW
-    assert rules.judge("mcp__composio__NOTION_LIST_USERS", {}).verdict is Verdict.ALLOW
-    assert rules.judge("mcp__elsewhere__NOTION_LIST_USERS", {}).verdict is Verdict.ASK
-    assert rules.judge("NOTION_LIST_USERS", {}).verdict is Verdict.ASK
+    assert (
+        rules.judge(MULTI, multi("NOTION_GET_PAGE", "NOTION_LIST_USERS")).verdict is PermissionVerdict.ALLOW
+    )
+    assert rules.judge("mcp__composio__NOTION_LIST_USERS", {}).verdict is PermissionVerdict.ALLOW
+    assert rules.judge("mcp__elsewhere__NOTION_LIST_USERS", {}).verdict is PermissionVerdict.ASK
+    assert rules.judge("NOTION_LIST_USERS", {}).verdict is PermissionVerdict.ASK
     for slug in ("NOTION_CREATE_PAGE", "NOTION_PROXY_EXECUTE", "NOTION_REMOTE_BASH", "SLACK_LIST"):
-        assert rules.judge(MULTI, multi("NOTION_GET_PAGE", slug)).verdict is Verdict.ASK, slug
+        assert rules.judge(MULTI, multi("NOTION_GET_PAGE", slug)).verdict is PermissionVerdict.ASK, slug
 
 
 def test_a_pattern_that_says_too_much_or_only_looks_like_one_is_not_taken(tmp_path: Path) -> None:
     for pattern in ("*", "N*", "?OTION_*", "[N]OTION_*", "NOTION*", "NOTION_LIST_*", "* NOTION_GET_PAGE"):
         rules = policy(tmp_path)
         assert remember(rules, MULTI, ["NOTION_GET_PAGE"], pattern.split()) is not None
-        assert rules.judge(MULTI, multi("NOTION_GET_PAGE")).verdict is Verdict.ASK, pattern
+        assert rules.judge(MULTI, multi("NOTION_GET_PAGE")).verdict is PermissionVerdict.ASK, pattern
     rules = policy(tmp_path)
     remember(rules, MULTI, ["NOTION_*"])
-    assert rules.judge(MULTI, multi("NOTION_*")).verdict is Verdict.ALLOW
-    assert rules.judge(MULTI, multi("NOTION_GET_PAGE")).verdict is Verdict.ASK
+    assert rules.judge(MULTI, multi("NOTION_*")).verdict is PermissionVerdict.ALLOW
+    assert rules.judge(MULTI, multi("NOTION_GET_PAGE")).verdict is PermissionVerdict.ASK
 
 
 def test_patterns_are_written_in_one_line() -> None:
@@ -110,7 +112,10 @@ def test_words_decide_what_is_outbound_and_what_is_search() -> None:
 
 def test_a_rule_that_denies_or_asks_holds_in_every_mode(tmp_path: Path) -> None:
     modes = ("default", "acceptEdits", "bypassPermissions")
-    effects: tuple[tuple[Effect, Verdict], ...] = (("deny", Verdict.DENY), ("ask", Verdict.ASK))
+    effects: tuple[tuple[Effect, PermissionVerdict], ...] = (
+        ("deny", PermissionVerdict.DENY),
+        ("ask", PermissionVerdict.ASK),
+    )
     for mode, (effect, verdict) in (*product(modes, effects), ("plan", effects[0])):
         rules = (Rule("allow", "*"), Rule("ask", "COMPOSIO_*"), Rule(effect, "GMAIL_SEND_*"))
         judged = PermissionPolicy(workspace=tmp_path, mode=mode, rules=rules).judge(
@@ -119,7 +124,9 @@ def test_a_rule_that_denies_or_asks_holds_in_every_mode(tmp_path: Path) -> None:
         assert (judged.verdict, judged.rule) == (verdict, rules[2]), mode
     # A rule that denies comes before one that asks.
     both = (Rule("ask", "Bash"), Rule("deny", "Bash"))
-    assert PermissionPolicy(workspace=tmp_path, rules=both).judge("Bash", {}).verdict is Verdict.DENY
+    assert (
+        PermissionPolicy(workspace=tmp_path, rules=both).judge("Bash", {}).verdict is PermissionVerdict.DENY
+    )
 
 
 def test_taint_asks_about_each_action_with_its_own_arguments(tmp_path: Path) -> None:
@@ -131,10 +138,10 @@ def test_taint_asks_about_each_action_with_its_own_arguments(tmp_path: Path) -> 
 
     rules = PermissionPolicy(workspace=tmp_path, taint=taint, rules=(Rule("allow", "GMAIL_*"),))
     judged = rules.judge(MULTI, multi("COMPOSIO_SEARCH_NEWS", "GMAIL_SEND_EMAIL"))
-    assert (judged.verdict, judged.reason) == (Verdict.ASK, "it sends what it read")
+    assert (judged.verdict, judged.reason) == (PermissionVerdict.ASK, "it sends what it read")
     assert seen == [("mcp__composio__COMPOSIO_SEARCH_NEWS", {}), ("mcp__composio__GMAIL_SEND_EMAIL", {})]
     rules.mode = "bypassPermissions"
-    assert rules.judge(MULTI, multi("GMAIL_SEND_EMAIL")).verdict is Verdict.ALLOW
+    assert rules.judge(MULTI, multi("GMAIL_SEND_EMAIL")).verdict is PermissionVerdict.ALLOW
 
 
 def test_files_of_the_machine_are_not_for_others_to_allow(tmp_path: Path) -> None:
@@ -142,11 +149,12 @@ def test_files_of_the_machine_are_not_for_others_to_allow(tmp_path: Path) -> Non
         rules = RuleSet([Rule("allow", f"{tool}(/**)"), Rule("allow", tool)])
         own = (Rule("allow", "Read(/data/**)"),)
         confined = PermissionPolicy(workspace=tmp_path, rules=rules, elsewhere=own)
-        assert confined.judge(tool, given).verdict is Verdict.DENY
+        assert confined.judge(tool, given).verdict is PermissionVerdict.DENY
         assert (
-            PermissionPolicy(workspace=tmp_path, rules=rules).judge(tool, given).verdict is not Verdict.DENY
+            PermissionPolicy(workspace=tmp_path, rules=rules).judge(tool, given).verdict
+            is not PermissionVerdict.DENY
         )
-        assert confined.judge("Read", {"file_path": "/data/a"}).verdict is not Verdict.DENY
-        assert confined.judge("Read", {"file_path": "notes.md"}).verdict is Verdict.ALLOW
+        assert confined.judge("Read", {"file_path": "/data/a"}).verdict is not PermissionVerdict.DENY
+        assert confined.judge("Read", {"file_path": "notes.md"}).verdict is PermissionVerdict.ALLOW
         skipping = PermissionPolicy(workspace=tmp_path, elsewhere=(), mode="bypassPermissions")
-        assert skipping.judge(tool, given).verdict is Verdict.ALLOW
+        assert skipping.judge(tool, given).verdict is PermissionVerdict.ALLOW

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from tests.core.cases import cases_of
 from ua_tui.core.agent.permissions.actions import Action
-from ua_tui.core.agent.permissions.policy import PermissionPolicy, Verdict
+from ua_tui.core.agent.permissions.policy import PermissionPolicy, PermissionVerdict
 from ua_tui.core.agent.permissions.proposals import advice, proposal, rules_problem
 from ua_tui.core.agent.permissions.rules import Effect, Rule, check
 from ua_tui.core.agent.permissions.shell import command_words
@@ -134,9 +134,9 @@ def test_no_allow_rule_and_no_mode_weakens_what_is_denied_or_asked(
     alone = PermissionPolicy(HERE, rules=named, mode="default").judge(*call)
     with_allow = PermissionPolicy(HERE, rules=(Rule("allow", allowed), *rules), mode=mode).judge(*call)
     if alone.rule is not None:
-        assert with_allow.verdict is Verdict.DENY
+        assert with_allow.verdict is PermissionVerdict.DENY
     elif PermissionPolicy(HERE, rules=rules, mode="default").judge(*call).rule in rules:
-        assert with_allow.verdict is not Verdict.ALLOW
+        assert with_allow.verdict is not PermissionVerdict.ALLOW
 
 
 @given(_CALLS)

@@ -10,7 +10,7 @@ import pytest
 import ua_tui.core.demo
 from tests.core.cases import cases_of
 from ua_tui.core.demo.model.conversation import read_conversation
-from ua_tui.core.demo.model.script import CLASSIFIER_MARK, Script, Turn
+from ua_tui.core.demo.model.script import CLASSIFIER_MARK, Script, ScriptedTurn
 from ua_tui.core.demo.playbook import load_library
 from ua_tui.core.events.continuation import resumption
 
@@ -43,11 +43,11 @@ class Dialogue:
         self.request: dict[str, Any] = {"system": system, "tools": every_tool(), "messages": []}
         self.ids: list[str] = []
 
-    def say(self, text: str) -> Turn:
+    def say(self, text: str) -> ScriptedTurn:
         self.request["messages"].append({"role": "user", "content": [{"type": "text", "text": text}]})
         return self._next()
 
-    def results(self, *texts: str, failed: bool = False) -> Turn:
+    def results(self, *texts: str, failed: bool = False) -> ScriptedTurn:
         blocks = [
             {
                 "type": "tool_result",
@@ -60,7 +60,7 @@ class Dialogue:
         self.request["messages"].append({"role": "user", "content": blocks})
         return self._next()
 
-    def _next(self) -> Turn:
+    def _next(self) -> ScriptedTurn:
         turn = self.script.next(self.request)
         assert "${" not in turn.text + str(turn.calls)
         count = len(self.request["messages"])
@@ -95,7 +95,7 @@ def test_classifier_gets_one_word(script: Script) -> None:
             "system": f"You sort questions. {CLASSIFIER_MARK}.",
             "messages": [{"role": "user", "content": query}],
         }
-        assert script.next(request) == Turn(text=expected)
+        assert script.next(request) == ScriptedTurn(text=expected)
 
 
 def test_subagent_forgets_the_corpus_and_saves_it_when_sent_back(script: Script) -> None:

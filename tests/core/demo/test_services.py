@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from ua_tui.core.demo.composio.services import RemoteSession, Services
+from ua_tui.core.demo.composio.services import DemoRemoteSession, Services
 from ua_tui.core.demo.pace import Pace
 from ua_tui.core.demo.playbook import load_library
 from ua_tui.core.demo.press.articles import Catalogue, load_catalogue
@@ -29,20 +29,22 @@ def services(catalogue: Catalogue) -> Services:
 
 
 @pytest.fixture
-def session() -> RemoteSession:
-    return RemoteSession("trs_test", "somebody", {})
+def session() -> DemoRemoteSession:
+    return DemoRemoteSession("trs_test", "somebody", {})
 
 
 def files_under(folder: Path) -> list[Path]:
     return [path for path in folder.rglob("*") if path.is_file()]
 
 
-async def execute(services: Services, session: RemoteSession, slug: str, **arguments: Any) -> Any:
+async def execute(services: Services, session: DemoRemoteSession, slug: str, **arguments: Any) -> Any:
     tools = [{"tool_slug": slug, "arguments": arguments}]
     return json.loads((await services.call(session, "COMPOSIO_MULTI_EXECUTE_TOOL", {"tools": tools})).text)
 
 
-async def test_news_with_excerpts_is_more_than_cli_shows(services: Services, session: RemoteSession) -> None:
+async def test_news_with_excerpts_is_more_than_cli_shows(
+    services: Services, session: DemoRemoteSession
+) -> None:
     answer = await execute(services, session, "COMPOSIO_SEARCH_NEWS", query="AI chips", include_excerpts=True)
     data = answer["data"]["results"][0]["response"]["data"]
     assert len(data["news_results"]) == 25
@@ -50,7 +52,7 @@ async def test_news_with_excerpts_is_more_than_cli_shows(services: Services, ses
     assert data["news_results"][0]["published_at"].startswith("2026-11-")
 
 
-async def test_an_unknown_tool_or_code_fails_alone(services: Services, session: RemoteSession) -> None:
+async def test_an_unknown_tool_or_code_fails_alone(services: Services, session: DemoRemoteSession) -> None:
     tools = [
         {"tool_slug": "NO_SUCH_TOOL", "arguments": {}},
         {"tool_slug": "COMPOSIO_SEARCH_WEB", "arguments": {"query": "racks"}},
@@ -69,7 +71,7 @@ async def test_an_unknown_tool_or_code_fails_alone(services: Services, session: 
     "name", ["downloads/clip.html", "clip.mp4", "downloads/../clip.mp4", "missing/downloads/clip.mp4"]
 )
 async def test_clip_goes_nowhere_but_into_downloads(
-    services: Services, session: RemoteSession, tmp_path: Path, name: str
+    services: Services, session: DemoRemoteSession, tmp_path: Path, name: str
 ) -> None:
     (tmp_path / "downloads").mkdir()
     answer = await services.call(session, "trim_video", {"output_path": f"{tmp_path}/{name}"})
@@ -77,7 +79,9 @@ async def test_clip_goes_nowhere_but_into_downloads(
     assert sorted(files_under(tmp_path)) == []
 
 
-async def test_clip_never_replaces_a_file(services: Services, session: RemoteSession, tmp_path: Path) -> None:
+async def test_clip_never_replaces_a_file(
+    services: Services, session: DemoRemoteSession, tmp_path: Path
+) -> None:
     folder = tmp_path / "downloads"
     folder.mkdir()
     arguments = {"output_path": str(folder / "clip.mp4")}

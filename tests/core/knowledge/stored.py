@@ -9,7 +9,7 @@ from typing import Any
 
 from ua_tui.core.knowledge.index.database import connect, open_writer
 from ua_tui.core.knowledge.index.store import KnowledgeStore
-from ua_tui.core.knowledge.records import Cursor, Document, Facts, Kind
+from ua_tui.core.knowledge.records import Cursor, Facts, Kind, KnowledgeDocument
 
 TABLES = Path(__file__).with_suffix(".sql").read_text("utf-8").splitlines()
 """A statement for each table, which gives its rows in an order that does not depend on their numbers."""
@@ -17,12 +17,14 @@ TABLES = Path(__file__).with_suffix(".sql").read_text("utf-8").splitlines()
 
 def document(
     text: str = "", *, path: str = "notes.md", part: int = 0, kind: Kind = "article", **fields: Any
-) -> Document:
+) -> KnowledgeDocument:
     """A document with the text."""
-    return Document(kind=kind, path=path, part=part, text=text, made_at=1_000.0, **fields)
+    return KnowledgeDocument(kind=kind, path=path, part=part, text=text, made_at=1_000.0, **fields)
 
 
-def add(store: KnowledgeStore, folder: str, *documents: Document, replaced: Iterable[str] = ()) -> bool:
+def add(
+    store: KnowledgeStore, folder: str, *documents: KnowledgeDocument, replaced: Iterable[str] = ()
+) -> bool:
     """Store documents of a session as those of its next event."""
     before = store.cursor(folder)
     after = Cursor(before.seq + 1, before.place + 100)

@@ -15,7 +15,12 @@ from ua_tui.core.knowledge.index.store import KnowledgeStore
 from ua_tui.core.knowledge.records import Cursor, Facts
 from ua_tui.core.knowledge.removal import forgetting
 from ua_tui.core.knowledge.removal.forgetting import Forgotten, forget, forget_deleted
-from ua_tui.core.knowledge.removal.forgotten import Entry, ForgottenList, forgotten_file, source_trace
+from ua_tui.core.knowledge.removal.forgotten import (
+    ForgottenEntry,
+    ForgottenList,
+    forgotten_file,
+    source_trace,
+)
 from ua_tui.core.storage import sqlite
 
 SECRET = b"zqxwombat"
@@ -176,7 +181,7 @@ def test_files_of_folders_that_are_no_sessions_stay(tmp_path: Path) -> None:
 def test_a_program_that_ends_before_it_has_removed_anything(path: Path) -> None:
     """Its list is on the disk; the next program removes what it lists."""
     ForgottenList(path).append(
-        Entry(sources=tuple(source_trace(f"https://{WORD}.org/{n}") for n in range(60)))
+        ForgottenEntry(sources=tuple(source_trace(f"https://{WORD}.org/{n}") for n in range(60)))
     )
     with KnowledgeStore(path) as store:
         assert store.finish_forgetting()
@@ -193,7 +198,7 @@ def test_another_program_that_reads_is_no_error(path: Path, monkeypatch: pytest.
     reader.execute("BEGIN")
     reader.execute("SELECT count(*) FROM chunk").fetchone()
     with KnowledgeStore(path) as store:
-        store.add_forgotten(Entry(sources=(source_trace("https://b.org/"),)))
+        store.add_forgotten(ForgottenEntry(sources=(source_trace("https://b.org/"),)))
         assert not store.finish_forgetting()
         assert found(path, f"{WORD} AND row") == [("session_3", "copy.json")]
         reader.close()
@@ -241,7 +246,7 @@ def test_the_list_is_private_and_survives_bad_lines(path: Path) -> None:
     assert known.refresh()
     assert known.damaged_lines == 3
     assert not known.has_source("https://c.org/")
-    ForgottenList(path).append(Entry(sources=(source_trace("https://d.org/"),)))
+    ForgottenList(path).append(ForgottenEntry(sources=(source_trace("https://d.org/"),)))
     assert known.refresh()
     assert known.has_source("https://d.org")
     assert not known.refresh()

@@ -8,14 +8,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.core.cases import cases_of
-from ua_tui.core.knowledge.search.query import MOST_TERMS, Query, Term, parse_date, parse_query
+from ua_tui.core.knowledge.search.query import MOST_TERMS, SearchQuery, Term, parse_date, parse_query
 
 CASES = cases_of(__file__)
 
 NOW = datetime(2026, 11, 23, 15, 30, tzinfo=timezone(timedelta(hours=1)))
 
 
-def parse(text: str) -> Query:
+def parse(text: str) -> SearchQuery:
     return parse_query(text, NOW)
 
 

@@ -21,7 +21,7 @@ from ua_tui.core.knowledge.access import AnySearch, open_search, open_store
 from ua_tui.core.knowledge.citation import citation
 from ua_tui.core.knowledge.index.database_file import FILE
 from ua_tui.core.knowledge.place import KnowledgePlace
-from ua_tui.core.knowledge.records import Call, Cursor, Document, Facts, Hit, Kind
+from ua_tui.core.knowledge.records import Cursor, Facts, Hit, IndexedCall, Kind, KnowledgeDocument
 from ua_tui.core.knowledge.search import matching
 from ua_tui.core.knowledge.search.search import KnowledgeSearch
 from ua_tui.core.postgres.address import Address
@@ -32,14 +32,20 @@ NOW = time.time()
 
 def document(
     title: str, text: str, *, kind: Kind = "article", age: float = 1, path: str = "", **more: Any
-) -> Document:
-    return Document(kind=kind, title=title, text=text, path=path or title, made_at=NOW - age * DAY, **more)
+) -> KnowledgeDocument:
+    return KnowledgeDocument(
+        kind=kind, title=title, text=text, path=path or title, made_at=NOW - age * DAY, **more
+    )
 
 
 def fill(
-    place: KnowledgePlace, *documents: Document, folder: str = "session_1", call: str = "", **facts: Any
+    place: KnowledgePlace,
+    *documents: KnowledgeDocument,
+    folder: str = "session_1",
+    call: str = "",
+    **facts: Any,
 ) -> None:
-    calls = [Call(tool_use_id="t", tool=call)] if call else []
+    calls = [IndexedCall(tool_use_id="t", tool=call)] if call else []
     with open_store(place) as store:
         before = store.cursor(folder)
         after = Cursor(before.seq + 1, before.place + 1)
@@ -93,7 +99,7 @@ def marked(hit: Hit) -> list[str]:
     return [hit.passage[start:end] for start, end in hit.marks]
 
 
-def others(count: int = 30) -> list[Document]:
+def others(count: int = 30) -> list[KnowledgeDocument]:
     """Documents on other matters, so that words have different frequencies."""
     return [document(f"Other {n}", f"plain story number {n} of weather and sport") for n in range(count)]
 

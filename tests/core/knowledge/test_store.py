@@ -17,7 +17,7 @@ from ua_tui.core.knowledge.index import batch
 from ua_tui.core.knowledge.index.database import connect
 from ua_tui.core.knowledge.index.database_file import FILE
 from ua_tui.core.knowledge.index.store import KnowledgeStore
-from ua_tui.core.knowledge.records import Cursor, Document, Facts
+from ua_tui.core.knowledge.records import Cursor, Facts, KnowledgeDocument
 from ua_tui.core.storage import sqlite
 
 SESSIONS = ("session_1", "session_2", "/elsewhere/session_3")
@@ -50,8 +50,10 @@ def path(tmp_path: Path) -> Path:
 
 @settings(deadline=None, max_examples=settings().max_examples // 3)
 @given(STEPS)
-def test_any_steps_make_the_same_as_one(steps: list[tuple[str, list[Document] | None, set[str]]]) -> None:
-    wanted: dict[str, dict[tuple[str, int], Document]] = {}
+def test_any_steps_make_the_same_as_one(
+    steps: list[tuple[str, list[KnowledgeDocument] | None, set[str]]],
+) -> None:
+    wanted: dict[str, dict[tuple[str, int], KnowledgeDocument]] = {}
     counts: dict[str, int] = {}
     with TemporaryDirectory() as folder:
         worn, fresh = Path(folder, "worn", FILE), Path(folder, "fresh", FILE)
@@ -93,7 +95,7 @@ def test_a_document_that_is_replaced_by_another_program_between_two_transactions
 
     with KnowledgeStore(path) as one, KnowledgeStore(path) as other:
 
-        def documents() -> Iterator[Document]:
+        def documents() -> Iterator[KnowledgeDocument]:
             assert other.apply("s", Cursor(), Cursor(1, 10), documents=[long])
             yield long
 
@@ -102,7 +104,7 @@ def test_a_document_that_is_replaced_by_another_program_between_two_transactions
 
 
 def test_documents_are_read_outside_of_transactions(path: Path) -> None:
-    def documents() -> Iterator[Document]:
+    def documents() -> Iterator[KnowledgeDocument]:
         for number in range(3):
             with connect(path, "rw") as db:
                 db.execute("PRAGMA busy_timeout = 0")
@@ -116,7 +118,7 @@ def test_documents_are_read_outside_of_transactions(path: Path) -> None:
 
 
 def test_a_failed_batch_leaves_what_was_there(path: Path) -> None:
-    def documents() -> Iterator[Document]:
+    def documents() -> Iterator[KnowledgeDocument]:
         yield document("second", path="b.md")
         raise ValueError("cannot be read")
 

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from tests.core.cases import cases_of
 from ua_tui.core.errors import SettingsError
-from ua_tui.core.settings.describe import Origin, list_settings, setting_of, store_setting
+from ua_tui.core.settings.describe import SettingOrigin, list_settings, setting_of, store_setting
 from ua_tui.core.settings.model import ENVIRONMENT, SPECS
 from ua_tui.core.settings.places import Places
 
@@ -49,13 +49,13 @@ def test_a_value_is_reported_with_every_place_that_gives_it(places: Places) -> N
     listed = {each.name: each for each in list_settings(replace(places, environ={"UA_MAX_TURNS": "5"}))}
     assert listed["max_turns"].value == "5"
     assert listed["max_turns"].origins == (
-        Origin("environment, UA_MAX_TURNS", None, "5", 5),
-        Origin(str(places.project_file), 1, "2", 2),
-        Origin(str(places.user_file), 2, "3", 3),
+        SettingOrigin("environment, UA_MAX_TURNS", None, "5", 5),
+        SettingOrigin(str(places.project_file), 1, "2", 2),
+        SettingOrigin(str(places.user_file), 2, "3", 3),
     )
-    assert listed["composio_user_id"].origins == (Origin(str(places.user_file), 4, "me", "me"),)
+    assert listed["composio_user_id"].origins == (SettingOrigin(str(places.user_file), 4, "me", "me"),)
     assert listed["api_key"].origins == (
-        Origin(f"{places.cwd}/.env, ANTHROPIC_API_KEY", 2, "set, not shown", "set, not shown"),
+        SettingOrigin(f"{places.cwd}/.env, ANTHROPIC_API_KEY", 2, "set, not shown", "set, not shown"),
     )
     assert SECRET not in repr(listed)
 

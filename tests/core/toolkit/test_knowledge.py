@@ -16,7 +16,7 @@ from ua_tui.core.errors import KnowledgeError
 from ua_tui.core.events.codec import encode_event
 from ua_tui.core.events.types import ArtifactSaved
 from ua_tui.core.knowledge.index.store import KnowledgeStore
-from ua_tui.core.knowledge.records import Cursor, Document, Facts
+from ua_tui.core.knowledge.records import Cursor, Facts, KnowledgeDocument
 from ua_tui.core.knowledge.search import embeddings
 from ua_tui.core.net.client import Fetcher
 from ua_tui.core.redaction.redactor import Redactor
@@ -35,13 +35,13 @@ LINK = Reference("the details", "https://chips.example/details/3")
 EARLIER = "session_20261120_100000"
 
 
-def article(**changes: Any) -> Document:
+def article(**changes: Any) -> KnowledgeDocument:
     given: dict[str, Any] = {
         "kind": "article", "path": article_path(PAGE), "title": "HBM4 yields", "text": TEXT,
         "made_at": (NOW - timedelta(days=3)).timestamp(), "trust": "web", "url": PAGE, "author": "Ada Example",
         "date": "2026-11-19",
     }  # fmt: skip
-    return Document(**{**given, **changes})
+    return KnowledgeDocument(**{**given, **changes})
 
 
 class Earlier:
@@ -51,7 +51,7 @@ class Earlier:
         self.folder = folder
         self.database = folder / "knowledge.db"
 
-    def add(self, *documents: Document, name: str = EARLIER, demo: bool = False) -> Path:
+    def add(self, *documents: KnowledgeDocument, name: str = EARLIER, demo: bool = False) -> Path:
         """Store the documents of a session; gives its folder."""
         (self.folder / name).mkdir(exist_ok=True)
         with KnowledgeStore(self.database) as store:

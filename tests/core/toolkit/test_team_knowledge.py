@@ -9,13 +9,13 @@ from pathlib import Path
 from tests.core.knowledge.postgres.stored import HERE, address_of, fill
 from tests.postgres_server import Database
 from ua_tui.core.knowledge.folders import folder_key
-from ua_tui.core.knowledge.records import Document
+from ua_tui.core.knowledge.records import KnowledgeDocument
 from ua_tui.core.toolkit.knowledge.earlier_articles import earlier_article
 from ua_tui.core.toolkit.knowledge.knowledge_base import KnowledgeBase
 
 NOW = datetime(2026, 11, 23, 12, tzinfo=UTC)
 PAGE = "https://chips.example/story/3"
-ARTICLE = Document(
+ARTICLE = KnowledgeDocument(
     kind="article", path="extracted_articles/page.md", title="HBM4 yields", made_at=NOW.timestamp() - 86_400,
     text="Stacks of sixteen dies reached a yield of 71 percent.", trust="web", url=PAGE,
 )  # fmt: skip

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from ua_tui.core.knowledge.records import Document
+from ua_tui.core.knowledge.records import KnowledgeDocument
 from ua_tui.core.redaction.redactor import Redactor
 from ua_tui.core.storage.compression import pack
 from ua_tui.core.storage.files import Root
@@ -36,7 +36,7 @@ PATHS = {
 
 def documents(
     folder: Path, kind: str, content: Any, path: str = "", redactor: Redactor | None = None
-) -> list[Document]:
+) -> list[KnowledgeDocument]:
     """The documents of a file with this content."""
     path = path or PATHS[kind]
     (folder / path).parent.mkdir(parents=True, exist_ok=True)
@@ -45,7 +45,7 @@ def documents(
     return read(folder, kind, path, redactor)
 
 
-def read(folder: Path, kind: str, path: str, redactor: Redactor | None = None) -> list[Document]:
+def read(folder: Path, kind: str, path: str, redactor: Redactor | None = None) -> list[KnowledgeDocument]:
     """The documents of a file that is there, or is not."""
     file = SavedFile(path=path, kind=kind, at=AT, tool_use_id="toolu_event")
     return list(documents_of(Root(folder), file, Cleaner(redactor or Redactor([SECRET]))))
@@ -61,7 +61,7 @@ def search(**more: Any) -> dict[str, Any]:
 
 def test_a_row_of_search_results_is_a_document_with_the_query_that_found_it(tmp_path: Path) -> None:
     (row,) = documents(tmp_path, "search_results", search())
-    assert row == Document(
+    assert row == KnowledgeDocument(
         kind="search_row", path="search_results/news.json", part=1, title="Fabs", text="Where they are built.",
         context="map of fabs\nChip News\na b example new fab map p 7", made_at=1_773_133_200.0, trust="web",
         url="https://www.a-b.example/new/fab-map?p=7", date="2026-03-09", tool_use_id="toolu_file",
@@ -250,7 +250,7 @@ def test_planted_secrets_reach_no_document(tmp_path: Path) -> None:
         assert documents(tmp_path, kind, "Text.", f"notes/{SECRET}.md") == []
 
 
-def fields(document: Document) -> list[tuple[str, Any]]:
+def fields(document: KnowledgeDocument) -> list[tuple[str, Any]]:
     return [(name, getattr(document, name)) for name in document.__struct_fields__]
 
 

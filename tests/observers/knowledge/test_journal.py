@@ -13,7 +13,7 @@ from tests.observers.knowledge.recorded import NOON, Recorded
 from ua_tui.core.errors import JournalError
 from ua_tui.core.events import types as ev
 from ua_tui.core.history.headline import TITLE
-from ua_tui.core.knowledge.records import Call, Cursor, Document, Facts
+from ua_tui.core.knowledge.records import Cursor, Facts, IndexedCall, KnowledgeDocument
 from ua_tui.core.observation import FileWriteObservation, McpObservation
 from ua_tui.core.redaction.redactor import Redactor
 from ua_tui.core.storage.files import Root
@@ -33,7 +33,7 @@ def batches(session: Recorded, cursor: Cursor = Cursor()) -> list[Batch]:  # noq
     return found
 
 
-def documents(session: Recorded, cursor: Cursor = Cursor()) -> list[Document]:  # noqa: B008 - it is frozen
+def documents(session: Recorded, cursor: Cursor = Cursor()) -> list[KnowledgeDocument]:  # noqa: B008 - it is frozen
     return [document for batch in batches(session, cursor) for document in batch.documents]
 
 
@@ -79,13 +79,13 @@ def test_a_call_is_given_when_it_begins_and_when_it_ends(session: Recorded) -> N
     session.add(ev.ToolCallStarted(**call, input={"tools": [*slugs]}))
     (first,) = batches(session)
     began, slug = NOON.timestamp() + 3, "X_SEARCH, Y_[redacted]"
-    assert first.calls == (Call(tool_use_id="t1", tool=MULTI, slug=slug, parent="t0", started=began),)
+    assert first.calls == (IndexedCall(tool_use_id="t1", tool=MULTI, slug=slug, parent="t0", started=began),)
     observation = McpObservation(tool_name=MULTI, tool_use_id="t1", server="composio")
     ended = ev.ToolCallFinished(tool_use_id="t1", status="error", observation=observation, duration_ms=250.0)
     session.add(ended)
     (second,) = batches(session, first.after)
     assert second.calls == (
-        Call(tool_use_id="t1", tool=MULTI, started=began + 0.75, ms=250.0, status="error"),
+        IndexedCall(tool_use_id="t1", tool=MULTI, started=began + 0.75, ms=250.0, status="error"),
     )
     ((both,),) = [batch.calls for batch in batches(session)]
     assert (both.slug, both.parent, both.ms, both.status) == (slug, "t0", 250.0, "error")

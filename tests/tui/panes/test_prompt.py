@@ -11,7 +11,7 @@ from textual.app import App, ComposeResult
 from tests.paths import STYLES
 from tests.waiting import until
 from ua_tui.core.agent.attachments.copying import LARGEST, attach
-from ua_tui.core.agent.attachments.places import Places
+from ua_tui.core.agent.attachments.places import AttachmentPlaces
 from ua_tui.core.storage.workspace import Workspace
 from ua_tui.tui.panes.prompt.attachments import AttachmentBar
 from ua_tui.tui.panes.prompt.history import PromptHistory
@@ -125,7 +125,7 @@ class DropApp(PromptApp):
         self.may_add = asyncio.Event()
 
     def on_mount(self) -> None:
-        self.prompt.offer_files(Places(self.folder))
+        self.prompt.offer_files(AttachmentPlaces(self.folder))
         self.prompt.attach_file = self.add
 
     async def add(self, file: Path) -> str:
@@ -205,7 +205,7 @@ async def test_a_name_that_leads_nowhere_is_marked_and_asked_about_once(tmp_path
         return [each.message for each in app._notifications]
 
     async with app.run_test(size=(100, 30)) as pilot:
-        app.prompt.offer_files(Places(session, start))
+        app.prompt.offer_files(AttachmentPlaces(session, start))
         # A name that is being written is not marked, also if it is that of a folder.
         await pilot.press(*"see @data.cvs")
         await until(lambda: app.query(AttachmentBar) and not app.query_one(AttachmentBar).is_reading)

@@ -14,7 +14,7 @@ from tests.tui.fakes import make_app, make_session
 from tests.tui.files_host import finished, screen_text
 from tests.tui.panes.test_prompt import PromptApp
 from tests.waiting import PATIENCE, until
-from ua_tui.core.agent.attachments.places import Places
+from ua_tui.core.agent.attachments.places import AttachmentPlaces
 from ua_tui.core.agent.definitions.commands import CustomCommand
 from ua_tui.core.storage.folders import SAVED_REPORTS, WORKSPACES
 from ua_tui.tui.app.commands import commands_of
@@ -97,7 +97,7 @@ def test_an_index_finds_files_reports_and_what_changed_since(tmp_path: Path) -> 
     put(tmp_path / SAVED_REPORTS, "old.html")
     (folder / "link").symlink_to("/etc/passwd")
     (folder / "away").symlink_to(tmp_path)
-    index = FileIndex(Places(folder), tmp_path / SAVED_REPORTS)
+    index = FileIndex(AttachmentPlaces(folder), tmp_path / SAVED_REPORTS)
     first = {file.shown: file.mention(index.places) for file in listed(index)}
     assert first == {
         "work_products/report.html": "@work_products/report.html",
@@ -113,9 +113,9 @@ def test_an_index_finds_files_reports_and_what_changed_since(tmp_path: Path) -> 
     assert "work_products/report.html" not in second
 
 
-def start_folder(base: Path) -> Places:
+def start_folder(base: Path) -> AttachmentPlaces:
     """A start folder and a session, with files that have the same and other names."""
-    places = Places(session_folder(base / "elsewhere"), base / "start")
+    places = AttachmentPlaces(session_folder(base / "elsewhere"), base / "start")
     put(
         base / "start",
         "data.csv",
@@ -241,14 +241,14 @@ async def test_enter_sends_nothing_while_files_are_listed(
 
 
 def test_a_folder_that_is_gone_is_no_trouble(tmp_path: Path) -> None:
-    index = FileIndex(Places(tmp_path / "nowhere"), tmp_path / "neither")
+    index = FileIndex(AttachmentPlaces(tmp_path / "nowhere"), tmp_path / "neither")
     assert listed(index) == []
 
 
 @pytest.mark.parametrize("name", ["a\x1b]0;x\x07b", "line\nbreak", "right\u202eleft", 'quo"te'])
 def test_a_hostile_name_is_shown_harmless_and_never_written(tmp_path: Path, name: str) -> None:
     put(tmp_path, name)
-    (file,) = listed(FileIndex(places := Places(tmp_path)))
+    (file,) = listed(FileIndex(places := AttachmentPlaces(tmp_path)))
     assert file.mention(places) is None
     assert file.shown.isprintable()
 
@@ -259,7 +259,7 @@ def test_a_name_that_is_no_text_is_never_written(tmp_path: Path) -> None:
             pass
     except OSError:
         return
-    (file,) = listed(FileIndex(places := Places(tmp_path)))
+    (file,) = listed(FileIndex(places := AttachmentPlaces(tmp_path)))
     assert file.mention(places) is None
     assert file.shown.encode()
 
@@ -269,7 +269,7 @@ async def test_tab_and_enter_write_the_file_that_is_pointed_at(tmp_path: Path) -
     put(folder, "notes/one.txt", "notes/one_two.txt", "other.md")
     app = PromptApp()
     async with app.run_test() as pilot:
-        app.prompt.offer_files(Places(folder))
+        app.prompt.offer_files(AttachmentPlaces(folder))
         await pilot.press("s", "e", "e", "space", "@", "o", "n", "e")
         assert len(await offered(app, pilot)) == 2
         await pilot.press("down", "up", "tab")
@@ -289,7 +289,7 @@ async def test_escape_closes_the_offers_until_another_name_is_begun(tmp_path: Pa
     put(folder, "one.txt")
     app = PromptApp()
     async with app.run_test() as pilot:
-        app.prompt.offer_files(Places(folder))
+        app.prompt.offer_files(AttachmentPlaces(folder))
         await pilot.press("@")
         assert len(await offered(app, pilot)) == 1
         await pilot.press("escape", "o")
@@ -309,7 +309,7 @@ async def test_files_that_come_while_names_are_offered_are_offered_too(
     folder = session_folder(tmp_path)
     app = PromptApp()
     async with app.run_test() as pilot:
-        app.prompt.offer_files(Places(folder))
+        app.prompt.offer_files(AttachmentPlaces(folder))
         await pilot.press("@", "l")
         assert await offered(app, pilot) == ["No matching file."]
         put(folder, "late.txt")
@@ -325,7 +325,7 @@ async def test_a_file_whose_name_cannot_be_written_says_so(tmp_path: Path) -> No
     put(folder, "bad\x1b[2Jname.txt")
     app = PromptApp()
     async with app.run_test() as pilot:
-        app.prompt.offer_files(Places(folder))
+        app.prompt.offer_files(AttachmentPlaces(folder))
         await pilot.press("@", "b", "a", "d")
         (line,) = await offered(app, pilot)
         assert "cannot be typed" in line
@@ -339,7 +339,7 @@ async def test_a_click_takes_a_file_and_the_prompt_keeps_the_focus(tmp_path: Pat
     put(folder, "one.txt")
     app = PromptApp()
     async with app.run_test() as pilot:
-        app.prompt.offer_files(Places(folder))
+        app.prompt.offer_files(AttachmentPlaces(folder))
         await pilot.press(*["ctrl+j"] * 6, "@")
         await offered(app, pilot)
         assert await pilot.click(CompletionList, offset=(3, 1))

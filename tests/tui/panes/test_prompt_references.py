@@ -11,7 +11,7 @@ from textual.pilot import Pilot
 from tests.notes_server import Desk
 from tests.tui.panes.test_prompt import PromptApp
 from tests.tui.panes.test_prompt_completion import offered, offers
-from ua_tui.core.agent.attachments.places import Places
+from ua_tui.core.agent.attachments.places import AttachmentPlaces
 from ua_tui.core.redaction.redactor import Redactor
 from ua_tui.core.storage.workspace import Workspace
 from ua_tui.tui.panes.prompt.attachments import AttachmentBar
@@ -35,7 +35,7 @@ async def prompted(tmp_path: Path) -> AsyncIterator[tuple[FilesApp, Pilot[None],
     desk = Desk(workspace)
     app = FilesApp()
     async with app.run_test(size=(110, 40), notifications=True) as pilot:
-        app.prompt.offer_files(Places(workspace.path))
+        app.prompt.offer_files(AttachmentPlaces(workspace.path))
         app.prompt.offer_references(desk.references)
         app.prompt.offer_commands([Command("quit", "Quit", "", list)])
         app.prompt.prepare = desk.references.prepare

@@ -12,7 +12,7 @@ from ua_tui.core.events import types as ev
 from ua_tui.core.events.codec import encode_event
 from ua_tui.core.knowledge.index.database_file import FILE
 from ua_tui.core.knowledge.index.store import KnowledgeStore
-from ua_tui.core.knowledge.records import Call, Cursor, Document, Facts
+from ua_tui.core.knowledge.records import Cursor, Facts, IndexedCall, KnowledgeDocument
 from ua_tui.core.storage.folders import WORKSPACES
 from ua_tui.core.version import VERSION
 
@@ -31,20 +31,20 @@ REPORT_TEXT = (
 PAGE_TEXT = "The Velomax costs 2,400 euros, and its battery lasts for [red]90[/nope] kilometres."
 
 DOCUMENTS = (
-    Document(
+    KnowledgeDocument(
         kind="report", path=REPORT, title="Three bicycles", text=REPORT_TEXT, made_at=MADE_AT, trust="own",
         tool_use_id="t2",
     ),
-    Document(
+    KnowledgeDocument(
         kind="article", path=PAGE, title="A [bold]test[/nope] of the Velomax", text=PAGE_TEXT, made_at=MADE_AT,
         trust="web", url="https://bicycles.example/velomax", author="Ada Example", date="2026-11-18", tool_use_id="t1",
     ),
-    Document(
+    KnowledgeDocument(
         kind="search_row", path=ROWS, part=2, title="Velomax recalled",
         text="The maker of the Velomax calls back ten thousand brakes.", made_at=MADE_AT, trust="web",
         url="https://news.example/recall", tool_use_id="t1",
     ),
-    Document(
+    KnowledgeDocument(
         kind="query", part=2, title="Compare bicycles", text="Compare bicycles such as the Velomax", made_at=MADE_AT,
         trust="own",
     ),
@@ -84,7 +84,7 @@ def lay_session(base: Path, name: str = NAME) -> Path:
     return folder
 
 
-def fill(base: Path, *documents: Document, name: str = NAME, demo: bool = False) -> Path:
+def fill(base: Path, *documents: KnowledgeDocument, name: str = NAME, demo: bool = False) -> Path:
     """Store documents of the session, after those that it has; returns the knowledge base."""
     database = base / WORKSPACES / FILE
     with KnowledgeStore(database) as store:
@@ -95,8 +95,10 @@ def fill(base: Path, *documents: Document, name: str = NAME, demo: bool = False)
             replace(before, seq=before.seq + 1),
             facts=Facts(started=MADE_AT, title=TITLE, demo=demo),
             calls=[
-                Call(tool_use_id="t1", tool="mcp__composio__SEARCH_NEWS", started=MADE_AT, status="success"),
-                Call(tool_use_id="t2", tool="Write", started=MADE_AT, status="success"),
+                IndexedCall(
+                    tool_use_id="t1", tool="mcp__composio__SEARCH_NEWS", started=MADE_AT, status="success"
+                ),
+                IndexedCall(tool_use_id="t2", tool="Write", started=MADE_AT, status="success"),
             ],
             documents=documents or DOCUMENTS,
         )

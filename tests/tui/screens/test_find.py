@@ -25,7 +25,7 @@ from ua_tui.core.errors import JournalError
 from ua_tui.core.knowledge.access import open_store
 from ua_tui.core.knowledge.folders import folder_key
 from ua_tui.core.knowledge.place import KnowledgePlace
-from ua_tui.core.knowledge.records import Cursor, Document
+from ua_tui.core.knowledge.records import Cursor, KnowledgeDocument
 from ua_tui.core.postgres.address import Address
 from ua_tui.core.storage.folders import WORKSPACES
 from ua_tui.tui.app.commands import commands_of
@@ -106,7 +106,7 @@ async def test_the_database_of_a_team_is_searched_while_one_types(
     for key, text in ((here, "The Velomax of Ada."), ("elsewhere:/home/session_7", "The Velomax of Bob.")):
         with open_store(address) as store:
             title = key.rpartition("/")[2]
-            found = Document(kind="note", path=REPORT, title=title, text=text, made_at=MADE_AT)
+            found = KnowledgeDocument(kind="note", path=REPORT, title=title, text=text, made_at=MADE_AT)
             assert store.apply(key, Cursor(), Cursor(1, 1), documents=[found])
     async with finding(address) as (app, screen, pilot):
         await pilot.press(*"velomax bob")
@@ -120,14 +120,18 @@ async def test_the_database_of_a_team_is_searched_while_one_types(
         # What is stored meanwhile appears.
         await pilot.press("escape")
         with open_store(address) as store:
-            more = Document(kind="report", path="r.md", title="R", text="Another of ada", made_at=MADE_AT)
+            more = KnowledgeDocument(
+                kind="report", path="r.md", title="R", text="Another of ada", made_at=MADE_AT
+            )
             assert store.apply(here, Cursor(1, 1), Cursor(2, 2), documents=[more])
         await until(lambda: "report" in kinds(screen))
 
 
 async def test_what_is_stored_meanwhile_appears_and_the_cursor_stays(tmp_path: Path) -> None:
     lay_session(tmp_path)
-    note = Document(kind="note", path="n.md", title="Velomax, velomax", text="Velomax!", made_at=MADE_AT)
+    note = KnowledgeDocument(
+        kind="note", path="n.md", title="Velomax, velomax", text="Velomax!", made_at=MADE_AT
+    )
     async with finding(fill(tmp_path), "velomax") as (app, screen, pilot):
         await choose(screen, pilot, "query")
         fill(tmp_path, note)

@@ -27,7 +27,7 @@ from ua_tui.core.events import types as ev
 from ua_tui.core.events.codec import encode_event
 from ua_tui.core.history.headline import TITLE, Summary
 from ua_tui.core.history.index import SessionIndex
-from ua_tui.core.knowledge.records import Document
+from ua_tui.core.knowledge.records import KnowledgeDocument
 from ua_tui.core.storage.folders import WORKSPACES
 from ua_tui.core.version import VERSION
 from ua_tui.tui.app.app import UaTuiApp
@@ -261,7 +261,7 @@ async def test_the_search_finds_titles_queries_and_answers_while_it_is_typed(tmp
 
 async def test_the_search_shows_the_passage_that_the_knowledge_base_has(tmp_path: Path) -> None:
     lay_all(tmp_path)
-    note = Document(
+    note = KnowledgeDocument(
         kind="note", path="n.md", title="Notes", text="The oxbow bends.", made_at=1.0, trust="own"
     )
     database = fill(tmp_path, note, name=name(3))

@@ -12,7 +12,7 @@ from pathlib import Path
 from tests.waiting import until
 from ua_tui.core.settings.model import Settings
 from ua_tui.core.team.jobs.sqlite_jobs import SqliteJobs, jobs_path
-from ua_tui.core.team.records import Claim, Outcome
+from ua_tui.core.team.records import JobClaim, Outcome
 from ua_tui.tui.cli.arguments import read_arguments
 from ua_tui.tui.cli.table import COMMANDS
 from ua_tui.tui.cli.team.batch import run_batch
@@ -25,7 +25,7 @@ async def main() -> int:
     store = SqliteJobs(jobs_path(folder))
     await store.open()
 
-    async def run(claim: Claim, lost: asyncio.Event) -> Outcome:
+    async def run(claim: JobClaim, lost: asyncio.Event) -> Outcome:
         await store.note(claim, "running", 0.1, f"folder of {claim.job.query}")
         with log.open("a") as out:
             out.write(f"{claim.job.query} {claim.session.attempt} {claim.folder}\n")

@@ -32,7 +32,7 @@ from ua_tui.core.settings.model import Settings
 from ua_tui.core.team.jobs import postgres_jobs
 from ua_tui.core.team.jobs.postgres_jobs import PostgresJobs
 from ua_tui.core.team.jobs.sqlite_jobs import SqliteJobs, jobs_path
-from ua_tui.core.team.records import Claim, Counts, Job, JobResult, Outcome
+from ua_tui.core.team.records import Counts, Job, JobClaim, JobResult, Outcome
 from ua_tui.tui.cli import main
 from ua_tui.tui.cli.arguments import read_arguments
 from ua_tui.tui.cli.table import COMMANDS
@@ -40,7 +40,7 @@ from ua_tui.tui.cli.team.batch import run_batch
 from ua_tui.tui.team import batch
 from ua_tui.tui.team.batch import BatchRun, LineReporter, TerminalReporter, counts_line, result_text
 
-Run = Callable[[Claim, asyncio.Event], object]
+Run = Callable[[JobClaim, asyncio.Event], object]
 ADDRESS = Address.parse("postgresql:///team")
 
 
@@ -57,9 +57,9 @@ class Runner:
 
     def __init__(self) -> None:
         self.ran: list[str] = []
-        self.claims: list[Claim] = []
+        self.claims: list[JobClaim] = []
 
-    async def __call__(self, claim: Claim, _lost: asyncio.Event) -> Outcome:
+    async def __call__(self, claim: JobClaim, _lost: asyncio.Event) -> Outcome:
         self.ran.append(claim.job.query)
         self.claims.append(claim)
         if "fail" in claim.job.query:

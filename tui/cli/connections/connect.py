@@ -18,7 +18,7 @@ from ua_tui.tui.terminal.exit_codes import EXIT_USAGE
 from ua_tui.tui.terminal.links import open_link
 
 if TYPE_CHECKING:
-    from ua_tui.core.connections.composio.accounts import Accounts, Link, Toolkit
+    from ua_tui.core.connections.composio.accounts import AccountLink, Accounts, Toolkit
     from ua_tui.core.settings.model import Settings
 
 LOOK_EVERY = 1.0
@@ -154,7 +154,7 @@ async def _connect(accounts: Accounts, slug: str, args: argparse.Namespace, repo
 
 
 async def _wait(
-    accounts: Accounts, toolkit: Toolkit, link: Link, seconds: float, reporter: StepReporter
+    accounts: Accounts, toolkit: Toolkit, link: AccountLink, seconds: float, reporter: StepReporter
 ) -> int:
     from ua_tui.core.concurrency.threads import apart
     from ua_tui.core.connections.composio.accounts import FAILED

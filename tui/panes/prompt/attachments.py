@@ -19,7 +19,7 @@ from textual.widget import Widget
 
 from ua_tui.core.agent.attachments.copying import FOLDER, LARGEST
 from ua_tui.core.agent.attachments.mentions import mentions_in
-from ua_tui.core.agent.attachments.places import Places, missing_names
+from ua_tui.core.agent.attachments.places import AttachmentPlaces, missing_names
 from ua_tui.core.events.units import size
 from ua_tui.core.text import clean_line
 from ua_tui.tui.render.format import middle_cut, tail_cut
@@ -83,7 +83,7 @@ async def read_resource(folder: Path, path: str, references: ServerReferences) -
     return NamedFile(path, facts, header, copy=first.path, is_resource=True)
 
 
-def find_files(places: Places, text: str, names: Sequence[str]) -> list[NamedFile]:
+def find_files(places: AttachmentPlaces, text: str, names: Sequence[str]) -> list[NamedFile]:
     """Those of the names in a text that lead to a file or a folder, or look like files and lead nowhere.
 
     Call it in a thread.
@@ -100,7 +100,7 @@ def _missing(name: str, meant: str) -> NamedFile:
     return NamedFile(name, problem=problem, is_open=True)
 
 
-def _find(places: Places, name: str) -> NamedFile | None:
+def _find(places: AttachmentPlaces, name: str) -> NamedFile | None:
     from ua_tui.core.storage.regular_file import open_regular
     from ua_tui.tui.viewers.bodies.picture import read_header
 
@@ -202,7 +202,7 @@ class AttachmentBar(Widget):
         self.display = False
         self._remove = remove
         self._on_known = on_known
-        self._places: Places | None = None
+        self._places: AttachmentPlaces | None = None
         self._named_in = ""
         self._paths: tuple[str, ...] = ()
         self._written = ""
@@ -219,7 +219,11 @@ class AttachmentBar(Widget):
         return self._files
 
     def show_files_of(
-        self, text: str, places: Places | None, references: ServerReferences | None = None, written: str = ""
+        self,
+        text: str,
+        places: AttachmentPlaces | None,
+        references: ServerReferences | None = None,
+        written: str = "",
     ) -> None:
         """Show the files and the resources that a text names, as soon as they are read.
 

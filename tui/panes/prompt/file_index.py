@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import NamedTuple, Protocol, TypeVar
 
 from ua_tui.core.agent.attachments.mentions import mention_of
-from ua_tui.core.agent.attachments.places import Places
+from ua_tui.core.agent.attachments.places import AttachmentPlaces
 from ua_tui.core.storage.folders import SAVED_REPORTS, WORKSPACES
 from ua_tui.core.storage.workspace import RECORDS
 from ua_tui.core.text import clean_line
@@ -43,7 +43,7 @@ class FoundFile(NamedTuple):
     is_folder: bool = False
     is_link: bool = False
 
-    def mention(self, places: Places) -> str | None:
+    def mention(self, places: AttachmentPlaces) -> str | None:
         """What names it in a query; None when its name has characters that cannot be in a text."""
         path = Path(self.path)
         if places.locate(self.name) == path:
@@ -78,7 +78,7 @@ class FileIndex:
     A folder that looks unchanged is not listed again.
     """
 
-    def __init__(self, places: Places, reports: Path | None = None) -> None:
+    def __init__(self, places: AttachmentPlaces, reports: Path | None = None) -> None:
         self.places = places
         self._reports = reports
         self._listed: dict[tuple[str, str, bool], FileList] = {}
@@ -216,7 +216,7 @@ def search(wanted: str, files: Sequence[_S], limit: int, *, after: str = "") -> 
     return [file for _, file in heapq.nsmallest(limit, ranked, key=lambda each: each[0])]
 
 
-def file_offers(files: Sequence[FoundFile], places: Places) -> list[Offer]:
+def file_offers(files: Sequence[FoundFile], places: AttachmentPlaces) -> list[Offer]:
     """Offer files, and folders to continue in; one whose name cannot be typed says so."""
     offers = []
     for file in files:

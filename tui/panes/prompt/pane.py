@@ -38,7 +38,7 @@ from ua_tui.tui.widgets.placeholder import ASK
 from ua_tui.tui.workers import start_job
 
 if TYPE_CHECKING:
-    from ua_tui.core.agent.attachments.places import Places
+    from ua_tui.core.agent.attachments.places import AttachmentPlaces
     from ua_tui.core.agent.mcp.references import ServerReferences
     from ua_tui.tui.widgets.command import Command
 
@@ -138,7 +138,7 @@ class Prompt(TextArea):
         self._bar: QueueBar | None = None
         self._completer = Completer(self, self._choose)
         self._files: AttachmentBar | None = None
-        self._places: Places | None = None
+        self._places: AttachmentPlaces | None = None
         self._dropping = 0
         self._send_later: bool | None = None
         self._refused = ""
@@ -169,7 +169,7 @@ class Prompt(TextArea):
             self._completer.update()
         self._send_what_waited()
 
-    def offer_files(self, places: Places) -> None:
+    def offer_files(self, places: AttachmentPlaces) -> None:
         """Offer the files that names lead to, and the saved reports beside the session's folder, after an `@`."""
         from ua_tui.core.storage.workspace import saved_reports_of
         from ua_tui.tui.panes.prompt.file_index import FileIndex

@@ -17,7 +17,7 @@ from ua_tui.core.agent.permissions.rule_set import NO_RULES, RuleSet
 from ua_tui.core.agent.permissions.rules import Rule
 from ua_tui.core.errors import UniversalAgentError
 from ua_tui.core.events.units import quantity
-from ua_tui.core.history.permission_log import Decision, read_decisions
+from ua_tui.core.history.permission_log import PermissionDecision, read_decisions
 from ua_tui.core.text import clean_line
 from ua_tui.tui.keys.places import KeyPlace, key_binding
 from ua_tui.tui.ports import ScreenHost, SessionPort
@@ -60,7 +60,7 @@ class PermissionsScreen(RowScreen[Rule]):
         super().__init__()
         self._find_session = session
         self._used: dict[Rule, datetime] = {}
-        self._decisions: list[Decision] = []
+        self._decisions: list[PermissionDecision] = []
         self._problem = ""
 
     def compose_details(self) -> ComposeResult:
@@ -133,7 +133,7 @@ class PermissionsScreen(RowScreen[Rule]):
         self.query_one("#permissions-about", Static).update(about)
 
 
-def _details(rule: Rule | None, decided: Sequence[Decision], problem: str, width: int) -> Content:
+def _details(rule: Rule | None, decided: Sequence[PermissionDecision], problem: str, width: int) -> Content:
     lines = [hanging(("✗ ", "$error"), clean_line(problem, 1_000), width, "$error")] if problem else []
     if rule is None:
         lines.append(hanging(("", ""), _EMPTY, width, MUTED))

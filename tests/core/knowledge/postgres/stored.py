@@ -9,7 +9,7 @@ from tests.postgres_server import Cluster, Database
 from ua_tui.core.knowledge.place import Origin
 from ua_tui.core.knowledge.postgres.search import PostgresSearch
 from ua_tui.core.knowledge.postgres.store import PostgresStore
-from ua_tui.core.knowledge.records import Cursor, Document, Facts
+from ua_tui.core.knowledge.records import Cursor, Facts, KnowledgeDocument
 from ua_tui.core.postgres.address import Address
 
 HERE, THERE = "ada:/home/session_1", "bob:/home/session_1"
@@ -25,7 +25,9 @@ def address_for(cluster: Cluster, database: Database, role: str) -> Address:
     return Address.parse(cluster.url(database.name, role))
 
 
-def add(store: PostgresStore, folder: str, *documents: Document, replaced: Iterable[str] = ()) -> bool:
+def add(
+    store: PostgresStore, folder: str, *documents: KnowledgeDocument, replaced: Iterable[str] = ()
+) -> bool:
     """Store documents of a session as those of its next event."""
     before = store.cursor(folder)
     after = Cursor(before.seq + 1, before.place + 100)
@@ -34,7 +36,7 @@ def add(store: PostgresStore, folder: str, *documents: Document, replaced: Itera
     )
 
 
-def fill(address: Address, folder: str, *documents: Document, origin: Origin | None = None) -> None:
+def fill(address: Address, folder: str, *documents: KnowledgeDocument, origin: Origin | None = None) -> None:
     """Store documents of a session, with a store of its own."""
     with PostgresStore(address, {folder: origin} if origin else None) as store:
         assert add(store, folder, *documents)

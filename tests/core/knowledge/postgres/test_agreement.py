@@ -15,7 +15,7 @@ from tests.postgres_server import Cluster
 from ua_tui.core.knowledge.access import AnySearch, open_search, open_store
 from ua_tui.core.knowledge.index.database_file import FILE
 from ua_tui.core.knowledge.place import KnowledgePlace
-from ua_tui.core.knowledge.records import KINDS, Call, Cursor, Document, Facts, Kind
+from ua_tui.core.knowledge.records import KINDS, Cursor, Facts, IndexedCall, Kind, KnowledgeDocument
 from ua_tui.core.postgres.address import Address
 
 CASES = cases_of(__file__)
@@ -30,13 +30,13 @@ MOSTLY: tuple[Kind, ...] = ("article", "article", "search_row", "report", "note"
 Both = tuple[AnySearch, AnySearch, list[str]]
 
 
-def documents_of(prose: Prose, draw: random.Random, session: int) -> Iterator[Document]:
+def documents_of(prose: Prose, draw: random.Random, session: int) -> Iterator[KnowledgeDocument]:
     for number in range(EACH):
         topic = draw.randrange(12)
         kind = draw.choice(MOSTLY)
         words = draw.randint(20, 500)
         # Each text has a word of its own, so that none is nearly equal to another.
-        yield Document(
+        yield KnowledgeDocument(
             kind=kind, path=f"{kind}_{number}.md", title=prose.title(topic, 6),
             text=f"{prose.text(topic, words)} 東京の市場{number} naïve-{number}", context=prose.title(topic, 3),
             url=f"https://site-{draw.randrange(8)}.example/{session}/{number}" if kind == "article" else "",
@@ -77,7 +77,7 @@ def both(cluster: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Iterator
                 tools = enumerate(("crawl_parallel", "search", "write"))
                 given: dict[str, Any] = {
                     "facts": Facts(title=f"About {session}"),
-                    "calls": [Call(tool_use_id=f"t{session}-{n}", tool=tool) for n, tool in tools],
+                    "calls": [IndexedCall(tool_use_id=f"t{session}-{n}", tool=tool) for n, tool in tools],
                 }
                 name = f"/x/session_{session}"
                 assert store.apply(name, Cursor(), Cursor(1, 1), documents=documents, **given)

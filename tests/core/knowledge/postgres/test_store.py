@@ -20,7 +20,7 @@ from ua_tui.core.knowledge.index.store import KnowledgeStore
 from ua_tui.core.knowledge.place import Origin, read_place, written_place
 from ua_tui.core.knowledge.postgres.search import PostgresSearch
 from ua_tui.core.knowledge.postgres.store import PostgresStore
-from ua_tui.core.knowledge.records import Call, Cursor
+from ua_tui.core.knowledge.records import Cursor, IndexedCall
 from ua_tui.core.postgres.address import Address
 
 TEXTS = (
@@ -103,7 +103,7 @@ def test_a_session_is_removed_with_everything_but_none_of_another_machine(team_d
     page = document("quokka one", title="Here", tool_use_id="t", cites=("https://a.org",))
     with PostgresStore(address) as store:
         store.apply(
-            HERE, Cursor(), Cursor(1, 1), calls=[Call(tool_use_id="t", tool="crawl")], documents=[page]
+            HERE, Cursor(), Cursor(1, 1), calls=[IndexedCall(tool_use_id="t", tool="crawl")], documents=[page]
         )
         assert store.passages_of(HERE, "t") == 1
         fill(address, THERE, document("quokka two", title="There"))

@@ -16,7 +16,7 @@ from ua_tui.core.team.jobs.batch_file import batch_of
 from ua_tui.core.team.jobs.postgres_jobs import PostgresJobs
 from ua_tui.core.team.jobs.queue import QueueWorker, Timing
 from ua_tui.core.team.jobs.running import RunJob
-from ua_tui.core.team.records import Batch, Claim, Job, Outcome
+from ua_tui.core.team.records import Job, JobBatch, JobClaim, Outcome
 
 QUICK = Timing(beat=0.2, sweep=0.2, forgotten=0.2, wait=0.5)
 """Times of a worker that looks often; a test says when one is lost (`lose_worker`), which no busy machine decides."""
@@ -35,7 +35,7 @@ def jobs_of(count: int, limit: float | None = None, prefix: str = "query") -> li
     ]
 
 
-def batch_with(jobs: list[Job], limit: float | None = None) -> Batch:
+def batch_with(jobs: list[Job], limit: float | None = None) -> JobBatch:
     return batch_of(jobs, title="test", max_cost_usd=limit)
 
 
@@ -71,11 +71,11 @@ async def working(
         await asyncio.wait_for(task, PATIENCE)
 
 
-async def answer(claim: Claim, _lost: asyncio.Event) -> Outcome:
+async def answer(claim: JobClaim, _lost: asyncio.Event) -> Outcome:
     return Outcome(state="done", answer=f"answer to {claim.job.query}", cost_usd=0.1)
 
 
-async def until_over(database: Database, batch: Batch) -> None:
+async def until_over(database: Database, batch: JobBatch) -> None:
     """Wait until every job of a batch has ended."""
     ended = (
         "SELECT bool_and(finished_at IS NOT NULL) FROM job JOIN batch_job ON batch_job.job = job.id"

@@ -24,7 +24,7 @@ from ua_tui.core.postgres.address import Address
 from ua_tui.core.postgres.schema import grant
 from ua_tui.core.team.jobs.postgres_jobs import PostgresJobs
 from ua_tui.core.team.jobs.queue import QueueWorker
-from ua_tui.core.team.records import Batch, Outcome
+from ua_tui.core.team.records import JobBatch, Outcome
 
 
 def add_person(cluster: Cluster, database: Database, *, granted: bool = True) -> Address:
@@ -75,7 +75,7 @@ async def test_answers_to_other_queries_are_no_answers(cluster: Cluster, team_da
         for change in ({"query": "Say that all is well"}, {"settings": {"model": "other"}}):
             for shared in (True, False):
                 other = msgspec.structs.replace(job, **change)
-                await eve.submit(Batch(id="forged", shared=shared), [other])
+                await eve.submit(JobBatch(id="forged", shared=shared), [other])
                 with pytest.raises(TeamError, match="another job with the id"):
                     await ann.submit(batch, [job])
                 assert (await ann.counts(batch.id)).total == 0

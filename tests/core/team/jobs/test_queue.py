@@ -39,7 +39,7 @@ from ua_tui.core.events.types import QueryReceived
 from ua_tui.core.postgres.address import Address
 from ua_tui.core.postgres.schema import LATEST
 from ua_tui.core.team.jobs.queue import QueueWorker
-from ua_tui.core.team.records import Claim, Outcome
+from ua_tui.core.team.records import JobClaim, Outcome
 
 pytestmark = pytest.mark.slow
 
@@ -49,11 +49,11 @@ class Slow:
 
     def __init__(self) -> None:
         self.release = False
-        self.began: list[Claim] = []
+        self.began: list[JobClaim] = []
         self.ended: list[str] = []
         self.stopped: list[str] = []
 
-    async def __call__(self, claim: Claim, lost: asyncio.Event) -> Outcome:
+    async def __call__(self, claim: JobClaim, lost: asyncio.Event) -> Outcome:
         self.began.append(claim)
         await until(lambda: self.release or lost.is_set())
         if lost.is_set():
@@ -111,7 +111,7 @@ async def until_listening(database: Database) -> None:
 async def test_jobs_begin_in_the_order_of_the_file(team_database: Database) -> None:
     jobs, began = jobs_of(12), []
 
-    async def run(claim: Claim, lost: asyncio.Event) -> Outcome:
+    async def run(claim: JobClaim, lost: asyncio.Event) -> Outcome:
         began.append(claim.job.query)
         return await answer(claim, lost)
 
@@ -381,7 +381,7 @@ async def test_a_batch_without_money_does_not_keep_others_waiting(team_database:
     poor, rich = jobs_of(3, limit=1, prefix="poor"), jobs_of(1, limit=1, prefix="rich")
     slow = Slow()
 
-    async def run(claim: Claim, lost: asyncio.Event) -> Outcome:
+    async def run(claim: JobClaim, lost: asyncio.Event) -> Outcome:
         return await (slow if "poor" in claim.job.query else answer)(claim, lost)
 
     async with open_jobs(team_database) as store:

@@ -16,7 +16,7 @@ from tests.postgres_server import Database
 from ua_tui.core.errors import TeamError
 from ua_tui.core.team.jobs.postgres_jobs import PostgresJobs
 from ua_tui.core.team.jobs.sqlite_jobs import SqliteJobs, jobs_path
-from ua_tui.core.team.records import Batch, Claim, Job, JobResult, Outcome
+from ua_tui.core.team.records import Job, JobBatch, JobClaim, JobResult, Outcome
 
 
 class Desk(ABC):
@@ -25,33 +25,33 @@ class Desk(ABC):
     store: SqliteJobs | PostgresJobs
 
     @abstractmethod
-    async def claim(self, job: Job) -> Claim | None: ...
+    async def claim(self, job: Job) -> JobClaim | None: ...
 
     @abstractmethod
     async def lose(self) -> None: ...
 
     @abstractmethod
-    async def claim_elsewhere(self, job: Job) -> Claim | None: ...
+    async def claim_elsewhere(self, job: Job) -> JobClaim | None: ...
 
-    async def begin(self, job: Job) -> Claim:
+    async def begin(self, job: Job) -> JobClaim:
         """Claim a job, which must be possible."""
         claim = await self.claim(job)
         assert claim is not None
         return claim
 
-    async def run(self, job: Job, outcome: Outcome) -> Claim:
+    async def run(self, job: Job, outcome: Outcome) -> JobClaim:
         """Claim a job, and let it end."""
         claim = await self.begin(job)
         assert await self.store.finish(claim, outcome)
         return claim
 
-    async def submit(self, jobs: list[Job], limit: float | None = None) -> Batch:
+    async def submit(self, jobs: list[Job], limit: float | None = None) -> JobBatch:
         """Submit a new batch of jobs."""
         batch = batch_with(jobs, limit=limit)
         await self.store.submit(batch, jobs)
         return batch
 
-    async def results(self, batch: Batch) -> list[JobResult]:
+    async def results(self, batch: JobBatch) -> list[JobResult]:
         """The results of a batch so far."""
         return [each async for each in self.store.results(batch.id)]
 
@@ -61,13 +61,13 @@ class LocalDesk(Desk):
         self.store: SqliteJobs = SqliteJobs(path)
         self.lost = SqliteJobs(path)
 
-    async def claim(self, job: Job) -> Claim | None:
+    async def claim(self, job: Job) -> JobClaim | None:
         return await self.lost.claim(job.id)
 
     async def lose(self) -> None:
         await self.lost.close()
 
-    async def claim_elsewhere(self, job: Job) -> Claim | None:
+    async def claim_elsewhere(self, job: Job) -> JobClaim | None:
         return await self.store.claim(job.id)
 
 
@@ -77,7 +77,7 @@ class TeamDesk(Desk):
         self._database = database
         database.execute("INSERT INTO procrastinate_workers OVERRIDING SYSTEM VALUE VALUES (1), (2)")
 
-    async def claim(self, job: Job) -> Claim | None:
+    async def claim(self, job: Job) -> JobClaim | None:
         return await self.store.claim(job.id, "one", by_worker=1)
 
     async def lose(self) -> None:
@@ -85,7 +85,7 @@ class TeamDesk(Desk):
             "UPDATE procrastinate_workers SET last_heartbeat = now() - interval '31 s' WHERE id = 1"
         )
 
-    async def claim_elsewhere(self, job: Job) -> Claim | None:
+    async def claim_elsewhere(self, job: Job) -> JobClaim | None:
         return await self.store.claim(job.id, "two", by_worker=2)
 
 

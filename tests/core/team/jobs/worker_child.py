@@ -15,17 +15,17 @@ from tests.core.team.jobs.batches import QUICK
 from tests.waiting import until
 from ua_tui.core.postgres.address import Address
 from ua_tui.core.team.jobs.queue import QueueWorker
-from ua_tui.core.team.records import Claim, Outcome
+from ua_tui.core.team.records import JobClaim, Outcome
 
 
 async def main() -> None:
     address, file, name = sys.argv[1], Path(sys.argv[2]), sys.argv[3]
 
-    def write(what: str, claim: Claim) -> None:
+    def write(what: str, claim: JobClaim) -> None:
         with file.open("a") as out:
             out.write(f"{what} {claim.job.id} {claim.session.attempt} {name} {os.getpid()}\n")
 
-    async def run(claim: Claim, lost: asyncio.Event) -> Outcome:
+    async def run(claim: JobClaim, lost: asyncio.Event) -> Outcome:
         write("begins", claim)
         await until(lambda: lost.is_set() or file.with_suffix(".end").exists())
         write("stops" if lost.is_set() else "ends", claim)

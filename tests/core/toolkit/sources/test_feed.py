@@ -5,7 +5,7 @@ from pathlib import Path
 
 from tests.core.cases import cases_of
 from ua_tui.core.toolkit.sources.feed import MAX_ENTRIES, is_feed, is_json_feed, json_feed, xml_feed
-from ua_tui.core.toolkit.sources.web_page import Document, read_document
+from ua_tui.core.toolkit.sources.web_page import WebDocument, read_document
 
 CASES = cases_of(__file__)
 
@@ -58,7 +58,7 @@ def test_a_feed_is_known_by_its_first_element_whatever_its_type() -> None:
 
 def test_what_only_begins_like_a_feed_is_read_by_its_own_type() -> None:
     for kind, body, text in CASES["what_only_begins_like_a_feed_is_read_by_its_own_type"]:
-        document = Document(body.encode(), "utf-8", URL, kind, may_be_feed=True)
+        document = WebDocument(body.encode(), "utf-8", URL, kind, may_be_feed=True)
         assert read_document(document).article.text.strip() == text
 
 
