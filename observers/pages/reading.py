@@ -178,10 +178,12 @@ def _host(url: str) -> str:
 def _of_crawler(tool: str, value: Any, workspace: Workspace | None) -> Reading:
     """The articles of the toolkit's crawler, from the Markdown files it wrote."""
     match value:
-        case {"articles": list() as articles, "failed": list() as failures}:
+        case {"articles": list() as articles, **rest}:
+            failures = rest.get("failed")
+            failed = len(failures) if isinstance(failures, list) else 0
             read = [_crawled(article, workspace) for article in articles]
             pages = tuple(page for page in read if page is not None)
-            return Reading(tool, pages, len(failures), missing=len(read) - len(pages))
+            return Reading(tool, pages, failed, missing=len(read) - len(pages))
         case _:
             return Reading(tool)
 
