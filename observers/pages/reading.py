@@ -176,10 +176,12 @@ def _host(url: str) -> str:
 def _of_crawler(tool: str, value: Any, workspace: Workspace | None) -> PageReading:
     """The articles of the toolkit's crawler, from the Markdown files it wrote."""
     match value:
-        case {"articles": list() as articles, "failed": list() as failures}:
+        case {"articles": list() as articles, **rest}:
+            failures = rest.get("failed")
+            failed = len(failures) if isinstance(failures, list) else 0
             read = [_crawled(article, workspace) for article in articles]
             pages = tuple(page for page in read if page is not None)
-            return PageReading(tool, pages, len(failures), missing=len(read) - len(pages))
+            return PageReading(tool, pages, failed, missing=len(read) - len(pages))
         case _:
             return PageReading(tool)
 
