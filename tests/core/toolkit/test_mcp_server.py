@@ -29,7 +29,7 @@ from typing import Annotated
 from msgspec import Meta
 
 from ua_tui.core.errors import WorkspaceError
-from ua_tui.core.toolkit.mcp_server import McpServer, Tool
+from ua_tui.core.toolkit.mcp_server import ToolServer, Tool
 
 
 class Context:
@@ -61,7 +61,7 @@ async def fail(context: Context, how: str) -> str:
 
 
 tools = [Tool(show, {"readOnlyHint": True}, {"kind": "test"}), Tool(fail, {})]
-asyncio.run(McpServer("tested", "1.2", "Be kind.", Context(), tools).run())
+asyncio.run(ToolServer("tested", "1.2", "Be kind.", Context(), tools).run())
 """
 VERSIONS = [*HANDSHAKE_PROTOCOL_VERSIONS, *MODERN_PROTOCOL_VERSIONS]
 COMMAND = StdioServerParameters(command=sys.executable, args=["-c", SERVER])
