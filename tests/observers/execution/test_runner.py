@@ -76,7 +76,7 @@ async def test_observers_are_made_when_a_call_begins_and_see_what_came_meanwhile
         made.append(gate.wait(PATIENCE))
         return [probe]
 
-    runner = ObserverRunner(make, context, lambda event: None)
+    runner = ObserverRunner(make, context, lambda event: None, workers=1)
     runner.start(spawn_task)
     runner.handle_event(ObserverStarted(run_id="r", observer="probe", tool_use_id="t"))
     assert made == []
