@@ -29,11 +29,12 @@ class _Ago(msgspec.Struct, frozen=True):
 
 
 class _Yearless(msgspec.Struct, frozen=True):
-    """A day without its year, with the time of day if the text says one."""
+    """A day without its year, with the time of day and the number of the weekday if the text says them."""
 
     month: int
     day: int
     at: time | None
+    weekday: int | None
 
 
 # ISO 8601 text that is final, a moment with a zone, or what becomes either once the present is known.
@@ -45,8 +46,13 @@ _MONTH_NAMES = "january february march april may june july august september octo
 _MONTHS = {
     name: number for number, month in enumerate(_MONTH_NAMES.split(), start=1) for name in (month, month[:3])
 } | {"sept": 9}
-_WEEKDAYS = "monday tuesday wednesday thursday friday saturday sunday tues wednes thurs"
-_NOISE = {name for day in _WEEKDAYS.split() for name in (day, day[:3])} | {"of", "the", "at"}
+_WEEKDAY_NAMES = "monday tuesday wednesday thursday friday saturday sunday"
+_WEEKDAYS = {name: number for number, day in enumerate(_WEEKDAY_NAMES.split()) for name in (day, day[:3])} | {
+    "tues": 1,
+    "wednes": 2,
+    "thurs": 3,
+}
+_NOISE = {*_WEEKDAYS, "of", "the", "at"}
 _UNITS = {
     name: step
     for step, names in (
@@ -95,7 +101,8 @@ def iso_date(value: Any, now: datetime) -> str | None:
 def inferred_date(value: Any, now: datetime) -> str | None:
     """Read a day without its year (`Nov 5`) as the latest such day up to `now`; None for anything else.
 
-    Tomorrow counts as well: it has begun where the clocks are ahead.
+    Tomorrow counts as well: it has begun where the clocks are ahead. If the text says another day of the week, the
+    year is unknown.
     """
     reading = _reading(value) if isinstance(value, str) else None
     if not isinstance(reading, _Yearless):
@@ -103,7 +110,9 @@ def inferred_date(value: Any, now: datetime) -> str | None:
     latest = now.date() + timedelta(days=1)
     for year in range(latest.year, latest.year - 9, -1):
         with suppress(ValueError):  # 29 February
-            if date(year, reading.month, reading.day) <= latest:
+            if (found := date(year, reading.month, reading.day)) <= latest:
+                if reading.weekday not in (None, found.weekday()):
+                    return None
                 return _iso_of(_in_calendar(year, reading.month, reading.day, at=reading.at), now)
     return None
 
@@ -220,7 +229,8 @@ def _written(text: str, order: str) -> _Reading | None:
         return ago if ago.unit == "day" else None
     if clock and clock[4] and "/" in day:  # only American pages write a slash date with AM or PM
         order = "MDY"
-    words = [word for word in _BETWEEN.sub(" ", day).split() if word not in _NOISE]
+    said = _BETWEEN.sub(" ", day).split()
+    words = [word for word in said if word not in _NOISE]
     if figures := _FIGURES.fullmatch(day):
         return _in_figures(order, at, *figures.groups())
     months = [_MONTHS[word] for word in words if word in _MONTHS]
@@ -232,7 +242,8 @@ def _written(text: str, order: str) -> _Reading | None:
         return None
     match years, months, days:
         case [], [month], [day_of_month]:
-            return _Yearless(month, date(2024, month, day_of_month).day, at)
+            weekday = next((_WEEKDAYS[word] for word in said if word in _WEEKDAYS), None)
+            return _Yearless(month, date(2024, month, day_of_month).day, at, weekday)
         case [], [month], [day_of_month, year] if at:  # as RFC 5322 reads it
             return _in_calendar(year + (2000 if year < 50 else 1900), month, day_of_month, at=at)
         case ([year], [], []) | ([year], [_], [] | [_]):
