@@ -19,7 +19,7 @@ from ua_tui.core.errors import WorkspaceError
 from ua_tui.core.redaction.redactor import Redactor
 from ua_tui.core.storage.compression import LARGEST, LIMIT, SUFFIX, Unpacked, pack, pack_pieces
 from ua_tui.core.storage.files import FolderEntry, Root, Written
-from ua_tui.core.storage.folders import SAVED_REPORTS, WORKSPACES
+from ua_tui.core.storage.folders import REPORT_CHECKS, SAVED_REPORTS, WORKSPACES
 from ua_tui.core.storage.names import numbered
 from ua_tui.core.storage.paths import refused, shown
 from ua_tui.core.text import escape_unsafe, holds_unsafe, without_surrogates
@@ -51,7 +51,7 @@ RECORDS = frozenset(
         "summary.txt",
         "spans.jsonl",
         "queue.json",
-        "report_checks",
+        REPORT_CHECKS,
         CONVERSATION,
         TEAM,
         OWNER,

@@ -1,0 +1,174 @@
+"""What a check of a report found: its claims, each with a state and the passages behind it. Ready for JSON."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any, Literal, get_args
+
+import msgspec
+
+from ua_tui.core.events.units import quantity
+
+Kind = Literal["figure", "quotation", "link"]
+State = Literal["found", "calculated", "differs", "not found", "never seen", "not looked at"]
+_MEANINGS: Mapping[State, str] = {
+    "found": "It stands in a passage about the same thing.",
+    "calculated": "It follows from values of the sources.",
+    "differs": "A passage about the same thing has something else.",
+    "not found": "Nothing that was read has it.",
+    "never seen": "Nothing that was read or found has this address.",
+    "not looked at": "No rule reads claims of this form.",
+}
+"""What each state says of a figure, a quotation or a link."""
+_AROUND = 32
+"""Characters before and after an anchor, as in the examples of the Web Annotation model."""
+RED: frozenset[State] = frozenset({"differs", "never seen"})
+"""The states that are wrong by all that was read: the draft of an agent is sent back for them."""
+DOUBTFUL: frozenset[State] = frozenset({*RED, "not found"})
+"""The states that a person should look at."""
+RISK: tuple[State, ...] = ("differs", "never seen", "not found", "calculated", "found", "not looked at")
+"""The states from the riskiest to the safest, as tables sort them."""
+_ORDER: tuple[State, ...] = ("found", "calculated", "not found", "differs", "never seen")
+
+
+class TextQuote(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A place in a text by its words, as in the W3C's Web Annotation model, so that any rendering can find it again.
+
+    `exact` are the words, `prefix` and `suffix` what is before and after them in the visible text.
+    """
+
+    exact: str
+    prefix: str = ""
+    suffix: str = ""
+
+    @classmethod
+    def of(cls, text: str, start: int, end: int) -> TextQuote:
+        """The quote of a range of a text."""
+        return cls(text[start:end], text[max(0, start - _AROUND) : start], text[end : end + _AROUND])
+
+
+class Source(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A text that a report is compared with.
+
+    `text` is Markdown, plain text or, with `media_type` "text/html", HTML. `url` and `addresses` are where it was
+    read. `links` are addresses that it names beside those in its text. `was_read` is false for a search result that
+    was only seen. `published` is a date as the source gives it.
+    """
+
+    text: str
+    title: str = ""
+    url: str = ""
+    addresses: tuple[str, ...] = ()
+    links: tuple[str, ...] = ()
+    media_type: str = "text/markdown"
+    published: str = ""
+    was_read: bool = True
+
+
+class Passage(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A paragraph, list item or table row of a source.
+
+    `source` is the index of the source as it was given to `check`. `quote` is where in the passage the value or the
+    words are; its `exact` is empty if nothing of the passage matters more than the rest. `text` is the passage.
+    `headers` are the column headings of a table row.
+    """
+
+    source: int
+    text: str
+    quote: TextQuote = TextQuote("")
+    headers: str = ""
+
+
+class Claim(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A figure, quotation or link of the report and what the sources have.
+
+    Attributes:
+        kind: what it is.
+        state: what was found.
+        quote: the claim in the visible text of the report.
+        sentence: the sentence or table row that it belongs to.
+        section: the heading above it.
+        url: the address of a link, or the one that the sentence cites.
+        passages: for `found` where it is; for `calculated` one for each operand; for `differs` the one that has
+            something else; for `not found` the nearest one, if any is near.
+        instead: for `differs` what the source has.
+        formula: for `calculated` the calculation in figures, such as "41 + 17 = 58".
+        note: one sentence that explains the state.
+        was_read: of a link that was found whether its page was read, too.
+    """
+
+    kind: Kind
+    state: State
+    quote: TextQuote
+    sentence: str = ""
+    section: str = ""
+    url: str = ""
+    passages: tuple[Passage, ...] = ()
+    instead: str = ""
+    formula: str = ""
+    note: str = ""
+    was_read: bool = True
+
+    def as_state(self, state: State, note: str, passages: tuple[Passage, ...] = (), **more: Any) -> Claim:
+        """The claim with what was found; `more` are other fields."""
+        return msgspec.structs.replace(self, state=state, note=note, passages=passages, **more)
+
+    @property
+    def meaning(self) -> str:
+        """One sentence that explains the state: the note, or what the state always means."""
+        return self.note or _MEANINGS[self.state]
+
+    @property
+    def is_doubtful(self) -> bool:
+        """Whether a person should look at it."""
+        return self.state in DOUBTFUL
+
+
+class Check(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """The claims of a report in the order of its text, and sentences about what was not looked at."""
+
+    title: str = ""
+    claims: tuple[Claim, ...] = ()
+    notices: tuple[str, ...] = ()
+
+    def counts(self) -> Counter[tuple[Kind, State]]:
+        """How many claims of each kind have each state."""
+        return Counter((claim.kind, claim.state) for claim in self.claims)
+
+    @property
+    def doubtful(self) -> tuple[Claim, ...]:
+        """The claims that a person should look at, the riskiest first."""
+        return tuple(sorted((c for c in self.claims if c.is_doubtful), key=lambda c: RISK.index(c.state)))
+
+    @property
+    def red(self) -> tuple[Claim, ...]:
+        """The claims that differ from a source, and the links to what was never seen."""
+        return tuple(claim for claim in self.claims if claim.state in RED)
+
+    @property
+    def summary(self) -> str:
+        """Say what was compared and what was not.
+
+        Such as "62 figures: 55 found, 4 calculated, 2 not found, 1 differs · 2 quotations verbatim · 12 of 12 links
+        read. Sentences were not judged."
+        """
+        counts = self.counts()
+        unread = sum(not claim.was_read for claim in self.claims)
+        parts = [part for kind in get_args(Kind) if (part := _part(kind, counts, unread))]
+        said = " · ".join(parts) or "No figures, quotations or links"
+        return f"{said}. Sentences were not judged."
+
+
+def _part(kind: Kind, counts: Counter[tuple[Kind, State]], unread: int) -> str:
+    found = {state: counts[kind, state] for state in _ORDER if counts[kind, state]}
+    if not found:
+        return ""
+    total = quantity(sum(found.values()), kind)
+    if kind == "link":
+        seen = found.get("found", 0)
+        return f"{seen - unread:,} of {total} read" + (f", {unread:,} found" if unread else "")
+    if kind == "quotation" and list(found) == ["found"]:
+        return f"{total} verbatim"
+    names = {"found": "verbatim"} if kind == "quotation" else {}
+    return f"{total}: " + ", ".join(f"{count:,} {names.get(state, state)}" for state, count in found.items())

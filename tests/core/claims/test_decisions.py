@@ -1,0 +1,144 @@
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from ua_tui.core.claims.decisions import Answer, Decision, Decisions, adopt
+from ua_tui.core.claims.records import Claim, State, TextQuote
+from ua_tui.core.errors import WorkspaceError
+from ua_tui.core.redaction.redactor import Redactor
+
+REPORT = "work_products/brief.md"
+REDACTOR = Redactor(["s3cret-s3cret"])
+NOON = datetime(2026, 3, 10, 12, tzinfo=UTC)
+
+
+def claim(exact: str, sentence: str, *, prefix: str = "", state: State = "found") -> Claim:
+    return Claim(kind="figure", state=state, quote=TextQuote(exact, prefix), sentence=sentence)
+
+
+YIELD = claim("84", "The yield is 84 percent.")
+PRICE = claim("24,900", "It costs 24,900 dollars.", state="not found")
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    (tmp_path / "report_checks").mkdir()
+    return tmp_path / "report_checks" / "brief.md.claims.json"
+
+
+def decide(
+    path: Path,
+    *claims: Claim,
+    numbers: Sequence[int] | None = None,
+    answer: Answer | None = "accepted",
+    note: str | None = None,
+) -> None:
+    chosen = range(len(claims)) if numbers is None else numbers
+    Decisions(path, REPORT).decide(claims, chosen, answer, REDACTOR, by="ann", at=NOON, note=note)
+
+
+def about(path: Path, claim: Claim) -> Decision | None:
+    (found,) = read(path).of([claim])
+    return found
+
+
+def read(path: Path) -> Decisions:
+    decisions = Decisions(path, REPORT)
+    decisions.read()
+    return decisions
+
+
+def test_a_decision_is_found_again_with_who_made_it_and_when(path: Path) -> None:
+    assert about(path, YIELD) is None
+    decide(path, YIELD, note="checked by hand")
+    found = about(path, YIELD)
+    assert found is not None
+    assert (found.answer, found.by, found.at, found.note) == ("accepted", "ann", NOON, "checked by hand")
+    assert about(path, PRICE) is None
+
+
+def test_a_later_answer_replaces_the_earlier_one_and_keeps_the_note(path: Path) -> None:
+    decide(path, YIELD, PRICE, note="why")
+    decide(path, PRICE, answer="rejected")
+    found = about(path, PRICE)
+    assert found is not None
+    assert (found.answer, found.note) == ("rejected", "why")
+    assert read(path).summary([YIELD, PRICE]) == "Signed: 1 of 2 accepted, 1 rejected"
+    decide(path, PRICE, answer=None, note="")
+    assert about(path, PRICE) is None
+    assert read(path).summary([YIELD, PRICE]) == "Signed: 1 of 2 accepted, 1 open"
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        pytest.param(claim("84", "The yield is 84 percent, they say."), id="another sentence"),
+        pytest.param(claim("84", YIELD.sentence, state="differs"), id="the check finds something else"),
+        pytest.param(claim("percent", YIELD.sentence), id="another claim of the sentence"),
+    ],
+)
+def test_a_decision_is_about_this_claim_in_this_sentence_with_this_result(path: Path, changed: Claim) -> None:
+    decide(path, YIELD)
+    assert about(path, changed) is None
+    assert read(path).summary([changed]) == ""
+
+
+def test_a_decision_outlives_a_change_around_its_sentence(path: Path) -> None:
+    decide(path, YIELD)
+    moved = claim("84", "The  yield is\n84 percent.", prefix="As before. ")
+    assert about(path, moved) is not None
+
+
+def test_equal_sentences_are_told_apart_by_what_is_around_them(path: Path) -> None:
+    claims = [claim("84", YIELD.sentence, prefix=prefix) for prefix in ("one ", "two ", "three ")]
+    decide(path, *claims, numbers=[0])
+    decide(path, *claims, numbers=[1], answer="rejected")
+    found = read(path).of(claims)
+    assert [each and each.answer for each in found] == ["accepted", "rejected", None]
+
+
+def test_secrets_in_a_note_are_masked_and_controls_removed(path: Path) -> None:
+    decide(path, YIELD, note="key s3cret-s3cret\x1b[31m")
+    stored = path.read_text()
+    assert "s3cret-s3cret" not in stored
+    assert "\x1b" not in stored
+    assert about(path, YIELD) is not None
+
+
+def _planted(path: Path) -> None:
+    content = json.loads(path.read_text())
+    content["decisions"].append(content["decisions"][0] | {"sentence": PRICE.sentence, "state": PRICE.state})
+    path.write_text(json.dumps(content))
+
+
+def test_decisions_that_somebody_else_wrote_sign_nothing_until_they_are_adopted(path: Path) -> None:
+    decide(path, YIELD)
+    _planted(path)
+    found = read(path)
+    assert "its decisions sign nothing" in found.notice
+    assert found.of([YIELD]) == [None]
+    with pytest.raises(WorkspaceError, match="sign nothing"):
+        decide(path, PRICE)
+    adopt(path)
+    assert read(path).notice == ""
+    assert about(path, YIELD) is not None
+
+
+def test_decisions_about_another_report_are_not_taken_for_this_one(path: Path) -> None:
+    decide(path, YIELD)
+    other = Decisions(path, "work_products/other.md")
+    other.read()
+    assert other.of([YIELD]) == [None]
+    assert other.notice
+
+
+def test_a_damaged_file_is_reported_and_not_overwritten(path: Path) -> None:
+    path.write_text("{")
+    with pytest.raises(WorkspaceError, match="correct it or move it away"):
+        decide(path, YIELD)
+    assert path.read_text() == "{"
