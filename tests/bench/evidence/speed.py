@@ -1,4 +1,4 @@
-"""How long the check of a long report takes, and whether the screen waits for it."""
+"""How long the checks of a long report and of the demo's take, and whether the screen waits for them."""
 
 from __future__ import annotations
 
@@ -7,17 +7,34 @@ from pathlib import Path
 
 from tests.bench.apart import report_of
 from tests.bench.table import Row, Section, median
+from tests.e2e.running import run
+from ua_tui.core.storage.folders import WORKSPACES
 
 CHILD = "tests.bench.evidence.speed_child"
 SECONDS = 120.0
-LONGEST, STALL = 1.0, 20.0
+LONGEST, STALL, DEMO = 0.3, 20.0, 0.2
+RESEARCH = "Research the latest AI chip news and write a comprehensive report"
 
 
 def speed(base: Path) -> Section:
-    """A report of 5,000 words with 50 sources: the time of its check, and the longest stall of the event loop."""
+    """A report of 5,000 words with 50 sources, the longest stall of the event loop meanwhile, and the demo's report."""
     alone = report_of(CHILD, "alone", base / "alone", seconds=SECONDS)
     screen = report_of(CHILD, "screen", base / "screen", seconds=SECONDS)
+    demo = base / "demo"
+    demo.mkdir(parents=True)
+    done = run(demo, "run", "--demo", RESEARCH)
+    if done.code:
+        raise RuntimeError(f"the session failed:\n{done.stderr}")
+    (folder,) = (demo / WORKSPACES).glob("session_*")
+    of_demo = report_of(CHILD, str(folder), base / "check", seconds=SECONDS)
     rows = [
+        Row(
+            "evidence: processor time of the check of the demo's report",
+            median(of_demo["took"]),
+            "s",
+            DEMO,
+            f"median of {len(of_demo['took'])}; {of_demo['claims']} claims, {of_demo['sources']} sources",
+        ),
         Row(
             f"evidence: check of a report, {alone['sources']} sources",
             median(alone["took"]),

@@ -1,4 +1,7 @@
-"""The check of a long report in a process of its own: `MODE RESULT_FILE`, where the mode is `alone` or `screen`."""
+"""The check of a report in a process of its own: `MODE RESULT_FILE`.
+
+The mode is `alone` or `screen` for a long report, or the folder of a session for the report in it.
+"""
 
 from __future__ import annotations
 
@@ -22,8 +25,7 @@ from ua_tui.core.redaction.redactor import Redactor
 from ua_tui.core.storage.workspace import Workspace
 from ua_tui.observers.base import ObserverContext
 from ua_tui.observers.catalogue import default_observers
-from ua_tui.observers.evidence.check import check_report
-from ua_tui.observers.evidence.session_sources import read_sources
+from ua_tui.observers.check.session import check_in_session
 from ua_tui.observers.execution.offload import ResultOffload
 from ua_tui.observers.execution.runner import ObserverRunner
 
@@ -62,20 +64,19 @@ def _session() -> tuple[Path, bytes]:
 
 
 def alone() -> dict[str, Any]:
-    """Read the sources and check the report, several times; seconds."""
-    folder, report = _session()
+    """Read the sources and check the long report, several times; seconds."""
+    folder, _ = _session()
+    return _check(folder, folder / REPORT, time.perf_counter)
+
+
+def _check(folder: Path, report: Path, clock: Callable[[], float]) -> dict[str, Any]:
     took = []
     for _ in range(TIMES):
-        began = time.perf_counter()
-        sources = read_sources(folder, Redactor(), REPORT)
-        check = check_report(report, REPORT, sources)
-        took.append(time.perf_counter() - began)
-    return {
-        "took": took,
-        "claims": len(check.claims),
-        "sources": len(check.sources),
-        "words": len(report.split()),
-    }
+        began = clock()
+        data = report.read_bytes()
+        check = check_in_session(data, report.relative_to(folder).as_posix(), folder, Redactor())
+        took.append(clock() - began)
+    return {"took": took, "claims": len(check.claims), "sources": len(check.sources)}
 
 
 async def _on_screen() -> dict[str, Any]:
@@ -140,7 +141,13 @@ MODES: Mapping[str, Callable[[], dict[str, Any]]] = {"alone": alone, "screen": s
 
 def main(mode: str, result: str) -> None:
     """Measure `mode`, and write what was found to `result`."""
-    Path(result).write_text(json.dumps(MODES[mode]()), encoding="utf-8")
+    if mode in MODES:
+        found = MODES[mode]()
+    else:
+        folder = Path(mode)
+        (report,) = (folder / "work_products").glob("*.html")
+        found = _check(folder, report, time.process_time)
+    Path(result).write_text(json.dumps(found), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -1,0 +1,407 @@
+"""Finds the calculation that gives a figure from two or more values of one kind and one subject."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+
+from ua_tui.observers.check.compare import is_same_value, same_noun
+from ua_tui.observers.check.figures.figure import Figure, Reading
+from ua_tui.observers.check.figures.vocabulary import Vocabulary, root
+from ua_tui.observers.check.matching import is_other, is_slip
+
+_MOST = 28
+"""Values that are combined for a claim: of 254 true calculations 20 values gave 167, 28 or 40 values 173."""
+_CHANCE = 0.5
+"""How many of the calculations that were tried may meet a claim by chance: 0.3 gave 163 of 254 true ones, 0.5 gave 173
+and 6 of figures that were not known to be calculated, 0.8 gave 177 and 9."""
+_UNSAID = 10.0
+"""How much likelier chance is if no word names the calculation: 5 gave one true one and one doubtful one more, 20 gave
+two true ones less."""
+_SLIPS = 20.0
+"""How much likelier chance is if a digit may differ: about nine other digits in two or three places; 10 and 40 gave
+the same."""
+COLUMN = "column"
+"""The group of the values above a claim in a table of the report."""
+_RATES = {
+    "minute": 60.0, "hour": 3_600.0, "day": 86_400.0, "week": 604_800.0, "month": 2_629_800.0, "year": 31_557_600.0,
+}  # fmt: skip
+_LONG = 100
+"""The fewest values that a claim must be one of if the report names no operand, so three digits; 50 gave one more true
+one."""
+_OFTEN_UNSAID = frozenset({"difference", "share", "product", "sum"})
+"""Calculations that no word need announce."""
+_COMMAS = str.maketrans(",.", ".,")
+_NUMBER = re.compile(r"\d[\d.,\s]*\d|\d")
+
+
+@dataclass(frozen=True, slots=True)
+class Operand:
+    """A value of a source that a calculation may use.
+
+    Attributes:
+        passage: where it is.
+        figure: as the source has it.
+        group: the same for values that speak of one thing: those of a passage or of a table.
+        level: 1 if the claim's sentence has the value, less if the report has it shortly before, 0 if it has not.
+        nearness: how near the passage and the words around the value are to the claim.
+        role: 1 for the thing itself or the present value, -1 for what it is compared with, 0 if that is unknown.
+        year: that it belongs to; 0 if unknown.
+        at: which figure of the sentence it is; -1 for others.
+        column: of a table that it is in.
+        beside: the roots of the words directly beside it.
+        behind: what it was calculated from itself.
+    """
+
+    passage: int
+    figure: Figure
+    group: str = ""
+    level: float = 0.0
+    nearness: float = 1.0
+    role: int = 0
+    year: int = 0
+    at: int = -1
+    column: str = ""
+    beside: frozenset[str] = frozenset()
+    behind: tuple[Operand, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """A claim that may be calculated.
+
+    `announced` are the names of the calculations that words near it announce, `sentence` the roots of all words.
+    """
+
+    claim: Figure
+    announced: frozenset[str]
+    known: Vocabulary
+    sentence: frozenset[str] = frozenset()
+    at: int = -1
+
+
+@dataclass(frozen=True, slots=True)
+class Calculation:
+    """What gives a figure: its name, the claim as it is compared, the result, the formula and its operands.
+
+    `is_opposed` says that it goes in the other direction than the claim.
+    """
+
+    name: str
+    claim: Figure
+    value: float
+    form: str
+    operands: tuple[Operand, ...]
+    is_opposed: bool = False
+
+    @property
+    def likelihood(self) -> float:
+        """How likely it is meant: the report has the operands, they are of one thing, and they are near."""
+        count, kinds = len(self.operands), {(each.figure.unit, each.figure.noun) for each in self.operands}
+        near = sum(2 * each.level + each.nearness for each in self.operands) / count
+        near += 0.5 * (self.claim.has_sign and bool(_order(*self.operands[:2])) and not self.is_opposed)
+        # Without what the operands have in common one true calculation of 180 is missed, without the direction another.
+        near += 0.5 * (len(kinds) == 1 and ("", "") not in kinds)
+        # "At 98 percent it keeps 72, at 99 percent it keeps 85": what is kept is compared with what is kept.
+        near += 0.2 * bool(frozenset.intersection(*(each.beside for each in self.operands)))
+        return near + self.is_of_one - 0.1 * count
+
+    @property
+    def is_of_one(self) -> bool:
+        """Whether all operands are of one passage, or of one column of a table."""
+        groups, passages, columns = (
+            {each.group for each in self.operands}, {each.passage for each in self.operands},
+            {each.column for each in self.operands},
+        )  # fmt: skip
+        return len(groups) == 1 and (len(passages) == 1 or len(columns) == 1)
+
+    @property
+    def is_met(self) -> bool:
+        """Whether its result is the claim, rounded to what the claim shows."""
+        return is_same_value(self.claim, self._result(self.value, 0.0, 0.0))
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether its result is the claim to the last digit."""
+        return abs(self.value - self.claim.value) < 1e-6 * abs(self.value)
+
+    @property
+    def level(self) -> float:
+        """How much of it the report has near the claim."""
+        return sum(each.level for each in self.operands)
+
+    @property
+    def size(self) -> float:
+        """Among how many values the claim is met by chance: as many as the claim, or its operands, are exact to."""
+        reading = self.claim.readings[0]
+        is_rounded = bool(self.claim.bound) or reading.coarse >= 100 * reading.step
+        window = reading.coarse if is_rounded else reading.step
+        if self.is_exact and self.name in ("difference", "sum"):
+            window = min(each.figure.readings[0].coarse for each in self.operands)
+        return max(1.0, abs(reading.value) / window)
+
+    @property
+    def shown(self) -> Figure:
+        """Its result with the claim's precision."""
+        own = self.claim.readings[0]
+        return self._result(round(self.value / own.coarse) * own.coarse, own.step, own.coarse)
+
+    def formula(self, decimal: str) -> str:
+        """The operands and the result as they are written, in a language with this decimal mark."""
+        claim, right = self.claim, self.claim.text
+        own = claim.readings[0]
+        is_exact = self.is_exact
+        if not self.is_met:
+            places = (
+                max(0, -math.floor(math.log10(own.step / own.written / own.scale) + 0.5)) if own.step else 2
+            )
+            value = self.value / own.written / own.scale
+            is_exact = abs(round(value, places) - value) < 1e-6 * abs(value)
+            shown = f"{value:,.{places}f}"
+            shown = shown.translate(_COMMAS) if decimal == "," else shown
+            right = _NUMBER.sub(shown, claim.text, count=1)
+        left = self.form.format(*(each.figure.text for each in self.operands))
+        return f"{left} {'=' if is_exact else '≈'} {right}"
+
+    def _result(self, value: float, step: float, coarse: float) -> Figure:
+        own = self.claim.readings[0]
+        written = self.operands[0].figure.readings[0].written if own.unit not in ("%", "×") else own.written
+        reading = Reading(value, step, coarse, own.unit, written, "", value)
+        return Figure(start=0, end=0, text="", readings=(reading,))
+
+
+def calculate(task: Task, operands: Sequence[Operand]) -> Calculation | None:
+    """The likeliest calculation whose result is the claim; None if there is none or if it may be chance."""
+    return next(_meeting(task, operands, 1.0, lambda made: made.is_met and not made.is_opposed), None)
+
+
+def miscalculate(task: Task, operands: Sequence[Operand]) -> Calculation | None:
+    """The calculation that the report names and that gives something else; None if it may mean another one."""
+
+    def is_opposed(made: Calculation) -> bool:
+        has_roles = made.operands[0].role != made.operands[1].role
+        return (
+            made.is_met and made.is_opposed and made.name in task.announced and (has_roles or made.level >= 1)
+        )
+
+    def is_near(made: Calculation) -> bool:
+        is_named = made.level >= 1 and made.name in task.announced and not made.is_opposed
+        return is_named and not made.is_met and is_slip(made.claim, made.shown)
+
+    found = next(_meeting(task, operands, 1.0, is_opposed), None)
+    found = found or next(_meeting(task, operands, _SLIPS, is_near), None)
+    if found is not None or task.claim.is_word or "that is" not in task.announced:
+        return found
+    own = [each for each in operands if each.level == 1 and not each.figure.is_small]
+    names = task.announced - ({"share"} if "change" in task.announced else {"change"})
+    meant = [made for made in _tried(task, own) if made.name in names and not made.is_opposed]
+    return meant[0] if len(meant) == 1 and is_other(meant[0].claim, meant[0].shown) else None
+
+
+def _meeting(
+    task: Task, operands: Sequence[Operand], factor: float, is_meant: Callable[[Calculation], bool]
+) -> Iterator[Calculation]:
+    """The calculations that are meant and hardly met by chance, the likeliest first."""
+    tried = {True: 0, False: 0}
+    for made in _tried(task, operands):
+        is_said = made.name in task.announced
+        tried[is_said] += 1
+        chance = factor * tried[is_said] / made.size * (1.0 if is_said else _UNSAID)
+        if chance <= _CHANCE and is_meant(made) and _is_named(task, made):
+            yield made
+
+
+def _is_named(task: Task, made: Calculation) -> bool:
+    """Whether the report names enough of a calculation for a result of so few digits."""
+    level, claim = made.level, made.claim
+    is_ordered = bool(claim.sign) and bool(_order(*made.operands[:2])) and made.is_of_one
+    nouns = [each.figure.noun for each in made.operands]
+    if claim.is_small:
+        is_of_kind = bool(made.operands[0].figure.unit) or len(set(filter(None, nouns))) < 2
+        # "35, four more than the 31" is of the value before it.
+        is_next = any(each.at == task.at - 1 for each in made.operands if each.level == 1)
+        return level >= 2 or (is_next and is_ordered and is_of_kind)
+    # "A quarter of the people are engineers": the report names what is counted.
+    is_counted = all(nouns) and {root(noun) for noun in nouns} <= task.sentence
+    is_sum = made.name == "sum" and made.name not in task.announced
+    if is_sum and claim.unit == "%":
+        return False
+    is_long = claim.unit != "%" and not is_sum and made.size >= _LONG
+    return level > 0 or is_ordered or is_counted or is_long
+
+
+def _tried(task: Task, operands: Sequence[Operand]) -> list[Calculation]:
+    """All calculations that may be meant, the likeliest first."""
+    claim = task.claim
+    if claim.kind != "amount" or not claim.value or not claim.readings[0].coarse:
+        return []
+    if claim.bound != "about" and not claim.is_word:
+        # A bound is kept for what a source says, not for what is calculated.
+        task = replace(task, claim=replace(claim, bound=""))
+    amounts = sorted(_distinct(operands, task.sentence), key=lambda each: (-each.level, -each.nearness))[
+        :_MOST
+    ]
+    found = [
+        made
+        for pair in combinations(amounts, 2)
+        for made in _of_two(task, *_alike(*pair))
+        if (made.name in task.announced or made.name in _OFTEN_UNSAID)
+        and (made.is_of_one or made.level >= (0.5 if made.size >= 10 * _LONG else 1.0))
+    ]
+    if "sum" in task.announced:
+        found += _sums(task, amounts)
+    return sorted(found, key=lambda made: -made.likelihood)
+
+
+def _of_two(task: Task, one: Operand, other: Operand) -> Iterator[Calculation]:
+    if one.figure.value < other.figure.value:
+        one, other = other, one
+    first, second, known = one.figure, other.figure, task.known
+    a, b = first.value, second.value
+    claim = _like(task.claim, first)
+    is_of_points = first.unit == "%" and second.unit in ("pp", "point")
+    if is_of_points or (claim.unit == first.unit == second.unit):
+        yield from _former(claim, one, other)
+    if not _fit(first, second, claim, known):
+        yield from _mean(task, one, other)
+        yield from _mean(task, other, one)
+        if (
+            claim.unit == "%"
+            and first.unit == second.unit == ""
+            and one.group == other.group
+            and not claim.has_sign
+        ):
+            # "498 of 612 patients" may be nurses.
+            yield Calculation("share", claim, 100 * b / a, "{} / {}", (other, one))
+    elif claim.unit == "%" and first.unit != "%":
+        order, sign = _order(one, other), claim.sign if claim.has_sign else 0
+        if not sign:
+            yield Calculation("share", claim, 100 * b / a, "{} / {}", (other, one))
+        for is_growth, base, pair in ((True, b, (one, other)), (False, a, (other, one))):
+            direction = 1 if is_growth else -1
+            if a > b and (sign or order or direction) == direction:
+                is_opposed = sign * order < 0
+                yield Calculation(
+                    "change", claim, 100 * (a - b) / base, "({0} − {1}) / {1}", pair, is_opposed
+                )
+    elif claim.unit == "×" and a > b:
+        yield Calculation("ratio", claim, a / b, "{} / {}", (one, other))
+    elif claim.unit == first.unit or (claim.unit in ("pp", "point") and first.unit in ("%", "")):
+        reading = claim.readings[0]
+        if abs(b) < max(reading.coarse if claim.bound == "about" else reading.step, 0.002 * a):
+            # The smaller operand is lost in the rounding of the claim, so that it explains nothing.
+            return
+        if a > b and (claim.unit != "%" or one.level == other.level == 1):
+            is_opposed = claim.has_sign and claim.sign * _order(one, other) < 0
+            yield Calculation("difference", claim, a - b, "{} − {}", (one, other), is_opposed)
+        if a > b and one.level == other.level and one.group == other.group:
+            yield Calculation("midpoint", claim, (a + b) / 2, "({} + {}) / 2", (one, other))
+        if claim.unit == first.unit and not (first.has_sign and first.unit == "%"):
+            yield Calculation("sum", claim, a + b, "{} + {}", (one, other))
+
+
+def _former(claim: Figure, one: Operand, other: Operand) -> Iterator[Calculation]:
+    """The former value: "340,000, which is 25,000 fewer than in 2031"."""
+    less = other.figure
+    if one.level and less.has_sign and one.group == other.group and not claim.has_sign:
+        form = "{} + {}" if less.sign < 0 else "{} − {}"
+        yield Calculation("former", claim, one.figure.value - less.sign * less.value, form, (one, other))
+
+
+def _mean(task: Task, one: Operand, other: Operand) -> Iterator[Calculation]:
+    """A value for each of a number of things, or for all of them."""
+    claim, second = _like(task.claim, one.figure), other.figure
+    count = second.value / second.readings[0].written
+    if claim.unit != one.figure.unit or count <= 1 or second.unit not in ("", "time") or second.has_sign:
+        return
+    if (
+        second.unit == "time"
+        and claim.rate
+        and abs(_RATES.get(claim.rate, 0.0) - second.readings[0].written) > 1
+    ):
+        return
+    yield Calculation("mean", claim, one.figure.value / count, "{} / {}", (one, other))
+    if one.level == other.level == 1 and not second.unit:
+        yield Calculation("product", claim, one.figure.value * count, "{} × {}", (one, other))
+
+
+def _sums(task: Task, amounts: Sequence[Operand]) -> Iterator[Calculation]:
+    """The sums of the values above a claim in a column, and of three or four values of one thing."""
+    claim = task.claim
+    column = [each for each in amounts if each.group == COLUMN]
+    some = [
+        each
+        for each in amounts
+        if each.figure.unit == claim.unit and 0.002 < each.figure.value / claim.value < 1.01
+    ]
+    of_one = [list(each) for count in (3, 4) for each in combinations(some[:8], count)]
+    for values in [column[at:] for at in range(len(column) - 1)] + of_one:
+        each = sorted(values, key=lambda one: (one.passage, one.figure.start))
+        first = each[0].figure
+        is_one = len({one.group for one in each}) == 1 or all(one.level == 1 for one in each)
+        if is_one and all(_fit(first, one.figure, claim, task.known) for one in each):
+            total = math.fsum(one.figure.value for one in each)
+            yield Calculation("sum", _like(claim, first), total, " + ".join(["{}"] * len(each)), tuple(each))
+
+
+def _order(one: Operand, other: Operand) -> int:
+    """1 if the first value is the later one or the thing itself, -1 if it is the other way round, 0 if unknown."""
+    by_role = one.role - other.role
+    by_year = one.year - other.year if one.year and other.year else 0
+    return (by_role > 0) - (by_role < 0) or (by_year > 0) - (by_year < 0)
+
+
+def _alike(one: Operand, other: Operand) -> tuple[Operand, Operand]:
+    """Two operands of which one leaves out the unit, as in "from 310 to 385 euros", both with it."""
+    first, second = _like(one.figure, other.figure), _like(other.figure, one.figure)
+    return (
+        one if first is one.figure else replace(one, figure=first),
+        other if second is other.figure else replace(other, figure=second),
+    )
+
+
+def _like(figure: Figure, other: Figure) -> Figure:
+    """A figure that is written without a unit, and that counts nothing, in the unit and the scale of another one."""
+    own, there = figure.readings[0], other.readings[0]
+    if own.unit or figure.noun or figure.is_small:
+        return figure
+    # "54.6 more than the 93.4 million"
+    is_scaled = own.scale == 1 and there.scale > 1 and own.value < 1_000 and not figure.is_word
+    size = there.written * (there.scale if is_scaled else 1)
+    if size == 1 and not there.unit:
+        return figure
+    made = replace(
+        own, unit=there.unit, value=own.value * size, step=own.step * size, coarse=own.coarse * size,
+        delta=own.delta * size, written=there.written, scale=there.scale if is_scaled else own.scale,
+    )  # fmt: skip
+    return replace(figure, readings=(made,))
+
+
+def _fit(first: Figure, second: Figure, claim: Figure, known: Vocabulary) -> bool:
+    """Whether two values are of one kind: the same unit, rate and noun, as far as they are written."""
+    if first.unit != second.unit or (first.rate and second.rate and first.rate != second.rate):
+        return False
+    # A result of four digits is hardly met by chance, whatever the nouns.
+    is_sure = (
+        bool(first.unit)
+        or not first.noun
+        or not second.noun
+        or claim.value >= 1_000 * claim.readings[0].coarse
+    )
+    return is_sure or same_noun(first, second, known)
+
+
+def _distinct(operands: Sequence[Operand], sentence: frozenset[str]) -> Iterator[Operand]:
+    """The amounts among operands, each once; small numbers only if the sentence has what they count."""
+    seen = set()
+    for each in sorted(operands, key=lambda each: -each.level):
+        figure = each.figure
+        key = (figure.value, figure.unit, figure.noun, each.group)
+        is_amount = figure.kind == "amount" and figure.unit not in ("ordinal", "×") and figure.value
+        is_amount = is_amount and (each.level or not figure.is_small or root(figure.noun) in sentence)
+        if is_amount and (key not in seen or each.group == COLUMN):
+            seen.add(key)
+            yield each

@@ -1,0 +1,67 @@
+"""The check of a report: reads it, compares its links, quotations and figures, and records what was found."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+from ua_tui.core.claims.records import Check, Source
+from ua_tui.core.concurrency.cancellation import NEVER, Stop
+from ua_tui.observers.check.blocks import Document, Places
+from ua_tui.observers.check.figure_claims import check_figures
+from ua_tui.observers.check.figures.find import style_of
+from ua_tui.observers.check.link_claims import check_links
+from ua_tui.observers.check.quotation_claims import check_quotations
+from ua_tui.observers.check.reading import read_document
+from ua_tui.observers.check.sources import Corpus
+
+
+def check(
+    report: bytes | str,
+    media_type: str,
+    sources: Sequence[Source],
+    *,
+    files: Collection[str] = (),
+    stop: Stop = NEVER,
+) -> Check:
+    """Compare a report with the sources that were read for it. Takes some tenths of a second: run it in a thread.
+
+    Args:
+        report: the report as it is stored.
+        media_type: "text/html", "text/markdown", "text/plain" or "application/pdf".
+        sources: what was read or found.
+        files: the paths that links without a host may lead to, relative to the report.
+        stop: a flag that ends the check.
+
+    Raises:
+        Stopped: the flag was set.
+    """
+    return check_document(read_document(report, media_type, stop), sources, files=files, stop=stop)
+
+
+def check_document(
+    document: Document, sources: Sequence[Source], *, files: Collection[str] = (), stop: Stop = NEVER
+) -> Check:
+    """Compare a report that was read with `read_document`, as `check` does.
+
+    Raises:
+        Stopped: the flag was set.
+    """
+    visible = " ".join(block.text for block in document.blocks[:400])
+    style = style_of(visible)
+    corpus = Corpus(sources, stop)
+    places = Places(document.blocks)
+    found = [
+        *check_links(document, corpus, places, files),
+        *check_quotations(document, corpus, places, style, stop),
+        *check_figures(document, style, corpus, places, stop),
+    ]
+    if corpus.is_cut:
+        document.notices.append("The sources are so long that only the first ones were read.")
+    if not document.blocks:
+        document.notices.append("The report has no text that can be read.")
+    if not corpus.passages:
+        document.notices.append("No source has a text to compare with.")
+    found.sort(key=lambda each: each[0])
+    return Check(
+        title=document.title, claims=tuple(claim for _, claim in found), notices=tuple(document.notices)
+    )

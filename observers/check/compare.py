@@ -1,0 +1,186 @@
+"""Whether two figures are the same: value, scale, unit, rate, sign and what is counted, as one thing."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from ua_tui.observers.check.figures.figure import Figure, Reading
+from ua_tui.observers.check.figures.vocabulary import Vocabulary, stem
+
+Problem = Literal["", "rate", "no rate", "direction", "noun"]
+"""What differs although the value is the same."""
+_EXACT = 1e-6
+_CONVERTED = 0.03
+"""How far a value in another unit may be from its exact conversion: "250 miles (400 km)" is 0.6 percent off."""
+_OWN = frozenset({"ordinal", "×"})
+"""Units that are never left out."""
+_ALSO = {"pp": ("pp", "point"), "point": ("pp", "point")}
+_DOLLARS = frozenset({"USD", "CAD", "AUD", "NZD", "HKD", "SGD", "TWD", "MXN"})
+
+
+def span(claim: Figure) -> list[tuple[str, float, float]]:
+    """For each reading of a claim its unit and the values that a source may have for it; the unit "plain" is any."""
+    spans = []
+    for each in claim.readings:
+        slack = max(each.coarse, each.step, abs(each.value) * _CONVERTED) * 1.01
+        units = _ALSO.get(each.unit, (each.unit,))
+        for unit in sorted(_DOLLARS) if each.unit in _DOLLARS else units:
+            spans.append((unit, each.value - slack, each.value + slack))
+        if each.unit in ("temperature", "degree"):
+            spans += [(unit, each.delta - slack, each.delta + slack) for unit in ("temperature", "degree")]
+            spans.append(("temperature", each.delta * 5 / 9 - 18.1, each.delta * 5 / 9 - 17.4))
+        slack /= each.written
+        if claim.is_cell:
+            shown = shown_in(each)
+            spans.append(("cell", shown - slack / each.scale, shown + slack / each.scale))
+        if each.unit and each.unit not in _OWN:
+            spans.append(("", plain_of(each) - slack, plain_of(each) + slack))
+        elif not each.unit and not claim.noun:
+            spans.append(("plain", each.value - slack, each.value + slack))
+    return spans
+
+
+def is_same_value(claim: Figure, source: Figure) -> bool:
+    """Whether a source's figure is the value of a claim, exact, rounded to what the claim shows, or converted."""
+    for one in claim.readings:
+        for other in source.readings:
+            is_ambiguous = one.decimal and other.decimal and len(claim.readings) + len(source.readings) > 2
+            if is_ambiguous and one.decimal != other.decimal:
+                # "4,217" and "4.217" may only mean the same if both are read the same way.
+                continue
+            if (
+                (_units_meet(claim, one, source, other) and _is_near(claim, one, source, other))
+                or _are_cells(claim, one, source, other)
+                or (
+                    _is_plain(claim, one, source, other) and _is_near(claim, _bare(one), source, _bare(other))
+                )
+            ):
+                return True
+    return False
+
+
+def _bare(reading: Reading) -> Reading:
+    """The value as it is written with its scale, without its unit."""
+    size, plain = reading.written, plain_of(reading)
+    return Reading(plain, reading.step / size, reading.coarse / size, delta=plain)
+
+
+def plain_of(reading: Reading) -> float:
+    """The value as it is written with its scale, whatever its unit."""
+    return (reading.delta or reading.value) / reading.written
+
+
+def shown_in(reading: Reading) -> float:
+    """The number in a table's cell, without the unit and the scale of its heading."""
+    return plain_of(reading) / reading.scale
+
+
+def _are_cells(claim: Figure, one: Reading, source: Figure, other: Reading) -> bool:
+    """Whether two cells have the same number, and one has no unit in a heading, so that the other's may be meant."""
+    if not (claim.is_cell and source.is_cell) or (one.unit or one.scale != 1) == (
+        other.unit or other.scale != 1
+    ):
+        return False
+    return abs(shown_in(one) - shown_in(other)) <= one.step / one.written / one.scale / 2 * (1 + 1e-6)
+
+
+def _is_plain(claim: Figure, one: Reading, source: Figure, other: Reading) -> bool:
+    """Whether one of two figures is written without a unit and counts nothing, so that the other's may be meant."""
+    if {one.unit, other.unit} & _OWN or bool(one.unit) == bool(other.unit) or source.kind != "amount":
+        return False
+    if not one.unit:
+        return not claim.noun
+    return not (source.noun or claim.is_word or (one.unit == "time" and source.is_small))
+
+
+def _units_meet(claim: Figure, one: Reading, source: Figure, other: Reading) -> bool:
+    if one.unit == other.unit:
+        return True
+    if {one.unit, other.unit} <= _DOLLARS:
+        return "$" in (claim.text[:1], source.text[:1]) or "dollar" in claim.text + source.text
+    if one.unit.isupper() and other.unit.isupper() and "cent" in f"{claim.text} {source.text}".casefold():
+        # The hundredths of most currencies have one name.
+        return True
+    return {one.unit, other.unit} in ({"pp", "point"}, {"degree", "temperature"})
+
+
+def _is_near(claim: Figure, one: Reading, source: Figure, other: Reading) -> bool:
+    if _rounds_to(claim, one, one.value, other.value, other.step, is_converted=one.written != other.written):
+        return True
+    # A difference of degrees has no zero.
+    is_degrees = "temperature" in (one.unit, other.unit) and (one.written, one.unit) != (
+        other.written,
+        other.unit,
+    )
+    return is_degrees and _rounds_to(
+        claim, one, one.delta, other.delta, other.step, is_converted=one.written != other.written
+    )
+
+
+def _rounds_to(
+    claim: Figure, reading: Reading, shown: float, value: float, step: float, *, is_converted: bool
+) -> bool:
+    difference = value - shown
+    size = max(abs(shown), abs(value))
+    if abs(difference) <= _EXACT * size + 1e-12:
+        return True
+    if is_converted:
+        return (
+            abs(difference)
+            <= max(reading.step / 2, min(reading.coarse / 2, _CONVERTED * size)) + _EXACT * size
+        )
+    if step > reading.step * 1.001 and not claim.bound:
+        return False
+    if abs(difference) <= reading.step / 2 * (1 + 1e-6) and step < reading.step:
+        return True
+    digits = abs(shown) / reading.coarse if reading.coarse else 0
+    if claim.bound in ("over", "under"):
+        # "Less than a million" is not written for 200,000.
+        reach = reading.coarse if digits >= 10 else reading.coarse / 2
+        return 0 < (difference if claim.bound == "over" else -difference) <= reach
+    if claim.bound == "about":
+        return abs(difference) <= reading.coarse / 2
+    # "4,800 people" for 4,812: two final zeros are rounded, one zero or a single digit before them may be exact.
+    is_rounded = reading.coarse >= 100 * reading.step and digits >= 10
+    return is_rounded and abs(difference) <= reading.coarse / 2
+
+
+def is_same_date(claim: Figure, source: Figure) -> bool:
+    """Whether a source's date is that of a claim, which may leave out the day or the year, but not add one."""
+    if claim.date[1] == 500 or source.date[1] == 500:
+        return claim.date[0] == source.date[0]
+    return all(not one or one == other for one, other in zip(claim.date, source.date, strict=True))
+
+
+def problem_of(claim: Figure, source: Figure, words: Vocabulary) -> Problem:
+    """What differs between two figures of the same value."""
+    if claim.kind != "amount" or source.kind != "amount":
+        return ""
+    if claim.rate and source.rate and set(claim.rate.split("|")).isdisjoint(source.rate.split("|")):
+        return "rate"
+    # "Fell to 12" does not contradict "rose by 12".
+    is_opposed = claim.sign * source.sign < 0 and (claim.role == "present") == (source.role == "present")
+    if is_opposed and (claim.has_sign or source.has_sign):
+        return "direction"
+    if (
+        not claim.unit
+        and not source.unit
+        and claim.noun
+        and source.noun
+        and not same_noun(claim, source, words)
+    ):
+        return "noun"
+    return ""
+
+
+def same_noun(claim: Figure, source: Figure, words: Vocabulary) -> bool:
+    """Whether two figures count the same thing, as far as their words say."""
+    one, other = claim.noun, source.noun
+    if stem(one) == stem(other) or (one in source.nouns and other in claim.nouns):
+        return True
+    # "Patentanmeldungen" are "Anmeldungen", and a "minibus" is a "bus".
+    if min(len(one), len(other)) >= 5 and (
+        one.endswith(other[:-1]) or other.endswith(one[:-1]) or other[:-2] in one or one[:-2] in other
+    ):
+        return True
+    return bool(words.same.get(stem(one), frozenset()) & words.same.get(stem(other), frozenset()))

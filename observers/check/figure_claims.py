@@ -1,0 +1,176 @@
+"""Checks the figures of a report: each is looked for in passages that speak of the same thing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from ua_tui.core.claims.records import Claim, Passage, State, TextQuote
+from ua_tui.core.concurrency.cancellation import NEVER, Stop
+from ua_tui.observers.check.blocks import Document, Places
+from ua_tui.observers.check.calculation import Calculation
+from ua_tui.observers.check.compare import Problem
+from ua_tui.observers.check.doubts import instead_of, rival_of, swapped, turned
+from ua_tui.observers.check.figures.figure import Figure
+from ua_tui.observers.check.figures.find import Style
+from ua_tui.observers.check.matching import Look, Match
+from ua_tui.observers.check.nearness import Profile
+from ua_tui.observers.check.operands import Earlier, Operands
+from ua_tui.observers.check.sources import Corpus
+from ua_tui.observers.check.statements import statements
+
+_MOST = 5_000
+_MOST_CLOSE = 300
+"""Figures for which calculations and other values are looked for: each may take some hundredths of a second."""
+"""Figures of a report that are checked."""
+_SEEN = 0.2
+"""The share of a sentence's words that the passage shows that is named for a claim without any other."""
+_OPPOSED = 0.45
+"""How near a passage must be for red that has the value in another direction or per something else."""
+_NOTHING = Figure(start=0, end=0, text="")
+_ELSEWHERE = "The source has this value of something else, and another one here."
+_NOTES: dict[Problem, str] = {
+    "": "",
+    "rate": "The source has this value per something else.",
+    "direction": "The source has this value in the other direction.",
+    "noun": "The source has this number of something else.",
+    "no rate": "The source does not say what this value is per.",
+}
+
+
+def check_figures(
+    document: Document, style: Style, corpus: Corpus, places: Places, stop: Stop = NEVER
+) -> Iterator[tuple[int, Claim]]:
+    """Give a claim, and its place in the visible text, for each figure of the report.
+
+    Raises:
+        Stopped: the flag was set.
+    """
+    profiles: dict[tuple[int, int], Profile] = {}
+    close = iter(range(_MOST_CLOSE))
+    count, earlier = 0, Earlier()
+    for statement in statements(document, style, corpus):
+        stop.check()
+        look = Look(statement, corpus, style.words, profiles)
+        earlier.enter(statement.block.section)
+        operands = Operands(look, earlier)
+        for figure, claim in zip(
+            statement.figures, _Judge(look, places, operands, close).claims(), strict=True
+        ):
+            count += 1
+            if count > _MOST:
+                document.notices.append(f"Only the first {_MOST:,} figures were looked at.")
+                return
+            yield places.place(statement.number, figure.start), claim
+        earlier.add(statement, operands.own)
+
+
+class _Judge:
+    """Gives the figures of a sentence their states."""
+
+    def __init__(self, look: Look, places: Places, operands: Operands, close: Iterator[int]) -> None:
+        self.look = look
+        self.statement = look.statement
+        self.corpus = look.corpus
+        self.places = places
+        self.operands = operands
+        self.close = close
+
+    def claims(self) -> Iterator[Claim]:
+        """Give the claims of the sentence, in order."""
+        exchanged = swapped(self.look)
+        for at, match in enumerate(self.look.matches):
+            if at in exchanged:
+                other, is_sure = exchanged[at]
+                note = "The source has these figures the other way round."
+                yield self._instead(at, other, is_sure, note)
+            elif (former := turned(self.look, at)) is not None:
+                note = "The words and the figures go in opposite directions."
+                found = [match] if match is not None else self._nearest()
+                yield self._claim(at, "differs", found, instead=former.text, note=note)
+            elif match is None or match.problem:
+                yield self._doubted(at, match)
+            elif (rival := rival_of(self.look, at, match)) is not None:
+                yield self._explained(at) or self._instead(at, *rival, _ELSEWHERE)
+            else:
+                yield self._claim(at, "found", [match])
+
+    def _doubted(self, at: int, match: Match | None) -> Claim:
+        """The claim of a figure that no passage has, or not as the report has it."""
+        figure = self.statement.figures[at]
+        if next(self.close, None) is None:
+            return self._claim(at, "not looked at" if figure.is_small else "not found", self._nearest())
+        problem = match.problem if match is not None and not figure.is_small else ""
+        if problem not in ("rate", "direction") and (explained := self._explained(at)) is not None:
+            return explained
+        if match is not None and problem:
+            is_sure = problem in ("rate", "direction") and match.nearness >= _OPPOSED
+            return self._instead(at, match, is_sure, _NOTES[problem])
+        if not figure.is_small and (wrong := self.operands.contradicted(at)) is not None:
+            return self._calculated(at, wrong, "differs")
+        other = instead_of(self.look, at)
+        if figure.is_small and not (other is not None and other[1] and figure.noun):
+            return self._claim(at, "not looked at", [])
+        if other is not None:
+            return self._instead(at, *other)
+        return self._claim(at, "not found", self._nearest())
+
+    def _explained(self, at: int) -> Claim | None:
+        """The claim of a figure that is calculated."""
+        found = self.operands.explained(at)
+        return self._calculated(at, found, "calculated") if found is not None else None
+
+    def _instead(self, at: int, other: Match, is_sure: bool, note: str = "") -> Claim:
+        """The claim of a figure in whose place a source has another one."""
+        state: State = "differs" if is_sure else "not found"
+        return self._claim(at, state, [other], instead=other.figure.text if is_sure else "", note=note)
+
+    def _nearest(self) -> list[Match]:
+        best = next(iter(self.look.near), None)
+        if best is None or self.look.scores[best] < _SEEN * self.statement.total:
+            return []
+        return [Match(best, _NOTHING, 0.0, 0.0)]
+
+    # The records
+
+    def _calculated(self, at: int, calculation: Calculation, state: State) -> Claim:
+        behind = [each for operand in calculation.operands for each in operand.behind or (operand,)]
+        matches = [Match(each.passage, each.figure, each.nearness, 0.0) for each in behind]
+        is_right = state == "calculated"
+        note = f"Calculated: {calculation.name}." if is_right else "The calculation gives something else."
+        return self._claim(
+            at, state, matches, note=note, formula=calculation.formula(self.look.words.decimal)
+        )
+
+    def _claim(
+        self,
+        at: int,
+        state: State,
+        matches: Sequence[Match],
+        *,
+        instead: str = "",
+        note: str = "",
+        formula: str = "",
+    ) -> Claim:
+        statement, figure = self.statement, self.statement.figures[at]
+        return Claim(
+            kind="figure",
+            state=state,
+            quote=self.places.quote(statement.number, figure.start, figure.end),
+            sentence=statement.text.strip(),
+            section=statement.block.section,
+            url=statement.cites,
+            passages=tuple(self._passage(match) for match in matches),
+            instead=instead,
+            formula=formula,
+            note=note,
+        )
+
+    def _passage(self, match: Match) -> Passage:
+        known = self.corpus.passages[match.passage]
+        start, end = match.figure.start, match.figure.end
+        return Passage(
+            source=known.source,
+            text=known.text,
+            quote=TextQuote.of(known.text, start, end),
+            headers=known.headers,
+        )

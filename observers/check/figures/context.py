@@ -1,0 +1,133 @@
+"""What the words around a number say: what it counts, what it is per, more or less, and how exact it is."""
+
+from __future__ import annotations
+
+import re
+
+from ua_tui.observers.check.figures.figure import Bound, Role
+from ua_tui.observers.check.figures.vocabulary import Vocabulary, singular, stem, units
+
+_WORDS = re.compile(r"[^\W\d_]+(?:[-’'][^\W\d_]+)*|[^\w\s]|\d[\d.,]*")
+CLAUSE = re.compile(
+    r"[;:()|—!?]|[.,](?!\d)|\s[–-]\s"
+    r"|\b(?:and|but|while|whereas|und|aber|während|et|mais|tandis|y|pero|mientras)\b(?! (?:per|par|por|pro|je)\b)"
+)
+_BEFORE, _BEHIND, _ADJECTIVE = 80, 60, 12
+"""Characters of a clause before and behind a number that are looked at, and words before it for "annual"."""
+_PER = ("per", "pro", "je", "par", "por", "/")
+_NO_PRICES = ("", "%", "pp")
+"""Units behind which "a" and an unknown noun are no rate: "98 percent a stack keeps"."""
+_LONGEST_NOUN = 4
+
+
+class Context:
+    """A text in which numbers were found, in the words of its language."""
+
+    def __init__(self, text: str, words: Vocabulary) -> None:
+        self.text = text
+        self.words = words
+
+    def bound(self, start: int, end: int) -> Bound:
+        """Whether the words before a number, or a plus behind it, say that it is no exact value."""
+        match = self.words.bounds.search(self.text[max(0, start - 24) : start])
+        if match is None:
+            return "over" if self.text[end : end + 1] == "+" else ""
+        return "about" if match["about"] else "over" if match["over"] else "under"
+
+    def noun(self, end: int) -> tuple[str, tuple[str, ...]]:
+        """What a number counts, in the singular, and all words of the phrase behind it."""
+        tail = self.text[end : end + _BEHIND]
+        phrase: list[str] = []
+        for word in _WORDS.findall(tail)[:7] if tail[:1] in " \u00a0\u202f-" and tail else ():
+            lowered = word.casefold()
+            if lowered in self.words.before_nouns and not phrase:
+                continue
+            if not word[0].isalpha() or lowered in self.words.common or len(phrase) == _LONGEST_NOUN:
+                break
+            phrase.append(word)
+        if len(tail) == _BEHIND and 0 < len(phrase) < _LONGEST_NOUN and tail.endswith(phrase[-1]):
+            phrase.pop()
+        # A "43-country study" counts countries.
+        head = singular(phrase[0] if tail[:1] == "-" and phrase else self._head(phrase))
+        return head, tuple(singular(word) for word in phrase) if head else ()
+
+    def _head(self, phrase: list[str]) -> str:
+        """The noun of a phrase: the first plural, in German the first word in capitals; "" if there is none."""
+        known = self.words
+        for word in phrase:
+            lowered = word.casefold()
+            if stem(word) in known.adjectives or lowered in known.direction:
+                continue
+            if known.language == "de":
+                is_noun = word[0].isupper()
+            else:
+                is_noun = lowered in known.irregular or singular(word) != lowered or lowered.endswith("x")
+            if is_noun:
+                return word
+        return ""
+
+    def clause(self, start: int, end: int) -> Clause:
+        """The words of the clause around a number."""
+        before = CLAUSE.split(self.text[max(0, start - _BEFORE) : start])[-1]
+        behind = CLAUSE.split(self.text[end : end + _BEHIND], 1)[0]
+        return Clause(self.words, _WORDS.findall(before.casefold())[::-1], behind)
+
+
+class Clause:
+    """The words of the clause around a number: those before it, the nearest first, and the text behind it."""
+
+    def __init__(self, words: Vocabulary, before: list[str], behind: str) -> None:
+        self.words = words
+        self.before = before
+        self.behind = behind
+        self.next = _WORDS.findall(behind[:40].casefold())[:3]
+
+    def rate(self, unit: str) -> str:
+        """What a number is per, "|" between several: "a week" or "/kg" behind it, or an adjective such as "annual"."""
+        known, tail = self.words, self.behind
+        found: list[str] = []
+        for match in known.rates.finditer(tail):
+            number, word = match[1].strip(), match[2]
+            between = tail[: match.start()].split()
+            is_per = match[0].casefold().startswith(_PER)
+            following = (_WORDS.findall(tail[match.end() :]) or [" "])[0].casefold()
+            forms = (f"{word.casefold()} {following}", word, word.casefold())
+            rate = next((known.rate_units[form] for form in forms if form in known.rate_units), None)
+            if match[0][0] == "/":
+                rate = units().rates.get(word, rate)
+            is_compared = following in known.compared or following[0].isdigit()
+            if is_compared or word.casefold() in known.direction or (number and not is_per):
+                continue
+            if rate is None and not is_per and unit in _NO_PRICES:
+                continue
+            if found or (len(between) <= 3 and (rate or not (between or word.casefold() in known.common))):
+                found.append(f"{number} {rate or stem(word)}".strip())
+        if found:
+            return "|".join(found)
+        near = self.next + self.before[:_ADJECTIVE]
+        return next((known.rate_words[word] for word in near if word in known.rate_words), "")
+
+    def direction(self, bound: str) -> tuple[int, bool]:
+        """Whether the words of the clause around a number say more (1) or less (-1), and whether a neighbour does."""
+        known = self.words.direction
+        for word in self.next:
+            if not word[0].isalpha() or word in self.words.past:
+                break
+            if (sign := known.get(word)) is not None:
+                return sign, True
+        for distance, word in enumerate(self.before):
+            # "More than 40" and "make up 40 percent" say nothing of a direction.
+            is_bound = bound and distance < 2 and word in self.words.bounding
+            if is_bound or not self.words.phrasal.isdisjoint(self.before[distance + 1 : distance + 2]):
+                continue
+            if (sign := known.get(word)) is not None:
+                return sign, distance <= 2
+        return 0, False
+
+    def role(self) -> Role:
+        """Whether the word before a number says that it is a former or a present value, such as "from" and "to"."""
+        last, earlier = [*self.before, "", ""][:2]
+        if last in self.words.present:
+            return "present"
+        is_past = last in self.words.past or (last in self.words.common and earlier in self.words.past)
+        return "past" if is_past else ""

@@ -1,0 +1,87 @@
+"""A figure as it is compared: readings of its value, and what belongs to it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+FigureKind = Literal["amount", "date", "name"]
+Bound = Literal["", "about", "over", "under"]
+Role = Literal["", "past", "present"]
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """One value that the written form can have.
+
+    Attributes:
+        value: in the base of the unit's class, with its scale.
+        step: the size of the last written digit.
+        coarse: the size of the last digit that is not a final zero.
+        unit: the class of the unit; "" for a count.
+        written: which of the units of the class is written: its factor.
+        decimal: the decimal mark that was assumed; "" if the form is clear.
+        delta: the value as a difference, for units with another zero (degrees).
+        scale: the scale that is written, such as a million.
+    """
+
+    value: float
+    step: float
+    coarse: float
+    unit: str = ""
+    written: float = 1.0
+    decimal: str = ""
+    delta: float = 0.0
+    scale: float = 1.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Figure:
+    """A number with all that belongs to it, a date, or an identifier: `text[start:end]` of what was read.
+
+    Attributes:
+        kind: `amount`, `date` or `name` (an identifier, which is compared as a string).
+        readings: the possible values of an amount, the likeliest first.
+        date: year, month and day, 0 for what is not written; a quarter is the month 100 + n.
+        name: the identifier in its folded form.
+        noun: the stem of what is counted; "" if none is written behind the number.
+        nouns: the stems of all words of that phrase.
+        rate: what it is per, such as "week"; "".
+        sign: 1 for more, -1 for less, 0 if neither a sign nor a word near it says so.
+        has_sign: the sign is written, or a direct neighbour says so.
+        role: the word before says that it is the former or the present value: "from", "to".
+        bound: "about", "over" or "under" if it is no exact value.
+        is_bare: without a unit, a scale and decimals.
+        is_small: bare and at most twenty, or a multiple in words: only counted with its noun.
+        is_word: written in words.
+        is_cell: a table's cell has nothing but the number, whose unit is at most in a heading.
+    """
+
+    start: int
+    end: int
+    text: str
+    kind: FigureKind = "amount"
+    readings: tuple[Reading, ...] = ()
+    date: tuple[int, int, int] = (0, 0, 0)
+    name: str = ""
+    noun: str = ""
+    nouns: tuple[str, ...] = ()
+    rate: str = ""
+    sign: int = 0
+    has_sign: bool = False
+    role: Role = ""
+    bound: Bound = ""
+    is_bare: bool = False
+    is_small: bool = False
+    is_word: bool = False
+    is_cell: bool = False
+
+    @property
+    def unit(self) -> str:
+        """The class of the unit of the likeliest reading."""
+        return self.readings[0].unit if self.readings else ""
+
+    @property
+    def value(self) -> float:
+        """The likeliest value."""
+        return self.readings[0].value if self.readings else 0.0

@@ -1,0 +1,337 @@
+"""Finds the figures of a text: dates, identifiers, and numbers in digits or words with what belongs to them."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+
+from ua_tui.observers.check.figures.context import Context
+from ua_tui.observers.check.figures.figure import Figure, Reading
+from ua_tui.observers.check.figures.joined import SHARE_STEP, joined
+from ua_tui.observers.check.figures.numbers import Marks, marks_of, read_digits
+from ua_tui.observers.check.figures.spelled import Spelled, find_spelled
+from ua_tui.observers.check.figures.suffix import Suffix, read_header, read_suffix
+from ua_tui.observers.check.figures.vocabulary import WORD, Unit, Vocabulary, language_of, units, vocabulary
+
+# What looks like a number and is an address, an identifier, a time, a score or a telephone number. The named ones are
+# compared as strings, or as durations.
+_OTHER = re.compile(
+    r"(?:https?://|www\.)\S+|[\w.+-]{1,64}@[\w-]+\.\w+"
+    r"|(?P<doi>\b10\.\d{4,}/[^\s\"<>]+[^\s\"<>.,;)])"
+    r"|(?P<name>\b[A-Z]{2,}[A-Za-z]*-\d{3,}(?:-\d+)+)"
+    r"|(?P<version>\bv?\d+(?:\.\d+){2,}(?:[-+.]?(?:rc|alpha|beta|b|a)\.?\d+)?\b|\bv\d+\.\d+\b)"
+    r"|(?P<time>(?<![\d.,])\d{1,3}:[0-5]\d(?::[0-5]\d)?(?:[.,]\d+)?(?![\d:])|\d{1,2}\.[0-5]\d(?=\s?[ap]\.?m\b))"
+    r"|(?P<code>\b\d{1,4}/\d{2,}(?:/\d+)*\b|\b(?:0\d{2,5}|1-\d{3})[ /-]?\d[\d -]{4,}\d)"
+    r"|(?P<score>(?<![\w.,–-])(?<!\d )\d{1,3}[–-]\d{1,3}(?:, ?\d{1,2}[–-]\d{1,2})*"
+    r"(?![\w%–-]|[.,]\d| ?(?:%|percent|million|billion)))"
+    r"|\[\^?[\w-]{1,12}\]|\+\d[\d ()/-]{7,}\d|#\d+|(?<=[^\W\d_])[-_/]?\d[\w-]*"
+)
+# Without one of these a text has nothing of the above.
+_MAY_HAVE_OTHER = re.compile(
+    r"://|www\.|@|\d[:/.–-]\d|[^\W_][-_/–]\d|[^\W\d_]\d|[#+\[]\^?[\w-]|\b0\d\d|\d\s?[ap]\.?m\b"
+)
+_DIGITS = re.compile(
+    r"(?<![\w.,])(?P<word>minus )?(?P<sign>[-−–+±])?"
+    r"(?P<before>(?:US|U\.S\.|CA|AU|NZ|HK|NT|MX|CN|[ACSR])?[$¥]|[€£₹₩₽₺¢]|[A-Z]{3}|Rs\.?|Fr\.)?"
+    r"[ \u00a0\u202f]?(?P<inner>[-−])?"
+    r"(?P<run>\d{1,3}(?:[\u00a0\u202f\u2009]\d{3})+(?!\d)(?:[.,]\d+)?|\d{1,3}(?:[’']\d{3})+(?!\d)(?:\.\d+)?"
+    r"|\d{1,3}(?: \d{3})+(?![\d ]*\d)(?:,\d+)?|\d{1,18}(?:[.,]\d{1,12})*|\.\d{1,9})"
+    r"(?P<fraction>[ ]?[½¼¾⅓⅔]|[ ]\d/\d(?![\d/]))?"
+)
+_SEASON = re.compile(r"(?<![\w/–-])((?:19|20)\d\d)[/–-](\d\d)(?![\w/–-]|[.,]\d)")
+_PREFIXES = ("mid", "pre", "post", "early", "late")
+_ORDINAL = re.compile(r"(?:st|nd|rd|th)\b|(?:er|ère|ème|e|º|ª)(?![\w-])|\.º")
+_FRACTIONS = {"½": 0.5, "¼": 0.25, "¾": 0.75, "⅓": 1 / 3, "⅔": 2 / 3}
+_YEARS = range(1500, 2101)
+_SMALL = 20
+"""The largest bare number that says nothing without its noun: smaller ones are on most pages."""
+_DECADE = 500
+_MOST_TIMES = 100
+
+
+@dataclass(frozen=True)
+class Style:
+    """How a document writes figures: the words of its language, its marks, and whether the language is sure."""
+
+    words: Vocabulary
+    marks: Marks
+    is_sure: bool = True
+
+
+def style_of(text: str) -> Style:
+    """Find out how a document writes figures."""
+    language = language_of(text)
+    words = vocabulary(language or "en")
+    return Style(words, marks_of(text, words.decimal if language else ""), bool(language))
+
+
+def find_figures(text: str, style: Style, header: str = "", caption: str = "") -> list[Figure]:
+    """Find the figures of a passage, in order.
+
+    The scale and unit in `header`, the heading of a table's column, or else in its caption are those of numbers
+    without any.
+    """
+    if not text.isprintable():
+        text = text.replace("\n", " ").replace("\t", " ").replace("\r", " ")
+    return _Finder(text, style, header, caption).find()
+
+
+class _Finder:
+    def __init__(self, text: str, style: Style, header: str, caption: str) -> None:
+        self.text = text
+        self.style = style
+        self.words = style.words
+        self.context = Context(text, style.words)
+        self.found: list[Figure] = []
+        self.taken: list[tuple[int, int]] = []
+        self.header = read_header(header, style.words) if header else Suffix(1.0, None, 0)
+        self.may_be_year = self.header.is_empty
+        if caption and self.header.is_empty:
+            self.header = read_header(f", {caption}", style.words)
+
+    def find(self) -> list[Figure]:
+        text = self.text
+        if any(map(str.isdigit, text)):
+            if self.words.dated.search(text):
+                self._find_dates()
+            self._find_names()
+            for match in _DIGITS.finditer(text):
+                if self._is_free(match.start("run"), match.end()):
+                    self._number(match)
+        if self.words.words and not self.words.counting.isdisjoint(WORD.findall(text.casefold())):
+            for spelled in find_spelled(text, self.words):
+                if self._is_free(spelled.start, spelled.end):
+                    self._spelled(spelled)
+        return joined(text, sorted(self.found, key=lambda figure: figure.start))
+
+    # Dates and identifiers
+
+    def _find_dates(self) -> None:
+        for match in self.words.dates.finditer(self.text):
+            found = match.groupdict()
+            parts = {name[0]: value for name, value in found.items() if value and name not in {"d2", "d4"}}
+            month = self.words.months.get(parts.get("m", "")) or int(parts.get("m", 0))
+            if "q" in parts:
+                month = 100 + (self.words.quarters.get(parts["q"]) or int(parts["q"]))
+            year, day = int(parts.get("y", 0)), int(parts.get("d", 0))
+            if month > 100 or (1 <= month <= 12 and day <= 31):
+                for each in (day, found["d2"] or found["d4"]):
+                    if each is not None:
+                        self._date(*match.span(), (year, month, int(each)))
+
+    def _date(self, start: int, end: int, date: tuple[int, int, int]) -> None:
+        self.taken.append((start, end))
+        end -= len(self.text[start:end]) - len(self.text[start:end].rstrip(". "))
+        self.found.append(Figure(start=start, end=end, text=self.text[start:end], kind="date", date=date))
+
+    def _find_names(self) -> None:
+        """Read what looks like a number and is none, and seasons such as "2030/31" as their first year."""
+        for match in _SEASON.finditer(self.text):
+            year, last = int(match[1]), int(match[2])
+            is_season = last == (year + 1) % 100 or (match[0][4] != "/" and last > year % 100)
+            if is_season and self._is_free(*match.span()):
+                self._date(*match.span(), (year, 0, 0))
+        for match in _OTHER.finditer(self.text) if _MAY_HAVE_OTHER.search(self.text) else ():
+            kind, (start, end) = match.lastgroup, match.span()
+            is_number = bool(kind == "version" and read_digits(match[0], self.style.marks))
+            is_number |= kind is None and self._is_year_or_money(match)
+            if is_number or not self._is_free(start, end) or (kind == "score" and self._is_range(end)):
+                continue
+            self.taken.append((start, end))
+            if kind == "time":
+                self._time(match)
+            elif kind is not None:
+                name = match[0].lower().lstrip("v").replace("–", "-")
+                name = name.replace(" ", "").replace("-", "") if kind == "code" else name
+                self.found.append(
+                    Figure(start=start, end=end, text=match[0], kind="name", name=f"{kind} {name}")
+                )
+
+    def _is_year_or_money(self, match: re.Match[str]) -> bool:
+        """Whether digits behind letters are a year ("mid-2024") or have a currency ("EUR5m")."""
+        digits = match[0].lstrip("-")
+        before = self.text[max(0, match.start() - 5) : match.start() + (match[0][0] == "-")]
+        is_year = (
+            digits[:4].isdigit()
+            and len(digits) in (4, 5)
+            and before.casefold().rstrip("-").endswith(_PREFIXES)
+        )
+        return bool(is_year) or before[-3:] in units().before
+
+    def _is_range(self, end: int) -> bool:
+        """Whether two small numbers are a range with a unit or a noun, and no score."""
+        suffix = self._suffix(end)
+        return suffix.unit is not None or (suffix.end == end and bool(self.context.noun(end)[0]))
+
+    def _time(self, match: re.Match[str]) -> None:
+        """Read a time of day, or how long something took: both are seconds, "38:52" may also be minutes."""
+        first, *rest = [
+            float(part)
+            for part in match[0].replace(",", ".").replace(".", ":", ":" not in match[0]).split(":")
+        ]
+        half = self.text[match.end() : match.end() + 5].replace(".", "").strip()[:2]
+        first += 12 if half == "pm" and first < 12 else 0
+        seconds = 3600 * first + 60 * rest[0] + (rest[1] if len(rest) > 1 else 0)
+        values = [seconds] if half in ("am", "pm") or len(rest) > 1 else [seconds, 60 * first + rest[0]]
+        self._add(match.start(), match.end(), [Reading(value, 1, 1, "time", 1.0) for value in values])
+
+    # Numbers
+
+    def _number(self, match: re.Match[str]) -> None:
+        start, end, run = match.start("run"), match.end(), match["run"]
+        numbers = read_digits(run, self.style.marks)
+        if not numbers:
+            return
+        if fraction := (match["fraction"] or "").strip():
+            top, _, bottom = fraction.partition("/")
+            part = _FRACTIONS.get(fraction) or int(top) / max(int(bottom), 1)
+            numbers = [Reading(each.value + part, 0.01, 0.01) for each in numbers]
+        if ordinal := _ORDINAL.match(self.text, end):
+            self._add(start, ordinal.end(), [Reading(numbers[0].value, 1, 1, "ordinal")])
+            return
+        money = units().before.get(match["before"] or "")
+        suffix = self._suffix(end, is_money=money is not None)
+        if suffix.is_empty and self.text[end : end + 1].isalpha():
+            if len(run) == 4 and self.text[end] == "s" and not self.text[end + 1 : end + 2].isalpha():
+                self._date(start, end + 1, (int(run), _DECADE, 0))
+            return
+        scale, unit = suffix.scale, suffix.unit
+        if money is not None:
+            # "$1.24 dollars" and "£50p" have both.
+            is_same = unit is not None and unit.name == money.name
+            unit = unit if is_same or (unit is not None and not unit.is_money) else money
+        if unit is not None and unit.name == "×" and numbers[0].value > _MOST_TIMES:
+            # "9.871-mal angemeldet" counts.
+            suffix, unit = Suffix(1.0, None, end), None
+        is_plain = money is None and suffix.is_empty
+        if is_plain and (self._year(match) or self._is_reference(match)):
+            return
+        if is_plain and not self.header.is_empty:
+            scale, unit, is_plain = self.header.scale, self.header.unit, False
+        readings = _readings(numbers, scale, unit)
+        if self.text[end : suffix.end] == "m" and money is None:
+            readings += _readings(numbers, 1e6, None)
+        sign = self._sign(match)
+        first = match.start("before") if money is not None else start
+        for group in ("sign", "word"):
+            first = match.start(group) if sign and match[group] else first
+        self._add(first, suffix.end, readings, sign=sign, is_bare=is_plain and numbers[0].step >= 1)
+
+    def _suffix(self, end: int, *, is_money: bool = False) -> Suffix:
+        return read_suffix(self.text, end, self.words, is_money=is_money, is_sure=self.style.is_sure)
+
+    def _year(self, match: re.Match[str]) -> bool:
+        """Read a number of four digits as a year, if it may be one."""
+        run, start, end = match["run"], match.start("run"), match.end()
+        is_year = (
+            len(run) == 4 and run.isdigit() and int(run) in _YEARS and match["sign"] not in ("+", "−", "±")
+        )
+        if not is_year or not self.may_be_year:
+            return False
+        noun, _ = self.context.noun(end)
+        if noun and self.context.bound(start, end):
+            return False
+        plain = (Reading(float(run), 1, 1),)
+        self.found.append(
+            Figure(
+                start=start, end=end, text=run, kind="date", date=(int(run), 0, 0), readings=plain, noun=noun
+            )
+        )
+        return True
+
+    def _is_reference(self, match: re.Match[str]) -> bool:
+        """Whether a number is that of a table, a page or a product, and measures nothing."""
+        before = self.text[max(0, match.start() - 30) : match.start("run")].rstrip(" \u00a0(#")
+        last = (before.split() or [""])[-1]
+        if last.strip("(.").casefold() in self.words.identifiers:
+            return True
+        is_name = last[:1].isupper() and not last.isupper() and last.isalpha() and self.words.language == "en"
+        if (
+            not is_name
+            or "," in match["run"]
+            or last.casefold() in self.words.common
+            or last in self.words.months
+        ):
+            return False
+        begins = self.text[: match.start()].rstrip()[: -len(last)].rstrip()
+        if not begins or begins[-1] in '.!?:;•|“"(' or self.context.noun(match.end())[0]:
+            return False
+        if "." in match["run"]:
+            (start, end), run = match.span("run"), match["run"]
+            name, plain = f"version {run}", tuple(read_digits(run, self.style.marks))
+            self.found.append(Figure(start=start, end=end, text=run, kind="name", name=name, readings=plain))
+        return True
+
+    def _sign(self, match: re.Match[str]) -> int:
+        sign = match["sign"] or match["inner"] or ("−" if match["word"] else "")
+        if not sign or sign in "±+":
+            return int(sign == "+")
+        earlier = self.text[match.start() - 1 : match.start()] if match.start() else ""
+        is_range = earlier == " " and self.text[match.end("sign") :][:1] == " "
+        is_range &= self.text[: match.start()].rstrip()[-1:].isdigit()
+        is_minus = sign == "−" or match["inner"] or not earlier or earlier in " (|[\u00a0"
+        return -1 if is_minus and not is_range else 0
+
+    def _spelled(self, spelled: Spelled) -> None:
+        start, end = spelled.start, spelled.end
+        if spelled.multiple:
+            self._add(start, end, [Reading(spelled.multiple, 0.4, 0.4, "×")], is_word=True, is_small=True)
+            return
+        if spelled.share:
+            # "half a tonne" is no share.
+            suffix = (
+                self._suffix(end + 2)
+                if self.text[end : end + 3] in (" a ", " an")
+                else Suffix(1.0, None, end)
+            )
+            if suffix.unit is not None and suffix.unit.name != "time":
+                readings = _readings([Reading(spelled.share, 0.1, 0.1)], 1.0, suffix.unit)
+                self._add(start, suffix.end, readings, is_word=True)
+            else:
+                self._add(
+                    start, end, [Reading(100 * spelled.share, SHARE_STEP, SHARE_STEP, "%")], is_word=True
+                )
+            return
+        zeros, value = 1.0, spelled.value
+        while value >= 10 and value % (zeros * 10) == 0:
+            zeros *= 10
+        suffix = self._suffix(end)
+        number = Reading(value, 0.5 if spelled.is_halved else 1.0, zeros)
+        readings = _readings([number], suffix.scale, suffix.unit)
+        self._add(start, suffix.end, readings, is_word=True, is_bare=suffix.is_empty)
+
+    def _add(
+        self, start: int, end: int, readings: list[Reading], *, sign: int = 0, is_bare: bool = False,
+        is_word: bool = False, is_small: bool = False,
+    ) -> None:  # fmt: skip
+        """Keep a number with what the words around it say."""
+        context = self.context
+        bound = context.bound(start, end)
+        noun, nouns = context.noun(end) if not readings[0].unit else ("", ())
+        clause = context.clause(start, end)
+        rate = clause.rate(readings[0].unit)
+        unit, is_rate, _ = readings[0].unit.partition("/s")
+        if is_rate:
+            readings, rate = [replace(each, unit=unit) for each in readings], "second"
+        direction, has_sign = (sign, True) if sign else clause.direction(bound)
+        self.found.append(Figure(
+            start=start, end=end, text=self.text[start:end], readings=tuple(readings), noun=noun, nouns=nouns,
+            rate=rate, sign=direction, has_sign=has_sign, role=clause.role(), bound=bound, is_bare=is_bare,
+            is_small=is_small or (is_bare and abs(readings[0].value) <= _SMALL), is_word=is_word,
+        ))  # fmt: skip
+
+    def _is_free(self, start: int, end: int) -> bool:
+        spans = [*self.taken, *((figure.start, figure.end) for figure in self.found)]
+        return not any(start < last and first < end for first, last in spans)
+
+
+def _readings(numbers: list[Reading], scale: float, unit: Unit | None) -> list[Reading]:
+    size, offset = (unit.factor, unit.offset) if unit else (1.0, 0.0)
+    factor = scale * size
+    return [
+        Reading(
+            each.value * factor + offset, each.step * factor, each.coarse * factor, unit.name if unit else "",
+            size, each.decimal, each.value * factor, scale,
+        )
+        for each in numbers
+    ]  # fmt: skip

@@ -1,0 +1,96 @@
+"""Figures that belong together: ranges, durations of several parts, and shares such as "three in five"."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+
+from ua_tui.observers.check.figures.figure import Figure, Reading
+from ua_tui.observers.check.figures.suffix import SIGNS
+
+SHARE_STEP = 4.0
+"""Points of percent that a fraction in words covers: "a third" is written for 31 to 35 percent."""
+_RANGE = re.compile(r"\s?(?:[–-]|±|to|and|or|bis|und|oder|à|a|et|ou|y|o)\s?[$€£]?\Z")
+_IN = (" in ", " out of ", " of every ")
+_AND = ("", "and", "und", "et", "y")
+_DAY = 86_400
+_WIDEST = 50.0
+"""How many times one end of a range may be the other."""
+
+
+def joined(text: str, figures: Sequence[Figure]) -> list[Figure]:
+    """The figures of a text, in order, with those that belong together as one or with one unit."""
+    found: list[Figure] = []
+    for figure in figures:
+        last = found[-1] if found else None
+        between = text[last.end : figure.start] if last is not None else ""
+        if last is None or last.kind != "amount" or figure.kind != "amount":
+            found.append(figure)
+        elif _are_duration(last, figure, between):
+            one, other = last.readings[0], figure.readings[0]
+            total = one.value + other.value
+            found[-1] = _one(text, last, figure, replace(other, value=total, coarse=other.step, delta=total))
+        elif between in _IN and _are_share(last, figure):
+            percent = 100 * last.value / figure.value
+            share = replace(last, noun="", nouns=(), is_bare=False, is_small=False, is_word=True)
+            found[-1] = _one(text, share, figure, Reading(percent, SHARE_STEP, SHARE_STEP, "%"))
+        elif _RANGE.match(between):
+            found[-1:] = _as_range(last, figure)
+        else:
+            found.append(figure)
+    return found
+
+
+def _one(text: str, first: Figure, last: Figure, reading: Reading) -> Figure:
+    return replace(first, end=last.end, text=text[first.start : last.end], readings=(reading,))
+
+
+def _are_duration(first: Figure, second: Figure, between: str) -> bool:
+    """Whether two are the parts of a duration: "4 h 52 min", "8 minutes and 51 seconds"."""
+    if not first.unit == second.unit == "time" or between.strip(" \u00a0,") not in _AND:
+        return False
+    return _DAY > first.readings[0].written > second.readings[0].written
+
+
+def _are_share(first: Figure, second: Figure) -> bool:
+    """Whether two small numbers are a share of a whole."""
+    if not (first.is_bare and second.is_bare) or first.noun:
+        return False
+    return 0 < first.value < second.value <= 100 and (first.is_word or second.value in (5, 10))
+
+
+def _as_range(first: Figure, second: Figure) -> tuple[Figure, Figure]:
+    """The ends of a range, each with the unit and the scale of both: "58 to 71 percent", "$225-245m"."""
+    one, other = first.readings[0], second.readings[0]
+    if first.text[:1] in SIGNS and second.text[:1].isdigit() and one.unit != other.unit:
+        plain = next((each for each in second.readings if not each.unit), None)
+        if plain is not None:
+            second = replace(
+                second, readings=(replace(plain, unit=one.unit),), noun="", nouns=(), is_small=False
+            )
+            other = second.readings[0]
+    lacks_scale = one.scale == 1.0 < other.scale and one.value / one.written < 1_000
+    shown = [each.value / (each.written * each.scale) for each in (one, other)]
+    if not shown[1] or not 1 / _WIDEST < abs(shown[0] / shown[1]) < _WIDEST:
+        # "21,500 or 2.3 percent" is no range.
+        return first, second
+    is_bare = not first.unit and not first.noun and one.scale == 1.0
+    if not (is_bare or (lacks_scale and first.unit in ("", second.unit))):
+        return first, second
+    if second.is_bare and not second.noun:
+        return first, second
+    factor = other.scale * other.written / one.written
+    readings = tuple(
+        replace(
+            each, value=each.value * factor, step=each.step * factor, coarse=each.coarse * factor, delta=0.0,
+            unit=other.unit, written=other.written, scale=other.scale,
+        )
+        for each in first.readings
+    )  # fmt: skip
+    shared = replace(
+        first, readings=readings, noun=first.noun or second.noun, nouns=first.nouns or second.nouns,
+        rate=first.rate or second.rate, is_bare=second.is_bare, is_small=second.is_small and first.is_small,
+        sign=first.sign or second.sign,
+    )  # fmt: skip
+    return shared, second

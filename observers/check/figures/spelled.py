@@ -1,0 +1,88 @@
+"""Numbers in words: "four thousand", "two and a half million", "a third of", "three in five"."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from ua_tui.observers.check.figures.vocabulary import Vocabulary
+
+_OF = re.compile(r"\s+(?:of|the|its|their|all|that|as|an?)\b|-|[ ,.;]|\Z")
+_NO_SHARES = frozenset(
+    {"first", "second", "other", "latter", "third", "every", "per", "last", "next", "this", "fiscal"}
+)
+_ARTICLES = ("a", "an", "one")
+
+
+@dataclass(frozen=True, slots=True)
+class Spelled:
+    """A number in words at `text[start:end]`: a value, a share of a whole, or a multiple ("twice")."""
+
+    start: int
+    end: int
+    value: float = 0.0
+    share: float = 0.0
+    multiple: float = 0.0
+    is_halved: bool = False
+
+
+def find_spelled(text: str, words: Vocabulary) -> Iterator[Spelled]:
+    """Find the numbers in words of a text."""
+    assert words.words is not None
+    for match in words.words.finditer(text):
+        before = text[max(0, match.start() - 12) : match.start()].casefold().split()
+        found = _read(match, before[-1] if before else "", words)
+        if found is None:
+            continue
+        if found.share:
+            # "a quarter" is mostly three months, "half" may be one of a match.
+            following = text[found.end : found.end + 8]
+            is_time = following.startswith(" past") or (
+                match[0].casefold().rstrip("s").endswith("quarter")
+                and "-" not in match[0]
+                and not following.startswith((" of", " the"))
+            )
+            if is_time or not _OF.match(following) or (before[-1:] and before[-1] in _NO_SHARES):
+                continue
+        yield found
+
+
+def _read(match: re.Match[str], before: str, words: Vocabulary) -> Spelled | None:
+    tokens = match[0].casefold().replace("-", " ").split()
+    start, end = match.span()
+    value = current = share = 0.0
+    is_halved = False
+    for each in tokens:
+        if each in words.multiples:
+            return Spelled(start, end, multiple=words.multiples[each])
+        if each in words.numbers:
+            added = words.numbers[each]
+            if current % 100 and not (current % 10 == 0 and current % 100 >= 20 and added < 10):
+                # "one sixteen-high stack" has two numbers.
+                return None
+            current += added
+        elif each in words.fractions:
+            part = 1 / words.fractions[each]
+            if each == "half":
+                share, is_halved = part, True
+            elif current and (each.endswith("s") or current == 1):
+                share, current = current * part, 0.0
+            elif before in _ARTICLES and not current:
+                share = part
+            else:
+                return None
+        elif each in words.scales:
+            scale = words.scales[each]
+            if scale == 100:
+                current = (current or 1) * scale
+            else:
+                value += (current + share or 1) * scale
+                current = share = 0.0
+    if len(tokens) == 1 and (
+        tokens[0] in ("one", "zero") or (tokens[0] in words.scales and before not in _ARTICLES)
+    ):
+        return None
+    if share and not value and not current:
+        return Spelled(start, end, share=share)
+    return Spelled(start, end, value + current + share, is_halved=is_halved) if value + current else None

@@ -1,0 +1,325 @@
+"""Reads the visible text of HTML: paragraphs, lists, tables, captions, preformatted text and the text of pictures."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import Any
+
+from lxml import etree  # type: ignore[import-untyped]  # ships no types
+
+from ua_tui.core.concurrency.cancellation import Stop
+from ua_tui.observers.check.blocks import INVISIBLE, LONGEST, Block, BlockKind, Cell, Document, with_addresses
+
+_UNSEEN = frozenset({
+    "script", "style", "template", "head", "title", "noscript", "iframe", "object", "select", "option",
+    "textarea", "input", "button", "rt", "rp", "del", "math", "defs", "metadata", "desc",
+})  # fmt: skip
+_INLINE = frozenset({
+    "a", "abbr", "b", "bdi", "bdo", "big", "cite", "code", "data", "dfn", "em", "font", "i", "img", "ins",
+    "kbd", "mark", "q", "s", "samp", "small", "span", "strong", "sub", "sup", "time", "tspan", "tt", "u",
+    "var", "wbr", "label", "br",
+})  # fmt: skip
+_KINDS: Mapping[str, BlockKind] = {
+    "li": "item", "dt": "item", "dd": "item", "caption": "caption", "figcaption": "caption", "text": "picture",
+    "h1": "heading", "h2": "heading", "h3": "heading", "h4": "heading", "h5": "heading", "h6": "heading",
+    "blockquote": "quote", "td": "row", "th": "row",
+}  # fmt: skip
+_HIDING = re.compile(
+    r"display\s*:\s*none|visibility\s*:\s*(?:hidden|collapse)|(?:font-size|opacity)\s*:\s*0(?![.\d])"
+    r"|(?<!-)color\s*:\s*transparent|(?:left|top|text-indent)\s*:\s*-\d{3}|clip\s*:\s*rect\(\s*0"
+    r"|(?<![-\w])(?:max-)?(?:width|height)\s*:\s*0(?![.\d]).*overflow\s*:\s*hidden", re.I | re.S,
+)  # fmt: skip
+_WHITE = r"\s*:\s*(?:#fff(?:fff)?\b|white\b|rgba?\(\s*255[\s,]+255[\s,]+255)"
+_WHITE_TEXT, _WHITE_GROUND = (
+    re.compile(name + _WHITE, re.I) for name in (r"(?<!-)color", r"background(?:-color)?")
+)
+_MOST_TAGS = 600_000
+"""Beginnings and ends of elements that are read, in about 3 seconds: 2 million characters have at most 400,000."""
+_DEEPEST_TREE = 2_048
+"""Elements in one another where the parser ends, without saying so."""
+_LONGEST_STYLE = 1_000
+"""Characters of a style that are read: those that people write have at most 200."""
+_DEEPEST = 50
+"""Elements around white text in which a background is looked for: pages of news have at most 30."""
+_PERIOD = re.compile(r"\b(?:1[89]|20)\d\d\b|[QHTS][1-4]\b")
+_SUPERSCRIPTS = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
+_MARK = re.compile(r"[\[(]?\^?(?:\d{1,3}|(?<=\^)[\w-]{1,20})[\])]?")
+_MOST_CELLS = 60
+"""Cells of a table row that are read, and columns that a cell may cover."""
+_QUOTED = ""
+"""What stands for the address in the range of an element for quotations."""
+
+Span = tuple[int, int, str]
+
+
+def read_html(data: bytes | str, document: Document, stop: Stop) -> None:
+    """Read HTML into a document; what cannot be read becomes a notice.
+
+    Raises:
+        Stopped: the flag was set.
+    """
+    is_text = isinstance(data, str)
+    raw = data.encode("utf-8", "replace") if isinstance(data, str) else data
+    encoding = None if not is_text and b"charset" in raw[:2_048].lower() else "utf-8"
+    parser = etree.HTMLParser(encoding=encoding, huge_tree=True, remove_comments=True, remove_pis=True)
+    try:
+        parser.feed(raw)
+        root = parser.close()
+    except (etree.LxmlError, ValueError, AssertionError) as error:
+        document.notices.append(f"The document could not be parsed: {type(error).__name__}.")
+        return
+    if root is None:
+        return
+    title = root.find(".//title")
+    document.title = " ".join((title.text or "").split()) if title is not None else ""
+    _Reader(document, stop).read(root)
+
+
+class _Reader:
+    """Walks through the elements without recursion and collects the visible text in blocks."""
+
+    def __init__(self, document: Document, stop: Stop) -> None:
+        self.document = document
+        self.stop = stop
+        self.parts: list[str] = []
+        self.length = self.total = self.count = 0
+        self.section = ""
+        self.kinds: list[BlockKind] = ["paragraph"]
+        self.spans: list[Span] = []
+        self.open: list[tuple[int, str]] = []
+        self.tables: list[_Table] = []
+
+    def read(self, root: Any) -> None:
+        walker = etree.iterwalk(root, events=("start", "end"))
+        depth = 0
+        for number, (event, element) in enumerate(walker):
+            depth += 1 if event == "start" else -1
+            if depth == _DEEPEST_TREE:
+                self.document.notices.append("Parts that are nested too deeply were not looked at.")
+            if number % 1_000 == 0:
+                self.stop.check()
+            tag = element.tag if isinstance(element.tag, str) else ""
+            is_seen = tag not in _UNSEEN and not _is_hidden(element)
+            if event == "start" and is_seen and tag == "pre":
+                self._lines(element)
+            if event == "start" and (not is_seen or tag == "pre"):
+                walker.skip_subtree()
+            elif event == "start":
+                self._start(tag, element)
+                self._add(element.text)
+            else:
+                if is_seen and tag != "pre":
+                    self._end(tag, element)
+                self._add(element.tail)
+            if number > _MOST_TAGS:
+                self.document.notices.append(f"Only the first {_MOST_TAGS:,} tags were looked at.")
+                break
+            if self.total > LONGEST:
+                self.document.notices.append(f"Only the first {LONGEST:,} characters were looked at.")
+                break
+        self._flush()
+        while self.tables:
+            self.document.blocks += self.tables.pop().blocks(self.section)
+
+    def _add(self, text: str | None) -> None:
+        if text:
+            self.parts.append(text)
+            self.length += len(text)
+            self.total += len(text)
+
+    def _lines(self, element: Any) -> None:
+        """Read preformatted text, line by line."""
+        self._flush()
+        for line in "".join(element.itertext()).split("\n"):
+            self._append("code", " ".join(line.translate(INVISIBLE).split()), [])
+
+    def _start(self, tag: str, element: Any) -> None:
+        if tag == "a":
+            self.open.append((self.length, str(element.get("href") or "")))
+        elif tag == "q":
+            self._add("“")
+            self.open.append((self.length, _QUOTED))
+        elif tag == "br":
+            self._add(" ")
+        elif tag not in _INLINE or (tag == "cite" and self.kinds[-1] == "quote"):
+            # Who is quoted stands below a quotation.
+            self._flush()
+            self.kinds.append("caption" if tag in ("cite", "footer") else _KINDS.get(tag, self.kinds[-1]))
+            if tag == "table":
+                self.count += 1
+                self.tables.append(_Table(self.count))
+            elif tag == "tr" and self.tables:
+                self.tables[-1].rows.append([])
+
+    def _end(self, tag: str, element: Any) -> None:
+        if tag in ("a", "q") and self.open:
+            start, url = self.open.pop()
+            if tag == "q":
+                self.spans.append((start, self.length, _QUOTED))
+                self._add("”")
+            elif url:
+                self._close_link(element, start, url)
+        elif tag == "sup" and len(element) == 0 and (element.text or "").isdigit() and self.parts:
+            # Raised digits do not join the number before them.
+            self.parts[-1] = self.parts[-1].translate(_SUPERSCRIPTS)
+        elif tag not in _INLINE or (tag == "cite" and self.kinds[-1] == "caption"):
+            table = self.tables[-1] if self.tables else None
+            if table is not None and tag in ("td", "th", "caption"):
+                text, spans = self._taken()
+                table.take(tag, text, spans, element.get("colspan", "1"), element.get("rowspan", "1"))
+            self._flush()
+            if table is not None and tag == "table":
+                self.document.blocks += self.tables.pop().blocks(self.section)
+            if len(self.kinds) > 1:
+                self.kinds.pop()
+
+    def _close_link(self, element: Any, start: int, url: str) -> None:
+        """Keep a link; the number of a footnote, which is no figure, is taken out of the text."""
+        text = "".join(self.parts)[start:] if self.length - start < 24 else ""
+        parent = element.getparent()
+        is_raised = parent is not None and parent.tag == "sup"
+        if _MARK.fullmatch(text.strip()) and (is_raised or not text.strip().isdigit()):
+            self.parts = ["".join(self.parts)[:start]]
+            self.length = start
+        self.spans.append((start, self.length, url))
+
+    def _taken(self) -> tuple[str, list[Span]]:
+        """The collected text with single spaces, and the ranges in it."""
+        raw = "".join(self.parts)
+        last = len(raw)
+        spans = [(min(a, last), min(b, last), url) for a, b, url in self.spans]
+        places, text = _squeezed(raw, [place for each in spans for place in each[:2]])
+        self.parts, self.length, self.spans = [], 0, []
+        self.open = [(0, url) for _, url in self.open]
+        return text, [_stripped(text, places[a], places[b], url) for a, b, url in spans]
+
+    def _flush(self) -> None:
+        if self.tables and self.kinds[-1] == "row":
+            # A paragraph in a cell.
+            self._add(" ")
+        elif self.parts or self.spans:
+            self._append(self.kinds[-1], *self._taken())
+
+    def _append(self, kind: BlockKind, text: str, spans: Sequence[Span]) -> None:
+        if not text and not spans:
+            return
+        self.document.blocks.append(_block(kind, text, spans, section=self.section))
+        if kind == "heading":
+            self.section = text
+            self.document.title = self.document.title or text
+
+
+@dataclass(frozen=True, slots=True)
+class _CellText:
+    text: str
+    is_header: bool
+    width: int
+    height: int
+    spans: Sequence[Span]
+
+
+@dataclass
+class _Table:
+    number: int
+    caption: str = ""
+    rows: list[list[_CellText]] = field(default_factory=list)
+
+    def take(self, tag: str, text: str, spans: Sequence[Span], width: str, height: str) -> None:
+        """Keep the text of a cell or of the caption."""
+        if tag == "caption":
+            self.caption = text
+            return
+        if not self.rows:
+            self.rows.append([])
+        columns, rows = (min(int(each), _MOST_CELLS) if each.isdecimal() else 1 for each in (width, height))
+        self.rows[-1].append(_CellText(text, tag == "th", columns, rows, spans))
+
+    def blocks(self, section: str) -> Iterator[Block]:
+        """The caption and the rows, each cell with the headings of its column and with what spans several rows."""
+        headers: dict[int, str] = {}
+        above: dict[int, tuple[int, str]] = {}
+        if self.caption:
+            yield _block("caption", self.caption, (), section=section)
+        for row in filter(None, self.rows):
+            is_heading = all(cell.is_header for cell in row)
+            written = _PERIOD.sub("", " ".join(cell.text for cell in row))
+            is_first = row is self.rows[0] and not any(map(str.isdigit, written))
+            text, column = "", 0
+            cells: list[Cell] = []
+            spans: list[Span] = []
+            begun: dict[int, tuple[int, str]] = {}
+            beside = " ".join(label for rows, label in above.values() if rows and label)
+            for cell in row[:_MOST_CELLS]:
+                while above.get(column, (0, ""))[0]:
+                    column += 1
+                start = len(text) + bool(text)
+                if cell.text:
+                    text = f"{text} {cell.text}" if text else cell.text
+                    header = "" if is_heading else f"{headers.get(column, '')} {beside}".strip()
+                    cells.append(Cell(start, len(text), header))
+                    spans += [(start + a, start + b, url) for a, b, url in cell.spans]
+                for each in range(column, min(column + max(cell.width, 1), _MOST_CELLS)):
+                    if is_heading or is_first:
+                        headers[each] = f"{headers.get(each, '')} {cell.text}".strip()
+                    if cell.height > 1:
+                        label = cell.text if each == column and not (is_heading or is_first) else ""
+                        begun[each] = cell.height, label
+                column += max(cell.width, 1)
+            above = {each: (rows - 1, label) for each, (rows, label) in (above | begun).items() if rows > 1}
+            if text:
+                kind: BlockKind = "heading" if is_heading else "row"
+                yield _block(
+                    kind, text, spans, section=section, cells=cells, table=self.number, caption=self.caption
+                )
+
+
+def _block(kind: BlockKind, text: str, spans: Sequence[Span], **more: Any) -> Block:
+    links = [each for each in spans if each[2] != _QUOTED]
+    quoted = [each[:2] for each in spans if each[2] == _QUOTED]
+    return with_addresses(Block(kind=kind, text=text, links=links, quoted=quoted, **more))
+
+
+def _is_hidden(element: Any) -> bool:
+    attributes = element.attrib
+    if not attributes:
+        return False
+    if "hidden" in attributes or attributes.get("aria-hidden") == "true":
+        return True
+    style = (attributes.get("style") or "")[:_LONGEST_STYLE]
+    return bool(style) and (_HIDING.search(style) is not None or _is_white_on_white(element, style))
+
+
+def _is_white_on_white(element: Any, style: str) -> bool:
+    """Whether text is white, and nothing around white text may give it another background: a style, a class."""
+    if not _WHITE_TEXT.search(style) or _WHITE_GROUND.search(style):
+        return _WHITE_TEXT.search(style) is not None
+    around = [element, *islice(element.iterancestors(), _DEEPEST)]
+    return not any(
+        "background" in each.get("style", "") or "class" in each.attrib or "bgcolor" in each.attrib
+        for each in around
+    )
+
+
+def _squeezed(raw: str, marks: Sequence[int]) -> tuple[dict[int, int], str]:
+    """The text with single spaces, and for some places of the raw text their places there."""
+    places: dict[int, int] = {}
+    out, last, is_open = "", 0, False
+    for mark in sorted({*marks, len(raw)}):
+        piece = raw[last:mark].translate(INVISIBLE)
+        words = " ".join(piece.split())
+        if words:
+            out += (" " if out and (is_open or piece[0].isspace()) else "") + words
+            is_open = piece[-1].isspace()
+        else:
+            is_open |= bool(piece)
+        places[mark] = len(out)
+        last = mark
+    return places, out
+
+
+def _stripped(text: str, start: int, end: int, url: str) -> Span:
+    """A range without the space that it begins with."""
+    return start + (start < end and text[start] == " "), end, url

@@ -1,0 +1,96 @@
+"""Checks the links of a report: whether each address was read, or at least found, for it."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Collection, Iterator
+from urllib.parse import unquote
+
+from ua_tui.core.claims.records import Claim, Passage
+from ua_tui.observers.check.blocks import Document, Places
+from ua_tui.observers.check.sources import Corpus
+from ua_tui.observers.decoding.urls import normal_form, repaired_url
+
+_MOST = 3_000
+"""Links of a report that are checked."""
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
+
+
+def address_key(url: str) -> str:
+    """What is the same for all spellings of an address: without scheme, "www.", fragment, tracking and encoding."""
+    url = url.strip().replace("&amp;", "&")
+    whole = repaired_url(url)
+    if whole is None:
+        return unquote(url.partition("#")[0])
+    return unquote(normal_form(whole)).rstrip("./")
+
+
+def check_links(
+    document: Document, corpus: Corpus, places: Places, files: Collection[str] = ()
+) -> Iterator[tuple[int, Claim]]:
+    """Give a claim, and its place in the visible text, for each address that the report links to, once."""
+    known = _Known(corpus)
+    paths = {posixpath.normpath(path) for path in files}
+    seen: set[str] = set()
+    for number, block in enumerate(document.blocks):
+        for start, end, written in block.links:
+            url = written.strip()
+            is_web = url.lower().startswith(("http://", "https://", "//", "www."))
+            if not is_web and (not url or url[0] in "#?" or _SCHEME.match(url) or not files):
+                continue
+            key = address_key(url)
+            if key in seen:
+                continue
+            seen.add(key)
+            if len(seen) > _MOST:
+                document.notices.append(f"Only the first {_MOST:,} links were looked at.")
+                return
+            claim = Claim(
+                kind="link",
+                state="never seen",
+                quote=places.quote(number, start, end),
+                sentence=block.text[max(0, start - 200) : end + 200],
+                section=block.section,
+                url=url,
+            )
+            yield (
+                places.place(number, start),
+                known.judged(claim, key) if is_web else _local(claim, key, paths),
+            )
+
+
+def _local(claim: Claim, path: str, paths: Collection[str]) -> Claim:
+    return claim.as_state("found", "A file that exists.") if posixpath.normpath(path) in paths else claim
+
+
+class _Known:
+    """The addresses of the sources, and those that their texts name."""
+
+    def __init__(self, corpus: Corpus) -> None:
+        self.corpus = corpus
+        self.read: dict[str, int] = {}
+        self.found: dict[str, int] = {}
+        for number, source in enumerate(corpus.sources):
+            for url in filter(None, (source.url, *source.addresses)):
+                (self.read if source.was_read else self.found).setdefault(address_key(url), number)
+        for number, links in enumerate(corpus.links):
+            for url in links:
+                self.found.setdefault(address_key(url), number)
+        self.hosts = {key.partition("/")[0]: number for key, number in {**self.found, **self.read}.items()}
+
+    def judged(self, claim: Claim, key: str) -> Claim:
+        """The claim with its state."""
+        if (number := self.read.get(key)) is not None:
+            return claim.as_state("found", "This page was read.", self._beginning(number))
+        number = self.found.get(key, self.hosts.get(key, -1))
+        if number >= 0:
+            note = "This address was found, and not read."
+            return claim.as_state("found", note, self._beginning(number), was_read=False)
+        return claim
+
+    def _beginning(self, number: int) -> tuple[Passage, ...]:
+        first = self.corpus.first[number]
+        passages = self.corpus.passages
+        text = passages[first].text if first < len(passages) and passages[first].source == number else ""
+        return (Passage(source=number, text=text),)

@@ -1,0 +1,349 @@
+"""Finds the figures of the sources that a sentence's figures may be, and says how near they are."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from operator import ne
+
+from ua_tui.observers.check.compare import (
+    Problem,
+    is_same_date,
+    is_same_value,
+    plain_of,
+    problem_of,
+    same_noun,
+    span,
+)
+from ua_tui.observers.check.figures.figure import Figure
+from ua_tui.observers.check.figures.vocabulary import Vocabulary, root, stem
+from ua_tui.observers.check.nearness import Profile, alike, profile
+from ua_tui.observers.check.sources import Corpus
+from ua_tui.observers.check.statements import Statement
+
+_CANDIDATES = 60
+"""Figures with a value that are compared with a claim, those of the nearest passages first."""
+_NEAR = (0.40, 0.34, 0.22, 0.12)
+"""How near a passage must be to a sentence to speak of the same thing, by the digits of the figure: figures with more
+digits are rarely met by chance."""
+_RARE, _SELDOM = 2, 5
+"""Places of a value with three digits or more in all sources with which a third of that is enough, and of any value
+with which two thirds are: what is there often is met by chance in large sessions."""
+_LOCAL = 0.3
+"""What the words around a figure count beside those of its whole sentence."""
+_SMALLEST = 6
+"""The smallest number of one digit that says in another scale or unit that they were mixed up."""
+_AROUND = 0.4
+"""The weight of words that are not in a passage itself, but in its headings or neighbours."""
+_COMPANY = 0.12
+"""What each other figure of the sentence adds to the nearness of a passage that has it, too, up to three."""
+_NOUN = 0.15
+"""What it adds that both count the same noun."""
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """A figure of a source that may be the claim's: how near its passage is, how alike its place, and what differs."""
+
+    passage: int
+    figure: Figure
+    nearness: float
+    likeness: float
+    problem: Problem = ""
+
+    @property
+    def rank(self) -> float:
+        """How likely it is meant: the words of its sentence count less than those around it."""
+        return self.nearness / 4 + self.likeness
+
+
+class Look:
+    """A sentence beside the sources: which passages are near to it, and which figures of theirs may be its own.
+
+    Attributes:
+        scores: for each passage that shares words with the sentence their weight.
+        near: the passages, the nearest first.
+        matches: for each figure the most likely one of the sources that has its value, if any.
+    """
+
+    def __init__(
+        self,
+        statement: Statement,
+        corpus: Corpus,
+        words: Vocabulary,
+        profiles: dict[tuple[int, int], Profile],
+    ) -> None:
+        self.statement = statement
+        self.corpus = corpus
+        self.words = words
+        self._profiles = profiles
+        self.scores = corpus.nearest(statement.weights)
+        same = [list(self._same(figure)) for figure in statement.figures]
+        self.company = Counter(passage for found in same for passage in {passage for passage, _ in found})
+        self.matches = [self._match(at, found) for at, found in enumerate(same)]
+
+    @cached_property
+    def near(self) -> list[int]:
+        """The passages that share words with the sentence, the nearest first."""
+        return sorted(self.scores, key=lambda each: -self.scores[each])
+
+    @property
+    def found(self) -> list[Match]:
+        """The matches without a problem."""
+        return [match for match in self.matches if match is not None and not match.problem]
+
+    def source_profile(self, passage: int, figure: Figure) -> Profile:
+        """The words around a figure of a source."""
+        key = (passage, figure.start)
+        if key not in self._profiles:
+            known = self.corpus.passages[passage]
+            self._profiles[key] = profile(known.text, figure, known.style.words, known.cells)
+        return self._profiles[key]
+
+    def compare(self, at: int, passage: int, source: Figure, *, company: int = 0) -> Match:
+        """How near a figure of a source is to one of the sentence; `company` counts others that both have."""
+        statement, known = self.statement, self.corpus.passages[passage]
+        figure, around = statement.figures[at], self.corpus.context(passage)
+        score = self.scores.get(passage, 0.0)
+        for word, weight in statement.weights.items():
+            if word in around and word not in known.words:
+                score += _AROUND * weight
+        for word, weight in statement.outside.items():
+            if word in around or word in known.words:
+                score += weight
+        nearness = score / statement.total
+        lacks = self._lacks_noun(figure, source, passage)
+        if (
+            figure.kind == "amount"
+            and figure.noun
+            and not lacks
+            and (not source.noun or same_noun(figure, source, self.words))
+        ):
+            nearness += _NOUN
+        nearness += _COMPANY * min(company, 3)
+        problem = problem_of(figure, source, self.words)
+        if problem == "noun" and known.style.words is not self.words:
+            problem = ""
+        if not problem and (lacks or self._lacks_rate(figure, source, passage)):
+            problem = "noun" if lacks else "no rate"
+        return Match(passage, source, min(nearness, 1.0), self.likeness(at, passage, source), problem)
+
+    def likeness(self, at: int, passage: int, source: Figure) -> float:
+        """How far the words around a claim and around a figure of a source are the same, from 0 to 1."""
+        one, other = self.statement.profiles[at], self.source_profile(passage, source)
+        return (alike(one, other, self.corpus.idf) + alike(other, one, self.corpus.idf)) / 2
+
+    def is_near(self, figure: Figure, match: Match, places: int) -> bool:
+        """Whether a passage speaks of what the sentence speaks of, as far as a figure of so many digits needs it.
+
+        `places` is how often the sources have the value: what is there once or twice is hardly met by chance.
+        """
+        if figure.kind == "name":
+            return True
+        needed = _NEAR[min(digits_of(figure), len(_NEAR)) - 1]
+        is_rare = places <= _RARE and digits_of(figure) > 2 and figure.unit != "%" and figure.kind == "amount"
+        needed *= 1 / 3 if is_rare else 2 / 3 if places <= _SELDOM else 1.0
+        return match.nearness + _LOCAL * match.likeness >= needed
+
+    def is_of_kind(self, figure: Figure, source: Figure) -> bool:
+        """Whether a source's figure with another value could be meant by a claim."""
+        if source.kind != figure.kind or any(is_same(each, source) for each in self.statement.figures):
+            return False
+        if figure.kind == "date":
+            # A date that only leaves out a part of the claim's does not contradict it.
+            is_part = all(
+                not other or one == other for one, other in zip(figure.date, source.date, strict=True)
+            )
+            return bool(figure.date[1]) == bool(source.date[1]) and not is_part
+        if source.unit != figure.unit:
+            if figure.unit.isupper() and source.unit.isupper():
+                # Another currency.
+                return is_slip(figure, source)
+            return not source.unit and not source.noun and not source.is_small and is_slip(figure, source)
+        is_count = figure.kind == "amount" and not figure.unit and figure.noun and source.noun
+        return not is_count or same_noun(figure, source, self.words)
+
+    def candidates(self, figure: Figure) -> Iterator[tuple[int, int]]:
+        """The passages, and the places of the figures in them, that may have a claim's value."""
+        if figure.kind == "name":
+            yield from self.corpus.named.get(figure.name, ())
+            if figure.readings:
+                yield from self.corpus.having("", figure.value, figure.value)
+        elif figure.kind == "date":
+            year, month, day = figure.date
+            yield from self.corpus.named.get(f"day {month} {day}" if month else f"year {year}", ())
+            if month and not day:
+                yield from self.corpus.named.get(f"year {year}", ())
+            if figure.readings:
+                yield from self.corpus.having("", figure.value, figure.value)
+        else:
+            for unit, low, high in span(figure):
+                yield from self.corpus.having(unit, low, high)
+
+    def _same(self, figure: Figure) -> Iterator[tuple[int, Figure]]:
+        tried = sorted(set(self.candidates(figure)), key=lambda each: -self.scores.get(each[0], 0.0))
+        for passage, place in tried[:_CANDIDATES]:
+            source = self.corpus.passages[passage].figures[place]
+            if is_same(figure, source) or self._is_dated_elsewhere(figure, source, passage):
+                yield passage, source
+
+    def _is_dated_elsewhere(self, figure: Figure, source: Figure, passage: int) -> bool:
+        """Whether a date without its year is a claim's, whose year is elsewhere in the source."""
+        if (
+            figure.kind != "date"
+            or source.kind != "date"
+            or source.date[0]
+            or figure.date[1:] != source.date[1:]
+        ):
+            return False
+        number, year = self.corpus.passages[passage].source, figure.date[0]
+        named = self.corpus.named.get(f"year {year}", ())
+        is_there = any(self.corpus.passages[other].source == number for other, _ in named)
+        return is_there or str(year) in self.corpus.sources[number].published
+
+    def _match(self, at: int, same: Sequence[tuple[int, Figure]]) -> Match | None:
+        """The source's figure that is most likely the claim's and near enough."""
+        figure, best = self.statement.figures[at], None
+        for passage, source in same:
+            found = self.compare(at, passage, source, company=self.company[passage] - 1)
+            if not self.is_near(figure, found, len(same)) or (
+                figure.is_small and not self._has_noun(figure, found)
+            ):
+                continue
+            if best is None or (bool(best.problem), -best.rank) > (bool(found.problem), -found.rank):
+                best = found
+        if best is not None and figure.is_cell and best.figure.is_cell and figure.unit != best.figure.unit:
+            # The heading of one of two tables names the unit for both.
+            best = replace(best, figure=replace(best.figure, readings=figure.readings))
+        return best
+
+    def _lacks_noun(self, figure: Figure, source: Figure, passage: int) -> bool:
+        """Whether what a claim counts is neither behind the source's figure, nor in the passage or around it."""
+        known = self.corpus.passages[passage]
+        if (
+            figure.kind != "amount"
+            or figure.unit
+            or source.unit
+            or not figure.noun
+            or source.noun
+            or known.style.words is not self.words
+        ):
+            return False
+        words = known.words | self.corpus.near[passage]
+        if any(root(noun) in words for noun in (figure.noun, *figure.nouns[:1])):
+            return False
+        same = self.words.same
+        groups = same.get(stem(figure.noun), frozenset())
+        return not any(groups & same.get(word, frozenset()) for word in words)
+
+    def _lacks_rate(self, figure: Figure, source: Figure, passage: int) -> bool:
+        """Whether no word of a passage says what a claim is per; a table may say it anywhere."""
+        known = self.corpus.passages[passage]
+        if not figure.rate or source.rate or known.cells or known.style.words is not self.words:
+            return False
+        named = self.words.rate_units.items()
+        own = {root(word) for word, rate in named if rate in figure.rate.split("|")} | {root(figure.rate)}
+        return own.isdisjoint(known.words)
+
+    def _has_noun(self, figure: Figure, match: Match) -> bool:
+        """Whether a passage counts what a small number counts."""
+        if figure.unit == "×" or not figure.noun:
+            return match.likeness > _LOCAL
+        if match.figure.noun:
+            return same_noun(figure, match.figure, self.words)
+        return root(figure.noun) in self.corpus.passages[match.passage].words
+
+
+def is_same(figure: Figure, source: Figure) -> bool:
+    """Whether two figures have the same value, date or name."""
+    if figure.kind == "date" and source.kind == "date":
+        return is_same_date(figure, source)
+    if "name" in (figure.kind, source.kind):
+        # "Python 3.13" is found in "the version is 3.13".
+        return figure.name == source.name or figure.text == source.text
+    return is_same_value(figure, source)
+
+
+def may_stand_for(figure: Figure, source: Figure) -> bool:
+    """Whether a source's figure can be what a claim should say: of the same size, or of the same digits."""
+    if figure.kind != "amount":
+        return True
+    if source.noun and not figure.noun and not figure.unit:
+        return False
+    a, b = abs(figure.value), abs(source.value)
+    return not a or not b or 0.05 < a / b < 20 or _significant(figure) == _significant(source)
+
+
+def is_slip(figure: Figure, source: Figure) -> bool:
+    """Whether a claim has the digits of a source with another scale or unit, or with digits changed or moved."""
+    if figure.kind == "date":
+        # Another year, month or day.
+        return all(figure.date[:2]) and bool(source.date[1]) and sum(map(ne, figure.date, source.date)) == 1
+    if figure.kind == "name":
+        return _is_typing_error(figure.name, source.name)
+    one, other = _significant(figure), _significant(source)
+    if max(len(one), len(other)) < 2:
+        # "30 g" for "30 mg", but not "five hours" for "five days" of something else.
+        return _SMALLEST <= _shown(figure) == _shown(source)
+    ratio = abs(figure.value / source.value) if source.value else 0.0
+    return (
+        one == other
+        or _is_shifted(figure, source)
+        or (0.3 < ratio < 3.4 and _is_typing_error(f"{one:0<3}", f"{other:0<3}"))
+    )
+
+
+def has_same_digits(figure: Figure, source: Figure) -> bool:
+    """Whether two amounts have the same three or more digits, in whatever scale or unit."""
+    if figure.kind != "amount" or source.kind != "amount":
+        return False
+    return len(_significant(figure)) > 2 and _significant(figure) == _significant(source)
+
+
+def _shown(figure: Figure) -> float:
+    """The number that is written before the scale and the unit."""
+    return plain_of(figure.readings[0]) / figure.readings[0].scale
+
+
+def _is_shifted(figure: Figure, source: Figure) -> bool:
+    """Whether a claim is a source's value with thousands and millions mixed up, rounded to two or more digits."""
+    reading = figure.readings[0]
+    shown, value = abs(plain_of(reading)), abs(plain_of(source.readings[0]))
+    if not shown or not value or len(_significant(figure)) < 2:
+        return False
+    scale = 1e3 ** round(math.log10(value / shown) / 3)
+    return scale != 1 and abs(value / scale - shown) <= reading.coarse / reading.written / 2
+
+
+def is_other(figure: Figure, source: Figure) -> bool:
+    """Whether a figure is of a claim's size and yet another value."""
+    return not is_same_value(figure, source) and 0.4 < figure.value / (source.value or 1.0) < 2.5
+
+
+def digits_of(figure: Figure) -> int:
+    """How many digits of a figure say something; a unit or a scale says as much as one."""
+    if figure.kind == "name":
+        return len(_NEAR)
+    if figure.kind == "date":
+        return 1 + sum(map(bool, figure.date))
+    digits = len(_significant(figure))
+    return digits + (not figure.is_bare and digits > 1)
+
+
+def _is_typing_error(one: str, other: str) -> bool:
+    """Whether two digits changed places, or one of three or more is another."""
+    if len(one) != len(other):
+        return False
+    places = [at for at in range(len(one)) if one[at] != other[at]]
+    is_moved = len(places) == 2 and one[places[0]] == other[places[1]] and one[places[1]] == other[places[0]]
+    return is_moved or (len(places) == 1 and len(re.sub(r"0+\Z", "", one)) >= 3)
+
+
+def _significant(figure: Figure) -> str:
+    """The digits of a figure between its zeros."""
+    reading = figure.readings[0]
+    return str(round(abs(plain_of(reading)) / (reading.coarse / reading.written))) if reading.coarse else ""

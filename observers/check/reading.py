@@ -1,0 +1,146 @@
+"""Turns a report or a source into blocks of the text that a reader sees."""
+
+from __future__ import annotations
+
+import codecs
+import io
+import re
+from collections.abc import Iterator, Sequence
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from ua_tui.core.concurrency.cancellation import NEVER, Stop
+from ua_tui.observers.check.blocks import INVISIBLE, LONGEST, Block, Cell, Document, with_addresses
+from ua_tui.observers.check.html_reader import read_html
+from ua_tui.observers.knowledge.contents import decoded
+
+if TYPE_CHECKING:
+    from markdown_it import MarkdownIt
+
+_LARGEST = 30 << 20
+"""Bytes of a document that are parsed."""
+_LONGEST_SENTENCE = 1_000
+"""Characters after which what has no full stop is cut, so that the work for a figure is bounded."""
+_ARTICLES = (" der", " den", " dem", " am", " vom", " zum")
+_END = re.compile(r"[.!?…][\"'”’»)\]]*\s+(?=[\"'“‘„«(\[]?[^\Wa-z_])")
+_COLUMN = re.compile(r"\s{2,}|\t|\s*\|\s*")
+_VALUE = re.compile(r"(?!(?:19|20)\d\d\Z)[+−–-]?[\d.,]*\d ?%?")
+_LAST_WORD = re.compile(r"([\w.]+)\.\Z")
+
+
+def read_document(data: bytes | str, media_type: str, stop: Stop = NEVER) -> Document:
+    """Read HTML, Markdown, plain text or PDF; what cannot be read becomes a notice, never an error.
+
+    Raises:
+        Stopped: the flag was set.
+    """
+    document = Document()
+    if media_type == "application/pdf":
+        data, media_type = _pdf_text(data, document), "text/plain"
+    if len(data) > _LARGEST:
+        data = data[:_LARGEST]
+        document.notices.append(f"Only the first {_LARGEST >> 20} MB were looked at.")
+    if isinstance(data, bytes) and data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        data = decoded(data)
+    if "html" in media_type:
+        read_html(data, document, stop)
+        return document
+    text = data.decode("utf-8-sig", "replace") if isinstance(data, bytes) else data
+    text = text.replace("\r\n", "\n").replace("\r", "\n")
+    if len(text) > LONGEST:
+        text = text[:LONGEST]
+        document.notices.append(f"Only the first {LONGEST:,} characters were looked at.")
+    if "markdown" in media_type:
+        read_html(_markdown().render(text), document, stop)
+    else:
+        _read_text(text, document)
+    return document
+
+
+def sentences(text: str, abbreviations: frozenset[str]) -> Iterator[tuple[int, int]]:
+    """The ranges of the sentences of a block; one that is too long is cut at a space."""
+    start = 0
+    for match in _END.finditer(text):
+        if text[match.start()] == "." and _goes_on(text, start, match, abbreviations):
+            continue
+        yield from _cut(text, start, match.end())
+        start = match.end()
+    if start < len(text):
+        yield from _cut(text, start, len(text))
+
+
+def _goes_on(text: str, start: int, match: re.Match[str], abbreviations: frozenset[str]) -> bool:
+    """Whether a full stop belongs to an abbreviation, an initial or, as in "der 12. Juni", an ordinal."""
+    last = _LAST_WORD.search(text, max(start, match.start() - 24), match.start() + 1)
+    word = last[1].casefold() if last else ""
+    if word.isdigit():
+        return len(word) < 3 and text[: match.start() - len(word)].rstrip().endswith(_ARTICLES)
+    return word in abbreviations or (len(word) == 1 and text[match.start() - 1].isupper())
+
+
+def _cut(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+    while end - start > _LONGEST_SENTENCE:
+        space = text.rfind(" ", start + 1, start + _LONGEST_SENTENCE)
+        stop = space + 1 if space > 0 else start + _LONGEST_SENTENCE
+        yield start, stop
+        start = stop
+    yield start, end
+
+
+@cache
+def _markdown() -> MarkdownIt:
+    from markdown_it import MarkdownIt
+
+    return MarkdownIt("commonmark").enable(["table", "strikethrough"])
+
+
+def _pdf_text(data: bytes | str, document: Document) -> str:
+    from ua_tui.core.toolkit.sources.pdf import MAX_CHARACTERS, MAX_PAGES, send_pages
+
+    parts: list[dict[str, Any]] = []
+    try:
+        send_pages(
+            io.BytesIO(data if isinstance(data, bytes) else data.encode()), parts.append,
+            most=MAX_PAGES, characters=MAX_CHARACTERS,
+        )  # fmt: skip
+    except Exception as error:
+        # pypdf raises errors of many types for damaged files.
+        document.notices.append(f"The PDF file could not be read: {type(error).__name__}.")
+        return ""
+    pages = [part for part in parts if "text" in part]
+    failed = sum(bool(part.get("failed")) or not part["text"].strip() for part in pages)
+    if parts and (why := parts[0].get("error")):
+        document.notices.append(str(why))
+    if failed:
+        document.notices.append(f"{failed} of {len(pages)} pages have no text that can be read.")
+    return "\n\n".join(part["text"] for part in pages if not part.get("failed"))
+
+
+def _read_text(text: str, document: Document) -> None:
+    for number, part in enumerate(re.split(r"\n\s*\n", text.translate(INVISIBLE)), 1):
+        rows = [_COLUMN.split(line.strip()) for line in part.split("\n") if line.strip()]
+        if len(rows) > 1 and sum(len(row) > 2 for row in rows) > len(rows) / 2:
+            document.blocks += _aligned(rows, number)
+            continue
+        lines = [" ".join(" ".join(row).split()) for row in rows]
+        is_list = any(line[:2] in ("- ", "* ", "• ") or re.match(r"\d{1,2}[.)] ", line) for line in lines)
+        for line in lines if is_list else [" ".join(lines)]:
+            if line:
+                document.blocks.append(
+                    with_addresses(Block(kind="item" if is_list else "paragraph", text=line))
+                )
+
+
+def _aligned(rows: Sequence[Sequence[str]], number: int) -> Iterator[Block]:
+    """The rows of a table whose columns are aligned with spaces; a first row without digits has their headings."""
+    is_headed = not any(_VALUE.fullmatch(cell) for cell in rows[0])
+    headers = rows[0] if is_headed else ()
+    for row in rows:
+        cells, text = [], ""
+        for at, cell in enumerate(row):
+            start = len(text) + bool(text)
+            text = f"{text} {cell}" if text else cell
+            # A row may leave out what stands first.
+            header = headers[at] if len(row) == len(headers) and row is not headers else ""
+            cells.append(Cell(start, len(text), header))
+        yield Block(kind="row", text=text, cells=cells, table=-number)

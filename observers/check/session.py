@@ -1,0 +1,371 @@
+"""Checks a report against what its session has read, or against files that the user names."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import os
+import posixpath
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
+from datetime import UTC, datetime
+from pathlib import Path, PurePath
+from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote
+
+import msgspec
+
+from ua_tui.core.claims.files import ReportCheck
+from ua_tui.core.claims.records import Claim
+from ua_tui.core.concurrency.cancellation import NEVER, Stop
+from ua_tui.core.errors import KnowledgeError, WorkspaceError
+from ua_tui.core.redaction.redactor import Redactor
+from ua_tui.core.storage.compression import SUFFIX
+from ua_tui.core.storage.files import Root
+from ua_tui.core.storage.folders import REPORT_CHECKS
+from ua_tui.core.storage.workspace import JOURNAL
+from ua_tui.core.text import clean_line
+from ua_tui.core.toolkit.knowledge.earlier_articles import earlier_copy
+from ua_tui.core.toolkit.knowledge.knowledge_base import KnowledgeBase
+from ua_tui.observers.check.blocks import Document, addresses_in
+from ua_tui.observers.check.check import check_document
+from ua_tui.observers.check.link_claims import address_key
+from ua_tui.observers.check.reading import read_document
+from ua_tui.observers.check.session_journal import SessionJournal, read_journal, readable
+from ua_tui.observers.check.session_texts import (
+    HTML,
+    MARKDOWN,
+    UNREADABLE,
+    SessionTexts,
+    SourceText,
+    file_text,
+    media_type_of,
+    moment,
+    of_document,
+    source_text,
+    with_title,
+)
+from ua_tui.observers.decoding.urls import repaired_url
+from ua_tui.observers.knowledge.artifacts import SavedFile, page_documents
+from ua_tui.observers.knowledge.cleaning import LONGEST_TEXT, Cleaner, clean_text, clean_title
+
+if TYPE_CHECKING:
+    from ua_tui.core.knowledge.place import KnowledgePlace
+
+LARGEST = 16_000_000
+"""Characters of all sources together; what comes behind them is left out."""
+_MOST = 10_000
+_MOST_GIVEN = 2_000
+_MOST_LOOKED_UP = 1_000
+_MOST_NAMED = 3
+_FIRST_LINES = 10
+_LONGEST_HEAD = 256 << 10
+"""Characters of a page in which its head ends."""
+_STATED = {
+    "title": "//title | //meta[@*='og:title']/@content",
+    "url": "//link[@*='canonical']/@href | //meta[@*='og:url']/@content",
+    "site": "//meta[@*='og:site_name']/@content",
+    "author": "//meta[@*='author']/@content",
+    "published": "//meta[@*='article:published_time' or @*='date']/@content",
+}
+"""Where the head of a page states the fields of a source."""
+_STARTS = ("https://", "https://www.", "http://", "http://www.")
+_NONE = "This session itself has read no sources."
+
+
+def check_in_session(
+    data: bytes,
+    report: str,
+    folder: Path,
+    redactor: Redactor,
+    knowledge: KnowledgePlace | None = None,
+    stop: Stop = NEVER,
+) -> ReportCheck:
+    """Check a report against what its session and earlier ones have read. Blocks.
+
+    `report` is its path relative to the session's `folder`; the session may be running. `redactor` masks what the
+    sources say; `knowledge` has what earlier sessions have read. What cannot be read is left out, and a notice says so.
+
+    Raises:
+        Stopped: the flag was set.
+    """
+    found = Sources(stop)
+    document = read_document(_masked(data, redactor), media_type_of(report), stop)
+    cleaner = Cleaner(redactor)
+    urls = dict.fromkeys(url.strip() for block in document.blocks for _, _, url in block.links)
+    files = {posixpath.basename(report)}
+    journal = read_journal(folder, stop)
+    try:
+        root = Root(folder)
+    except UNREADABLE as error:
+        found.notices.append(f"The sources could not be read: {clean_line(str(error), 300)}.")
+    else:
+        local = {url: path for url in urls if (path := _local_path(url, report, root, journal)) is not None}
+        files |= set(map(address_key, local))
+        add_session(found, root, journal, cleaner, stop, local.values())
+    if knowledge is not None:
+        read = set(map(address_key, found.addresses()))
+        wanted = [url for url in urls if repaired_url(url) and address_key(url) not in read]
+        base = KnowledgeBase(knowledge, session=folder, demo=journal.demo)
+        found.add_all(_earlier(wanted[:_MOST_LOOKED_UP], base, cleaner, found.notices))
+    return found.check(data, report, document, files)
+
+
+def check_against(
+    data: bytes, report: str, sources: Sequence[Path], redactor: Redactor, stop: Stop = NEVER
+) -> ReportCheck:
+    """Check a report against files, all files in folders, and what sessions read whose folders are given. Blocks.
+
+    Raises:
+        WorkspaceError: one of the `sources` cannot be read, or none of them has a text.
+        Stopped: the flag was set.
+    """
+    found = Sources(stop)
+    document = read_document(_masked(data, redactor), media_type_of(report), stop)
+    cleaner = Cleaner(redactor)
+    own = clean_text(cleaner.masked(data.decode("utf-8", "replace")))
+    for given in sources:
+        if not given.exists():
+            raise WorkspaceError(f"There is no file or folder {given}: check the path.")
+        paths = list(_paths(given))
+        for session in filter(Path.is_dir, paths):
+            add_session(found, Root(session), read_journal(session, stop), cleaner, stop)
+        texts = _given([path for path in paths if not path.is_dir()], given, cleaner, found.notices)
+        found.add_all(each for each in texts if each.source.text != own)
+    if not any(each.source.text for each in found.texts):
+        named = _list([str(each) for each in sources])
+        raise WorkspaceError(
+            f"There is nothing to compare with in {named}: give files or folders with HTML, Markdown, text or PDF."
+        )
+    checked = found.check(data, report, document)
+    known = any(each.kind == "link" and each.state == "found" for each in checked.claims)
+    return checked if known or any(found.addresses()) else _without_links(checked)
+
+
+def _masked(data: bytes, redactor: Redactor) -> bytes:
+    """The report without secrets: what is before and after a claim could begin or end within one."""
+    try:
+        text = data.decode()
+    except UnicodeDecodeError:
+        return data
+    return redactor.redact(text).encode()
+
+
+class Sources:
+    """The sources of a report, as far as there is room for them, and sentences about what could not be read."""
+
+    def __init__(self, stop: Stop) -> None:
+        self.texts: list[SourceText] = []
+        self.notices: list[str] = []
+        self._stop = stop
+        self._started = time.perf_counter()
+        self._length = 0
+        self._is_full = False
+
+    def add_all(self, found: Iterable[SourceText]) -> None:
+        """Add sources until there is no more room."""
+        for each in () if self._is_full else found:
+            self._stop.check()
+            self._length += len(each.source.text)
+            if self._length > LARGEST or len(self.texts) >= _MOST:
+                self._is_full = True
+                self.notices.append(
+                    f"Only the first {len(self.texts):,} sources were compared: all together are too long."
+                )
+                return
+            if len(each.source.text) > LONGEST_TEXT - _FIRST_LINES:
+                name = clean_line(each.record.title or each.record.url or each.record.path, 100)
+                self.notices.append(f"Only the beginning of {name} was compared: it is too long.")
+            self.texts.append(each)
+
+    def addresses(self) -> Iterator[str]:
+        """The addresses of what was read."""
+        for each in self.texts:
+            if each.source.was_read:
+                yield from filter(None, (each.source.url, *each.source.addresses))
+
+    def check(self, data: bytes, report: str, document: Document, files: Iterable[str] = ()) -> ReportCheck:
+        """Compare the report with them."""
+        sources = [each.source for each in self.texts]
+        found = check_document(document, sources, files=frozenset(files), stop=self._stop)
+        claims = tuple(_with_session(claim, self.texts) for claim in found.claims)
+        return ReportCheck(
+            report=report,
+            sha256=hashlib.sha256(data).hexdigest(),
+            checked_at=datetime.now(UTC),
+            duration_ms=round((time.perf_counter() - self._started) * 1_000, 1),
+            check=msgspec.structs.replace(found, claims=claims, notices=(*found.notices, *self.notices)),
+            sources=tuple(each.record for each in self.texts),
+        )
+
+
+def add_session(
+    found: Sources,
+    root: Root,
+    journal: SessionJournal,
+    cleaner: Cleaner,
+    stop: Stop,
+    also: Iterable[str] = (),
+) -> None:
+    """Add what a session has read, and `also` files that a report cites, without what the agent itself wrote."""
+    texts = SessionTexts(root, journal, cleaner, stop)
+    first = len(found.texts)
+    found.add_all(texts.artifacts())
+    gone = list(texts.gone(found.addresses()))
+    found.add_all(gone)
+    found.add_all(texts.results())
+    found.add_all(texts.files(also))
+    if len(found.texts) == first:
+        found.notices.append(_NONE)
+    found.add_all(texts.addresses())
+    if journal.problem:
+        found.notices.append(f"The journal of the session could not be read: {journal.problem}.")
+    for paths, why in (
+        ([page.record.title or page.record.url for page in gone], "as their text is no longer there"),
+        (texts.problems, "as they cannot be read or were changed after they were saved"),
+        (texts.unread, "as no text can be read from them"),
+    ):
+        if paths:
+            found.notices.append(f"Not compared, {why}: {_list(paths)}.")
+
+
+def _local_path(url: str, report: str, root: Root, journal: SessionJournal) -> str | None:
+    """The path of the file of the session that a link of the report leads to; links on the disk are not followed."""
+    bare = url.partition("#")[0].partition("?")[0]
+    if not bare or ":" in bare.partition("/")[0]:
+        return None
+    for path in (unquote(bare), bare):
+        for each in (posixpath.join(posixpath.dirname(report), path), path):
+            inside = journal.inside(each)
+            with suppress(*UNREADABLE):
+                if inside is not None and (root.exists(inside) or root.exists(f"{inside}{SUFFIX}")):
+                    return inside
+    return None
+
+
+def _earlier(
+    urls: Sequence[str], base: KnowledgeBase, cleaner: Cleaner, notices: list[str]
+) -> Iterator[SourceText]:
+    """The newest copies of pages that earlier sessions read."""
+    try:
+        for url in urls:
+            # The knowledge base compares fewer spellings of an address.
+            bare, question, query = address_key(url).partition("?")
+            spelled = (f"{start}{bare}{end}{question}{query}" for start in _STARTS for end in ("", "/"))
+            copies = (earlier_copy(base, each, datetime.now(UTC), math.inf) for each in (url, *spelled))
+            if (copy := max(filter(None, copies), key=lambda each: each[0].made_at, default=None)) is None:
+                continue
+            page, article = copy
+            title = cleaner.masked(article.title)
+            yield source_text(
+                "earlier", with_title(title, clean_text(cleaner.masked(article.text))), title=title, url=url,
+                path=page.path, part=page.part, session=PurePath(page.session).name, media_type=MARKDOWN,
+                author=cleaner.masked(article.author or ""), site=cleaner.masked(article.site or ""),
+                published=article.date or page.date, read_at=moment(page.made_at),
+            )  # fmt: skip
+    except KnowledgeError as error:
+        notices.append(f"What earlier sessions have read is not known: {clean_line(str(error), 300)}.")
+    finally:
+        base.close()
+
+
+def _paths(given: Path) -> Iterator[Path]:
+    """The folders of sessions, and the other files, at a path; links in a folder are not followed."""
+    if not given.is_dir():
+        yield given
+    for folder, folders, names in os.walk(given):
+        if JOURNAL in names:
+            yield Path(folder)
+            folders.clear()
+            continue
+        folders[:] = sorted(name for name in folders if not name.startswith(".") and name != REPORT_CHECKS)
+        paths = [Path(folder, name) for name in sorted(names) if not name.startswith(".")]
+        yield from (path for path in paths if not path.is_symlink())
+
+
+def _given(files: Sequence[Path], given: Path, cleaner: Cleaner, notices: list[str]) -> Iterator[SourceText]:
+    """Read files that the user gave, one by one or as a folder.
+
+    Raises:
+        WorkspaceError: the only file cannot be read.
+    """
+    unread = []
+    for path in files[:_MOST_GIVEN]:
+        try:
+            real = path.resolve()
+            text, media_type = file_text(Root(real.parent), real.name, cleaner)
+        except UNREADABLE as error:
+            if path == given:
+                raise WorkspaceError(f"{given} cannot be read: {clean_line(str(error), 300)}.") from error
+            text = ""
+        if text:
+            yield from _of_file(path, text, media_type, cleaner)
+        else:
+            unread.append(str(path))
+    if unread:
+        notices.append(f"Not compared, as no text can be read from them: {_list(unread)}.")
+    if len(files) > _MOST_GIVEN:
+        notices.append(f"Only the first {_MOST_GIVEN:,} of {len(files):,} files of {given} were compared.")
+
+
+def _of_file(path: Path, text: str, media_type: str, cleaner: Cleaner) -> Iterator[SourceText]:
+    """The sources in a file: the page that a crawler saved, or its text with what it states of itself."""
+    file = SavedFile(path=str(path), kind="article", at=path.stat().st_mtime)
+    pages = list(page_documents(file, text, cleaner)) if path.suffix in (".json", ".md") else []
+    for page in pages:
+        yield of_document("article", page, media_type=MARKDOWN)
+    if not pages:
+        stated = _stated(text) if media_type == HTML else {}
+        url = cleaner.address(stated.get("url"), stated.get("url"))
+        stated |= {"title": stated.get("title") or path.name, "url": url or _address_above(text)}
+        text = readable(text) if path.suffix == ".json" else text
+        yield source_text("file", text, path=str(path), media_type=media_type, **stated)
+
+
+def _address_above(text: str) -> str:
+    """The address that a text names in one of its first lines, and nothing else but "Source:" or the like."""
+    for line in text.split("\n", _FIRST_LINES)[:_FIRST_LINES]:
+        found = list(addresses_in(line[:2_000]))
+        if len(found) == 1 and len(line.replace(found[0][0], "").split()) <= 2:
+            return found[0][0]
+    return ""
+
+
+def _stated(text: str) -> dict[str, Any]:
+    """What the head of an HTML page states of it."""
+    from lxml import etree  # type: ignore[import-untyped]  # ships no types
+
+    root = etree.fromstring(text[:_LONGEST_HEAD].encode(), etree.HTMLParser(encoding="utf-8"))
+    if root is None:
+        return {}
+    return {field: clean_title(root.xpath(f"string({place})")) for field, place in _STATED.items()}
+
+
+def _without_links(checked: ReportCheck) -> ReportCheck:
+    """The check without what it says of links: nobody knows what the given files are copies of."""
+    why = "The given files do not state their addresses."
+    if not any(each.state == "never seen" for each in checked.claims):
+        return checked
+    claims = [
+        each.as_state("not looked at", why) if each.state == "never seen" else each for each in checked.claims
+    ]
+    notices = (*checked.check.notices, f"Links were not looked at: {why[0].lower()}{why[1:]}")
+    check = msgspec.structs.replace(checked.check, claims=tuple(claims), notices=notices)
+    return msgspec.structs.replace(checked, check=check)
+
+
+def _with_session(claim: Claim, texts: Sequence[SourceText]) -> Claim:
+    """A link to a page that an earlier session read, with when that was."""
+    record = texts[claim.passages[0].source].record if claim.kind == "link" and claim.passages else None
+    if record is None or record.kind != "earlier":
+        return claim
+    at = f" on {record.read_at.day} {record.read_at:%B %Y}" if record.read_at is not None else ""
+    return claim.as_state(claim.state, f"Read{at} by {record.session}.", claim.passages)
+
+
+def _list(names: Sequence[str]) -> str:
+    """The first names of several, and how many more there are."""
+    shown = ", ".join(clean_line(name, 100) for name in names[:_MOST_NAMED])
+    more = len(names) - _MOST_NAMED
+    return f"{shown} and {more} more" if more > 0 else shown

@@ -1,0 +1,71 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.observers.check.sources import checked, states
+from ua_tui.core.claims.records import Claim
+
+# Sources, and sentences about them: each of their figures with its state, and what the source has instead or the
+# calculation.
+CASES = json.loads(Path(__file__).with_name("claims.json").read_text(encoding="utf-8"))
+SENTENCES = [(name, sentence) for name, case in CASES.items() for sentence in case["sentences"]]
+
+
+@pytest.mark.parametrize(("name", "sentence"), SENTENCES)
+def test_says_what_the_sources_have(name: str, sentence: str) -> None:
+    case = CASES[name]
+    found = checked(sentence, *case["sources"])
+    assert states(found.claims) == case["sentences"][sentence]
+
+
+def one(report: str, *texts: str) -> Claim:
+    (claim,) = [each for each in checked(report, *texts).claims if each.state != "not looked at"]
+    return claim
+
+
+PLANT = CASES["plant"]["sources"][0]
+
+
+def test_a_claim_has_its_place_and_the_passage_by_their_words() -> None:
+    report = "# The plant\n\nIt is large. The plant in Oldham employs **4,812** people."
+    claim = one(report, PLANT)
+    assert (claim.quote.exact, claim.quote.suffix) == ("4,812", " people.")
+    assert claim.quote.prefix.endswith("The plant in Oldham employs ")
+    assert claim.section == "The plant"
+    (passage,) = claim.passages
+    assert (passage.source, passage.quote.exact) == (0, "4,812")
+    assert "employs 4,812 people" in passage.text
+
+
+def test_red_shows_what_the_source_has_instead() -> None:
+    claim = one("The plant in Oldham employs 4,821 people, most of them for years.", PLANT)
+    assert (claim.state, claim.instead) == ("differs", "4,812 people" if " " in claim.instead else "4,812")
+    assert claim.passages[0].quote.exact == "4,812"
+
+
+def test_amber_shows_the_nearest_passage() -> None:
+    claim = one("The plant in Oldham has a canteen with 77 tables in a hall of its own.", PLANT)
+    assert claim.state == "not found"
+    assert claim.passages
+
+
+def test_a_calculation_shows_both_operands() -> None:
+    report = "Engineers make up 25.1 % of the people in the plant in Oldham: 1,206 of 4,812."
+    (claim,) = [each for each in checked(report, PLANT).claims if each.formula]
+    assert claim.formula == "1,206 / 4,812 ≈ 25.1 %"
+    assert [passage.quote.exact for passage in claim.passages] == ["1,206", "4,812"]
+
+
+def test_what_a_report_says_of_itself_is_left_out() -> None:
+    for line in ("Reading time: 14 minutes", "Sources consulted: 23", "This report has 31 pages."):
+        assert not checked(line, PLANT).claims
+
+
+def test_a_column_gives_the_unit_and_its_row_the_name() -> None:
+    report = "| Year | Sales ($m) |\n|---|---|\n| 2022 | 310.5 |\n| 2023 | 377.0 |\n| 2024 | 401.0 |\n"
+    found = states(checked(report, PLANT).claims)
+    assert found["310.5"] == found["377.0"] == "found"
+    assert found["401.0"].startswith(("not found", "differs"))
