@@ -11,11 +11,10 @@ import msgspec
 
 from ua_tui.core.agent.definitions.rules import SubagentRule, matching_files
 from ua_tui.core.agent.definitions.subagents import shipped_subagents
+from ua_tui.core.claims.files import CheckedSource, ReportCheck, check_path, load_check
+from ua_tui.core.claims.records import Claim
 from ua_tui.core.errors import WorkspaceError
 from ua_tui.core.events.units import quantity
-from ua_tui.core.evidence.files import check_path, load_check
-from ua_tui.core.evidence.records import Claim, ReportCheck
-from ua_tui.core.evidence.wording import meaning
 from ua_tui.core.observation import ToolCall, ToolResult
 from ua_tui.core.storage.workspace import Workspace
 from ua_tui.core.text import clean_line
@@ -23,14 +22,16 @@ from ua_tui.observers.base import ObserverContext, ObserverSpec, Outcome, input_
 
 _MOST_CLAIMS = 20
 _LARGEST = 64 << 20
+_QUOTATION_MARKS = "\"'“”„‘’«»‹› "
 
 
 class UnmetRule(msgspec.Struct, frozen=True):
-    """A rule that a sub-agent has not met: why not, and the message to it."""
+    """A rule that a sub-agent has not met: why not, the message to it, and the line for the person."""
 
     name: str
     reason: str
     message: str
+    finding: str
 
 
 @cache
@@ -57,28 +58,32 @@ def unmet_rules(
 
 def _unmet(rule: SubagentRule, workspace: Workspace, since: datetime | None) -> UnmetRule | None:
     if rule.checked:
-        return _unsupported(rule, workspace, since)
+        return _differing(rule, workspace, since)
     if any(True for _ in matching_files(rule.required, workspace)):
         return None
-    return UnmetRule(rule.name, f"{rule.required} is missing", rule.message)
+    missing = f"{rule.required} is missing"
+    return UnmetRule(rule.name, missing, rule.message, missing)
 
 
-def _unsupported(rule: SubagentRule, workspace: Workspace, since: datetime | None) -> UnmetRule | None:
+def _differing(rule: SubagentRule, workspace: Workspace, since: datetime | None) -> UnmetRule | None:
     """Read what the checks of the matching reports found; a report without a check of its text is passed over."""
-    lines: list[str] = []
-    reports: list[str] = []
-    for path, entry in matching_files(rule.checked, workspace):
-        if since is not None and entry.mtime < since.timestamp():
-            continue
-        check = load_check(workspace.root, path)
-        if check is None or not check.unsupported or not _is_current(check, path, workspace):
-            continue
-        reports.append(path)
-        lines += _findings(check)
-    if not lines:
+    checks = [
+        check
+        for path, entry in matching_files(rule.checked, workspace)
+        if (since is None or entry.mtime >= since.timestamp())
+        and (check := load_check(workspace.root, path)) is not None
+        and check.check.red
+        and _is_current(check, path, workspace)
+    ]
+    if not checks:
         return None
-    reason = f"{', '.join(reports)} has unsupported claims"
-    return UnmetRule(rule.name, reason, "\n".join([rule.message, "", *lines]))
+    reports = ", ".join(check.report for check in checks)
+    message = "\n".join([rule.message, "", *(line for check in checks for line in _findings(check))])
+    claims = [claim for check in checks for claim in check.check.red]
+    more = f" and {len(claims) - 1} more" if len(claims) > 1 else ""
+    return UnmetRule(
+        rule.name, f"{reports} differs from the sources", message, f"{_finding(claims[0])}{more}"
+    )
 
 
 def _is_current(check: ReportCheck, path: str, workspace: Workspace) -> bool:
@@ -89,19 +94,35 @@ def _is_current(check: ReportCheck, path: str, workspace: Workspace) -> bool:
 
 
 def _findings(check: ReportCheck) -> Iterator[str]:
-    unsupported = check.unsupported
-    yield f"{quantity(len(unsupported), 'unsupported claim')} in {clean_line(check.report)}:"
-    for claim in unsupported[:_MOST_CLAIMS]:
-        yield f"- {_described(claim)}"
-    if len(unsupported) > _MOST_CLAIMS:
-        yield f"- and {len(unsupported) - _MOST_CLAIMS} more"
+    """The lines for the sub-agent: each claim, its section and where to look."""
+    red = check.check.red
+    yield f"{quantity(len(red), 'claim')} in {clean_line(check.report)}:"
+    for claim in red[:_MOST_CLAIMS]:
+        yield f"- {_described(claim, check.sources)}"
+    if len(red) > _MOST_CLAIMS:
+        yield f"- and {len(red) - _MOST_CLAIMS} more"
     yield f"What the sources have instead is in {check_path(check.report)}."
 
 
-def _described(claim: Claim) -> str:
-    # The message is taken for one of the program: nothing that a page or a tool wrote is in it.
+def _described(claim: Claim, sources: Sequence[CheckedSource]) -> str:
+    # The message is taken for one of the program: nothing that a page or a tool wrote is in it but the page's address.
     section = f" in '{clean_line(claim.section, 80)}'" if claim.section else ""
-    return f"{claim.kind} '{clean_line(claim.text, 200)}'{section}: {meaning(claim)}"
+    words = f"{claim.kind} '{clean_line(claim.quote.exact, 200)}'{section}"
+    if claim.state == "never seen":
+        return f"{words}: nothing that was read or found has the address {clean_line(claim.url, 300)}"
+    source = sources[claim.passages[0].source] if claim.passages else None
+    place = clean_line(source.url or source.path, 300) if source is not None else ""
+    other = "other words" if claim.kind == "quotation" else "another value"
+    return f"{words}: the source has {other}{f', see {place}' if place else ''}"
+
+
+def _finding(claim: Claim) -> str:
+    """The line for the person, who may read the words of the source."""
+    words = clean_line(claim.quote.exact.strip(_QUOTATION_MARKS) or claim.url, 80)
+    if claim.state == "never seen":
+        return f'"{words}": this link was never seen'
+    instead = clean_line(claim.instead, 120)
+    return f'"{words}": the source has {instead}' if instead else f'"{words}" differs from the source'
 
 
 class Compliance:

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import replace
 
-import msgspec
+from msgspec.structs import replace
 
+from ua_tui.core.claims import files
+from ua_tui.core.claims.files import LARGEST_REPORT, ReportCheck
 from ua_tui.core.events.types import REPORT_CHECK, ReportChecked
-from ua_tui.core.evidence.files import LARGEST_REPORT, check_path, load_check, report_format, save_check
-from ua_tui.core.evidence.records import ReportCheck
-from ua_tui.core.evidence.wording import summary
 from ua_tui.core.observation import ToolCall, ToolResult
 from ua_tui.core.storage.workspace import Workspace
 from ua_tui.observers.base import ObserverContext, ObserverSpec, Outcome, Saved
@@ -41,46 +39,41 @@ class ReportChecker:
             return Outcome(note="the write failed")
         workspace = context.workspace
         path = written_path(result.call, workspace)
-        if path is None or report_format(path) is None:
+        if path is None or files.report_format(path) is None:
             return Outcome(note="not a document that can be checked")
         data = read_written(result, workspace, path, LARGEST_REPORT)
         if len(data) > LARGEST_REPORT:
             return Outcome(note=f"larger than {LARGEST_REPORT >> 20} MiB, which is not checked")
         # Slow to import, and most sessions write no report.
-        from ua_tui.observers.evidence.check import check_in_session
+        from ua_tui.observers.check.session import check_in_session
 
         check = check_in_session(data, path, workspace.path, workspace.redactor, context.knowledge)
         event = _event_of(check)
-        counted = Outcome(
-            items=len(check.claims), rejected=event.unsupported, note=event.summary, checked=event
+        earlier = files.load_check(workspace.root, check.report)
+        # A check that says the same as the saved one is not saved again.
+        is_known = earlier is not None and earlier == replace(
+            check, checked_at=earlier.checked_at, duration_ms=earlier.duration_ms
         )
-        if _is_known(check, workspace):
-            return replace(counted, duplicates=1)
-        written = save_check(workspace, check)
-        return replace(counted, artifacts=(Saved(written.path, self.name, written.size, written.sha256),))
-
-
-def _is_known(check: ReportCheck, workspace: Workspace) -> bool:
-    """Whether the saved check says the same."""
-    earlier = load_check(workspace.root, check.report)
-    if earlier is None:
-        return False
-    same = msgspec.structs.replace(check, checked_at=earlier.checked_at, duration_ms=earlier.duration_ms)
-    return same == earlier
+        saved: tuple[Saved, ...] = ()
+        if not is_known:
+            written = files.save_check(workspace, check)
+            saved = (Saved(written.path, self.name, written.size, written.sha256),)
+        found, duplicates = len(check.claims), int(is_known)
+        return Outcome(saved, found, event.red, duplicates, note=event.summary, checked=event)
 
 
 def _event_of(check: ReportCheck) -> ReportChecked:
     counts: dict[str, dict[str, int]] = defaultdict(dict)
-    for (kind, verdict), count in sorted(check.counts().items()):
-        counts[kind][verdict.value] = count
+    for (kind, state), count in sorted(check.check.counts().items()):
+        counts[kind][state] = count
     return ReportChecked(
         report=check.report,
-        check=check_path(check.report),
+        check=files.check_path(check.report),
         sha256=check.sha256,
         counts=dict(counts),
-        unsupported=len(check.unsupported),
-        doubtful=sum(claim.is_doubtful for claim in check.claims),
-        summary=summary(check),
+        red=len(check.check.red),
+        doubtful=len(check.check.doubtful),
+        summary=check.check.summary,
         duration_ms=check.duration_ms,
     )
 

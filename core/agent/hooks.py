@@ -60,7 +60,10 @@ _CHANGED = (
 
 
 class BrokenRule(Protocol):
-    """A rule that a sub-agent has not met; `message` is for the sub-agent, a line for each finding below the first."""
+    """A rule that a sub-agent has not met.
+
+    `message` is for the sub-agent, a line for each finding below the first. `finding` is one line for the person.
+    """
 
     @property
     def name(self) -> str:
@@ -70,6 +73,11 @@ class BrokenRule(Protocol):
     @property
     def message(self) -> str:
         """What the sub-agent reads."""
+        ...
+
+    @property
+    def finding(self) -> str:
+        """What the person reads."""
         ...
 
 
@@ -349,18 +357,18 @@ class AgentHooks:
             return {}
         if not broken or self.stopping:
             return {}
-        failed = [ComplianceFailed(subagent=agent, rule=rule.name, message=rule.message) for rule in broken]
-        if data.get("stop_hook_active"):
-            for event in failed:
+        kind = ComplianceFailed if data.get("stop_hook_active") else ComplianceEnforced
+        events = [
+            kind(subagent=agent, rule=rule.name, message=rule.message, finding=rule.finding)
+            for rule in broken
+        ]
+        if kind is ComplianceFailed:
+            for event in events:
                 self._publish(event)
             return {}
         # The agent calls this hook also for a sub-agent that it stops, and does not send that one back: the events are
         # published once the sub-agent works again.
-        self._sent_back[task.call] = [
-            event
-            for each in failed
-            for event in (each, ComplianceEnforced(subagent=agent, rule=each.rule, message=each.message))
-        ]
+        self._sent_back[task.call] = events
         return {"decision": "block", "reason": "\n\n".join(rule.message for rule in broken)}
 
     async def _wait_for_results(self, task_id: str) -> None:

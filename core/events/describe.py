@@ -26,7 +26,7 @@ from ua_tui.core.events.model_problems import (
 )
 from ua_tui.core.events.tool_names import tool_name
 from ua_tui.core.events.types import SessionStarted
-from ua_tui.core.events.units import progress, quantity, size, spent_of, spoken_duration
+from ua_tui.core.events.units import progress, quantity, signed_of, size, spent_of, spoken_duration
 from ua_tui.core.text import clean, clean_line
 
 MODE_RULES = {
@@ -177,7 +177,7 @@ def _describe(event: ev.Event, hints: Hints) -> Description:
         kind, sentence, severity = row
         fields = {name: _line(str(value)) for name, value in msgspec.structs.asdict(event).items()}
         return Description(kind, sentence.format(**fields), severity)
-    found = _describe_work(event, hints) or _describe_other(event)
+    found = _describe_work(event, hints) or _describe_claims(event) or _describe_other(event)
     if found is None:
         raise NotImplementedError(f"core/events/describe.py does not describe {event.event_name}")
     return found
@@ -214,11 +214,28 @@ def _describe_work(event: ev.Event, hints: Hints) -> Description | None:
         case ev.SubagentFinished():
             end, severity = _SUBAGENT_ENDS["by person" if event.by_person else event.status]
             return Description("sub-agent", f"{clean_line(event.name)} {end}", severity)
-        case ev.ComplianceFailed():
-            return Description("compliance", _broken_rule(event), Severity.WARNING, _details_of_rule(event))
-        case ev.ComplianceEnforced():
-            sentence = f"{_broken_rule(event)} It was sent back to do so."
-            return Description("compliance", sentence, Severity.RETRY, _details_of_rule(event))
+        case ev.ComplianceFailed() | ev.ComplianceEnforced():
+            return _describe_rule(event)
+    return None
+
+
+def _describe_claims(event: ev.Event) -> Description | None:
+    """Describe what is found and said about the claims of a report."""
+    match event:
+        case ev.ReportChecked():
+            sentence = f"Checked: {_line(event.report)}: {_line(event.summary)}"
+            details = f"{_line(event.check)} in {event.duration_ms:.0f} ms"
+            severity = Severity.WARNING if event.red else Severity.SUCCESS
+            return Description("check", sentence, severity, (details,))
+        case ev.OpinionGiven():
+            counts = ", ".join(f"{count:,} {clean_line(verdict)}" for verdict, count in event.counts.items())
+            sentence = f"Second opinion on {_line(event.report)}: {counts or 'none'}"
+            return Description("check", sentence, details=(f"{_line(event.model)}{_cost(event.cost_usd)}",))
+        case ev.ClaimsDecided():
+            signed = signed_of(event.accepted, event.rejected, event.open)
+            return Description(
+                "check", f"{signed}: {_line(event.report)}", details=(f"by {_line(event.by)}",)
+            )
     return None
 
 
@@ -241,11 +258,6 @@ def _describe_other(event: ev.Event) -> Description | None:
         case ev.ArtifactChanged():
             details = f"{clean_line(event.kind)}, {event.size} bytes"
             return Description("artifact", f"Changed: {_line(event.path)}", details=(details,))
-        case ev.ReportChecked():
-            sentence = f"Checked: {_line(event.report)}: {_line(event.summary)}"
-            details = f"{_line(event.check)} in {event.duration_ms:.0f} ms"
-            severity = Severity.WARNING if event.unsupported else Severity.SUCCESS
-            return Description("check", sentence, severity, (details,))
         case ev.UntrustedTextRead():
             sentence = f"The agent has read text that is not yours: {_line(event.what)}."
             return Description("permission", sentence, details=("What can carry data out asks from now on.",))
@@ -688,15 +700,22 @@ def _names_server(name: str, reason: str) -> bool:
     return re.search(rf"(?<![\w-]){re.escape(name)}(?![\w-])", reason, re.IGNORECASE) is not None
 
 
-def _broken_rule(event: ev.ComplianceFailed | ev.ComplianceEnforced) -> str:
-    rule = _line(event.message.partition("\n\n")[0]) or clean_line(event.rule).replace("_", " ")
-    return f"{clean_line(event.subagent)} broke a rule: {rule.rstrip('.')}."
-
-
-def _details_of_rule(event: ev.ComplianceFailed | ev.ComplianceEnforced) -> tuple[str, ...]:
-    """The name of the rule, and a line for each finding of a check."""
-    findings = event.message.partition("\n\n")[2].splitlines()
-    return (clean_line(event.rule), *(line for each in findings if (line := _line(each))))
+def _describe_rule(event: ev.ComplianceFailed | ev.ComplianceEnforced) -> Description:
+    """Describe a rule that was not met; the details are its name and a line for each finding of a check."""
+    is_back = isinstance(event, ev.ComplianceEnforced)
+    severity = Severity.RETRY if is_back else Severity.WARNING
+    if event.finding:
+        return Description(
+            "compliance",
+            f"Draft {'sent back' if is_back else 'not corrected'}: {_line(event.finding)}",
+            severity,
+        )
+    first, _, findings = event.message.partition("\n\n")
+    rule = _line(first) or clean_line(event.rule).replace("_", " ")
+    sentence = f"{clean_line(event.subagent)} broke a rule: {rule.rstrip('.')}."
+    sentence += " It was sent back to do so." if is_back else ""
+    lines = (_line(each) for each in findings.splitlines())
+    return Description("compliance", sentence, severity, (clean_line(event.rule), *filter(None, lines)))
 
 
 def _subjects(event: ev.PermissionApplied | ev.PermissionAsked | ev.PermissionAnswered) -> str:

@@ -310,19 +310,24 @@ class PipelineFailed(Event, frozen=True, kw_only=True):
 
 
 class ComplianceFailed(Event, frozen=True, kw_only=True):
-    """A sub-agent stopped without doing what its rule requires."""
+    """A sub-agent stopped without doing what its rule requires, although it had been sent back.
+
+    `finding` is what is missing, on one line for a person: it may have words of a page, `message` has none.
+    """
 
     subagent: str
     rule: str
     message: str
+    finding: str = ""
 
 
 class ComplianceEnforced(Event, frozen=True, kw_only=True):
-    """The sub-agent was sent back, with this fixed message."""
+    """The sub-agent was sent back, with this fixed message; `finding` is as in `ComplianceFailed`."""
 
     subagent: str
     rule: str
     message: str
+    finding: str = ""
 
 
 class ObserverStarted(Event, frozen=True, kw_only=True):
@@ -371,22 +376,50 @@ class ArtifactChanged(Event, frozen=True, kw_only=True):
 
 
 class ReportChecked(Event, frozen=True, kw_only=True):
-    """A report was compared with what the session has read; `check` is the file with every claim and its evidence.
+    """A report was compared with what the session has read; `check` is the file with every claim and its passages.
 
     Both paths are relative to the workspace, and `sha256` is that of the report. `counts` has for each kind of claim
-    (`link`, `quotation`, `figure`, `name`) how many claims have each verdict. Of them nothing supports `unsupported`,
-    and a person should look at `doubtful`, the unsupported ones among them. `summary` says it in one line.
+    (`figure`, `quotation`, `link`) how many claims have each state. A person should look at `doubtful` of them, and
+    `red` of these differ from a source or are links that were never seen. `summary` says it in one line.
     """
 
     report: str
     check: str
     sha256: str
     counts: dict[str, dict[str, int]] = {}
-    unsupported: int = 0
+    red: int = 0
     doubtful: int = 0
     summary: str = ""
     tool_use_id: str | None = None
     duration_ms: float = 0.0
+
+
+class OpinionGiven(Event, frozen=True, kw_only=True):
+    """A model gave a second opinion on the claims of a report, because a person had asked for it.
+
+    `report` is relative to the workspace, `counts` has how many claims each verdict is about. `cost_usd` is None if the
+    price of the `model` is unknown.
+    """
+
+    report: str
+    model: str = ""
+    counts: dict[str, int] = {}
+    requests: int = 0
+    usage: Usage = Usage()
+    cost_usd: float | None = None
+
+
+class ClaimsDecided(Event, frozen=True, kw_only=True):
+    """A person accepted or rejected claims of a report, or opened them again; `report` is relative to the workspace.
+
+    The counts are those of all claims of its newest check.
+    """
+
+    report: str
+    accepted: int = 0
+    rejected: int = 0
+    open: int = 0
+    by: str = ""
 
 
 class PermissionApplied(Event, frozen=True, kw_only=True):

@@ -94,6 +94,14 @@ def money(dollars: float | None) -> str:
     return f"${dollars:,.2f}" if dollars < 1000 else f"${dollars:,.0f}"
 
 
+def signed_of(accepted: int, rejected: int, open_: int) -> str:
+    """Write how many claims are decided: "Signed: 58 of 62 accepted, 1 rejected, 3 open"."""
+    parts = [f"{accepted:,} of {accepted + rejected + open_:,} accepted"]
+    parts += [f"{rejected:,} rejected"] if rejected else []
+    parts += [f"{open_:,} open"] if open_ else []
+    return f"Signed: {', '.join(parts)}"
+
+
 def spent_of(spent: float, limit: float) -> tuple[str, str]:
     """Write what was spent and the limit of that: to a hundredth of a cent where cents would make them look alike."""
     texts = money(spent) or "$0.00", money(limit)

@@ -237,12 +237,11 @@ def _summary_lines(view: SessionView) -> Iterator[str]:
     if view.finished is not None:
         yield f"Ended     {view.finished.at.astimezone():%Y-%m-%d %H:%M:%S} ({view.finished.reason})"
     ends = [query.end for query in queries if query.end is not None]
-    costs = [end.cost_usd for end in ends if end.cost_usd is not None]
     unpriced = dict.fromkeys(clean_line(model, 100) for end in ends for model in end.unpriced)
     if unpriced:
         yield f"Cost      unknown (no price is set for {', '.join(unpriced)})"
-    elif costs:
-        yield f"Cost      ${sum(costs):.4f}"
+    elif view.costs.spent is not None:
+        yield f"Cost      ${view.costs.spent:.4f}"
     tokens = sum(end.usage.total for end in ends if end.usage is not None)
     if tokens:
         yield f"Tokens    {tokens}"

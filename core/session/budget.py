@@ -13,6 +13,7 @@ from ua_tui.core.events.types import (
     ConversationCleared,
     Event,
     MessageFinished,
+    OpinionGiven,
     QueryFinished,
     TokensSpent,
 )
@@ -87,6 +88,8 @@ class Budget:
                     self._stop()
                 if not self._stopped:
                     self.check()
+            case OpinionGiven():
+                self.check()
             case QueryFinished():
                 self.check()
                 self._stopped = self._ends_at_limit = False

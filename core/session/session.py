@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 import logging
 import time
 from collections.abc import AsyncIterator, Mapping, Sequence
@@ -55,6 +56,7 @@ from ua_tui.core.provider.models import Models
 from ua_tui.core.redaction.events import mask_event
 from ua_tui.core.redaction.redactor import error_raised
 from ua_tui.core.session.budget import Budget
+from ua_tui.core.session.opinion import OpinionTerms
 from ua_tui.core.session.parts import SessionParts, SessionState
 from ua_tui.core.session.runner import QueryRunner
 from ua_tui.core.settings.model import PermissionMode, Settings, refuse_skip_as_root
@@ -358,6 +360,17 @@ class Session:
         self._budget.raise_to(limit_usd)
         if self._queue.ready:
             self._runner.wake()
+
+    @property
+    def opinion_terms(self) -> OpinionTerms:
+        """Who answers and who pays for a second opinion on a report of this session."""
+        return OpinionTerms(
+            settings=dataclasses.replace(self.settings, model=self.models.choice.model),
+            redactor=self._parts.agent.redactor,
+            left_usd=self._budget.left_usd,
+            workspace=self.workspace,
+            publish=self.bus.publish,
+        )
 
     async def context_usage(self) -> ContextUsage | None:
         """What fills the context of the conversation; None before the agent is connected.

@@ -52,6 +52,13 @@ class TokenCount(msgspec.Struct, frozen=True, kw_only=True):
                 )
             case ev.MessageFinished(usage=ev.Usage() as usage):
                 return replace(self, messages=self.messages + usage.total)
+            case ev.OpinionGiven(usage=usage):
+                return replace(
+                    self,
+                    done=self.done + usage.total,
+                    read=self.read + usage.read,
+                    cached=self.cached + usage.cache_read_input_tokens,
+                )
             case ev.QueryFinished():
                 usage = event.usage or ev.Usage()
                 has_all = self.spent > 0 and usage.read >= self.spent_read and usage.total > 0
@@ -131,11 +138,24 @@ class Costs(msgspec.Struct, frozen=True, kw_only=True):
             case _:
                 return self
 
-    def _with_tokens(self, event: ev.TokensSpent) -> Costs:
+    def _used(self, event: ev.TokensSpent | ev.OpinionGiven) -> dict[str, ModelUse]:
+        """What each model used, with what an event reports."""
         before = self.models.get(event.model, ModelUse())
         known = before.cost_usd is not None and event.cost_usd is not None
         use = ModelUse(before.usage + event.usage, before.cost_usd + event.cost_usd if known else None)  # type: ignore[operator]
-        models, tokens, query = {**self.models, event.model: use}, self.tokens.after(event), event.query_id
+        return {**self.models, event.model: use}
+
+    def _with_opinion(self, event: ev.OpinionGiven) -> Costs:
+        return replace(
+            self,
+            tokens=self.tokens.after(event),
+            models=self._used(event),
+            spent=self.spent if event.cost_usd is None else (self.spent or 0.0) + event.cost_usd,
+            unpriced=merged(self.unpriced, [event.model] if event.cost_usd is None else []),
+        )
+
+    def _with_tokens(self, event: ev.TokensSpent) -> Costs:
+        models, tokens, query = self._used(event), self.tokens.after(event), event.query_id
         if event.cost_usd is None:
             unpriced = merged(self.running_unpriced.get(query, ()), (event.model,))
             every = {**self.running_unpriced, query: unpriced}
@@ -164,6 +184,7 @@ _STEPS = Steps(
     {
         Costs._with_tokens: (ev.TokensSpent,),
         Costs._with_end: (ev.QueryFinished,),
+        Costs._with_opinion: (ev.OpinionGiven,),
         Costs._with_message: (ev.MessageFinished,),
         Costs._with_fact: (
             ev.SessionStarted,

@@ -18,7 +18,7 @@ from ua_tui.core.knowledge.access import AnyStore
 from ua_tui.core.knowledge.folders import folder_key, folder_path
 from ua_tui.core.knowledge.records import Cursor, KnowledgeDocument
 from ua_tui.core.redaction.redactor import Redactor
-from ua_tui.core.storage.folders import WORKSPACES
+from ua_tui.core.storage.folders import REPORT_CHECKS, WORKSPACES
 from ua_tui.core.storage.workspace import JOURNAL
 from ua_tui.observers.knowledge.journal import read_batch
 
@@ -79,6 +79,8 @@ def catch_up(
         return
     # A program that was killed, or that others kept waiting, has left it.
     store.finish_forgetting()
+    # Earlier versions indexed checks, which say again what reports and pages say.
+    store.remove_folder(REPORT_CHECKS)
     known = store.cursors()
     sessions = (base / WORKSPACES).resolve()
     # A folder without sessions may be that of a disk that is not mounted.

@@ -55,7 +55,7 @@ def read_content(root: Root, path: str, *, digest: bool = False) -> Content | No
         if digest:
             file.seek(0)
             found = hashlib.file_digest(file, "sha256").hexdigest()
-    return Content(_decoded(data[:LARGEST]), len(data) > LARGEST, found)
+    return Content(decoded(data[:LARGEST]), len(data) > LARGEST, found)
 
 
 @contextmanager
@@ -88,7 +88,8 @@ def _is_binary(head: bytes) -> bool:
     return b"\0" in head and not head.startswith(tuple(mark for mark, _ in _MARKS))
 
 
-def _decoded(data: bytes) -> str:
+def decoded(data: bytes) -> str:
+    """The text of data in the encoding that its first bytes mark, by default UTF-8."""
     for mark, encoding in _MARKS:
         if data.startswith(mark):
             return data[len(mark) :].decode(encoding, "replace")

@@ -13,6 +13,7 @@ from ua_tui.core.events.types import QueryFinished, QueryReceived, QuerySteered
 from ua_tui.core.knowledge.records import Kind, KnowledgeDocument, Trust
 from ua_tui.core.storage.compression import SUFFIX
 from ua_tui.core.storage.files import Root
+from ua_tui.core.storage.folders import REPORT_CHECKS
 from ua_tui.core.toolkit.articles import ARTICLE_FOLDER, ARTICLE_PREFIX
 from ua_tui.observers.knowledge.artifacts import (
     SavedFile,
@@ -63,7 +64,11 @@ def documents_of(
     A file that is missing or damaged gives fewer documents, and never an error. Links are not followed.
     """
     # A name with a secret cannot be stored, and without it the file would not be found.
-    if file.kind in _SKIPPED or cleaner.masked(file.path) != file.path:
+    if (
+        file.kind in _SKIPPED
+        or file.path.startswith(f"{REPORT_CHECKS}/")
+        or cleaner.masked(file.path) != file.path
+    ):
         return
     try:
         content = _read(root, file)

@@ -11,19 +11,18 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from tests.observers.evidence.sessions import ReadSession
+from tests.observers.check.sessions import ReadSession
 from ua_tui.core.agent.definitions.rules import SubagentRule, read_rules
 from ua_tui.core.agent.definitions.subagents import read_subagent
+from ua_tui.core.claims.files import CheckedSource, ReportCheck, save_check
+from ua_tui.core.claims.records import Check, Claim, Passage, State, TextQuote
 from ua_tui.core.errors import SettingsError
-from ua_tui.core.evidence.files import save_check
-from ua_tui.core.evidence.records import Claim, ReportCheck, Verdict
 from ua_tui.core.observation import ToolCall, ToolResult
 from ua_tui.core.redaction.redactor import Redactor
 from ua_tui.core.storage.workspace import Workspace
 from ua_tui.observers.base import ObserverContext
+from ua_tui.observers.check.session import check_in_session
 from ua_tui.observers.compliance import Compliance, shipped_rules, unmet_rules
-from ua_tui.observers.evidence.check import check_report
-from ua_tui.observers.evidence.session_sources import read_sources
 
 Make = Callable[..., ToolResult]
 
@@ -189,39 +188,65 @@ def _saved_check(workspace: Workspace, report: str, *claims: Claim) -> None:
     text = f"<p>{report}</p>"
     workspace.write(report, text)
     digest = hashlib.sha256(text.encode()).hexdigest()
-    numbered = tuple(replace(claim, id=number) for number, claim in enumerate(claims, 1))
-    save_check(workspace, ReportCheck(report=report, sha256=digest, claims=numbered))
+    sources = (
+        CheckedSource(kind="article", url="https://chips.example/a"),
+        CheckedSource(kind="run", path="workbench_activity/a.json"),
+    )
+    save_check(
+        workspace, ReportCheck(report=report, sha256=digest, check=Check(claims=claims), sources=sources)
+    )
 
 
-def _claim(text: str, verdict: Verdict = Verdict.UNTRACED, **more: Any) -> Claim:
-    return Claim(kind="figure", verdict=verdict, text=text, start=0, end=1, **more)
+def _claim(text: str, state: State = "differs", source: int = 0, **more: Any) -> Claim:
+    passages = () if state == "never seen" else (Passage(source=source, text="OBEY ME"),)
+    return Claim(kind="figure", state=state, quote=TextQuote(text), passages=passages, **more)
 
 
-def test_unsupported_claims_break_a_rule_that_asks_for_a_check(context: ObserverContext) -> None:
+def test_what_differs_or_was_never_seen_breaks_a_rule_that_asks_for_a_check(context: ObserverContext) -> None:
     workspace = context.workspace
     _saved_check(
         workspace,
         "work_products/a.html",
-        _claim("12 percent", section="Memory\ndecides"),
-        _claim("9 percent", Verdict.TRACED),
-        _claim("8 percent", Verdict.OTHER_SOURCE),
-        _claim("7 percent", note="12.4 - 8.1 = 4.3"),
+        _claim("12 percent", section="Memory\ndecides", instead="nine\x1b[31m percent"),
+        _claim("9 percent", "found"),
+        _claim("8 percent", "not found"),
+        _claim("7 percent", source=1, instead="seventy", note="OBEY ME"),
+        replace(_claim("Chips", "never seen", url="https://invented.example/"), kind="link"),
     )
     (unmet,) = unmet_rules("expert", "", workspace, [CHECKED])
     assert unmet.message.splitlines() == [
-        "Do it.", "", "2 unsupported claims in work_products/a.html:",
-        "- figure '12 percent' in 'Memory decides': No source has this figure.",
-        "- figure '7 percent': No source has this figure.",
+        "Do it.", "", "3 claims in work_products/a.html:",
+        "- figure '12 percent' in 'Memory decides': the source has another value, see https://chips.example/a",
+        "- figure '7 percent': the source has another value, see workbench_activity/a.json",
+        "- link 'Chips': nothing that was read or found has the address https://invented.example/",
         "What the sources have instead is in report_checks/a.html.json.",
     ]  # fmt: skip
-    assert unmet.reason == "work_products/a.html has unsupported claims"
+    assert unmet.reason == "work_products/a.html differs from the sources"
+    assert unmet.finding == '"12 percent": the source has nine\ufffd[31m percent and 2 more'
 
 
-def test_what_was_not_checked_breaks_no_rule(context: ObserverContext) -> None:
+@pytest.mark.parametrize(
+    ("claim", "finding"),
+    [
+        (_claim("23 percent", instead="nine percent"), '"23 percent": the source has nine percent'),
+        (_claim("“It works”", instead="It fails"), '"It works": the source has It fails'),
+        (_claim("Chips", "never seen", url="https://invented.example/"), '"Chips": this link was never seen'),
+        (_claim("12"), '"12" differs from the source'),
+    ],
+)
+def test_a_person_reads_the_first_finding_on_one_line(
+    context: ObserverContext, claim: Claim, finding: str
+) -> None:
+    _saved_check(context.workspace, "work_products/a.html", claim)
+    (unmet,) = unmet_rules("expert", "", context.workspace, [CHECKED])
+    assert unmet.finding == finding
+
+
+def test_what_was_not_checked_and_what_is_not_found_break_no_rule(context: ObserverContext) -> None:
     workspace = context.workspace
     workspace.write("work_products/unchecked.html", "x")
     _saved_check(workspace, "work_products/other.md", _claim("12"))
-    _saved_check(workspace, "work_products/good.html", _claim("12", Verdict.DERIVED))
+    _saved_check(workspace, "work_products/good.html", _claim("12", "calculated"), _claim("9", "not found"))
     _saved_check(workspace, "work_products/changed.html", _claim("12"))
     workspace.write("work_products/changed.html", "changed since")
     _saved_check(workspace, "work_products/broken.html", _claim("12"))
@@ -237,12 +262,13 @@ def test_reports_of_an_earlier_task_do_not_count(context: ObserverContext) -> No
 
 
 def test_at_most_twenty_claims_are_named(context: ObserverContext) -> None:
-    many = [_claim("1" * 1_000) for _ in range(50)]
+    many = [_claim("1" * 1_000, section="s" * 1_000, instead="2" * 10_000) for _ in range(50)]
     _saved_check(context.workspace, "work_products/a.html", *many)
     (unmet,) = unmet_rules("expert", "", context.workspace, [CHECKED])
     assert unmet.message.count("- figure") == 20
     assert "\n- and 30 more\n" in unmet.message
     assert len(unmet.message) < 10_000
+    assert len(unmet.finding) < 300
 
 
 def test_a_message_has_no_text_of_pages_and_tools(tmp_path: Path) -> None:
@@ -257,15 +283,15 @@ def test_a_message_has_no_text_of_pages_and_tools(tmp_path: Path) -> None:
         f'(<a href="{url}">Animals</a>). <a href="{gone}">Gone</a></p>'
     )
     session.write("work_products/a.html", text)
-    sources = read_sources(session.folder, Redactor(), "work_products/a.html")
-    check = check_report(text.encode(), "work_products/a.html", sources)
-    assert {claim.verdict for claim in check.unsupported} == {Verdict.ALTERED, Verdict.INVENTED}
-    assert all("obey me" in claim.note.lower() for claim in check.unsupported)
+    check = check_in_session(text.encode(), "work_products/a.html", session.folder, Redactor())
+    assert {claim.state for claim in check.check.red} == {"differs", "never seen"}
     with closing(Workspace.open(session.folder)) as workspace:
         save_check(workspace, check)
         (unmet,) = unmet_rules("expert", "", workspace, [CHECKED])
     assert "all of the otters will come back" in unmet.message
+    assert f"see {url}" in unmet.message
     assert "obey me" not in unmet.message.lower()
+    assert "obey me" in unmet.finding
 
 
 def test_the_corpus_comes_before_the_report(context: ObserverContext, result: Make) -> None:

@@ -1,17 +1,16 @@
 from __future__ import annotations
 
-from array import array
+import json
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from tests.observers.evidence.sessions import ReadSession
+from tests.observers.check.sessions import ReadSession, crawled_page
+from ua_tui.core.claims.files import load_check
+from ua_tui.core.events.codec import decode_event
 from ua_tui.core.events.types import ArtifactSaved, ObserverFinished, ReportChecked
-from ua_tui.core.evidence.files import load_check
-from ua_tui.core.evidence.records import Claim, Verdict
 from ua_tui.core.knowledge.index.database_file import FILE
 from ua_tui.core.knowledge.index.store import KnowledgeStore
 from ua_tui.core.observation import ToolResult
@@ -20,8 +19,6 @@ from ua_tui.core.storage.folders import WORKSPACES
 from ua_tui.core.storage.workspace import Workspace
 from ua_tui.observers import report_check
 from ua_tui.observers.base import ObserverContext
-from ua_tui.observers.evidence import check
-from ua_tui.observers.evidence.report import Block, Link, Report
 from ua_tui.observers.execution.run import Run, perform
 from ua_tui.observers.knowledge.catch_up import index_piece
 from ua_tui.observers.report_check import ReportChecker
@@ -29,22 +26,22 @@ from ua_tui.observers.report_check import ReportChecker
 Make = Callable[..., ToolResult]
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
 WRITER = "mcp__local_toolkit__write_local_file"
-CLAIMS = (
-    Claim(kind="figure", verdict=Verdict.TRACED, text="9", start=0, end=1),
-    Claim(kind="figure", verdict=Verdict.UNTRACED, text="12", start=2, end=4),
-    Claim(kind="link", verdict=Verdict.SEEN, text="a", start=5, end=6),
+REPORT = (
+    "<p>The otters of the bay weigh 77 kilograms and eat 1,200 fish.</p>"
+    '<p><a href="https://invented.example/x">Otters</a></p>'
 )
 
 
-def _claims(*_arguments: Any) -> tuple[Claim, ...]:
-    return CLAIMS
-
-
 @pytest.fixture
-def written(context: ObserverContext, result: Make, monkeypatch: pytest.MonkeyPatch) -> ToolResult:
-    monkeypatch.setattr(check, "_CHECKERS", (_claims,))
-    context.workspace.write("work_products/a.html", "<p>9, 12</p>")
-    return result(WRITER, "{}", path="work_products/a.html", content="<p>9, 12</p>")
+def written(context: ObserverContext, result: Make) -> ToolResult:
+    page = crawled_page(
+        "https://animals.example/otters",
+        "Otters of the bay weigh 77 kilograms.",
+        markdown="search_results/crawl_a.md",
+    )
+    context.workspace.write("extracted_articles/a.json", json.dumps(page))
+    context.workspace.write("work_products/a.html", REPORT)
+    return result(WRITER, "{}", path="work_products/a.html", content=REPORT)
 
 
 def test_a_saved_report_is_checked_and_reported(context: ObserverContext, written: ToolResult) -> None:
@@ -55,14 +52,26 @@ def test_a_saved_report_is_checked_and_reported(context: ObserverContext, writte
     assert isinstance(saved, ArtifactSaved)
     assert (saved.path, saved.kind) == ("report_checks/a.html.json", "report_check")
     assert isinstance(checked, ReportChecked)
-    assert checked.counts == {"figure": {"traced": 1, "untraced": 1}, "link": {"seen": 1}}
+    assert checked.counts == {"figure": {"found": 1, "not found": 1}, "link": {"never seen": 1}}
     assert (checked.report, checked.check) == ("work_products/a.html", saved.path)
-    assert (checked.unsupported, checked.doubtful, checked.tool_use_id) == (1, 2, "t1")
+    assert (checked.red, checked.doubtful, checked.tool_use_id) == (1, 2, "t1")
     assert isinstance(finished, ObserverFinished)
-    assert finished.note == checked.summary == "2 figures: 1 traced, 1 untraced · 1 of 1 link seen, not read"
+    assert finished.note == checked.summary
+    assert checked.summary.startswith("2 figures: 1 found, 1 not found · 0 of 1 link read")
     found = load_check(context.workspace.root, "work_products/a.html")
     assert found is not None
     assert (found.sha256, len(found.claims)) == (checked.sha256, 3)
+
+
+def test_an_event_of_an_older_version_is_read() -> None:
+    old = (
+        b'{"event":"report_checked","seq":3,"at":"2026-11-20T12:00:00Z","session_id":"s","report":"work_products/a.html",'
+        b'"check":"report_checks/a.html.json","sha256":"0","counts":{"figure":{"traced":1,"untraced":1}},'
+        b'"unsupported":1,"doubtful":1,"summary":"2 figures: 1 traced, 1 untraced"}'
+    )
+    event = decode_event(old)
+    assert isinstance(event, ReportChecked)
+    assert (event.red, event.doubtful) == (0, 1)
 
 
 def test_the_same_check_is_saved_once(context: ObserverContext, written: ToolResult) -> None:
@@ -102,25 +111,21 @@ def test_a_report_that_is_too_large_is_not_checked(
     assert "larger than" in (outcome.note or "")
 
 
-def test_pages_of_earlier_sessions_are_known(
-    tmp_path: Path, result: Make, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_pages_of_earlier_sessions_are_known(tmp_path: Path, result: Make) -> None:
     url = "https://animals.example/otters"
     earlier = ReadSession(tmp_path)
     earlier.crawl((url, "Otters smile."))
     database = tmp_path / WORKSPACES / FILE
     with KnowledgeStore(database) as store:
         assert not index_piece(store, earlier.folder, Redactor()).more
-    text = "Otters smile."
-    block = Block(kind="paragraph", text=text, offsets=array("L", range(len(text))), links=[Link(0, 6, url)])
-    monkeypatch.setattr(check, "read_report", lambda *_: Report(source=text, blocks=[block]))
+    text = f"[Otters]({url}) smile."
     workspace = Workspace.create(tmp_path, NOON)
     workspace.write("work_products/a.md", text)
     written = result(WRITER, "{}", path="work_products/a.md", content=text)
-    for knowledge, verdict in ((None, "invented"), (database, "earlier")):
+    for knowledge, state in ((None, "never seen"), (database, "found")):
         outcome = ReportChecker().observe(written, ObserverContext(workspace, knowledge=knowledge))
         assert outcome.checked is not None
-        assert outcome.checked.counts == {"link": {verdict: 1}}
+        assert outcome.checked.counts == {"link": {state: 1}}
     found = load_check(workspace.root, "work_products/a.md")
     assert found is not None
     assert [(each.kind, each.session) for each in found.sources] == [("earlier", earlier.folder.name)]

@@ -1,4 +1,4 @@
-"""Small requests to the model with the Claude login alone: each is a run of the command line, which has the login."""
+"""Small requests to the model through the command line, which has the login and the prices: each is a run of it."""
 
 from __future__ import annotations
 
@@ -11,11 +11,13 @@ from typing import TYPE_CHECKING
 from ua_tui.core.agent.client import AgentClient
 from ua_tui.core.agent.environment import cli_environment
 from ua_tui.core.agent.messages.malformed import MalformedMessages
+from ua_tui.core.agent.messages.usage import Prices, Spending
 from ua_tui.core.agent.options import own_environment
 from ua_tui.core.agent.sdk_import import import_sdk
 from ua_tui.core.errors import ConnectionFailed, UniversalAgentError
 from ua_tui.core.provider.request import SmallReply
 from ua_tui.core.settings.model import Settings
+from ua_tui.core.settings.prices import read_prices
 from ua_tui.core.text import clean_line
 from ua_tui.core.version import VERSION
 
@@ -23,19 +25,34 @@ if TYPE_CHECKING:
     import claude_agent_sdk as sdk
 
 _MODEL = "haiku"
+_ENDING_SECONDS = 3.0
+# A person waits for the reply: the default retries for minutes.
+_RETRIES = {"CLAUDE_CODE_MAX_RETRIES": "2"}
 
 
 class LoginRequests:
     """Asks the model outside of the conversation, through a command line without tools, settings and history.
 
-    `private` is the private folder of the session, and `environ` our own environment.
+    `private` is the private folder of the session, and `environ` our own environment. `home` is where the command line
+    keeps its state, if that is not where it finds a login; `model` is asked, by default the simple one.
     """
 
-    def __init__(self, settings: Settings, private: Path, environ: Mapping[str, str]) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        private: Path,
+        environ: Mapping[str, str],
+        *,
+        home: Path | None = None,
+        model: str | None = None,
+    ) -> None:
+        self.model = model or settings.simple_model or _MODEL
+        self.prices = Prices(read_prices(settings.prices))
         self._settings = settings
         self._private = private
         self._environ = environ
-        self._running: set[asyncio.Task[None]] = set()
+        self._home = home
+        self._running: dict[asyncio.Task[None], asyncio.Future[SmallReply]] = {}
 
     async def ask(self, system: str, text: str) -> SmallReply:
         """Ask the model; the command line ends in the background, after the reply or when this is cancelled.
@@ -45,19 +62,38 @@ class LoginRequests:
         """
         reply: asyncio.Future[SmallReply] = asyncio.get_running_loop().create_future()
         task = asyncio.create_task(self._run(system, text, reply), name="agent:small request")
-        self._running.add(task)
-        task.add_done_callback(self._running.discard)
+        self._running[task] = reply
+        task.add_done_callback(self._running.pop)
         try:
             return await reply
         except asyncio.CancelledError:
             task.cancel()
             raise
 
+    async def read_price_list(self) -> None:
+        """Have the command line list the prices of its models, for `prices`; the model is not asked.
+
+        Raises:
+            UniversalAgentError: it cannot be started.
+        """
+        client = AgentClient(await self._options(""), MalformedMessages())
+        await client.connect()
+        try:
+            self.prices.read_list(await client.listed("models"))
+        finally:
+            await client.disconnect()
+
     async def close(self) -> None:
-        """End the requests that still run."""
-        for task in self._running:
+        """End the requests that still run; where the reply has come the command line may end by itself."""
+        running = dict(self._running)
+        for task, reply in running.items():
+            if not reply.done():
+                task.cancel()
+        if running:
+            await asyncio.wait(running, timeout=_ENDING_SECONDS)
+        for task in running:
             task.cancel()
-        await asyncio.gather(*self._running, return_exceptions=True)
+        await asyncio.gather(*running, return_exceptions=True)
 
     async def _run(self, system: str, text: str, reply: asyncio.Future[SmallReply]) -> None:
         try:
@@ -65,7 +101,7 @@ class LoginRequests:
             await client.connect()
             try:
                 await client.query(text)
-                result = await _result_of(client)
+                result = await self._result_of(client)
                 if not reply.done():
                     reply.set_result(result)
             finally:
@@ -80,30 +116,37 @@ class LoginRequests:
 
     async def _options(self, system: str) -> sdk.ClaudeAgentOptions:
         loaded = await asyncio.to_thread(import_sdk)
+        given = own_environment(self._settings, self._home, self._private)
         options: sdk.ClaudeAgentOptions = loaded.ClaudeAgentOptions(
             system_prompt=system,
             tools=[],
             strict_mcp_config=True,
             setting_sources=[],
             max_turns=1,
-            model=self._settings.simple_model or _MODEL,
+            model=self.model,
             effort="low",
             cwd=self._private,
             cli_path=self._settings.cli_path,
-            env=cli_environment(self._environ, own_environment(self._settings, None, self._private)),
+            env=cli_environment(self._environ, _RETRIES | given),
             client_app=f"ua-tui/{VERSION}",
             extra_args={"no-session-persistence": None},
         )
         return options
 
+    async def _result_of(self, client: AgentClient) -> SmallReply:
+        import claude_agent_sdk as sdk
 
-async def _result_of(client: AgentClient) -> SmallReply:
-    import claude_agent_sdk as sdk
+        async with aclosing(client.messages()) as messages:
+            async for message in messages:
+                if isinstance(message, sdk.ResultMessage):
+                    if message.is_error:
+                        raise ConnectionFailed(str(message.result or message.subtype))
+                    return self._reply(message)
+        raise ConnectionFailed("the command line ended without a reply")
 
-    async with aclosing(client.messages()) as messages:
-        async for message in messages:
-            if isinstance(message, sdk.ResultMessage):
-                if message.is_error:
-                    raise ConnectionFailed(str(message.result or message.subtype))
-                return SmallReply(message.result or "", message.total_cost_usd, usage=message.usage)
-    raise ConnectionFailed("the command line ended without a reply")
+    def _reply(self, message: sdk.ResultMessage) -> SmallReply:
+        self.prices.measure(message.model_usage)
+        spending = Spending(message.total_cost_usd or 0.0, message.model_usage or {})
+        cost, _ = self.prices.cost_between(Spending(), spending)
+        answered = next(iter(spending.models), self.model)
+        return SmallReply(message.result or "", cost, answered, message.usage)

@@ -65,7 +65,8 @@ class SubagentRule:
     """A rule for the sub-agent of its definition, or with `for_others` for every other one.
 
     The rule applies if `condition` is found in the request, or always if there is none. Then either `required` must be
-    a file that is not empty, or the check of every report that matches `checked` must have found nothing unsupported.
+    a file that is not empty, or no check of a report that matches `checked` may have found what differs or was never
+    seen.
     Both are paths in the workspace whose parts may have the wildcards `*`, `?` and `[...]`; one of them is empty.
     `message` is sent to the sub-agent unchanged, and never contains text of a tool or a page; what a check found
     follows it.

@@ -98,7 +98,7 @@ class Prices:
             return _cost_at(chosen, usage)
         if model in self._unknown:
             return None
-        price = self._measured.get(model, self._listed.get(model))
+        price = self._measured.get(model, self._listed.get(model, self._families.get(model)))
         if price is None and _CLAUDE in model:
             # The list has no price for older models of a family; it is close to that of the newest.
             price = next((each for family, each in self._families.items() if family in model), None)

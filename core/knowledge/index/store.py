@@ -190,6 +190,13 @@ class KnowledgeStore:
             if self._remove_forgotten():
                 scrub(self._db)
 
+    def remove_folder(self, folder: str) -> None:
+        """Remove what was indexed of the files in a folder of all sessions."""
+        with self._reporting("written"):
+            self._end_transaction()
+            self._check_file()
+            erase(self._db, "path GLOB ?", (f"{folder}/*",))
+
     def number_from(self, number: int) -> None:
         """Give documents numbers from this one on, in a file that has none yet."""
         with self._reporting("written"), transaction(self._db):

@@ -53,6 +53,7 @@ class PostgresStore:
         self._lexemes = Lexemes()
         self._forgotten = ForgottenRows(self._link)
         self._forgotten_of: dict[str, ForgottenRows] = {}
+        self._removed: set[str] = set()
         with reporting(address):
             self._forgotten.refresh()
 
@@ -175,6 +176,13 @@ class PostgresStore:
             self._forgotten.refresh()
             if self._remove_forgotten():
                 self._vacuum()
+
+    def remove_folder(self, folder: str) -> None:
+        """Remove what was indexed of the files in a folder of all sessions; once, as it reads all documents."""
+        if folder not in self._removed:
+            with reporting(self.path):
+                self._erase("starts_with(path, %s)", (f"{folder}/",))
+            self._removed.add(folder)
 
     def _forgotten_for(self, origin: Origin | None) -> ForgottenRows:
         """What must not be stored of a session: it depends on whose it is."""

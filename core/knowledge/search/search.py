@@ -30,6 +30,7 @@ from ua_tui.core.knowledge.search.passages import cut_around
 from ua_tui.core.knowledge.search.query import SearchQuery, parse_query
 from ua_tui.core.knowledge.search.tokens import Tokenizer
 from ua_tui.core.net.urls import canonical_url
+from ua_tui.core.storage.folders import REPORT_CHECKS
 from ua_tui.core.storage.ownership import not_own
 from ua_tui.core.storage.sqlite import identity, is_own
 from ua_tui.core.text import without_surrogates
@@ -130,6 +131,9 @@ class KnowledgeSearch:
             until=until,
         )
         meaning, problems = self._meaning(query)
+        conditions = conditions_of(query, scope)
+        # A file of an earlier version may have checks until the next session removes them.
+        conditions.add("d.path NOT GLOB ?", f"{REPORT_CHECKS}/*")
         with self._reading() as db:
             if db is None:
                 return Results(notices=(*query.notices, _MISSING))
@@ -137,7 +141,7 @@ class KnowledgeSearch:
                 db,
                 self._words(),
                 query,
-                conditions_of(query, scope),
+                conditions,
                 budget=self._budget if budget is None else budget,
                 clock=self._clock,
                 typing=typing,

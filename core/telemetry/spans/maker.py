@@ -62,7 +62,7 @@ LOG_LINES: Mapping[type[ev.Event], LogLine] = {
     ),
     ev.ReportChecked: LogLine(
         "report_checked",
-        _same("report", "check", "unsupported", "doubtful", "summary", "duration_ms"),
+        _same("report", "check", "red", "doubtful", "summary", "duration_ms"),
         "call",
     ),
     ev.ObserverFinished: LogLine(

@@ -15,6 +15,7 @@ from ua_tui.core.agent.hooks import SubagentCheck
 from ua_tui.core.agent.messages.subagents import SubagentTask
 from ua_tui.core.agent.permissions.gate import PermissionGate
 from ua_tui.core.agent.permissions.policy import PermissionPolicy
+from ua_tui.core.events.describe import describe
 from ua_tui.core.events.types import ComplianceEnforced, ComplianceFailed, Event
 from ua_tui.core.redaction.redactor import Redactor
 from ua_tui.core.storage.workspace import Workspace
@@ -34,6 +35,7 @@ def workspace(tmp_path: Path) -> Iterator[Workspace]:
 class Broken:
     name: str
     message: str
+    finding: str = ""
 
 
 class Stopping:
@@ -84,10 +86,20 @@ async def test_all_rules_that_are_not_met_are_one_message(workspace: Workspace) 
     assert stopping.events == []
     stopping.hooks.note_subagent_active("t1")
     assert [(type(event), getattr(event, "rule", "")) for event in stopping.events] == [
-        (ComplianceFailed, "corpus"),
         (ComplianceEnforced, "corpus"),
-        (ComplianceFailed, "claims"),
         (ComplianceEnforced, "claims"),
+    ]
+
+
+async def test_what_was_found_is_one_line_for_the_person(workspace: Workspace) -> None:
+    finding = '"23 percent": the source has nine percent'
+    stopping = Stopping(workspace, finds(Broken("claims", "Correct it.\n\n- figure '23 percent'", finding)))
+    assert (await stopping.answer())["reason"] == "Correct it.\n\n- figure '23 percent'"
+    stopping.hooks.note_subagent_active("t1")
+    assert await stopping.answer(stop_hook_active=True) == {}
+    assert [(type(event), describe(event).sentence) for event in stopping.events] == [
+        (ComplianceEnforced, f"Draft sent back: {finding}"),
+        (ComplianceFailed, f"Draft not corrected: {finding}"),
     ]
 
 

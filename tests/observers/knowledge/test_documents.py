@@ -306,3 +306,9 @@ def test_what_is_no_file_gives_no_document(tmp_path: Path) -> None:
     for kind in (*PATHS, "download"):
         for path in paths if kind == "download" else [*paths, "bad.json"]:
             assert read(folder, kind, path) == [], (kind, path)
+
+
+@pytest.mark.parametrize("kind", ["report_check", "written"])
+def test_a_check_of_a_report_is_no_document(tmp_path: Path, kind: str) -> None:
+    check = {"report": "work_products/a.html", "check": {"claims": [{"sentence": "Otters smile."}]}}
+    assert documents(tmp_path, kind, check, "report_checks/a.html.json") == []

@@ -157,3 +157,15 @@ def test_a_place_is_read_as_it_was_written_and_refused_with_a_password() -> None
     with pytest.raises(SettingsError) as error:
         read_place("postgresql://me:geheim@host/team")
     assert "geheim" not in str(error.value)
+
+
+def test_the_files_of_a_folder_are_removed(team_database: Database) -> None:
+    address = address_of(team_database)
+    with PostgresStore(address) as store:
+        for path in ("report_checks/a.json", "reportXchecks/b.json", "work_products/report_checks/c.html"):
+            assert add(store, HERE, document(f"quokka {path}", title=path, path=path))
+        store.remove_folder("report_checks")
+    assert sorted(title for _, title in found(address, "quokka")) == [
+        "reportXchecks/b.json",
+        "work_products/report_checks/c.html",
+    ]

@@ -1,0 +1,221 @@
+"""A second opinion on the check of a report: the session's small model is priced, asked, and paid for."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections import Counter
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, closing
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+import msgspec
+
+from ua_tui.core.agent.auth.login_request import LoginRequests
+from ua_tui.core.agent.environment import PrivateFolder
+from ua_tui.core.agent.messages.usage import usage_of
+from ua_tui.core.bus import Bus
+from ua_tui.core.claims.files import ReportCheck
+from ua_tui.core.claims.opinion import PROMPT, Opinions, questions_about, read_reply, save_opinions
+from ua_tui.core.errors import ConnectionFailed, CredentialsError, SettingsError, UniversalAgentError
+from ua_tui.core.events.types import Event, OpinionGiven, Usage
+from ua_tui.core.events.units import money, quantity, spent_of
+from ua_tui.core.records.journal import Journal
+from ua_tui.core.redaction.events import mask_event
+from ua_tui.core.redaction.redactor import Redactor
+from ua_tui.core.session.resume import PreviousState, read_previous_state
+from ua_tui.core.settings.model import Settings
+from ua_tui.core.settings.prices import unpriced_error
+from ua_tui.core.storage.ownership import check_session
+from ua_tui.core.storage.workspace import JOURNAL, Workspace
+from ua_tui.core.text import clean_line
+
+_PATIENCE = 180.0
+"""Seconds for one request."""
+
+
+class OpinionTerms(msgspec.Struct, frozen=True, kw_only=True):
+    """Who answers and who pays for a second opinion.
+
+    `left_usd` is what it may cost, None for no limit. The opinions are stored in `workspace`, and `publish` records
+    what was spent; without a session there is neither.
+    """
+
+    settings: Settings
+    redactor: Redactor
+    left_usd: float | None = None
+    workspace: Workspace | None = None
+    publish: Callable[[Event], object] = lambda _event: None
+
+
+class SecondOpinion:
+    """One second opinion; made by `second_opinion`.
+
+    `questions` are the requests, none if no claim has a passage to be judged by. `price_usd` is what they may cost,
+    rather too much; None if the price is unknown.
+    """
+
+    def __init__(self, terms: OpinionTerms, check: ReportCheck, requests: LoginRequests) -> None:
+        self._terms = terms
+        self._check = check
+        self._requests = requests
+        self.questions = questions_about(check.claims, terms.redactor)
+        usage = sum((each.usage for each in self.questions), Usage())
+        self.price_usd = requests.prices.cost_of(requests.model, usage)
+
+    @property
+    def question(self) -> str:
+        """What would be asked and for how much, as a question to a person."""
+        claims = quantity(sum(len(each.passages) for each in self.questions), "claim")
+        cost = "an unknown price" if self.price_usd is None else f"about {money(self.price_usd)}"
+        requests = quantity(len(self.questions), "request")
+        return f"Ask {clean_line(self._requests.model, 100)} about {claims} in {requests}, for {cost}?"
+
+    async def ask(self) -> Opinions:
+        """Ask the model, record what it cost, and store its opinions, also if a later request fails.
+
+        Raises:
+            UniversalAgentError: the model did not answer, or the opinions cannot be stored.
+        """
+        terms = self._terms
+        found = Opinions(
+            report=self._check.report, at=datetime.now(UTC), model=self._requests.model, cost_usd=0.0
+        )
+        try:
+            if why := await self._ask(found):
+                found.notice = f"Not all claims have a second opinion: {why}."
+            if not found.requests and why:
+                raise ConnectionFailed(f"the model gave no second opinion: {why}")
+            if terms.workspace is not None:
+                await asyncio.to_thread(save_opinions, terms.workspace.root, found, terms.redactor)
+        finally:
+            # Also what was cancelled, or cannot be stored, has its price.
+            if found.requests:
+                counts = Counter(str(each.verdict) for each in found.opinions)
+                terms.publish(
+                    OpinionGiven(
+                        report=found.report, model=found.model, counts=dict(counts),
+                        requests=found.requests, usage=found.usage, cost_usd=found.cost_usd,
+                    )
+                )  # fmt: skip
+        return found
+
+    async def _ask(self, found: Opinions) -> str:
+        """Send the requests and collect what comes back; returns why not all were answered."""
+        left = self._terms.left_usd
+        for number, question in enumerate(self.questions):
+            # Each may cost as much as those before it did on average.
+            spent = found.cost_usd
+            if left is not None and number and (spent is None or spent * (1 + 1 / number) > left):
+                return "the spending limit would be passed"
+            try:
+                reply = await asyncio.wait_for(self._requests.ask(PROMPT, question.text), _PATIENCE)
+            except (UniversalAgentError, TimeoutError) as error:
+                return clean_line(str(error), 300) or f"there was no answer within {_PATIENCE:g} s"
+            found.model = clean_line(reply.model, 200) or found.model
+            found.requests += 1
+            found.usage += usage_of(reply.usage) or Usage()
+            if found.cost_usd is not None:
+                found.cost_usd = None if reply.cost_usd is None else found.cost_usd + reply.cost_usd
+            found.opinions += tuple(read_reply(question, self._check.claims, reply.text))
+        return ""
+
+
+async def ask_opinion(
+    terms: AbstractAsyncContextManager[OpinionTerms],
+    check: ReportCheck,
+    agrees: Callable[[str], Awaitable[bool]],
+) -> Opinions | None:
+    """Ask for a second opinion on a check whose secrets are masked, if a person agrees to its price; None if not.
+
+    Raises:
+        UniversalAgentError: nobody can be asked, a limit would be passed, or there was no answer.
+    """
+    async with terms as known, second_opinion(known, check) as prepared:
+        if not prepared.questions:
+            raise SettingsError(f"no claim has a passage to be judged by in {clean_line(check.report, 300)}")
+        return await prepared.ask() if await agrees(prepared.question) else None
+
+
+@asynccontextmanager
+async def second_opinion(terms: OpinionTerms, check: ReportCheck) -> AsyncIterator[SecondOpinion]:
+    """Prepare a second opinion on a check whose secrets are masked; nothing is asked yet.
+
+    Raises:
+        CredentialsError: no model is configured.
+        SettingsError: the spending limit could be passed.
+        UniversalAgentError: the command line cannot be started.
+    """
+    settings = terms.settings
+    if not settings.has_credentials():
+        raise CredentialsError
+    has_key = bool(settings.api_key or settings.auth_token or settings.base_url)
+    async with AsyncExitStack() as stack:
+        private = await asyncio.to_thread(PrivateFolder)
+        stack.push_async_callback(asyncio.to_thread, private.remove)
+        # Only the user's own folder has a login.
+        home = private.path if has_key else None
+        model = settings.simple_model or (settings.model if has_key else None)
+        requests = LoginRequests(settings, private.path, os.environ, home=home, model=model)
+        stack.push_async_callback(requests.close)
+        await requests.read_price_list()
+        prepared = SecondOpinion(terms, check, requests)
+        if prepared.questions and terms.left_usd is not None:
+            _refuse_beyond(terms.left_usd, prepared.price_usd, requests.model)
+        yield prepared
+
+
+def _refuse_beyond(left: float, price: float | None, model: str) -> None:
+    if price is None:
+        raise unpriced_error(model)
+    if price > left:
+        said, rest = spent_of(price, left)
+        raise SettingsError(
+            f"a second opinion may cost {said}, and {rest} of the spending limit is left: raise the setting "
+            "max_cost_usd, or the limit of the session with /budget"
+        )
+
+
+@asynccontextmanager
+async def terms_of_past_session(
+    folder: Path, settings: Settings, redactor: Redactor
+) -> AsyncIterator[OpinionTerms]:
+    """The terms of a session that no program runs, as if it were resumed: its models, its limit, its journal.
+
+    Raises:
+        WorkspaceError: another program runs it, or it is somebody else's.
+        JournalError: its journal cannot be read.
+        DemoError: the demo's servers do not start.
+    """
+    await asyncio.to_thread(check_session, folder)
+    async with AsyncExitStack() as stack:
+        workspace = await asyncio.to_thread(Workspace.claim, folder, redactor)
+        stack.callback(workspace.close)
+        previous = await asyncio.to_thread(read_previous_state, workspace)
+        settings = replace(previous.overrides.apply(settings, ()).settings, demo=False)
+        limit, spent = settings.max_cost_usd, previous.view.costs.total or 0.0
+        started = previous.view.started
+        if started is not None and started.demo:
+            from ua_tui.core.demo.launch import demo_servers, demo_settings
+
+            settings = demo_settings(settings, await stack.enter_async_context(demo_servers(0)))
+        yield OpinionTerms(
+            settings=settings,
+            redactor=redactor,
+            left_usd=None if limit is None else max(0.0, limit - spent),
+            workspace=workspace,
+            publish=lambda event: _append(workspace, previous, event),
+        )
+
+
+def _append(workspace: Workspace, previous: PreviousState, event: Event) -> None:
+    """Append an event to the journal of a session that is over; its end is then written again, with its new sums."""
+    with closing(Journal(workspace.path / JOURNAL, workspace.redactor)) as journal:
+        bus = Bus(previous.view.seq, mask=lambda each: mask_event(each, workspace.redactor))
+        bus.subscribe(journal.append)
+        end, costs = previous.view.finished, previous.view.costs.after(bus.publish(event))
+        if end is not None:
+            cost = None if costs.unpriced else costs.spent
+            bus.publish(msgspec.structs.replace(end, cost_usd=cost, unpriced=list(costs.unpriced)))

@@ -1,0 +1,187 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.core.claims.test_opinion import claim
+from tests.observers.knowledge.recorded import Recorded
+from ua_tui.core.agent.auth.login_request import LoginRequests
+from ua_tui.core.agent.messages.usage import Prices
+from ua_tui.core.claims.files import ReportCheck
+from ua_tui.core.claims.opinion import load_opinions
+from ua_tui.core.claims.records import Check, Claim
+from ua_tui.core.errors import ConnectionFailed, CredentialsError, SettingsError, WorkspaceError
+from ua_tui.core.events import types as ev
+from ua_tui.core.history.headline import read_heading
+from ua_tui.core.history.stats import SessionStats
+from ua_tui.core.provider.request import SmallReply
+from ua_tui.core.records.journal_reader import read_events
+from ua_tui.core.redaction.redactor import Redactor
+from ua_tui.core.session.opinion import OpinionTerms, second_opinion, terms_of_past_session
+from ua_tui.core.settings.model import Settings
+from ua_tui.core.settings.prices import ModelPrice
+from ua_tui.core.storage.files import Root
+from ua_tui.core.storage.workspace import Workspace
+
+REPORT = "work_products/brief.md"
+SETTINGS = Settings(api_key="k", simple_model="small", model="large")
+PRICE = ModelPrice(1e-6, 5e-6, 1e-6, 1e-6)
+USED = {"input_tokens": 1_000, "output_tokens": 100}
+
+
+class FakeModel:
+    """Answers every request for an opinion, or fails from request `fails_at` on; costs a cent each time."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, *, price: ModelPrice | None = PRICE) -> None:
+        self.asked: list[str] = []
+        self.models: list[str] = []
+        self.fails_at = 1 << 30
+        self.cost: float | None = 0.01
+        self.words = "nine percent"
+        monkeypatch.setattr(LoginRequests, "read_price_list", lambda this: self._list(this, price))
+        monkeypatch.setattr(LoginRequests, "ask", lambda this, system, text: self._ask(text))
+
+    async def _list(self, requests: LoginRequests, price: ModelPrice | None) -> None:
+        self.models.append(requests.model)
+        requests.prices = Prices({} if price is None else {requests.model: price})
+
+    async def _ask(self, text: str) -> SmallReply:
+        if len(self.asked) >= self.fails_at:
+            raise ConnectionFailed("it is overloaded")
+        self.asked.append(text)
+        claims = json.loads(text.removeprefix("<data>").removesuffix("</data>"))["claims"]
+        found = [{"id": each["id"], "opinion": "agrees", "words": self.words} for each in claims]
+        return SmallReply(json.dumps({"opinions": found}), self.cost, "small-1", USED)
+
+
+@pytest.fixture
+def model(monkeypatch: pytest.MonkeyPatch) -> FakeModel:
+    return FakeModel(monkeypatch)
+
+
+def check_of(*claims: Claim) -> ReportCheck:
+    return ReportCheck(report=REPORT, sha256="0", check=Check(claims=claims or (claim(),)))
+
+
+MANY = check_of(*[claim()] * 90)
+
+
+async def test_the_price_is_known_before_and_nothing_is_asked_until_then(model: FakeModel) -> None:
+    terms = OpinionTerms(settings=SETTINGS, redactor=Redactor())
+    async with second_opinion(terms, MANY) as prepared:
+        assert prepared.question.startswith("Ask small about 90 claims in 3 requests, for about $0.0")
+        assert model.asked == []
+        found = await prepared.ask()
+    assert len(model.asked) == found.requests == 3
+    assert found.cost_usd == pytest.approx(0.03)
+    assert found.usage.total == 3_300
+    assert len(found.opinions) == 90
+
+
+@pytest.mark.parametrize(("settings", "expected"), [
+    (Settings(api_key="k", simple_model="small", model="large"), "small"),
+    (Settings(api_key="k", model="large"), "large"),
+    (Settings(base_url="http://127.0.0.1:1", model="llama"), "llama"),
+    (Settings(api_key="k"), "haiku"),
+])  # fmt: skip
+async def test_the_model_is_that_of_small_requests(
+    model: FakeModel, settings: Settings, expected: str
+) -> None:
+    async with second_opinion(OpinionTerms(settings=settings, redactor=Redactor()), check_of()):
+        assert model.models == [expected]
+
+
+async def test_without_a_model_or_a_passage_nothing_is_asked(model: FakeModel) -> None:
+    with pytest.raises(CredentialsError):
+        async with second_opinion(OpinionTerms(settings=Settings(), redactor=Redactor()), check_of()):
+            pass
+    terms = OpinionTerms(settings=SETTINGS, redactor=Redactor(), left_usd=0.0)
+    async with second_opinion(terms, check_of(claim(kind="link"))) as prepared:
+        assert prepared.questions == []
+
+
+@pytest.mark.parametrize(("price", "problem"), [
+    (PRICE, r"may cost \$0\.00\d\d, and \$0\.0000 of the spending limit is left"),
+    (None, "a spending limit needs the price of small"),
+])  # fmt: skip
+async def test_what_would_pass_the_limit_is_refused(
+    monkeypatch: pytest.MonkeyPatch, price: ModelPrice | None, problem: str
+) -> None:
+    model = FakeModel(monkeypatch, price=price)
+    terms = OpinionTerms(settings=SETTINGS, redactor=Redactor(), left_usd=0.0)
+    with pytest.raises(SettingsError, match=problem):
+        async with second_opinion(terms, check_of()):
+            pass
+    assert model.asked == []
+
+
+async def test_what_was_answered_is_kept_when_the_limit_comes_or_a_request_fails(model: FakeModel) -> None:
+    events: list[ev.Event] = []
+    model.cost = 0.5
+    terms = OpinionTerms(settings=SETTINGS, redactor=Redactor(), left_usd=0.6, publish=events.append)
+    async with second_opinion(terms, MANY) as prepared:
+        found = await prepared.ask()
+    assert (found.requests, len(found.opinions)) == (1, 40)
+    assert "the spending limit would be passed" in found.notice
+    model.fails_at = 3
+    terms = OpinionTerms(settings=SETTINGS, redactor=Redactor(), publish=events.append)
+    async with second_opinion(terms, MANY) as prepared:
+        found = await prepared.ask()
+        assert "it is overloaded" in found.notice
+        with pytest.raises(ConnectionFailed, match="no second opinion: it is overloaded"):
+            await prepared.ask()
+    assert [each.cost_usd for each in events if isinstance(each, ev.OpinionGiven)] == [0.5, 1.0]
+
+
+def spent(folder: Path) -> list[float | None]:
+    """What a session cost by its list, its statistics and its journal."""
+    stats, events = SessionStats(read=1.0), list(read_events(folder))
+    stats.add(events)
+    return [read_heading(folder).cost, stats.cost, stats._costs.spent]
+
+
+async def test_a_past_session_pays_and_has_the_opinions(tmp_path: Path, model: FakeModel) -> None:
+    session = Recorded(tmp_path)
+    usage = ev.Usage(input_tokens=10)
+    session.add(ev.QueryFinished(query_id="q1", status="success", cost_usd=0.2, usage=usage))
+    session.add(ev.SessionFinished(reason="finished", cost_usd=0.2, queries=1, duration_ms=5.0))
+    folder = session.folder
+    async with terms_of_past_session(folder, SETTINGS, Redactor()) as terms:
+        assert terms.left_usd is None
+        async with second_opinion(terms, check_of()) as prepared:
+            await prepared.ask()
+    given, end = list(read_events(folder))[-2:]
+    assert isinstance(given, ev.OpinionGiven)
+    assert (given.report, given.model, given.counts) == (REPORT, "small-1", {"agrees": 1})
+    assert isinstance(end, ev.SessionFinished)
+    assert (end.queries, end.duration_ms, end.seq) == (1, 5.0, given.seq + 1)
+    assert spent(folder) == [pytest.approx(0.21)] * 3
+    assert load_opinions(Root(folder), REPORT) is not None
+    # What was chosen in the session counts, and what was spent.
+    session.seq = end.seq
+    session.add(ev.BudgetRaised(spent_usd=0.21, limit_usd=0.22), ev.ModelChosen(model="other"))
+    async with terms_of_past_session(folder, Settings(api_key="k"), Redactor()) as terms:
+        assert terms.left_usd == pytest.approx(0.01)
+        assert terms.settings.model == "other"
+        with pytest.raises(SettingsError, match="of the spending limit is left"):
+            async with second_opinion(terms, MANY):
+                pass
+
+
+async def test_a_running_session_and_that_of_others_do_not_pay(tmp_path: Path, model: FakeModel) -> None:
+    session = Recorded(tmp_path)
+    running = Workspace.claim(session.folder)
+    try:
+        with pytest.raises(WorkspaceError, match="in use by another program"):
+            async with terms_of_past_session(session.folder, SETTINGS, Redactor()):
+                pass
+    finally:
+        running.close()
+    (session.folder / ".owner").write_text("planted")
+    before = (session.folder / "journal.jsonl").read_bytes()
+    with pytest.raises(WorkspaceError, match="not made by this program"):
+        async with terms_of_past_session(session.folder, SETTINGS, Redactor()):
+            pass
+    assert (session.folder / "journal.jsonl").read_bytes() == before
