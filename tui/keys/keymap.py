@@ -67,7 +67,7 @@ _EDITING = frozenset(
 _MOST_KEYS = 8
 _ALWAYS_ACTIVE = frozenset({"quit", "copy", "commands", "app.suspend"})
 """Active everywhere, also in the prompt: none of them can be a key that is text."""
-_GUARDED = ("permission.", "delete.", "quit.", "auth.", "link.", "fresh.", "budget.", "folder.")
+_GUARDED = ("permission.", "delete.", "quit.", "auth.", "link.", "fresh.", "budget.", "folder.", "opinion.")
 """The answers to questions, whose keys the settings of a folder may not change."""
 
 

@@ -253,13 +253,17 @@ def find_row_by_row(rows: Rows, needle: str) -> list[Match]:
     if not wanted:
         return found
     for y in range(len(rows)):
-        row = rows.row(y)
-        text = (row.plain if isinstance(row, Content) else row.text).casefold()
+        text = row_text(rows.row(y)).casefold()
         at = text.find(wanted)
         while at >= 0 and len(found) < MATCH_LIMIT:
             found.append(Match(y, at, at + len(wanted)))
             at = text.find(wanted, at + len(wanted))
     return found
+
+
+def row_text(row: Row) -> str:
+    """The text of a row."""
+    return row.plain if isinstance(row, Content) else row.text
 
 
 def styled(text: str, role: str) -> Content:

@@ -6,10 +6,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from textual.content import Content
-
 from ua_tui.core.concurrency.cancellation import NEVER, Stop
-from ua_tui.tui.viewers.document import Rows
+from ua_tui.tui.viewers.document import Rows, row_text
 
 _WORD = re.compile(r"\w+")
 _RUNS = (8, 5, 3, 2, 1)
@@ -71,8 +69,7 @@ def _words_of(rows: Rows, stop: Stop) -> tuple[Sequence[str], Sequence[int]]:
     for y in range(len(rows)):
         if not y % 512:
             stop.check()
-        row = rows.row(y)
-        found = _WORD.findall((row.plain if isinstance(row, Content) else row.text).casefold())
+        found = _WORD.findall(row_text(rows.row(y)).casefold())
         words += found
         places += [y] * len(found)
     return words, places

@@ -59,6 +59,7 @@ def test_no_two_actions_of_one_place_have_the_same_key() -> None:
         # The nearer one takes the key: of a part of the screen before the whole, of one kind of file before another.
         frozenset({"workspace.leave_filter", "stop"}),
         frozenset({"file.page_down", "file.toggle"}),
+        frozenset({"claim.accept", "results.article"}),
     }
 
 

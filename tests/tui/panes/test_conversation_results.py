@@ -7,10 +7,14 @@ import pytest
 
 from tests.tui.app_host import at_work, shown
 from tests.tui.pane_host import PaneHost, finished, handle_events, hosted, rows, started
+from tests.tui.viewers.claims.checked_report import REPORT as CHECKED
+from tests.tui.viewers.claims.checked_report import decide, write_session
 from tests.waiting import until
+from ua_tui.core.claims.files import decisions_path
 from ua_tui.core.events.types import (
     ArtifactChanged,
     ArtifactSaved,
+    ClaimsDecided,
     ErrorRaised,
     Event,
     MessageFinished,
@@ -108,7 +112,7 @@ def test_the_newest_report_is_found_and_versions_are_kept() -> None:
     assert corpus.path == "expanded_corpus.json"
 
 
-def checked(summary: str = "2 figures: 1 traced, 1 untraced", **given: Any) -> ReportChecked:
+def checked(summary: str = "2 figures: 1 found, 1 differs", **given: Any) -> ReportChecked:
     return ReportChecked(report=REPORT, check="report_checks/a.json", sha256="0", summary=summary, **given)
 
 
@@ -125,6 +129,26 @@ def test_a_check_belongs_to_the_version_of_the_report_that_it_read() -> None:
     assert later.check is None
 
 
+async def test_a_card_says_how_much_of_a_report_is_signed(tmp_path: Path) -> None:
+    session = write_session(tmp_path)
+    decide(session, [0, 1], "accepted")
+    view = ConversationPane()
+    async with PaneHost(view).run_test(size=(80, 24)):
+        view.folder = session
+        checks = ReportChecked(report=CHECKED, check="c", sha256="0", summary="6 figures", red=2)
+        handle_events(view, answered(saved(CHECKED), checks))
+        await until(lambda: any("Signed: 2 of 8 accepted, 6 open" in row for row in rows(view)))
+        decide(session, [2], "rejected")
+        handle_events(view, [ClaimsDecided(report=CHECKED, accepted=2, rejected=1, open=5)])
+        await until(lambda: any("Signed: 2 of 8 accepted, 1 rejected, 5 open" in row for row in rows(view)))
+        # What a person decided is not about the file as somebody has changed it.
+        handle_events(view, [ArtifactChanged(path=CHECKED, kind="work_product", size=9, sha256="1")])
+        await until(lambda: not any("Signed" in row for row in rows(view)))
+        (session / decisions_path(CHECKED)).write_text("{")
+        handle_events(view, [saved(CHECKED, tool_use_id="t2"), checks])
+        await until(lambda: any("6 figures" in row for row in rows(view)))
+
+
 async def test_a_card_says_what_the_check_found(tmp_path: Path) -> None:
     (tmp_path / REPORT).parent.mkdir()
     (tmp_path / REPORT).write_text(PAGE)
@@ -132,17 +156,17 @@ async def test_a_card_says_what_the_check_found(tmp_path: Path) -> None:
     host = PaneHost(view)
     async with host.run_test(size=(40, 24)) as pilot:
         view.folder = tmp_path
-        found = checked("61 figures: 58 traced, 3 untraced · 9 quotations verbatim", unsupported=3)
+        found = checked("61 figures: 58 found, 3 differs · 9 quotations verbatim", red=3)
         handle_events(view, answered(saved(), found))
         await until(lambda: cards(view)[0].title == "AI chips & memory")
         await until(lambda: any("61 figures" in row for row in rows(view)))
         lines = [row.strip(" ▌") for row in rows(view) if row.strip(" ▌")]
-        assert lines[-3:] == ["⚠ 61 figures: 58 traced, 3", "untraced · 9 quotations", "verbatim"]
+        assert lines[-3:] == ["✗ 61 figures: 58 found, 3", "differs · 9 quotations", "verbatim"]
         await pilot.press("enter")
         assert host.opened == [REPORT]
         # A check that ends after the answer changes the card in its place.
-        handle_events(view, [saved(tool_use_id="t2"), checked("61 figures traced")])
-        await until(lambda: any("✓ 61 figures traced" in row for row in rows(view)))
+        handle_events(view, [saved(tool_use_id="t2"), checked("61 figures: 61 found")])
+        await until(lambda: any("· 61 figures: 61 found" in row for row in rows(view)))
         assert len(cards(view)) == 1
         # What the check found is not of the file as somebody has changed it.
         changed = ArtifactChanged(path=REPORT, kind="work_product", size=9_000, sha256="1")

@@ -183,7 +183,7 @@ async def test_x_exports_a_session_or_says_why_not(tmp_path: Path, monkeypatch: 
     # A session whose journal is gone stays listed.
     monkeypatch.setattr("ua_tui.tui.screens.session.sessions.REFRESH_SECONDS", 10 * PATIENCE)
     lay_all(tmp_path)
-    page = tmp_path / f"{name(4)}.html"
+    page = tmp_path / WORKSPACES / name(4) / "exports" / f"{name(4)}.html"
     async with sessions(tmp_path) as (app, screen, pilot):
         await pilot.press("x")
         await until(lambda: "can't be exported: its journal is damaged" in notices(app))

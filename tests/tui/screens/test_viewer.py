@@ -142,18 +142,18 @@ async def test_a_report_is_exported_with_its_session(tmp_path: Path) -> None:
     session.write_report("dogs", "# Dogs")
     path = session.folder / "work_products/cats.md"
     async with hosted(screen=ViewerScreen(path, session.folder, read_only=True)) as (app, pilot):
-        await until(lambda: "x export" in screen_text(app))
+        await until(lambda: "X export" in screen_text(app))
         screen = app.screen
         assert isinstance(screen, ViewerScreen)
         # Two presses before the first one's work is done.
         screen.action_export()
         screen.action_export()
-        page = tmp_path / f"{session.folder.name}.html"
+        page = session.folder / "exports/cats.html"
         await until(lambda: any(f"Exported to {page}" in each for each in app.shown_text))
         await finished(app.workers)
         assert sum("Exported to" in each for each in app.shown_text) == 1
-        await pilot.press("x", "q")
-        await until((tmp_path / f"{session.folder.name}-2.html").exists)
+        await pilot.press("X", "q")
+        await until((session.folder / "exports/cats-2.html").exists)
         await finished(app.workers)
     text = page.read_text()
     assert "Cats smile." in text
@@ -163,7 +163,7 @@ async def test_a_report_is_exported_with_its_session(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "data", "key", "why"),
     [
-        ("report.html", "<h1>AI</h1>", "x", "Only a report that its session wrote"),
+        ("report.html", "<h1>AI</h1>", "X", "Only a report that its session wrote"),
         ("a.svg", "<svg><script>1</script></svg>", "o", "Only HTML, pictures"),
         ("a.txt", "x", "e", "'no-such-editor-here' in $VISUAL was not found"),
         ("a.txt", "x", "t", "This file has no headings."),
@@ -174,7 +174,7 @@ async def test_what_cannot_be_done_with_a_file_is_refused_in_words(
 ) -> None:
     monkeypatch.setenv("VISUAL", "no-such-editor-here")
     async with viewing(write(tmp_path, name, data), tmp_path) as (app, pilot, _screen):
-        assert "x export" not in screen_text(app)
+        assert "X export" not in screen_text(app)
         await pilot.press(key)
         await until(partial(_shown_text, app, why))
         assert app.urls == []

@@ -9,11 +9,11 @@ import pytest
 
 from tests.tui.files_host import finished, hosted
 from tests.tui.fixture_types import Patch
-from tests.tui.pictured import DARK, MEDIUM, SMALL, Compare, Size, looks
-from tests.tui.viewers.checked_report import REPORT, write_session
+from tests.tui.pictured import DARK, LARGE, MEDIUM, SMALL, Compare, Size, looks
+from tests.tui.viewers.claims.checked_report import REPORT, decide, write_session
 from tests.waiting import until
 from ua_tui.tui.screens.files.viewer import ViewerScreen
-from ua_tui.tui.viewers.evidence.marks import MarkedBody
+from ua_tui.tui.viewers.claims.marks import MarkedBody
 
 FILES = Path(__file__).parent / "files"
 
@@ -41,11 +41,30 @@ async def test_a_checked_report(
     snap_compare: Compare, screen_compare: Compare, tmp_path: Path, monkeypatch: Patch, size: Size, theme: str
 ) -> None:
     # The time of a source is shown in the time zone of the machine, with its age.
-    monkeypatch.setattr("ua_tui.tui.viewers.evidence.passages._when", lambda at: f"{at:%Y-%m-%d}")
+    monkeypatch.setattr("ua_tui.tui.viewers.claims.panel._when", lambda at: f"{at:%Y-%m-%d}")
     session = write_session(tmp_path)
     screen = ViewerScreen(session / REPORT, session)
     async with hosted(screen=screen, size=size, theme=theme) as (app, pilot):
         await until(lambda: isinstance(screen.view.body, MarkedBody) and screen.view.is_laid_out)
         await finished(app.workers)
         await pilot.press("right_square_bracket", "enter")
+        await (screen_compare if size == SMALL else snap_compare)(pilot)
+
+
+@looks((SMALL, "ua-dark"), (MEDIUM, "ua-ansi"), (LARGE, "ua-light"))
+async def test_the_claims_of_a_report(
+    screen_compare: Compare, snap_compare: Compare, tmp_path: Path, monkeypatch: Patch, size: Size, theme: str
+) -> None:
+    monkeypatch.setattr("ua_tui.tui.viewers.claims.panel._when", lambda at: f"{at:%Y-%m-%d}")
+    session = write_session(tmp_path)
+    decide(session, [1], "rejected")
+    decide(session, [0], "accepted")
+    screen = ViewerScreen(session / REPORT, session)
+    async with hosted(screen=screen, size=size, theme=theme) as (app, pilot):
+        await until(lambda: isinstance(screen.view.body, MarkedBody) and screen.view.is_laid_out)
+        await finished(app.workers)
+        await pilot.press("tab")
+        await until(lambda: app.screen is not screen and app.screen.is_mounted)
+        await pilot.press("space")
+        await finished(app.workers)
         await (screen_compare if size == SMALL else snap_compare)(pilot)

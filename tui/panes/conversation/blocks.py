@@ -11,11 +11,9 @@ from typing import assert_never
 from rich.segment import Segment
 from rich.style import Style
 
-from ua_tui.core.events.describe import Severity
 from ua_tui.core.events.units import quantity, size
 from ua_tui.core.text import clean_line
 from ua_tui.tui.panes.conversation.results import Result
-from ua_tui.tui.render.events import MARKS
 from ua_tui.tui.render.format import middle_cut, tail_cut
 from ua_tui.tui.render.layout import (
     PLAIN,
@@ -212,7 +210,7 @@ def estimate_block(block: Block, width: int) -> int:
         case Heading() | Fold() | Notice():
             return block.gap + 1
         case Card():
-            return block.gap + (2 if block.result.check is None else 3)
+            return block.gap + 2 + (block.result.check is not None) + bool(block.result.signed)
         case Verbatim():
             return block.gap + block.text.count("\n") + 1 + len(block.text) // width
         case Prose():
@@ -349,10 +347,12 @@ def _verdict(result: Result, width: int, theme: ConversationTheme) -> list[Line]
     check = result.check
     if check is None:
         return []
-    tone = theme.warning if check.unsupported else theme.facts if check.doubtful else theme.good
+    tone = theme.bad if check.red else theme.warning if check.doubtful else theme.facts
     style = theme.card + tone + Style(meta={"file": result.path})
-    mark = MARKS[Severity.WARNING if check.unsupported else Severity.SUCCESS]
-    found = wrap([(clean_line(check.summary, 500), style)], max(8, width - 6))
+    # The signs of claims: nothing here says that a sentence is right.
+    mark = "✗" if check.red else "?" if check.doubtful else "·"
+    parts = (text for text in (check.summary, result.signed) if text)
+    found = [line for text in parts for line in wrap([(clean_line(text, 500), style)], max(8, width - 6))]
     starts = [f"   {mark} ", *["     "] * len(found)]
     return [
         spread([Segment(start, style), *line], [], width, theme.card)

@@ -12,6 +12,7 @@ from ua_tui.core.errors import WorkspaceError
 from ua_tui.core.events.types import (
     ArtifactChanged,
     ArtifactSaved,
+    ClaimsDecided,
     Event,
     ReportChecked,
     ToolCallStarted,
@@ -56,6 +57,7 @@ class Result:
         copies: the copy of each version in `SAVED_REPORTS`, the newest last.
         tool_use_id: the call that made the newest version.
         check: what the check of that version found; None before it is done, and after the file was changed.
+        signed: how many of its claims a person decided, in words; empty if none.
     """
 
     path: str
@@ -66,6 +68,7 @@ class Result:
     copies: tuple[str, ...] = ()
     tool_use_id: str | None = None
     check: ReportChecked | None = None
+    signed: str = ""
 
     @property
     def rank(self) -> int:
@@ -96,6 +99,8 @@ class Results:
             case ReportChecked() if event.report in self._all:
                 result = self._all[event.report] = replace(self._all[event.report], check=event)
                 return result
+            case ClaimsDecided() if event.report in self._all:
+                return self._all[event.report]
             case ArtifactChanged() if event.path in self._all:
                 result = self._all[event.path]
                 is_checked = result.check is not None and result.check.sha256 == event.sha256
@@ -134,7 +139,7 @@ def describe_file(folder: Path, result: Result) -> Result:
     suffix = PurePosixPath(result.path).suffix.lower()
     try:
         root = Root(folder)
-        result = replace(result, size=root.size(result.path))
+        result = replace(result, size=root.size(result.path), signed=_signed(root, folder, result.path))
         if result.kind not in {"report", "corpus"} or suffix not in {".html", ".htm", ".md", ".txt", ".json"}:
             return result
         with root.opened(result.path) as file:
@@ -151,6 +156,20 @@ def describe_file(folder: Path, result: Result) -> Result:
         title=clean_line(title, _LONGEST_TITLE) or result.title,
         sources=len({found.rstrip("/.,;") for found in _ADDRESS.findall(text)}),
     )
+
+
+def _signed(root: Root, folder: Path, report: str) -> str:
+    """How many claims of a report are decided, as its newest check has them."""
+    # Most sessions have none.
+    from ua_tui.core.claims.decisions import Decisions
+    from ua_tui.core.claims.files import decisions_path, load_check
+
+    file = folder / decisions_path(report)
+    if not file.exists() or (check := load_check(root, report)) is None:
+        return ""
+    decisions = Decisions(file, report)
+    decisions.read()
+    return decisions.summary(check.claims)
 
 
 def _page_title(text: str) -> str:

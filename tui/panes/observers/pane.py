@@ -12,6 +12,8 @@ from textual.binding import BindingType
 from textual.content import Content
 from textual.message import Message
 
+from ua_tui.core.claims.records import RED, RISK
+from ua_tui.core.events.describe import describe
 from ua_tui.core.events.types import (
     KNOWLEDGE,
     REPORT_CHECK,
@@ -76,7 +78,8 @@ class Run:
     quiet: bool = False
     report: str = ""
     found: str = ""
-    unsupported: int = 0
+    red: int = 0
+    doubts: str = ""
     revision: int = 0
 
     def finish(self, event: ObserverFinished) -> None:
@@ -93,10 +96,9 @@ class Run:
         elif self.report:
             self.artifacts = [self.report]
             # What was found comes first: where there is room for one of them, the row above names the file.
-            unsupported = f"{self.unsupported:,} unsupported" if self.unsupported else ""
-            self.what = "  ".join(filter(None, (unsupported, self.found, _names(self.artifacts))))
+            self.what = "  ".join(filter(None, (self.doubts, self.found, _names(self.artifacts))))
             self.counts = ""
-            self.mark = Mark.DENIED if self.unsupported else Mark.SUCCESS
+            self.mark = Mark.DENIED if self.red else Mark.SUCCESS
         else:
             self.what = _names(self.artifacts) or clean_line(event.note or "") or "nothing to save"
 
@@ -107,6 +109,11 @@ def _names(paths: Sequence[str]) -> str:
     # The name of the observer says the first folder; a folder in it, such as `unparsed`, says more.
     first = artifact_name(clean_line(paths[0].partition("/")[2] or paths[0]))
     return first if len(paths) == 1 else f"{first} +{len(paths) - 1}"
+
+
+def _red_words(event: ReportChecked) -> str:
+    counts = {state: sum(each.get(state, 0) for each in event.counts.values()) for state in RED}
+    return ", ".join(f"{counts[state]:,} {state}" for state in RISK if counts.get(state))
 
 
 def _counts(event: ObserverFinished) -> str:
@@ -381,7 +388,7 @@ class ObserversPane(VirtualList[Run]):
         run = self._known.latest.get((REPORT_CHECK, event.tool_use_id))
         if run is not None:
             run.report, run.found = event.report, clean_line(event.summary, 500)
-            run.unsupported = event.unsupported
+            run.red, run.doubts = event.red, _red_words(event)
             self._change(run)
 
     def _run(self, event: ObserverStarted | ObserverFinished, view: SessionView) -> Run:
@@ -409,7 +416,7 @@ class ObserversPane(VirtualList[Run]):
         run.what = rule
         if isinstance(event, ComplianceEnforced):
             run.mark = Mark.RETRY
-            run.what = f"{rule} → {Mark.RETRY.word}"
+            run.what = describe(event).sentence if event.finding else f"{rule} → {Mark.RETRY.word}"
         self._change(run)
 
     def _add(self, run: Run) -> None:

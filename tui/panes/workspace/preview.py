@@ -24,11 +24,11 @@ from ua_tui.tui.panes.workspace.file_actions import FileAction, copy_file
 from ua_tui.tui.panes.workspace.scan import list_folder
 from ua_tui.tui.terminal.copy import copy_text
 from ua_tui.tui.viewers.bodies.text import TextBody
+from ua_tui.tui.viewers.claims.checked import find_check
+from ua_tui.tui.viewers.claims.panel import summary_body
 from ua_tui.tui.viewers.contract import PREVIEW_LIMIT
 from ua_tui.tui.viewers.cursor_body import CopyText, OpenArticle
 from ua_tui.tui.viewers.document import Body, Document, JoinedBody
-from ua_tui.tui.viewers.evidence.origin import find_check
-from ua_tui.tui.viewers.evidence.summary import summary_body
 from ua_tui.tui.viewers.reader import FileUnviewable
 from ua_tui.tui.viewers.registry import READING, read_document
 from ua_tui.tui.viewers.view.document_view import DocumentView
@@ -205,8 +205,10 @@ class PreviewPane(DocumentView):
 
 def _find_summary(path: Path, stop: Stop) -> TextBody | None:
     """What the check of a report found, if it is of the report as it is."""
-    found = find_check(path, stop, words=False)
-    return summary_body(found.check) if found is not None and found.check and found.is_current else None
+    found = find_check(path, stop)
+    if found is None or found.check is None or not found.is_current:
+        return None
+    return summary_body(found.check, found.signed)
 
 
 def _is_folder(path: Path) -> bool:

@@ -3,54 +3,40 @@
 from __future__ import annotations
 
 import asyncio
-from bisect import bisect_left
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path, PurePath
 
 from textual.content import Content
 from textual.widgets import Static
 
+from ua_tui.core.claims.decisions import Answer
+from ua_tui.core.claims.files import CheckedSource, ReportCheck
+from ua_tui.core.claims.records import Claim
+from ua_tui.core.claims.records import Passage as SourcePassage
 from ua_tui.core.concurrency.cancellation import in_thread
 from ua_tui.core.errors import UniversalAgentError
 from ua_tui.core.events.units import quantity
-from ua_tui.core.evidence.records import Evidence, ReportCheck, Source
 from ua_tui.core.storage.folders import WORKSPACES
 from ua_tui.core.text import clean_line
 from ua_tui.tui.screens.files.document import DocumentScreen
+from ua_tui.tui.screens.files.signing import Signing
 from ua_tui.tui.viewers.articles.session import article_path
+from ua_tui.tui.viewers.claims.checked import CheckedFile, check_again, find_check, has_format
+from ua_tui.tui.viewers.claims.marks import MarkedBody
+from ua_tui.tui.viewers.claims.panel import claim_body, opened_source, summary_line
+from ua_tui.tui.viewers.claims.view import EvidencePanel, ReportView
 from ua_tui.tui.viewers.document import Body
-from ua_tui.tui.viewers.evidence.marks import MarkedBody
-from ua_tui.tui.viewers.evidence.origin import CheckedFile, check_again, find_check, has_format
-from ua_tui.tui.viewers.evidence.passages import claim_body, opened_source
-from ua_tui.tui.viewers.evidence.summary import summary_line
-from ua_tui.tui.viewers.evidence.view import EvidencePanel, ReportView
 from ua_tui.tui.viewers.passage import Passage
 from ua_tui.tui.workers import start_job
 
-_INLINE_BELOW = 100
-"""Columns of a screen; on a narrower one the signs are in the text."""
-_BESIDE_FROM = 120
-"""Columns of a screen; on a narrower one the panel is below the report."""
+_WIDE_FROM = 100
+"""Columns of a screen on which all claims are counted."""
 _OLD = "The check is of another version of this file. Press C to check it as it is."
 _NONE = "This report has not been checked. Press C to check it."
+_EMPTY = "The report has no claims to check."
+_NO_REPORT = "Only HTML, Markdown, text and PDF are checked as reports."
 _NO_SESSION = "This file belongs to no session, so there is nothing to check it against."
-
-
-@dataclass(frozen=True, slots=True)
-class EvidenceFrame:
-    """What the screen does for the evidence.
-
-    Attributes:
-        show_body: shows the report again, as `ReportEvidence.marked` gives it.
-        show_outline: shows or hides the headings beside the report and the panel.
-        open_file: shows a file of a session's folder at a passage.
-    """
-
-    show_body: Callable[[], None]
-    show_outline: Callable[[], None]
-    open_file: Callable[[Path, Path, Passage], None]
 
 
 class ReportEvidence:
@@ -59,21 +45,36 @@ class ReportEvidence:
     Args:
         screen: has a `ReportView`, an `EvidencePanel` and the line of the summary, `#viewer-check`.
         path: the file.
-        frame: what the screen does.
+        show_body: shows the report again, as `marked` gives it.
+        open_file: shows a file of a session's folder at a passage.
     """
 
-    def __init__(self, screen: DocumentScreen[None], path: Path, frame: EvidenceFrame) -> None:
+    def __init__(
+        self,
+        screen: DocumentScreen[None],
+        path: Path,
+        show_body: Callable[[], None],
+        open_file: Callable[[Path, Path, Passage], None],
+    ) -> None:
         self._screen = screen
         self._path = path
-        self._frame = frame
-        self._file: CheckedFile | None = None
+        self._show_body = show_body
+        self._open_file = open_file
         self._checking = False
         self._keeps_claim = False
-        self.only_doubtful = False
         self.doubtful: Sequence[int] = ()
         """The numbers of the claims that a person should look at."""
 
     # -- state -----------------------------------------------------------------------------------------
+
+    @cached_property
+    def signing(self) -> Signing:
+        """Stores what the person decides."""
+        return Signing(self._screen.app, self._on_decided)
+
+    @property
+    def _file(self) -> CheckedFile | None:
+        return self.signing.file
 
     @property
     def check(self) -> ReportCheck | None:
@@ -103,16 +104,25 @@ class ReportEvidence:
     def _view(self) -> ReportView:
         return self._screen.query_one(ReportView)
 
-    def fact(self) -> str:
-        """Which claim the reader is at, for the line of facts."""
-        check, number = self.check, self._view.claim
-        return self._place(check, number) if check is not None and 0 <= number < len(check.claims) else ""
+    def _current(self) -> tuple[CheckedFile | None, int]:
+        """The checked file and the number of the claim that the reader is at; None if at none."""
+        number, file = self._view.claim, self._file if self.check is not None else None
+        return (file if file is not None and 0 <= number < len(file.claims) else None), number
 
-    def _place(self, check: ReportCheck, number: int) -> str:
-        doubtful = self.doubtful
-        if check.claims[number].is_doubtful:
-            return f"doubtful claim {bisect_left(doubtful, number) + 1:,} of {len(doubtful):,}"
-        return f"claim {number + 1:,} of {len(check.claims):,}"
+    def fact(self) -> str:
+        """Which claim the reader is at and what was decided about it, for the line of facts."""
+        file, number = self._current()
+        if file is None:
+            return ""
+        what, numbers = self._alike(number)
+        decided = f", {answer}" if (answer := file.answer(number)) else ""
+        return f"{what} {numbers.index(number) + 1:,} of {len(numbers):,}{decided}"
+
+    def _alike(self, number: int) -> tuple[str, Sequence[int]]:
+        """What a claim is called, and the numbers of those it is one of: the doubtful ones, or all."""
+        if number in self.doubtful:
+            return "doubtful claim", self.doubtful
+        return "claim", range(len(self.check.claims) if self.check is not None else 0)
 
     # -- reading ---------------------------------------------------------------------------------------
 
@@ -125,83 +135,65 @@ class ReportEvidence:
 
     def _use(self, found: CheckedFile | None) -> None:
         had_marks = self.check is not None
-        self._file = found
+        self.signing.file = found
         claims = self.check.claims if self.check is not None else ()
         self.doubtful = [number for number, claim in enumerate(claims) if claim.is_doubtful]
         self._view.claim = -1
         self._panel.show_evidence(None)
-        self.only_doubtful = self.only_doubtful and self.check is not None
         self.show_summary()
         if had_marks or self.check is not None:
-            self._frame.show_body()
+            self._show_body()
         self._screen.update_chrome()
 
-    def marked(self, body: Body, *, raw: bool) -> Body:
+    def marked(self, body: Body) -> Body:
         """A form of the report with its marks, if its check is known."""
-        check, file = self.check, self._file
-        if check is None or file is None:
-            return body
-        words = file.raw if raw else file.rendered
-        if not words.words:
-            return body
-        inline = not raw and self._screen.size.width < _INLINE_BELOW
-        return MarkedBody(body, check.claims, words, inline, self.only_doubtful, may_be_inline=not raw)
+        check = self.check
+        return body if check is None else MarkedBody(body, check.claims)
 
     def show_summary(self) -> None:
-        """Show what the check found in one line, or why there is none."""
-        line = self._screen.query_one("#viewer-check", Static)
+        """Show what the check found and what was decided, or why there is no check."""
+        line, file = self._screen.query_one("#viewer-check", Static), self._file
         text = Content("")
         if self._checking:
             text = Content("Checking the report… Esc stops.")
-        elif self.check is not None:
-            text = summary_line(self.check, brief=self._screen.size.width < _INLINE_BELOW)
-        elif self._file is not None and self._file.check is not None:
+        elif file is not None and file.check is not None:
             text = Content.styled(f"– {_OLD}", "$warning")
+            if file.is_current:
+                is_brief = self._screen.size.width < _WIDE_FROM
+                text = summary_line(file.check, file.signed, file.notice, brief=is_brief)
         line.update(text)
         line.display = bool(text)
-
-    def on_resize(self) -> None:
-        """Move the panel and the signs to where there is room for them."""
-        is_wide = self._screen.size.width >= _BESIDE_FROM
-        self._screen.query_one("#viewer-main").set_class(not is_wide, "-stacked")
-        self.show_summary()
-        body = self._view.body
-        if isinstance(body, MarkedBody):
-            inline = self._screen.size.width < _INLINE_BELOW
-            if body.may_be_inline and body.inline != inline:
-                self._frame.show_body()
 
     # -- claims ----------------------------------------------------------------------------------------
 
     def step(self, step: int, *, doubtful: bool = True) -> None:
         """Go to the next or the previous claim; the ends are connected."""
-        check = self._checked()
-        if check is None:
+        if not (claims := self._claims()):
             return
-        numbers = self.doubtful if doubtful else range(len(check.claims))
-        if not numbers:
-            message = "No claim is doubtful." if check.claims else "The report has no claims to check."
-            self._screen.notify(message, markup=False)
-            return
-        self._select(self._next(numbers, step, "doubtful claim" if doubtful else "claim"))
+        if numbers := self.doubtful if doubtful else range(len(claims)):
+            self.choose(self._next(numbers, step, "doubtful claim" if doubtful else "claim"), opens=False)
+        else:
+            self._screen.notify("No claim is doubtful.", markup=False)
 
     def _next(self, numbers: Sequence[int], step: int, what: str) -> int:
         view, current = self._view, self._view.claim
-        if current < 0:
+        was_left = view.claim_row(current) >= 0 and not self._is_visible(current)
+        if current < 0 or was_left:
             top = int(view.scroll_offset.y)
-            below = [number for number in numbers if view.claim_row(number) >= top]
-            if step > 0:
-                return below[0] if below else numbers[0]
-            above = [number for number in numbers if view.claim_row(number) < top]
-            return above[-1] if above else numbers[-1]
-        later = [number for number in numbers if (number > current if step > 0 else number < current)]
-        if later:
-            return later[0] if step > 0 else later[-1]
-        if len(numbers) == 1 and numbers[0] == current:
-            self._screen.notify(f"This is the only {what}.", markup=False)
+            ahead = [number for number in numbers if (view.claim_row(number) >= top) == (step > 0)]
         else:
-            self._screen.notify(f"{'First' if step > 0 else 'Last'} {what} again.", markup=False)
-        return numbers[0] if step > 0 else numbers[-1]
+            ahead = [number for number in numbers if (number - current) * step > 0]
+            if not ahead:
+                again = f"{'First' if step > 0 else 'Last'} {what} again."
+                is_only = list(numbers) == [current]
+                self._screen.notify(f"This is the only {what}." if is_only else again, markup=False)
+        return (ahead or numbers)[0 if step > 0 else -1]
+
+    def _is_visible(self, number: int) -> bool:
+        """Whether the claim begins in a row on the screen."""
+        view = self._view
+        row = view.claim_row(number) - int(view.scroll_offset.y) if number >= 0 else -1
+        return 0 <= row < view.scrollable_content_region.height
 
     def keep_claim(self) -> None:
         """Bring the current claim into view again when another form of the report is laid out."""
@@ -213,42 +205,50 @@ class ReportEvidence:
             self._keeps_claim = False
             self._view.select_claim(self._view.claim)
 
-    def _select(self, number: int) -> None:
+    def choose(self, number: int, *, opens: bool = True) -> None:
+        """Go to a claim; `opens` its evidence, or only changes what the panel shows."""
         self._view.select_claim(number)
-        if self.is_open:
+        # A claim that the rendering does not show, such as a text in a picture, is at least in the panel.
+        if opens or self.is_open or self._view.claim_row(number) < 0:
             self._show_panel()
         self._screen.update_chrome()
 
-    def choose(self, number: int) -> None:
-        """Show the evidence for a claim that was clicked."""
-        self._view.select_claim(number)
-        self._show_panel()
-        self._screen.update_chrome()
-
     def open(self) -> None:
-        """Show the evidence for the current claim, or open its source if that is shown already."""
-        check = self._checked()
-        if check is None or not check.claims:
+        """Show the evidence for a claim on the screen, or open its source if the evidence is shown already.
+
+        It is the current one if it is on the screen, or else the next doubtful one, or else the first on the screen.
+        """
+        if not (claims := self._claims()):
             return
-        if self.is_open:
-            self.open_source()
+        file, number = self._current()
+        if self.is_open and file is not None and file.check is not None:
+            if source := opened_source(file.check, claims[number]):
+                start_job(self._screen, partial(self._show_source, file.session, *source), "source")
+            else:
+                self._screen.notify("This claim has no source that can be opened.", markup=False)
             return
-        if self._view.claim < 0:
-            self.step(1, doubtful=bool(self.doubtful))
-        self._show_panel()
-        self._screen.update_chrome()
+        every = range(len(claims))
+        wanted = (number, *(self.doubtful or every))
+        found = next((each for each in wanted if self._is_visible(each)), None)
+        self.choose(self._next(self.doubtful or every, 1, "claim") if found is None else found)
+
+    async def _show_source(self, session: Path, source: CheckedSource, passage: SourcePassage) -> None:
+        folder = _session_of(source, session)
+        path = await asyncio.to_thread(article_path, folder, source.path)
+        if path is None:
+            self._screen.warn(f"The source is no longer there: {clean_line(source.path, 200)}")
+            return
+        exact, row = passage.quote.exact, source.part if source.kind == "search_row" else 0
+        at = max(0, passage.text.find(exact))
+        self._open_file(path, folder, Passage(passage.text, at=at, word=exact.strip(), row=row))
 
     def _show_panel(self) -> None:
-        check, number = self.check, self._view.claim
-        if check is None or self._file is None or not 0 <= number < len(check.claims):
+        file, number = self._current()
+        if file is None:
             return
-        disagreements = self._file.by_disagreement.get(check.claims[number].id, ())
-        compact = self._screen.size.width < _BESIDE_FROM
-        body = claim_body(check, number, disagreements, compact=compact)
         was_open = self.is_open
-        self._panel.show_evidence(body)
+        self._panel.show_evidence(claim_body(file, number))
         if not was_open:
-            self._frame.show_outline()
             # The report gets less room: the claim may be outside of it.
             self._view.call_after_refresh(self._view.select_claim, number)
 
@@ -257,48 +257,30 @@ class ReportEvidence:
         if not self.is_open:
             return False
         self._panel.show_evidence(None)
-        self._frame.show_outline()
         self._screen.update_chrome()
         return True
 
-    def toggle_doubtful(self) -> None:
-        """Show only what is around doubtful claims, or everything."""
-        if self._checked() is None:
-            return
-        if not self.only_doubtful and not self.doubtful:
-            self._screen.notify("No claim is doubtful.", markup=False)
-            return
-        self.only_doubtful = not self.only_doubtful
-        self._frame.show_body()
-        self.keep_claim()
-        self._screen.update_chrome()
+    def _claims(self) -> Sequence[Claim]:
+        """The claims of the check; if there are none it is said why."""
+        if self.check is None or not self.check.claims:
+            self._say_why_not()
+        return self.check.claims if self.check is not None else ()
 
-    def show_everything(self) -> bool:
-        """Show the complete report again; False if it is shown."""
-        if not self.only_doubtful:
-            return False
-        self.toggle_doubtful()
-        return True
-
-    def _checked(self) -> ReportCheck | None:
-        """The check, or a notice that there is none."""
-        check = self.check
-        if check is None and not self._checking:
-            self._screen.notify(self._why_not(), markup=False)
-        return check
-
-    def _why_not(self) -> str:
-        if self._file is None:
-            is_report = has_format(self._path)
-            return _NO_SESSION if is_report else "Only HTML, Markdown and text are checked as reports."
-        return _NONE if self._file.check is None else _OLD
+    def _say_why_not(self) -> None:
+        file = self._file
+        if file is None:
+            why = _NO_SESSION if has_format(self._path) else _NO_REPORT
+        else:
+            why = _EMPTY if self.check is not None else _NONE if file.check is None else _OLD
+        if not self._checking:
+            self._screen.notify(why, markup=False)
 
     # -- checking again --------------------------------------------------------------------------------
 
     def check_again(self) -> None:
         """Check the report as it is now."""
         if self._file is None:
-            self._screen.notify(self._why_not(), markup=False)
+            self._say_why_not()
         elif not self._checking:
             start_job(self._screen, partial(self._check_again, self._file), "evidence")
 
@@ -330,36 +312,47 @@ class ReportEvidence:
         self._screen.workers.cancel_group(self._screen, "evidence")
         return True
 
-    # -- sources ---------------------------------------------------------------------------------------
+    # -- decisions -------------------------------------------------------------------------------------
 
-    def open_source(self) -> None:
-        """Open the source of the current claim at its passage."""
-        check, number = self._checked(), self._view.claim
-        if check is None:
-            return
-        if not 0 <= number < len(check.claims):
-            self._screen.notify("Press ] to choose a doubtful claim first.", markup=False)
-            return
-        found = opened_source(check, check.claims[number])
-        if found is None:
-            self._screen.notify("This claim has no source that can be opened.", markup=False)
-            return
-        start_job(self._screen, partial(self._open_source, *found), "source")
-
-    async def _open_source(self, source: Source, evidence: Evidence) -> None:
-        assert self._file is not None
-        folder = _session_of(source, self._file.session)
-        path = await asyncio.to_thread(article_path, folder, source.path) if source.path else None
-        if path is not None:
-            start, end = evidence.marks[0] if evidence.marks else (0, 0)
-            row = source.part if source.kind == "search_row" else 0
-            passage = Passage(evidence.passage, at=start, word=evidence.passage[start:end].strip(), row=row)
-            self._frame.open_file(path, folder, passage)
+    def open_table(self) -> None:
+        """Show all claims as a table."""
+        if self.check is None:
+            self._say_why_not()
         else:
-            self._screen.warn(f"The source is no longer there: {clean_line(source.path, 200)}")
+            from ua_tui.tui.screens.files.claims import ClaimsScreen
+
+            self._screen.app.push_screen(ClaimsScreen(self.signing, self.choose, self._view.claim))
+
+    def decide(self, answer: Answer) -> None:
+        """Accept or reject the current claim, and go to the next one that is open; a claim not yet seen is shown first.
+
+        From a doubtful claim it goes to a doubtful one.
+        """
+        claims, current = self._claims(), self._view.claim
+        if not claims:
+            return
+        if not self.is_open and not self._is_visible(current):
+            self.open()
+            verb = "accepts" if answer == "accepted" else "rejects"
+            self._screen.notify(f"The same key again {verb} this claim.", markup=False)
+            return
+        self.signing.decide([current], answer)
+        what, numbers = self._alike(current)
+        following = self.signing.next_open(numbers, current)
+        if following is not None:
+            self.choose(following, opens=False)
+        else:
+            self._screen.notify(f"No {what} is open: Tab lists all claims.", markup=False)
+
+    def _on_decided(self) -> None:
+        if self._screen.is_attached:
+            self.show_summary()
+            if self.is_open:
+                self._show_panel()
+            self._screen.update_chrome()
 
 
-def _session_of(source: Source, session: Path) -> Path:
+def _session_of(source: CheckedSource, session: Path) -> Path:
     """The folder of the session that a source is of."""
     name = source.session
     is_plain = name not in {"", ".", ".."} and "\0" not in name and PurePath(name).name == name

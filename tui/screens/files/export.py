@@ -15,7 +15,6 @@ from ua_tui.core.events.units import size
 from ua_tui.core.redaction.redactor import Redactor
 from ua_tui.core.settings.loading import load_settings
 from ua_tui.core.settings.secrets import secrets
-from ua_tui.core.storage.workspace import saved_reports_of
 from ua_tui.core.text import clean_line
 from ua_tui.tui.workers import start_job
 
@@ -23,7 +22,7 @@ _NAME = 120
 
 
 def export_session(app: App[Any], folder: Path, report: str = "") -> None:
-    """Export the session in `folder` as an HTML page beside `SAVED_REPORTS`; `report` names one, empty for the newest.
+    """Export the session in `folder` as an HTML page into its exports; `report` names one, empty for the newest.
 
     The work goes on when the screen is closed, and notifications say how it ends. While it runs, the same is not begun
     again.
@@ -38,33 +37,26 @@ async def _export(app: App[Any], folder: Path, report: str) -> None:
     # A session of this program has learned further secrets.
     workspace = getattr(getattr(app, "session", None), "workspace", None)
     known: frozenset[str] = getattr(getattr(workspace, "redactor", None), "values", frozenset())
-    into = _target(folder)
-    work = partial(_write, folder, into, report, getattr(app, "settings", None), known)
+    work = partial(_write, folder, report, getattr(app, "settings", None), known)
     try:
         path, length = await in_thread(work)
     except UniversalAgentError as error:
         app.notify(f"Not exported: {error}", markup=False, severity="error")
     except OSError as error:
         why = error.strerror or type(error).__name__
-        app.notify(f"The export could not be written to {into}: {why}.", markup=False, severity="error")
+        app.notify(f"The export could not be written into {folder}: {why}.", markup=False, severity="error")
     else:
         app.notify(f"Exported to {path} ({size(length)}).", markup=False, timeout=10)
 
 
-def _target(folder: Path) -> Path:
-    """The folder that has `SAVED_REPORTS`, which is usually the current one."""
-    saved = saved_reports_of(folder)
-    return saved.parent if saved is not None else Path.cwd()
-
-
 def _write(
-    folder: Path, into: Path, report: str, settings: Any, known: frozenset[str], stop: Stop = NEVER
+    folder: Path, report: str, settings: Any, known: frozenset[str], stop: Stop = NEVER
 ) -> tuple[Path, int]:
     # Its parts are needed only here.
     from ua_tui.core.knowledge.place import place_of
     from ua_tui.tui.export.formats import write_export
 
-    settings = settings if settings is not None else load_settings({"workspace_base": into})
+    settings = settings if settings is not None else load_settings({"workspace_base": folder.parent.parent})
     redactor = Redactor((*secrets(settings, os.environ), *known))
-    path = write_export(folder, redactor, into, report=report, knowledge=place_of(settings), stop=stop)
+    path = write_export(folder, redactor, report=report, knowledge=place_of(settings), stop=stop)
     return path, path.stat().st_size

@@ -15,6 +15,7 @@ from textual.containers import Horizontal, Vertical
 from textual.content import Content
 from textual.widgets import Input, OptionList, Static
 
+from ua_tui.core.claims.decisions import Answer
 from ua_tui.core.concurrency.cancellation import in_thread
 from ua_tui.core.errors import UniversalAgentError
 from ua_tui.core.events.units import size
@@ -24,7 +25,7 @@ from ua_tui.core.text import clean_line
 from ua_tui.tui.keys.places import COPY_FILE, KeyPlace, key_binding
 from ua_tui.tui.screens.files.article import open_article
 from ua_tui.tui.screens.files.document import FILTER, DocumentScreen
-from ua_tui.tui.screens.files.evidence import EvidenceFrame, ReportEvidence
+from ua_tui.tui.screens.files.evidence import ReportEvidence
 from ua_tui.tui.screens.files.export import export_session
 from ua_tui.tui.screens.files.headings import ChoiceScreen, OutlineList
 from ua_tui.tui.terminal.copy import copy_text
@@ -32,11 +33,11 @@ from ua_tui.tui.viewers.articles.session import session_of
 from ua_tui.tui.viewers.bodies.hex import HexBody
 from ua_tui.tui.viewers.bodies.page import LEAST_HEADINGS, PageBody
 from ua_tui.tui.viewers.bodies.text import TextBody
+from ua_tui.tui.viewers.claims.signs import LEGEND
+from ua_tui.tui.viewers.claims.view import EvidencePanel, ReportView
 from ua_tui.tui.viewers.contract import FULL_LIMIT, PREVIEW_LIMIT
 from ua_tui.tui.viewers.cursor_body import CursorBody, OpenArticle
 from ua_tui.tui.viewers.document import Body, Document
-from ua_tui.tui.viewers.evidence.signs import LEGEND
-from ua_tui.tui.viewers.evidence.view import EvidencePanel, ReportView
 from ua_tui.tui.viewers.export import open_outside, text_of, why_not_edited
 from ua_tui.tui.viewers.passage import Passage
 from ua_tui.tui.viewers.reader import FileUnviewable
@@ -51,6 +52,8 @@ _MOST_LOADED = 16 * 1024 * 1024
 _NAME = 200
 _DOUBTFUL = Binding.Group("in a report: next, previous doubtful claim (Enter: its evidence)")
 _CLAIM = Binding.Group("in a report: next, previous claim of any kind")
+_SCROLL = Binding.Group("in a report: scroll the evidence")
+_DECIDE = Binding.Group("in a report: accept, reject the claim")
 
 
 class ViewerScreen(DocumentScreen[None]):
@@ -74,7 +77,7 @@ class ViewerScreen(DocumentScreen[None]):
         key_binding("file.edit", "e", "edit", "edit in $VISUAL or $EDITOR"),
         key_binding("file.delete", "d", "delete", "delete (asks first)"),
         key_binding("file.compare", "v", "compare", "compare with another version"),
-        key_binding("file.export", "x", "export", "of a report: write it with its evidence as one page"),
+        key_binding("file.export", "X", "export", "of a report: write it with its evidence as one page"),
         key_binding("file.headings", "t", "headings", "headings, to jump to one"),
         key_binding("claim.next", "right_square_bracket", "claim(1)", "next doubtful claim", _DOUBTFUL),
         key_binding(
@@ -82,7 +85,11 @@ class ViewerScreen(DocumentScreen[None]):
         ),
         key_binding("claim.next_any", "right_curly_bracket", "any_claim(1)", "next claim", _CLAIM),
         key_binding("claim.previous_any", "left_curly_bracket", "any_claim(-1)", "previous claim", _CLAIM),
-        key_binding("claim.only_doubtful", "u", "only_doubtful", "in a report: only doubtful claims, or all"),
+        key_binding("claim.table", "tab", "claims", "in a report: all claims, as a table"),
+        key_binding("claim.accept", "a", "decide('accepted')", "accept the claim", _DECIDE),
+        key_binding("claim.reject", "x", "decide('rejected')", "reject the claim", _DECIDE),
+        key_binding("claim.scroll", "shift+down,J", "scroll_evidence(1)", "scroll", _SCROLL),
+        key_binding("claim.scroll_up", "shift+up,K", "scroll_evidence(-1)", "scroll up", _SCROLL),
         key_binding("claim.check", "C", "check_again", "in a report: check its claims again"),
         key_binding("file.copy_path", "y", "copy_path", "copy the path", COPY_FILE),
         key_binding("file.copy_text", "Y", "copy_text", "copy the text", COPY_FILE),
@@ -109,8 +116,7 @@ class ViewerScreen(DocumentScreen[None]):
         self._passage = passage
         self._is_loaded = False
         self._loading_page = False
-        frame = EvidenceFrame(self._show_marks, self._show_outline, self._open_source)
-        self.evidence = ReportEvidence(self, path, frame)
+        self.evidence = ReportEvidence(self, path, self._show_marks, self._open_source)
 
     def compose_content(self) -> ComposeResult:
         """Create the content between its headings and its evidence."""
@@ -120,7 +126,7 @@ class ViewerScreen(DocumentScreen[None]):
             with Vertical():
                 yield ReportView(id="viewer-view")
                 yield DetailPanel(id="viewer-detail", min_lines=16)
-            yield EvidencePanel(id="viewer-evidence")
+                yield EvidencePanel(id="viewer-evidence")
 
     def on_mount(self) -> None:
         """Read the file."""
@@ -253,7 +259,7 @@ class ViewerScreen(DocumentScreen[None]):
         body, document = self._body(), self.document
         if document is None or not document.complete or self.view.cursor_body is not None:
             return body
-        return self.evidence.marked(body, raw=body is document.raw and document.rendered is not None)
+        return self.evidence.marked(body)
 
     def _show_marks(self) -> None:
         """Show the content with its marks, at the position that the person has scrolled to."""
@@ -290,14 +296,13 @@ class ViewerScreen(DocumentScreen[None]):
         """Show the column of headings where there is room for it, before the text is laid out beside it."""
         body = self._body() if self.document is not None else None
         has_outline = isinstance(body, PageBody) and body.has_outline
-        least = 180 if self.evidence.is_open else 140
-        self._outline.display = has_outline and self.size.width >= least
+        self._outline.display = has_outline and self.size.width >= 140
 
     def on_resize(self) -> None:
-        """Show or hide the column of headings, and move the evidence."""
+        """Show or hide the column of headings, and fit the summary."""
         if self.is_mounted:
             self._show_outline()
-            self.evidence.on_resize()
+            self.evidence.show_summary()
 
     def on_document_view_laid_out(self, event: DocumentView.LaidOut) -> None:
         """List the headings."""
@@ -353,9 +358,7 @@ class ViewerScreen(DocumentScreen[None]):
         """Leave the column of headings, then the evidence, then what else can be left, then the screen."""
         if self._outline.has_focus:
             self.view.focus()
-        elif self.query_one(Input).display or not (
-            self.evidence.stop() or self.evidence.close_panel() or self.evidence.show_everything()
-        ):
+        elif self.query_one(Input).display or not (self.evidence.stop() or self.evidence.close_panel()):
             super().action_leave()
 
     # -- title and keys -----------------------------------------------------------------------------
@@ -411,15 +414,15 @@ class ViewerScreen(DocumentScreen[None]):
 
     def _offer_keys(self) -> None:
         cursor_body = self.view.cursor_body
-        keys = [("Esc", "close", "screen.close")]
         document = self.document
+        keys = [] if self.evidence.check is not None else [("Esc", "close", "screen.close")]
         if document is not None:
+            keys += self._claim_keys()
             if document.rendered is not None and document.is_text:
                 keys.append(("m", "rendered" if self.raw else "raw", "screen.toggle_raw"))
             keys.append(("/", "search", "screen.search"))
             if self.view.matches[1]:
                 keys.append(("n", "next", "screen.match(1)"))
-            keys += self._claim_keys()
             if cursor_body is not None:
                 keys += [(key.key, key.label, f"screen.command({key.command!r})") for key in cursor_body.keys]
             if len(self.view.landmarks) >= LEAST_HEADINGS:
@@ -429,7 +432,7 @@ class ViewerScreen(DocumentScreen[None]):
             if cursor_body is None and document.is_text:
                 keys.append(("v", "versions", "screen.compare"))
             if self.evidence.origin is not None:
-                keys.append(("x", "export", "screen.export"))
+                keys.append(("X", "export", "screen.export"))
             keys.append(("o", "open", "screen.open_outside"))
             if document.is_text and document.packed is None and not self.read_only:
                 keys.append(("e", "edit", "screen.edit"))
@@ -439,7 +442,10 @@ class ViewerScreen(DocumentScreen[None]):
             if not self.read_only:
                 keys.append(("d", "delete", "screen.delete"))
         keys.append(("?", "keys", "app.keys_here"))
-        self.query_one(KeyLine).show_keys(*keys)
+        line = self.query_one(KeyLine)
+        # The keys of claims have room in 80 columns.
+        line.gap = 2 if self.evidence.check is not None else 3
+        line.show_keys(*keys)
 
     def _claim_keys(self) -> list[tuple[str, str, str]]:
         """The keys of a checked report."""
@@ -448,15 +454,18 @@ class ViewerScreen(DocumentScreen[None]):
             return [("C", "check", "screen.check_again")]
         if evidence.check is None:
             return []
-        keys: list[tuple[str, str, str]] = []
+        keys = [
+            ("Enter", "source" if evidence.is_open else "evidence", "screen.open_claim"),
+            ("}", "next", "screen.any_claim(1)"),
+        ]
         if evidence.doubtful:
-            keys.append(("]", "next doubtful", "screen.claim(1)"))
-        if self.view.claim >= 0:
-            keys.append(("Enter", "source" if evidence.is_open else "evidence", "screen.open_claim"))
-        if evidence.doubtful:
-            label = "all" if evidence.only_doubtful else "only doubtful"
-            keys.append(("u", label, "screen.only_doubtful"))
-        return keys
+            keys.append(("]", "doubtful", "screen.claim(1)"))
+        return [
+            *keys,
+            ("Tab", "claims", "screen.claims"),
+            ("a", "accept", "screen.decide('accepted')"),
+            ("x", "reject", "screen.decide('rejected')"),
+        ]
 
     # -- claims -----------------------------------------------------------------------------------
 
@@ -468,10 +477,8 @@ class ViewerScreen(DocumentScreen[None]):
     def on_report_view_commanded(self, event: ReportView.Commanded) -> None:
         """Show the evidence for the current claim, or its source."""
         event.stop()
-        if event.name == "open":
+        if event.command == "open":
             self.evidence.open()
-        elif event.name == "article":
-            self.evidence.open_source()
 
     def action_claim(self, step: int) -> None:
         """Go to the next or the previous doubtful claim."""
@@ -485,9 +492,17 @@ class ViewerScreen(DocumentScreen[None]):
         """Show the evidence for the current claim, or its source."""
         self.evidence.open()
 
-    def action_only_doubtful(self) -> None:
-        """Show only what is around doubtful claims, or everything."""
-        self.evidence.toggle_doubtful()
+    def action_claims(self) -> None:
+        """Show all claims as a table."""
+        self.evidence.open_table()
+
+    def action_decide(self, answer: Answer) -> None:
+        """Accept or reject the current claim."""
+        self.evidence.decide(answer)
+
+    def action_scroll_evidence(self, pages: int) -> None:
+        """Scroll the evidence by pages."""
+        self.query_one(EvidencePanel).scroll_pages(pages)
 
     def action_check_again(self) -> None:
         """Check the claims of the report as it is."""

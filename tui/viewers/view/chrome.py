@@ -65,9 +65,11 @@ class TitleLine(Widget):
 class KeyLine(Static):
     """The keys of a screen; a click on a key has the effect of the key."""
 
-    def __init__(self, *keys: tuple[str, str, str], id: str | None = None) -> None:
+    def __init__(self, *keys: tuple[str, str, str], id: str | None = None, gap: int = _GAP) -> None:
         super().__init__(id=id)
         self._keys = keys
+        self.gap = gap
+        """Cells between two keys."""
 
     def on_mount(self) -> None:
         """Draw the keys."""
@@ -90,7 +92,7 @@ class KeyLine(Static):
         shown = keys[-1:]
         used = sum(cell_len(f"{key} {label}") for key, label, _ in shown)
         for number, (key, label, _) in enumerate(keys[:-1]):
-            used += cell_len(f"{key} {label}") + _GAP
+            used += cell_len(f"{key} {label}") + self.gap
             if used > room:
                 break
             shown = [*keys[: number + 1], keys[-1]]
@@ -100,7 +102,7 @@ class KeyLine(Static):
                     Style.from_meta({"action": action})
                 )
             )
-        self.update(Content(" " * _GAP).join(parts))
+        self.update(Content(" " * self.gap).join(parts))
 
     async def on_click(self, event: events.Click) -> None:
         """Run the action of the key under the pointer."""

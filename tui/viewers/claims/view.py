@@ -2,78 +2,66 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import ClassVar
 
 from rich.style import Style
-from textual import events
-from textual.app import ComposeResult
-from textual.containers import Vertical
+from textual import events, on
+from textual.message import Message
 from textual.strip import Strip
 
-from ua_tui.core.evidence.records import Level
+from ua_tui.tui.viewers.claims.marks import MarkedBody, MarkedRows
+from ua_tui.tui.viewers.claims.signs import STYLES
 from ua_tui.tui.viewers.document import Body
-from ua_tui.tui.viewers.evidence.marks import MarkedBody, MarkedRows
 from ua_tui.tui.viewers.view.document_view import DocumentView
 from ua_tui.tui.viewers.view.search import highlight
 
 
-class EvidencePanel(Vertical):
-    """Shows the evidence for a claim; the report keeps the keys."""
+class EvidencePanel(DocumentView, can_focus=False):
+    """Shows the evidence for a claim below the report, which keeps the keys."""
 
-    def __init__(self, *, id: str | None = None) -> None:
+    def __init__(self, *, id: str) -> None:
         super().__init__(id=id)
         self.display = False
-
-    def compose(self) -> ComposeResult:
-        """Create the content."""
-        view = DocumentView()
-        view.can_focus = False
-        yield view
 
     def show_evidence(self, body: Body | None) -> None:
         """Show the evidence for a claim; None closes the panel."""
         self.display = body is not None
         if body is not None:
-            self.query_one(DocumentView).show(body)
+            self.show(body)
 
-    def on_document_view_laid_out(self, event: DocumentView.LaidOut) -> None:
-        """Keep the message from the screen."""
-        event.stop()
+    def scroll_pages(self, pages: int) -> None:
+        """Scroll by pages."""
+        self.scroll_relative(y=pages * max(1, self.size.height - 1), animate=False)
 
-    def on_document_view_cursor_moved(self, event: DocumentView.CursorMoved) -> None:
-        """Keep the message from the screen."""
-        event.stop()
-
-    def on_document_view_edge_requested(self, event: DocumentView.EdgeRequested) -> None:
-        """Keep the message from the screen."""
-        event.stop()
-
-    def on_document_view_near_end(self, event: DocumentView.NearEnd) -> None:
-        """Keep the message from the screen."""
+    @on(DocumentView.LaidOut)
+    @on(DocumentView.CursorMoved)
+    @on(DocumentView.EdgeRequested)
+    @on(DocumentView.NearEnd)
+    def keep(self, event: Message) -> None:
+        """Keep a message from the screen, which would take it for one of the report."""
         event.stop()
 
 
-_ROLES = (*Level, *(f"sign-{level}" for level in Level))
+_STYLES = (*STYLES, *(f"sign-{style}" for style in STYLES))
 
 
 class ReportView(DocumentView):
     """Shows a `MarkedBody` with its claims, and any other body as a `DocumentView` does."""
 
-    COMPONENT_CLASSES: ClassVar[set[str]] = {f"claim--{role}" for role in _ROLES} | {"claim--current"}
+    COMPONENT_CLASSES: ClassVar[set[str]] = {f"claim--{style}" for style in _STYLES} | {"claim--current"}
 
-    class ClaimChosen(DocumentView.ViewMessage):
+    @dataclass
+    class ClaimChosen(Message):
         """A claim was clicked; `claim` is its number, from 0."""
 
-        def __init__(self, view: ReportView, claim: int) -> None:
-            self.claim = claim
-            super().__init__(view)
+        claim: int
 
-    class Commanded(DocumentView.ViewMessage):
+    @dataclass
+    class Commanded(Message):
         """The reader gave a command that the body does not know, such as `open`."""
 
-        def __init__(self, view: ReportView, name: str) -> None:
-            self.name = name
-            super().__init__(view)
+        command: str
 
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
@@ -89,7 +77,7 @@ class ReportView(DocumentView):
         self.claim = claim
         if rows is not None and claim >= 0:
             row, height = rows.claim_row(claim), self.scrollable_content_region.height
-            if not self.scroll_offset.y <= row < self.scroll_offset.y + height - 1:
+            if row >= 0 and not self.scroll_offset.y <= row < self.scroll_offset.y + height - 1:
                 self.go_to_row(row, below=height // 3)
         self.refresh()
 
@@ -106,17 +94,25 @@ class ReportView(DocumentView):
         rows = self._marked_rows()
         if rows is None:
             return strip
-        for start, end, role, claim in rows.decorations(index):
+        # A claim may be a part of another one: the current one is in front.
+        found = sorted(rows.decorations(index), key=lambda each: each.claim == self.claim)
+        for start, end, role, claim in found:
             name = "current" if claim == self.claim else role
             style = self.get_component_rich_style(f"claim--{name}", partial=True)
             style += Style(meta={"claim": claim})
             strip = highlight(strip, [(start, end, False)], style, style)
         return strip
 
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Whether an action applies: what has no rows has no articles, and leaves their key to its claims."""
+        if action == "command" and parameters == ("article",) and self.cursor_body is None:
+            return False
+        return super().check_action(action, parameters)
+
     def action_command(self, name: str) -> None:
         """Give the body a command; one of a report goes to the screen."""
         if isinstance(self._body, MarkedBody):
-            self.post_message(self.Commanded(self, name))
+            self.post_message(self.Commanded(name))
         else:
             super().action_command(name)
 
@@ -125,4 +121,4 @@ class ReportView(DocumentView):
         if isinstance(claim, int) and not event.style.meta.get("url"):
             event.stop()
             event.prevent_default()
-            self.post_message(self.ClaimChosen(self, claim))
+            self.post_message(self.ClaimChosen(claim))

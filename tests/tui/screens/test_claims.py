@@ -1,0 +1,220 @@
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+
+import msgspec
+import pytest
+from textual.pilot import Pilot
+from textual.widgets import Input
+
+from tests.tui.files_host import Host, finished, hosted, screen_text
+from tests.tui.fixture_types import Patch
+from tests.tui.theme.test_contrast import quiet_colours, unreadable
+from tests.tui.viewers.claims.checked_report import CLAIMS, REPORT, decisions_in, write_session
+from tests.waiting import until
+from ua_tui.core.claims.files import ReportCheck
+from ua_tui.core.claims.opinion import Opinions, questions_about, read_reply
+from ua_tui.core.claims.records import Claim, TextQuote
+from ua_tui.core.redaction.redactor import Redactor
+from ua_tui.core.session import opinion as session_opinion
+from ua_tui.core.settings.model import Settings
+from ua_tui.tui.screens.files.claims import ClaimsList, ClaimsScreen
+from ua_tui.tui.screens.files.viewer import ViewerScreen
+from ua_tui.tui.theme.themes import THEMES
+
+
+@pytest.fixture(autouse=True)
+def _quick(monkeypatch: Patch) -> None:
+    monkeypatch.setenv("TEXTUAL_ANIMATIONS", "none")
+
+
+@asynccontextmanager
+async def claims_table(
+    tmp_path: Path, size: tuple[int, int] = (120, 30), claims: Sequence[Claim] = CLAIMS
+) -> AsyncIterator[tuple[Host, Pilot[None], ViewerScreen, Path]]:
+    session = write_session(tmp_path, claims=claims)
+    viewer = ViewerScreen(session / REPORT, session)
+    async with hosted(screen=viewer, size=size) as (app, pilot):
+        await until(lambda: viewer.evidence.check is not None and viewer.view.is_laid_out)
+        await pilot.press("tab")
+        await until(lambda: isinstance(app.screen, ClaimsScreen) and "none decided" in screen_text(app))
+        yield app, pilot, viewer, session
+
+
+def answers(session: Path) -> list[str | None]:
+    return [answer for answer, _ in decisions_in(session)]
+
+
+def cursor(app: Host) -> int | None:
+    listed = app.screen.query_one(ClaimsList)
+    return None if listed.chosen is None else listed.rows.index(listed.chosen)
+
+
+async def test_the_riskiest_come_first_and_an_answer_leads_to_the_next_open_one(tmp_path: Path) -> None:
+    async with claims_table(tmp_path) as (app, pilot, _, session):
+        table = screen_text(app)
+        words = ("23 percent", "Customers", "the supply report", "192", "51 GB", "141 GB")
+        assert sorted(words, key=table.index) == list(words)
+        await pilot.press("x", "a")
+        await until(lambda: answers(session)[:4] == [None, "rejected", None, "accepted"])
+        await until(lambda: "Signed: 1 of 8 accepted, 1 rejected, 6 open" in screen_text(app))
+        assert cursor(app) == 2
+        await pilot.press("home", "x")
+        assert cursor(app) == 2
+        await pilot.press(*"aaaaaa")
+        assert app.shown_text[-1] == "No claim is open."
+        await until(lambda: "Signed: 7 of 8 accepted, 1 rejected" in screen_text(app))
+        # Keys that are held too long undo nothing.
+        await pilot.press("a", "o")
+        await until(lambda: "Signed: 6 of 8 accepted, 1 rejected, 1 open" in screen_text(app))
+
+
+async def test_several_are_decided_at_once(tmp_path: Path) -> None:
+    async with claims_table(tmp_path) as (app, pilot, _, session):
+        await pilot.press("space", "shift+down", "a")
+        await until(lambda: answers(session)[1:4] == ["accepted", None, "accepted"])
+        assert cursor(app) == 2
+        await pilot.press("end", "shift+up", "space", "escape")
+        assert isinstance(app.screen, ClaimsScreen)
+        await pilot.press("x")
+        await until(lambda: answers(session).count("rejected") == 1)
+
+
+async def test_a_note_is_written_and_escape_leaves_it_out(tmp_path: Path) -> None:
+    async with claims_table(tmp_path) as (app, pilot, _, session):
+        await pilot.press("a", "home", "n", "o", "l", "d", "escape")
+        await pilot.press("n", *"asked", "enter")
+        await until(lambda: decisions_in(session)[1] == ("accepted", "asked"))
+        await until(lambda: "accepted +" in screen_text(app) and "asked" in screen_text(app))
+        await pilot.press("n")
+        assert app.screen.query_one(Input).value == "asked"
+        await pilot.press("ctrl+u", "enter")
+        await until(lambda: decisions_in(session)[1] == ("accepted", ""))
+
+
+async def test_decided_claims_are_passed_over_and_one_is_shown_in_the_report(tmp_path: Path) -> None:
+    async with claims_table(tmp_path) as (app, pilot, viewer, session):
+        await pilot.press("a")
+        await until(lambda: answers(session)[1] == "accepted")
+        await pilot.press("end", "right_curly_bracket", "enter")
+        await until(lambda: app.screen is viewer and viewer.evidence.is_open)
+        assert viewer.view.claim == 3
+        await pilot.press("tab")
+        await until(lambda: isinstance(app.screen, ClaimsScreen) and cursor(app) == 1)
+        await pilot.press("end", "tab")
+        await until(lambda: app.screen is viewer)
+        assert viewer.view.claim == 3
+
+
+@pytest.mark.parametrize(
+    ("width", "present", "absent"),
+    [
+        (60, ("state", "decision", "23 percent"), ("kind", "sentence")),
+        (80, ("sentence", "In the source"), ("kind  ", "│ In the source")),
+        (120, ("kind", "│ In the source"), ("2026-11-20  open",)),
+        (160, ("H200 in detail", "2026-11-20", "decision"), ()),
+    ],
+)
+async def test_columns_that_fit_are_shown(
+    tmp_path: Path, width: int, present: tuple[str, ...], absent: tuple[str, ...]
+) -> None:
+    async with claims_table(tmp_path, (width, 30)) as (app, _, __, ___):
+        await until(lambda: all(text in screen_text(app) for text in present))
+        assert not [text for text in absent if text in screen_text(app)]
+        assert max(len(line) for line in screen_text(app).splitlines()) <= width
+
+
+async def test_a_hundred_claims_are_decided_by_a_hundred_keys(tmp_path: Path) -> None:
+    claims = [
+        Claim(kind="figure", state="not found", quote=TextQuote(f"{number}"), sentence=f"It was {number}.")
+        for number in range(100)
+    ]
+    async with claims_table(tmp_path, claims=claims) as (app, pilot, _, __):
+        for number in range(100):
+            await pilot.press("x" if number % 10 == 3 else "a")
+        await until(lambda: "Signed: 90 of 100 accepted, 10 rejected" in screen_text(app))
+        await finished(app.workers)
+
+
+async def test_a_report_without_claims_has_nothing_to_decide(tmp_path: Path) -> None:
+    async with claims_table(tmp_path, claims=()) as (app, pilot, _, session):
+        await pilot.press(*"axno", "space", "right_curly_bracket", "shift+up", "enter")
+        assert "The report has no figures, quotations or links." in screen_text(app)
+        assert isinstance(app.screen, ClaimsScreen)
+        assert decisions_in(session, ()) == []
+
+
+class Prepared:
+    """A second opinion that costs something and says that every claim with a passage agrees."""
+
+    question = "Ask small about 3 claims in 1 request, for about $0.01?"
+
+    def __init__(self, check: ReportCheck, questions: int) -> None:
+        self.questions = [None] * questions
+        self._check = check
+
+    async def ask(self) -> Opinions:
+        (question,) = questions_about(self._check.claims, Redactor())
+        reply = {
+            "opinions": [{"id": number, "opinion": "not in the passage"} for number in question.passages]
+        }
+        found = read_reply(question, self._check.claims, msgspec.json.encode(reply).decode())
+        return Opinions(
+            report=REPORT, at=datetime.now(UTC), model="small", cost_usd=0.01, opinions=tuple(found)
+        )
+
+
+async def test_a_second_opinion_is_asked_for_its_price_and_changes_no_state(
+    tmp_path: Path, monkeypatch: Patch
+) -> None:
+    questions = [0, 1, 1]
+
+    @asynccontextmanager
+    async def terms(*given: object) -> AsyncIterator[None]:
+        yield None
+
+    @asynccontextmanager
+    async def prepared(given: None, check: ReportCheck) -> AsyncIterator[Prepared]:
+        yield Prepared(check, questions.pop(0))
+
+    monkeypatch.setattr(session_opinion, "terms_of_past_session", terms)
+    monkeypatch.setattr(session_opinion, "second_opinion", prepared)
+    monkeypatch.setattr(Host, "settings", Settings(), raising=False)
+    async with claims_table(tmp_path) as (app, pilot, viewer, _):
+        table = app.screen
+        await pilot.press("m")
+        await until(lambda: app.shown_text and "no claim has a passage" in app.shown_text[-1])
+        await pilot.press("m")
+        await until(lambda: "about $0.01?" in screen_text(app) and not app.screen.has_class("-quiet"))
+        await pilot.press("n")
+        await until(lambda: app.screen is table)
+        assert viewer.evidence.signing.file is not None
+        assert viewer.evidence.signing.file.opinions == ()
+        await pilot.press("m")
+        await until(lambda: "about $0.01?" in screen_text(app) and not app.screen.has_class("-quiet"))
+        await pilot.press("y")
+        await until(lambda: "Second opinion of small ($0.01): 3 not in the passage" in screen_text(app))
+        assert "not in it" in screen_text(app)
+        assert "Second opinion: not in the passage" in screen_text(app)
+        assert "none decided" in screen_text(app)
+        assert [row.claim.state for row in app.screen.query_one(ClaimsList).rows[:2]] == [
+            "differs",
+            "differs",
+        ]
+
+
+async def test_the_claims_are_legible_in_every_theme(tmp_path: Path) -> None:
+    async with claims_table(tmp_path) as (app, pilot, viewer, session):
+        await pilot.press("x", "a")
+        await until(lambda: answers(session).count(None) == 6)
+        for screen in (app.screen, viewer):
+            for theme in THEMES:
+                app.theme = theme.name
+                await pilot.pause()
+                assert unreadable(app, quiet_colours(app)) == {}, (theme.name, screen)
+            if app.screen is not viewer:
+                await pilot.press("enter")
+                await until(lambda: app.screen is viewer and "│ In the" in screen_text(app))

@@ -1,0 +1,127 @@
+"""A body with the claims of a report: a sign in the margin of the rows in which they begin."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from rich.segment import Segment
+from textual.content import Content
+from textual.strip import Strip
+
+from ua_tui.core.claims.places import Place, find_quotes
+from ua_tui.core.claims.records import Claim
+from ua_tui.core.concurrency.cancellation import NEVER, Stop
+from ua_tui.tui.render.markdown.renderer import MarkdownTheme
+from ua_tui.tui.viewers.bodies.markdown import MAX_TEXT_WIDTH
+from ua_tui.tui.viewers.bodies.page import PageBody
+from ua_tui.tui.viewers.claims.signs import risk_of, sign_of
+from ua_tui.tui.viewers.document import Body, Landmark, Match, Row, Rows, find_in, landmarks_in, row_text
+
+_MARGIN = 2
+"""Columns at the left of the text: the sign, and a space."""
+_LEAST_TEXT = 20
+
+
+class Decoration(NamedTuple):
+    """A range of characters of a row that belongs to a claim, its style, and the number of the claim."""
+
+    start: int
+    end: int
+    style: str
+    claim: int
+
+
+@dataclass(slots=True)
+class MarkedBody:
+    """A body with marks of claims.
+
+    Args:
+        body: the report, rendered or raw.
+        claims: the claims, in the order of the report.
+    """
+
+    body: Body
+    claims: Sequence[Claim]
+
+    def lay_out(self, width: int, theme: MarkdownTheme, stop: Stop = NEVER) -> MarkedRows:
+        """Lay out the report with its marks, unless the flag is set.
+
+        Raises:
+            Stopped: the flag was set.
+        """
+        is_page = isinstance(self.body, PageBody)
+        body = self.body.body if isinstance(self.body, PageBody) else self.body
+        room = width - _MARGIN if width >= _LEAST_TEXT + _MARGIN else width
+        text_width = min(room, MAX_TEXT_WIDTH) if is_page else room
+        rows = body.lay_out(text_width, theme, stop)
+        margin = min(max((width - text_width) // 2 if is_page else 0, _MARGIN), width - text_width)
+        lines = (row_text(rows.row(y)) for y in range(len(rows)))
+        places = find_quotes(lines, [claim.quote for claim in self.claims], stop)
+        return MarkedRows(rows, self.claims, places, margin)
+
+
+class MarkedRows:
+    """Rows with the signs and the words of claims; a claim that no row has is in none."""
+
+    def __init__(
+        self, rows: Rows, claims: Sequence[Claim], places: Sequence[Sequence[Place]], margin: int
+    ) -> None:
+        self._rows = rows
+        self._claims = claims
+        self._places = places
+        self._margin = margin
+        self._by_row: dict[int, list[tuple[int, Place]]] = defaultdict(list)
+        for number in sorted(range(len(claims)), key=lambda number: -risk_of(claims[number])):
+            for place in places[number]:
+                self._by_row[place.row].append((number, place))
+
+    def __len__(self) -> int:
+        """The number of rows."""
+        return len(self._rows)
+
+    def row(self, y: int) -> Row:
+        """Row `y` with its sign."""
+        row = self._rows.row(y)
+        if not self._margin:
+            return row
+        margin = f"{self._sign(y):>{self._margin - 1}} "
+        if isinstance(row, Content):
+            return Content.assemble(margin, row)
+        return Strip.join([Strip([Segment(margin)]), row])
+
+    def _sign(self, y: int) -> str:
+        """The sign of the riskiest claim that begins in a row."""
+        begun = [number for number, place in self._by_row.get(y, ()) if place is self._places[number][0]]
+        return sign_of(self._claims[begun[-1]]).character if begun else ""
+
+    def claim_row(self, claim: int) -> int:
+        """The row in which a claim begins; -1 if it is in none."""
+        return min(self.claim_rows(claim), default=-1)
+
+    def claim_rows(self, claim: int) -> set[int]:
+        """The rows in which a claim is."""
+        return {place.row for place in self._places[claim]} if claim < len(self._places) else set()
+
+    def decorations(self, y: int) -> list[Decoration]:
+        """The ranges of row `y` that belong to claims, the riskiest last."""
+        found: list[Decoration] = []
+        for number, place in self._by_row.get(y, ()):
+            style, shift = sign_of(self._claims[number]).style, self._margin
+            found.append(Decoration(place.start + shift, place.end + shift, style, number))
+            if shift and place is self._places[number][0]:
+                found.append(Decoration(shift - 2, shift - 1, f"sign-{style}", number))
+        return found
+
+    def find(self, needle: str) -> list[Match]:
+        """Every occurrence of `needle` in the text."""
+        shift = self._margin
+        found = find_in(self._rows, needle)
+        return [Match(each.row, each.start + shift, each.end + shift) for each in found]
+
+    @property
+    def landmarks(self) -> Sequence[Landmark]:
+        """The headings."""
+        return landmarks_in(self._rows)
