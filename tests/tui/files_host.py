@@ -34,6 +34,7 @@ class Host(App[None]):
         STYLES / "viewer.tcss",
         STYLES / "tool_call.tcss",
         STYLES / "dialogs.tcss",
+        STYLES / "column_list.tcss",
     ]
 
     def __init__(self, *widgets: Widget, screen: Screen[Any] | None = None, theme: str = "ua-dark") -> None:

@@ -176,6 +176,10 @@ def _schema(args: argparse.Namespace) -> int:
             from ua_tui.tui.export.records import export_schema
 
             schema = export_schema()
+        case "check":
+            from ua_tui.core.claims.checked_report import check_schema
+
+            schema = check_schema()
         case _:
             schema = artifact_schema(args.format)
     sys.stdout.write(json.dumps(schema, indent=2) + "\n")
@@ -187,7 +191,7 @@ def _add_schema(parser: argparse.ArgumentParser) -> None:
         "format",
         nargs="?",
         default="journal",
-        choices=("journal", "search_results", "article", "workbench_activity", "upload", "export"),
+        choices=("journal", "search_results", "article", "workbench_activity", "upload", "export", "check"),
         metavar="FORMAT",
         help="one of %(choices)s (default: %(default)s)",
     )
@@ -288,8 +292,8 @@ COMMANDS: dict[str | None, CommandLine] = {
     ),
     "check": _in_module(
         "ua_tui.tui.cli.session.check",
-        "a report's claims",
-        "Check the links, quotations, figures and names of a report against what its session has read.",
+        "claims of reports",
+        "Check the figures, quotations and links of reports against what their sessions have read, or against files.",
     ),
     "export": _in_module(
         "ua_tui.tui.cli.session.export",
@@ -360,7 +364,7 @@ COMMANDS: dict[str | None, CommandLine] = {
     ),
     "schema": CommandLine(
         "of the journal and artifacts",
-        "Print the JSON Schema of a journal line or of an artifact format.",
+        "Print the JSON Schema of a journal line, of an artifact format, an export or a check.",
         _schema,
         (_add_schema,),
     ),

@@ -11,8 +11,8 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
+from ua_tui.core.claims.files import ReportFormat
 from ua_tui.core.concurrency.cancellation import NEVER, Stop
-from ua_tui.core.evidence.files import ReportFormat
 from ua_tui.tui.viewers.conversion import conversions
 
 if TYPE_CHECKING:
@@ -30,9 +30,9 @@ def _names(text: str) -> frozenset[str]:
 
 
 _TAGS = _names(
-    "a abbr b bdi bdo blockquote br caption cite code col colgroup dd del details dfn div dl dt em figcaption figure "
-    "h1 h2 h3 h4 h5 h6 hr i img ins kbd li mark ol p pre q rp rt ruby s samp small span strong sub summary sup table "
-    "tbody td tfoot th thead time tr u ul var wbr"
+    "a abbr address article aside b bdi bdo blockquote br caption cite code col colgroup dd del details dfn div dl dt "
+    "em figcaption figure footer h1 h2 h3 h4 h5 h6 header hr i img ins kbd li mark ol p pre q rp rt ruby s samp "
+    "section small span strong sub summary sup table tbody td tfoot th thead time tr u ul var wbr"
 )
 _DROPPED = _names(
     "script style title noscript iframe object embed svg math template canvas form select textarea audio video head "
@@ -50,6 +50,7 @@ _ATTRIBUTES = {
 _LINE = re.compile(r"\r\n|\r|\n")
 _MARKUP = re.compile(r"(?<!\\)<(?=[a-zA-Z/!?])(?!https?://)")
 _UNSAFE_LINK = re.compile(r"([(<:]\s*)(?:javascript|vbscript|data|file)\s*:", re.IGNORECASE)
+_SPEAKER = re.compile(r"([.!?…\"'”’»;](?:</(?:b|em|i|q|span|strong)>)*+)\s*+(?=<cite\b)", re.IGNORECASE)
 _SAFE_LINK = re.compile(r"(?:https?://|mailto:)", re.IGNORECASE)
 
 
@@ -65,6 +66,11 @@ def convert(texts: Sequence[tuple[ReportFormat, str]], prefix: str, stop: Stop =
     argument = [prefix, [list(each) for each in texts]]
     result = conversions().run(f"{__name__}:convert_in_child", argument, seconds=SECONDS, stop=stop)
     return [str(each) for each in result]
+
+
+def speakers_apart(text: str) -> str:
+    """Put a line break before the speaker of a quotation in HTML, which the style sheet of a report does otherwise."""
+    return _SPEAKER.sub(r"\1<br>", text)
 
 
 def convert_in_child(_: TaskContext, argument: Sequence[Any]) -> list[str]:
@@ -126,7 +132,7 @@ def _converted(kind: ReportFormat, text: str, prefix: str) -> str:
         parser.validateLink = lambda url: True  # type: ignore[method-assign]
         text = parser.render(text)
     return nh3.clean(
-        text,
+        speakers_apart(text),
         tags=set(_TAGS),
         clean_content_tags=set(_DROPPED),
         attributes={tag: set(names) for tag, names in _ATTRIBUTES.items()},

@@ -1,235 +1,185 @@
-"""Writes claims as HTML: their marks in the report, the list of doubtful ones, and the evidence for all."""
+"""Writes the check of a report as HTML: the claims to look at beside what the sources have, decisions, references."""
 
 from __future__ import annotations
 
-import html
-import re
-from collections.abc import Iterator, Mapping, Sequence
-from urllib.parse import unquote
+from collections import Counter
+from collections.abc import Sequence
 
-from ua_tui.core.evidence.records import Claim, Evidence, Level, ReportCheck, Source
-from ua_tui.core.evidence.wording import NAMES, finding
-from ua_tui.tui.export.convert import PICTURE
-from ua_tui.tui.export.marks import MOST_MARKS, START, TOKEN, marked_ids, without_marks
-from ua_tui.tui.export.markup import GLYPHS, element, escaped, facts, source_line
+from ua_tui.core.claims.checked_report import ListedClaim
+from ua_tui.core.claims.difference import Piece, passage_pieces, sentence_pieces
+from ua_tui.core.claims.files import CheckedSource, Reference
+from ua_tui.core.claims.records import Claim, Passage
+from ua_tui.core.text import clean_line
+from ua_tui.tui.export.marks import noted
+from ua_tui.tui.export.markup import element, escaped, facts, link
+from ua_tui.tui.export.prose import Look
+from ua_tui.tui.export.records import Export
+from ua_tui.tui.viewers.articles.page import host_of
+from ua_tui.tui.viewers.claims.signs import count_states, sign_of
 
-Pictures = Mapping[str, str]
-"""The data addresses of pictures by the addresses that a report has for them."""
-
-_PARTS = re.compile(f'(<(?:[^>"]|"[^"]*")*+>)|{TOKEN.pattern}')
-_HEADING = re.compile(r"(</?)h([1-6])\b")
-_SOURCE = re.compile(r'\bsrc="([^"]*)"')
-_ALTERNATIVE = re.compile(r'\balt="([^"]*)"')
-_SEVERITY = (Level.UNSUPPORTED, Level.LOOK, Level.SUPPORTED)
-_STRUCTURE = frozenset({"<tr", "</t", "<tb", "<th", "<td", "<co", "<ul", "<ol", "<dl"})
-_LONGEST = 500
+_LONGEST_TIP = 400
 _PASSAGES, _MANY = 4, 500
 """How many passages a claim has in the list, and from how many claims on there is only one."""
 
 
-def noted_claims(check: ReportCheck | None) -> list[Claim]:
-    """The claims that get a mark, in their order; of too many, the doubtful ones first."""
-    claims = [claim for claim in check.claims if claim.kind != "name" or claim.is_doubtful] if check else []
-    if len(claims) <= MOST_MARKS:
-        return claims
-    claims.sort(key=lambda claim: (not claim.is_doubtful, claim.id))
-    return sorted(claims[:MOST_MARKS], key=lambda claim: claim.id)
+class Evidence:
+    """The claims of an export in the order in which they are listed, and what is said of each.
 
+    Attributes:
+        claims: those of the check, in the order of the report.
+        listed: the numbers of those that a person should look at, or has rejected or noted, the riskiest first.
+        others: the numbers of the others, in the order of the report.
+        places: the numbers from 1 by which marks of doubtful claims lead to the list; 0 for other claims.
+        doubts: how many claims are doubtful: "1 differs, 2 not found"; empty if none is.
+    """
 
-def mark_up(
-    text: str, claims: Mapping[int, Claim], sources: Sequence[Source], pictures: Pictures, *, deeper: int = 0
-) -> str:
-    """Turn the tokens in sanitised HTML into marks, embed its pictures, and put its headings `deeper` levels down."""
-    writer = _Writer(claims, sources, pictures, deeper, marked_ids(text))
-    done = 0
-    for found in _PARTS.finditer(text):
-        writer.text(text[done : found.start()])
-        if found[1] is not None:
-            writer.tag(found[1])
+    def __init__(self, export: Export) -> None:
+        self.claims: Sequence[ListedClaim] = export.check.claims if export.check is not None else ()
+        self._export = export
+        shown = noted(self.claims)
+        self.listed = [number for number in shown if _is_listed(self.claims[number])]
+        self.others = sorted({*shown} - {*self.listed})
+        doubtful = [number for number in self.listed if self.claims[number].is_doubtful]
+        self.places = Counter({number: place for place, number in enumerate(doubtful, 1)})
+        self.doubts = count_states(self.claims[number] for number in doubtful)
+
+    def signers(self) -> str:
+        """Who decided, and when last."""
+        found = sorted((each.decision.at, each.decision.by) for each in self.claims if each.decision)
+        last = {by: at for at, by in found}
+        return ", ".join(f"{by} {at:%Y-%m-%d %H:%M} UTC" for by, at in last.items())
+
+    def look(self, number: int) -> Look:
+        """How a claim is shown in the report."""
+        claim = self.claims[number]
+        sign = sign_of(claim)
+        parts = [f"{sign.character} {state_of(claim)}"]
+        if claim.passages:
+            first = claim.passages[0]
+            words = "".join(piece.text for piece in passage_pieces(claim, first))
+            source = self._export.sources[first.source]
+            parts.append(f"“{clean_line(words, _LONGEST_TIP - 150)}”")
+            parts.append(", ".join(filter(None, (source.title or source.path, host_of(source.url)))))
+        mark = f"{sign.character} {self.places[number]}" if claim.is_doubtful else ""
+        return Look(sign.style, clean_line(" — ".join(parts), _LONGEST_TIP), mark)
+
+    def section(self, placed: frozenset[int]) -> str:
+        """The section; claims that are `placed` in the report link to it."""
+        check = self._export.check
+        if check is None:
+            return ""
+        parts = [element("p", escaped(check.summary), class_="verdicts")]
+        if check.signed:
+            parts.append(element("p", f"<b>{escaped(check.signed)}</b> · {escaped(self.signers())}"))
+        if check.second_opinion:
+            parts.append(element("p", f"{escaped(check.second_opinion)}. It changes no state."))
+        if self.listed:
+            heading = f"To look at: {self.doubts}" if self.doubts else "Rejected, or with a note"
+            parts.append(element("h3", escaped(heading)))
+            parts.append(self._list(self.listed, placed))
         else:
-            writer.token(found[2], int(found[3]))
-        done = found.end()
-    writer.text(text[done:])
-    return without_marks("".join(writer.parts))
+            parts.append("<p>No claim is doubtful.</p>")
+        if self.others:
+            others = count_states(self.claims[number] for number in self.others)
+            named = element("summary", f"Other claims: {others}")
+            parts.append(element("details", named + self._list(self.others, placed)))
+        return "".join(parts)
 
+    def _list(self, numbers: Sequence[int], placed: frozenset[int]) -> str:
+        most = _PASSAGES if len(self.claims) <= _MANY else 1
+        items = "".join(self._item(number, most, number in placed) for number in numbers)
+        return element("ol", items, class_="claims")
 
-class _Writer:
-    """Writes a report part by part, and knows which claims it is in."""
-
-    def __init__(
-        self,
-        claims: Mapping[int, Claim],
-        sources: Sequence[Source],
-        pictures: Pictures,
-        deeper: int,
-        complete: set[int],
-    ) -> None:
-        self.parts: list[str] = []
-        self._claims = claims
-        self._sources = sources
-        self._pictures = pictures
-        self._deeper = deeper
-        self._complete = complete
-        self._open: dict[int, Level] = {}
-        self._waiting: list[Claim] = []
-        self._in_link = False
-
-    def text(self, text: str) -> None:
-        """Write text, highlighted inside a claim."""
-        if self._open and text.strip():
-            level = next(level for level in _SEVERITY if level in self._open.values())
-            text = f'<span class="q {level}">{text}</span>'
-        self.parts.append(text)
-
-    def tag(self, tag: str) -> None:
-        """Write a tag; no link is inside another."""
-        if tag.startswith("<img"):
-            self.parts.append(self._picture(tag))
-            return
-        if tag.startswith(("<a ", "<a>")):
-            self._in_link = True
-        if self._deeper:
-            tag = _HEADING.sub(lambda found: f"{found[1]}h{min(int(found[2]) + self._deeper, 6)}", tag)
-        self.parts.append(tag)
-        if tag == "</a>":
-            self._in_link = False
-            for claim in self._waiting:
-                self.parts.append(_mark(claim, self._sources))
-            self._waiting.clear()
-
-    def token(self, kind: str, number: int) -> None:
-        """Begin or end a claim."""
-        claim = self._claims.get(number)
-        if claim is None or number not in self._complete:
-            return
-        if kind == START:
-            self._open[number] = claim.level
-            return
-        self._open.pop(number, None)
-        if self._in_link:
-            self._waiting.append(claim)
-        else:
-            self.parts.append(_mark(claim, self._sources))
-        self._complete.discard(number)
-
-    def _picture(self, tag: str) -> str:
-        source, alternative = _SOURCE.search(tag), _ALTERNATIVE.search(tag)
-        alt = html.unescape(alternative[1]) if alternative else ""
-        address = unquote(html.unescape(source[1]).removeprefix(PICTURE)) if source else ""
-        if data := self._pictures.get(address):
-            return f'<img src="{escaped(data)}" alt="{escaped(alt)}">'
-        return element("span", f"[Picture: {escaped(alt) or 'not included'}]", class_="missing")
-
-
-def _mark(claim: Claim, sources: Sequence[Source]) -> str:
-    level, number = claim.level, claim.id
-    verdict = NAMES[claim.verdict]
-    label = f"{claim.kind} {number}: {verdict}"
-    mark = element(
-        "a",
-        f'<span aria-hidden="true">{GLYPHS[level]}</span><span class="num">{number}</span>',
-        href=f"#c{number}",
-        id=f"m{number}",
-        aria_label=label,
-    )
-    return f'<span class="mark {level}">{mark}{_tip(claim, sources)}</span>'
-
-
-def _tip(claim: Claim, sources: Sequence[Source]) -> str:
-    """The note that opens beside a mark; of phrasing elements only, as it may be inside a paragraph."""
-    parts = [_verdict(claim)]
-    parts += (element("span", escaped(note), class_="why") for note in _notes(claim))
-    if claim.evidence:
-        parts.append(_passage(claim.evidence[0], sources, "span"))
-    more = len(claim.evidence) - 1
-    ends = element("a", f"All evidence ({more} more)" if more > 0 else "In the list", href=f"#e{claim.id}")
-    ends += element("a", "Close", href=f"#m{claim.id}", class_="close")
-    parts.append(element("span", ends, class_="ends"))
-    return element("span", "".join(parts), class_="tip", id=f"c{claim.id}", role="note")
-
-
-def _notes(claim: Claim) -> Iterator[str]:
-    """The address of a link that a reader does not see, why a claim has its verdict, and what is suspicious."""
-    if claim.kind == "link" and claim.url != claim.text:
-        yield claim.url
-    if note := finding(claim) if claim.is_doubtful else claim.note:
-        yield note
-    yield from claim.remarks
-
-
-def _verdict(claim: Claim) -> str:
-    glyph = f'<span aria-hidden="true">{GLYPHS[claim.level]}</span>'
-    name = element("span", f"{glyph} {NAMES[claim.verdict]}", class_=f"verdict {claim.level}")
-    return element("span", f"{name} <span>{claim.kind} {claim.id}</span>", class_="head")
-
-
-def _passage(evidence: Evidence, sources: Sequence[Source], tag: str) -> str:
-    quoted = ""
-    if evidence.passage:
-        quoted = element(tag, _marked(evidence.passage, evidence.marks), class_="passage")
-    source = sources[evidence.source] if 0 <= evidence.source < len(sources) else None
-    named = element(tag, source_line(source), class_="from") if source is not None else ""
-    return quoted + named
-
-
-def _marked(passage: str, marks: Sequence[tuple[int, int]]) -> str:
-    parts: list[str] = []
-    done = 0
-    for start, end in sorted(marks):
-        if done <= start < end <= len(passage):
-            parts += (escaped(passage[done:start]), element("mark", escaped(passage[start:end])))
-            done = end
-    return "".join((*parts, escaped(passage[done:])))
-
-
-def _sentence(claim: Claim) -> str:
-    text = claim.sentence or claim.text
-    start, end = claim.at, claim.at + len(claim.text)
-    if claim.sentence and text[start:end] == claim.text:
-        if start > _LONGEST:
-            text, start, end = f"…{text[start - 100 :]}", 101, 101 + len(claim.text)
-        return _marked(text[: max(_LONGEST, end)], ((start, end),))
-    return escaped(text[:_LONGEST])
-
-
-def doubtful_list(check: ReportCheck, sources: Sequence[Source], placed: set[int]) -> str:
-    """The claims to look at, the unsupported ones first; empty if there are none."""
-    doubtful = sorted(
-        (claim for claim in check.claims if claim.is_doubtful and claim.kind != "name"),
-        key=lambda claim: (_SEVERITY.index(claim.level), claim.id),
-    )[:MOST_MARKS]
-    items = "".join(_item(claim, sources, placed, "d", 1) for claim in doubtful)
-    return element("ol", items, class_="claims") if items else ""
-
-
-def evidence_list(check: ReportCheck, sources: Sequence[Source], placed: set[int]) -> str:
-    """Every claim with its verdict and its evidence."""
-    noted = noted_claims(check)
-    most = _PASSAGES if len(noted) <= _MANY else 1
-    items = "".join(_item(claim, sources, placed, "e", most) for claim in noted)
-    return element("ol", items, class_="claims") if items else ""
-
-
-def _item(claim: Claim, sources: Sequence[Source], placed: set[int], prefix: str, most: int) -> str:
-    place = facts([escaped(claim.section)])
-    if claim.id in placed:
-        place = facts([place, element("a", "in the report", href=f"#m{claim.id}")])
-    notes = "".join(element("p", escaped(note), class_="why") for note in _notes(claim))
-    passages = "".join(_passage(each, sources, "p") for each in claim.evidence[:most])
-    head = element("p", facts([_verdict(claim), place]), class_="head")
-    said = element("p", _sentence(claim), class_="sentence")
-    return element("li", f"{head}{said}{notes}{passages}", id=f"{prefix}{claim.id}", class_=claim.level)
-
-
-def disagreement_list(check: ReportCheck, sources: Sequence[Source]) -> str:
-    """The things for which sources give different values; empty if there are none."""
-    return "".join(_disagreements(check, sources))
-
-
-def _disagreements(check: ReportCheck, sources: Sequence[Source]) -> Iterator[str]:
-    for each in check.disagreements:
-        values = "".join(
-            element("li", f"<b>{escaped(value)}</b>{_passage(evidence, sources, 'p')}")
-            for value, evidence in zip(each.values, each.evidence, strict=False)
+    def _item(self, number: int, most: int, is_placed: bool) -> str:
+        claim = self.claims[number]
+        sign = sign_of(claim)
+        count = f"{place}. " if (place := self.places[number]) else ""
+        state = f'{count}<span aria-hidden="true">{sign.character}</span> {escaped(state_of(claim))}'
+        head = facts(
+            [
+                element("span", state, class_=f"verdict {sign.style}"),
+                claim.kind,
+                escaped(clean_line(claim.section, 120)),
+                element("a", "show in the report", href=f"#m{number}") if is_placed else "",
+            ]
         )
-        yield f"<h4>{escaped(each.subject)}</h4>{element('ul', values, class_='values')}"
+        said = element("p", _html(sentence_pieces(claim)), class_="sentence")
+        if claim.kind == "link" and claim.url != claim.quote.exact:
+            said += _from(escaped(clean_line(claim.url, 400)))
+        sides = f"<div><h4>In the report</h4>{said}</div>"
+        if claim.passages:
+            passages = "".join(self._passage(claim, each) for each in claim.passages[:most])
+            heading = "Nearest passage" if claim.state == "not found" else "In the source"
+            sides += f"<div><h4>{heading}</h4>{passages}</div>"
+        judged = "".join(element("p", escaped(each), class_="judged") for each in judged_of(claim))
+        body = f'<p class="head">{head}</p><div class="sides">{sides}</div>{judged}'
+        return element("li", body, id=f"e{number}", class_=sign.style)
+
+    def _passage(self, claim: Claim, passage: Passage) -> str:
+        headers = _from(escaped(clean_line(passage.headers, 300))) if passage.headers else ""
+        text = element("p", _html(passage_pieces(claim, passage)), class_="passage") if passage.text else ""
+        return headers + text + _from(_source_line(self._export.sources[passage.source]))
+
+
+def _source_line(source: CheckedSource) -> str:
+    """Name a source in a line: its title as a link, its host, and when it was published or read."""
+    title = source.title or source.url or source.path or source.kind.replace("_", " ")
+    dated = f"published {escaped(source.published[:10])}" if source.published else ""
+    read = f"read {source.read_at:%Y-%m-%d}" if source.read_at else ""
+    return facts([link(source.url, title), escaped(host_of(source.url)), dated or read])
+
+
+def _from(content: str) -> str:
+    return element("p", content, class_="from")
+
+
+def _is_listed(claim: ListedClaim) -> bool:
+    decided = claim.decision
+    return claim.is_doubtful or bool(decided and (decided.answer == "rejected" or decided.note))
+
+
+def state_of(claim: Claim) -> str:
+    """The state of a claim in words, and why: "differs: the source has 41 percent"."""
+    if claim.instead and claim.state == "differs":
+        return f"{claim.state}: the source has {clean_line(claim.instead, 200)}"
+    if claim.formula:
+        return f"{claim.state}: {claim.formula}"
+    why = claim.meaning if claim.is_doubtful else claim.note
+    return f"{claim.state}. {why}" if why else claim.state
+
+
+def judged_of(claim: ListedClaim) -> list[str]:
+    """What a model said and a person decided about a claim, each in a sentence."""
+    found: list[str] = []
+    if (said := claim.opinion) is not None:
+        found.append(f"Second opinion: {said.text}")
+    if (decided := claim.decision) is not None:
+        who = f"{(decided.answer or 'note').capitalize()} by {decided.by}, {decided.at:%Y-%m-%d %H:%M} UTC"
+        found.append(f"{who}: {decided.note}" if decided.note else who)
+    return found
+
+
+def facts_of(reference: Reference) -> list[str]:
+    """Who wrote a cited source, where and when, and when it was read; what is not known is left out."""
+    site = reference.site or host_of(reference.url)
+    published = f"published {reference.published[:10]}" if reference.published else ""
+    read = f"read {reference.read_at:%Y-%m-%d %H:%M} UTC" if reference.read_at else ""
+    return list(filter(None, (reference.author, site, published, read)))
+
+
+def references_list(references: Sequence[Reference]) -> str:
+    """The cited sources, numbered; empty if there are none."""
+    items = ""
+    for each in references:
+        title = link(each.url, clean_line(each.title or each.url, 300))
+        digest = element("code", escaped(each.sha256))
+        lines = [escaped(each.url), f"SHA-256 {digest}" if each.sha256 else ""]
+        below = "".join(element("span", line, class_="from") for line in lines if line)
+        items += element("li", facts([title, *map(escaped, facts_of(each))]) + below)
+    return element("ol", items, class_="references") if items else ""
+
+
+def _html(pieces: Sequence[Piece]) -> str:
+    return "".join(
+        element("mark", escaped(piece.text)) if piece.is_marked else escaped(piece.text) for piece in pieces
+    )

@@ -1,19 +1,25 @@
-"""Exports a session into a file, in each of the formats."""
+"""Exports a session, or the references of its report, into a file in each of the formats."""
 
 from __future__ import annotations
 
+import re
+import unicodedata
+from collections.abc import Mapping
 from datetime import UTC, datetime
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Literal, get_args
 
 import msgspec
 
+from ua_tui.core.claims.checked_report import CheckedReport
+from ua_tui.core.claims.references import WRITERS
 from ua_tui.core.concurrency.cancellation import NEVER, Stop
-from ua_tui.core.evidence.records import ReportCheck
+from ua_tui.core.errors import SettingsError
 from ua_tui.core.redaction.redactor import Redactor
-from ua_tui.core.storage.files import Root, Written
+from ua_tui.core.storage.files import Root
+from ua_tui.core.storage.folders import EXPORTS
 from ua_tui.core.storage.names import safe_name
-from ua_tui.core.text import escape_unsafe
+from ua_tui.core.text import clean_line, escape_unsafe
 from ua_tui.core.version import VERSION
 from ua_tui.tui.export.markdown import markdown_text
 from ua_tui.tui.export.marks import MOST_MARKS
@@ -26,8 +32,13 @@ from ua_tui.tui.export.session import read_session
 if TYPE_CHECKING:
     from ua_tui.core.knowledge.place import KnowledgePlace
 
-ExportFormat = Literal["html", "md", "json"]
+ExportFormat = Literal["html", "md", "json", "csl", "ris", "bibtex"]
 FORMATS: tuple[ExportFormat, ...] = get_args(ExportFormat)
+_SUFFIXES: Mapping[ExportFormat, str] = {
+    "html": ".html", "md": ".md", "json": ".json", "csl": ".csl.json", "ris": ".ris", "bibtex": ".bib",
+}  # fmt: skip
+_LONGEST_NAME = 80
+_WORD = re.compile(r"[a-z0-9]+")
 
 
 def read_export(
@@ -42,7 +53,7 @@ def read_export(
     """Gather what is exported of a session, redacted; `report` names one, empty for the newest. Takes a thread a while.
 
     `knowledge` is where the knowledge base is with what earlier sessions have read, for a report without a check.
-    Nothing is written into the session's folder.
+    Nothing is written.
 
     Raises:
         JournalError: the session cannot be read.
@@ -61,6 +72,7 @@ def read_export(
         session=content.facts,
         report=reported.report,
         check=reported.check,
+        references=reported.references,
         queries=content.queries,
         calls=content.calls,
         sources=reported.sources,
@@ -71,7 +83,7 @@ def read_export(
     return redaction.record(export), redaction
 
 
-def _cut_claims(check: ReportCheck | None) -> tuple[str, ...]:
+def _cut_claims(check: CheckedReport | None) -> tuple[str, ...]:
     if check is None or len(check.claims) <= MOST_MARKS:
         return ()
     return (
@@ -89,8 +101,16 @@ def export_bytes(
     knowledge: KnowledgePlace | None = None,
     stop: Stop = NEVER,
 ) -> bytes:
-    """Export a session; the parameters and errors are those of `read_export`."""
+    """Export a session; the parameters are those of `read_export`.
+
+    Raises:
+        SettingsError: there are no references to export; and as `read_export`.
+    """
     export, redaction = read_export(folder, redactor, report, now=now, knowledge=knowledge, stop=stop)
+    return _encoded(export, redaction, folder, form, stop)
+
+
+def _encoded(export: Export, redaction: Redaction, folder: Path, form: ExportFormat, stop: Stop) -> bytes:
     match form:
         case "html":
             text = html_page(export, Root(folder), redaction, stop)
@@ -98,30 +118,41 @@ def export_bytes(
             text = markdown_text(export, redaction, stop)
         case "json":
             text = escape_unsafe(msgspec.json.format(msgspec.json.encode(export)).decode()) + "\n"
+        case "csl" | "ris" | "bibtex":
+            if not export.references:
+                why = "the session has no report"
+                if export.report is not None:
+                    why = f"{clean_line(export.report.path)} cites no page that its session read or found"
+                raise SettingsError(f"there are no references to export: {why}")
+            text = WRITERS[form](export.references)
     return text.encode("utf-8", "replace")
 
 
-def export_name(folder: Path, form: ExportFormat) -> str:
-    """The name of the file into which a session is exported by default."""
-    return f"{safe_name(folder.name, 80)}.{form}"
+def _name(export: Export, form: ExportFormat) -> str:
+    """The name of the file into which a session is exported: the title of the report, else its file's or session's."""
+    report = export.report
+    stem = ""
+    if report is not None:
+        plain = unicodedata.normalize("NFKD", report.title.casefold()).encode("ascii", "ignore").decode()
+        stem = "-".join(_WORD.findall(plain)) or PurePosixPath(report.path).stem
+    return f"{safe_name(stem or export.session.id, _LONGEST_NAME)}{_SUFFIXES[form]}"
 
 
 def write_export(
     folder: Path,
     redactor: Redactor,
-    into: Path,
     form: ExportFormat = "html",
     report: str = "",
     *,
     knowledge: KnowledgePlace | None = None,
     stop: Stop = NEVER,
 ) -> Path:
-    """Export a session into a folder, under a name that is free; returns the file.
+    """Export a session into its folder `exports`, under a name that is free; returns the file.
 
     Raises:
-        WorkspaceError: it cannot be written; and as `read_export`.
+        WorkspaceError: it cannot be written; and as `export_bytes`.
     """
-    data = export_bytes(folder, redactor, form, report, knowledge=knowledge, stop=stop)
-    target = Root(into)
-    written: Written = target.write_new(export_name(folder, form), data)
-    return target.path / written.path
+    export, redaction = read_export(folder, redactor, report, knowledge=knowledge, stop=stop)
+    data = _encoded(export, redaction, folder, form, stop)
+    written = Root(folder).write_new(f"{EXPORTS}/{_name(export, form)}", data)
+    return folder / written.path

@@ -1,28 +1,32 @@
-"""Writes an export as Markdown, with a footnote for each claim of the report."""
+"""Writes an export as Markdown: the report with marks behind doubtful claims, its evidence, and the session."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
+from ua_tui.core.claims.difference import Piece, passage_pieces, sentence_pieces
+from ua_tui.core.claims.files import CheckedSource, Reference
 from ua_tui.core.concurrency.cancellation import NEVER, Stop
 from ua_tui.core.concurrency.conversions import ConversionFailed
 from ua_tui.core.events.units import money, size
-from ua_tui.core.evidence.records import Claim, Source
-from ua_tui.core.evidence.wording import NAMES, summary
 from ua_tui.core.text import clean, clean_line
-from ua_tui.tui.export.convert import harmless_markdown
-from ua_tui.tui.export.evidence import noted_claims
-from ua_tui.tui.export.marks import mark_claims, marked_ids, replace_marks, without_marks
+from ua_tui.tui.export.convert import harmless_markdown, speakers_apart
+from ua_tui.tui.export.evidence import Evidence, facts_of, judged_of, state_of
+from ua_tui.tui.export.marks import mark_markdown
 from ua_tui.tui.export.markup import spoken
 from ua_tui.tui.export.records import Export, Query
 from ua_tui.tui.export.redaction import Redaction
+from ua_tui.tui.viewers.claims.signs import sign_of
 from ua_tui.tui.viewers.safe_html import convert_to_markdown
 
 _SPECIAL = re.compile(r"([\\`*_\[\]<>|#~])")
+_RAISED = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
+_PASSAGES = 4
+# The converter makes one block of them.
+_QUOTATIONS = re.compile(r"(</blockquote>)\s*+(?=<blockquote\b)", re.IGNORECASE)
 _FENCE = re.compile(r"`+|~+")
 _FENCED = re.compile(r" {0,3}(`{3,}|~{3,})")
-_ADDRESS = re.compile(r"((?<![(<])\bhttps?://[^\s<>()\[\]]++)(\[\^c)?")
 
 
 def markdown_text(export: Export, redaction: Redaction, stop: Stop = NEVER) -> str:
@@ -35,20 +39,19 @@ def markdown_text(export: Export, redaction: Redaction, stop: Stop = NEVER) -> s
 
 
 def _parts(export: Export, redaction: Redaction, stop: Stop) -> Iterator[str]:
-    session, check = export.session, export.check
+    session = export.session
     title = export.report.title if export.report is not None else ""
     yield f"# {_plain(title or session.title or session.id)}"
-    if check is not None:
-        yield _plain(summary(check))
-    if export.notices:
-        yield _list(export.notices)
+    notices = [*export.notices, *(export.check.notices if export.check is not None else ())]
+    if notices:
+        yield _list(dict.fromkeys(notices))
+    evidence = Evidence(export)
     if export.report is not None:
-        text, noted = _report(export, redaction, stop)
-        yield f"## Report\n\n{text}"
-        yield "\n".join(_footnote(claim, export.sources) for claim in noted)
-    if check is not None and check.disagreements:
-        yield "## Sources that disagree"
-        yield _list(f"{each.subject}: {', '.join(each.values)}" for each in check.disagreements)
+        yield f"## Report\n\n{_report(export, evidence, redaction, stop)}"
+    yield from _evidence(export, evidence)
+    if export.references:
+        yield "## References"
+        yield "\n".join(f"{number}. {_reference(each)}" for number, each in enumerate(export.references, 1))
     yield "## Conversation"
     texts = [message.text for query in export.queries for message in query.messages]
     try:
@@ -60,44 +63,77 @@ def _parts(export: Export, redaction: Redaction, stop: Stop) -> Iterator[str]:
     yield from _tables(export)
 
 
-def _report(export: Export, redaction: Redaction, stop: Stop) -> tuple[str, list[Claim]]:
-    """The report with the marks of footnotes, and the claims that have one."""
+def _report(export: Export, evidence: Evidence, redaction: Redaction, stop: Stop) -> str:
+    """The report with its marks."""
     report = export.report
     assert report is not None
-    claims = noted_claims(export.check)
-    marked = mark_claims(report.source, report.format, claims)
+    text = report.source
     try:
         if report.format == "html":
-            marked = convert_to_markdown(marked, stop)
+            text = convert_to_markdown(_QUOTATIONS.sub(r"\1<br>", speakers_apart(text)), stop)
         elif report.format == "markdown":
-            (marked,) = harmless_markdown([marked], stop)
+            (text,) = harmless_markdown([text], stop)
     except ConversionFailed as error:
-        return f"*The report is too complex to be converted: {_plain(str(error))}.*", []
-    plain = without_marks(marked)
-    if redaction.without_secrets(plain) != plain:
-        marked = redaction.text(plain)
-    placed = marked_ids(marked)
-    text = replace_marks(marked, lambda number: f"[^c{number}]")
-    if report.format == "text":
-        text = _fenced(text)
-    # Without the space the footnote would become a part of a bare address.
-    text = _ADDRESS.sub(lambda found: f"{found[1]} {found[2]}" if found[2] else found[1], text)
-    return clean(_demoted(text, 2)), [claim for claim in claims if claim.id in placed]
+        return f"*The report is too complex to be converted: {_plain(str(error))}.*"
+    text = _demoted(redaction.text(text), 2)
+    text = mark_markdown(text, evidence.claims, lambda number: _mark(evidence, number), stop)
+    return _fenced(text) if report.format == "text" else text
 
 
-def _footnote(claim: Claim, sources: Sequence[Source]) -> str:
-    parts = [f"{claim.kind.capitalize()} {claim.id}: **{NAMES[claim.verdict]}**.", _plain(claim.note)]
-    parts += [_plain(remark) for remark in claim.remarks]
-    if claim.evidence:
-        first = claim.evidence[0]
-        if first.passage:
-            parts.append(f"“{_plain(first.passage)}”")
-        if 0 <= first.source < len(sources):
-            parts.append(_named(sources[first.source]))
-    return f"[^c{claim.id}]: " + " ".join(part for part in parts if part)
+def _mark(evidence: Evidence, number: int) -> str:
+    """The sign of a claim, and the number of its row if it is doubtful."""
+    place = evidence.places[number]
+    return sign_of(evidence.claims[number]).character + (str(place).translate(_RAISED) if place else "")
 
 
-def _named(source: Source) -> str:
+def _evidence(export: Export, evidence: Evidence) -> Iterator[str]:
+    """What the check found, and a row for each claim that a person should look at, or has rejected or noted."""
+    check = export.check
+    if check is None:
+        return
+    yield "## Evidence"
+    yield _plain(check.summary)
+    if check.signed:
+        yield f"**{_plain(check.signed)}**, {_plain(evidence.signers())}"
+    if check.second_opinion:
+        yield f"{_plain(check.second_opinion)}. It changes no state."
+    if not evidence.listed:
+        yield "No claim is doubtful."
+        return
+    rows = []
+    for number in evidence.listed:
+        claim = evidence.claims[number]
+        found = "; ".join(
+            f"{_pieces(passage_pieces(claim, each))} ({_named(export.sources[each.source])})"
+            for each in claim.passages[:_PASSAGES]
+        )
+        said = _pieces(sentence_pieces(claim))
+        if claim.kind == "link" and claim.url != claim.quote.exact:
+            said = f"{said} ({_plain(claim.url)})"
+        judged = _plain(". ".join(judged_of(claim)))
+        rows.append((f"{_mark(evidence, number)} {_plain(state_of(claim))}", said, found, judged))
+    yield _table(("Claim", "In the report", "In the source", "Decision"), rows)
+
+
+def _pieces(pieces: Sequence[Piece]) -> str:
+    """Pieces of a text on one line, the marked ones bold."""
+    return "".join(
+        f"**{_plain(each.text)}**" if each.is_marked and each.text.strip() else _inside(each.text)
+        for each in pieces
+    )
+
+
+def _reference(reference: Reference) -> str:
+    parts = [
+        _linked(reference.url, _plain(reference.title or reference.url)),
+        *map(_plain, facts_of(reference)),
+    ]
+    parts += [_plain(reference.url)] if reference.title else []
+    parts += [f"SHA-256 {_plain(reference.sha256)}"] if reference.sha256 else []
+    return ", ".join(parts)
+
+
+def _named(source: CheckedSource) -> str:
     title = _plain(source.title or source.url or source.path or source.kind)
     dated = f", published {_plain(source.published[:10])}" if source.published else ""
     return f"{_linked(source.url, title)}{dated}"
@@ -150,6 +186,7 @@ def _tables(export: Export) -> Iterator[str]:
                 _plain(each.sha256),
             )
             for each in export.sources
+            if each.sha256
         ]
         yield _table(("Source", "Kind", "Read", "SHA-256"), listed)
     if export.artifacts:
@@ -178,10 +215,15 @@ def _tables(export: Export) -> Iterator[str]:
 
 def _plain(text: str) -> str:
     """Write a text on one line, so that it is only text in Markdown."""
-    return _SPECIAL.sub(r"\\\1", clean_line(text, 500))
+    return _inside(clean_line(text, 1_000))
 
 
-def _list(items: Sequence[str] | Iterator[str]) -> str:
+def _inside(text: str) -> str:
+    """Write a part of a line, so that it is only text in Markdown."""
+    return _SPECIAL.sub(r"\\\1", clean(text).replace("\n", " "))
+
+
+def _list(items: Iterable[str]) -> str:
     return "\n".join(f"- {_plain(item)}" for item in items)
 
 

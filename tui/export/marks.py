@@ -1,115 +1,119 @@
-"""Marks the claims in the source of a report, so that the marks survive conversion and sanitising.
-
-A claim is put between two tokens of private-use characters. They are plain text for every parser, and are never inside
-tags, attributes or addresses; what a parser does to them can therefore only lose a mark.
-"""
+"""Finds where the claims of a report are in a text that shows it, and marks the doubtful ones in Markdown."""
 
 from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Callable, Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import accumulate, pairwise
+from typing import NamedTuple
 
-from ua_tui.core.evidence.files import ReportFormat
-from ua_tui.core.evidence.records import Claim
+from ua_tui.core.claims.places import Place, find_quotes
+from ua_tui.core.claims.records import RISK, Claim
+from ua_tui.core.concurrency.cancellation import NEVER, Stop
 
 MOST_MARKS = 1_500
-START, END, CLOSE = "\ue000", "\ue001", "\ue002"
-TOKEN = re.compile(f"([{START}{END}])([0-9]{{1,9}}){CLOSE}")
-_STRAY = re.compile(f"[{START}{END}{CLOSE}]")
-_RESERVED = {ord(each): "\ufffd" for each in (START, END, CLOSE)}
+_FARTHEST = 5_000
+"""Characters between a claim and its mark."""
 
 # Every alternative ends somewhere, so that nothing is tried twice.
-_HIDDEN = (
-    r"<!--[\s\S]*?(?:-->|\Z)"
-    r"|<(?P<raw>script|style|title|textarea|template|noscript|iframe|svg|math)\b[\s\S]*?(?:</(?P=raw)\b[^>]*>?|\Z)"
-)
-_TAG = r"<[/!?a-z](?:[^>\"']|\"[^\"]*\"|'[^']*')*+>?|&\#?[a-z0-9]{1,40}+;?"
-_IN_HTML = re.compile(f"(?P<hidden>{_HIDDEN})|{_TAG}", re.IGNORECASE)
-_IN_MARKDOWN = re.compile(
-    rf"(?P<hidden>{_HIDDEN})|{_TAG}"
-    r"|\]\((?:[^()\n]|\([^()\n]*\))*+\)?|\]\[[^\]\n]*+\]?|^ {0,3}\[[^\]\n]{1,500}\]:[^\n]*"
-    r"|(?:https?|mailto):[^\s<>()\[\]]*[^\s<>()\[\].,;:!?]|\\.|^[ \t]*(?:[-+*>#|]|\d{1,9}[.)])++[ \t|]*",
+_MARKUP = re.compile(
+    r"<!--[\s\S]*?(?:-->|\Z)|<(?!https?:)[/!?a-z](?:[^>\"']|\"[^\"]*\"|'[^']*')*+>?|&\#?[a-z0-9]{1,40}+;"
+    r"|\]\((?:[^()\n]|\([^()\n]*\))*+\)?|\]\[[^\]\n]*+\]?|^ {0,3}\[[^\]\n]{1,500}\]:[^\n]*|(?<!\w)_|_(?!\w)",
     re.IGNORECASE | re.MULTILINE,
 )
+_LINK = re.compile(r"\[(?:[^\[\]\n]|\[[^\[\]\n]*\])*+\]\((?:[^()\n]|\([^()\n]*\))*+\)")
+_COVER = "\x00"
+"""Stands for each character of markup: no word, and no space."""
+_WORD_END, _CLOSING = re.compile(r"[\s|]|\Z"), " \t.,;:!?\"'”’»)]"
+_PARAGRAPH_END = re.compile(r"\n(?=[ \t]*(?:\n|(?:[-+*#>|]|\d{1,3}[.)])(?:\s|\Z)))|\||\Z")
+_BLOCKQUOTE_END = re.compile(r"\n(?! {0,3}>)|\Z")
 
 
-def mark_claims(source: str, kind: ReportFormat, claims: Sequence[Claim]) -> str:
-    """Put tokens around each claim that has a place in the source; those in hidden parts get none."""
-    source = source.translate(_RESERVED)
-    spans, hidden = _protected(source, kind)
-    starts = [start for start, _ in spans]
-    places: list[tuple[int, int, str]] = []
-    for claim in claims[:MOST_MARKS]:
-        if not 0 <= claim.start < claim.end <= len(source):
-            continue
-        at = [_moved(place, starts, spans) for place in (claim.start, claim.end)]
-        if at[0] in hidden and at[1] == at[0]:
-            continue
-        # An end comes before a start at the same place, but not before its own.
-        places.append((at[0], 1, f"{START}{claim.id}{CLOSE}"))
-        places.append((at[1], 0 if at[1] > at[0] else 2, f"{END}{claim.id}{CLOSE}"))
-    places.sort(key=lambda place: place[:2])
+class Range(NamedTuple):
+    """Characters of a line that show a claim, which is named by its number in the check, from 0."""
+
+    start: int
+    end: int
+    claim: int
+
+
+def noted(claims: Sequence[Claim]) -> list[int]:
+    """The numbers of the claims that are shown, the riskiest first and else in their order."""
+    numbers = [number for number, claim in enumerate(claims) if claim.state != "not looked at"]
+    return sorted(numbers, key=lambda number: RISK.index(claims[number].state))[:MOST_MARKS]
+
+
+def find_ranges(
+    lines: Iterable[str], claims: Sequence[Claim], stop: Stop = NEVER
+) -> Mapping[int, Sequence[Range]]:
+    """Find where claims are in the lines that show a report; of several in a place, the shortest doubtful one is shown.
+
+    Raises:
+        Stopped: the flag was set.
+    """
+    shown = sorted(noted(claims))
+    places = find_quotes(lines, [claims[number].quote for number in shown], stop)
+    by_line: dict[int, list[tuple[Place, int]]] = defaultdict(list)
+    for number, found in zip(shown, places, strict=True):
+        for place in found:
+            by_line[place.row].append((place, number))
+    return {line: _apart(found, claims) for line, found in by_line.items()}
+
+
+def _apart(found: Sequence[tuple[Place, int]], claims: Sequence[Claim]) -> list[Range]:
+    """Ranges that do not overlap, in their order."""
+    ranges: list[Range] = []
+    starting: dict[int, list[tuple[Place, int]]] = defaultdict(list)
+    for each in found:
+        starting[each[0].start].append(each)
+    active: list[tuple[Place, int]] = []
+    for start, end in pairwise(sorted({at for place, _ in found for at in (place.start, place.end)})):
+        active = [each for each in active if each[0].end > start] + starting[start]
+        if active:
+            _, number = min(
+                active,
+                key=lambda each: (not claims[each[1]].is_doubtful, each[0].end - each[0].start, each[1]),
+            )
+            if ranges and ranges[-1].claim == number and ranges[-1].end == start:
+                ranges[-1] = ranges[-1]._replace(end=end)
+            else:
+                ranges.append(Range(start, end, number))
+    return ranges
+
+
+def mark_markdown(text: str, claims: Sequence[Claim], mark: Callable[[int], str], stop: Stop = NEVER) -> str:
+    """Write `mark` of the number of each doubtful claim behind it.
+
+    A mark is behind the whole word and in no link. That of a quotation is at the end of its paragraph, table cell or
+    block of quoted text, so that a speaker stays with it.
+
+    Raises:
+        Stopped: the flag was set.
+    """
+    covered = _MARKUP.sub(lambda found: _COVER * len(found[0]), text)
+    lines = covered.split("\n")
+    starts = [0, *accumulate(len(line) + 1 for line in lines)]
+    doubtful = sorted(number for number in noted(claims) if claims[number].is_doubtful)
+    places = find_quotes(lines, [claims[number].quote for number in doubtful], stop)
+    links = [found.span() for found in _LINK.finditer(text)]
+    marks: dict[int, list[int]] = defaultdict(list)
+    for number, (*_, place) in (each for each in zip(doubtful, places, strict=True) if each[1]):
+        end = starts[place.row] + place.end
+        before = bisect_right(links, (end, 0))
+        is_quoted, after = claims[number].kind == "quotation", max(end, links[before - 1][1] if before else 0)
+        wanted = _WORD_END
+        if is_quoted:
+            wanted = _BLOCKQUOTE_END if lines[place.row].lstrip().startswith(">") else _PARAGRAPH_END
+        found = wanted.search(covered, after, after + _FARTHEST)
+        at = found.start() if found else after
+        while at > end and covered[at - 1] in (" \t" if is_quoted else _CLOSING):
+            at -= 1
+        marks[at].append(number)
     parts: list[str] = []
     done = 0
-    for at_place, _, token in places:
-        parts += (source[done:at_place], token)
-        done = at_place
-    return "".join((*parts, source[done:]))
-
-
-def marked_ids(text: str) -> set[int]:
-    """The claims of which both tokens are in a text, in their order."""
-    begun: set[int] = set()
-    complete: set[int] = set()
-    for found in TOKEN.finditer(text):
-        number = int(found[2])
-        if found[1] == START:
-            begun.add(number)
-        elif number in begun:
-            complete.add(number)
-    return complete
-
-
-def replace_marks(text: str, at_end: Callable[[int], str]) -> str:
-    """Replace the token at the end of each claim, and remove all others."""
-    complete = marked_ids(text)
-
-    def replaced(found: re.Match[str]) -> str:
-        number = int(found[2])
-        return at_end(number) if found[1] == END and number in complete else ""
-
-    return _STRAY.sub("", TOKEN.sub(replaced, text))
-
-
-def without_marks(text: str) -> str:
-    """Remove all tokens."""
-    return _STRAY.sub("", TOKEN.sub("", text))
-
-
-def _protected(source: str, kind: ReportFormat) -> tuple[list[tuple[int, int]], set[int]]:
-    """The ranges in which no token may be, and the ends of those that nobody sees."""
-    if kind == "text":
-        return [], set()
-    spans: list[tuple[int, int]] = []
-    hidden: set[int] = set()
-    for start, end, is_hidden in _matches(_IN_HTML if kind == "html" else _IN_MARKDOWN, source):
-        spans.append((start, end))
-        if is_hidden:
-            hidden.add(end)
-    return spans, hidden
-
-
-def _matches(pattern: re.Pattern[str], source: str) -> Iterator[tuple[int, int, bool]]:
-    for found in pattern.finditer(source):
-        if found.end() > found.start():
-            yield found.start(), found.end(), found["hidden"] is not None
-
-
-def _moved(place: int, starts: Sequence[int], spans: Sequence[tuple[int, int]]) -> int:
-    """The place itself, or the end of the range that it is in."""
-    at = bisect_right(starts, place) - 1
-    if at < 0:
-        return place
-    start, end = spans[at]
-    return end if start < place < end else place
+    for at, numbers in sorted(marks.items()):
+        parts += (text[done:at], *(f" {mark(number)}" for number in numbers))
+        done = at
+    return "".join((*parts, text[done:]))

@@ -8,10 +8,7 @@ from collections.abc import Iterable
 from datetime import datetime
 
 from ua_tui.core.events.units import spoken_duration
-from ua_tui.core.evidence.records import Level, Source
-from ua_tui.tui.viewers.articles.page import host_of
 
-GLYPHS = {Level.SUPPORTED: "✓", Level.LOOK: "?", Level.UNSUPPORTED: "!"}
 _SAFE_LINK = re.compile(r"https?://[^\s]+\Z", re.IGNORECASE)
 
 
@@ -52,12 +49,3 @@ def spoken(seconds: float) -> str:
 def facts(parts: Iterable[str]) -> str:
     """Join short pieces of HTML with dots; empty ones are left out."""
     return " · ".join(part for part in parts if part)
-
-
-def source_line(source: Source) -> str:
-    """Name a source in a line: its title as a link, its host, and when it was published or read."""
-    title = source.title or source.url or source.path or source.kind.replace("_", " ")
-    dated = f"published {escaped(source.published[:10])}" if source.published else ""
-    read = f"read {source.read_at:%Y-%m-%d}" if source.read_at else ""
-    gone = "no longer there" if source.gone else ""
-    return facts([link(source.url, title), escaped(host_of(source.url)), dated or read, gone])

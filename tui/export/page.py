@@ -13,14 +13,13 @@ from ua_tui.core.concurrency.cancellation import NEVER, Stop
 from ua_tui.core.concurrency.conversions import ConversionFailed
 from ua_tui.core.events.continuation import is_own
 from ua_tui.core.events.units import money, quantity, size
-from ua_tui.core.evidence.wording import summary
 from ua_tui.core.storage.files import Root
-from ua_tui.core.text import clean, clean_line
+from ua_tui.core.text import clean_line
 from ua_tui.tui.export.convert import convert, plain_html
-from ua_tui.tui.export.evidence import disagreement_list, doubtful_list, evidence_list, mark_up, noted_claims
-from ua_tui.tui.export.marks import mark_claims, marked_ids, without_marks
+from ua_tui.tui.export.evidence import Evidence, references_list
 from ua_tui.tui.export.markup import element, escaped, facts, link, moment, spoken
 from ua_tui.tui.export.pictures import embedded_pictures
+from ua_tui.tui.export.prose import write_prose
 from ua_tui.tui.export.records import Export, Message, Query
 from ua_tui.tui.export.redaction import Redaction
 from ua_tui.tui.export.waterfall import waterfall
@@ -28,14 +27,16 @@ from ua_tui.tui.viewers.articles.page import host_of
 
 _SHORT_HASH = 16
 _LONGEST_TITLE = 200
+_BEGINNING = 2_000
+"""Characters of a report in which its own title is, which then is that of the page."""
 
 
 @dataclass(frozen=True)
 class _Report:
-    """The report as HTML, the claims that have a mark in it, and sentences about what is missing."""
+    """The report as HTML, the claims that were found in it, and sentences about what is missing."""
 
-    html: str
-    placed: frozenset[int]
+    html: str = ""
+    placed: frozenset[int] = frozenset()
     notices: tuple[str, ...] = ()
 
 
@@ -45,9 +46,10 @@ def html_page(export: Export, root: Root, redaction: Redaction, stop: Stop = NEV
     Raises:
         Stopped: the flag was set.
     """
-    report = _report(export, root, redaction, stop)
+    evidence = Evidence(export)
+    report = _report(export, evidence, root, redaction, stop)
     answers = _answers(export, redaction, stop)
-    sections = [each for each in _sections(export, report, answers) if each[2]]
+    sections = [each for each in _sections(export, evidence, report, answers) if each[2]]
     title = _title(export)
     contents = "".join(f'<li><a href="#{name}">{heading}</a></li>' for name, heading, _ in sections)
     body = "".join(
@@ -67,7 +69,7 @@ def html_page(export: Export, root: Root, redaction: Redaction, stop: Stop = NEV
         f'<meta name="generator" content="{escaped(export.program)}">\n<title>{escaped(title)}</title>\n'
         f"<style>{style}</style>\n</head>\n<body>\n"
         '<a class="skip" href="#main">Skip to the content</a>\n'
-        f"<header>{_header(export, title)}</header>\n"
+        f"<header>{_header(export, evidence, report, title)}</header>\n"
         f'<nav aria-label="Contents"><ul>{contents}</ul></nav>\n<main id="main">\n{body}\n</main>\n'
         f"<footer>{_footer(export)}</footer>\n</body>\n</html>\n"
     )
@@ -83,7 +85,7 @@ def _title(export: Export) -> str:
     return clean_line(title or export.session.title or export.session.id, _LONGEST_TITLE)
 
 
-def _header(export: Export, title: str) -> str:
+def _header(export: Export, evidence: Evidence, report: _Report, title: str) -> str:
     session = export.session
     line = facts(
         [
@@ -98,7 +100,21 @@ def _header(export: Export, title: str) -> str:
         ]
     )
     kind = "Report with evidence" if export.report is not None else "Session"
-    return f'<p class="kind">{kind}</p><h1>{escaped(title)}</h1><p class="facts">{line}</p>'
+    checked = ""
+    if export.check is not None:
+        doubts = f"To look at: {evidence.doubts}" if evidence.doubts else "No claim is doubtful"
+        checked = facts([element("a", escaped(doubts), href="#evidence"), escaped(export.check.signed)])
+        checked = element("p", checked, class_="facts")
+    notices = [
+        *export.notices,
+        *report.notices,
+        *(export.check.notices if export.check is not None else ()),
+    ]
+    items = "".join(element("li", escaped(each)) for each in dict.fromkeys(notices))
+    about = element("ul", items, class_="notices") if items else ""
+    has_own = "<h3" in report.html[:_BEGINNING]
+    heading = element("h1", escaped(title), class_="unseen" if has_own else "")
+    return f'<p class="kind">{kind}</p>{heading}<p class="facts">{line}</p>{checked}{about}'
 
 
 def _footer(export: Export) -> str:
@@ -106,17 +122,16 @@ def _footer(export: Export) -> str:
     return f"<p>{made} Secrets and local paths are removed. The page loads nothing from anywhere.</p>"
 
 
-def _sections(export: Export, report: _Report, answers: Sequence[str]) -> Iterator[tuple[str, str, str]]:
+def _sections(
+    export: Export, evidence: Evidence, report: _Report, answers: Sequence[str]
+) -> Iterator[tuple[str, str, str]]:
     """The name, heading and content of each section; those without content are left out."""
-    placed = set(report.placed)
-    yield "summary", "Summary", _summary(export, report, placed)
     if export.report is not None:
-        heading = f'<p class="fine">{escaped(export.report.path)}</p>'
-        yield "report", "Report", f'{heading}<article class="prose report">{report.html}</article>'
+        yield "report", "Report", f'<article class="prose report">{report.html}</article>'
+    yield "evidence", "Evidence", evidence.section(report.placed)
+    yield "references", "References", references_list(export.references)
     yield "conversation", "Conversation", "".join(_conversation(export.queries, answers))
     yield "trace", "Trace", waterfall(export)
-    if export.check is not None:
-        yield "evidence", "Evidence", evidence_list(export.check, export.sources, placed)
     yield "sources", "Sources", _sources(export)
     yield "files", "Saved files", _files(export)
     yield "costs", "Costs", _costs(export)
@@ -126,59 +141,25 @@ def _sections(export: Export, report: _Report, answers: Sequence[str]) -> Iterat
 # -- the parts -------------------------------------------------------------------------------------
 
 
-def _summary(export: Export, report: _Report, placed: set[int]) -> str:
-    parts: list[str] = []
-    check = export.check
-    if check is not None:
-        found = summary(check)
-        parts.append(element("p", escaped(found[:1].upper() + found[1:]), class_="verdicts"))
-        if doubtful := doubtful_list(check, export.sources, placed):
-            count = sum(claim.is_doubtful and claim.kind != "name" for claim in check.claims)
-            parts.append(f"<h3>{_opening(count, len(check.unsupported))}</h3>{doubtful}")
-        elif any(claim.kind != "name" for claim in check.claims):
-            parts.append(
-                "<p>Every figure, quotation and link of the report is supported by what the session read.</p>"
-            )
-        if disagreements := disagreement_list(check, export.sources):
-            parts.append(f"<h3>Sources that disagree</h3>{disagreements}")
-    if notices := [*export.notices, *report.notices, *(check.notices if check is not None else ())]:
-        items = "".join(element("li", escaped(each)) for each in dict.fromkeys(notices))
-        parts.append(f'<h3>About this file</h3><ul class="notices">{items}</ul>')
-    return "".join(parts)
-
-
-def _opening(doubtful: int, unsupported: int) -> str:
-    if doubtful == unsupported:
-        return quantity(unsupported, "unsupported claim")
-    return f"{quantity(doubtful, 'claim')} to look at" + (
-        f", {unsupported:,} of them unsupported" if unsupported else ""
-    )
-
-
-def _report(export: Export, root: Root, redaction: Redaction, stop: Stop) -> _Report:
+def _report(export: Export, evidence: Evidence, root: Root, redaction: Redaction, stop: Stop) -> _Report:
     report = export.report
     if report is None:
-        return _Report("", frozenset())
-    claims = noted_claims(export.check)
-    marked = mark_claims(report.source, report.format, claims)
+        return _Report()
     notices: list[str] = []
     try:
-        (text,) = convert([(report.format, marked)], "r", stop)
+        (text,) = convert([(report.format, report.source)], "r", stop)
     except ConversionFailed as error:
         notices.append(f"The report is shown as its source, as it is too complex to be made safe: {error}.")
-        text = plain_html(marked)
+        text = plain_html(report.source)
     # A secret may have been in pieces, or written with entities, before.
-    plain = without_marks(text)
-    if (safe := redaction.text(plain)) != plain:
-        text = safe if redaction.without_secrets(plain) != plain else clean(text)
+    text = redaction.text(text)
     pictures, left_out = embedded_pictures(text, report.path, root, redaction.redactor)
     if left_out:
         notices.append(
             f"{quantity(left_out, 'picture')} of the report not included: not a file of the session, or too large."
         )
-    placed = marked_ids(text)
-    written = mark_up(text, {claim.id: claim for claim in claims}, export.sources, pictures, deeper=2)
-    return _Report(written, frozenset(placed), tuple(notices))
+    written, placed = write_prose(text, pictures, 2, evidence.claims, evidence.look, stop)
+    return _Report(written, placed, tuple(notices))
 
 
 def _answers(export: Export, redaction: Redaction, stop: Stop) -> list[str]:
@@ -188,7 +169,7 @@ def _answers(export: Export, redaction: Redaction, stop: Stop) -> list[str]:
         converted = convert([("markdown", text) for text in texts], "a", stop) if texts else []
     except ConversionFailed:
         converted = [plain_html(text) for text in texts]
-    return [mark_up(redaction.text(each), {}, (), {}, deeper=3) for each in converted]
+    return [write_prose(redaction.text(each), {}, 3)[0] for each in converted]
 
 
 def _conversation(queries: Sequence[Query], answers: Sequence[str]) -> Iterator[str]:
@@ -245,6 +226,8 @@ def _table(headings: Sequence[str], rows: Sequence[Sequence[str]], label: str) -
 def _sources(export: Export) -> str:
     rows = []
     for source in export.sources:
+        if not source.sha256:
+            continue
         title = source.title or source.url or source.path or source.kind
         named = link(source.url, clean_line(title, _LONGEST_TITLE))
         where = escaped(host_of(source.url) or source.path)
@@ -252,7 +235,6 @@ def _sources(export: Export) -> str:
             [
                 f"published {escaped(source.published[:10])}" if source.published else "",
                 f"read {source.read_at:%Y-%m-%d}" if source.read_at else "",
-                "no longer there" if source.gone else "",
             ]
         )
         named = f'{named}<span class="fine">{where}</span>'

@@ -7,11 +7,11 @@ from typing import Any, Literal
 
 import msgspec
 
+from ua_tui.core.claims.checked_report import CheckedReport
+from ua_tui.core.claims.files import CheckedSource, Reference, ReportFormat
 from ua_tui.core.events.types import Usage
-from ua_tui.core.evidence.files import ReportFormat
-from ua_tui.core.evidence.records import ReportCheck, Source
 
-VERSION = 1
+VERSION = 2
 
 SessionState = Literal["finished", "running", "interrupted"]
 SenderKind = Literal["agent", "person"]
@@ -37,8 +37,8 @@ class SessionFacts(msgspec.Struct, frozen=True, kw_only=True):
 class ReportText(msgspec.Struct, frozen=True, kw_only=True):
     """The report; `path` is relative to the session's folder.
 
-    `size` and `sha256` are those of the file, `source` is its text with all markup, to which `start` and `end` of
-    claims refer. `is_cut` says that `source` is only its beginning. `others` are the paths of the other reports.
+    `size` and `sha256` are those of the file, `source` is its text with all markup. `is_cut` says that
+    `source` is only its beginning. `others` are the paths of the other reports.
     """
 
     path: str
@@ -137,8 +137,9 @@ class Costs(msgspec.Struct, frozen=True, kw_only=True):
 class Export(msgspec.Struct, frozen=True, kw_only=True):
     """A session to hand on.
 
-    `check` is the check of `report`; the `source` of its evidence is an index of `sources`, and its own list is empty.
-    `notices` are sentences about what is missing or cut.
+    `check` is that of `report`, with what a person decided and a model said; the `source` of its passages is an index
+    of `sources`, and its own list is empty. `references` are what the report cites. `notices` are sentences
+    about what is missing or cut.
     """
 
     version: int = VERSION
@@ -146,10 +147,11 @@ class Export(msgspec.Struct, frozen=True, kw_only=True):
     exported_at: datetime
     session: SessionFacts
     report: ReportText | None = None
-    check: ReportCheck | None = None
+    check: CheckedReport | None = None
+    references: tuple[Reference, ...] = ()
     queries: tuple[Query, ...] = ()
     calls: tuple[Call, ...] = ()
-    sources: tuple[Source, ...] = ()
+    sources: tuple[CheckedSource, ...] = ()
     artifacts: tuple[Artifact, ...] = ()
     costs: Costs = Costs()
     notices: tuple[str, ...] = ()

@@ -10,8 +10,10 @@ from typing import Any, TypeVar, get_args
 
 import msgspec
 
-from ua_tui.core.evidence.files import ReportFormat
-from ua_tui.core.evidence.records import Kind, SourceKind, Verdict
+from ua_tui.core.claims.decisions import Answer
+from ua_tui.core.claims.files import ReportFormat, SourceKind
+from ua_tui.core.claims.opinion import Verdict
+from ua_tui.core.claims.records import Kind, State
 from ua_tui.core.redaction.redactor import Redactor
 from ua_tui.core.text import clean
 from ua_tui.tui.export.records import SenderKind, SessionState
@@ -20,9 +22,10 @@ _Struct = TypeVar("_Struct", bound=msgspec.Struct)
 
 # Words of the format itself, whatever a person has for a password.
 _OWN = frozenset(
-    word for words in (Kind, SourceKind, ReportFormat, SenderKind, SessionState) for word in get_args(words)
+    word
+    for words in (Kind, State, Answer, Verdict, SourceKind, ReportFormat, SenderKind, SessionState)
+    for word in get_args(words)
 )
-_OWN |= frozenset(Verdict)
 
 _PIECE = 64 << 10
 # The folders of people, wherever they are named: a path in a result may be of another machine.

@@ -11,16 +11,26 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from ua_tui.core.claims.checked_report import CheckedReport
+from ua_tui.core.claims.decisions import Decisions
+from ua_tui.core.claims.files import (
+    LARGEST_REPORT,
+    CheckedSource,
+    Reference,
+    ReportCheck,
+    decisions_path,
+    load_check,
+    report_format,
+)
+from ua_tui.core.claims.opinion import load_opinions
+from ua_tui.core.claims.references import cited
 from ua_tui.core.concurrency.cancellation import NEVER, Stop, Stopped
 from ua_tui.core.errors import PathRefused, SettingsError, WorkspaceError
-from ua_tui.core.evidence.files import LARGEST_REPORT, load_check, report_format
-from ua_tui.core.evidence.records import ReportCheck, Source
+from ua_tui.core.net.bodies import declared_encoding
 from ua_tui.core.storage.compression import LARGEST, SUFFIX, Unpacked
 from ua_tui.core.storage.files import Root
 from ua_tui.core.text import clean_line
-from ua_tui.observers.evidence.check import check_in_session
-from ua_tui.observers.evidence.reading.document import read_report
-from ua_tui.observers.evidence.session_sources import read_sources
+from ua_tui.observers.check.session import check_in_session
 from ua_tui.observers.output.written_files import FOLDER
 from ua_tui.observers.work_products import is_draft
 from ua_tui.tui.export.records import Artifact, ReportText
@@ -36,17 +46,23 @@ _LARGEST_SOURCE = 2 << 20
 
 @dataclass(frozen=True, kw_only=True)
 class Reported:
-    """A report with its check, and the sources of the session; both None or empty if there are none."""
+    """A report with its check and what it cites, and the sources of the session; None or empty without them."""
 
     report: ReportText | None = None
-    check: ReportCheck | None = None
-    sources: tuple[Source, ...] = ()
+    check: CheckedReport | None = None
+    references: tuple[Reference, ...] = ()
+    sources: tuple[CheckedSource, ...] = ()
     notices: tuple[str, ...] = ()
+
+
+def _has_text(path: str) -> bool:
+    """Whether a file is a report whose text can be in an export, by its name."""
+    return report_format(path) not in (None, "pdf")
 
 
 def _reports_of(root: Root, artifacts: Sequence[Artifact]) -> list[str]:
     """The paths of the reports of a session that still exist, the newest last."""
-    saved = [each.path for each in artifacts if each.kind == "work_product" and report_format(each.path)]
+    saved = [each.path for each in artifacts if each.kind == "work_product" and _has_text(each.path)]
     found = [path for path in saved if root.exists(path)]
     listed = sorted((time, path) for time, path in _listed(root, FOLDER, 4) if path not in set(saved))
     return [*(path for _, path in listed), *found]
@@ -73,39 +89,50 @@ def read_reported(
     reports = _reports_of(root, artifacts)
     path = _chosen(root, wanted, reports) if wanted else reports[-1] if reports else ""
     if not path:
-        records, notices = _sources(root, redaction, "", stop)
-        return Reported(sources=records, notices=("The session has no report.", *notices))
+        # The check of an empty text knows what the session has read.
+        check, problems = _check(root, b"", "none.txt", redaction, None, stop)
+        sources = check.sources if check is not None else ()
+        return Reported(sources=sources, notices=("The session has no report.", *problems))
     data = _read(root, path)
-    document = read_report(data, path, stop)
-    source = document.source
-    safe = _without_secrets(source, redaction)
     inner = path.removesuffix(SUFFIX)
-    check, notices = _check(
-        root, data if safe == source else safe.encode(), inner, redaction, knowledge, stop
-    )
-    if safe != source:
-        # The check has read it as UTF-8.
-        safe = read_report(safe.encode(), inner, stop).source
-    # Line breaks become one character of the two, so that the places of claims are right.
-    shown = safe[:_LARGEST_SOURCE].replace("\r\n", " \n")
-    is_cut = len(safe) > _LARGEST_SOURCE or document.is_cut
+    source = _decoded(data, inner)
+    safe = _without_secrets(source, redaction)
+    # The mark at the beginning says that it is UTF-8, whatever the report declares.
+    checked = data if safe == source else safe.encode("utf-8-sig", "replace")
+    check, notices = _check(root, checked, inner, redaction, knowledge, stop)
+    is_cut = len(safe) > _LARGEST_SOURCE
     if is_cut:
         notices = (*notices, f"Only the beginning of the report {path} is included, as it is too long.")
+    title = check.check.title if check is not None else ""
     report = ReportText(
         path=inner,
-        title=document.title or (title_of(source[: 64 << 10]) if report_format(path) == "html" else ""),
+        title=title or (title_of(source[: 64 << 10]) if report_format(path) == "html" else ""),
         format=report_format(path) or "text",
         size=len(data),
         sha256=hashlib.sha256(data).hexdigest(),
-        source=shown,
+        source=safe[:_LARGEST_SOURCE],
         is_cut=is_cut,
         others=tuple(each.removesuffix(SUFFIX) for each in reversed(reports) if each != path),
     )
     if check is None:
-        records, more = _sources(root, redaction, inner, stop)
-        return Reported(report=report, sources=records, notices=(*notices, *more))
-    without = msgspec.structs.replace(check, sources=())
-    return Reported(report=report, check=without, sources=check.sources, notices=notices)
+        return Reported(report=report, notices=notices)
+    decisions = Decisions(root.path / decisions_path(inner), inner)
+    decisions.read()
+    listed = CheckedReport.of(inner, root.path.name, check, decisions, load_opinions(root, inner))
+    return Reported(
+        report=report,
+        check=msgspec.structs.replace(listed, sources=()),
+        references=tuple(cited(check)),
+        sources=check.sources,
+        notices=notices,
+    )
+
+
+def _decoded(data: bytes, path: str) -> str:
+    """Decode by a byte order mark, as UTF-8, or as a page declares; what does not fit becomes U+FFFD."""
+    media_type = "text/html" if report_format(path) == "html" else "text/plain"
+    encoding = declared_encoding(data, media_type, "") or "utf-8"
+    return data.decode(encoding, "replace").removeprefix("\ufeff")
 
 
 def _without_secrets(source: str, redaction: Redaction) -> str:
@@ -128,7 +155,7 @@ def _listed(root: Root, folder: str, depth: int) -> list[tuple[float, str]]:
         path = f"{folder}/{entry.name}"
         if entry.is_dir and depth:
             found += _listed(root, path, depth - 1)
-        elif not entry.is_dir and report_format(path) and not is_draft(path):
+        elif not entry.is_dir and _has_text(path) and not is_draft(path):
             found.append((entry.mtime, path))
     return found
 
@@ -145,7 +172,7 @@ def _chosen(root: Root, wanted: str, reports: Sequence[str]) -> str:
             continue
     for candidate in candidates:
         try:
-            if root.exists(candidate) and report_format(candidate):
+            if root.exists(candidate) and _has_text(candidate):
                 root.size(candidate)
                 return candidate
         except (PathRefused, WorkspaceError):
@@ -178,16 +205,3 @@ def _check(
         # The report and the conversation are worth having without it.
         why = clean_line(redaction.text(str(error)), 200) or type(error).__name__
         return None, (f"The report could not be checked: {why}.",)
-
-
-def _sources(
-    root: Root, redaction: Redaction, path: str, stop: Stop
-) -> tuple[tuple[Source, ...], tuple[str, ...]]:
-    try:
-        sources = read_sources(root.path, redaction.redactor, path, None, stop)
-        return tuple(text.record for text in sources.texts), tuple(sources.notices)
-    except Stopped:
-        raise
-    except Exception as error:
-        why = clean_line(redaction.text(str(error)), 200) or type(error).__name__
-        return (), (f"The sources could not be read: {why}.",)

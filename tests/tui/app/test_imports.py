@@ -27,7 +27,7 @@ HEAVY = (
 )  # fmt: skip
 SLOW = (
     "mcp", "jsonschema", "pydantic", "httpx", "httpx2", "trafilatura", "lxml", "logfire", "composio", "starlette",
-    "uvicorn", "textual", "rich", "pygments", "markdown_it", "ua_tui.observers.evidence.check",
+    "uvicorn", "textual", "rich", "pygments", "markdown_it", "ua_tui.observers.check.session",
     "ua_tui.core.net.client", "ua_tui.core.toolkit.sources.reading", "ua_tui.core.toolkit.knowledge.earlier_articles",
     "multiprocessing", "http.client", "urllib.request", "ua_tui.core.connections.oauth.flow",
     "ua_tui.core.knowledge.search.query", "ua_tui.observers.search_results", "ua_tui.observers.search.tool_names",

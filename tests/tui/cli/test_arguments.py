@@ -19,7 +19,17 @@ CASES: dict[str | None, tuple[list[str], list[tuple[str, ...]]]] = {
     "knowledge": (["forget"], [("--session", "latest"), ("--dry-run",), ("--json",)]),
     "rebuild": (["latest"], [("--workspace", "out")]),
     "resume": (["latest", "why?"], [("--plain",), ("--workspace", "out"), ("--fresh",)]),
-    "check": (["a.md"], [("--session", "latest"), ("--all",), ("--json",), ("--workspace", "w")]),
+    "check": (
+        ["a.md"],
+        [
+            ("--session", "latest"),
+            ("--table",),
+            ("--json",),
+            ("--ask-model",),
+            ("--yes",),
+            ("--workspace", "w"),
+        ],
+    ),
     "export": (["s"], [("--format", "md"), ("--report", "a"), ("--output", "b"), ("--workspace", "w")]),
     "observe": ([], [("--tool", "a"), ("--result", "b"), ("--json",)]),
     "doctor": ([], [("--to", "postgresql://db/desk"), ("--json",), ("--demo",), ("--workspace", "out")]),

@@ -3,120 +3,145 @@ from __future__ import annotations
 import gzip
 import io
 import json
+import os
 import sys
 from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import jsonschema  # type: ignore[import-untyped]
+import msgspec
 import pytest
 import zstandard
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.observers.knowledge.recorded import Recorded
-from tests.tui.export.exported import reported
 from tests.tui.fixture_types import Output, Patch
-from ua_tui.core.evidence.records import Claim, Disagreement, Evidence, ReportCheck, Source, Verdict
+from ua_tui.core.claims.checked_report import CheckedReport, ListedClaim, check_schema
+from ua_tui.core.claims.decisions import Decision
+from ua_tui.core.claims.files import CheckedSource, ReportCheck
+from ua_tui.core.claims.opinion import Opinion, Opinions, _digest
+from ua_tui.core.claims.records import Check, Claim, Passage, State, TextQuote
 from ua_tui.core.storage.folders import SAVED_REPORTS
 from ua_tui.core.text import clean
 from ua_tui.tui.cli import main
 from ua_tui.tui.cli.session.check_page import CheckPage
 from ua_tui.tui.render.layout import width_of
 
-REPORT = "# Power\n\nIt used 23 percent.\n"
+NOON = datetime(2026, 3, 10, 12, tzinfo=UTC)
 SOURCES = (
-    Source(kind="article", title="Cats at work", url="https://cats.example/work"),
-    Source(kind="search_row", url="https://dogs.example/"),
+    CheckedSource(kind="article", title="Cats at work", url="https://cats.example/work"),
+    *[CheckedSource(kind="search_row", url="https://dogs.example/")] * 2,
+    CheckedSource(kind="query"),
 )
-UNTRACED = Claim(
-    id=1, kind="figure", verdict=Verdict.UNTRACED, text="23 percent", start=18, end=28,
-    sentence="It used 23 percent.", at=8, section="Power", note="No source has this figure.",
-    evidence=(Evidence(source=0, passage="It used 32 percent.", marks=((8, 18),)),),
+DIFFERS = Claim(
+    kind="figure", state="differs", quote=TextQuote("23 percent"), sentence="It used 23 percent.", section="Power",
+    passages=(Passage(source=0, text="It used 32 percent.", quote=TextQuote("32 percent")),), instead="32 percent",
 )  # fmt: skip
-OTHER = Claim(
-    id=2, kind="figure", verdict=Verdict.OTHER_SOURCE, text="5 GW", start=9, end=12,
-    note="Not in the cited source.",
+UNSEEN = Claim(kind="link", state="never seen", quote=TextQuote("this"), url="https://invented.example/")
+AMBER = Claim(
+    kind="figure", state="not found", quote=TextQuote("5 GW"), sentence="It has 5 GW.", note="No page mentions GW.",
 )  # fmt: skip
-NAME = Claim(id=3, kind="name", verdict=Verdict.LOOK, text="Ana Kovač", start=0, end=5)
-TRACED = Claim(id=4, kind="figure", verdict=Verdict.TRACED, text="41 percent", start=0, end=2)
-DISAGREEMENT = Disagreement(
-    subject="cats use … of the power", values=("41 percent", "5 percent"),
-    evidence=(Evidence(source=0), Evidence(source=1)), claims=(4,),
-)  # fmt: skip
+FOUND = Claim(kind="figure", state="found", quote=TextQuote("41 percent"), sentence="Cats have 41 percent.")
 
 
-def page(
-    claims: Sequence[Claim],
-    *,
-    width: int | None = None,
-    everything: bool = False,
-    source: str = REPORT,
-    **more: Any,
-) -> str:
-    check = ReportCheck(report="a.md", sha256="0", claims=tuple(claims), sources=SOURCES, **more)
-    starts = [0, *(at + 1 for at, character in enumerate(source) if character == "\n")]
-    return "\n".join(CheckPage(width).lines(check, "session_1", starts, everything=everything))
+def listed(*claims: Claim, **more: Any) -> CheckedReport:
+    check = Check(claims=claims, title=more.pop("title", ""), notices=more.pop("notices", ()))
+    made = ReportCheck(report="a.md", sha256="0", check=check, sources=SOURCES)
+    return CheckedReport.of(
+        "here/a.md", more.pop("session", "session_1"), made, None, more.pop("opinions", None)
+    )
 
 
-def test_a_claim_that_is_not_supported_is_explained() -> None:
-    assert page([UNTRACED]).splitlines() == [
-        "1 figure untraced", "Compared with 2 sources of session_1.", "", "Not supported: 1", "",
-        "? untraced  23 percent", "    Power, line 3: It used 23 percent.", "    No source has this figure.",
-        "    Nearest: “It used 32 percent.” (Cats at work, https://cats.example/work)",
+def page(report: CheckedReport, width: int | None = None, *, is_table: bool = False) -> list[str]:
+    return list(CheckPage(width).lines(report, is_table=is_table))
+
+
+def test_only_doubtful_claims_are_explained_the_riskiest_first() -> None:
+    report = listed(FOUND, AMBER, UNSEEN, DIFFERS, title="Cats", notices=("A file is gone.",))
+    assert report.red == 2
+    assert page(report) == [
+        "Cats (here/a.md)",
+        "3 figures: 1 found, 1 not found, 1 differs · 0 of 1 link read. Sentences were not judged.",
+        "Compared with 1 page, 2 search rows of session_1.",
+        "A file is gone.",
+        "",
+        "✗ differs  23 percent",
+        "    Power: It used 23 percent.",
+        "    The source has: 32 percent",
+        "    “It used 32 percent.”",
+        "    Cats at work",
+        "    https://cats.example/work",
+        "",
+        "✗ never seen  this",
+        "    https://invented.example/",
+        "    Nothing that was read or found has this address.",
+        "",
+        "? not found  5 GW",
+        "    It has 5 GW.",
+        "    No page mentions GW.",
+    ]
+    assert len(page(listed(FOUND))) == 3
+
+
+def test_a_long_passage_is_shown_around_what_matters() -> None:
+    text = "before " * 400 + "It used 32 percent." + " after" * 400
+    passage = Passage(source=9, text=text, quote=TextQuote("32 percent"))
+    claim = DIFFERS.as_state("not found", "", (passage,), instead="")
+    (line,) = (line for line in page(listed(claim)) if "Nearest: “…" in line)
+    assert "It used 32 percent." in line
+    assert len(line) < 500
+
+
+def test_the_table_has_all_claims_with_what_was_decided_and_what_the_model_said() -> None:
+    opinion = Opinion(quote=AMBER.quote, sentence=AMBER.sentence, verdict="contradicts", words="two GW",
+                      passages=_digest(AMBER))  # fmt: skip
+    opinions = Opinions(report="a.md", at=NOON, model="small", cost_usd=0.01, opinions=(opinion,))
+    report = listed(FOUND, AMBER, DIFFERS, opinions=opinions)
+    table = page(report, is_table=True)
+    assert "Second opinion of small ($0.01): 1 contradict." in table
+    assert [line.split() for line in table[-4:]] == [
+        ["STATE", "KIND", "CLAIM", "DECISION", "SOURCE", "OPINION", "SENTENCE"],
+        ["✗", "differs", "figure", "23", "percent", "open", "Cats", "at", "work", "It", "used", "23", "percent."],
+        ["?", "not", "found", "figure", "5", "GW", "open", "contradicts", "It", "has", "5", "GW."],
+        ["·", "found", "figure", "41", "percent", "open", "Cats", "have", "41", "percent."],
     ]  # fmt: skip
+    assert "    Second opinion: contradicts: “two GW”" in page(report)
+    assert page(report, 60, is_table=True)[-4].split() == ["STATE", "CLAIM", "DECISION", "SENTENCE"]
 
 
-def test_all_kinds_of_findings_are_listed_in_the_order_of_their_weight() -> None:
-    shown = page([TRACED, OTHER, NAME, UNTRACED], disagreements=(DISAGREEMENT,), notices=("A file is gone.",))
-    parts = [
-        "3 figures: 1 traced, 1 in another source, 1 untraced", "A file is gone.", "Not supported: 1",
-        "To look at: 2",
-        "↗ in another source  5 GW  line 3 · Not in the cited source.",
-        "◇ names in no source: Ana Kovač", "Sources disagree: 1", "cats use … of the power",
-        "    41 percent  Cats at work, https://cats.example/work", "    5 percent   https://dogs.example/",
-    ]  # fmt: skip
-    assert [part for part in parts if part not in shown] == []
-    assert sorted(parts, key=shown.index) == parts
-    assert "Supported" not in shown
-    assert "✓ traced  41 percent" in page([TRACED], everything=True)
-
-
-def test_addresses_remarks_and_the_end_of_a_long_report_are_mentioned() -> None:
-    url = "https://a.example/"
-    link = Claim(kind="link", verdict=Verdict.INVENTED, text="this", start=0, end=4, url=url)
-    assert f"    {url}\n    Nothing that the session read or found has this address." in page([link])
-    bare = Claim(kind="link", verdict=Verdict.SEEN, text=url, start=0, end=4, url=url)
-    assert page([bare]).count(url) == 1
-    odd = Claim(kind="figure", verdict=Verdict.TRACED, text="7", start=0, end=1, remarks=(
-        "It has invisible characters.",
-    ))  # fmt: skip
-    shown = page([odd], is_cut=True, notices=("Only the beginning was checked.",))
-    assert "! traced  7  line 1 · It has invisible characters." in shown
-    assert shown.count("beginning") == 1
-    assert "Not supported" not in shown
-
-
-@pytest.mark.parametrize("width", [30, 60, 100])
-def test_lines_fit_a_terminal(width: int) -> None:
-    claims = [UNTRACED, OTHER, NAME]
-    more: dict[str, Any] = {"disagreements": (DISAGREEMENT,), "notices": ("A notice " * 20,)}
-    shown = page(claims, width=width, **more)
-    assert max(map(width_of, shown.splitlines())) <= width
-    if width > 40:
-        assert shown.split() == page(claims, **more).split()
+@pytest.mark.parametrize("is_table", [False, True])
+@pytest.mark.parametrize("width", [20, 40, 100])
+def test_lines_fit_a_terminal(width: int, is_table: bool) -> None:
+    report = listed(AMBER, DIFFERS, FOUND, title="漢字 " * 40, notices=("A notice " * 20,))
+    assert max(map(width_of, page(report, width, is_table=is_table))) <= max(width, 29)
 
 
 HOSTILE = st.text(st.sampled_from("a \x1b[]\u202e\n\t\x07”“ 5%漢"), max_size=60)
+DOUBTFUL: Sequence[State] = ("differs", "not found", "never seen")
 
 
-@given(HOSTILE, HOSTILE, st.sampled_from(Verdict), st.none() | st.integers(10, 120))
-def test_nothing_steers_the_terminal(text: str, other: str, verdict: Verdict, width: int | None) -> None:
-    claim = Claim(
-        kind="quotation", verdict=verdict, text=text, start=0, end=1, sentence=other, section=text,
-        note=other, remarks=(text,), evidence=(Evidence(source=5, passage=other),),
+@given(HOSTILE, HOSTILE, st.sampled_from(DOUBTFUL), st.none() | st.integers(10, 120), st.booleans())
+def test_nothing_steers_the_terminal(
+    text: str, other: str, state: State, width: int | None, is_table: bool
+) -> None:
+    quote = TextQuote(text)
+    decision = Decision(
+        quote=quote, sentence=other, state=state, at=NOON, by=text, answer="rejected", note=other
+    )
+    passage = Passage(source=5, text=text, headers=other, quote=TextQuote(other))
+    claim = ListedClaim(
+        kind="link", state=state, quote=quote, sentence=other, section=text, url=other, note=text, instead=other,
+        passages=(passage,), decision=decision,
+        opinion=Opinion(quote=quote, sentence=other, verdict="agrees", words=text),
     )  # fmt: skip
-    wrong = Disagreement(subject=text, values=(other,), evidence=(Evidence(source=0),))
-    shown = page([claim], width=width, everything=True, notices=(text,), disagreements=(wrong,))
+    report = CheckedReport(
+        file=text, report=text, sha256="0", title=other, session=text, summary="x", red=1, notices=(text,),
+        claims=(claim,), sources=(CheckedSource(kind="article", title=text, url=other),) * 6,
+    )  # fmt: skip
+    shown = "\n".join(page(report, width, is_table=is_table))
     assert shown == clean(shown)
     assert "\t" not in shown
 
@@ -125,7 +150,7 @@ def test_nothing_steers_the_terminal(text: str, other: str, verdict: Verdict, wi
 def session(tmp_path: Path, monkeypatch: Patch) -> Recorded:
     monkeypatch.chdir(tmp_path)
     session = Recorded(tmp_path)
-    reported(session, "<p>Cats smile.</p>")
+    (session.folder / "work_products/cats.html").write_text("<p>Cats smile.</p>")
     return session
 
 
@@ -133,17 +158,21 @@ def give(monkeypatch: Patch, data: bytes) -> None:
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(data)))
 
 
+def report_of(capsys: Output) -> str:
+    (found,) = json.loads(capsys.readouterr().out)
+    return str(found["report"])
+
+
 def test_the_session_of_a_file_is_found_and_nothing_is_written(
     session: Recorded, tmp_path: Path, capsys: Output
 ) -> None:
     before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
     assert main(["check", str(session.folder / "work_products/cats.html"), "--json"]) == 0
-    check = json.loads(capsys.readouterr().out)
-    assert check["report"] == "work_products/cats.html"
+    assert report_of(capsys) == "work_products/cats.html"
     assert main(["check", str(session.folder / "work_products/cats.html")]) == 0
     shown = capsys.readouterr().out
-    assert shown.startswith("nothing to check: no figures, quotations or links\n")
-    assert f"of {session.folder.name}." in shown
+    assert "No figures, quotations or links. Sentences were not judged.\n" in shown
+    assert f"Compared with nothing of {session.folder.name}." in shown
     assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
 
 
@@ -154,10 +183,10 @@ def test_a_saved_report_leads_to_its_session(session: Recorded, tmp_path: Path, 
     entry = {"saved_as": "cats-1.html", "source": "work_products/cats.html", "session": session.folder.name}
     (saved / "index.jsonl").write_text(json.dumps(entry) + "\n")
     assert main(["check", f"{SAVED_REPORTS}/cats-1.html", "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["report"] == "work_products/cats.html"
+    assert report_of(capsys) == "work_products/cats.html"
     session.folder.rename(tmp_path / "elsewhere")
     assert main(["check", f"{SAVED_REPORTS}/cats-1.html"]) == 2
-    assert "no longer exists: name another one with --session" in capsys.readouterr().err
+    assert "no longer exists: name one, such as --session latest" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(("suffix", "pack"), [(".zst", zstandard.compress), (".gz", gzip.compress)])
@@ -167,34 +196,43 @@ def test_a_compressed_file_with_a_given_session(
     (tmp_path / f"draft.md{suffix}").write_bytes(pack(b"Cats smile."))
     for named in ("latest", session.folder.name, str(session.folder)):
         assert main(["check", f"draft.md{suffix}", "--session", named, "--json"]) == 0
-        assert json.loads(capsys.readouterr().out)["report"] == "draft.md"
+        assert report_of(capsys) == "draft.md"
 
 
 def test_standard_input(session: Recorded, monkeypatch: Patch, capsys: Output) -> None:
-    for text, name in ((b"<!DOCTYPE html><p>Cats smile.</p>", "html"), (b"Cats smile.", "md")):
+    for text, name in (
+        (b"<!DOCTYPE html><p>Cats smile.</p>", "html"),
+        (b"Cats smile.", "md"),
+        (b"%PDF-1", "pdf"),
+    ):
         give(monkeypatch, text)
         assert main(["check", "-", "--session", "latest", "--json"]) == 0
-        assert json.loads(capsys.readouterr().out)["report"] == f"standard_input.{name}"
+        assert report_of(capsys) == f"standard_input.{name}"
     give(monkeypatch, b"Cats smile.")
     assert main(["check", "-"]) == 2
-    assert "needs a session, such as --session latest" in capsys.readouterr().err
+    assert "standard input belongs to no session: name one" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(("given", "reported_error"), [
     (["nosuch.md"], "cannot read nosuch.md: No such file"),
-    (["."], "cannot read .: "),
-    (["draft.md"], "draft.md belongs to no session: name one, such as --session latest"),
+    (["notes"], "notes is a folder: name the reports in it, such as notes/*.html"),
+    (["draft.md"], "draft.md belongs to no session: name one, such as --session latest, or what to compare it with"),
     (["draft.md", "--session", "nosuch"], "there is no session 'nosuch'"),
-    (["draft.pdf", "--session", "latest"], "draft.pdf is not a report: only HTML, Markdown and text"),
+    (["draft.docx", "--session", "latest"], "draft.docx is not a report: only HTML, Markdown, text and PDF"),
     (["broken.md.zst", "--session", "latest"], "cannot read broken.md.zst"),
     (["large.md", "--session", "latest"], "large.md is too large: at most 64 MB are read"),
     (["large.md.gz", "--session", "latest"], "large.md.gz"),
     (["a\x1b[31m.md"], "cannot read a\ufffd[31m.md"),
+    (["draft.md", "--sources", "nosuch"], "nosuch"),
+    (["draft.md", "--sources", "notes"], "nothing to compare with in notes"),
+    (["draft.md", "--sources", "notes", "--session", "latest"], "--session and --sources exclude each other"),
+    (["draft.md", "--session", "latest", "--ask-model"], "without a terminal it needs --yes"),
 ])  # fmt: skip
 def test_what_cannot_be_checked_is_one_line(
     session: Recorded, tmp_path: Path, capsys: Output, given: list[str], reported_error: str
 ) -> None:
-    for name in ("draft.md", "draft.pdf", "broken.md.zst"):
+    (tmp_path / "notes").mkdir()
+    for name in ("draft.md", "draft.docx", "broken.md.zst"):
         (tmp_path / name).write_text("Cats smile.")
     with open(tmp_path / "large.md", "wb") as large:
         large.truncate((64 << 20) + 1)
@@ -204,3 +242,21 @@ def test_what_cannot_be_checked_is_one_line(
     assert captured.out == ""
     assert captured.err.count("\n") == 1
     assert reported_error in captured.err
+
+
+def test_the_output_fits_its_schema(capsys: Output) -> None:
+    assert main(["schema", "check"]) == 0
+    schema = json.loads(capsys.readouterr().out)
+    assert schema == json.loads(json.dumps(check_schema()))
+    value = json.loads(msgspec.json.encode([listed(FOUND, AMBER, UNSEEN, DIFFERS)]))
+    jsonschema.Draft202012Validator(schema).validate(value)
+
+
+def test_a_closed_pipe_is_no_error(session: Recorded, monkeypatch: Patch, capfd: Any) -> None:
+    read, write = os.pipe()
+    os.close(read)
+    with os.fdopen(write, "w") as closed:
+        monkeypatch.setattr(sys, "stdout", closed)
+        main(["check", str(session.folder / "work_products/cats.html")])
+        monkeypatch.undo()
+    assert "Traceback" not in capfd.readouterr().err

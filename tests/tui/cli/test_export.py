@@ -21,14 +21,17 @@ def session(tmp_path: Path, monkeypatch: Patch) -> Recorded:
     return session
 
 
-def test_the_file_is_here_and_replaces_none(session: Recorded, tmp_path: Path, capsys: Output) -> None:
+def test_the_file_is_in_the_session_and_replaces_none(
+    session: Recorded, tmp_path: Path, capsys: Output
+) -> None:
     name = session.folder.name
     assert main(["export", "latest"]) == 0
-    assert f"Exported {name} to {tmp_path}/{name}.html (" in capsys.readouterr().out
+    assert f"Exported {name} to {session.folder}/exports/cats.html (" in capsys.readouterr().out
     assert main(["export", name]) == 0
-    assert f"{name}-2.html" in capsys.readouterr().out
+    assert "cats-2.html" in capsys.readouterr().out
     assert main(["export", str(session.folder), "--format", "md"]) == 0
-    assert "Cats smile." in (tmp_path / f"{name}.md").read_text()
+    assert "Cats smile." in (session.folder / "exports/cats.md").read_text()
+    assert not list(tmp_path.glob("*.*"))
 
 
 def test_a_file_of_another_name_and_standard_output(
@@ -48,6 +51,7 @@ def test_a_file_of_another_name_and_standard_output(
     (["nosuch"], 2, "there is no session 'nosuch'"),
     (["latest", "--report", "dogs.html"], 2, "has no report 'dogs.html': it has work_products/cats.html"),
     (["latest", "--report", "../../../etc/passwd"], 2, "has no report"),
+    (["latest", "--format", "ris"], 2, "no references to export: work_products/cats.html cites no page"),
     (["latest", "-o", "missing/out.html"], 1, "cannot open the folder"),
     (["latest", "-o", ""], 2, "-o needs a file"),
     (["latest", "-o", "."], 1, "out"),
@@ -62,9 +66,9 @@ def test_what_cannot_be_exported_is_one_line(
         assert reported_error in error
 
 
-def test_a_folder_that_may_not_be_written(session: Recorded, tmp_path: Path, capsys: Output) -> None:
-    tmp_path.chmod(0o500)
+def test_a_folder_that_may_not_be_written(session: Recorded, capsys: Output) -> None:
+    session.folder.chmod(0o500)
     with permissions_obeyed():
         assert main(["export", "latest"]) == 1
-    tmp_path.chmod(0o700)
+    session.folder.chmod(0o700)
     assert "cannot write" in capsys.readouterr().err

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -13,17 +12,16 @@ import msgspec
 from lxml import html  # type: ignore[import-untyped]
 
 from tests.observers.knowledge.recorded import Recorded
+from ua_tui.core.claims.files import CheckedSource, ReportCheck, check_path
+from ua_tui.core.claims.records import Check, Claim, Passage, State, TextQuote
 from ua_tui.core.events.types import ArtifactSaved, MessageFinished, QueryFinished, TokensSpent, Usage
-from ua_tui.core.evidence.files import check_path
-from ua_tui.core.evidence.records import Claim, Disagreement, Evidence, ReportCheck, Source, Verdict
 from ua_tui.core.redaction.redactor import Redactor
-from ua_tui.observers.evidence.reading.document import read_report
 from ua_tui.tui.export.formats import ExportFormat, export_bytes
 
 NOW = datetime(2026, 3, 11, tzinfo=UTC)
 PASSAGE = "About 41 percent of the cats in the survey smile."
-SOURCE = Source(
-    kind="article", title="Cats & their smiles", url="https://cats.example/smiles",
+SOURCE = CheckedSource(
+    kind="article", title="Cats & their smiles", url="https://cats.example/smiles", author="Jo",
     published="2026-03-09T10:00:00", read_at=datetime(2026, 3, 10, 12, tzinfo=UTC), sha256="ab" * 32,
 )  # fmt: skip
 
@@ -37,29 +35,26 @@ def reported(session: Recorded, text: str, name: str = "cats.html") -> str:
     return path
 
 
-def claim(text: str, part: str, number: int = 1, verdict: Verdict = Verdict.UNTRACED, **more: Any) -> Claim:
-    """A claim about a part of a text."""
-    start = text.index(part)
+def claim(exact: str, state: State = "differs", prefix: str = "", suffix: str = "", **more: Any) -> Claim:
+    """A claim about some words of a report, with a passage of the source."""
     fields: dict[str, Any] = {
-        "start": start, "end": start + len(part), "kind": "figure", "text": part,
-        "sentence": f"It is {part}.", "at": 6,
-        "evidence": (Evidence(source=0, passage=PASSAGE, marks=((6, 8),)),),
+        "kind": "figure", "sentence": f"It is {exact}.", "instead": "41 percent" if state == "differs" else "",
+        "passages": (Passage(source=0, text=PASSAGE, quote=TextQuote("41 percent", "About ")),),
     }  # fmt: skip
-    return Claim(id=number, verdict=verdict, **fields | more)
+    return Claim(state=state, quote=TextQuote(exact, prefix, suffix), **fields | more)
 
 
-def checked(
-    session: Recorded, path: str, claims: Sequence[Claim], disagreements: Sequence[Disagreement] = ()
-) -> None:
+def checked(session: Recorded, path: str, *claims: Claim, source: CheckedSource = SOURCE) -> ReportCheck:
     """Save a check of a report."""
     data = (session.folder / path).read_bytes()
     check = ReportCheck(
-        report=path, sha256=hashlib.sha256(data).hexdigest(), claims=tuple(claims),
-        disagreements=tuple(disagreements), sources=(SOURCE,), checked_at=NOW,
+        report=path, sha256=hashlib.sha256(data).hexdigest(), checked_at=NOW, sources=(source,),
+        check=Check(title="Cats", claims=claims),
     )  # fmt: skip
     target = session.folder / check_path(path)
     target.parent.mkdir(exist_ok=True)
     target.write_bytes(msgspec.json.encode(check))
+    return check
 
 
 def answered(session: Recorded, text: str = "**Cats** do.") -> None:
@@ -84,11 +79,6 @@ def exported(
 def page_of(text: str) -> Any:
     """Parse a page."""
     return html.document_fromstring(text, parser=html.HTMLParser(huge_tree=True))
-
-
-def source_of(text: str, name: str = "cats.html") -> str:
-    """The source of a report as the check has it."""
-    return read_report(text.encode(), name).source
 
 
 def select(page: Any, selector: str) -> list[Any]:

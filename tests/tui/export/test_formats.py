@@ -9,24 +9,40 @@ import msgspec
 import pytest
 
 from tests.observers.knowledge.recorded import Recorded
-from tests.tui.export.exported import PASSAGE, answered, checked, claim, exported, reported, source_of
+from tests.tui.export.exported import NOW, answered, checked, claim, exported, reported
 from tests.tui.fixture_types import Output
+from ua_tui.core.claims.decisions import Decisions
+from ua_tui.core.claims.files import decisions_path
+from ua_tui.core.claims.opinion import Opinions, questions_about, read_reply, save_opinions
+from ua_tui.core.errors import SettingsError
 from ua_tui.core.events.types import SessionStarted
-from ua_tui.core.evidence.records import Verdict
+from ua_tui.core.redaction.redactor import Redactor
+from ua_tui.core.storage.files import Root
 from ua_tui.core.storage.workspace import JOURNAL
 from ua_tui.tui.cli import main
+from ua_tui.tui.export.formats import ExportFormat, write_export
 from ua_tui.tui.export.records import Export, export_schema
 
 REPORT = "<h1>Cats</h1><p>Of all cats <b>41 %</b> smile, see https://cats.example/smiles.</p>"
+
+
+REPLY = '{"opinions": [{"id": 0, "opinion": "contradicts", "words": "41 percent"}]}'
 
 
 @pytest.fixture
 def session(tmp_path: Path) -> Recorded:
     session = Recorded(tmp_path)
     path = reported(session, REPORT)
-    source = source_of(REPORT)
     url = "https://cats.example/smiles"
-    checked(session, path, [claim(source, "41 %"), claim(source, url, 2, Verdict.READ, kind="link")])
+    check = checked(session, path, claim("41 %"), claim(url, "found", kind="link", url=url))
+    decisions = Decisions(session.folder / decisions_path(path), path)
+    decisions.decide(check.claims, [0], "rejected", Redactor(), by="Jo", at=NOW, note="Ask *them*.")
+    decisions.decide(check.claims, [1], "accepted", Redactor(), by="Jo", at=NOW)
+    (question,) = questions_about(check.claims, Redactor())
+    said = tuple(read_reply(question, check.claims, REPLY))
+    save_opinions(
+        Root(session.folder), Opinions(report=path, at=NOW, model="small", opinions=said), Redactor()
+    )
     answered(session)
     return session
 
@@ -38,9 +54,21 @@ def test_json_fits_its_schema(session: Recorded) -> None:
     export = msgspec.json.decode(text, type=Export)
     assert export.report is not None
     assert export.check is not None
-    first = export.check.claims[0]
-    assert export.report.source[first.start : first.end] == first.text == "41 %"
-    assert export.sources[first.evidence[0].source].url == "https://cats.example/smiles"
+    assert export.sources[export.check.claims[0].passages[0].source].url == "https://cats.example/smiles"
+    first, second = export.check.claims
+    assert first.decision is not None
+    assert second.decision is not None
+    assert first.opinion is not None
+    assert (first.decision.answer, first.decision.by, first.decision.note) == (
+        "rejected",
+        "Jo",
+        "Ask *them*.",
+    )
+    assert (first.opinion.verdict, first.opinion.words) == ("contradicts", "41 percent")
+    assert second.decision.answer == "accepted"
+    assert export.check.signed == "Signed: 1 of 2 accepted, 1 rejected"
+    assert export.check.second_opinion == "Second opinion of small: 1 contradict"
+    assert [each.title for each in export.references] == ["Cats & their smiles"]
     assert export.costs.models[0].usage.total == 1_200
 
 
@@ -49,17 +77,59 @@ def test_the_schema_is_printed(capsys: Output) -> None:
     assert json.loads(capsys.readouterr().out) == json.loads(json.dumps(export_schema()))
 
 
-def test_markdown_has_a_footnote_for_each_claim(session: Recorded) -> None:
+def test_markdown_has_the_doubtful_claims_beside_the_sources(session: Recorded) -> None:
     text = exported(session.folder, "md")
-    assert "### Cats" in text
-    assert "**41 %[^c1]**" in text
-    assert "https://cats.example/smiles [^c2]" in text
+    assert "**41 %** ✗¹ smile, see https://cats.example/smiles." in text
     assert (
-        f"[^c1]: Figure 1: **untraced**. “{PASSAGE}” [Cats & their smiles](<https://cats.example/smiles>)"
+        "| ✗¹ differs: the source has 41 percent | It is **41 %**. | About **41 percent** of the cats in the survey "
+        "smile. ([Cats & their smiles](<https://cats.example/smiles>), published 2026-03-09) "
+        "| Second opinion: contradicts: “41 percent”. Rejected by Jo, 2026-03-11 00:00 UTC: Ask \\*them\\*. |"
+    ) in text
+    assert "**Signed: 1 of 2 accepted, 1 rejected**, Jo 2026-03-11 00:00 UTC" in text
+    assert (
+        "1. [Cats & their smiles](<https://cats.example/smiles>), Jo, cats.example, published 2026-03-09, read 2026"
         in text
     )
-    for heading in ("## Conversation", "## Sources", "## Saved files", "## Session"):
-        assert heading in text
+    headings = [
+        "## Report",
+        "### Cats",
+        "## Evidence",
+        "## References",
+        "## Conversation",
+        "## Sources",
+        "## Saved files",
+        "## Session",
+    ]
+    assert [line for line in text.split("\n") if line.startswith(("## ", "### Cats"))] == headings
+
+
+@pytest.mark.parametrize(("form", "part"), [
+    ("csl", '"title": "Cats & their smiles"'), ("ris", "TI  - Cats & their smiles\r\n"),
+    ("bibtex", r"title = {{Cats \& their smiles}}"),
+])  # fmt: skip
+def test_the_cited_sources_are_exported_as_references(
+    session: Recorded, form: ExportFormat, part: str
+) -> None:
+    text = exported(session.folder, form)
+    for each in (part, "https://cats.example/smiles", "Jo", "ab" * 32):
+        assert each in text
+    reported(session, "Nothing is cited.", "none.md")
+    with pytest.raises(SettingsError, match=r"none\.md cites no page"):
+        exported(session.folder, form, "none.md")
+
+
+@pytest.mark.parametrize(("report", "name", "expected"), [
+    ("<title>Cats: why they smile</title>", "a.html", "cats-why-they-smile.html"),
+    ("# Größe der Städte", "a.md", "grosse-der-stadte.html"), ("<p>x", "my-cats.html", "my-cats.html"),
+])  # fmt: skip
+def test_the_file_has_the_name_of_the_report(tmp_path: Path, report: str, name: str, expected: str) -> None:
+    session = Recorded(tmp_path)
+    assert write_export(session.folder, Redactor()).name == f"{session.folder.name}.html"
+    reported(session, report, name)
+    written = write_export(session.folder, Redactor())
+    assert written.parent == session.folder / "exports"
+    assert written.name == expected
+    assert write_export(session.folder, Redactor()).name == f"{written.stem}-2.html"
 
 
 def test_a_resumed_session_is_one(session: Recorded) -> None:

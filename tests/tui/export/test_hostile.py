@@ -7,13 +7,13 @@ from typing import Any
 import pytest
 
 from tests.observers.knowledge.recorded import Recorded
-from tests.tui.export.exported import answered, checked, claim, exported, page_of, reported, select, source_of
+from tests.tui.export.exported import answered, checked, claim, exported, page_of, reported, select
+from ua_tui.core.claims.files import check_path
+from ua_tui.core.claims.records import Passage, TextQuote
 from ua_tui.core.errors import JournalError
 from ua_tui.core.events.types import ArtifactSaved, QueryReceived, ToolCallFinished, ToolCallStarted
-from ua_tui.core.evidence.files import check_path
-from ua_tui.core.evidence.records import Evidence, Verdict
 from ua_tui.core.storage.workspace import JOURNAL
-from ua_tui.tui.export.marks import END, START, mark_claims, marked_ids, without_marks
+from ua_tui.tui.export.marks import mark_markdown
 
 HOSTILE = """<!doctype html><html><head><base href="https://evil.example/"><title></title><script>x</script>
 <meta http-equiv="refresh" content="0;url=https://evil.example/"><link rel="stylesheet" href="https://evil.example/a.css">
@@ -57,7 +57,7 @@ def assert_harmless(text: str) -> None:
 @pytest.mark.parametrize("name", ["cats.html", "cats.md", "cats.txt"])
 def test_nothing_of_a_hostile_report_is_run_or_loaded(session: Recorded, name: str) -> None:
     path = reported(session, HOSTILE, name)
-    checked(session, path, [claim(source_of(HOSTILE, name), "41 %")])
+    checked(session, path, claim("41 %"))
     answered(session, HOSTILE + "\n\n![x](https://evil.example/l.png) [y](javascript:alert(10))")
     text = exported(session.folder)
     assert_harmless(text)
@@ -84,15 +84,14 @@ def test_markdown_has_no_html_and_no_pictures_to_load(session: Recorded) -> None
 def test_texts_with_markup_are_only_text(session: Recorded) -> None:
     evil = "</style></title><script>alert(1)</script><img src=x onerror=alert(2)>\"'&amp;"
     path = reported(session, "<p>41 %</p>")
-    evidence = (
-        Evidence(source=0, passage=evil, marks=((0, 4), (2, 900), (-3, 2))),
-        Evidence(source=99, passage=evil),
-    )
+    passages = (Passage(source=0, text=evil, quote=TextQuote("alert"), headers=evil),)
     more: dict[str, Any] = {
-        "sentence": evil, "section": evil, "note": evil, "remarks": (evil,), "url": evil,
-        "evidence": evidence,
+        "sentence": evil, "section": evil, "note": evil, "url": evil, "instead": evil, "formula": evil,
+        "passages": passages,
     }  # fmt: skip
-    checked(session, path, [claim(source_of("<p>41 %</p>"), "41 %", **more)])
+    checked(
+        session, path, claim("41 %", **more), claim("41", "found", **more), claim("x", kind="link", **more)
+    )
     session.add(
         QueryReceived(query_id="q2", text=evil),
         ToolCallStarted(query_id="q2", tool_use_id=evil, name=evil, input={evil: evil}),
@@ -105,69 +104,61 @@ def test_texts_with_markup_are_only_text(session: Recorded) -> None:
     assert "alert(1)" in page_of(text).text_content()
 
 
-def test_claims_with_broken_places_have_no_mark(session: Recorded) -> None:
-    text = "<p title='41 %'>41 % of &nbsp; cats</p><!-- 41 % --><script>41 %</script>"
+def test_claims_that_the_text_does_not_have_are_only_listed(session: Recorded) -> None:
+    text = "<p title='7 %'>41 % of &nbsp; &amp;lt; cats</p><!-- 7 % --><script>7 %</script><style>7 %</style>"
     path = reported(session, text)
-    source = source_of(text)
-    ranges = [(-5, 3), (9, 3), (0, 10_000_000), (5_000_000, 5_000_001), (0, len(source)), (1, 2), (10, 12), (
-        4, 9,
-    )]  # fmt: skip
-    last = source.rindex("41 %")
-    ranges += [(last, last + 4), (source.index("&nbsp") + 2, source.index("&nbsp") + 4)]
-    claims = [claim(source, "41 %", n, start=a, end=b) for n, (a, b) in enumerate(ranges, 1)]
-    checked(session, path, claims)
+    checked(session, path, claim("7 %"), claim(""), claim("%"), claim("41 % of"), claim("lt; cats", "found"))
     page_text = exported(session.folder)
     assert_harmless(page_text)
-    article = select(page_of(page_text), ".report")[0]
-    for tip in select(article, ".mark"):
-        tail = tip.tail or ""
-        tip.getparent().remove(tip)
-        assert "\ue000" not in tail
-    assert "alert" not in article.text_content()
-    assert len(select(page_of(page_text), "#evidence li")) >= len(ranges)
+    page = page_of(page_text)
+    assert [each.text for each in select(page, ".report .q")] == ["41 % of", "lt; cats"]
+    assert select(page, ".report")[0].text_content() == "41 % of \xa0 &lt; cats"
+    assert len(select(page, "#evidence li")) == 5
 
 
-def test_tokens_in_a_report_are_no_marks(session: Recorded) -> None:
-    text = f"<p>{START}1\ue002 41 % {END}1\ue002 and {END}2\ue002</p>"
+def test_many_claims_in_many_elements_are_marked_at_once(session: Recorded) -> None:
+    text = "<p>" + "<b>4</b> <i>5</i> " * 5_000
     path = reported(session, text)
-    checked(session, path, [claim(text, "41 %", 1), claim(text, "and", 2)])
+    checked(session, path, *(claim("4 5 " * size) for size in range(1, 300)))
     page = page_of(exported(session.folder))
-    assert [each.text for each in select(page, ".report .q")] == ["41 %", "and"]
+    assert select(page, ".report")[0].text_content().split() == ["4", "5"] * 5_000
 
 
-def test_marks_never_stand_in_tags() -> None:
+def test_marks_never_stand_in_markup() -> None:
     source = (
-        "a <b title=\"1 > 2\" id='3'>4</b> &amp; <!-- 5 --> <script>6</script> [7](https://a.example/8) `9`"
+        "a <b title=\"1 > 2\" id='3'>4</b> &amp; <!-- 5 --> [7 of 8](https://a.example/8) [9]: `10` **1** _2_"
     )
-    for kind in ("html", "markdown"):
-        for start in range(len(source)):
-            claims = [claim(source, "a", 1, start=start, end=end) for end in (start + 1, len(source))]
-            for each in claims:
-                marked = mark_claims(source, kind, [each])
-                assert without_marks(marked) == source
-                for part in ("<b title=\"1 > 2\" id='3'>", "&amp;", "<!-- 5 -->", "<script>6</script>"):
-                    assert part in marked
-                assert kind == "html" or "](https://a.example/8)" in marked
-                assert marked_ids(marked) <= {1}
+    for number in range(1, 11):
+        marked = mark_markdown(source, [claim(str(number))], lambda number: "✗")
+        assert marked.replace(" ✗", "") == source
+        for part in (
+            "<b title=\"1 > 2\" id='3'>", "&amp;", "<!-- 5 -->", "[7 of 8](https://a.example/8)", "**1**", "_2_",
+        ):  # fmt: skip
+            assert part in marked
 
 
-def test_addresses_without_end_are_written_at_once(session: Recorded) -> None:
-    text = "41 % of https://cats.example/a " + "http://" * 100_000
-    path = reported(session, text, "cats.md")
-    checked(session, path, [claim(text, "41 %"), claim(text, "cats.example/a", 2)])
-    assert "https://cats.example/a [^c2]" in exported(session.folder, "md")
+@pytest.mark.parametrize(
+    "part",
+    ["http://", "[a](", "[", "](", "<a '\"", "<!-- ", "_4", "| 4 ", "> 4\n", "4. ", "41 %!", "41 %\n "],
+)
+def test_markup_without_end_is_marked_at_once(part: str) -> None:
+    text = part * 100_000 + " 41 % of cats."
+    marked = mark_markdown(text, [claim("41 %"), claim("of cats", kind="quotation")], lambda number: "✗")
+    assert marked.replace(" ✗", "") == text
 
 
 def test_markdown_has_no_markup_of_a_check_or_a_journal(session: Recorded) -> None:
     evil = "<img src=x onerror=alert(1)>"
     path = reported(session, "<p>41 %</p>")
-    checked(session, path, [claim("<p>41 %</p>", "41 %")])
+    checked(session, path, claim("41 %", note=evil, sentence=f"41 % {evil} | x", section=evil))
     file = session.folder / check_path(path)
     file.write_text(file.read_text().replace("ab" * 32, evil))
     session.add(ArtifactSaved(path="a", kind=evil, size=1, sha256=evil, observer="x"))
     text = exported(session.folder, "md")
     assert "onerror" in text
     assert not re.search(r"(?<!\\)<[a-z/!]", text.replace("<https://", ""))
+    (row,) = [line for line in text.split("\n") if line.startswith("| ✗¹")]
+    assert len(re.findall(r"(?<!\\)\|", row)) == 5
 
 
 @pytest.mark.slow
@@ -209,12 +200,3 @@ def test_a_damaged_journal_is_exported_with_a_note(session: Recorded) -> None:
     incomplete = "last line of the journal is incomplete"
     for part in ("Damaged lines", "a later version", incomplete, "Which animals smile?"):
         assert part in text
-
-
-def test_a_verdict_is_shown_for_every_kind(session: Recorded) -> None:
-    text = "<p>" + " ".join(f"claim{number}x" for number in range(len(Verdict))) + "</p>"
-    path = reported(session, text)
-    claims = [claim(text, f"claim{number}x", number + 1, verdict) for number, verdict in enumerate(Verdict)]
-    checked(session, path, claims)
-    page = page_of(exported(session.folder))
-    assert len(select(page, ".report .mark")) == len(select(page, "#evidence li")) == len(Verdict)

@@ -17,10 +17,12 @@ from tests.tui.export.exported import (
     page_of,
     reported,
     select,
-    source_of,
 )
+from ua_tui.core.claims.decisions import Decisions
+from ua_tui.core.claims.files import decisions_path
+from ua_tui.core.claims.records import Passage, TextQuote
 from ua_tui.core.events.types import MessageFinished, SessionFinished, ToolCallFinished, ToolCallStarted
-from ua_tui.core.evidence.records import Disagreement, Evidence, Verdict
+from ua_tui.core.redaction.redactor import Redactor
 
 REPORT = "<h1>Cats</h1><p>Of all cats <b>41 %</b> smile, see <a href='https://cats.example/smiles'>the survey</a>.</p>"
 PIXEL = base64.b64decode(
@@ -44,22 +46,20 @@ def test_a_page_has_all_of_the_session(session: Recorded) -> None:
         ToolCallFinished(tool_use_id="t1", status="success", duration_ms=1_500),
     )  # fmt: skip
     path = reported(session, REPORT)
-    disagreement = Disagreement(subject="Smiling cats", values=("41 %", "39 %"), evidence=(
-        Evidence(source=0, passage=PASSAGE), Evidence(source=0, passage="39 %"),
-    ))  # fmt: skip
-    checked(session, path, [claim(source_of(REPORT), "41 %", note="No source has it.")], [disagreement])
+    checked(session, path, claim("41 %", "not found"))
     answered(session)
     session.add(SessionFinished(reason="quit", queries=1, duration_ms=4_000))
     page = page_of(exported(session.folder))
     headings = [each.text_content() for each in page.iter("h2")]
     assert headings == [
-        "Summary", "Report", "Conversation", "Trace", "Evidence", "Sources", "Saved files", "Costs", "Session",
+        "Report", "Evidence", "Conversation", "Trace", "Sources", "Saved files", "Costs", "Session",
     ]  # fmt: skip
     assert [each.get("href") for each in select(page, "nav a")] == [
         f"#{each.get('id')}" for each in select(page, "main > section")
     ]
     text = page.text_content()
-    parts = ("1 figure untraced", "Smiling cats", "39 %", "Which animals smile?", "expert", "$0.02", "1,200")
+    summary = "1 figure: 1 not found. Sentences were not judged."
+    parts = (summary, PASSAGE, "Which animals smile?", "expert", "$0.02", "1,200")
     assert [part for part in parts if part not in text] == []
     assert page.xpath("//section[@id='conversation']//strong")[0].text == "Cats"
     assert page.xpath("//section[@id='sources']//a/@href") == ["https://cats.example/smiles"]
@@ -68,57 +68,79 @@ def test_a_page_has_all_of_the_session(session: Recorded) -> None:
     assert float(select(inner, "rect.bar")[0].get("width")) < float(select(outer, "rect.bar")[0].get("width"))
 
 
-def test_doubtful_claims_are_explained_and_counted(session: Recorded) -> None:
-    path = reported(session, REPORT)
-    source = source_of(REPORT)
-    url = "https://made.up.example/x"
-    invented = claim(source, "the survey", 1, Verdict.INVENTED, kind="link", url=url, evidence=())
-    checked(session, path, [invented])
+def test_doubtful_claims_are_marked_and_others_shown_on_hover_and_focus(session: Recorded) -> None:
+    text = (
+        "<h1>Cats</h1><p>Of all <b>forty</b>-one cats 41 % smile, a sixteen-high stack; see"
+        " <a href='https://cats.example/'>the 7 surveys</a>.</p>"
+        "<blockquote>“Cats pay the bills.”<cite>Jo Doe</cite></blockquote>"
+    )
+    path = reported(session, text)
+    url = "https://cats.example/"
+    checked(
+        session, path, claim("forty-one", "found"), claim("41 %"), claim("sixteen", "calculated", formula="8 + 8 = 16"),
+        claim("the 7 surveys", "never seen", kind="link", url=url, passages=()), claim("7", "not found"),
+        claim("Cats pay the bills.", kind="quotation"),
+    )  # fmt: skip
     page = page_of(exported(session.folder))
-    assert select(page, "#summary h3")[0].text == "1 unsupported claim"
-    for part in ("#c1", "#d1", "#e1"):
-        shown = select(page, part)[0].text_content()
-        assert url in shown
-        assert "Nothing that the session read or found has this address." in shown
-    checked(session, path, [invented, claim(source, "41 %", 2, Verdict.OTHER_SOURCE)])
-    page = page_of(exported(session.folder))
-    assert select(page, "#summary h3")[0].text == "2 claims to look at, 1 of them unsupported"
-    # A check of another version is not used, and nothing is written.
-    before = sorted(session.folder.rglob("*"))
-    (session.folder / path).write_text("<p>Nothing to check.</p>")
-    assert not select(page_of(exported(session.folder)), ".mark")
-    assert sorted(session.folder.rglob("*")) == before
-
-
-def test_a_mark_stands_at_its_claim_and_shows_the_evidence(session: Recorded) -> None:
-    path = reported(session, REPORT)
-    source = source_of(REPORT)
-    claims = [
-        claim(source, "41 %", 1, note="No source has it."),
-        claim(source, "the survey", 2, Verdict.READ, kind="link", evidence=()),
-    ]
-    checked(session, path, claims)
-    page = page_of(exported(session.folder))
-    (marked,) = select(page, ".report .q.unsupported")
-    assert marked.text == "41 %"
-    mark = marked.getnext()
-    assert select(mark, "a")[0].get("aria-label") == "figure 1: untraced"
-    tip = select(mark, "#c1")[0]
-    assert select(tip, "mark")[0].text == "41"
-    for part in ("No source has it.", PASSAGE, "cats.example", "published 2026-03-09"):
-        assert part in tip.text_content()
-    # The mark of a link stands behind it, as no link may be inside another.
-    link = page.xpath("//article//a[@href='https://cats.example/smiles' and not(ancestor::*[@role='note'])]")[
-        0
-    ]
-    assert link.text_content() == "the survey"
-    assert select(link.getnext(), "#c2")
+    report = select(page, ".report")[0]
+    assert report.text_content() == page_of(text.replace("<cite>", "<br><cite>")).text_content()
+    marks = {each.get("data-mark"): each.text for each in select(report, ".q") if each.get("data-mark")}
+    assert marks == {"✗ 1": "41 %", "✗ 2": "Cats pay the bills.", "✗ 3": "the ", "? 4": "7"}
+    forty, one, differs, sixteen, *linked, quotation = select(report, ".q")
+    assert (forty.text, one.text, forty.get("tabindex"), one.get("tabindex")) == ("forty", "-one", "0", None)
+    assert forty.get("title").startswith(f"· found — “{PASSAGE}” — Cats & their smiles, cats.example")
+    assert (differs.tag, differs.get("href")) == ("a", "#e1")
+    assert differs.get("title").startswith("✗ differs: the source has 41 percent — “About")
+    assert sixteen.get("title").startswith("= calculated: 8 + 8 = 16 —")
+    assert {each.tag for each in linked} == {"span"}
     assert not page.xpath("//a//a")
+    assert quotation.xpath("following::br[1]/following-sibling::cite")[0].text == "Jo Doe"
     # Both ways between the report and the list.
     assert page.xpath("//li[@id='e1']//a[@href='#m1']")
-    assert page.xpath("//*[@id='c1']//a[@href='#e1']")
-    for link in page.xpath("//a[starts-with(@href, '#')]"):
-        assert len(page.xpath(f"//*[@id='{link.get('href')[1:]}']")) == 1
+    for each in page.xpath("//a[starts-with(@href, '#')]"):
+        assert len(page.xpath(f"//*[@id='{each.get('href')[1:]}']")) == 1
+
+
+def test_the_evidence_has_both_texts_with_what_differs(session: Recorded) -> None:
+    url = "https://made.up.example/x"
+    path = reported(session, f"<p>41 % smile, see <a href='{url}'>this</a>. “Cats in a survey smile.”</p>")
+    altered = claim(
+        "Cats in a survey smile.", kind="quotation", sentence="“Cats in a survey smile.”",
+        instead="cats in the survey smile.",
+        passages=(Passage(source=0, text=PASSAGE, quote=TextQuote("cats in the survey smile.")),),
+    )  # fmt: skip
+    check = checked(
+        session, path, claim("41 %"), altered, claim("this", "never seen", kind="link", url=url, passages=()),
+        claim("41", "found"),
+    )  # fmt: skip
+    decisions = Decisions(session.folder / decisions_path(path), path)
+    decisions.decide(check.claims, [0, 3], "accepted", Redactor(), by="Jo")
+    decisions.decide(check.claims, [1], "rejected", Redactor(), by="Jo", note="No <b>")
+    page = page_of(exported(session.folder))
+    listed = page.xpath("//section[@id='evidence']/ol/li")
+    assert [each.get("id") for each in listed] == ["e0", "e1", "e2"]
+    assert [[mark.text for mark in select(each, "mark")] for each in listed] == [
+        ["41 %", "41 percent"], ["Cats", "a", "cats", "the"], ["this"],
+    ]  # fmt: skip
+    assert url in listed[2].text_content()
+    assert "never seen. Nothing that was read or found has this address." in listed[2].text_content()
+    accepted, rejected = select(page, "#evidence > ol .judged")
+    assert accepted.text_content().startswith("Accepted by Jo, 20")
+    assert rejected.text_content().startswith("Rejected by Jo, 20")
+    assert rejected.text_content().endswith(": No <b>")
+    assert select(page, "#evidence summary")[0].text == "Other claims: 1 found"
+    for part in ("#evidence", "header"):
+        assert "Signed: 2 of 4 accepted, 1 rejected, 1 open" in select(page, part)[0].text_content()
+    # A check of another version is not used, decisions of somebody else sign nothing, and nothing is written.
+    before = sorted(session.folder.rglob("*"))
+    file = session.folder / decisions_path(path)
+    file.write_text(file.read_text().replace("No <b>", "Yes"))
+    page = page_of(exported(session.folder))
+    assert "Signed" not in page.text_content()
+    assert "was not made by this program for this user" in page.text_content()
+    (session.folder / path).write_text("<p>Nothing to check.</p>")
+    assert not select(page_of(exported(session.folder)), ".q")
+    assert sorted(session.folder.rglob("*")) == before
 
 
 def test_nothing_is_loaded_or_run_and_a_report_is_optional(session: Recorded) -> None:
@@ -126,7 +148,7 @@ def test_nothing_is_loaded_or_run_and_a_report_is_optional(session: Recorded) ->
     page = page_of(exported(session.folder))
     assert select(page, ".kind")[0].text == "Session"
     assert "The session has no report." in page.text_content()
-    assert [each.text for each in page.iter("h2")][:2] == ["Summary", "Conversation"]
+    assert [each.text for each in page.iter("h2")][:2] == ["Conversation", "Costs"]
     reported(session, REPORT)
     page = page_of(exported(session.folder))
     assert select(page, ".kind")[0].text == "Report with evidence"
@@ -179,13 +201,25 @@ def test_marks_in_markdown_and_text(session: Recorded) -> None:
     text = "# Cats\n\n| what | share |\n|---|---|\n| smile | **41 %** |\n\nSee [12 cats](https://cats.example/12) and https://a.example/7.\n"
     path = reported(session, text, "cats.md")
     parts = ["41 %", "12 cats", "https://a.example/7"]
-    checked(session, path, [claim(text, part, number) for number, part in enumerate(parts, 1)])
+    checked(session, path, *map(claim, parts))
     page = page_of(exported(session.folder))
     assert [each.text for each in select(page, ".report .q")] == parts
-    assert len(select(page, ".report .mark")) == 3
-    assert page.xpath("//article//td//strong")[0].text_content().startswith("41 %")
+    assert page.xpath("//article//td//strong")[0].text_content() == "41 %"
+    marked = exported(session.folder, "md")
+    for part in (
+        "| smile | **41 %** ✗¹ |",
+        "See [12 cats](https://cats.example/12) ✗² and https://a.example/7 ✗³.",
+    ):
+        assert part in marked
+    text = "".join(
+        f"<blockquote>“{quote}”<cite>{name}</cite></blockquote>\n"
+        for quote, name in (("A 1.", "Jo"), ("B 2.", "Al"))
+    )
+    path = reported(session, text)
+    checked(session, path, claim("A 1.", kind="quotation"), claim("2", "not found"))
+    assert "> “A 1.”  \n> Jo ✗¹\n\n> “B 2 ?².”  \n> Al\n" in exported(session.folder, "md")
     path = reported(session, "41 % <b>of</b> cats", "cats.txt")
-    checked(session, path, [claim("41 % <b>of</b> cats", "41 %")])
+    checked(session, path, claim("41 %"))
     page = page_of(exported(session.folder))
     assert select(page, ".report .q")[0].text == "41 %"
     assert "<b>of</b>" in select(page, ".report")[0].text_content()

@@ -11,6 +11,9 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import asdict, replace
 
+from ua_tui.core.claims.decisions import adopt as adopt_decisions
+from ua_tui.core.claims.decisions import count_decisions, find_decisions
+from ua_tui.core.claims.files import DECISIONS
 from ua_tui.core.errors import UniversalAgentError
 from ua_tui.core.events.units import quantity
 from ua_tui.core.history.headline import read_heading
@@ -38,7 +41,7 @@ if TYPE_CHECKING:
 
 _RIGHTS = "json_extract(settings, '$.allow', '$.permission_mode') != '[null,null]'"
 _JOBS = f"SELECT count(*), total({_RIGHTS}) FROM job"  # noqa: S608
-_QUESTION = "Adopt this? Its queries run, its rules allow, its answers are taken for yours."
+_QUESTION = "Adopt this? Its queries run, its rules allow, its answers and signatures are taken for yours."
 
 
 def adopt(path: Path, *, yes: bool) -> int:
@@ -50,7 +53,8 @@ def adopt(path: Path, *, yes: bool) -> int:
             print_line(f"{clean_line(str(each), 700)}: {_content(each)}")
         if not found:
             return complain(
-                f"nothing to adopt in {clean_line(str(path), 700)}: name jobs.db, a knowledge base or a session"
+                f"nothing to adopt in {clean_line(str(path), 700)}: name jobs.db, a knowledge base, a "
+                "session or decisions about claims"
             )
         if not yes and not (sys.stdin.isatty() and sys.stdout.isatty()):
             return complain("nobody can be asked here: --yes adopts what is listed", EXIT_USAGE)
@@ -68,18 +72,32 @@ def _find(path: Path) -> list[Path]:
     if path.is_file() or is_session(path):
         return [path]
     folder = path / WORKSPACES if (path / WORKSPACES).is_dir() else path
-    sessions = [
-        each for each in sorted(folder.glob("session_*")) if is_session(each) and not is_own_session(each)
-    ]
-    return [each for each in (folder / JOBS, folder / FILE) if each.is_file()] + sessions
+    found = [each for each in (folder / JOBS, folder / FILE) if each.is_file()]
+    for session in sorted(filter(is_session, folder.glob("session_*"))):
+        # Somebody may have put decisions into a session of the user.
+        found += [session] if not is_own_session(session) else _foreign_decisions(session)
+    return found
+
+
+def _foreign_decisions(session: Path) -> list[Path]:
+    found = []
+    for path in find_decisions(session):
+        with suppress(UniversalAgentError):
+            found += [] if count_decisions(path)[1] else [path]
+    return found
 
 
 def _content(path: Path) -> str:
     if path.is_dir():
-        waiting = 0
+        waiting = decided = 0
         with suppress(UniversalAgentError):
             waiting = len(read_queue(Root(path), foreign=True))
-        return f"{read_heading(path).line}; {quantity(waiting, 'waiting query', 'waiting queries')}"
+        with suppress(UniversalAgentError):
+            decided = sum(count_decisions(each)[0] for each in find_decisions(path))
+        queries = quantity(waiting, "waiting query", "waiting queries")
+        return f"{read_heading(path).line}; {queries}, {quantity(decided, 'decision')} about claims"
+    if path.name.endswith(DECISIONS):
+        return f"{quantity(count_decisions(path)[0], 'decision')} about claims"
     if path.name != JOBS:
         return quantity(read_status(path).sessions, "session")
     with closing(connect(path, "ro")) as db:
@@ -92,6 +110,10 @@ def _adopt(path: Path) -> None:
         root = Root(path)
         write_queue(root, read_queue(root, foreign=True), Redactor())
         seal_session(root)
+        for each in find_decisions(path):
+            adopt_decisions(each)
+    elif path.name.endswith(DECISIONS):
+        adopt_decisions(path)
     elif path.name == JOBS:
         adopt_jobs(path)
     else:

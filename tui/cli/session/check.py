@@ -1,19 +1,22 @@
-"""`ua-tui check`: compares a report with what its session has read, without a model."""
+"""`ua-tui check`: compares reports with what their sessions have read, or with given files."""
 
 from __future__ import annotations
 
 import argparse
 import os
 import sys
-from collections.abc import Sequence
+from contextlib import nullcontext
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING
 
+import msgspec
+
+from ua_tui.core.claims.files import FORMATS, LARGEST_REPORT, ReportCheck, decisions_path, report_format
 from ua_tui.core.errors import SettingsError, UniversalAgentError
-from ua_tui.core.evidence.files import FORMATS, LARGEST_REPORT, report_format
+from ua_tui.core.redaction.redactor import Redactor, seal_json
 from ua_tui.core.storage.compression import inner_name
 from ua_tui.core.storage.workspace import JOURNAL
-from ua_tui.core.text import clean_line
+from ua_tui.core.text import clean_line, escape_unsafe
 from ua_tui.tui.cli.arguments import (
     WrongUsage,
     add_sessions_folder,
@@ -21,133 +24,170 @@ from ua_tui.tui.cli.arguments import (
     redactor_of,
     workspace_settings,
 )
-from ua_tui.tui.cli.output import complain, print_line
+from ua_tui.tui.cli.output import agrees, complain, has_screen, page_width, print_line, quiet_libraries
 from ua_tui.tui.terminal.exit_codes import EXIT_FAILED, EXIT_USAGE
 
 if TYPE_CHECKING:
-    from ua_tui.core.evidence.records import ReportCheck
+    from ua_tui.core.claims.checked_report import CheckedReport
+    from ua_tui.core.claims.opinion import Opinions
     from ua_tui.core.settings.model import Settings
 
 _INPUT = "-"
 _HTML_BEGINS = (b"<!doctype", b"<html", b"<?xml", b"<!--")
 EXAMPLES = """\
-Links, quotations, figures and names are compared with what the session has read. No model is asked, nothing is written,
-and nothing leaves the machine. It exits with 1 if something is not supported.
+Figures, quotations and links are compared with what the session has read, or with the files after --sources. Without
+--ask-model no model is asked, nothing is written, and nothing leaves the machine. It exits with 1 if a claim differs
+from a source or a link was never seen, and with 2 if a report cannot be checked.
 
 examples:
-  ua-tui check SAVED_REPORTS/ai-chip-news_20261121_074232.html
-  ua-tui check AGENT_RUN_WORKSPACES/session_20261121_074110/work_products/ai-chip-news.html --all
-  ua-tui check draft.md --session latest
-  ua-tui check draft.md --session latest --json | jq -r '.claims[]? | select(.verdict == "untraced") | .text'
+  ua-tui check SAVED_REPORTS/*.html
+  ua-tui check draft.md --session latest --table
+  ua-tui check paper.pdf --sources notes/ interview.txt
+  ua-tui check draft.md --session latest --json | jq -r '.[].claims[]? | select(.state == "differs") | .quote.exact'
+  ua-tui check SAVED_REPORTS/ai-chip-news_20261121_074232.html --ask-model
 """
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of `ua-tui check`."""
-    parser.add_argument(
-        "file", metavar="FILE", help="an HTML, Markdown or text file, also compressed; - is standard input"
-    )
-    parser.add_argument(
-        "--session",
-        metavar="SESSION",
-        help="the session with whose sources it is compared: its name, its folder, or latest "
-        "(default: the session of the file)",
-    )
-    parser.add_argument("--all", action="store_true", help="list supported claims, too")
-    parser.add_argument("--json", action="store_true", help="print the check as JSON, with all claims")
+    reports = "HTML, Markdown, text or PDF files, also compressed; - is standard input"
+    session = "compare them with what this session has read: its name, its folder, or latest (default: each one's own)"
+    sources = "compare them with these files instead; a folder is read with the folders in it"
+    asking = "ask the small model for a second opinion on claims and their passages, after a question with the price"
+    parser.add_argument("reports", metavar="REPORT", nargs="+", help=reports)
+    parser.add_argument("--session", metavar="SESSION", help=session)
+    parser.add_argument("--sources", metavar="FILE_OR_FOLDER", nargs="+", action="extend", help=sources)
+    parser.add_argument("--table", action="store_true", help="list all claims with their decisions")
+    parser.add_argument("--json", action="store_true", help="print a list of the checked reports as JSON")
+    parser.add_argument("--ask-model", action="store_true", help=asking)
+    parser.add_argument("--yes", action="store_true", help="ask the model without a question")
     add_sessions_folder(parser)
 
 
 def run(args: argparse.Namespace) -> int:
-    """Check a report; returns the exit code: 0, 1 if something is not supported, 2 if it cannot be checked.
+    """Check reports; returns the exit code.
+
+    1 if a claim is red or the model gave no opinion, 2 if a report cannot be checked, else 0.
 
     Raises:
-        SettingsError: a setting is wrong, or there is no such session.
-        WrongUsage: the session of standard input is missing.
+        SettingsError: a setting is wrong.
+        WrongUsage: options do not go together.
     """
-    if args.file == _INPUT and args.session is None:
-        raise WrongUsage("standard input needs a session, such as --session latest")
+    if args.session is not None and args.sources:
+        raise WrongUsage("--session and --sources exclude each other")
+    if args.ask_model and not args.yes and not has_screen():
+        raise WrongUsage("--ask-model costs money: without a terminal it needs --yes")
+    from ua_tui.tui.cli.session.check_page import CheckPage
 
     settings = workspace_settings(args)
-    try:
-        data, name = _read_input() if args.file == _INPUT else _read_file(args.file)
-        folder, report = _session_of(args.file, name, args.session, settings)
-        check, starts = _check(data, report, folder, settings)
-    except SettingsError:
-        raise
-    except UniversalAgentError as error:
-        return complain(str(error), EXIT_USAGE)
-    if args.json:
-        _print_json(check)
-    else:
-        from ua_tui.tui.cli.session.check_page import CheckPage
+    page = CheckPage(page_width(240 if args.table else 100))
+    found: list[CheckedReport] = []
+    code = 0
+    for file in args.reports:
+        try:
+            report, problem = _check(file, args, settings)
+        except UniversalAgentError as error:
+            code = complain(str(error), EXIT_USAGE)
+            continue
+        code = max(code, EXIT_FAILED if report.red or problem else 0)
+        if problem:
+            complain(problem)
+        if not args.json:
+            for line in [""] * bool(found) + [*page.lines(report, is_table=args.table)]:
+                print_line(line)
+        found.append(report)
+    if args.json and (found or len(args.reports) > 1):
+        print_line(escape_unsafe(msgspec.json.format(msgspec.json.encode(found), indent=2).decode()))
+    return code
 
-        for line in CheckPage.of_output().lines(check, folder.name, starts, everything=args.all):
-            print_line(line)
-    return EXIT_FAILED if check.unsupported else 0
 
-
-def _check(data: bytes, report: str, folder: Path, settings: Settings) -> tuple[ReportCheck, Sequence[int]]:
-    """Check a report; gives the check without secrets, and where each line of the report begins."""
+def _check(file: str, args: argparse.Namespace, settings: Settings) -> tuple[CheckedReport, str]:
+    """Check one report; gives it, and why there is no second opinion although one was wanted."""
+    from ua_tui.core.claims.checked_report import CheckedReport
+    from ua_tui.core.claims.decisions import Decisions
+    from ua_tui.core.claims.opinion import load_opinions
     from ua_tui.core.knowledge.place import place_of
-    from ua_tui.observers.evidence.check import check_in_session
-    from ua_tui.observers.evidence.reading.document import read_report
-    from ua_tui.tui.export.redaction import Redaction
+    from ua_tui.core.storage.files import Root
+    from ua_tui.observers.check.session import check_against, check_in_session
 
+    data, name = _read(file)
+    session, report = _place(file, name, args, settings)
     redactor = redactor_of(settings)
-    check = check_in_session(data, report, folder, redactor, place_of(settings))
-    source = read_report(data, report).source if check.claims else ""
-    starts = [0, *(at + 1 for at, character in enumerate(source) if character == "\n")]
-    return Redaction(redactor).record(check), starts
+    decisions = opinions = None
+    if session is None:
+        made = check_against(data, report, [Path(each) for each in args.sources], redactor)
+    else:
+        made = check_in_session(data, report, session, redactor, place_of(settings))
+        decisions = Decisions(session / decisions_path(report), report)
+        decisions.read()
+        opinions = load_opinions(Root(session), report)
+    # What is printed, and what a model is asked, has no secrets.
+    made = msgspec.json.decode(seal_json(msgspec.json.encode(made).decode(), redactor), type=ReportCheck)
+    problem = ""
+    if args.ask_model:
+        try:
+            opinions = _ask(made, session, settings, redactor, is_agreed=args.yes) or opinions
+        except UniversalAgentError as error:
+            problem = str(error)
+    return CheckedReport.of(file, session.name if session else "", made, decisions, opinions), problem
 
 
-def _session_of(file: str, name: str, wanted: str | None, settings: Settings) -> tuple[Path, str]:
-    """The folder of the session with whose sources it is compared, and its path in it, or only its name."""
+def _ask(
+    check: ReportCheck, session: Path | None, settings: Settings, redactor: Redactor, *, is_agreed: bool
+) -> Opinions | None:
+    """Ask the model if the person agrees to the price."""
+    import asyncio
+
+    from ua_tui.core.session.opinion import OpinionTerms, ask_opinion, terms_of_past_session
+
+    async def agrees_to(question: str) -> bool:
+        sys.stderr.write(f"{question}\n" if is_agreed else "")
+        return is_agreed or await asyncio.to_thread(agrees, question)
+
+    terms = (
+        nullcontext(OpinionTerms(settings=settings, redactor=redactor, left_usd=settings.max_cost_usd))
+        if session is None
+        else terms_of_past_session(session, settings, redactor)
+    )
+    with quiet_libraries(settings.log_level):
+        return asyncio.run(ask_opinion(terms, check, agrees_to))
+
+
+def _place(file: str, name: str, args: argparse.Namespace, settings: Settings) -> tuple[Path | None, str]:
+    """The session with which a report is compared, None if sources are given, and its path there, or its name."""
     from ua_tui.core.history.lookup import find_session
     from ua_tui.core.history.versions import find_origin
 
+    if args.sources:
+        return None, name
     origin = None if file == _INPUT else find_origin(Path(os.path.abspath(file)))
-    if wanted is not None:
-        folder = find_session(settings.workspace_base, wanted)
+    if args.session is not None:
+        folder = find_session(settings.workspace_base, args.session)
         is_own = origin is not None and origin.session.resolve() == folder.resolve()
         return folder, origin.source if origin is not None and is_own else name
+    named = "standard input" if file == _INPUT else clean_line(file, 300)
+    advice = "name one, such as --session latest, or what to compare it with, such as --sources notes/"
     if origin is None:
-        raise SettingsError(f"{_shown(file)} belongs to no session: name one, such as --session latest")
+        raise SettingsError(f"{named} belongs to no session: {advice}")
     if not (origin.session / JOURNAL).is_file():
-        raise SettingsError(
-            f"the session of {_shown(file)} no longer exists: name another one with --session"
-        )
+        raise SettingsError(f"the session of {named} no longer exists: {advice}")
     return origin.session, origin.source
 
 
-def _read_input() -> tuple[bytes, str]:
-    """Read standard input; gives it with a name for its format."""
-    data = sys.stdin.buffer.read(LARGEST_REPORT + 1)
-    if len(data) > LARGEST_REPORT:
-        raise SettingsError(f"standard input is too large: at most {LARGEST_REPORT >> 20} MB are read")
-    is_html = data.removeprefix(b"\xef\xbb\xbf").lstrip()[:9].lower().startswith(_HTML_BEGINS)
-    return data, "standard_input.html" if is_html else "standard_input.md"
-
-
-def _read_file(path: str) -> tuple[bytes, str]:
-    """Read a report, also a compressed one; gives it with its name."""
-    name = inner_name(PurePath(path).name)
-    if report_format(name) is None and Path(path).is_file():
-        raise SettingsError(
-            f"{_shown(path)} is not a report: only HTML, Markdown and text files are checked "
-            f"({', '.join(sorted(FORMATS))})"
-        )
-    return read_given_file(path, LARGEST_REPORT), name
-
-
-def _print_json(check: ReportCheck) -> None:
-    import msgspec
-
-    from ua_tui.core.text import escape_unsafe
-
-    encoded = msgspec.json.format(msgspec.json.encode(check), indent=2)
-    print_line(escape_unsafe(encoded.decode()))
-
-
-def _shown(path: str) -> str:
-    return clean_line(path, 300)
+def _read(file: str) -> tuple[bytes, str]:
+    """Read a report, also a compressed one; gives it with a name that tells its format."""
+    if file == _INPUT:
+        data = sys.stdin.buffer.read(LARGEST_REPORT + 1)
+        if len(data) > LARGEST_REPORT:
+            raise SettingsError(f"standard input is too large: at most {LARGEST_REPORT >> 20} MB are read")
+        is_html = data.removeprefix(b"\xef\xbb\xbf").lstrip()[:9].lower().startswith(_HTML_BEGINS)
+        ending = "pdf" if data.startswith(b"%PDF-") else "html" if is_html else "md"
+        return data, f"standard_input.{ending}"
+    name, shown = inner_name(PurePath(file).name), clean_line(file, 300)
+    if os.path.isdir(file):
+        each = f"{shown.rstrip('/')}/*.html"
+        raise SettingsError(f"{shown} is a folder: name the reports in it, such as {each}")
+    if report_format(name) is None and os.path.exists(file):
+        known = f"only HTML, Markdown, text and PDF files are checked ({', '.join(sorted(FORMATS))})"
+        raise SettingsError(f"{shown} is not a report: {known}")
+    return read_given_file(file, LARGEST_REPORT), name

@@ -1,157 +1,124 @@
-"""A check as lines of text: wrapped for a terminal, in lines of any length for everything else."""
+"""Checked reports as lines of text: wrapped for a terminal, in lines of any length for everything else."""
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections.abc import Iterator, Sequence
-from typing import Self
 
-from ua_tui.core.events.units import quantity
-from ua_tui.core.evidence.records import Claim, Disagreement, Evidence, Level, ReportCheck
-from ua_tui.core.evidence.wording import NAMES, finding, summary
+from ua_tui.core.claims.checked_report import CheckedReport, ListedClaim
+from ua_tui.core.claims.difference import passage_pieces
+from ua_tui.core.claims.records import Passage
 from ua_tui.core.text import clean_line
-from ua_tui.tui.cli.output import page_width, wrapped
-from ua_tui.tui.viewers.evidence.signs import sign_of
+from ua_tui.tui.cli.output import wrapped
+from ua_tui.tui.render.format import tail_cut
+from ua_tui.tui.render.layout import width_of
+from ua_tui.tui.viewers.claims.signs import risk_of, sign_of
 
 _INDENT = "    "
-_LONGEST_TEXT, _LONGEST_SENTENCE, _LONGEST_NOTE = 300, 800, 600
-_MOST_NAMES = 50
+_TEXT, _SENTENCE, _ADDRESS, _CELL, _PASSAGE = 300, 800, 400, 40, 5_000
+"""The longest ones, in characters."""
+_WIDE = 100
 
 
 class CheckPage:
-    """Writes a check for a terminal of `width` cells, or without a width in lines of any length."""
+    """Writes checked reports for a terminal of `width` cells, or without a width in lines of any length."""
 
     def __init__(self, width: int | None) -> None:
         self._width = width
 
-    @classmethod
-    def of_output(cls) -> Self:
-        """Return a page for standard output."""
-        return cls(page_width(100))
-
-    def lines(
-        self, check: ReportCheck, session: str, starts: Sequence[int], *, everything: bool = False
-    ) -> Iterator[str]:
-        """Give the lines of a check: the summary, and each claim that a person should look at, the worst first.
-
-        Args:
-            check: what is written.
-            session: the name of the session with whose sources the report was compared.
-            starts: where each line of the report begins, in characters.
-            everything: list supported claims, too.
-        """
-        yield from self._paragraph(summary(check), "")
-        sources = quantity(len(check.sources), "source")
-        yield from self._paragraph(f"Compared with {sources} of {clean_line(session, 200)}.", "")
-        for notice in check.notices:
-            yield from self._paragraph(clean_line(notice, _LONGEST_NOTE), "")
-        looked_at = [
-            claim for claim in check.claims if claim.is_doubtful and claim.level is not Level.UNSUPPORTED
-        ]
-        yield from self._unsupported(check, starts)
-        yield from self._short("To look at", looked_at, starts)
-        yield from self._disagreements(check)
-        if everything:
-            supported = [claim for claim in check.claims if not claim.is_doubtful]
-            yield from self._short("Supported", supported, starts)
-
-    def _unsupported(self, check: ReportCheck, starts: Sequence[int]) -> Iterator[str]:
-        claims = check.unsupported
-        if claims:
-            yield from ("", f"Not supported: {len(claims):,}")
-        width = _verdict_width(claims)
-        for claim in claims:
-            yield ""
-            yield from self._head(claim, width)
-            is_more = claim.sentence.strip() != claim.text.strip()
-            sentence = clean_line(claim.sentence, _LONGEST_SENTENCE) if is_more else ""
-            if where := ": ".join(filter(None, (_place(claim, starts), sentence))):
-                yield from self._paragraph(where)
-            if claim.kind == "link" and (address := _address(claim)):
-                yield from self._paragraph(address)
-            for note in (finding(claim), *claim.remarks):
-                yield from self._paragraph(clean_line(note, _LONGEST_NOTE))
-            if claim.evidence and claim.evidence[0].passage:
-                passage = clean_line(claim.evidence[0].passage, _LONGEST_SENTENCE)
-                yield from self._paragraph(f"Nearest: “{passage}” ({_source(check, claim.evidence[0])})")
-
-    def _short(self, title: str, claims: Sequence[Claim], starts: Sequence[int]) -> Iterator[str]:
-        if not claims:
+    def lines(self, report: CheckedReport, *, is_table: bool = False) -> Iterator[str]:
+        """Give the lines of a report: what was found, then its doubtful claims, or all of them as a table."""
+        title, file = clean_line(report.title, 200), clean_line(report.file, _ADDRESS)
+        of_session = f" of {clean_line(report.session, 200)}" if report.session else ""
+        facts = [f"{fact}." for fact in (report.signed, report.second_opinion) if fact]
+        for text in (
+            f"{title} ({file})" if title else file,
+            report.summary,
+            f"Compared with {report.compared_with or 'nothing'}{of_session}.",
+            *facts,
+            *(clean_line(notice, _SENTENCE) for notice in report.notices),
+        ):
+            yield from self._paragraph(text)
+        claims = sorted(report.claims, key=risk_of)
+        if is_table:
+            yield from self._table(report, claims)
             return
-        yield from ("", f"{title}: {len(claims):,}")
-        others = [claim for claim in claims if claim.kind != "name"]
-        width = _verdict_width(others)
-        for claim in others:
-            address = _address(claim) if claim.kind == "link" else ""
-            notes = [clean_line(note, _LONGEST_NOTE) for note in (claim.note, *claim.remarks)]
-            more = " · ".join(filter(None, (_place(claim, starts), address, *notes)))
-            yield from self._head(claim, width, more)
-        names = [clean_line(claim.text, 80) for claim in claims if claim.kind == "name"]
-        if names:
-            more = f" and {len(names) - _MOST_NAMES:,} more" if len(names) > _MOST_NAMES else ""
-            sign = sign_of(next(claim for claim in claims if claim.kind == "name"))
-            yield from self._paragraph(
-                f"{sign} names in no source: {', '.join(names[:_MOST_NAMES])}{more}", "", _INDENT
-            )
+        for claim in claims:
+            if claim.is_doubtful:
+                decided = f" · {_decision(claim)}" if claim.decision is not None else ""
+                text = f"{_state(claim)}  {clean_line(claim.quote.exact, _TEXT)}{decided}"
+                yield from ("", *self._paragraph(text, later=_INDENT))
+                for text, is_address in _details(report, claim):
+                    # An address in one piece can be clicked and copied.
+                    yield from [_INDENT + text] if is_address else self._paragraph(text, _INDENT)
 
-    def _disagreements(self, check: ReportCheck) -> Iterator[str]:
-        if check.disagreements:
-            yield from ("", f"Sources disagree: {len(check.disagreements):,}")
-        for each in check.disagreements:
-            yield from self._paragraph(clean_line(each.subject, _LONGEST_TEXT), "")
-            yield from self._values(check, each)
+    def _table(self, report: CheckedReport, claims: Sequence[ListedClaim]) -> Iterator[str]:
+        width = self._width or 0
+        is_wide = not width or width >= _WIDE
+        columns = [
+            ("state", [_state(claim) for claim in claims]),
+            ("claim", [clean_line(claim.quote.exact, _CELL) for claim in claims]),
+            ("decision", [_decision(claim) for claim in claims]),
+        ]
+        if is_wide:
+            columns.insert(1, ("kind", [claim.kind for claim in claims]))
+            columns.append(("source", [_source_of(report, claim) for claim in claims]))
+        if is_wide and report.second_opinion:
+            columns.append(("opinion", [claim.opinion.verdict if claim.opinion else "" for claim in claims]))
+        columns.append(("sentence", [clean_line(claim.sentence, _SENTENCE) for claim in claims]))
+        yield from ("", *_rows(columns, width))
 
-    def _values(self, check: ReportCheck, disagreement: Disagreement) -> Iterator[str]:
-        values = [clean_line(value, 80) for value in disagreement.values]
-        width = max(map(_cells, values), default=0)
-        for value, evidence in zip(values, disagreement.evidence, strict=False):
-            start = _INDENT + _padded(value, width)
-            yield from self._paragraph(
-                f"{start}  {_source(check, evidence)}", "", " " * (len(_INDENT) + width + 2)
-            )
-
-    def _head(self, claim: Claim, width: int, more: str = "") -> Iterator[str]:
-        """The line of a claim: its sign, its verdict and its text, and more about it."""
-        start = f"{sign_of(claim)} {_padded(NAMES[claim.verdict], width)}  "
-        text = clean_line(claim.text, _LONGEST_TEXT)
-        yield from self._paragraph(f"{start}{text}{f'  {more}' if more else ''}", "", " " * (width + 4))
-
-    def _paragraph(self, text: str, indent: str = _INDENT, later: str | None = None) -> Iterator[str]:
-        """The lines of a text with an indent, or another one from the second line on."""
+    def _paragraph(self, text: str, indent: str = "", later: str | None = None) -> Iterator[str]:
         return wrapped([(text, False)], self._width, indent, later)
 
 
-def _place(claim: Claim, starts: Sequence[int]) -> str:
-    """Where a claim is in the report: its section and its line."""
-    line = f"line {bisect_right(starts, claim.start):,}" if claim.end and len(starts) > 1 else ""
-    return ", ".join(filter(None, (clean_line(claim.section, 120), line)))
+def _rows(columns: Sequence[tuple[str, Sequence[str]]], width: int) -> Iterator[str]:
+    """The rows below their header; with a `width` no cell but the last takes more than a third of the line."""
+    most = max(8, width // 3) if width else _TEXT
+    widths = [min(most, max(map(width_of, (title, *cells)))) for title, cells in columns[:-1]]
+    for *row, last in zip(*([title.upper(), *cells] for title, cells in columns), strict=True):
+        cut = [(tail_cut(cell, room), room) for cell, room in zip(row, widths, strict=True)]
+        line = "".join(cell + " " * (room - width_of(cell) + 2) for cell, room in cut) + last
+        yield (tail_cut(line, width) if width else line).rstrip()
 
 
-def _address(claim: Claim) -> str:
-    """The address of a link, unless that is what a reader sees of it."""
-    address = clean_line(claim.url, 400)
-    return "" if address == clean_line(claim.text, 400) else address
+def _details(report: CheckedReport, claim: ListedClaim) -> Iterator[tuple[str, bool]]:
+    """The lines about a doubtful claim, and whether each is an address."""
+    text, sentence = clean_line(claim.quote.exact, _TEXT), clean_line(claim.sentence, _SENTENCE)
+    where = clean_line(claim.section, 120), sentence if sentence != text else ""
+    if any(where):
+        yield ": ".join(filter(None, where)), False
+    if claim.kind == "link" and (address := clean_line(claim.url, _ADDRESS)) != text:
+        yield address, True
+    instead = clean_line(claim.instead, _TEXT)
+    yield f"The source has: {instead}" if instead else clean_line(claim.meaning, _SENTENCE), False
+    for passage in claim.passages[:1]:
+        title, address = _source(report, passage)
+        near = f"{passage.headers} {''.join(piece.text for piece in passage_pieces(claim, passage))}"
+        yield f"{'' if claim.state == 'differs' else 'Nearest: '}“{clean_line(near, _PASSAGE)}”", False
+        yield from ((each, each == address) for each in dict.fromkeys((title, address)) if each)
+    if claim.opinion is not None:
+        yield f"Second opinion: {claim.opinion.text}", False
+    if claim.decision is not None and claim.decision.note:
+        yield f"Note: {clean_line(claim.decision.note, _SENTENCE)}", False
 
 
-def _source(check: ReportCheck, evidence: Evidence) -> str:
+def _state(claim: ListedClaim) -> str:
+    return f"{sign_of(claim).character} {claim.state}"
+
+
+def _decision(claim: ListedClaim) -> str:
+    return (claim.decision and claim.decision.answer) or "open"
+
+
+def _source_of(report: CheckedReport, claim: ListedClaim) -> str:
+    if not claim.passages:
+        return clean_line(claim.url, _CELL)
+    return clean_line(next(filter(None, _source(report, claim.passages[0])), ""), _CELL)
+
+
+def _source(report: CheckedReport, passage: Passage) -> tuple[str, str]:
     """The title and the address of the source of a passage."""
-    if not 0 <= evidence.source < len(check.sources):
-        return "a source"
-    source = check.sources[evidence.source]
-    named = [clean_line(source.title, 120), clean_line(source.url or source.path, 400)]
-    return ", ".join(filter(None, named)) or source.kind.replace("_", " ")
-
-
-def _verdict_width(claims: Sequence[Claim]) -> int:
-    return max((_cells(NAMES[claim.verdict]) for claim in claims), default=0)
-
-
-def _padded(text: str, width: int) -> str:
-    return text + " " * (width - _cells(text))
-
-
-def _cells(text: str) -> int:
-    """The width of a text on the screen."""
-    from ua_tui.tui.render.layout import width_of
-
-    return width_of(text)
+    if not 0 <= passage.source < len(report.sources):
+        return "", ""
+    source = report.sources[passage.source]
+    return clean_line(source.title, 120), clean_line(source.url or source.path, _ADDRESS)

@@ -1,4 +1,4 @@
-"""`ua-tui export`: a session in one file to hand on, with its report, evidence, conversation and trace."""
+"""`ua-tui export`: a session in one file to hand on, or the references of its report."""
 
 from __future__ import annotations
 
@@ -19,15 +19,16 @@ from ua_tui.tui.cli.output import print_line
 if TYPE_CHECKING:
     from ua_tui.tui.export.formats import ExportFormat
 
-_FORMATS = ("html", "md", "json")
+_FORMATS = ("html", "md", "json", "csl", "ris", "bibtex")
 EXAMPLES = """\
-Secrets and local paths are removed. Nothing is written into the session's folder. Without -o the file is named after
-the session and written into the current folder; an existing file is never replaced.
+Secrets and local paths are removed. Without -o the file is named after the report and written into the folder "exports"
+of the session; an existing file is never replaced.
 
 examples:
   ua-tui export latest
   ua-tui export latest --format md -o report.md
   ua-tui export session_20261121_074110 --report ai-chip-news.html
+  ua-tui export latest --format csl -o references.json
   ua-tui export latest --format json -o - | jq .session
 """
 
@@ -39,7 +40,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--format",
         choices=_FORMATS,
         default="html",
-        help="html, one page that needs nothing else; md, Markdown with footnotes; or json (default: %(default)s)",
+        help="html, one page that needs nothing else; md, Markdown; json; or the sources that the report cites as "
+        "csl, ris or bibtex (default: %(default)s)",
     )
     parser.add_argument(
         "--report", metavar="FILE", default="", help="the report, if not the newest: its path or its name"
@@ -62,7 +64,7 @@ def run(args: argparse.Namespace) -> int:
     redactor = redactor_of(settings)
     knowledge = place_of(settings)
     if args.output is None:
-        written = write_export(folder, redactor, Path(), form, args.report, knowledge=knowledge)
+        written = write_export(folder, redactor, form, args.report, knowledge=knowledge)
     else:
         data = export_bytes(folder, redactor, form, args.report, knowledge=knowledge)
         if args.output == "-":

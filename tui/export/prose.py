@@ -1,0 +1,162 @@
+"""Writes sanitised HTML into the page: with its claims marked, its pictures embedded, and its headings further down.
+
+A report keeps every character of its text: what marks a claim is in attributes, which the style sheet shows.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+from bisect import bisect_right
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice, takewhile
+from urllib.parse import unquote
+
+from ua_tui.core.claims.records import Claim
+from ua_tui.core.concurrency.cancellation import NEVER, Stop
+from ua_tui.tui.export.convert import PICTURE
+from ua_tui.tui.export.marks import Range, find_ranges
+from ua_tui.tui.export.markup import element, escaped
+
+Pictures = Mapping[str, str]
+"""The data addresses of pictures by the addresses that a report has for them."""
+
+_TAG = re.compile(r'(<(?:[^>"]|"[^"]*")*+>)')
+_NAME = re.compile(r"</?([a-z0-9]+)")
+_HEADING = re.compile(r"(</?)h([1-6])\b")
+_SOURCE = re.compile(r'\bsrc="([^"]*)"')
+_ALTERNATIVE = re.compile(r'\balt="([^"]*)"')
+_INLINE = frozenset({
+    "a", "abbr", "b", "bdi", "bdo", "cite", "code", "del", "dfn", "em", "i", "ins", "kbd", "mark", "q", "rp", "rt",
+    "ruby", "s", "samp", "small", "span", "strong", "sub", "sup", "time", "u", "var", "wbr",
+})  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Look:
+    """How a claim is shown: its style, what is said of it on hover and focus, and its mark if it is doubtful."""
+
+    style: str
+    tip: str
+    mark: str = ""
+
+
+def write_prose(
+    text: str,
+    pictures: Pictures,
+    deeper: int,
+    claims: Sequence[Claim] = (),
+    look_of: Callable[[int], Look] | None = None,
+    stop: Stop = NEVER,
+) -> tuple[str, frozenset[int]]:
+    """Write sanitised HTML with headings `deeper` levels down; gives the claims that were found in it, too.
+
+    The first element of a claim has the id `m` and its number, and leads to the id `e` and its number if it is
+    doubtful.
+
+    Raises:
+        Stopped: the flag was set.
+    """
+    pieces = _TAG.split(text)
+    shown = list(_visible(pieces))
+    lines = [""]
+    for line, _, content in shown:
+        if line == len(lines):
+            lines.append("")
+        lines[line] += content
+    ranges = find_ranges(lines, claims, stop) if claims else {}
+    writer = _Writer(pictures, deeper, claims, look_of)
+    at = iter(shown)
+    for number, piece in enumerate(pieces):
+        if number % 2:
+            writer.tag(piece)
+        elif piece:
+            line, column, content = next(at)
+            writer.text(piece, content, column, ranges.get(line, ()))
+    return "".join(writer.parts), frozenset(writer.placed)
+
+
+def _visible(pieces: Sequence[str]) -> Iterator[tuple[int, int, str]]:
+    """The text between tags without entities, with the number of its line and its place there."""
+    line = column = 0
+    for number, piece in enumerate(pieces):
+        if number % 2:
+            name = _NAME.match(piece)
+            if column and (name is None or name[1] not in _INLINE):
+                line, column = line + 1, 0
+        elif piece:
+            content = html.unescape(piece)
+            yield line, column, content
+            column += len(content)
+
+
+class _Writer:
+    """Writes a text part by part, and knows whether it is in a link."""
+
+    def __init__(
+        self,
+        pictures: Pictures,
+        deeper: int,
+        claims: Sequence[Claim],
+        look_of: Callable[[int], Look] | None,
+    ) -> None:
+        self.parts: list[str] = []
+        self.placed: set[int] = set()
+        self._pictures = pictures
+        self._deeper = deeper
+        self._claims = claims
+        self._look_of = look_of
+        self._in_link = False
+
+    def text(self, piece: str, content: str, column: int, ranges: Sequence[Range]) -> None:
+        """Write the text between two tags, given as it is written and as it is read."""
+        end = column + len(content)
+        first = bisect_right(ranges, column, key=lambda each: each.end)
+        inside = list(takewhile(lambda each: each.start < end, islice(ranges, first, None)))
+        if not inside:
+            self.parts.append(piece)
+            return
+        done = column
+        for each in inside:
+            start, stop = max(each.start, column), min(each.end, end)
+            self.parts.append(html.escape(content[done - column : start - column], quote=False))
+            self._claim(each.claim, content[start - column : stop - column])
+            done = stop
+        self.parts.append(html.escape(content[done - column :], quote=False))
+
+    def _claim(self, number: int, content: str) -> None:
+        written = html.escape(content, quote=False)
+        if self._look_of is None or not content.strip():
+            self.parts.append(written)
+            return
+        look = self._look_of(number)
+        attributes = {"class_": f"q {look.style}", "title": look.tip}
+        tag = "span"
+        if number not in self.placed:
+            self.placed.add(number)
+            attributes |= {"id": f"m{number}", "data_mark": look.mark}
+            # No link is inside another.
+            if not self._in_link and look.mark:
+                tag, attributes = "a", attributes | {"href": f"#e{number}"}
+            elif not self._in_link:
+                attributes["tabindex"] = "0"
+        self.parts.append(element(tag, written, **attributes))
+
+    def tag(self, tag: str) -> None:
+        """Write a tag."""
+        if tag.startswith("<img"):
+            tag = self._picture(tag)
+        elif tag.startswith(("<a ", "<a>", "</a>")):
+            self._in_link = tag != "</a>"
+        elif self._deeper:
+            tag = _HEADING.sub(lambda found: f"{found[1]}h{min(int(found[2]) + self._deeper, 6)}", tag)
+        self.parts.append(tag)
+
+    def _picture(self, tag: str) -> str:
+        source, alternative = _SOURCE.search(tag), _ALTERNATIVE.search(tag)
+        alt = html.unescape(alternative[1]) if alternative else ""
+        address = unquote(html.unescape(source[1]).removeprefix(PICTURE)) if source else ""
+        if data := self._pictures.get(address):
+            return f'<img src="{escaped(data)}" alt="{escaped(alt)}">'
+        return element("span", f"[Picture: {escaped(alt) or 'not included'}]", class_="missing")
