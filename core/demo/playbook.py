@@ -104,6 +104,14 @@ class Recording(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     result: dict[str, Any]
 
 
+class ScriptedOpinion(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The second opinion on claims in whose sentence `match` is found, and the words of the passage that decide."""
+
+    match: str
+    opinion: str
+    words: str = ""
+
+
 class Playbook(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One scene of the demo: the prompt that starts it, and everything that follows."""
 
@@ -115,6 +123,7 @@ class Playbook(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     entries: tuple[ScriptedEntry, ...] = ()
     agents: dict[str, AgentPart] = {}
     recordings: tuple[Recording, ...] = ()
+    opinions: tuple[ScriptedOpinion, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -33,9 +33,9 @@ from tests.e2e.running import Finished, command
 from tests.e2e.terminal import TRACE, WORKSPACE, terminal
 from tests.e2e.test_browser import listening, loaded
 from tests.many_sessions import lay_sessions
-from tests.observers.evidence.sessions import ReadSession
+from tests.observers.check.sessions import ReadSession
 from tests.observers.knowledge.recorded import Recorded, database_of
-from ua_tui.core.evidence.files import check_path
+from ua_tui.core.claims.files import check_path
 from ua_tui.core.storage.folders import WORKSPACES
 
 PAGE = "https://cats.example/power"
@@ -55,8 +55,10 @@ def ran(base: Path, *args: str) -> Finished:
 
 
 def state(folder: Path) -> list[tuple[str, int, int]]:
-    """Every file below a folder, with its size and when it was changed."""
-    found = [(path, path.lstat()) for path in sorted([folder, *folder.rglob("*")])]
+    """Every file below a folder, with its size and when it was changed; not the locks of readers of a database."""
+    found = [
+        (path, path.lstat()) for path in sorted([folder, *folder.rglob("*")]) if path.suffix != ".db-shm"
+    ]
     return [(str(path), each.st_size, each.st_mtime_ns) for path, each in found]
 
 
@@ -102,8 +104,8 @@ def test_hostile_reports_are_checked_and_change_nothing(tmp_path: Path) -> None:
     for name in ("pipe.md", "loop.md", "folder.md", "missing.md"):
         done = ran(tmp_path, "check", str(folder / name))
         assert (done.code, done.stdout, done.stderr.count("\n")) == (2, "", 1)
-    done = ran(tmp_path, "check", str(folder / "utf16.html"), "--all", "--json")
-    assert any(claim["text"] == "57 percent" for claim in json.loads(done.stdout)["claims"])
+    done = ran(tmp_path, "check", str(folder / "utf16.html"), "--json")
+    assert any(claim["quote"]["exact"] == "57 percent" for claim in json.loads(done.stdout)[0]["claims"])
     assert state(session.folder) == before
 
 
@@ -115,28 +117,24 @@ def test_an_observer_replaces_a_check_that_the_agent_has_written(tmp_path: Path)
     check.write_text(planted(REPORT, "work_products/planted.html"))
     assert ran(tmp_path, "observe", "--session", str(session.folder)).code == 0
     found = json.loads(check.read_text())
-    assert [claim["verdict"] for claim in found["claims"] if claim["text"] == "57 percent"] == ["untraced"]
-    assert "PWNED" not in json.dumps(found["claims"])
+    claims = found["check"]["claims"]
+    assert [claim["state"] for claim in claims if claim["quote"]["exact"] == "57 percent"] == ["differs"]
+    assert "PWNED" not in json.dumps(claims)
 
 
 def planted(report: str, path: str, address: str = PAGE) -> str:
     """A check as an agent would write it to be believed."""
     evil = f"{ESCAPES}{MARKUP}<img src='{address}'><script src='{address}'></script>{KEY}"
-    evidence = [
-        {"source": number, "start": -1, "end": 1 << 62, "passage": evil, "marks": [[-5, 1 << 62], [3, 1]]}
-        for number in (0, -1, 1 << 40)
-    ]
-    claim = {"kind": "figure", "verdict": "traced", "evidence": evidence, "text": "57 percent", "sentence": evil,
-             "section": evil, "note": evil, "url": evil}  # fmt: skip
-    claims = [
-        claim | {"id": number, "start": at, "end": at + 10}
-        for number, at in enumerate((report.index("57 percent"), -9, 1 << 60), 1)
-    ]
-    source = {"kind": "article", "title": evil, "url": f"javascript:{evil}", "path": "../../etc/passwd",
-              "published": evil, "sha256": evil, "read_at": "0001-01-01T00:00:00+14:00"}  # fmt: skip
+    quote = {"exact": "57 percent", "prefix": evil, "suffix": evil}
+    passages = [{"source": 0, "text": evil, "headers": evil, "quote": {"exact": "PWNED", "prefix": evil}}]
+    claim = {"kind": "figure", "quote": quote, "sentence": evil, "section": evil, "note": evil, "url": evil,
+             "instead": evil, "formula": evil, "passages": passages}  # fmt: skip
+    claims = [claim | {"state": state} for state in ("differs", "found", "calculated", "never seen")]
+    source = {"kind": "article", "title": evil, "url": f"javascript:{evil}", "path": "../../etc/passwd", "author": evil,
+              "site": evil, "published": evil, "sha256": evil, "read_at": "0001-01-01T00:00:00+14:00"}  # fmt: skip
     return json.dumps(
-        {"version": 1, "report": path, "sha256": hashlib.sha256(report.encode()).hexdigest(), "title": evil,
-         "notices": [evil], "claims": claims, "sources": [source]}
+        {"version": 2, "report": path, "sha256": hashlib.sha256(report.encode()).hexdigest(), "sources": [source],
+         "check": {"title": evil, "notices": [evil], "claims": claims}}
     )  # fmt: skip
 
 
@@ -147,7 +145,7 @@ def test_an_export_of_a_planted_check_is_harmless_in_a_browser(tmp_path: Path) -
     with listening() as listener:
         report = (
             f"{REPORT}<img src='{address}'><script src='{address}'></script><iframe src='{address}'></iframe>"
-            f"<style>@import '{address}';</style><meta http-equiv=refresh content='0;url={address}'>{KEY}"
+            f"<style>@import '{address}';</style><meta http-equiv=refresh content='0;url={address}'>"
         )
         path = "work_products/planted.html"
         session.write(path, report)
@@ -162,7 +160,7 @@ def test_an_export_of_a_planted_check_is_harmless_in_a_browser(tmp_path: Path) -
             assert KEY not in text
             assert PASSWORD not in text
             assert "57 percent" in text
-        assert "traced" in text
+        assert "never seen" in text
         (tmp_path / "probe.html").write_text(f"<img src='{address}'>")
         loaded((tmp_path / "export.html").as_uri(), listener, tmp_path / "profile")
         assert listener.heard == []

@@ -80,18 +80,21 @@ def check_results(research: Finished) -> None:
 
 def check_rules(research: Finished) -> None:
     rules = ["corpus-before-report", "claims-have-sources"]
-    assert [e.rule for e in research.of(ev.ComplianceFailed)] == rules
+    assert research.of(ev.ComplianceFailed) == []
     assert [e.rule for e in research.of(ev.ComplianceEnforced)] == rules
     assert {e.subagent for e in research.of(ev.ComplianceEnforced)} == {"report-creation-expert"}
     corpus = research.json("expanded_corpus.json")
     assert corpus["count"] == len(corpus["articles"]) >= 5
     draft, final = research.of(ev.ReportChecked)
-    assert (draft.counts["figure"]["untraced"], draft.unsupported) == (1, 1)
-    (_, sent_back) = research.of(ev.ComplianceFailed)
+    assert (draft.counts["figure"]["differs"], draft.red) == (1, 1)
+    (missing, sent_back) = research.of(ev.ComplianceEnforced)
+    assert missing.finding == "expanded_corpus.json is missing"
     assert "figure '23 percent'" in sent_back.message
-    assert (final.unsupported, final.doubtful) == (0, 0)
-    assert final.counts["figure"]["traced"] >= 50
-    assert (final.counts["quotation"], final.counts["link"]) == ({"verbatim": 2}, {"read": 12})
+    assert "nine percent" not in sent_back.message
+    assert sent_back.finding == '"23 percent": the source has nine percent'
+    assert (final.red, final.doubtful) == (0, 1)
+    assert final.counts["figure"]["found"] >= 50
+    assert (final.counts["quotation"], final.counts["link"]) == ({"found": 2}, {"found": 10})
     (report,) = research.session.glob("work_products/*.html")
     check = research.json(final.check)
     assert check["sha256"] == final.sha256 == hashlib.sha256(report.read_bytes()).hexdigest()
@@ -143,8 +146,8 @@ def test_a_research_session_runs_is_opened_again_and_spares_the_next_one_work(tm
     in_order = sorted(copies, key=lambda path: path.stat().st_mtime_ns)
     draft, final = (command(tmp_path, "check", str(copy)) for copy in in_order)
     assert (draft.code, final.code) == (1, 0)
-    assert "? untraced  23 percent" in draft.stdout
-    assert "To look at" not in final.stdout
+    assert "nine percent" in draft.stdout
+    assert "differs" not in final.stdout
     assert state(tmp_path / "AGENT_RUN_WORKSPACES") == before
     check_a_second_research(tmp_path)
 

@@ -6,6 +6,7 @@ Without state, a retry gives the same answer. Steps are filled with values that 
 from __future__ import annotations
 
 import html
+import json
 import re
 from collections import defaultdict
 from collections.abc import Mapping
@@ -16,8 +17,10 @@ from ua_tui.core.demo.model.conversation import Conversation, ToolOutcome, read_
 from ua_tui.core.demo.playbook import Library, ScriptedCondition, Step, Steps, Value, any_match
 
 CLASSIFIER_MARK = "Answer with exactly one word: SIMPLE or COMPLEX"
+OPINION_MARK = "You give a second opinion on claims of a report."
 _DELEGATION = ("Agent", "Task")
 _PATH_PART = re.compile(r"([^.\[\]]+)|\[(\*|\d+)\]")
+_FIGURE = re.compile(r"\d[\d.,]*\d|\d")
 _PLACEHOLDER = re.compile(r"\$\{(\w+)\}")
 
 
@@ -52,6 +55,8 @@ class Script:
         if CLASSIFIER_MARK in conversation.system or CLASSIFIER_MARK in conversation.query:
             playbook = self._library.named(conversation.query)
             return ScriptedTurn(text=playbook.classification if playbook is not None else "COMPLEX")
+        if OPINION_MARK in conversation.system:
+            return ScriptedTurn(text=self._opinions(conversation.query))
         steps = self._steps(conversation)
         if steps is None:
             return ScriptedTurn(text=self._introduction(conversation))
@@ -102,6 +107,24 @@ class Script:
             speed=step.speed,
         )
 
+    def _opinions(self, query: str) -> str:
+        """A second opinion on each claim: as it is scripted, else by whether a passage has the claim's words."""
+        data = json.loads(query[query.find("{") : query.rfind("}") + 1])
+        scripted = [each for book in self._library.playbooks.values() for each in book.opinions]
+        found: list[dict[str, Any]] = []
+        for claim in data["claims"]:
+            known = next((each for each in scripted if any_match((each.match,), claim["sentence"])), None)
+            passages = [data["passages"][key] for key in claim["passages"]]
+            words = next((text for each in passages if (text := _around(claim["claim"], each))), "")
+            if not words and (figure := _FIGURE.search(claim["claim"])):
+                # The unit may have another spelling.
+                words = next((text for each in passages if (text := _around(figure[0], each))), "")
+            opinion = "agrees" if words else "not in the passage"
+            if known is not None:
+                opinion, words = known.opinion, known.words
+            found.append({"id": claim["id"], "opinion": opinion, "words": words})
+        return json.dumps({"opinions": found}, ensure_ascii=False)
+
     def _introduction(self, conversation: Conversation) -> str:
         if conversation.is_subagent:
             return "This is the scripted demo model. It has no script for this task, so nothing was done."
@@ -123,6 +146,14 @@ def _tool_name(name: str, conversation: Conversation) -> str:
     if name in _DELEGATION and name not in conversation.tools:
         return next((other for other in _DELEGATION if other in conversation.tools), name)
     return name
+
+
+def _around(words: str, text: str) -> str:
+    """Some words of a text with three on each side; empty if it does not have them."""
+    found = re.search(
+        rf"(?:\S+\s+){{0,3}}(?<![\d.]){re.escape(words)}(?!\d)\S*(?:\s+\S+){{0,3}}", text, re.IGNORECASE
+    )
+    return found[0] if found else ""
 
 
 def _gave_up(outcome: ToolOutcome) -> str:
