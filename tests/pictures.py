@@ -81,7 +81,11 @@ SCREEN = Picture(
 NARROW = Picture(
     "narrow.svg", (80, 24), ("Conversation", "Trace", "Observers", "DEMO", "SEARCH_NEWS", "8/10 pages")
 )
-VIEWER = Picture("report.svg", (100, 32), ("ai-chip-news.html", "AI chips", "Executive summary", "Esc"))
+VIEWER = Picture(
+    "report.svg",
+    (100, 32),
+    ("ai-chip-news.html", "AI chips", "75 percent", "not found", "Nearest passage", "Tab claims"),
+)
 PERMISSION = Picture(
     "permission.svg",
     (100, 32),
@@ -120,8 +124,10 @@ async def draw_all(base: Path) -> dict[str, str]:
         await draw(pilot, SCREEN)
         await pilot.resize_terminal(*VIEWER.size)
         await pilot.press("enter")
+        await _still(app, pilot, Picture("", VIEWER.size, ("figures:", "Executive summary")), base)
+        await pilot.press("right_square_bracket", "enter")
         await draw(pilot, VIEWER)
-        await pilot.press("escape")
+        await pilot.press("escape", "escape")
         await pilot.resize_terminal(*NARROW.size)
         await pilot.press("f3")
         await draw(pilot, NARROW)
