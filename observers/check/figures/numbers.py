@@ -40,11 +40,11 @@ def marks_of(text: str, decimal: str) -> Marks:
 
 
 def read_digits(run: str, marks: Marks) -> list[Reading]:
-    """The readings of digits with marks, the likeliest first; none if they are an identifier."""
+    """The readings of digits with marks, the likeliest first; none if they are an identifier, such as "v10.0"."""
     digits = run
     for space in _SPACES + _QUOTES:
         digits = digits.replace(space, "")
-    if len(digits) > _LONGEST:
+    if len(digits) > _LONGEST or not digits.replace(".", "").replace(",", "").isdecimal():
         return []
     seen = [character for character in digits if character in ".,"]
     if not seen:

@@ -3,6 +3,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 
 from ua_tui.observers.check.figures.figure import Figure
 from ua_tui.observers.check.figures.find import find_figures, style_of
@@ -75,3 +77,10 @@ def test_an_ambiguous_mark_keeps_both_readings_each_with_the_scale() -> None:
     (figure,) = find_figures("4,217 km", style_of("4,217 km"))
     assert sorted(reading.value for reading in figure.readings) == [4217.0, 4217000.0]
     assert {reading.decimal for reading in figure.readings} == {".", ","}
+
+
+@given(st.text("v0159.,-–/%½²٣ xkBs€'", max_size=30))
+@example("firmware v10.0")
+def test_no_run_of_digits_and_marks_is_an_error(text: str) -> None:
+    found = find_figures(text, style_of(text))
+    assert [figure.text for figure in found] == [text[figure.start : figure.end] for figure in found]
