@@ -56,11 +56,15 @@ class Block:
 
 @dataclass
 class Document:
-    """What was read: its blocks in order, its title, and sentences about what was not looked at."""
+    """What was read: its blocks in order, its title, and sentences about what was not looked at.
+
+    `has_cut_addresses` says that an address may go on in the next line, as in PDF files.
+    """
 
     blocks: list[Block] = field(default_factory=list)
     title: str = ""
     notices: list[str] = field(default_factory=list)
+    has_cut_addresses: bool = False
 
 
 def addresses_in(text: str) -> Iterator[re.Match[str]]:

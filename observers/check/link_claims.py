@@ -48,7 +48,8 @@ def check_links(
                 return
             claim = Claim(
                 kind="link",
-                state="never seen",
+                state="not looked at" if document.has_cut_addresses else "never seen",
+                note="It may go on in the next line of the PDF file." if document.has_cut_addresses else "",
                 quote=places.quote(number, start, end),
                 sentence=block.text[max(0, start - 200) : end + 200],
                 section=block.section,

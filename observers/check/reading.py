@@ -37,6 +37,7 @@ def read_document(data: bytes | str, media_type: str, stop: Stop = NEVER) -> Doc
     document = Document()
     if media_type == "application/pdf":
         data, media_type = _pdf_text(data, document), "text/plain"
+        document.has_cut_addresses = True
     if len(data) > _LARGEST:
         data = data[:_LARGEST]
         document.notices.append(f"Only the first {_LARGEST >> 20} MB were looked at.")

@@ -201,3 +201,15 @@ def test_reads_a_pdf_file() -> None:
     assert found.notices == ("1 of 2 pages have no text that can be read.",)
     locked = check(protected(data, "secret"), "application/pdf", [])
     assert "The file is protected by a password." in locked.notices
+
+
+def test_an_address_that_a_pdf_file_may_have_cut_is_not_accused() -> None:
+    data = pdf_file(
+        ["Read at https://oldham.example/plant-\nhistory and https://oldham.example/staff today."]
+    )
+    source = Source(text="It employs 4,812 people.", url="https://oldham.example/staff")
+    found = check(data, "application/pdf", [source])
+    assert [(claim.url, claim.state) for claim in found.claims] == [
+        ("https://oldham.example/plant-", "not looked at"),
+        ("https://oldham.example/staff", "found"),
+    ]
