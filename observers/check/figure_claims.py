@@ -19,9 +19,9 @@ from ua_tui.observers.check.sources import Corpus
 from ua_tui.observers.check.statements import statements
 
 _MOST = 5_000
+"""Figures of a report that are checked."""
 _MOST_CLOSE = 300
 """Figures for which calculations and other values are looked for: each may take some hundredths of a second."""
-"""Figures of a report that are checked."""
 _SEEN = 0.2
 """The share of a sentence's words that the passage shows that is named for a claim without any other."""
 _OPPOSED = 0.45
