@@ -19,6 +19,7 @@ from ua_tui.tui.viewers.bodies.markdown import MarkdownBody
 from ua_tui.tui.viewers.contract import PREVIEW_LIMIT
 from ua_tui.tui.viewers.document import Document, ListRows
 from ua_tui.tui.viewers.registry import load, load_page
+from ua_tui.tui.viewers.view.document_view import DocumentView
 
 PARAGRAPHS = "\n\n".join(f"Paragraph {number}" for number in range(2_000))
 LONG_TEXTS = {
@@ -73,6 +74,21 @@ async def test_the_end_is_remembered_while_the_file_is_read(
         await pilot.press("end")
         released.set()
         await until(partial(shows, app, last))
+
+
+async def test_the_end_is_reached_before_the_scrollbar_is_shown(tmp_path: Path, monkeypatch: Patch) -> None:
+    lay_out = DocumentView._lay_out
+
+    async def then_end(self: DocumentView) -> None:
+        await lay_out(self)
+        if self.row_count == 2_000:
+            assert not self.show_vertical_scrollbar
+            self.action_scroll_end()
+
+    monkeypatch.setattr(DocumentView, "_lay_out", then_end)
+    (tmp_path / "a.log").write_text("".join(f"number {line}\n" for line in range(2_000)))
+    async with hosted(screen=ViewerScreen(tmp_path / "a.log")) as (app, _):
+        await until(partial(shows, app, "number 1999"))
 
 
 @pytest.mark.slow

@@ -236,7 +236,7 @@ class DocumentView(ScrollView, can_focus=True):
         self._strips.clear()
         self._matches = RowMatches()
         self.virtual_size = Size(0, 0)
-        self.scroll_to(0, 0, animate=False)
+        self.scroll_to(0, 0, animate=False, force=True, immediate=True)
         self._to_end, self._is_first = to_end, False
         self._place, self._line, self._landmark = place or None, line, None
         self._start_layout()
@@ -306,7 +306,7 @@ class DocumentView(ScrollView, can_focus=True):
         elif self._landmark is not None:
             self.go_to_landmark(self._landmark)
         elif self._place is not None:
-            self.scroll_to(0, round(self._place * len(rows)), animate=False)
+            self.scroll_to(0, round(self._place * len(rows)), animate=False, force=True, immediate=True)
         if self._line and isinstance(rows, TextRows):
             row = rows.row_of(self._line)
             self.mark_row(row)
@@ -577,7 +577,8 @@ class DocumentView(ScrollView, can_focus=True):
             self._remember_end()
             return
         self._remember_end()
-        self.scroll_end(animate=False, immediate=immediate)
+        # The scrollbar may not be shown yet, and without it only a forced scroll has an effect.
+        self.scroll_end(animate=False, force=True, immediate=immediate)
         self.post_message(self.EdgeRequested(last=True))
 
     def _remember_end(self) -> None:
