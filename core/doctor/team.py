@@ -78,7 +78,6 @@ class TeamChecks:
             self._over("server", "server", self._server, within, required=True),
             self._over("tables", "tables", self._tables, within, required=True),
             self._over("rights", "rights", self._rights, within, required=True),
-            self._over("search", "search", self._search, within),
             self._over("clock", "clock", self._clock, within),
             self._over("capacity", "connections", self._capacity, within),
             self._over("workers", "workers", self._workers, within),
@@ -216,20 +215,7 @@ class TeamChecks:
         rights = await read_rights(db)
         if rights == "none" and not await self._has_schema(db):
             return skipped("there are no tables yet")
-        exposed = await self._row(
-            db,
-            "SELECT (SELECT n.nspname FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace,"
-            " aclexplode(n.nspacl) a WHERE e.extname = 'pg_trgm' AND n.nspname <> 'ua_tui'"
-            " AND a.grantee = 0 AND a.privilege_type = 'CREATE')",
-        )
         user = clean_line(db.info.user, 60)
-        if exposed[0] and rights in ("owner", "worker"):
-            # Before PostgreSQL 15 that was so in the schema public: a search would find functions of anybody there.
-            place = clean_line(exposed[0], 60)
-            return warning(
-                f"{user} may do everything, but pg_trgm is in the schema {place}, where any role may make functions",
-                f"run REVOKE CREATE ON SCHEMA {place} FROM PUBLIC in this database as its superuser",
-            )
         match rights:
             case "owner":
                 return ok(f"{user} owns the tables: workers, migrations and grants are possible")
@@ -243,22 +229,6 @@ class TeamChecks:
                 return failed(
                     f"{user} may not use the tables", f"have their owner run `ua-tui team grant {user}`"
                 )
-
-    async def _search(self, db: psycopg.AsyncConnection[Any]) -> Finding:
-        """Whether the extension for misspelt words is there."""
-        row = await self._row(
-            db,
-            "SELECT (SELECT n.nspname FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace"
-            " WHERE e.extname = 'pg_trgm'), EXISTS (SELECT FROM pg_available_extensions WHERE name = 'pg_trgm')",
-        )
-        place, available = row
-        if place is not None:
-            return ok("pg_trgm is installed")
-        if available:
-            return warning(
-                "pg_trgm is not installed in the database", "run CREATE EXTENSION pg_trgm as its owner"
-            )
-        return warning("the server has no pg_trgm", "install its contrib modules (postgresql-contrib)")
 
     async def _clock(self, db: psycopg.AsyncConnection[Any]) -> Finding:
         """How much the clock of this machine differs from the server's."""

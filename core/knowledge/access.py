@@ -6,7 +6,8 @@ What needs the packages of a team is imported only for the address of a database
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, TypeAlias
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ua_tui.core.errors import KnowledgeError
 from ua_tui.core.knowledge.place import KnowledgePlace, Origin
@@ -14,38 +15,31 @@ from ua_tui.core.postgres.address import Address
 from ua_tui.core.postgres.problems import missing_extra
 
 if TYPE_CHECKING:
-    from ua_tui.core.knowledge.index.store import KnowledgeStore
-    from ua_tui.core.knowledge.index.vectors import VectorStore
-    from ua_tui.core.knowledge.postgres.search import PostgresSearch
-    from ua_tui.core.knowledge.postgres.store import PostgresStore
-    from ua_tui.core.knowledge.postgres.vectors import PostgresVectors
+    from ua_tui.core.knowledge.index.tables import Tables
+    from ua_tui.core.knowledge.search.database import Database
     from ua_tui.core.knowledge.search.embeddings import Embedder
     from ua_tui.core.knowledge.search.search import KnowledgeSearch
 
-AnyStore: TypeAlias = "KnowledgeStore | PostgresStore"
-AnySearch: TypeAlias = "KnowledgeSearch | PostgresSearch"
-AnyVectors: TypeAlias = "VectorStore | PostgresVectors"
 
-
-def open_store(place: KnowledgePlace, origins: Mapping[str, Origin] | None = None) -> AnyStore:
-    """Open what writes to the knowledge base; `origins` has the sessions of the team by the names of their folders.
+def open_tables(place: KnowledgePlace, origins: Mapping[str, Origin] | None, file: Path | None) -> Tables:
+    """Open what the store writes to: the database of a team, the file at `place`, or a new one that is to replace it.
 
     Raises:
         KnowledgeError: it cannot be opened.
     """
     if isinstance(place, Address):
         check_packages()
-        from ua_tui.core.knowledge.postgres.store import PostgresStore
+        from ua_tui.core.knowledge.postgres.tables import PostgresTables
 
-        return PostgresStore(place, origins)
-    from ua_tui.core.knowledge.index.store import KnowledgeStore
+        return PostgresTables(place, origins)
+    from ua_tui.core.knowledge.index.sqlite_tables import SqliteTables
 
-    return KnowledgeStore(place)
+    return SqliteTables(place, file)
 
 
 def open_search(
     place: KnowledgePlace, *, budget: float | None = None, embedder: Embedder | None = None
-) -> AnySearch:
+) -> KnowledgeSearch:
     """Open what answers queries; nothing is read before the first one.
 
     Args:
@@ -58,29 +52,17 @@ def open_search(
     """
     from ua_tui.core.knowledge.search.search import BUDGET, KnowledgeSearch
 
-    seconds = BUDGET if budget is None else budget
+    database: Database
     if isinstance(place, Address):
         check_packages()
-        from ua_tui.core.knowledge.postgres.search import PostgresSearch
+        from ua_tui.core.knowledge.postgres.reader import PostgresReader
 
-        return PostgresSearch(place, budget=seconds, embedder=embedder)
-    return KnowledgeSearch(place, budget=seconds, embedder=embedder)
+        database = PostgresReader(place)
+    else:
+        from ua_tui.core.knowledge.index.reader import SqliteReader
 
-
-def open_vectors(place: KnowledgePlace) -> AnyVectors:
-    """Open what stores the vectors of passages.
-
-    Raises:
-        KnowledgeError: it cannot be opened.
-    """
-    if isinstance(place, Address):
-        check_packages()
-        from ua_tui.core.knowledge.postgres.vectors import PostgresVectors
-
-        return PostgresVectors(place)
-    from ua_tui.core.knowledge.index.vectors import VectorStore
-
-    return VectorStore(place)
+        database = SqliteReader(place)
+    return KnowledgeSearch(database, budget=BUDGET if budget is None else budget, embedder=embedder)
 
 
 def check_packages() -> None:

@@ -13,11 +13,7 @@ from ua_tui.core.text import clean_line
 
 
 class KnowledgeDamaged(KnowledgeError):
-    """The file was damaged; it was set aside as `aside`, and the next program that opens it makes a new one."""
-
-    def __init__(self, message: str, aside: Path) -> None:
-        super().__init__(message)
-        self.aside = aside
+    """The file was damaged, or of an earlier version: there is none any more, or a new one, which is to be filled."""
 
 
 class KnowledgeForeign(KnowledgeError):

@@ -97,8 +97,10 @@ class Hit(msgspec.Struct, frozen=True, kw_only=True):
         passage: the passage, about 40 words.
         marks: the ranges of the passage that match, in characters.
         copies: how many other documents have the same text or nearly the same.
-        same_address: how many other documents with its address match: rows of searches, and copies of the page.
+        more: how many other documents with its address match: rows of searches, and copies of the page.
+        older: what an older copy of the page said instead, if it has another figure: "was $9,450 on 3 Nov".
         score: the rank; a higher one is better.
+        full: whether the best passage, with its title, has all words of the query.
     """
 
     id: int
@@ -121,8 +123,10 @@ class Hit(msgspec.Struct, frozen=True, kw_only=True):
     passage: str = ""
     marks: tuple[tuple[int, int], ...] = ()
     copies: int = 0
-    same_address: int = 0
+    more: int = 0
+    older: str = ""
     score: float = 0.0
+    full: bool = False
 
 
 class FoundDocument(Hit, frozen=True, kw_only=True):
@@ -195,20 +199,3 @@ class Results:
     unfinished: bool = False
     notices: tuple[str, ...] = ()
     ms: float = field(default=0.0, compare=False)
-
-
-class KnowledgeContent(msgspec.Struct):
-    """What is in the knowledge base; size, time and what was forgotten only of that of a team."""
-
-    version: int = 0
-    journal_mode: str = ""
-    documents: dict[str, int] = msgspec.field(default_factory=dict)
-    sessions: int = 0
-    passages: int = 0
-    sources: int = 0
-    embeddable: int = 0
-    vectors: int = 0
-    places: dict[str, int] = msgspec.field(default_factory=dict)
-    size: int = 0
-    updated: float | None = None
-    forgotten: int = 0

@@ -28,8 +28,10 @@ def migrations() -> list[tuple[int, str]]:
     return [(int(name[:4]), (folder / name).read_text()) for name in names]
 
 
-LATEST = 2
+LATEST = 3
 """The version of the tables that this program needs."""
+_LAST_OTHER_KNOWLEDGE = 2
+"""The version whose knowledge base is emptied by the migration."""
 
 
 def check_version(found: int | None, address: Address) -> None:
@@ -89,6 +91,10 @@ def migrate(address: Address) -> list[str]:
                     db.execute(statements.encode())
                     db.execute("INSERT INTO migration (version) VALUES (%s)", (version,))
                 done.append(f"tables of version {version}")
+        if found == _LAST_OTHER_KNOWLEDGE:
+            done.append(
+                "the knowledge base is empty: `ua-tui knowledge rebuild`, on each machine, fills it again"
+            )
         if done:
             # New tables are nobody's but the owner's.
             with db.transaction():

@@ -120,6 +120,60 @@ def opening(path: Path) -> Iterator[None]:
         os.close(descriptor)
 
 
+def close(path: Path, connection: sqlite3.Connection, opened: tuple[int, int] | None) -> None:
+    """Close a connection to the file that had the identity `opened`, whatever has its name now."""
+    with suppress(OSError, sqlite3.Error), opening(path):
+        if identity(path) == opened:
+            connection.close()
+        else:
+            with _protected_log(path):
+                connection.close()
+    connection.close()
+
+
+def files_set_aside(path: Path) -> list[Path]:
+    """The files that were set aside, with their logs."""
+    try:
+        with os.scandir(path.parent) as found:
+            names = [each.name for each in found if each.name.startswith(f"{path.name}.corrupt-")]
+    except OSError:
+        return []
+    return [path.with_name(name) for name in sorted(names)]
+
+
+def remove_file(path: Path) -> None:
+    """Remove a file and those beside it, if they are there.
+
+    Raises:
+        OSError: one of them cannot be removed.
+    """
+    for each in (path, *sidecars(path)):
+        with suppress(FileNotFoundError):
+            os.unlink(each)
+
+
+def remove_unfinished(path: Path) -> None:
+    """Remove the new file beside another one that a killed program has left; one that runs has it locked.
+
+    Raises:
+        OSError: it cannot be removed.
+    """
+    file = path.with_name(f"{path.name}.new")
+    lock = file.with_name(f"{file.name}.lock")
+    try:
+        descriptor = os.open(lock, os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        remove_file(file)
+        os.unlink(lock)
+    except BlockingIOError:
+        return
+    finally:
+        os.close(descriptor)
+
+
 def set_aside(path: Path) -> Path:
     """Rename a damaged file and its log, while `opening` is held and this program has it closed; returns the new name.
 
@@ -142,7 +196,7 @@ def set_aside(path: Path) -> Path:
 
 
 @contextmanager
-def protected_log(path: Path) -> Iterator[None]:
+def _protected_log(path: Path) -> Iterator[None]:
     """Keep the files beside the database, while a connection is closed whose own database was set aside.
 
     The last connection to close a database removes the files beside it by their names, which belong to the new one.
@@ -206,6 +260,43 @@ def connect(path: Path, mode: str, seconds: float | None = None) -> sqlite3.Conn
         isolation_level=None,
         check_same_thread=False,
     )
+
+
+def connect_reader(path: Path, check: Callable[[sqlite3.Connection], object]) -> sqlite3.Connection:
+    """Open a connection that only reads, also where nothing can be written; `check` reads something of it.
+
+    Raises:
+        OSError: the file is a link, a folder, a pipe or a device.
+        sqlite3.Error: it cannot be read.
+    """
+    # A pipe would be waited for.
+    check_regular(path)
+    try:
+        return _checked(connect(path, "ro"), check)
+    except sqlite3.OperationalError:
+        # Without a file for shared memory, which cannot be made here, only a file without a log can be read.
+        log, _, journal = sidecars(path)
+        if os.access(path.parent, os.W_OK) or any(map(_has_bytes, (log, journal))):
+            raise
+        return _checked(connect(path, "ro&immutable=1"), check)
+
+
+def _checked(
+    connection: sqlite3.Connection, check: Callable[[sqlite3.Connection], object]
+) -> sqlite3.Connection:
+    try:
+        check(connection)
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def _has_bytes(path: Path) -> bool:
+    try:
+        return os.lstat(path).st_size > 0
+    except FileNotFoundError:
+        return False
 
 
 def configure(connection: sqlite3.Connection, path: Path, *, durable: bool = False) -> None:

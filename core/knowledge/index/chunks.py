@@ -57,17 +57,6 @@ def split_chunks(text: str) -> Iterator[Chunk]:
         yield Chunk(start, end, text[start:end])
 
 
-def count_words(text: str) -> int:
-    """Count the words of a text, which may be long, as they are separated by white space."""
-    count = 0
-    inside = False
-    for at in range(0, len(text), _PIECE):
-        piece = text[at : at + _PIECE]
-        count += len(piece.split()) - (inside and not piece[0].isspace())
-        inside = not piece[-1].isspace()
-    return count
-
-
 def _size(text: str) -> int:
     """The words of a unit; what has no spaces counts by its characters."""
     return max(len(indexed(text).split()), -(-len(text) * MOST // LONGEST))

@@ -39,6 +39,12 @@ def body_hash(text: str) -> bytes:
     return found.digest()[:16]
 
 
+def address_hash(url: str) -> int:
+    """Return the number of a canonical address, which needs no list of addresses."""
+    digest = hashlib.sha256(url.encode("utf-8", "surrogatepass")).digest()
+    return int.from_bytes(digest[:8], "big", signed=True)
+
+
 def simhash(text: str) -> int:
     """Return the 64-bit fingerprint of a chunk, as a signed number; nearly equal texts differ in few bits.
 

@@ -3,24 +3,44 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
+from urllib.parse import urlsplit
 
 import msgspec
 
-from ua_tui.core.knowledge.index.chunks import count_words, split_chunks
+from ua_tui.core.knowledge.index.chunks import split_chunks
 from ua_tui.core.knowledge.index.fingerprints import body_hash, simhash
 from ua_tui.core.knowledge.records import Chunk, KnowledgeDocument
+from ua_tui.core.net.urls import canonical_url
 
 _GROUP = 200_000
 """Characters of the documents that are prepared and stored together."""
 
+PreparedChunk = tuple[int, int, int, str]
+"""A chunk as it is stored: where it starts and ends in the text, its fingerprint, and its text."""
+
 
 class Prepared(msgspec.Struct, frozen=True):
-    """A document with everything that can be computed before it is stored."""
+    """A document with everything that can be computed before it is stored.
+
+    Attributes:
+        document: the document without its text, and with names, titles and addresses as they are stored.
+        site: the host of its address.
+        digest: the hash of its text.
+        words: how many words the text has.
+        chunks: the chunks of the text, at least one.
+    """
 
     document: KnowledgeDocument
+    site: str
     digest: bytes
     words: int
-    chunks: list[tuple[int, int, int, str]]
+    chunks: list[PreparedChunk]
+
+    @property
+    def place(self) -> tuple[str, int]:
+        """Where it is in its session: the file, and the number in the file."""
+        return self.document.path, self.document.part
 
 
 def prepared_groups(documents: Iterable[KnowledgeDocument]) -> Iterator[list[Prepared]]:
@@ -41,10 +61,23 @@ def prepared_groups(documents: Iterable[KnowledgeDocument]) -> Iterator[list[Pre
 def _prepare(document: KnowledgeDocument) -> Prepared:
     # A document without a text is found by its title.
     chunks = [*split_chunks(document.text)] or [Chunk(0, 0, "")]
+    url, site = _address(document.url)
     return Prepared(
-        document,
+        msgspec.structs.replace(
+            document,
+            path=storable(document.path),
+            title=storable(document.title),
+            text="",
+            context=storable(document.context),
+            author=storable(document.author),
+            date=storable(document.date),
+            url=url,
+            cites=tuple(dict.fromkeys(_address(each)[0] for each in document.cites if each)),
+            tool_use_id=document.tool_use_id and storable(document.tool_use_id),
+        ),
+        site,
         body_hash(document.text),
-        count_words(document.text),
+        sum(len(chunk.text.split()) for chunk in chunks),
         [(chunk.start, chunk.end, simhash(chunk.text), storable(chunk.text)) for chunk in chunks],
     )
 
@@ -53,3 +86,20 @@ def storable(text: str) -> str:
     """A text as the database can hold it; its length does not change."""
     text = text.replace("\0", "?")
     return text if text.isascii() else text.encode("utf-8", "replace").decode()
+
+
+@lru_cache(maxsize=1_000)
+def _address(url: str) -> tuple[str, str]:
+    """An address as it is stored, and its host; a session names most of its addresses several times."""
+    if not url:
+        return "", ""
+    key = storable(canonical_url(url))
+    return key, host_of(key)
+
+
+def host_of(url: str) -> str:
+    """The host of an address; empty if it has none."""
+    try:
+        return urlsplit(url).hostname or ""
+    except ValueError:
+        return ""

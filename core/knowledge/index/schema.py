@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-
 from ua_tui.core.knowledge.index.segments import UNSPACED
 
 APPLICATION = 0x75614B42
 """The `application_id` of the file, which tells it from databases of other programs: "uaKB"."""
-VERSION = 1
-"""The version of the tables, in `user_version`; a file of a later one is opened read-only."""
-MIGRATIONS: Mapping[int, Sequence[str]] = {}
-"""The statements that make of a version the next one; a version that is not here is made again from the sessions."""
+VERSION = 2
+"""The version of the tables, in `user_version`; a later one is opened read-only, an earlier one made again."""
 
 
 def _indexed(column: str) -> str:
@@ -26,6 +22,7 @@ _PASSAGE = f"""CREATE VIEW passage AS
         {_indexed("document.context")} AS context
     FROM chunk JOIN document ON document.id = chunk.document"""  # noqa: S608 -- made of constants
 
+# The id of a source is the hash of its address, which no index needs to repeat.
 # The full-text index reads its texts through a view, so that the title of a document is stored once. It has no index of
 # prefixes, which would double its size and save little: most of such a query's time goes to ranking its many hits.
 # The id of a document is not used a second time: a program that still adds chunks to a document that another program
@@ -58,14 +55,8 @@ CREATE TABLE call(
 
 CREATE TABLE source(
     id INTEGER PRIMARY KEY,
-    url TEXT NOT NULL UNIQUE,
+    url TEXT NOT NULL,
     site TEXT NOT NULL DEFAULT ''
-) STRICT;
-
-CREATE TABLE body(
-    id INTEGER PRIMARY KEY,
-    hash BLOB NOT NULL UNIQUE,
-    words INTEGER NOT NULL
 ) STRICT;
 
 CREATE TABLE document(
@@ -74,7 +65,8 @@ CREATE TABLE document(
     session INTEGER NOT NULL REFERENCES session ON DELETE CASCADE,
     call INTEGER REFERENCES call ON DELETE SET NULL,
     source INTEGER REFERENCES source,
-    body INTEGER NOT NULL REFERENCES body,
+    hash BLOB NOT NULL,
+    words INTEGER NOT NULL,
     path TEXT NOT NULL DEFAULT '',
     part INTEGER NOT NULL DEFAULT 0,
     title TEXT NOT NULL DEFAULT '',
@@ -88,7 +80,7 @@ CREATE TABLE document(
 ) STRICT;
 CREATE INDEX document_of_call ON document(call);
 CREATE INDEX document_of_source ON document(source, made_at);
-CREATE INDEX document_of_body ON document(body);
+CREATE INDEX document_of_hash ON document(hash);
 
 CREATE TABLE chunk(
     id INTEGER PRIMARY KEY,

@@ -6,25 +6,27 @@ is still where it began to read; otherwise another program was faster, and it re
 
 from __future__ import annotations
 
-import sqlite3
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
-from itertools import chain
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain, islice
 from pathlib import Path
 from typing import Self
 
-from ua_tui.core.errors import KnowledgeError
-from ua_tui.core.knowledge.index.batch import BatchPace, Index, IndexBatch, Overtaken, as_json
-from ua_tui.core.knowledge.index.database import close_writer, open_writer, remove_damaged, set_bulk
-from ua_tui.core.knowledge.index.preparing import Prepared, prepared_groups
-from ua_tui.core.knowledge.problems import explain
-from ua_tui.core.knowledge.records import Cursor, Facts, IndexedCall, KnowledgeDocument
-from ua_tui.core.knowledge.removal.erasing import erase, remove_some, scrub
-from ua_tui.core.knowledge.removal.forgotten import ForgottenEntry, ForgottenList, traces_of
-from ua_tui.core.storage.sqlite import DAMAGED, identity, primary_code, transaction
+import msgspec
 
-_BULK_SECONDS = 1.0
-"""How long a transaction lasts in a file that nobody else uses: each adds a part to the index, to be merged later."""
+from ua_tui.core.knowledge.access import open_tables
+from ua_tui.core.knowledge.index.preparing import Prepared, prepared_groups, storable
+from ua_tui.core.knowledge.index.tables import Forgotten, Overtaken, Passage
+from ua_tui.core.knowledge.place import KnowledgePlace, Origin
+from ua_tui.core.knowledge.records import Cursor, Facts, IndexedCall, KnowledgeDocument
+from ua_tui.core.knowledge.removal.forgotten import ForgottenEntry
+
+PAUSE_SECONDS = 0.01
+"""How long to leave between two transactions, so that other programs can write."""
+_ROWS = 200
+"""Chunks that are stored by one statement, during which other threads run."""
+_DOCUMENTS = 200
+"""Documents that are removed at once."""
 
 
 class KnowledgeStore:
@@ -32,26 +34,26 @@ class KnowledgeStore:
 
     What is on the list of what was forgotten is not stored.
 
-    Every method raises `KnowledgeError` if the file cannot be read or written. If it is `KnowledgeDamaged`, the file
-    was set aside: close the store, and open it again, which makes a new file.
+    Every method raises `KnowledgeError` if the knowledge base cannot be read or written. If it is `KnowledgeDamaged`,
+    the file was set aside: close the store, and open it again, which makes a new file.
+
+    Args:
+        place: where the knowledge base is.
+        origins: the sessions of a team that are on this machine, by their names.
+        file: a new file which is to replace the content of that at `place`.
     """
 
-    follows_folders = True
-    """A session whose folder is gone is removed."""
-
-    def __init__(self, path: Path, *, file: Path | None = None) -> None:
-        """Open the file of the knowledge base at `path`, or `file`, which is to replace its content."""
-        self.path = path
-        self._file = path if file is None else file
-        self._forgotten = ForgottenList(path)
-        self._db = open_writer(self._file)
-        self._identity = identity(self._file)
-        self._pace = BatchPace(least=0.0 if file is None else _BULK_SECONDS)
-        self._index = Index(self._db, is_late=file is not None)
+    def __init__(
+        self, place: KnowledgePlace, origins: Mapping[str, Origin] | None = None, *, file: Path | None = None
+    ) -> None:
+        self.path = place
+        self._tables = open_tables(place, origins, file)
+        self._forgotten = self._tables.forgotten()
+        self.identity = self._tables.identity
+        self.follows_folders = self._tables.follows_folders
         try:
-            if file is not None:
-                set_bulk(self._db)
-            self._forgotten.refresh()
+            with self._tables.reporting("read"):
+                self._forgotten.refresh()
         except BaseException:
             self.close()
             raise
@@ -63,34 +65,25 @@ class KnowledgeStore:
         self.close()
 
     def close(self) -> None:
-        """Close the file."""
-        with suppress(sqlite3.Error):
-            self._end_transaction()
-        self._index.close()
-        close_writer(self._file, self._db, self._identity)
+        """Close it."""
+        self._tables.close()
 
     def cursors(self) -> dict[str, Cursor]:
         """The sessions by their folders, and how far the journal of each was read."""
-        with self._reporting("read"):
-            rows = self._db.execute("SELECT folder, seq, place FROM session").fetchall()
+        with self._tables.reporting("read"):
+            rows = self._tables.rows("cursors")
         return {folder: Cursor(seq, place) for folder, seq, place in rows}
 
     def cursor(self, folder: str) -> Cursor:
         """How far the journal of a session was read."""
-        with self._reporting("read"):
-            row = self._db.execute("SELECT seq, place FROM session WHERE folder = ?", (folder,)).fetchone()
-        return Cursor() if row is None else Cursor(*row)
+        with self._tables.reporting("read"):
+            rows = self._tables.rows("cursor", folder=folder)
+        return Cursor(*rows[0]) if rows else Cursor()
 
     def passages_of(self, folder: str, tool_use_id: str) -> int:
         """The number of passages that a call of a session has brought."""
-        with self._reporting("read"):
-            (count,) = self._db.execute(
-                "SELECT count(*) FROM session JOIN call ON call.session = session.id"
-                " JOIN document ON document.call = call.id JOIN chunk ON chunk.document = document.id"
-                " WHERE session.folder = ? AND call.tool_use_id = ?",
-                (folder, tool_use_id),
-            ).fetchone()
-        return int(count)
+        with self._tables.reporting("read"):
+            return int(self._tables.rows("passages_of", folder=folder, tool_use_id=tool_use_id)[0][0])
 
     def apply(
         self,
@@ -123,160 +116,187 @@ class KnowledgeStore:
         Returns:
             Whether it was stored; False if another program moved the cursor.
         """
-        with self._reporting("written"):
-            self._index.start()
-            batch = IndexBatch(
-                self._db, self._index, self._forgotten, self._check_file, self._pace, folder, before
-            )
+        with self._tables.reporting("written"):
+            batch = _Batch(folder, before, self._tables.forgotten(folder))
             prepared = chain(groups, prepared_groups(documents))
-            group: Sequence[Prepared] | None = next(prepared, [])
-            is_first = True
+            work = self._started(batch, facts, calls, [storable(path) for path in replaced])
+            group: Sequence[Prepared] | None = next(prepared, ())
             try:
                 while group is not None:
                     following = next(prepared, None)
-                    self._index.finish()
-                    with batch:
-                        if is_first:
-                            batch.start(facts, calls, replaced)
-                        batch.put(group)
-                        if following is None:
-                            batch.move_cursor(after)
-                    if following is not None:
-                        self._index.start()
-                    group, is_first = following, False
+                    self._run(
+                        chain(work, self._stored(batch, group, after if following is None else None)), batch
+                    )
+                    work, group = iter(()), following
             except Overtaken:
                 return False
         return True
 
     def remove_session(self, folder: str) -> None:
         """Remove everything of a session; a program that is killed meanwhile leaves it to be indexed again."""
-        condition = "session IN (SELECT id FROM session WHERE folder = ?)"
-        with self._reporting("written"):
-            self._end_transaction()
-            self._check_file()
-            with transaction(self._db):
-                self._db.execute("UPDATE session SET seq = 0, place = 0 WHERE folder = ?", (folder,))
-            is_left = True
-            while is_left:
-                erase(self._db, condition, (folder,))
-                with transaction(self._db):
-                    # Another program may have added something meanwhile.
-                    is_left = remove_some(self._db, condition, (folder,))
-                    if not is_left:
-                        self._db.execute("DELETE FROM session WHERE folder = ?", (folder,))
+        with self._tables.reporting("written"):
+            self._run(self._session_removed(folder))
+
+    def remove_deleted(self, folder: str) -> bool:
+        """Remove everything of a session whose folder was deleted; returns False for one of a team, which stays."""
+        with self._tables.reporting("written"):
+            if self._tables.rows("is_shared", folder=folder):
+                return False
+            self._run(self._session_removed(folder))
+        return True
 
     def add_forgotten(self, entry: ForgottenEntry) -> None:
         """Put something on the list of what was forgotten; `finish_forgetting` removes it."""
-        self._forgotten.append(entry)
+        with self._tables.reporting("written"):
+            self._forgotten.append(entry)
 
     def finish_forgetting(self) -> bool:
         """Remove what was put on the list since the last time; returns whether no byte of it is left in the file."""
-        self._forgotten.refresh()
-        pending = self._forgotten.pending
-        if not pending:
-            return True
-        with self._reporting("written"):
-            self._remove_forgotten()
-            if not scrub(self._db):
-                return False
-        for entry in pending:
-            self._forgotten.append(ForgottenEntry(id=entry.id, done=True))
+        with self._tables.reporting("written"):
+            self._forgotten.refresh()
+            pending = self._forgotten.tombstones.pending
+            if pending:
+                self._remove_forgotten()
+                if not self._tables.scrub():
+                    return False
+            for entry in pending:
+                self._forgotten.append(ForgottenEntry(id=entry.id, done=True))
         return True
 
     def remove_forgotten(self) -> None:
-        """Remove everything on the list from the file."""
-        self._forgotten.refresh()
-        with self._reporting("written"):
+        """Remove everything on the list."""
+        with self._tables.reporting("written"):
+            self._forgotten.refresh()
             if self._remove_forgotten():
-                scrub(self._db)
+                self._tables.scrub()
 
-    def remove_folder(self, folder: str) -> None:
-        """Remove what was indexed of the files in a folder of all sessions."""
-        with self._reporting("written"):
-            self._end_transaction()
-            self._check_file()
-            erase(self._db, "path GLOB ?", (f"{folder}/*",))
+    # -- vectors
 
-    def number_from(self, number: int) -> None:
-        """Give documents numbers from this one on, in a file that has none yet."""
-        with self._reporting("written"), transaction(self._db):
-            self._db.execute("INSERT INTO sqlite_sequence(name, seq) VALUES ('document', ?)", (number,))
+    def last_passage(self) -> int:
+        """The number of the newest passage; 0 if there is none."""
+        with self._tables.reporting("read"):
+            return int(self._tables.rows("last_passage")[0][0])
+
+    def passages_without(self, model: str, *, above: int, up_to: int, limit: int) -> list[Passage]:
+        """Find passages without a vector of the model, the newest first, with numbers in this range."""
+        with self._tables.reporting("read"):
+            rows = self._tables.rows("passages_without", model=model, above=above, up_to=up_to, limit=limit)
+        return [Passage(*row) for row in rows]
+
+    def put_vectors(self, model: str, passages: Sequence[Passage], vectors: Sequence[bytes]) -> None:
+        """Store the vectors of passages; those that were removed or replaced meanwhile are left out."""
+        with self._tables.reporting("written"), self._tables.transaction():
+            for each, vector in zip(passages, vectors, strict=True):
+                self._tables.rows("put_vector", model=model, vector=vector, chunk=each.chunk, text=each.text)
+
+    # -- what is done in transactions: each of these may be ended after a `yield`
+
+    def _run(self, work: Iterator[None], batch: _Batch | None = None) -> None:
+        """Do work in one transaction, or in several ones between which other programs can write."""
+        is_left = True
+        while is_left:
+            with self._tables.transaction():
+                if batch is not None:
+                    # Whoever forgets something adds it to the list first, and removes it in a transaction.
+                    batch.forgotten.refresh()
+                    batch.number = self._tables.session(batch.folder, batch.before, is_new=not batch.number)
+                is_left = any(self._tables.is_due() for _ in work)
+            if is_left:
+                time.sleep(PAUSE_SECONDS)
+
+    def _started(
+        self, batch: _Batch, facts: Facts | None, calls: Sequence[IndexedCall], replaced: Sequence[str]
+    ) -> Iterator[None]:
+        """Store what is known of the session and of calls, and remove the documents of files."""
+        known = batch.forgotten.tombstones
+        if known.has_session(batch.folder):
+            return
+        if facts is not None:
+            title = storable(facts.title)
+            title = "" if known.has_title(batch.folder, title) else title
+            self._tables.rows(
+                "put_facts", session=batch.number, **msgspec.structs.asdict(facts) | {"title": title}
+            )
+        for call in calls:
+            self._tables.rows("put_call", session=batch.number, **msgspec.structs.asdict(call))
+        if replaced:
+            yield from self._removed("documents_in", session=batch.number, paths=replaced)
+
+    def _stored(self, batch: _Batch, group: Sequence[Prepared], after: Cursor | None) -> Iterator[None]:
+        """Store documents, but no forgotten ones; those in their places are removed."""
+        # Of two documents in the same place the last one stays.
+        documents = [*{each.place: each for each in group if not batch.has_forgotten(each)}.values()]
+        if documents:
+            places = [each.place for each in documents]
+            yield from self._removed("documents_at", session=batch.number, places=places)
+            numbers = self._tables.put_documents(batch.number, [*map(batch.without_forgotten, documents)])
+            chunks = (
+                (number, each, chunk)
+                for number, each in zip(numbers, documents, strict=True)
+                for chunk in each.chunks
+            )
+            rows = [*islice(chunks, _ROWS)]
+            while rows:
+                self._tables.put_chunks(rows)
+                rows = [*islice(chunks, _ROWS)]
+                if rows:
+                    yield
+        if after is not None:
+            self._tables.rows("put_cursor", session=batch.number, seq=after.seq, place=after.place)
+
+    def _session_removed(self, folder: str) -> Iterator[None]:
+        self._tables.rows("restart", folder=folder)
+        yield from self._removed("documents_of", folder=folder)
+        self._tables.rows("drop_session", folder=folder)
+
+    def _removed(self, query: str, **values: object) -> Iterator[None]:
+        """Remove the documents that a query finds, until it finds none; another program may add some meanwhile."""
+        while found := self._tables.rows(query, **values):
+            documents = [number for (number,) in found]
+            while self._tables.remove_some(documents):
+                yield
 
     def _remove_forgotten(self) -> bool:
         """Remove everything on the list; returns whether there were documents of it."""
-        self._end_transaction()
-        if not len(self._forgotten):
+        known = self._forgotten.tombstones
+        if not len(known):
             return False
-        self._check_file()
-        found = self._forgotten_documents()
-        for at in range(0, len(found), 500):
-            ids = as_json(found[at : at + 500])
-            erase(self._db, "id IN (SELECT value FROM json_each(?))", (ids,))
-        self._remove_forgotten_names()
+        found = [
+            number for number, *place in self._tables.rows("all_documents") if known.has_document(*place)
+        ]
+        for at in range(0, len(found), _DOCUMENTS):
+            self._run(self._removed("documents_among", ids=found[at : at + _DOCUMENTS]))
+        gone = [folder for folder in self.cursors() if known.has_session(folder)]
+        titles = self._tables.rows("titles")
+        untitled = [folder for folder, title in titles if known.has_title(folder, title)]
+        sources = [source for source, url in self._tables.rows("sources") if known.has_source(url)]
+        with self._tables.transaction():
+            self._tables.rows("remove_titles", folders=[*untitled, *gone])
+            for name in ("remove_times", "remove_calls"):
+                self._tables.rows(name, folders=gone)
+            for name in ("remove_links", "remove_sources"):
+                self._tables.rows(name, sources=sources)
         return bool(found)
 
-    def _forgotten_documents(self) -> list[int]:
-        rows = self._db.execute(
-            "SELECT document.id, session.folder, document.path, document.part, coalesce(source.url, ''), body.hash"
-            " FROM document JOIN session ON session.id = document.session JOIN body ON body.id = document.body"
-            " LEFT JOIN source ON source.id = document.source"
-        )
-        return [
-            number
-            for number, folder, path, part, url, digest in rows
-            if self._forgotten.has(traces_of(folder, path, part, url, digest))
-        ]
 
-    def _remove_forgotten_names(self) -> None:
-        """Remove titles and calls of forgotten sessions, forgotten titles, and forgotten addresses in reports."""
-        sessions = [
-            number
-            for number, folder in self._db.execute("SELECT id, folder FROM session").fetchall()
-            if self._forgotten.has_session(folder)
-        ]
-        sources = [
-            number
-            for number, url in self._db.execute("SELECT id, url FROM source").fetchall()
-            if self._forgotten.has_source(url)
-        ]
-        titles = [
-            number
-            for number, title in self._db.execute("SELECT id, title FROM session").fetchall()
-            if self._forgotten.has_title(title)
-        ]
-        with transaction(self._db):
-            self._db.execute(
-                "UPDATE session SET title = '' WHERE id IN (SELECT value FROM json_each(?))",
-                (as_json(titles),),
-            )
-            self._db.execute(
-                "UPDATE session SET title = '', started = NULL WHERE id IN (SELECT value FROM json_each(?))",
-                (as_json(sessions),),
-            )
-            for statement, ids in (
-                ("DELETE FROM call WHERE session IN (SELECT value FROM json_each(?))", sessions),
-                ("DELETE FROM citation WHERE source IN (SELECT value FROM json_each(?))", sources),
-                ("DELETE FROM source WHERE id IN (SELECT value FROM json_each(?))", sources),
-            ):
-                self._db.execute(statement, (as_json(ids),))
+class _Batch:
+    """What one `apply` stores: the session, and the list of what must not be stored of it."""
 
-    def _end_transaction(self) -> None:
-        """End the transaction that was left open for further documents."""
-        self._index.start()
-        self._index.finish()
-        if self._db.in_transaction:
-            self._db.execute("COMMIT")
+    def __init__(self, folder: str, before: Cursor, forgotten: Forgotten) -> None:
+        self.folder = folder
+        self.before = before
+        self.forgotten = forgotten
+        self.number = 0
 
-    def _check_file(self) -> None:
-        """Check that the open file is still the one of its name, within a transaction or before."""
-        if identity(self._file) != self._identity:
-            raise KnowledgeError(f"the knowledge base {self.path} was replaced by another program")
+    def has_forgotten(self, each: Prepared) -> bool:
+        """Whether a document is on the list."""
+        url = each.document.url
+        return self.forgotten.tombstones.has_document(self.folder, *each.place, url, each.digest)
 
-    @contextmanager
-    def _reporting(self, action: str) -> Iterator[None]:
-        try:
-            yield
-        except (OSError, sqlite3.Error) as error:
-            if isinstance(error, sqlite3.Error) and primary_code(error) in DAMAGED:
-                raise remove_damaged(self._file, self._db, self._identity, error) from error
-            raise explain(self.path, action, error) from error
+    def without_forgotten(self, each: Prepared) -> Prepared:
+        """The document without links to forgotten addresses."""
+        known = self.forgotten.tombstones
+        cites = tuple(url for url in each.document.cites if not known.has_source(url))
+        if cites == each.document.cites:
+            return each
+        return msgspec.structs.replace(each, document=msgspec.structs.replace(each.document, cites=cites))

@@ -6,11 +6,10 @@ PostgreSQL is given finished words: its own parser and dictionaries are never us
 from __future__ import annotations
 
 import re
-from collections import Counter
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 
 from ua_tui.core.knowledge.index.segments import indexed
+from ua_tui.core.knowledge.search.database import Term
 from ua_tui.core.knowledge.search.tokens import Tokenizer
 
 # ASCII characters that are neither letters nor digits separate words for the tokenizer, too.
@@ -21,15 +20,6 @@ _LONGEST_WORD = 500
 """Characters: a word of PostgreSQL has at most 2 KiB."""
 _GAP = 10
 """Places between title, text and context, which no phrase crosses."""
-
-
-@dataclass(frozen=True, slots=True)
-class Vector:
-    """The words of a chunk: as the text of a `tsvector`, how many they are, and each once."""
-
-    text: str
-    length: int
-    words: Sequence[str]
 
 
 class Lexemes:
@@ -44,46 +34,30 @@ class Lexemes:
         self._tokenizer.close()
         self._known.clear()
 
-    def learn(self, texts: Iterable[str]) -> None:
-        """Split the words of several texts at once, which is quicker than one text after the other."""
-        pieces = {piece for text in texts for piece in _PIECE.findall(indexed(text))}
-        new = [piece for piece in pieces if piece not in self._known and len(piece) <= _LONGEST_PIECE]
-        if len(self._known) + len(new) > _MOST_PIECES:
-            self._known.clear()
-            new = [piece for piece in pieces if len(piece) <= _LONGEST_PIECE]
-        for piece, words in zip(new, self._tokenizer.words(new), strict=True):
-            self._known[piece] = _cut(words)
-
-    def words(self, text: str) -> list[str]:
-        """The words of a text, in their order."""
-        words: list[str] = []
+    def vectors(self, fields: Sequence[tuple[str, str, str]]) -> Iterator[tuple[str, int]]:
+        """Give the `tsvector` of each title, text and context, as a text, and how many words it has."""
+        pieces = [[_PIECE.findall(indexed(text)) for text in each] for each in fields]
         known = self._known
-        for piece in _PIECE.findall(indexed(text)):
-            found = known.get(piece)
-            words += self._split(piece) if found is None else found
-        return words
+        if len(known) > _MOST_PIECES:
+            known.clear()
+        new = [*{piece for each in pieces for found in each for piece in found}.difference(known)]
+        known.update(zip(new, map(_cut, self._tokenizer.words(new)), strict=True) if new else ())
+        for each in pieces:
+            yield _vector([[word for piece in found for word in known[piece]] for found in each])
+        for piece in new:
+            if len(piece) > _LONGEST_PIECE:
+                del known[piece]
 
-    def vector(self, title: Sequence[str], text: Sequence[str], context: Sequence[str]) -> Vector:
-        """Make the vector of a chunk from the words of its document's title, of its own text, and of the context."""
-        places: dict[str, list[str]] = {}
-        at = 0
-        for words, weight in ((title, "A"), (text, ""), (context, "B")):
-            for word in words:
-                at += 1
-                places.setdefault(word, []).append(f"{min(at, 16_383)}{weight}")
-            at += _GAP
-        return Vector(
-            " ".join([f"'{word}':{','.join(found)}" for word, found in places.items()]),
-            len(title) + len(text) + len(context),
-            list(places),
-        )
 
-    def _split(self, piece: str) -> tuple[str, ...]:
-        (words,) = self._tokenizer.words([piece])
-        found = _cut(words)
-        if len(piece) <= _LONGEST_PIECE and len(self._known) < _MOST_PIECES:
-            self._known[piece] = found
-        return found
+def _vector(fields: Sequence[Sequence[str]]) -> tuple[str, int]:
+    places: dict[str, list[str]] = {}
+    at = 0
+    for words, weight in zip(fields, ("A", "", "B"), strict=True):
+        for word in words:
+            at += 1
+            places.setdefault(word, []).append(f"{min(at, 16_383)}{weight}")
+        at += _GAP
+    return " ".join([f"'{word}':{','.join(found)}" for word, found in places.items()]), sum(map(len, fields))
 
 
 def phrase(words: Sequence[str], *, prefix: bool = False) -> str:
@@ -92,15 +66,11 @@ def phrase(words: Sequence[str], *, prefix: bool = False) -> str:
     return f"({' <-> '.join(found)}{':*' * prefix})"
 
 
-def count_words(vectors: Iterable[Vector]) -> tuple[list[str], list[int]]:
-    """In how many of the chunks each word is; the empty word stands for all chunks, a space for all words."""
-    counts: Counter[str] = Counter()
-    for vector in vectors:
-        counts.update(vector.words)
-        counts[""] += 1
-        counts[" "] += vector.length
-    words = sorted(counts)
-    return words, [counts[word] for word in words]
+def term_query(term: Term) -> str:
+    """A term of a query as the text of a `tsquery`: one of its choices."""
+    return " | ".join(
+        phrase(choice.words, prefix=term.prefix and not number) for number, choice in enumerate(term.choices)
+    )
 
 
 def _cut(words: Sequence[str]) -> tuple[str, ...]:

@@ -1,53 +1,38 @@
-"""Forgets: removes what a person names from the knowledge base, and remembers by hashes what must not come back."""
+"""Forgets: removes what a person names from the knowledge base, and remembers by tombstones what must not come back."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import closing
 from dataclasses import dataclass
-from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Self
-
-import msgspec
 
 from ua_tui.core.errors import KnowledgeError, WorkspaceError
-from ua_tui.core.knowledge.access import check_packages, open_store
 from ua_tui.core.knowledge.folders import folder_key, folder_path, is_here, is_session
-from ua_tui.core.knowledge.index.database import open_reader
-from ua_tui.core.knowledge.index.database_file import damaged_files, remove_unfinished
+from ua_tui.core.knowledge.index.store import KnowledgeStore
 from ua_tui.core.knowledge.place import KnowledgePlace, version_of
 from ua_tui.core.knowledge.problems import reporting
 from ua_tui.core.knowledge.removal.forgotten import (
-    Doomed,
     ForgottenEntry,
-    place_trace,
-    session_trace,
-    source_trace,
-    text_trace,
-    title_trace,
+    document_tombstone,
+    session_tombstone,
+    source_tombstone,
+    title_tombstone,
 )
-from ua_tui.core.knowledge.search.conditions import Scope, conditions_of
-from ua_tui.core.knowledge.search.query import SearchQuery, parse_query
-from ua_tui.core.knowledge.search.tokens import Tokenizer, quoted
-from ua_tui.core.net.urls import canonical_url
+from ua_tui.core.knowledge.removal.selection import Chosen, read_query, selecting
 from ua_tui.core.postgres.address import Address
 from ua_tui.core.storage.compression import SUFFIX
 from ua_tui.core.storage.files import Root
+from ua_tui.core.storage.sqlite import files_set_aside, remove_unfinished
 from ua_tui.core.storage.workspace import is_record
-
-if TYPE_CHECKING:
-    from ua_tui.core.knowledge.postgres.selection import PostgresSelection
 
 _TITLES = 100
 _QUICKLY_SCRUBBED = 32 << 20
 """Bytes of a file from which the bytes of a deleted session are removed at once."""
 
 _RECORDS = "the records of the sessions (journal, transcript, conversation) and copies in SAVED_REPORTS still have it"
-_HAS = "d.id IN (SELECT chunk.document FROM chunk_fts JOIN chunk ON chunk.id = chunk_fts.rowid WHERE chunk_fts MATCH ?)"
-"""Whether a document has a term, given as an expression of FTS5."""
 _FILES = "the files stay where they are; `--files` removes them too"
+_AGAIN = "a page that is fetched again is found again, unless its address is forgotten, too (`--source`)"
 _SERVER = "the server's log, backups and replicas may have it until they are overwritten"
 _ELSEWHERE = "the files of sessions on other machines stay there: run the same command there"
 _READ = "another program still reads the knowledge base: the bytes are removed from its file when a session runs next"
@@ -103,27 +88,23 @@ def forget(
     session, source, match = session.strip(), source.strip(), match.strip()
     if not session and not source and not match:
         raise KnowledgeError("nothing to forget: name a session, an address, or words")
-    with _selection(place) as chosen:
-        query = _read_query(match) if match else None
+    query = read_query(match) if match else None
+    with selecting(place) as chosen:
         found = chosen.select(session, source, query)
-        if match and not session:
-            found = _joined(
-                found, chosen.with_same_texts({each.digest for each in found if text_trace(each.digest)})
-            )
         if files:
-            found = _joined(
-                found, chosen.of_files(sorted({(each.folder, each.path) for each in found if each.path}))
-            )
-        titles = _titles_with(chosen, found, query)
-        passages = chosen.count_passages(each.id for each in found)
-        known = chosen.knows(session)
+            found = chosen.with_files(found)
+        titled = chosen.titled(found, query) if query is not None else []
+        ((passages,),) = chosen.rows("count_passages", ids=[each.id for each in found])
+        known = bool(chosen.rows("knows", folder=session))
     if session and not known and not os.path.isdir(folder_path(place, session)):
         raise KnowledgeError(f"there is no session {session}: `ua-tui sessions` lists them")
     paths = _files_of(place, found) if files else []
     kept = _what_stays(place, found, files=files)
+    if match and found:
+        kept.append(_AGAIN)
     if not dry_run:
-        entry = _entry(found, titles, session, source, match, files=files)
-        if entry.sessions or entry.sources or entry.places:
+        entry = _entry(found, titled, session, source, match, files=files)
+        if entry.tombstones:
             kept += _remove(place, entry)
         paths = [path for path in paths if _remove_file(path, kept)]
     return Forgotten(
@@ -147,15 +128,11 @@ def forget_deleted(place: KnowledgePlace, folder: Path) -> None:
     if version_of(place) is None:
         return
     key = folder_key(place, folder)
-    if isinstance(place, Address):
-        check_packages()
-        from ua_tui.core.knowledge.postgres.store import PostgresStore
-
-        with PostgresStore(place) as team_store:
-            team_store.remove_deleted(key)
-        return
-    with open_store(place) as store:
-        store.add_forgotten(ForgottenEntry(sessions=(session_trace(key),)))
+    with KnowledgeStore(place) as store:
+        if isinstance(place, Address):
+            store.remove_deleted(key)
+            return
+        store.add_forgotten(ForgottenEntry(tombstones=(session_tombstone(key),)))
         store.remove_session(key)
         with reporting(place, "read"):
             is_small = os.lstat(place).st_size < _QUICKLY_SCRUBBED
@@ -164,26 +141,20 @@ def forget_deleted(place: KnowledgePlace, folder: Path) -> None:
 
 
 def _entry(
-    found: Sequence[Doomed], titles: Iterable[str], session: str, source: str, match: str, *, files: bool
+    found: Iterable[Chosen], titled: Iterable[str], session: str, source: str, match: str, *, files: bool
 ) -> ForgottenEntry:
     """What is put on the list: a session or an address that is named alone as such, all else document by document."""
     if session and not source and not match:
-        return ForgottenEntry(sessions=(session_trace(session),))
-    texts = [text_trace(each.digest) for each in found] if match and not session else []
-    texts += [title_trace(title) for title in titles]
-    places = (
-        [place_trace(each.folder, each.path, each.part) for each in found]
-        if match or session or files
-        else []
-    )
-    return ForgottenEntry(
-        sources=(source_trace(source),) if source and not session and not match else (),
-        places=tuple(dict.fromkeys(places)),
-        texts=tuple(dict.fromkeys(filter(None, texts))),
-    )
+        return ForgottenEntry(tombstones=(session_tombstone(session),))
+    tombstones = [title_tombstone(folder) for folder in titled]
+    if source and not session and not match:
+        tombstones.append(source_tombstone(source))
+    if match or session or files:
+        tombstones += [document_tombstone(each.folder, each.path, each.part) for each in found]
+    return ForgottenEntry(tombstones=tuple(dict.fromkeys(tombstones)))
 
 
-def _what_stays(place: KnowledgePlace, found: Sequence[Doomed], *, files: bool) -> list[str]:
+def _what_stays(place: KnowledgePlace, found: Sequence[Chosen], *, files: bool) -> list[str]:
     """What still has the texts of documents that are removed."""
     if not found:
         return []
@@ -197,7 +168,7 @@ def _what_stays(place: KnowledgePlace, found: Sequence[Doomed], *, files: bool) 
 
 def _remove(place: KnowledgePlace, entry: ForgottenEntry) -> Iterator[str]:
     """Remove from the knowledge base what an entry lists; gives sentences about what is left."""
-    with open_store(place) as store:
+    with KnowledgeStore(place) as store:
         store.add_forgotten(entry)
         is_clean = store.finish_forgetting()
     if isinstance(place, Address):
@@ -208,149 +179,17 @@ def _remove(place: KnowledgePlace, entry: ForgottenEntry) -> Iterator[str]:
     # What a killed rebuild has left; one that runs removes what is on the list itself.
     with reporting(database, "written"):
         remove_unfinished(database)
-    for damaged in damaged_files(database):
+    for damaged in files_set_aside(database):
         try:
             os.unlink(damaged)
         except OSError as error:
             yield f"the damaged file {damaged} may still have it and cannot be removed: {error.strerror}"
 
 
-# -- the selection ------------------------------------------------------------------------------------
-
-
-def _selection(place: KnowledgePlace) -> _FileSelection | PostgresSelection:
-    if isinstance(place, Address):
-        check_packages()
-        from ua_tui.core.knowledge.postgres.selection import PostgresSelection
-
-        return PostgresSelection(place)
-    return _FileSelection(place)
-
-
-class _FileSelection:
-    """Reads the documents of a file; every method raises `KnowledgeError` if it cannot be read."""
-
-    def __init__(self, database: Path) -> None:
-        self._path = database
-        self._db = open_reader(database)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_error: object) -> None:
-        self._db.close()
-
-    def knows(self, session: str) -> bool:
-        """Whether there is something of a session."""
-        with reporting(self._path, "read"):
-            (count,) = self._db.execute(
-                "SELECT count(*) FROM session WHERE folder = ?", (session,)
-            ).fetchone()
-        return bool(count)
-
-    def select(self, session: str, source: str, query: SearchQuery | None) -> list[Doomed]:
-        """The documents for which all conditions hold that are given."""
-        conditions, values = ["1"], list[object]()
-        if session:
-            conditions.append("session.folder = ?")
-            values.append(session)
-        if source:
-            conditions.append("d.source IN (SELECT id FROM source WHERE url = ?)")
-            values.append(canonical_url(source))
-        if query is not None:
-            clauses = conditions_of(query, Scope())
-            conditions += clauses.clauses
-            values += clauses.values
-            for terms, condition in ((query.terms, _HAS), (query.without, f"NOT {_HAS}")):
-                conditions += [condition] * len(terms)
-                values += [quoted(term.text) for term in terms]
-        return self._documents(" AND ".join(conditions), values)
-
-    def with_same_texts(self, digests: Iterable[bytes]) -> list[Doomed]:
-        """The documents with these texts."""
-        return self._documents(
-            "hex(body.hash) IN (SELECT upper(value) FROM json_each(?))",
-            [_json([each.hex() for each in digests])],
-        )
-
-    def of_files(self, places: Iterable[tuple[str, str]]) -> list[Doomed]:
-        """The documents of files, which are named by session and path."""
-        return self._documents(
-            "EXISTS (SELECT 1 FROM json_each(?) WHERE json_extract(value, '$[0]') = session.folder"
-            " AND json_extract(value, '$[1]') = d.path)",
-            [_json([*places])],
-        )
-
-    def titles_of(self, sessions: Iterable[str]) -> list[str]:
-        """The titles of sessions, each once."""
-        with reporting(self._path, "read"):
-            rows = self._db.execute(
-                "SELECT DISTINCT title FROM session WHERE title != '' AND folder IN (SELECT value FROM json_each(?))",
-                (_json([*sessions]),),
-            ).fetchall()
-        return [title for (title,) in rows]
-
-    def count_passages(self, ids: Iterable[int]) -> int:
-        """How many passages documents have."""
-        with reporting(self._path, "read"):
-            (count,) = self._db.execute(
-                "SELECT count(*) FROM chunk WHERE text != '' AND document IN (SELECT value FROM json_each(?))",
-                (_json([*ids]),),
-            ).fetchone()
-        return int(count)
-
-    def _documents(self, condition: str, values: Sequence[object]) -> list[Doomed]:
-        with reporting(self._path, "read"):
-            rows = self._db.execute(
-                "SELECT d.id, session.folder, d.path, d.part, d.title, body.hash"  # noqa: S608 -- made of constants
-                " FROM document AS d JOIN session ON session.id = d.session JOIN body ON body.id = d.body"
-                f" WHERE {condition} ORDER BY d.id",
-                values,
-            ).fetchall()
-        return [Doomed(*row) for row in rows]
-
-
-def _json(value: Sequence[object]) -> str:
-    return msgspec.json.encode(value).decode()
-
-
-def _titles_with(
-    chosen: _FileSelection | PostgresSelection, found: Iterable[Doomed], query: SearchQuery | None
-) -> list[str]:
-    """The titles of the documents' sessions with a word of the query: mostly a title is that of the first question."""
-    if query is None:
-        return []
-    titles = chosen.titles_of(sorted({each.folder for each in found}))
-    with closing(Tokenizer()) as tokenizer:
-        wanted = {word for words in tokenizer.words([term.text for term in query.terms]) for word in words}
-        return [
-            title for title, words in zip(titles, tokenizer.words(titles), strict=True) if wanted & {*words}
-        ]
-
-
-def _joined(found: Iterable[Doomed], others: Iterable[Doomed]) -> list[Doomed]:
-    return list({each.id: each for each in (*found, *others)}.values())
-
-
-def _read_query(text: str) -> SearchQuery:
-    """A query that says clearly what to forget."""
-    query = parse_query(text, datetime.now().astimezone())
-    filters = (query.kinds, query.sites, query.sessions, query.tools, query.since, query.until)
-    if query.notices:
-        raise KnowledgeError(
-            f"nothing is forgotten, because the query is not clear: {' '.join(query.notices)}"
-        )
-    with closing(Tokenizer()) as tokenizer:
-        words = tokenizer.words([term.text for term in (*query.terms, *query.without)])
-    if not all(words) or not (query.terms or any(map(bool, filters))):
-        raise KnowledgeError("nothing is forgotten, because the query has no words, or parts without letters")
-    return query
-
-
 # -- the files ----------------------------------------------------------------------------------------
 
 
-def _files_of(database: KnowledgePlace, found: Iterable[Doomed]) -> list[tuple[Path, str]]:
+def _files_of(database: KnowledgePlace, found: Iterable[Chosen]) -> list[tuple[Path, str]]:
     """The files of documents that are there, each with its path in its session."""
     places = sorted({(each.folder, each.path) for each in found if each.path and not is_record(each.path)})
     files = []

@@ -11,7 +11,7 @@ import sys
 import threading
 import time
 from array import array
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from urllib.parse import urlsplit
@@ -32,6 +32,11 @@ _MOST_CHARACTERS = 2_000
 _MOST_BYTES = 32 << 20
 _OF_TEXTS = (400, 413, 422)
 _REMEDY = "check the settings embeddings_url, embeddings_model and embeddings_key"
+
+# Python has it from 3.12 on, and it is several times quicker.
+_product: Callable[[array[float], array[float]], float] = getattr(
+    math, "sumprod", lambda one, other: sum(map(operator.mul, one, other))
+)
 
 
 class TextsRefused(KnowledgeError):
@@ -152,10 +157,7 @@ def embedder_of(settings: Settings) -> Embedder | None:
 def similarities(vector: bytes, others: Sequence[bytes]) -> list[float]:
     """How near vectors are to one: 1 for the same direction, 0 for no likeness or another number of dimensions."""
     numbers = _unpacked(vector)
-    return [
-        sum(map(operator.mul, numbers, _unpacked(other))) if len(other) == len(vector) else 0.0
-        for other in others
-    ]
+    return [_product(numbers, _unpacked(other)) if len(other) == len(vector) else 0.0 for other in others]
 
 
 def _vectors(answer: bytes, count: int, host: str) -> list[bytes]:

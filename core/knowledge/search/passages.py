@@ -32,7 +32,7 @@ def cut_passage(text: str, places: Places) -> tuple[int, str, tuple[tuple[int, i
         return 0, "", ()
     first = _best_window([start for start, _ in words], text, places)
     start, end = words[first][0], words[min(first + WORDS, len(words)) - 1][1]
-    return start, *_on_one_line(
+    return start, *on_one_line(
         text[start:end], [(a - start, b - start) for a, b in places if start <= a and b <= end]
     )
 
@@ -56,7 +56,7 @@ def _best_window(starts: list[int], text: str, places: Places) -> int:
     return min(chosen, latest)
 
 
-def _on_one_line(text: str, places: Places) -> tuple[str, tuple[tuple[int, int], ...]]:
+def on_one_line(text: str, places: Places) -> tuple[str, tuple[tuple[int, int], ...]]:
     """Replace white space by single spaces, and move the places with their words."""
     ends, removed, total = [], [], 0
     for found in _SPACES.finditer(text):

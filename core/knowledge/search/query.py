@@ -7,17 +7,20 @@ from __future__ import annotations
 
 import re
 from calendar import monthrange
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
 from ua_tui.core.knowledge.index.segments import indexed
 from ua_tui.core.knowledge.records import KINDS, Kind
+from ua_tui.core.knowledge.search.time_words import time_words
 from ua_tui.core.text import clean
 
-FILTERS = ("site", "kind", "session", "tool", "since", "until")
+FILTERS = ("site", "kind", "session", "tool", "since", "until", "published")
 """The words that are filters before a colon; any other word with a colon is an ordinary term."""
-MOST_TERMS = 16
-"""Terms of a query, and values of a filter; further ones are left out."""
+MOST_TERMS = 100
+"""Terms of a query; further ones are left out."""
+MOST_VALUES = 16
+"""Values of a filter, and terms that must be missing."""
 
 _MOST_CHARACTERS = 4_000
 _MOST_WORDS = 30
@@ -36,7 +39,7 @@ _KIND_NAMES: dict[str, Kind] = {"row": "search_row", "page": "article", "log": "
 
 
 @dataclass(frozen=True, slots=True)
-class Term:
+class Typed:
     """A word of a query, or several that must follow each other."""
 
     text: str
@@ -52,18 +55,22 @@ class SearchQuery:
         without: words and phrases that a document must not have.
         kinds, sites, sessions, tools: filters; a document must match one value of each that is not empty.
         since, until: the first and the last moment at which it was found or made, in seconds since the epoch.
+        published: ranges of days in which the source says that it was published, as `2026-10-01`; empty for no limit.
+        is_timed: whether the time was given by words.
         unfinished: whether the text ends in a word or an open phrase that the person may still be typing.
         notices: sentences about parts that were left out.
     """
 
-    terms: tuple[Term, ...] = ()
-    without: tuple[Term, ...] = ()
+    terms: tuple[Typed, ...] = ()
+    without: tuple[Typed, ...] = ()
     kinds: tuple[Kind, ...] = ()
     sites: tuple[str, ...] = ()
     sessions: tuple[str, ...] = ()
     tools: tuple[str, ...] = ()
     since: float | None = None
     until: float | None = None
+    published: tuple[tuple[str, str], ...] = ()
+    is_timed: bool = False
     unfinished: bool = False
     notices: tuple[str, ...] = ()
 
@@ -73,8 +80,8 @@ class _Reading:
     """The parts of a query while it is read."""
 
     now: datetime
-    terms: list[Term] = field(default_factory=list)
-    without: list[Term] = field(default_factory=list)
+    terms: list[Typed] = field(default_factory=list)
+    without: list[Typed] = field(default_factory=list)
     filters: dict[str, list[str]] = field(default_factory=dict)
     notices: list[str] = field(default_factory=list)
 
@@ -92,19 +99,19 @@ class _Reading:
         if name:
             text = f"{name}:{text}"
         if token["minus"]:
-            self.without.append(Term(text, quoted is not None))
+            self.without.append(Typed(text, quoted is not None))
         elif quoted is not None:
-            self.terms.append(Term(text, phrase=True))
+            self.terms.append(Typed(text, phrase=True))
         else:
-            self.terms += map(Term, _parts(text))
+            self.terms += map(Typed, _parts(text))
 
     def values(self, name: str) -> list[str]:
         """The values of a filter; commas separate them."""
         values = [value.strip() for text in self.filters.get(name, []) for value in text.split(",")]
         found = list(dict.fromkeys(filter(None, values)))
-        if len(found) > MOST_TERMS:
-            self.notices.append(f"Only the first {MOST_TERMS} values of “{name}:” are used.")
-        return found[:MOST_TERMS]
+        if len(found) > MOST_VALUES:
+            self.notices.append(f"Only the first {MOST_VALUES} values of “{name}:” are used.")
+        return found[:MOST_VALUES]
 
     def kinds(self) -> tuple[Kind, ...]:
         found: list[Kind] = []
@@ -126,6 +133,50 @@ class _Reading:
                 )
         return found
 
+    def published(self) -> tuple[tuple[str, str], ...]:
+        """The ranges of days of `published:`, as two days with two full stops between them, or one of both."""
+        ranges = []
+        for value in self.filters.get("published", []):
+            first, dots, last = value.partition("..")
+            if not dots and not _AGO.fullmatch(first):
+                last = first
+            moments = [parse_date(first, self.now), parse_date(last, self.now, end=True)]
+            if [moment is not None for moment in moments] == [bool(first), bool(last)] != [False, False]:
+                days = [moment and _day(moment, self.now) for moment in moments]
+                ranges.append((days[0] or "", days[1] or ""))
+            else:
+                self.notices.append(
+                    f"“published:{value}” is no range of days. Examples: {self.now:%Y-%m}.., 2025..2026-03, 30d."
+                )
+        return tuple(ranges)
+
+
+def timed(query: SearchQuery, now: datetime) -> SearchQuery | None:
+    """The query with words for a time, such as "last week", as a filter and not as words; None if it has none.
+
+    A notice says what was understood. Words in quotation marks stay words, as all do if there is a filter for the time.
+    """
+    if query.since is not None or query.until is not None:
+        return None
+    found = time_words(["" if each.phrase else each.text for each in query.terms], now)
+    if found is None:
+        return None
+    words = " ".join(each.text for each in query.terms[found.place])
+    last = f"to {_day(found.until, now)} " if found.until else ""
+    notice = (
+        f"Only what was found from {_day(found.since, now)} {last}is shown: put “{words}” in quotation marks to search "
+        "for the words."
+    )
+    terms = (*query.terms[: found.place.start], *query.terms[found.place.stop :])
+    return replace(
+        query, terms=terms, since=found.since, until=found.until, is_timed=True, notices=(*query.notices, notice),
+        unfinished=query.unfinished and terms[-1:] == query.terms[-1:],
+    )  # fmt: skip
+
+
+def _day(moment: float, now: datetime) -> str:
+    return f"{datetime.fromtimestamp(moment, now.tzinfo):%Y-%m-%d}"
+
 
 def _parts(text: str) -> list[str]:
     """The words of a text without spaces, which change where the script does; Hiragana alone are mostly endings."""
@@ -141,21 +192,20 @@ def parse_query(text: str, now: datetime) -> SearchQuery:
     reading = _Reading(now)
     for token in _TOKEN.finditer(text):
         reading.add(token)
-    last = reading.terms[-1:]
-    # Of words that are equal the last one stays, which may be unfinished.
-    terms = tuple(dict.fromkeys(reversed(reading.terms)))[::-1]
+    terms = tuple(reading.terms)
     if len(terms) > MOST_TERMS:
         reading.notices.append(f"Only the first {MOST_TERMS} words are searched.")
     return SearchQuery(
         terms=terms[:MOST_TERMS],
-        without=tuple(reading.without[:MOST_TERMS]),
+        without=tuple(reading.without[:MOST_VALUES]),
         kinds=reading.kinds(),
         sites=tuple(reading.values("site")),
         sessions=tuple(reading.values("session")),
         tools=tuple(reading.values("tool")),
         since=reading.moment("since"),
         until=reading.moment("until"),
-        unfinished=bool(last) and len(terms) <= MOST_TERMS and text.endswith(last[0].text),
+        published=reading.published(),
+        unfinished=0 < len(terms) <= MOST_TERMS and text.endswith(terms[-1].text),
         notices=tuple(dict.fromkeys(reading.notices)),
     )
 

@@ -1,149 +1,204 @@
-"""Orders the candidates of a search and joins those with the same text."""
+"""Orders the passages that a database gave for a query: the one ranking, whatever the database."""
 
 from __future__ import annotations
 
 import math
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+import operator
+import re
+import unicodedata
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
-from ua_tui.core.knowledge.index.fingerprints import are_near
-from ua_tui.core.knowledge.records import Facet
+from ua_tui.core.knowledge.search.database import Found, Frequencies, Term
+from ua_tui.core.knowledge.search.tokens import Tokenizer
 
 HALF_LIFE = 180 * 86_400
 """Seconds after which the bonus for recency is half."""
 
+_SATURATION, _LENGTH = 1.2, 0.6
+"""The constants k1 and b of BM25."""
+_WEIGHTS = (1.0, 3.0, 2.0)
+"""How many times a word of the text, the title and the context counts."""
+_ALL_WORDS = 1.0
+"""The part of the rarities of all words that a passage with all of them gains."""
+_NEAR = 0.5
+"""The part of the rarity of two words that they gain if they are next to each other."""
+_FAR = 8
+"""Words between two words of the query beyond which they are not near."""
+_NAMED = 1.0
+"""The part of the rarities of words that a title gains that consists of them, if it has all of them."""
 _RECENCY = 0.3
 _KINDS = {"report": 1.2, "article": 1.25, "answer": 1.1, "note": 1.1, "search_row": 1.0, "file": 0.9,
           "workbench": 0.75, "query": 0.6}  # fmt: skip
-_COMPARED = 60
+_EXACT = 3
+"""Letters of words that stay as they are in the index."""
+_MOST = 20
+"""Places of a word that are looked at for what is near."""
 _SMOOTHING = 20
 """Added to a place before its reciprocal is taken, so that the first places do not decide alone."""
 
+_BETWEEN = re.compile(r"[\W_]*")
+
+Span = tuple[int, int]
+Places = list[list[Span]]
+
 
 @dataclass(slots=True, kw_only=True, eq=False)
-class Candidate:
-    """A chunk that matches, with what its rank depends on.
+class Ranked:
+    """A passage with its score; a higher one is better. `full` says whether it has all words of the query."""
 
-    Attributes:
-        relevance: the negative bm25; a higher one is better.
-        full: whether it has all words of the query.
-        body: the number of the document's text; None if it has no words.
-        source: the number of the address of an article or a search row; None for others.
-        copies: how many other documents have the same text or nearly the same.
-        same_address: how many other documents with its address match.
+    found: Found
+    score: float
+    full: bool = False
+
+
+def rank(
+    found: Sequence[Found], terms: Sequence[Term], counted: Frequencies, tokenizer: Tokenizer, now: float
+) -> list[Ranked]:
+    """Order passages by BM25 with weights of fields, by words that are near each other, by recency and kind.
+
+    `counted` has the frequencies of the terms in their order.
     """
-
-    chunk: int
-    relevance: float
-    full: bool
-    document: int
-    body: int | None
-    simhash: int
-    kind: str
-    made_at: float
-    site: str
-    session: str
-    source: int | None = None
-    score: float = 0.0
-    copies: int = 0
-    same_address: int = 0
-
-
-def rank(candidates: Iterable[Candidate], now: float, *, newest_first: bool = False) -> list[Candidate]:
-    """Give the best chunk of each text and address, the best first; nearly equal texts are joined among the first."""
-    candidates = list(candidates)
-    for candidate in candidates:
-        candidate.score = _score(candidate, now)
-    if newest_first:
-        return joined(sorted(candidates, key=lambda each: (each.made_at, -each.chunk), reverse=True))
-    return joined(in_order(candidates))
-
-
-def in_order(candidates: Iterable[Candidate]) -> list[Candidate]:
-    """Order candidates by their scores, and those with all words first."""
+    matches = Matches(terms, tokenizer)
+    texts = [text for each in found for text in (each.text, each.hit.title, each.context)]
+    places = matches.places(texts)
+    scoring = _Scoring(terms, counted)
+    ranked = []
+    for number, each in enumerate(found):
+        fields = slice(3 * number, 3 * number + 3)
+        relevance, full = scoring.relevance(texts[fields], places[fields])
+        hit = each.hit
+        recency = math.exp2(-max(now - hit.made_at, 0.0) / HALF_LIFE)
+        score = relevance * (1 + _RECENCY * recency) * _KINDS.get(hit.kind, 1.0)
+        ranked.append(Ranked(found=each, score=score, full=full))
     return sorted(
-        candidates, key=lambda each: (each.full, each.score, each.made_at, -each.chunk), reverse=True
+        ranked, key=lambda each: (each.score, each.found.hit.made_at, -each.found.chunk), reverse=True
     )
 
 
-def joined(ordered: Sequence[Candidate]) -> list[Candidate]:
-    """Keep the best chunk of each text and address."""
-    return one_per_address(group(ordered), ordered)
+def fused(by_words: Sequence[Ranked], by_meaning: Sequence[Found]) -> list[Ranked]:
+    """Join two lists by their places: the score becomes the sum of the reciprocals of both."""
+    every = {each.found.chunk: each for each in by_words}
+    for found in by_meaning:
+        every.setdefault(found.chunk, Ranked(found=found, score=0.0))
+    scores = dict.fromkeys(every, 0.0)
+    for places in (by_words, [every[found.chunk] for found in by_meaning]):
+        for place, each in enumerate(places):
+            scores[each.found.chunk] += 1 / (_SMOOTHING + place)
+    for chunk, score in scores.items():
+        every[chunk].score = score
+    return sorted(every.values(), key=lambda each: -each.score)
 
 
-def order_by_meaning(ordered: Sequence[Candidate], near: Mapping[int, float]) -> list[Candidate]:
-    """Order candidates by their places in two lists: by their words, as given, and by their meaning.
+class _Scoring:
+    def __init__(self, terms: Sequence[Term], counted: Frequencies) -> None:
+        self._mean = counted.mean_length or 1.0
+        # What is typed several times counts more.
+        self._rarities = [
+            math.sqrt(term.times) * math.log(1 + (max(counted.passages - count, 0) + 0.5) / (count + 0.5))
+            for term, count in zip(terms, counted.of, strict=True)
+        ]
+        self._sum = sum(self._rarities)
 
-    The score becomes the sum of the reciprocals of both places. One without a vector keeps the place of its words.
+    def relevance(self, texts: Sequence[str], places: Sequence[Places]) -> tuple[float, bool]:
+        """How well a passage answers, and whether it has all words; its text, title and context are given."""
+        length = sum(text.count(" ") + 1 for text in texts if text)
+        norm = _SATURATION * (1 - _LENGTH + _LENGTH * length / self._mean)
+        score, full = 0.0, True
+        for rarity, *found in zip(self._rarities, *places, strict=True):
+            weight = sum(map(operator.mul, _WEIGHTS, map(len, found)))
+            score += rarity * weight * (_SATURATION + 1) / (weight + norm)
+            full = full and weight > 0
+        near = max(map(self._nearness, texts[:2], places))
+        named = sum(rarity for rarity, found in zip(self._rarities, places[1], strict=True) if found)
+        share = named / (self._sum or 1.0)
+        return score + _NEAR * near + _ALL_WORDS * self._sum * full + _NAMED * named * share, full
 
-    Args:
-        ordered: the candidates, the best by their words first.
-        near: how near the vector of a chunk is to that of the query.
-    """
-    known = sorted((each.chunk for each in ordered if each.chunk in near), key=lambda chunk: -near[chunk])
-    places = {chunk: place for place, chunk in enumerate(known)}
-    for place, candidate in enumerate(ordered):
-        other = places.get(candidate.chunk, place)
-        candidate.score = 1 / (_SMOOTHING + place) + 1 / (_SMOOTHING + other)
-    return sorted(ordered, key=lambda each: -each.score)
-
-
-def group(ordered: Iterable[Candidate]) -> list[Candidate]:
-    """Keep the first chunk of each text, and count the other documents that have it."""
-    kept: dict[object, Candidate] = {}
-    documents: dict[object, set[int]] = {}
-    places: dict[int, object] = {}
-    for candidate in ordered:
-        key = places.get(candidate.document) or _key(candidate, kept)
-        kept.setdefault(key, candidate)
-        documents.setdefault(key, set()).add(candidate.document)
-        places[candidate.document] = key
-    for key, candidate in kept.items():
-        candidate.copies = len(documents[key]) - 1
-    return list(kept.values())
-
-
-def one_per_address(texts: Sequence[Candidate], ordered: Iterable[Candidate]) -> list[Candidate]:
-    """Keep one of the texts with the same address, at the place of the best; an article if it has all words.
-
-    `ordered` are all chunks that match, which are counted.
-    """
-    documents: dict[int, set[int]] = {}
-    for candidate in ordered:
-        if candidate.source is not None:
-            documents.setdefault(candidate.source, set()).add(candidate.document)
-    kept: dict[object, Candidate] = {}
-    for candidate in texts:
-        key: object = ("source", candidate.source) if candidate.source else candidate
-        first = kept.setdefault(key, candidate)
-        # A row may have words that the article does not have.
-        if first.kind != "article" and candidate.kind == "article" and candidate.full:
-            candidate.score = first.score
-            kept[key] = candidate
-    for candidate in kept.values():
-        if candidate.source is not None:
-            candidate.same_address = len(documents[candidate.source]) - 1
-    return list(kept.values())
+    def _nearness(self, text: str, places: Places) -> float:
+        """How near terms that follow each other in the query are to each other."""
+        total = 0.0
+        for number, (first, second) in enumerate(pairwise(places)):
+            if first and second:
+                # Characters first: to count words takes longer.
+                _, start, end = min(
+                    (max(a - y, x - b), min(b, y), max(a, x))
+                    for a, b in first[:_MOST]
+                    for x, y in second[:_MOST]
+                )
+                apart = text.count(" ", start, end)
+                if start < end and apart <= _FAR:
+                    total += min(self._rarities[number : number + 2]) / max(apart, 1)
+        return total
 
 
-def count_facets(values: Iterable[str], most: int = 12) -> tuple[Facet, ...]:
-    """Count the values, the most frequent first; empty ones do not count."""
-    return tuple(Facet(value, count) for value, count in Counter(filter(None, values)).most_common(most))
+class Matches:
+    """Finds the terms of a query in texts, by the words that they are in the index."""
+
+    def __init__(self, terms: Sequence[Term], tokenizer: Tokenizer) -> None:
+        self._terms = terms
+        self._tokenizer = tokenizer
+        self._beginning = next((term.choices[0].words[-1] for term in terms if term.prefix), "")
+        words = {word for term in terms for choice in term.choices for word in choice.words}
+        self._is_ascii = all(map(str.isascii, words))
+        # A word of the index is the beginning of all words that become it, but for its last letter.
+        starts = sorted({word[:-1] if len(word) > _EXACT else word for word in words}, reverse=True)
+        self._pattern = re.compile(f"(?:{'|'.join(map(re.escape, starts))})\\w*")
+        self._known = dict(zip(words, words, strict=True))
+
+    def places(self, texts: Sequence[str]) -> list[Places]:
+        """Where each text has each term, in characters of a text that has as many words."""
+        folded = [self._folded(text) for text in texts]
+        found = [
+            [
+                match.span()
+                for match in self._pattern.finditer(text)
+                if not match.start() or not text[match.start() - 1].isalnum()
+            ]
+            for text in folded
+        ]
+        new = {text[a:b] for text, spans in zip(folded, found, strict=True) for a, b in spans}
+        new.difference_update(self._known)
+        for piece, words in zip(new, self._tokenizer.words([*new]), strict=True):
+            self._known[piece] = words[0] if words else ""
+        return [self._of_terms(text, spans) for text, spans in zip(folded, found, strict=True)]
+
+    def _folded(self, text: str) -> str:
+        """A text in lower case without accents; if other letters are looked for, its words as the index has them."""
+        if text.isascii():
+            return text.lower()
+        if self._is_ascii:
+            return unicodedata.normalize("NFKD", text).encode("ascii", "replace").decode().lower()
+        return " ".join(self._tokenizer.words([text])[0])
+
+    def _of_terms(self, text: str, spans: Sequence[Span]) -> Places:
+        if not spans:
+            return [[]] * len(self._terms)
+        at: dict[str, list[Span]] = {}
+        for start, end in spans:
+            word = self._known[text[start:end]]
+            at.setdefault(word, []).append((start, end))
+            if self._beginning and word != self._beginning and word.startswith(self._beginning):
+                at.setdefault(self._beginning, []).append((start, end))
+        return [
+            [
+                span
+                for choice in term.choices
+                for span in _of_phrase(text, [at.get(word, []) for word in choice.words])
+            ]
+            for term in self._terms
+        ]
 
 
-def _key(candidate: Candidate, kept: dict[object, Candidate]) -> object:
-    if candidate.body is None:
-        return ("document", candidate.document)
-    key = ("body", candidate.body)
-    if key in kept or len(kept) > _COMPARED:
-        return key
-    for other, first in kept.items():
-        if first.body is not None and are_near(candidate.simhash, first.simhash):
-            return other
-    return key
-
-
-def _score(candidate: Candidate, now: float) -> float:
-    recency = math.exp2(-max(now - candidate.made_at, 0.0) / HALF_LIFE)
-    return candidate.relevance * (1 + _RECENCY * recency) * _KINDS.get(candidate.kind, 1.0)
+def _of_phrase(text: str, words: Sequence[list[Span]]) -> list[Span]:
+    """Where words follow each other, of each of which the places are given."""
+    found = words[0]
+    for following in words[1:]:
+        ends = dict(following)
+        found = [
+            (start, ends[place])
+            for start, end in found
+            for between in [_BETWEEN.match(text, end)]
+            if between and (place := between.end()) in ends
+        ]
+    return found

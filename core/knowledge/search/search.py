@@ -1,90 +1,108 @@
 """Searches the knowledge base: words and filters in, documents with their best passages out.
 
-First all words must be in a passage. If too few passages have them, the two rarest words must, and then any of the four
-rarest. The search is stopped when its time is used up, and answers with what it has until then.
+A database gives the passages with any of the rarest words, and they are ranked here. The search ends with what it has
+when its time is used up.
 """
 
 from __future__ import annotations
 
-import sqlite3
+import heapq
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
-from pathlib import Path
-from typing import TypeVar
+from typing import Any, NamedTuple
 
 import msgspec
 
 from ua_tui.core.errors import KnowledgeError
-from ua_tui.core.knowledge.index.database import KIND, open_reader
-from ua_tui.core.knowledge.index.schema import VERSION
-from ua_tui.core.knowledge.problems import reporting
-from ua_tui.core.knowledge.records import FoundDocument, FoundPage, Hit, Results
-from ua_tui.core.knowledge.search.conditions import Scope, conditions_of
-from ua_tui.core.knowledge.search.embeddings import Embedder
-from ua_tui.core.knowledge.search.matching import HIT, Matching, Meaning, named
-from ua_tui.core.knowledge.search.passages import cut_around
-from ua_tui.core.knowledge.search.query import SearchQuery, parse_query
+from ua_tui.core.knowledge.records import NO_WORDS, FoundDocument, FoundPage, Hit, Kind, Results
+from ua_tui.core.knowledge.search.conditions import filters_of
+from ua_tui.core.knowledge.search.copies import Page, count_facets, pages_of
+from ua_tui.core.knowledge.search.database import (
+    MOST_CANDIDATES,
+    Ask,
+    Database,
+    Deadline,
+    Found,
+    Frequencies,
+    Term,
+)
+from ua_tui.core.knowledge.search.embeddings import Embedder, similarities
+from ua_tui.core.knowledge.search.passages import cut_around, cut_passage
+from ua_tui.core.knowledge.search.query import SearchQuery, parse_query, timed
+from ua_tui.core.knowledge.search.ranking import Ranked, fused, rank
+from ua_tui.core.knowledge.search.terms import Terms, corrected, make_terms, rarest
 from ua_tui.core.knowledge.search.tokens import Tokenizer
 from ua_tui.core.net.urls import canonical_url
-from ua_tui.core.storage.folders import REPORT_CHECKS
-from ua_tui.core.storage.ownership import not_own
-from ua_tui.core.storage.sqlite import identity, is_own
 from ua_tui.core.text import without_surrogates
 
-BUDGET = 0.03
-"""Seconds after which a search answers with what it has; to make the answer takes about ten milliseconds."""
+BUDGET = 0.04
+"""Seconds after which a search answers with what it has."""
 
 PATIENT = 1.0
 """The same where nobody types: a complete answer is worth more than a quick one."""
-_CACHE_KIB = 32 << 10
-_LARGEST = (1 << 63) - 1
-"""The largest number of SQLite."""
-_CITING = """
-WHERE d.id IN (
-    SELECT citation.document FROM citation JOIN source ON source.id = citation.source WHERE source.url = ?
-) ORDER BY d.made_at DESC, d.id DESC LIMIT 200
-"""
+MOST_WORDS = 12
+"""Words of a query for which candidates are looked for: the rarest. All words count in the ranking."""
+_MOST_PASSAGES = 15_000
+"""Passages with these words, taken together; a word with more is only looked for with the others."""
 _MISSING = "There is no knowledge base yet: it is made when a session runs."
-_OTHERS = "its texts are shown, but no address in them counts as known, and nothing is added to it"
-_LATER = "The knowledge base is of a later version of ua-tui: some of it may not be found."
+_NONE_THEN = "Nothing was found at that time: all times were searched, also for the words that name it."
+_LONGEST = 1 << 40
+"""Characters: no text has as many, and no database is asked for more."""
 
-H = TypeVar("H", bound=Hit)
+Spans = Sequence[tuple[int, int]]
+
+
+class Meaning(NamedTuple):
+    """The vector of a query, and the model that made it."""
+
+    model: str
+    data: bytes
+
+
+class _Answer(NamedTuple):
+    ranked: list[Ranked]
+    terms: Terms
+    notices: tuple[str, ...]
+    partial: bool
+
+
+class Passages(NamedTuple):
+    """Passages with the places of each term in the text and in the title, and what `Results` says of a search."""
+
+    found: tuple[tuple[Found, Sequence[Spans], Sequence[Spans]], ...]
+    terms: tuple[Term, ...]
+    notices: tuple[str, ...]
+    partial: bool
 
 
 class KnowledgeSearch:
-    """Reads the file of the knowledge base, which is opened when it is first needed and again when it was replaced.
+    """Answers queries from a database.
 
     All methods block. They may be called in any thread; a call waits until the one before it has ended. Each raises
-    `KnowledgeError` if there is a file that cannot be read; where there is no file, nothing is found.
+    `KnowledgeError` if there is a knowledge base that cannot be read; where there is none, nothing is found.
 
     Args:
-        path: the file.
+        database: what has the documents.
         budget: the seconds after which a search answers with what it has.
         clock: gives the time in seconds, for the budget.
-        embedder: makes the vector of a query, so that hits are also ordered by their meaning; None for no such search.
+        embedder: makes the vector of a query, so that texts with a similar meaning are found; None for no such search.
     """
 
     def __init__(
         self,
-        path: Path,
+        database: Database,
         *,
         budget: float = BUDGET,
         clock: Callable[[], float] = time.monotonic,
         embedder: Embedder | None = None,
     ) -> None:
-        self.path = path
+        self._database = database
         self._budget = budget
         self._clock = clock
         self._embedder = embedder
         self._lock = threading.Lock()
-        self._db: sqlite3.Connection | None = None
-        self._identity: tuple[int, int] | None = None
-        self._version: int | None = None
-        self._is_own = False
         self._tokenizer: Tokenizer | None = None
 
     def search(  # noqa: PLR0913 -- all but one are optional filters
@@ -93,7 +111,7 @@ class KnowledgeSearch:
         *,
         limit: int = 20,
         demo: bool | None = None,
-        kinds: Sequence[str] = (),
+        kinds: Sequence[Kind] = (),
         sites: Sequence[str] = (),
         session: str = "",
         without_session: str = "",
@@ -120,152 +138,199 @@ class KnowledgeSearch:
             stopped: asked often meanwhile; once it returns True the search ends with an empty, partial answer.
         """
         began = time.perf_counter()
-        query = parse_query(text, datetime.now().astimezone())
-        scope = Scope(
-            demo=demo,
-            kinds=kinds,
-            sites=sites,
-            session=session,
-            without_session=without_session,
-            since=since,
-            until=until,
+        scope = {"kinds": kinds, "sites": sites, "session": session, "without_session": without_session, "demo": demo,
+                 "since": since, "until": until}  # fmt: skip
+        with self._lock, self._database.reading() as notices:
+            if notices is None:
+                return Results(notices=(*parse_query(text, _now()).notices, _MISSING))
+            answer = self._answer(text, scope, budget, stopped, typing=typing)
+            pages = pages_of(answer.ranked)
+            hits = self._hits(pages[: max(limit, 0)], answer.terms.words)
+        if stopped():
+            return Results(partial=True)
+        terms, firsts = answer.terms, [page.first.found.hit for page in pages]
+        has_all = any(each.full for each in answer.ranked)
+        return Results(
+            hits=hits,
+            kinds=count_facets(hit.kind for hit in firsts),
+            sites=count_facets(hit.site for hit in firsts),
+            sessions=count_facets(hit.session for hit in firsts),
+            partial=answer.partial,
+            relaxed=bool(terms.words and hits) and not terms.is_short and not has_all,
+            unfinished=terms.is_short and not pages,
+            notices=(*answer.notices, *notices),
+            ms=(time.perf_counter() - began) * 1_000,
         )
-        meaning, problems = self._meaning(query)
-        conditions = conditions_of(query, scope)
-        # A file of an earlier version may have checks until the next session removes them.
-        conditions.add("d.path NOT GLOB ?", f"{REPORT_CHECKS}/*")
-        with self._reading() as db:
-            if db is None:
-                return Results(notices=(*query.notices, _MISSING))
-            matching = Matching(
-                db,
-                self._words(),
-                query,
-                conditions,
-                budget=self._budget if budget is None else budget,
-                clock=self._clock,
-                typing=typing,
-                stopped=stopped,
-                meaning=meaning,
-            )
-            results = matching.run(max(limit, 0))
-            notices = (*query.notices, *problems, *results.notices, *([_LATER] if _is_later(db) else []))
-            if not self._is_own:
-                notices += (f"{not_own(self.path, _OTHERS)}.",)
-            hits = tuple(map(self._judged, results.hits))
-        return replace(results, hits=hits, notices=notices, ms=(time.perf_counter() - began) * 1_000)
 
-    def _meaning(self, query: SearchQuery) -> tuple[Meaning | None, list[str]]:
-        """The vector of the words of a query, and notices about why there is none."""
-        text = " ".join(term.text for term in query.terms)
-        if self._embedder is None or not text or identity(self.path) is None:
-            return None, []
-        try:
-            return Meaning(self._embedder.model, self._embedder.embed_query(text)), []
-        except KnowledgeError as error:
-            return None, [f"Only the words were searched, not the meaning: {error}."]
+    def passages(self, text: str, *, budget: float = PATIENT, **scope: Any) -> Passages:
+        """Find passages, the best first, with the places of the words in each; the filters are those of `search`."""
+        with self._lock, self._database.reading() as notices:
+            if notices is None:
+                return Passages((), (), (_MISSING,), partial=False)
+            answer = self._answer(text, scope, budget, lambda: False, typing=False)
+            found = [each.found for each in answer.ranked]
+            texts = [each.text for each in found] + [each.hit.title for each in found]
+            of_terms = [self._words().marks(texts, [term]) for term in answer.terms.words]
+        places = [*zip(*of_terms, strict=True)] or [()] * len(texts)
+        return Passages(
+            tuple(zip(found, places, places[len(found) :], strict=False)),
+            tuple(answer.terms.words),
+            (*answer.notices, *notices),
+            partial=answer.partial,
+        )
 
     def document(self, number: int) -> FoundDocument | None:
         """Find a document by its number; None if there is none."""
-        with self._reading() as db:
-            found = _document(db, number) if db is not None and number <= _LARGEST else None
-            return None if found is None else self._judged(found)
+        with self._lock, self._database.reading() as notices:
+            return None if notices is None else self._database.document(number)
 
     def text(self, number: int, around: int | None = None, limit: int = 8_000) -> str:
         """Read at most `limit` characters of a document's text, from its beginning or around a place in it."""
-        with self._reading() as db:
-            if db is None or number > _LARGEST or limit <= 0:
+        place, limit = min(max(around or 0, 0), _LONGEST), min(limit, _LONGEST)
+        with self._lock, self._database.reading() as notices:
+            if notices is None or limit <= 0:
                 return ""
-            return _text(db, number, min(around or 0, _LARGEST >> 1), min(limit, _LARGEST >> 1))
+            pieces = self._database.pieces(number, max(place - limit, 0), place + limit)
+        parts: list[str] = []
+        begin = at = pieces[0][0] if pieces else 0
+        for start, end, text in pieces:
+            # Between two passages is only white space, which was not stored.
+            parts += ["\n" * min(start - at, limit), text]
+            at = end
+        return cut_around("".join(parts), place - begin, limit)
 
     def sources(self, url: str) -> list[FoundPage]:
         """List the copies of a page that sessions fetched, the newest first."""
-        with self._reading() as db:
-            if db is None:
-                return []
-            rows = db.execute(
-                "SELECT d.id, s.url, d.title, d.date, d.made_at, lower(hex(b.hash)) AS hash, b.words, d.partial,"
-                " session.folder AS session, session.demo, d.path, d.part"
-                " FROM source s JOIN document d ON d.source = s.id JOIN body b ON b.id = d.body"
-                " JOIN session ON session.id = d.session"
-                " WHERE s.url = ? AND d.kind = 'article' ORDER BY d.made_at DESC, d.id DESC LIMIT 200",
-                (canonical_url(without_surrogates(url)),),
+        with self._lock, self._database.reading() as notices:
+            return (
+                [] if notices is None else [*self._database.sources(canonical_url(without_surrogates(url)))]
             )
-            return [FoundPage(**row) for row in named(rows)]
 
     def cited_by(self, url: str) -> list[Hit]:
         """List the reports that link to an address, the newest first, without passages."""
-        with self._reading() as db:
-            if db is None:
-                return []
-            rows = db.execute(
-                HIT + _CITING,
-                (canonical_url(without_surrogates(url)),),
+        with self._lock, self._database.reading() as notices:
+            return (
+                [] if notices is None else [*self._database.cited_by(canonical_url(without_surrogates(url)))]
             )
-            return [self._judged(Hit(**row)) for row in named(rows)]
 
     def changed(self) -> bool:
-        """Whether the file was changed or replaced since the last call; the first call returns False."""
-        with self._lock, reporting(self.path, "read"):
-            opened = self._identity
-            db = self._connection()
-            version = None if db is None else int(db.execute("PRAGMA data_version").fetchone()[0])
-            before, self._version = self._version, version
-            return (opened != self._identity and opened is not None) or (
-                before is not None and before != version
-            )
+        """Whether something was stored or removed since the last call; the first call returns False."""
+        with self._lock:
+            return self._database.changed()
 
     def close(self) -> None:
-        """Close the file; the next call opens it again."""
+        """Close the database; the next call opens it again."""
         with self._lock:
-            self._close()
+            self._database.close()
             if self._tokenizer is not None:
                 self._tokenizer.close()
                 self._tokenizer = None
 
-    @contextmanager
-    def _reading(self) -> Iterator[sqlite3.Connection | None]:
-        """A connection in a transaction, so that all statements see the same rows; None if there is no file."""
-        with self._lock, reporting(self.path, "read"):
-            db = self._connection()
-            if db is None:
-                yield None
-                return
-            try:
-                db.execute("BEGIN")
-                yield db
-            except sqlite3.OperationalError as error:
-                if _is_later(db):
-                    raise KnowledgeError(
-                        f"the knowledge base {self.path} is of a later version and cannot be read ({error}): "
-                        "install that version"
-                    ) from error
-                raise
-            finally:
-                db.set_progress_handler(None, 0)
-                if db.in_transaction:
-                    db.execute("ROLLBACK")
+    def _meaning(self, query: SearchQuery) -> tuple[Meaning | None, list[str]]:
+        """The vector of the words of a query, and notices about why there is none."""
+        if self._embedder is None:
+            return None, []
+        try:
+            text = " ".join(each.text for each in query.terms)
+            return Meaning(self._embedder.model, self._embedder.embed_query(text)), []
+        except KnowledgeError as error:
+            return None, [f"Only the words were searched, not the meaning: {error}."]
 
-    def _connection(self) -> sqlite3.Connection | None:
-        found = identity(self.path)
-        if self._db is not None and found != self._identity:
-            self._close()
-        if self._db is None and found is not None:
-            self._db = open_reader(self.path)
-            self._identity = found
-            self._is_own = is_own(self._db, KIND, self.path)
-            self._db.execute(f"PRAGMA cache_size = -{_CACHE_KIB}")
-            self._db.execute(f"PRAGMA mmap_size = {1 << 30}")
-        return self._db
+    def _answer(
+        self,
+        text: str,
+        scope: Mapping[str, Any],
+        budget: float | None,
+        stopped: Callable[[], bool],
+        *,
+        typing: bool,
+    ) -> _Answer:
+        """Find passages for a text: of the time that its words mean, or of all times if there are none."""
+        now = _now()
+        query = parse_query(text, now)
+        only = timed(query, now)
+        answer = self._ranked(only or query, scope, budget, stopped, typing=typing)
+        if only is None or answer.ranked or answer.partial:
+            return answer
+        answer = self._ranked(query, scope, budget, stopped, typing=typing)
+        return answer._replace(notices=(*answer.notices, _NONE_THEN))
 
-    def _judged(self, found: H) -> H:
-        """A document as it is, but what somebody else's file says about who wrote it does not count."""
-        return found if self._is_own else msgspec.structs.replace(found, trust="unknown")
+    def _ranked(
+        self,
+        query: SearchQuery,
+        scope: Mapping[str, Any],
+        budget: float | None,
+        stopped: Callable[[], bool],
+        *,
+        typing: bool,
+    ) -> _Answer:
+        terms = make_terms(query, self._words(), typing=typing)
+        if terms.is_empty:
+            return _Answer([], terms, (*query.notices, NO_WORDS), partial=False)
+        vector, problems = self._meaning(query) if terms.words else (None, [])
+        deadline = Deadline(
+            self._clock() + (self._budget if budget is None else budget), self._clock, stopped
+        )
+        ask = Ask(all_of=terms.phrases, without=terms.without, filters=filters_of(query, **scope))
+        if not terms.words:
+            found, partial = self._database.candidates(ask, deadline)
+            ranked = [Ranked(found=each, score=1.0) for each in found]
+            ranked.sort(key=lambda each: (each.found.hit.made_at, -each.found.chunk), reverse=True)
+            return _Answer(ranked, terms, query.notices, partial=partial)
+        words, counted, corrections = self._known(terms.words)
+        terms = msgspec.structs.replace(terms, words=words)
+        chosen = tuple(rarest(words, counted, MOST_WORDS, _MOST_PASSAGES))
+        found, partial = (), False
+        if chosen:
+            ask_words = msgspec.structs.replace(ask, any_of=chosen)
+            found, partial = self._database.candidates(ask_words, deadline)
+        ranked = rank(found, words, counted, self._words(), time.time())
+        if vector:
+            near, is_late = self._near(vector, ask, deadline)
+            ranked, partial = fused(ranked, near), partial or is_late
+        return _Answer(ranked, terms, (*query.notices, *problems, *corrections), partial=partial)
 
-    def _close(self) -> None:
-        if self._db is not None:
-            self._db.close()
-        self._db = self._identity = None
+    def _known(self, terms: Sequence[Term]) -> tuple[tuple[Term, ...], Frequencies, list[str]]:
+        """The terms with their frequencies; for a word that no passage has, one that is spelt like it."""
+        counted = self._database.frequencies(terms)
+        words, notices = [*terms], []
+        for number, term in enumerate(terms):
+            if not counted.of[number]:
+                other = corrected(term, self._database.similar, self._words())
+                if other is not None:
+                    words[number] = other
+                    typed, searched = term.choices[0].text, other.choices[0].text
+                    notices.append(f"No text has “{typed}”: words with “{searched}” were searched instead.")
+        return tuple(words), self._database.frequencies(words) if notices else counted, notices
+
+    def _near(self, vector: Meaning, ask: Ask, deadline: Deadline) -> tuple[list[Found], bool]:
+        """The passages whose meaning is nearest, the nearest first; of the newest ones, if the time is too short."""
+        near: list[tuple[float, int]] = []
+        is_late = False
+        for batch in self._database.vectors(vector.model, ask):
+            values = similarities(vector.data, [data for _, data in batch])
+            near = heapq.nlargest(
+                MOST_CANDIDATES, [*near, *zip(values, (chunk for chunk, _ in batch), strict=True)]
+            )
+            is_late = deadline.is_over()
+            if is_late:
+                break
+        order = {chunk: place for place, (_, chunk) in enumerate(near)}
+        return sorted(self._database.passages([*order]), key=lambda each: order[each.chunk]), is_late
+
+    def _hits(self, pages: Sequence[Page], terms: Sequence[Term]) -> tuple[Hit, ...]:
+        """The hits of pages, each with its best passage."""
+        chosen = [page.first.found for page in pages]
+        places: list[list[tuple[int, int]]] = [[] for _ in chosen]
+        if terms:
+            places = self._words().marks([found.text for found in chosen], terms)
+        hits = []
+        for page, found, marked in zip(pages, chosen, places, strict=True):
+            offset, passage, marks = cut_passage(found.text, marked)
+            facts = {"start": found.start + offset, "passage": passage, "marks": marks}
+            is_full = page.first.full or not terms
+            hits.append(msgspec.structs.replace(page.hit(), full=is_full, **facts))
+        return tuple(hits)
 
     def _words(self) -> Tokenizer:
         if self._tokenizer is None:
@@ -273,53 +338,5 @@ class KnowledgeSearch:
         return self._tokenizer
 
 
-def _is_later(db: sqlite3.Connection) -> bool:
-    return int(db.execute("PRAGMA user_version").fetchone()[0]) > VERSION
-
-
-def _document(db: sqlite3.Connection, number: int) -> FoundDocument | None:
-    found = next(named(db.execute(f"{HIT} WHERE d.id = ?", (number,))), None)
-    if found is None:
-        return None
-    body, words, partial, context = db.execute(
-        "SELECT d.body, b.words, d.partial, d.context FROM document d JOIN body b ON b.id = d.body WHERE d.id = ?",
-        (number,),
-    ).fetchone()
-    (length,) = db.execute('SELECT max("end") FROM chunk WHERE document = ?', (number,)).fetchone()
-    cites = db.execute(
-        "SELECT source.url FROM citation JOIN source ON source.id = citation.source WHERE citation.document = ?"
-        " ORDER BY source.id",
-        (number,),
-    )
-    # Documents without a text have the same empty one.
-    same = db.execute(
-        "SELECT id FROM document WHERE body = ? AND id != ? AND ? ORDER BY made_at DESC, id DESC LIMIT 200",
-        (body, number, words),
-    )
-    return FoundDocument(
-        **found,
-        length=length or 0,
-        partial=bool(partial),
-        context=context,
-        cites=tuple(url for (url,) in cites),
-        same=(ids := tuple(other for (other,) in same)),
-        copies=len(ids),
-    )
-
-
-def _text(db: sqlite3.Connection, number: int, around: int, limit: int) -> str:
-    """Put the text together from the chunks that are near; white space between chunks was not stored."""
-    place = max(around, 0)
-    first, last = max(place - limit, 0), place + limit
-    parts: list[str] = []
-    begin = at = -1
-    for start, end, text in db.execute(
-        'SELECT start, "end", text FROM chunk WHERE document = ? AND "end" >= ? AND start <= ? ORDER BY start, id',
-        (number, first, last),
-    ):
-        if begin < 0:
-            begin = at = start
-        # Between two chunks is only white space.
-        parts += ["\n" * min(start - at, limit), text]
-        at = end
-    return cut_around("".join(parts), place - max(begin, 0), limit)
+def _now() -> datetime:
+    return datetime.now().astimezone()

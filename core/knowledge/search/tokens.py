@@ -7,6 +7,7 @@ import sqlite3
 from collections.abc import Sequence
 
 from ua_tui.core.knowledge.index.segments import indexed
+from ua_tui.core.knowledge.search.database import Term
 
 TOKENIZER = "porter unicode61 remove_diacritics 2"
 _OPEN, _CLOSE = "\x02", "\x03"
@@ -16,6 +17,19 @@ _MARKERS = re.compile(f"[{_OPEN}{_CLOSE}]")
 def quoted(text: str) -> str:
     """Write a text as a string of the query language of FTS5, in which nothing has a special meaning."""
     return '"{}"'.format(indexed(_MARKERS.sub(" ", text)).replace('"', " ").replace("\0", " "))
+
+
+def expression(terms: Sequence[Term], operator: str) -> str:
+    """Write terms in the query language of FTS5, with an operator between them."""
+    return operator.join(
+        "({})".format(
+            " OR ".join(
+                quoted(choice.text) + " *" * (term.prefix and not number)
+                for number, choice in enumerate(term.choices)
+            )
+        )
+        for term in terms
+    )
 
 
 class Tokenizer:
@@ -41,14 +55,14 @@ class Tokenizer:
             self._db.execute("ROLLBACK")
         return [[word for _, word in sorted(places)] for places in found]
 
-    def marks(self, texts: Sequence[str], expression: str) -> list[list[tuple[int, int]]]:
-        """Find the places of each text, in characters, that match an expression of FTS5."""
+    def marks(self, texts: Sequence[str], terms: Sequence[Term]) -> list[list[tuple[int, int]]]:
+        """Find the places of each text, in characters, that have one of the terms."""
         found: list[list[tuple[int, int]]] = [[] for _ in texts]
         self._fill(texts)
         try:
             for number, marked in self._db.execute(
                 "SELECT rowid, highlight(texts, 0, ?, ?) FROM texts WHERE texts MATCH ?",
-                (_OPEN, _CLOSE, expression),
+                (_OPEN, _CLOSE, expression(terms, " OR ")),
             ):
                 found[number] = _places(marked, texts[number])
         finally:

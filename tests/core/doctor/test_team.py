@@ -22,7 +22,7 @@ from ua_tui.core.version import VERSION
 CASES = cases_of(__file__)
 
 NAMES = [
-    "packages", "password", "connection", "server", "tables", "rights", "search", "clock", "capacity", "workers",
+    "packages", "password", "connection", "server", "tables", "rights", "clock", "capacity", "workers",
 ]  # fmt: skip
 
 
@@ -55,7 +55,7 @@ def states(found: dict[str, Check]) -> dict[str, str]:
 async def test_a_database_that_works(unchanged: Database, environ: dict[str, str]) -> None:
     found = await checked(unchanged.url, environ)
     assert can_start(list(found.values()))
-    assert states(found) | {"search": "ok"} == dict.fromkeys(NAMES, "ok") | {"password": "skipped"}
+    assert states(found) == dict.fromkeys(NAMES, "ok") | {"password": "skipped"}
     assert "psycopg 3" in found["packages"].found
     assert "owner, on this machine" in found["connection"].found
     assert found["tables"].found == f"version {LATEST}"
@@ -103,15 +103,6 @@ async def test_rights_of_a_role(cluster: Cluster, team_database: Database, envir
         assert "workers are possible" in (await checked(url, environ))["rights"].found
     finally:
         team_database.execute(f'REVOKE owner FROM "{role}"')
-
-
-async def test_a_schema_open_to_all_is_reported(team_database: Database, environ: dict[str, str]) -> None:
-    team_database.execute("GRANT CREATE ON SCHEMA public TO PUBLIC")
-    assert states(await checked(team_database.url, environ))["rights"] == "ok"
-    # As where it was before there were tables.
-    team_database.execute("ALTER EXTENSION pg_trgm SET SCHEMA public")
-    found = (await checked(team_database.url, environ))["rights"]
-    assert (found.status, "REVOKE CREATE ON SCHEMA public" in found.advice) == ("warning", True)
 
 
 async def test_a_database_without_tables(cluster: Cluster, environ: dict[str, str]) -> None:

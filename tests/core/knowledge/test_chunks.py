@@ -7,7 +7,7 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ua_tui.core.knowledge.index.chunks import LEAST, LONGEST, MOST, count_words, split_chunks
+from ua_tui.core.knowledge.index.chunks import LEAST, LONGEST, MOST, split_chunks
 from ua_tui.core.knowledge.index.segments import indexed
 
 _MARKS = ["\n", "\n\n", "\n \t\n", " ", "\r\n", "\u2028", "\u3000", "!? ", "。", "\0", "\ud800"]
@@ -66,8 +66,3 @@ def test_texts_without_spaces_are_cut_at_chinese_marks_or_anywhere() -> None:
     assert sum(len(chunk.text) for chunk in chunks) == 1_000_000
     assert max(len(chunk.text) for chunk in chunks) <= LONGEST
     assert list(split_chunks(" \n\t" * 100_000)) == []
-
-
-@given(st.text(alphabet="ab \n\u3000", max_size=200).map(lambda text: text * 400))
-def test_words_are_counted_as_a_split_counts_them(text: str) -> None:
-    assert count_words(text) == len(text.split())

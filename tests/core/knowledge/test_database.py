@@ -17,11 +17,12 @@ from tests.core.limits import file_size_limit
 from tests.faults.test_machine import OBEYING_PERMISSIONS
 from ua_tui.core.errors import KnowledgeError
 from ua_tui.core.knowledge.index import database
-from ua_tui.core.knowledge.index.database import connect, open_reader, open_writer, update_tables
+from ua_tui.core.knowledge.index.database import connect, open_reader, open_writer
 from ua_tui.core.knowledge.index.database_file import FILE
 from ua_tui.core.knowledge.index.schema import VERSION
 from ua_tui.core.knowledge.index.store import KnowledgeStore
-from ua_tui.core.knowledge.problems import KnowledgeDamaged
+from ua_tui.core.knowledge.problems import KnowledgeDamaged, KnowledgeForeign
+from ua_tui.core.knowledge.status import read_status
 from ua_tui.core.storage import sqlite
 from ua_tui.core.storage.sqlite import is_network_type
 
@@ -172,9 +173,9 @@ def test_a_damaged_file_is_set_aside(path: Path, kind: str) -> None:
     with pytest.raises(KnowledgeError):
         open_reader(path)
     reason = r"was set aside as knowledge\.db\.corrupt-.* made again"
-    with pytest.raises(KnowledgeDamaged, match=reason) as error:
+    with pytest.raises(KnowledgeDamaged, match=reason):
         open_writer(path)
-    assert error.value.aside.read_bytes() == data
+    assert [each.read_bytes() for each in path.parent.glob(f"{FILE}.corrupt-*")] == [data]
     with KnowledgeStore(path) as store:
         assert store.cursors() == {}
         assert add(store, "session_1", document("smiling quokkas"))
@@ -256,17 +257,34 @@ def test_a_file_of_a_later_version_is_only_read(path: Path) -> None:
         assert db.execute("PRAGMA user_version").fetchone() == (VERSION + 1,)
 
 
-def test_a_file_of_an_earlier_version_is_brought_up_to_date(path: Path) -> None:
-    steps = {VERSION: ["ALTER TABLE source ADD COLUMN mood TEXT"], VERSION + 1: ["CREATE TABLE extra(id)"]}
+def test_a_file_of_an_earlier_version_is_made_again(path: Path) -> None:
     with closing(connect(path, "rw")) as db:
-        update_tables(db, path, VERSION + 2, steps)
-        assert db.execute("SELECT mood FROM source, extra").fetchall() == []
-        assert db.execute("PRAGMA user_version").fetchone() == (VERSION + 2,)
-        with pytest.raises(KnowledgeError, match="run `ua-tui knowledge rebuild`"):
-            update_tables(db, path, VERSION + 4, {VERSION + 2: ["CREATE TABLE more(id)"]})
-        assert db.execute("PRAGMA user_version").fetchone() == (VERSION + 2,)
-        assert db.execute("SELECT count(*) FROM sqlite_master WHERE name = 'more'").fetchone() == (0,)
-    assert found(path, "quokkas") == [("session_1", "notes.md")]
+        (last,) = db.execute("SELECT max(id) FROM document").fetchone()
+        db.execute(f"PRAGMA user_version = {VERSION - 1}")
+        # Its tables differ.
+        db.execute("DROP INDEX document_of_hash")
+        db.execute("ALTER TABLE document DROP COLUMN hash")
+    with pytest.raises(KnowledgeError, match=r"of an earlier version .* `ua-tui knowledge update`"):
+        open_reader(path)
+    assert read_status(path).size >= path.stat().st_size
+    with pytest.raises(KnowledgeDamaged, match=r"was of an earlier version .* made again from the sessions"):
+        open_writer(path)
+    with KnowledgeStore(path) as store:
+        assert store.cursors() == {}
+        assert add(store, "session_1", document("smiling quokkas"))
+    assert [each.name for each in path.parent.iterdir()] == [FILE]
+    with closing(open_reader(path)) as db:
+        assert db.execute("SELECT min(id) FROM document").fetchone()[0] > last + 1_000
+
+
+def test_somebody_elses_file_of_an_earlier_version_stays(path: Path) -> None:
+    with closing(connect(path, "rw")) as db:
+        db.execute(f"PRAGMA user_version = {VERSION - 1}")
+        db.execute("DELETE FROM mark")
+    data = path.read_bytes()
+    with pytest.raises(KnowledgeForeign):
+        open_writer(path)
+    assert path.read_bytes() == data
 
 
 def test_nothing_to_read(tmp_path: Path) -> None:

@@ -15,15 +15,14 @@ import pytest
 from tests.core.knowledge.stored import add, document
 from tests.embeddings_server import EmbeddingsServer, embeddings_server
 from ua_tui.core.errors import KnowledgeError
+from ua_tui.core.knowledge.access import open_search
 from ua_tui.core.knowledge.index.database import open_reader
 from ua_tui.core.knowledge.index.database_file import FILE
 from ua_tui.core.knowledge.index.store import KnowledgeStore
-from ua_tui.core.knowledge.index.vectors import VectorStore
 from ua_tui.core.knowledge.records import Results
 from ua_tui.core.knowledge.removal.forgetting import forget
 from ua_tui.core.knowledge.search import embeddings
 from ua_tui.core.knowledge.search.embeddings import Embedder, TextsRefused, embedder_of, similarities
-from ua_tui.core.knowledge.search.search import KnowledgeSearch
 from ua_tui.core.settings.model import Settings
 
 KEY = "sk-embeddings-canary-0123456789"
@@ -62,16 +61,16 @@ def path(tmp_path: Path) -> Path:
 
 def fill(path: Path, embedder: Embedder) -> int:
     """Give every passage its vector; returns how many had none."""
-    with VectorStore(path) as store:
-        passages = store.missing(embedder.model, above=0, up_to=store.last(), limit=1_000)
+    with KnowledgeStore(path) as store:
+        passages = store.passages_without(embedder.model, above=0, up_to=store.last_passage(), limit=1_000)
         texts = [each.title + " " + each.text for each in passages]
         if passages:
-            store.put(embedder.model, passages, embedder.embed(texts))
+            store.put_vectors(embedder.model, passages, embedder.embed(texts))
     return len(passages)
 
 
 def search(path: Path, text: str, embedder: Embedder | None = None) -> Results:
-    with closing(KnowledgeSearch(path, budget=60, embedder=embedder)) as found:
+    with closing(open_search(path, budget=60, embedder=embedder)) as found:
         return found.search(text, limit=10)
 
 
@@ -199,9 +198,9 @@ def test_vectors_are_forgotten_with_their_passages(path: Path, embedder: Embedde
 
 
 def test_a_vector_of_a_replaced_passage_is_not_stored(path: Path, embedder: Embedder) -> None:
-    with VectorStore(path) as vectors:
-        passages = vectors.missing("m", above=0, up_to=vectors.last(), limit=3)
+    with KnowledgeStore(path) as vectors:
+        passages = vectors.passages_without("m", above=0, up_to=vectors.last_passage(), limit=3)
         with KnowledgeStore(path) as store:
             add(store, "session_1", document("The new text.", path="39.md"))
-        vectors.put("m", passages, [b"\0" * 8] * 3)
-        assert len(vectors.missing("m", above=0, up_to=vectors.last(), limit=100)) == 41 - 2
+        vectors.put_vectors("m", passages, [b"\0" * 8] * 3)
+        assert len(vectors.passages_without("m", above=0, up_to=vectors.last_passage(), limit=100)) == 41 - 2

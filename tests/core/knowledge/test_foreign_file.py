@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from tests.core.knowledge.stored import add, document
+from ua_tui.core.knowledge.access import open_search
 from ua_tui.core.knowledge.index.database import adopt_knowledge, connect, open_writer
 from ua_tui.core.knowledge.index.database_file import FILE
 from ua_tui.core.knowledge.index.store import KnowledgeStore
 from ua_tui.core.knowledge.problems import KnowledgeForeign
-from ua_tui.core.knowledge.search.search import KnowledgeSearch
 
 
 @pytest.fixture
@@ -61,7 +61,7 @@ def test_a_file_of_somebody_else_is_searched_but_not_believed(
     for use in (open_writer, KnowledgeStore):
         with pytest.raises(KnowledgeForeign, match="can be searched, but nothing is added to it"):
             use(path)
-    with closing(KnowledgeSearch(path, budget=60)) as search:
+    with closing(open_search(path, budget=60)) as search:
         found = search.search("quokkas")
         (hit,) = found.hits
         document = search.document(hit.id)
@@ -72,7 +72,7 @@ def test_a_file_of_somebody_else_is_searched_but_not_believed(
         assert {each.trust for each in search.cited_by("https://a.example/x")} <= {"unknown"}
     assert path.read_bytes() == before
     adopt_knowledge(path)
-    with closing(KnowledgeSearch(path, budget=60)) as search:
+    with closing(open_search(path, budget=60)) as search:
         found = search.search("quokkas")
         assert found.notices == ()
         assert found.hits[0].trust != "unknown"

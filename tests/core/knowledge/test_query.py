@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.core.cases import cases_of
-from ua_tui.core.knowledge.search.query import MOST_TERMS, SearchQuery, Term, parse_date, parse_query
+from ua_tui.core.knowledge.search.query import MOST_TERMS, SearchQuery, Typed, parse_date, parse_query, timed
 
 CASES = cases_of(__file__)
 
@@ -25,8 +25,8 @@ def words(text: str) -> list[str]:
 
 def test_words_phrases_and_exclusions() -> None:
     query = parse('hbm4 "memory  market" -samsung -"price list"')
-    assert query.terms == (Term("hbm4"), Term("memory  market", phrase=True))
-    assert query.without == (Term("samsung"), Term("price list", phrase=True))
+    assert query.terms == (Typed("hbm4"), Typed("memory  market", phrase=True))
+    assert query.without == (Typed("samsung"), Typed("price list", phrase=True))
 
 
 def test_ordinary_text_stays_text_and_its_last_word_may_be_unfinished() -> None:
@@ -74,6 +74,49 @@ def test_dates() -> None:
     assert parse_date("1mo", now) == now.replace(month=9, day=30).timestamp()
 
 
+def test_words_for_a_time_are_understood_unless_they_are_quoted() -> None:
+    understood: dict[str, tuple[list[str], str, str]] = {
+        "copper last week": (["copper"], "2026-11-16", "2026-11-22"),
+        "what did we find yesterday?": (["what", "did", "we", "find"], "2026-11-22", "2026-11-22"),
+        "Kupfer seit März": (["Kupfer"], "2026-03-01", ""),
+        "price in December": (["price"], "2025-12-01", "2025-12-31"),
+        "price in October 2024 zinc": (["price", "zinc"], "2024-10-01", "2024-10-31"),
+        "cuivre semaine dernière": (["cuivre"], "2026-11-16", "2026-11-22"),
+        "last month": ([], "2026-10-01", "2026-10-31"),
+    }
+    for text, (words_, first, last) in understood.items():
+        query = timed(parse(text), NOW)
+        assert query is not None, text
+        assert [term.text for term in query.terms] == words_, text
+        begin = datetime.fromisoformat(first).replace(tzinfo=NOW.tzinfo)
+        end = datetime.fromisoformat(last).replace(tzinfo=NOW.tzinfo) + timedelta(1) if last else None
+        assert (query.since, query.until) == (begin.timestamp(), end and end.timestamp() - 1), text
+        assert first in query.notices[-1]
+    for text in (
+        'copper "last week"',
+        "since:3d last week",
+        "copper",
+        "in 2025",
+        "march",
+        "last",
+    ):
+        assert timed(parse(text), NOW) is None, text
+
+
+def test_days_of_publication() -> None:
+    expected = {
+        "2026-10..": ("2026-10-01", ""), "..2026-10": ("", "2026-10-31"), "2025..2026-03": ("2025-01-01", "2026-03-31"),
+        "2026-02-03": ("2026-02-03", "2026-02-03"), "30d": ("2026-10-24", ""),
+    }  # fmt: skip
+    assert {text: parse(f"published:{text}").published for text in expected} == {
+        text: (days,) for text, days in expected.items()
+    }
+    for text in ("..", "banana", "2026-13..", "..30"):
+        query = parse(f"published:{text}")
+        assert query.published == ()
+        assert text in query.notices[0]
+
+
 @given(st.text() | st.text('"*:-^()\0 kindsite', max_size=60))
 def test_any_text_is_a_query(text: str) -> None:
-    parse(text)
+    timed(parse(text), NOW)

@@ -8,6 +8,7 @@ import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -17,12 +18,15 @@ from hypothesis import strategies as st
 
 from tests.postgres_server import Cluster, Database
 from ua_tui.core.errors import KnowledgeError
-from ua_tui.core.knowledge.access import AnySearch, open_search, open_store
+from ua_tui.core.knowledge.access import open_search
 from ua_tui.core.knowledge.citation import citation
+from ua_tui.core.knowledge.index import reader
 from ua_tui.core.knowledge.index.database_file import FILE
+from ua_tui.core.knowledge.index.reader import SqliteReader
+from ua_tui.core.knowledge.index.store import KnowledgeStore
 from ua_tui.core.knowledge.place import KnowledgePlace
 from ua_tui.core.knowledge.records import Cursor, Facts, Hit, IndexedCall, Kind, KnowledgeDocument
-from ua_tui.core.knowledge.search import matching
+from ua_tui.core.knowledge.search.figures import figures_near
 from ua_tui.core.knowledge.search.search import KnowledgeSearch
 from ua_tui.core.postgres.address import Address
 
@@ -46,7 +50,7 @@ def fill(
     **facts: Any,
 ) -> None:
     calls = [IndexedCall(tool_use_id="t", tool=call)] if call else []
-    with open_store(place) as store:
+    with KnowledgeStore(place) as store:
         before = store.cursor(folder)
         after = Cursor(before.seq + 1, before.place + 1)
         assert store.apply(folder, before, after, facts=Facts(**facts), calls=calls, documents=documents)
@@ -65,7 +69,7 @@ def place(request: pytest.FixtureRequest) -> KnowledgePlace:
         return path
     # To empty one database is quicker than to make another.
     database: Database = request.getfixturevalue("emptied")
-    database.execute("TRUNCATE k_session, k_term, k_count, k_forgotten CASCADE")
+    database.execute("TRUNCATE k_session, k_forgotten CASCADE")
     return Address.parse(database.url)
 
 
@@ -78,7 +82,7 @@ def emptied(cluster: Cluster) -> Iterator[Database]:
 
 
 @pytest.fixture
-def search(place: KnowledgePlace) -> Iterator[AnySearch]:
+def search(place: KnowledgePlace) -> Iterator[KnowledgeSearch]:
     """A search without a limit of time, so that a slow machine finds the same."""
     with closing(open_search(place, budget=60)) as found:
         yield found
@@ -87,11 +91,11 @@ def search(place: KnowledgePlace) -> Iterator[AnySearch]:
 @pytest.fixture
 def file_search(path: Path) -> Iterator[KnowledgeSearch]:
     """A search in the file."""
-    with closing(KnowledgeSearch(path, budget=60)) as found:
+    with closing(open_search(path, budget=60)) as found:
         yield found
 
 
-def titles(found: AnySearch, text: str, **more: Any) -> list[str]:
+def titles(found: KnowledgeSearch, text: str, **more: Any) -> list[str]:
     return [hit.title for hit in found.search(text, **more).hits]
 
 
@@ -104,14 +108,16 @@ def others(count: int = 30) -> list[KnowledgeDocument]:
     return [document(f"Other {n}", f"plain story number {n} of weather and sport") for n in range(count)]
 
 
-def test_a_document_is_found_by_other_forms_of_its_words(place: KnowledgePlace, search: AnySearch) -> None:
+def test_a_document_is_found_by_other_forms_of_its_words(
+    place: KnowledgePlace, search: KnowledgeSearch
+) -> None:
     fill(place, *others(), document("Café", "The naïve generations of chips are running."))
     hit = search.search("cafe naive generation chip run").hits[0]
     assert hit.title == "Café"
     assert marked(hit) == ["naïve", "generations", "chips", "running"]
 
 
-def test_a_phrase_must_be_there_in_its_order(place: KnowledgePlace, search: AnySearch) -> None:
+def test_a_phrase_must_be_there_in_its_order(place: KnowledgePlace, search: KnowledgeSearch) -> None:
     fill(place, document("A", "memory market grows"), document("B", "a market for memory"))
     results = search.search('"memory market"')
     assert [hit.title for hit in results.hits] == ["A"]
@@ -119,14 +125,14 @@ def test_a_phrase_must_be_there_in_its_order(place: KnowledgePlace, search: AnyS
     assert not results.relaxed
 
 
-def test_an_excluded_word_excludes_the_whole_document(place: KnowledgePlace, search: AnySearch) -> None:
+def test_an_excluded_word_excludes_the_whole_document(place: KnowledgePlace, search: KnowledgeSearch) -> None:
     long = "memory " * 240 + "\n\n" + "samsung " * 240
     fill(place, document("long", long), document("short", "memory"))
     assert titles(search, "memory -samsung") == ["short"]
     assert titles(search, "-samsung") == ["short"]
 
 
-def test_documents_with_all_words_are_before_others(place: KnowledgePlace, search: AnySearch) -> None:
+def test_documents_with_all_words_are_before_others(place: KnowledgePlace, search: KnowledgeSearch) -> None:
     some, both = "hbm4 " * 20, "a hbm4 and long words " + "x " * 90 + "zebra"
     fill(place, *others(), document("Some hbm4", some), document("Both", both))
     assert titles(search, "hbm4 zebra")[:2] == ["Both", "Some hbm4"]
@@ -137,7 +143,9 @@ def test_documents_with_all_words_are_before_others(place: KnowledgePlace, searc
     assert results.relaxed
 
 
-def test_a_title_counts_more_than_a_text_and_context_finds(place: KnowledgePlace, search: AnySearch) -> None:
+def test_a_title_counts_more_than_a_text_and_context_finds(
+    place: KnowledgePlace, search: KnowledgeSearch
+) -> None:
     text = "zebra stripes in the plain of africa"
     fill(place, *others(), document("A", text + " quokka"), document("Quokka", text + " animal"))
     fill(place, document("Page", "yields", context="semiconductor shortage"))
@@ -145,7 +153,9 @@ def test_a_title_counts_more_than_a_text_and_context_finds(place: KnowledgePlace
     assert titles(search, "semiconductor") == ["Page"]
 
 
-def test_newer_is_first_and_articles_before_rows_and_logs(place: KnowledgePlace, search: AnySearch) -> None:
+def test_newer_is_first_and_articles_before_rows_and_logs(
+    place: KnowledgePlace, search: KnowledgeSearch
+) -> None:
     fill(
         place,
         *others(),
@@ -159,7 +169,9 @@ def test_newer_is_first_and_articles_before_rows_and_logs(place: KnowledgePlace,
     assert found.index("new") < found.index("row") < found.index("log")
 
 
-def test_nearly_equal_texts_are_one_hit_but_not_empty_files(place: KnowledgePlace, search: AnySearch) -> None:
+def test_nearly_equal_texts_are_one_hit_but_not_empty_files(
+    place: KnowledgePlace, search: KnowledgeSearch
+) -> None:
     text = "quokka " + " ".join(f"word{number}" for number in range(240))
     fill(place, *others(), document("One", text), document("Two", text), document("Three", text + " end"))
     results = search.search("quokka")
@@ -169,7 +181,7 @@ def test_nearly_equal_texts_are_one_hit_but_not_empty_files(place: KnowledgePlac
     assert sorted(titles(search, "emu")) == ["emu.pdf", "emu.png"]
 
 
-def test_an_address_is_one_hit_with_its_article_first(place: KnowledgePlace, search: AnySearch) -> None:
+def test_an_address_is_one_hit_with_its_article_first(place: KnowledgePlace, search: KnowledgeSearch) -> None:
     url = "https://a.example/page"
     fill(
         place,
@@ -179,13 +191,138 @@ def test_an_address_is_one_hit_with_its_article_first(place: KnowledgePlace, sea
         document("article", "a long text of the quokka", url=url),
         document("report", "quokka report", kind="report", url=url),
     )
-    hits = {hit.title: hit.same_address for hit in search.search("quokka").hits}
+    hits = {hit.title: hit.more for hit in search.search("quokka").hits}
     assert hits == {"article": 2, "report": 0}
     # What only a row has is found in the row.
     assert titles(search, "quokka price")[0] == "row"
 
 
-def test_one_or_two_typed_letters_are_a_word(place: KnowledgePlace, search: AnySearch) -> None:
+COPPER = "The market was quiet in London. The price of copper stood at {} a tonne on {}, dealers said, as stocks fell."
+
+
+def test_of_the_versions_of_a_page_the_newest_is_first_and_says_what_an_older_one_said(
+    place: KnowledgePlace, search: KnowledgeSearch
+) -> None:
+    page: dict[str, Any] = {"url": "https://a.example/copper"}
+    moved: dict[str, Any] = {"url": "https://a.example/copper?page=1"}
+    fill(
+        place,
+        *others(),
+        document("Copper", COPPER.format("$9,450", "Monday"), age=20, path="old", **page),
+        document("Copper", COPPER.format("$9,870", "Monday"), age=2, path="new", **page),
+        document("Copper", COPPER.format("$9,600", "Monday"), age=9, path="moved", **moved),
+        document("Zinc", COPPER.format("$9,870", "Tuesday"), age=9),
+    )
+    hit = search.search("copper price").hits[0]
+    day = datetime.fromtimestamp(NOW - 9 * DAY).astimezone()
+    assert (hit.path, hit.more) == ("new", 2)
+    assert hit.older.startswith(f"was $9,600 on {day.day} {day:%b}")
+    # The older figure is found where it is.
+    assert search.search("9450").hits[0].path == "old"
+
+
+def test_copies_with_other_figures_are_not_joined(place: KnowledgePlace, search: KnowledgeSearch) -> None:
+    words = " ".join(f"word{letter}{other}" for letter in "abcdefghijkl" for other in "mnopqrstuvwx")
+    texts = [f"quokka {words} 9,450 tonnes", f"quokka {words} 9,870 tonnes", f"quokka {words}  9,870 tonnes"]
+    fill(place, *others(), *[document(f"Page {n}", text) for n, text in enumerate(texts)])
+    assert [hit.copies for hit in search.search("quokka").hits] in ([1, 0], [0, 1])
+
+
+def test_a_number_is_found_however_its_thousands_are_written(
+    place: KnowledgePlace, search: KnowledgeSearch
+) -> None:
+    texts = {"A": "copper at $9,450 a tonne", "B": "Kupfer bei 9.450 Euro", "C": "cuivre, 9 450 euros",
+             "D": "copper 9450", "E": "copper 450 and 9"}  # fmt: skip
+    fill(place, *others(), *[document(title, text) for title, text in texts.items()])
+    for query in ("9450", "9,450", "$9,450", "9.450", '"9 450"'):
+        assert sorted(titles(search, query)) == [*"ABCD"], query
+        assert sorted(titles(search, query, typing=True)) == [*"ABCD"], query
+
+
+def test_a_misspelt_word_is_corrected_only_if_no_text_has_it(
+    path: Path, file_search: KnowledgeSearch
+) -> None:
+    fill(path, *others(), document("Quokka", "the quokka population"), document("Other quokkas", "quokak"))
+    assert titles(file_search, "quokak") == ["Other quokkas"]
+    results = file_search.search("popluation")
+    assert [hit.title for hit in results.hits] == ["Quokka"]
+    assert "“popluation”" in results.notices[0]
+    for text in ("xyz", '"popluation"', "quokkaburrawing"):
+        assert titles(file_search, text) == [], text
+
+
+def test_words_that_say_nothing_are_left_out_unless_there_are_no_others(
+    place: KnowledgePlace, search: KnowledgeSearch
+) -> None:
+    fill(
+        place,
+        document("Who", "who was it"),
+        document("Copper", "copper mines"),
+        document("Kupfer", "die kupfer minen"),
+    )
+    assert titles(search, "what did we learn about the copper") == ["Copper"]
+    assert titles(search, "was ist mit dem Kupfer") == ["Kupfer"]
+    assert titles(search, "who was") == ["Who"]
+    assert titles(search, '"who was" copper') == ["Who"]
+
+
+def test_words_for_a_time_are_a_filter_that_is_told(place: KnowledgePlace, search: KnowledgeSearch) -> None:
+    fill(place, *others(), document("Old", "copper one", age=40), document("New", "copper last year", age=0))
+    results = search.search("what did we learn about copper today")
+    assert [hit.title for hit in results.hits] == ["New"]
+    assert "“today”" in results.notices[0]
+    assert titles(search, 'copper "last year"') == ["New"]
+    # Nothing is of that time.
+    results = search.search("old copper yesterday")
+    assert results.hits[0].title == "Old"
+    assert results.notices
+
+
+def test_the_day_of_publication_is_a_filter(place: KnowledgePlace, search: KnowledgeSearch) -> None:
+    dates = {"A": "2026-10-03T05:00:00Z", "B": "2026-11-30", "C": "2025", "D": "last Tuesday", "E": ""}
+    fill(
+        place,
+        *[document(title, f"copper {title * 3}", path=title, date=date) for title, date in dates.items()],
+    )
+    expected = {
+        "2026-10..": "AB",
+        "2026-10": "A",
+        "..2026-10-03": "AC",
+        "2026-10-03..2026-10-03": "A",
+        "2027..": "",
+    }
+    for words in ("copper ", ""):
+        found = {each: "".join(sorted(titles(search, f"{words}published:{each}"))) for each in expected}
+        assert found == expected
+
+
+def test_figures_near_words_are_listed_the_newest_first(
+    place: KnowledgePlace, search: KnowledgeSearch
+) -> None:
+    fill(
+        place,
+        *others(),
+        document("Copper", COPPER.format("$9,450", "Monday"), age=20, path="old"),
+        document(
+            "Copper",
+            COPPER.format("$9,870", "Monday") + " Zinc cost $7 in 2024.",
+            date="2030-01-02",
+            path="new",
+        ),
+        document("Copper mines", "The mines are 12, and 5% more than a year ago.", path="mines"),
+    )
+    found = figures_near(search, "price of copper").figures
+    assert [(each.figure, each.hit.path, each.day[:4]) for each in found][:1] == [("$9,870", "new", "2030")]
+    assert [each.figure for each in found] == ["$9,870", "$9,450"]
+    for each in found:
+        assert each.passage[slice(*each.place)] == each.figure
+        assert [each.passage[a:b] for a, b in each.marks] == ["price", "copper"]
+        assert search.text(each.hit.id)[each.start :].startswith("The price of copper")
+    assert [each.figure for each in figures_near(search, "copper mines").figures] == ["12", "5%"]
+    assert figures_near(search, "wombat").figures == ()
+
+
+def test_one_or_two_typed_letters_are_a_word(place: KnowledgePlace, search: KnowledgeSearch) -> None:
     fill(place, *others(), document("Data", "quokka data"), document("AI", "quokka ai chips"))
     assert [hit.title for hit in search.search("ai", typing=True).hits] == ["AI"]
     assert search.search("d", typing=True).unfinished
@@ -195,7 +332,7 @@ def test_one_or_two_typed_letters_are_a_word(place: KnowledgePlace, search: AnyS
     assert search.search("quokka dat", typing=True).hits[0].title == "Data"
 
 
-def test_filters(place: KnowledgePlace, search: AnySearch) -> None:
+def test_filters(place: KnowledgePlace, search: KnowledgeSearch) -> None:
     fill(
         place,
         document("A", "quokka a", url="https://www.reuters.com/a", tool_use_id="t"),
@@ -223,19 +360,23 @@ def test_filters(place: KnowledgePlace, search: AnySearch) -> None:
         assert "".join(sorted(titles(search, "quokka", **{name: value}))) == found_, name
 
 
-def test_a_filter_finds_a_rare_match_among_many_others(place: KnowledgePlace, search: AnySearch) -> None:
+def test_a_filter_finds_a_rare_match_among_many_others(
+    place: KnowledgePlace, search: KnowledgeSearch
+) -> None:
     many = [document(f"Zebra {n}", f"zebra zebra {n}", kind="search_row") for n in range(900)]
     fill(place, document("Rare", "one zebra between many words that are longer", kind="note"), *many)
     assert titles(search, "zebra kind:note") == ["Rare"]
 
 
-def test_without_words_the_newest_documents_are_found(place: KnowledgePlace, search: AnySearch) -> None:
+def test_without_words_the_newest_documents_are_found(place: KnowledgePlace, search: KnowledgeSearch) -> None:
     fill(place, document("old", "a", age=9), document("new", "b", age=1), document("middle", "c", age=5))
     assert titles(search, "") == ["new", "middle", "old"]
     assert titles(search, "kind:article", limit=1) == ["new"]
 
 
-def test_chinese_and_japanese_words_in_sentences_are_found(place: KnowledgePlace, search: AnySearch) -> None:
+def test_chinese_and_japanese_words_in_sentences_are_found(
+    place: KnowledgePlace, search: KnowledgeSearch
+) -> None:
     fill(place, document("市場", "今年のメモリ市場は東京で成長しています。"), document("B", "京東は会社です"))
     hit = search.search("東京").hits[0]
     assert (hit.title, marked(hit)) == ("市場", ["東京"])
@@ -244,7 +385,7 @@ def test_chinese_and_japanese_words_in_sentences_are_found(place: KnowledgePlace
     assert hit.passage == "今年のメモリ市場は東京で成長しています。"
 
 
-def test_the_last_word_may_be_unfinished_while_typing(place: KnowledgePlace, search: AnySearch) -> None:
+def test_the_last_word_may_be_unfinished_while_typing(place: KnowledgePlace, search: KnowledgeSearch) -> None:
     text = "the next generation brings happiness and connections to semiconductor markets"
     fill(place, *others(), document("A", text))
     for word in ("generation", "happiness", "connections", "brings"):
@@ -258,12 +399,12 @@ def test_the_last_word_may_be_unfinished_while_typing(place: KnowledgePlace, sea
 def test_an_excluded_word_that_is_everywhere_excludes_passages(
     path: Path, file_search: KnowledgeSearch, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(matching, "_FREQUENT", 1)
+    monkeypatch.setattr(reader, "_FREQUENT", 1)
     fill(path, document("A", "quokka one"), document("B", "quokka samsung"), document("C", "samsung"))
     assert titles(file_search, "quokka -samsung") == ["A"]
 
 
-def test_the_passage_is_cut_around_the_matches(place: KnowledgePlace, search: AnySearch) -> None:
+def test_the_passage_is_cut_around_the_matches(place: KnowledgePlace, search: KnowledgeSearch) -> None:
     text = "alpha " * 100 + "the quokka\n\n smiles " + "omega " * 60
     fill(place, document("A", text))
     hit = search.search("quokka smile").hits[0]
@@ -273,7 +414,7 @@ def test_the_passage_is_cut_around_the_matches(place: KnowledgePlace, search: An
     assert text[hit.start :].startswith(hit.passage.split("quokka")[0])
 
 
-def test_facets_count_the_hits(place: KnowledgePlace, search: AnySearch) -> None:
+def test_facets_count_the_hits(place: KnowledgePlace, search: KnowledgeSearch) -> None:
     fill(place, *[document(f"A{n}", f"quokka {n}", url=f"https://a.org/{n}") for n in range(3)])
     fill(place, document("B", "quokka b", kind="report"), folder="session_2")
     results = search.search("quokka", limit=1)
@@ -285,21 +426,21 @@ def test_facets_count_the_hits(place: KnowledgePlace, search: AnySearch) -> None
 
 def test_a_search_without_time_gives_a_partial_answer(path: Path) -> None:
     fill(path, *others())
-    with closing(KnowledgeSearch(path, budget=0, clock=lambda: 0.0)) as search:
+    with closing(KnowledgeSearch(SqliteReader(path), budget=0, clock=lambda: 0.0)) as search:
         for text in ("weather", "kind:article"):
             results = search.search(text)
             assert (len(results.hits), results.partial) == (20, True)
     # The time counts while the statement runs.
     fill(path, *[document(f"Z{n}", f"zebra {n}") for n in range(2_000)])
     ticks = iter(range(10_000_000))
-    with closing(KnowledgeSearch(path, budget=6, clock=lambda: float(next(ticks)))) as search:
+    with closing(KnowledgeSearch(SqliteReader(path), budget=6, clock=lambda: float(next(ticks)))) as search:
         results = search.search("zebra")
     assert results.partial
     assert results.hits
 
 
 def test_a_stopped_search_gives_nothing_and_threads_may_search(
-    place: KnowledgePlace, search: AnySearch
+    place: KnowledgePlace, search: KnowledgeSearch
 ) -> None:
     fill(place, *others())
     results = search.search("weather", stopped=lambda: True)
@@ -308,7 +449,9 @@ def test_a_stopped_search_gives_nothing_and_threads_may_search(
         assert [*threads.map(lambda _: len(search.search("sport").hits), range(40))] == [20] * 40
 
 
-def test_what_is_stored_meanwhile_is_found_and_noticed(place: KnowledgePlace, search: AnySearch) -> None:
+def test_what_is_stored_meanwhile_is_found_and_noticed(
+    place: KnowledgePlace, search: KnowledgeSearch
+) -> None:
     fill(place, *others(1))
     assert not search.changed()
     fill(place, document("New", "quokka"))
@@ -359,7 +502,7 @@ def test_a_file_of_a_later_version_is_read_if_possible(path: Path, file_search: 
         file_search.search("quokka")
 
 
-def test_a_document_and_its_text(place: KnowledgePlace, search: AnySearch) -> None:
+def test_a_document_and_its_text(place: KnowledgePlace, search: KnowledgeSearch) -> None:
     text = "\n\n".join(f"Paragraph {n}: " + f"word{n} " * 60 for n in range(40)).rstrip()
     report = document("R", "see a", kind="report", cites=("https://a.org/x",), context="query")
     fill(place, document("A", text, path="a"), document("B", text, path="b"), report)
@@ -379,7 +522,9 @@ def test_a_document_and_its_text(place: KnowledgePlace, search: AnySearch) -> No
     assert search.document(999) is None
 
 
-def test_the_copies_of_a_page_and_the_reports_that_cite_it(place: KnowledgePlace, search: AnySearch) -> None:
+def test_the_copies_of_a_page_and_the_reports_that_cite_it(
+    place: KnowledgePlace, search: KnowledgeSearch
+) -> None:
     address = "https://a.org/x"
     fill(place, document("Old", "text one", url=address, age=9), document("New", "text two", url=address))
     fill(place, document("Row", "snippet", kind="search_row", url=address), folder="session_2")
@@ -389,7 +534,9 @@ def test_the_copies_of_a_page_and_the_reports_that_cite_it(place: KnowledgePlace
     assert [hit.title for hit in search.cited_by(address)] == ["Report"]
 
 
-def test_a_citation_has_title_address_dates_and_session(place: KnowledgePlace, search: AnySearch) -> None:
+def test_a_citation_has_title_address_dates_and_session(
+    place: KnowledgePlace, search: KnowledgeSearch
+) -> None:
     page: dict[str, Any] = {"url": "https://a.org/x", "author": "Ann Lee", "date": "2026-11-01T05:23:19Z"}
     fill(place, document("Yields\nrise", "quokka", **page), title="Chips")
     found = time.strftime("%Y-%m-%d", time.localtime(NOW - DAY))
@@ -407,7 +554,9 @@ HOSTILE = [
 
 
 @pytest.fixture(scope="module", params=["file", "team"])
-def hostile(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[AnySearch]:
+def hostile(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[KnowledgeSearch]:
     place: KnowledgePlace = tmp_path_factory.mktemp("hostile") / FILE
     cluster: Cluster | None = None
     if request.param == "team":
@@ -423,7 +572,7 @@ def hostile(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
 
 
 @pytest.mark.parametrize("typing", [False, True])
-def test_no_text_and_no_number_is_an_error(hostile: AnySearch, typing: bool) -> None:
+def test_no_text_and_no_number_is_an_error(hostile: KnowledgeSearch, typing: bool) -> None:
     for text in HOSTILE:
         for query in (text, f"weather {text}", f"-{text} weather", f"{text} kind:article"):
             for hit in hostile.search(query, typing=typing).hits:
@@ -438,5 +587,5 @@ def test_no_text_and_no_number_is_an_error(hostile: AnySearch, typing: bool) -> 
     st.text() | st.lists(st.sampled_from([*HOSTILE, "weather", "story"]), max_size=6).map(" ".join),
     st.booleans(),
 )
-def test_no_other_text_is_an_error_either(hostile: AnySearch, text: str, typing: bool) -> None:
+def test_no_other_text_is_an_error_either(hostile: KnowledgeSearch, text: str, typing: bool) -> None:
     hostile.search(text, typing=typing)

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import sqlite3
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -13,7 +12,8 @@ from hypothesis import strategies as st
 
 from tests.core.knowledge.stored import add, content, document, found
 from ua_tui.core.errors import KnowledgeError
-from ua_tui.core.knowledge.index import batch
+from ua_tui.core.knowledge.index import sqlite_tables
+from ua_tui.core.knowledge.index import store as store_module
 from ua_tui.core.knowledge.index.database import connect
 from ua_tui.core.knowledge.index.database_file import FILE
 from ua_tui.core.knowledge.index.store import KnowledgeStore
@@ -141,8 +141,8 @@ def test_a_long_document_leaves_room_for_other_programs(path: Path, monkeypatch:
             pauses.append(seconds)
             assert add(other, "short", document("text", path=f"{len(pauses)}.md"))
 
-        monkeypatch.setattr(batch, "BATCH_SECONDS", 0.0)
-        monkeypatch.setattr(batch, "time", SimpleNamespace(monotonic=time.monotonic, sleep=pause))
+        monkeypatch.setattr(sqlite_tables, "BATCH_SECONDS", 0.0)
+        monkeypatch.setattr(store_module, "time", SimpleNamespace(sleep=pause))
         assert store.apply("long", Cursor(), Cursor(1, 10), documents=[document(text)])
     assert len(pauses) > 2
     assert len(found(path, "text")) == len(pauses)

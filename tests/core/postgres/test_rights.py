@@ -16,7 +16,6 @@ from tests.core.cases import cases_of
 from tests.postgres_server import Cluster, Database
 from ua_tui.core.postgres import schema
 from ua_tui.core.postgres.address import Address
-from ua_tui.core.postgres.connection import connect
 from ua_tui.core.postgres.problems import describe
 from ua_tui.core.postgres.schema import grant, revoke
 
@@ -112,26 +111,6 @@ def test_nobody_becomes_a_worker_by_tables_and_functions_of_their_own(team: Team
             assert db.execute("SELECT id FROM ua_tui.session").fetchall() == [("open",)]
 
 
-def test_functions_of_others_beside_pg_trgm_are_not_found(cluster: Cluster) -> None:
-    """Before PostgreSQL 15 everybody may make functions in the schema public."""
-    for is_there in (False, True):
-        database = cluster.make_database()
-        with psycopg.connect(cluster.url(database.name), autocommit=True) as db:
-            db.execute("GRANT CREATE ON SCHEMA public TO PUBLIC")
-            if is_there:
-                db.execute("CREATE EXTENSION pg_trgm SCHEMA public")
-        schema.migrate(Address.parse(database.url))
-        found = database.execute(
-            "SELECT proname FROM pg_proc WHERE pronamespace = 'ua_tui'::regnamespace AND prosecdef"
-            " AND array_to_string(proconfig, ' ') LIKE '%public%'"
-        )
-        assert found == ([("k_search",)] if is_there else [])
-        with connect(Address.parse(database.url)) as db:
-            assert db.execute("SHOW search_path").fetchone() == ("ua_tui",)
-            assert db.execute("SELECT * FROM k_search('{\"terms\": []}')").fetchall()
-        cluster.drop(database)
-
-
 TOO_LARGE = CASES["too_large"]
 
 
@@ -222,8 +201,12 @@ def test_the_tables_and_functions_are_protected(team: Team) -> None:
         "SELECT proname, proconfig FROM pg_proc WHERE pronamespace = 'ua_tui'::regnamespace AND prosecdef"
     )
     assert {name for name, _ in found} == {
-        "k_count_words", "k_discount", "k_fold", "k_search", "move_charge", "queue_jobs",
-    }  # fmt: skip
+        "k_frequencies",
+        "k_matches",
+        "k_similar",
+        "move_charge",
+        "queue_jobs",
+    }
     assert all(config == ["search_path=ua_tui, pg_temp"] for _, config in found)
 
 

@@ -6,9 +6,9 @@ from collections.abc import Iterable
 from contextlib import closing
 
 from tests.postgres_server import Cluster, Database
+from ua_tui.core.knowledge.access import open_search
+from ua_tui.core.knowledge.index.store import KnowledgeStore
 from ua_tui.core.knowledge.place import Origin
-from ua_tui.core.knowledge.postgres.search import PostgresSearch
-from ua_tui.core.knowledge.postgres.store import PostgresStore
 from ua_tui.core.knowledge.records import Cursor, Facts, KnowledgeDocument
 from ua_tui.core.postgres.address import Address
 
@@ -26,7 +26,7 @@ def address_for(cluster: Cluster, database: Database, role: str) -> Address:
 
 
 def add(
-    store: PostgresStore, folder: str, *documents: KnowledgeDocument, replaced: Iterable[str] = ()
+    store: KnowledgeStore, folder: str, *documents: KnowledgeDocument, replaced: Iterable[str] = ()
 ) -> bool:
     """Store documents of a session as those of its next event."""
     before = store.cursor(folder)
@@ -38,20 +38,19 @@ def add(
 
 def fill(address: Address, folder: str, *documents: KnowledgeDocument, origin: Origin | None = None) -> None:
     """Store documents of a session, with a store of its own."""
-    with PostgresStore(address, {folder: origin} if origin else None) as store:
+    with KnowledgeStore(address, {folder: origin} if origin else None) as store:
         assert add(store, folder, *documents)
 
 
 def found(address: Address, words: str) -> list[tuple[str, str]]:
     """The session and the title of each hit, in order of the alphabet."""
-    with closing(PostgresSearch(address, budget=60)) as search:
+    with closing(open_search(address, budget=60)) as search:
         return sorted((hit.session, hit.title) for hit in search.search(words, limit=100).hits)
 
 
 def counted(database: Database) -> dict[str, int]:
-    """The words and how many chunks have them, as they were counted."""
-    assert database.execute("SELECT count(*) FROM k_count") == [(0,)]
-    return dict(database.execute("SELECT term, chunks FROM k_term"))
+    """The words and how many chunks have them."""
+    return dict(database.execute("SELECT word, ndoc FROM ts_stat('SELECT vector FROM k_chunk')"))
 
 
 def disconnect(database: Database) -> None:

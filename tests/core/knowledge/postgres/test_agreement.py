@@ -12,10 +12,12 @@ import pytest
 from tests.bench.knowledge.prose import Prose
 from tests.core.cases import cases_of
 from tests.postgres_server import Cluster
-from ua_tui.core.knowledge.access import AnySearch, open_search, open_store
+from ua_tui.core.knowledge.access import open_search
 from ua_tui.core.knowledge.index.database_file import FILE
+from ua_tui.core.knowledge.index.store import KnowledgeStore
 from ua_tui.core.knowledge.place import KnowledgePlace
 from ua_tui.core.knowledge.records import KINDS, Cursor, Facts, IndexedCall, Kind, KnowledgeDocument
+from ua_tui.core.knowledge.search.search import KnowledgeSearch
 from ua_tui.core.postgres.address import Address
 
 CASES = cases_of(__file__)
@@ -27,7 +29,7 @@ NOW, DAY = 1_790_000_000.0, 86_400.0
 LIMIT = 250
 MOSTLY: tuple[Kind, ...] = ("article", "article", "search_row", "report", "note")
 
-Both = tuple[AnySearch, AnySearch, list[str]]
+Both = tuple[KnowledgeSearch, KnowledgeSearch, list[str]]
 
 
 def documents_of(prose: Prose, draw: random.Random, session: int) -> Iterator[KnowledgeDocument]:
@@ -72,7 +74,7 @@ def both(cluster: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Iterator
     prose, draw = Prose(3, 12), random.Random(4)
     batches = [[*documents_of(prose, draw, session)] for session in range(SESSIONS)]
     for place in places:
-        with open_store(place) as store:
+        with KnowledgeStore(place) as store:
             for session, documents in enumerate(batches):
                 tools = enumerate(("crawl_parallel", "search", "write"))
                 given: dict[str, Any] = {

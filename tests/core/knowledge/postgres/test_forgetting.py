@@ -13,8 +13,8 @@ from tests.postgres_server import Database
 from ua_tui.core.errors import KnowledgeError
 from ua_tui.core.history.index import SessionIndex
 from ua_tui.core.knowledge.folders import folder_key
+from ua_tui.core.knowledge.index.store import KnowledgeStore
 from ua_tui.core.knowledge.place import Origin
-from ua_tui.core.knowledge.postgres.store import PostgresStore
 from ua_tui.core.knowledge.removal.forgetting import forget, forget_deleted
 
 URL = "https://a.example/leak"
@@ -22,7 +22,7 @@ URL = "https://a.example/leak"
 
 def test_an_address_is_forgotten_on_all_machines_for_good(team_database: Database) -> None:
     address = address_of(team_database)
-    with PostgresStore(address) as elsewhere:
+    with KnowledgeStore(address) as elsewhere:
         secret = document("falcon secret", title="A", url=URL)
         fill(address, HERE, secret, document("quokka", title="B", path="b"))
         plan = forget(address, source=URL, dry_run=True)
@@ -41,7 +41,7 @@ def test_an_address_is_forgotten_on_all_machines_for_good(team_database: Databas
     assert team_database.execute(left) == [(0,)]
 
 
-def test_words_are_forgotten_with_all_copies_of_the_texts(team_database: Database) -> None:
+def test_words_are_forgotten_in_all_sessions(team_database: Database) -> None:
     address = address_of(team_database)
     text = document("project falcon is here", title="A")
     fill(address, HERE, text, document("falcon chicks", title="B", path="b", kind="note"))
@@ -49,7 +49,17 @@ def test_words_are_forgotten_with_all_copies_of_the_texts(team_database: Databas
     done = forget(address, match='"project falcon" kind:article')
     assert done.documents == 2
     assert {*done.sessions} == {HERE, THERE}
-    fill(address, "eve:/x/session_9", document("project  falcon is here", title="Copy"))
+    fill(address, THERE, text)
+    assert found(address, "falcon") == [(HERE, "B")]
+
+
+def test_every_typed_word_counts(team_database: Database) -> None:
+    """A search leaves out words that say nothing: then more would be forgotten than was asked for."""
+    address = address_of(team_database)
+    fill(
+        address, HERE, document("what is a falcon", title="A"), document("falcon chicks", title="B", path="b")
+    )
+    assert forget(address, match="what is a falcon").documents == 1
     assert found(address, "falcon") == [(HERE, "B")]
 
 
@@ -60,7 +70,7 @@ def test_a_session_is_forgotten_with_its_title(team_database: Database) -> None:
         forget(address, session="nowhere:/x/session_7")
     assert forget(address, session=HERE).documents == 1
     assert team_database.execute("SELECT title FROM k_session") == [("",)]
-    with PostgresStore(address) as store:
+    with KnowledgeStore(address) as store:
         assert add(store, HERE, document("falcon", title="A"))
     assert found(address, "falcon") == []
     assert team_database.execute("SELECT title FROM k_session") == [("",)]

@@ -12,8 +12,9 @@ from tests.core.knowledge.postgres.stored import HERE, address_of, fill
 from tests.core.knowledge.stored import document
 from tests.observers.knowledge.recorded import Recorded
 from tests.postgres_server import Database
-from ua_tui.core.knowledge.access import open_search, open_vectors
+from ua_tui.core.knowledge.access import open_search
 from ua_tui.core.knowledge.folders import folder_key, folder_path, is_here
+from ua_tui.core.knowledge.index.store import KnowledgeStore
 from ua_tui.core.knowledge.search.embeddings import Embedder
 from ua_tui.core.knowledge.status import read_status
 from ua_tui.core.postgres.address import Address
@@ -37,13 +38,13 @@ def test_missing_vectors_are_filled_in_and_order_the_hits(team_database: Databas
     funds = [document(shares.format(n), title=f"Fund {n}", path=f"f{n}") for n in range(8)]
     island = "an animal: the marsupial of the island " + "word " * 60
     fill(address, HERE, *funds, document(island, title="Marsupial", path="m"))
-    with open_vectors(address) as store:
-        last = store.last()
-        passages = store.missing("test", above=0, up_to=last, limit=100)
+    with KnowledgeStore(address) as store:
+        last = store.last_passage()
+        passages = store.passages_without("test", above=0, up_to=last, limit=100)
         assert len(passages) == 9
-        store.put("test", passages, EMBEDDER.embed([passage.text for passage in passages]))
-        assert store.missing("test", above=0, up_to=last, limit=100) == []
-        assert len(store.missing("other", above=0, up_to=last, limit=100)) == 9
+        store.put_vectors("test", passages, EMBEDDER.embed([passage.text for passage in passages]))
+        assert store.passages_without("test", above=0, up_to=last, limit=100) == []
+        assert len(store.passages_without("other", above=0, up_to=last, limit=100)) == 9
     with closing(open_search(address, budget=60)) as plain:
         assert plain.search("animal").hits[0].title != "Marsupial"
     with closing(open_search(address, budget=60, embedder=EMBEDDER)) as search:
@@ -59,7 +60,7 @@ def test_the_state_counts_what_is_there_and_what_is_missing(team_database: Datab
     recorded = Recorded(tmp_path)
     fill(address, HERE, document("quokka", url="https://a.org/x"), document("note", kind="note", path="n"))
     status = read_status(address, tmp_path)
-    assert (status.problems, status.sessions, status.version) == ((), 1, 2)
+    assert (status.problems, status.sessions, status.version) == ((), 1, 3)
     assert (status.documents, status.passages, status.sources) == ({"article": 1, "note": 1}, 2, 1)
     assert status.size > 100_000
     (lag,) = status.lagging

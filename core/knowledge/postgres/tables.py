@@ -1,0 +1,213 @@
+"""Writes to the knowledge base of a team: what `ua_tui.core.knowledge.index.store` asks for.
+
+Several machines may index a session one after the other; its row is locked while something of it is stored.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, suppress
+from typing import Any
+
+import msgspec
+import psycopg
+from psycopg.types.json import Jsonb
+
+from ua_tui.core.errors import KnowledgeError
+from ua_tui.core.knowledge.index.preparing import Prepared, PreparedChunk
+from ua_tui.core.knowledge.index.tables import Overtaken, statements
+from ua_tui.core.knowledge.place import Origin
+from ua_tui.core.knowledge.postgres.connection import Connection, Link, reporting
+from ua_tui.core.knowledge.postgres.lexemes import Lexemes
+from ua_tui.core.knowledge.records import Cursor
+from ua_tui.core.knowledge.removal.forgotten import ForgottenEntry, Tombstones
+from ua_tui.core.postgres.address import Address
+
+_STATEMENTS = statements(__file__)
+_VACUUM = b"VACUUM (ANALYZE) k_document, k_chunk, k_call, k_citation, k_vector, k_session"
+
+
+class PostgresTables:
+    """`Tables` of a database; the next call connects again if the connection was lost.
+
+    Args:
+        address: the database of the team.
+        origins: the sessions of the team that are on this machine, by their names; others are not of the team.
+    """
+
+    follows_folders = False
+    identity: tuple[int, int] | None = (0, 0)
+
+    def __init__(self, address: Address, origins: Mapping[str, Origin] | None = None) -> None:
+        self._address = address
+        self._origins = origins or {}
+        self._link = Link(address)
+        self._lexemes = Lexemes()
+        self._forgotten: dict[str | None, ForgottenRows] = {}
+        self._writing: Connection | None = None
+        self._owner = ""
+        self._shared = True
+
+    def reporting(self, action: str) -> AbstractContextManager[None]:
+        """Raise a `KnowledgeError` for every error of the database in the block."""
+        return reporting(self._address)
+
+    def forgotten(self, folder: str = "") -> ForgottenRows:
+        """The list of what was forgotten that holds for a session, which depends on whose it is."""
+        owner = self._origins[folder].owner if folder in self._origins else None
+        if owner not in self._forgotten:
+            self._forgotten[owner] = ForgottenRows(self._link, owner)
+        return self._forgotten[owner]
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """Run the block in one transaction."""
+        self._writing = self._link.db
+        try:
+            with self._writing.transaction():
+                yield
+        finally:
+            self._writing = None
+
+    def is_due(self) -> bool:
+        """Whether others wait, which they never do."""
+        return False
+
+    def close(self) -> None:
+        """Close the connection."""
+        self._link.close()
+        self._lexemes.close()
+
+    def rows(self, name: str, **values: object) -> list[tuple[Any, ...]]:
+        """Run a statement; outside of a transaction once more if the connection was lost."""
+        origin = self._origins.get(str(values.get("folder", "")))
+        given = {"team": None if origin is None else origin.id} | values
+        if self._writing is not None:
+            return run(self._writing, name, **given)
+        return self._link.read(lambda db: run(db, name, **given))
+
+    def session(self, folder: str, before: Cursor, *, is_new: bool) -> int:
+        """Lock the row of a session whose cursor is `before`, or make it."""
+        origin = self._origins.get(folder)
+        team = None if origin is None else origin.id
+        if origin is not None:
+            attempts = self.rows("attempt", id=origin.id)
+            if attempts and attempts[0][0] > origin.attempt:
+                raise KnowledgeError(f"the session {origin.id} was taken over by another worker")
+        rows = self.rows("locked", folder=folder)
+        if not rows and before == Cursor() and is_new:
+            new = origin or Origin("")
+            rows = self.rows("add_session", folder=folder, owner=new.owner, shared=new.shared)
+            rows = rows or self.rows("locked", folder=folder)
+            if not rows:
+                raise _foreign(folder)
+        if not rows and self.rows("knows", folder=folder):
+            raise _foreign(folder)
+        if not rows or Cursor(rows[0][2], rows[0][3]) != before:
+            raise Overtaken
+        number, name, _, _, self._owner, self._shared = rows[0]
+        if origin is not None:
+            self._share(number, origin)
+        if len(rows) > 1 or name != folder or team is not None:
+            # It was on another machine, or was indexed here before it was known to be of the team.
+            self.rows("drop_others", ids=[row[0] for row in rows[1:]])
+            self.rows("name_session", folder=folder, session=number)
+        return int(number)
+
+    def put_documents(self, session: int, documents: Sequence[Prepared]) -> list[int]:
+        """Add documents without their chunks."""
+        numbers = [number for (number,) in self.rows("new_numbers", count=len(documents))]
+        rows = [
+            msgspec.to_builtins(each.document)
+            | {"id": number, "site": each.site, "hash": each.digest.hex(), "words": each.words}
+            for number, each in zip(numbers, documents, strict=True)
+        ]
+        shown = {"owner": self._owner, "shared": self._shared}
+        self.rows("put_documents", session=session, rows=Jsonb(rows), **shown)
+        links = [
+            (number, url)
+            for number, each in zip(numbers, documents, strict=True)
+            for url in each.document.cites
+        ]
+        self.rows("put_links", documents=[number for number, _ in links], urls=[url for _, url in links])
+        return numbers
+
+    def put_chunks(self, chunks: Sequence[tuple[int, Prepared, PreparedChunk]]) -> None:
+        """Add chunks with their words."""
+        fields = [(each.document.title, chunk[3], each.document.context) for _, each, chunk in chunks]
+        vectors, lengths = zip(*self._lexemes.vectors(fields), strict=True)
+        starts, ends, hashes, texts = zip(*(chunk for *_, chunk in chunks), strict=True)
+        self.rows(
+            "put_chunks",
+            documents=[number for number, *_ in chunks],
+            starts=[*starts],
+            ends=[*ends],
+            hashes=[*hashes],
+            texts=[*texts],
+            vectors=[*vectors],
+            lengths=[*lengths],
+            shared=self._shared,
+        )
+
+    def remove_some(self, documents: Sequence[int]) -> bool:
+        """Remove documents with their chunks."""
+        self.rows("remove_documents", ids=[*documents])
+        return False
+
+    def scrub(self) -> bool:
+        """Have the server reuse the space of removed rows; only the owner of the tables may do that."""
+        with suppress(psycopg.errors.InsufficientPrivilege):
+            if self._link.db.execute("SELECT is_worker()").fetchone() == (True,):
+                self._link.db.execute(_VACUUM)
+        return True
+
+    def _share(self, number: int, origin: Origin) -> None:
+        """Have the rows of a session of the team seen by those who may see the session now."""
+        owner = origin.owner or self._owner
+        if (owner, origin.shared) != (self._owner, self._shared):
+            self._owner, self._shared = owner, origin.shared
+            for name in ("share_session", "share_documents", "share_chunks"):
+                self.rows(name, session=number, owner=owner, shared=origin.shared)
+
+
+class ForgottenRows:
+    """The tombstones that hold for what is a role's: those of what it forgot itself, and of what workers did.
+
+    A worker, which sees what all forgot, must not apply that to what is another's: `owner` is the role whose documents
+    it stores, by default its own.
+    """
+
+    def __init__(self, link: Link, owner: str | None = None) -> None:
+        self.tombstones = Tombstones()
+        self._link = link
+        self._owner = owner
+        self._last = 0
+
+    def refresh(self) -> bool:
+        """Read what was added; returns whether there was anything."""
+        rows = run(self._link.db, "forgotten", last=self._last, owner=self._owner)
+        for number, entry, is_own in rows:
+            self._last = number
+            self.tombstones.add(entry.encode(), is_own=is_own)
+        return bool(rows)
+
+    def append(self, entry: ForgottenEntry) -> None:
+        """Add an entry."""
+        run(self._link.db, "forget", entry=msgspec.json.encode(entry).decode())
+        self.refresh()
+
+
+def run(db: Connection, name: str, **values: object) -> list[tuple[Any, ...]]:
+    """Run a statement of `statements.toml`; a list of tuples is given as JSON."""
+    given = {
+        key: Jsonb(value) if isinstance(value, list) and value and isinstance(value[0], tuple) else value
+        for key, value in values.items()
+    }
+    cursor = db.execute(_STATEMENTS[name].encode(), given)
+    return cursor.fetchall() if cursor.description else []
+
+
+def _foreign(folder: str) -> KnowledgeError:
+    return KnowledgeError(
+        f"the session {folder} is that of another role in the knowledge base: connect as that role"
+    )

@@ -1,0 +1,135 @@
+"""Joins what a person would see twice: copies of a text, and versions of a page, of which the newest stands first."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable
+from datetime import datetime
+from difflib import SequenceMatcher
+
+import msgspec
+
+from ua_tui.core.knowledge.index.fingerprints import are_near
+from ua_tui.core.knowledge.records import Facet, Hit
+from ua_tui.core.knowledge.search.database import Found
+from ua_tui.core.knowledge.search.ranking import Ranked
+from ua_tui.core.text import clean_line
+
+FIGURE = re.compile(
+    r"(?:US\$|[$€£¥]|\b(?:USD|EUR|GBP|CHF)\b)? ?(?<![\w.,])\d+(?:[.,'’]\d+)*(?: ?%|(?:[kKmM]|bn|tn)\b"
+    r"| ?(?:percent|per cent|thousand|million|billion|trillion|Prozent|Millionen|Milliarden|Mio|Mrd)\b)?"
+)
+"""A number with its currency or unit."""
+
+_COMPARED = 40
+"""The first texts, which are compared with each other."""
+_SAME = 0.75
+"""The part of its words that a version of a page has in common with another."""
+_CHANGED = 4
+"""The most words that a figure and what was changed with it may be."""
+_LONGEST = 40
+
+
+class Page(msgspec.Struct):
+    """Everything of one page that was found: its best passages, one of each document, the best first."""
+
+    versions: list[Ranked]
+    copies: int = 0
+
+    @property
+    def first(self) -> Ranked:
+        """What stands for the page: the newest version as it was fetched, if it has what the best one has."""
+        best = self.versions[0]
+        pages = [
+            each for each in self.versions if each.found.hit.kind == "article" and each.full >= best.full
+        ]
+        return max(pages, key=lambda each: each.found.hit.made_at, default=best)
+
+    def is_copied_by(self, other: Found) -> bool:
+        """Whether a passage is nearly equal to the best one, and has the same figures."""
+        best = self.versions[0].found
+        return (
+            best.body is not None and are_near(best.simhash, other.simhash) and _has_same_figures(best, other)
+        )
+
+    def hit(self) -> Hit:
+        """The hit of the page, with what is known of its other documents."""
+        return msgspec.structs.replace(
+            self.first.found.hit,
+            score=self.versions[0].score,
+            copies=self.copies,
+            more=len(self.versions) - 1,
+            older=self._older(),
+        )
+
+    def _older(self) -> str:
+        """What the last version before this one said instead of a figure."""
+        new = self.first.found
+        before = [
+            each.found for each in self.versions
+            if each.found.hit.kind == new.hit.kind and each.found.hit.made_at < new.hit.made_at
+        ]  # fmt: skip
+        for old in sorted(before, key=lambda each: -each.hit.made_at):
+            if figure := _changed_figure(old.text, new.text):
+                day = datetime.fromtimestamp(old.hit.made_at).astimezone()
+                year = f" {day:%Y}" * (day.year != datetime.now().astimezone().year)
+                return f"was {figure} on {day.day} {day:%b}{year}"
+        return ""
+
+
+def pages_of(ordered: Iterable[Ranked]) -> list[Page]:
+    """Put the passages of each page together, and of each text; those with the best passage are first."""
+    pages: list[Page] = []
+    known: dict[object, Page] = {}
+    for each in ordered:
+        hit, body = each.found.hit, each.found.body
+        if hit.id in known:
+            continue
+        address = (hit.url,) if hit.url and hit.kind in ("article", "search_row") else None
+        text = None if body is None else ("text", body)
+        title = (hit.title, hit.site, hit.kind) if hit.title and text else None
+        page = known.get(address) or known.get(text)
+        if page is None and text is not None:
+            titled = known.get(title)
+            if titled is not None and _is_version(each.found, titled.versions[0].found):
+                page = titled
+            elif len(pages) < _COMPARED:
+                page = next((page for page in pages if page.is_copied_by(each.found)), None)
+        if page is None:
+            page = Page([each])
+            pages.append(page)
+        elif address in known or not _has_same_figures(each.found, page.versions[0].found):
+            page.versions.append(each)
+        else:
+            page.copies += 1
+        for key in (hit.id, address, text, title):
+            if key is not None:
+                known.setdefault(key, page)
+    return pages
+
+
+def count_facets(values: Iterable[str], most: int = 12) -> tuple[Facet, ...]:
+    """Count the values, the most frequent first; empty ones do not count."""
+    return tuple(Facet(value, count) for value, count in Counter(filter(None, values)).most_common(most))
+
+
+def _is_version(found: Found, other: Found) -> bool:
+    """Whether a text has mostly the words of another."""
+    words, others = ({*each.text.split()} for each in (found, other))
+    return len(words & others) >= _SAME * max(len(words), len(others))
+
+
+def _has_same_figures(found: Found, other: Found) -> bool:
+    return Counter(FIGURE.findall(found.text)) == Counter(FIGURE.findall(other.text))
+
+
+def _changed_figure(old: str, new: str) -> str:
+    """The first figure of an old text that is another one in the new text; empty if there is none."""
+    before, after = old.split(), new.split()
+    for change, a, b, x, y in SequenceMatcher(None, before, after, autojunk=False).get_opcodes():
+        if change == "replace" and max(b - a, y - x) <= _CHANGED:
+            figures = [FIGURE.findall(" ".join(words)) for words in (before[a:b], after[x:y])]
+            if all(figures) and figures[0] != figures[1]:
+                return clean_line(figures[0][0].strip(), _LONGEST)
+    return ""

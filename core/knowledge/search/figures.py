@@ -1,0 +1,118 @@
+"""Finds figures near words, such as those on the price of copper, with the page and the day of each."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+from itertools import pairwise
+from typing import Any
+
+import msgspec
+
+from ua_tui.core.knowledge.records import Hit
+from ua_tui.core.knowledge.search.copies import FIGURE
+from ua_tui.core.knowledge.search.database import Found
+from ua_tui.core.knowledge.search.passages import on_one_line
+from ua_tui.core.knowledge.search.search import PATIENT, KnowledgeSearch, Spans
+
+_SENTENCE_END = re.compile(r"[.!?…](?=\s)|[。！？]|\n")
+_LONGEST = 400
+"""Characters of a sentence on each side of its figure."""
+_NO_FIGURE = re.compile(r"\b(?:19|20)\d\d(?:-\d\d){0,2}(?![\w.,]?\d)|\b\d{1,2}:\d\d\b|\S+://\S+")
+"""A date, a time or an address, whose digits are no figures."""
+_DAY = re.compile(r"[12]\d{3}-\d\d(?:-\d\d)?")
+
+
+class NearFigure(msgspec.Struct, frozen=True, kw_only=True):
+    """A figure in a sentence that has words of the query.
+
+    Attributes:
+        figure: the number with its currency or unit, as it is written.
+        passage: the sentence.
+        place: where the figure is in the passage, in characters.
+        marks: where the words are in it.
+        start: where the passage begins in the document's text.
+        hit: the document.
+    """
+
+    figure: str
+    passage: str
+    place: tuple[int, int]
+    marks: tuple[tuple[int, int], ...]
+    start: int
+    hit: Hit
+
+    @property
+    def day(self) -> str:
+        """The day of publication, if the source states it; otherwise that on which it was found."""
+        if _DAY.match(self.hit.date):
+            return self.hit.date[:10]
+        return f"{datetime.fromtimestamp(self.hit.made_at).astimezone():%Y-%m-%d}"
+
+
+class FoundFigures(msgspec.Struct, frozen=True, kw_only=True):
+    """Figures, the newest first, with what `Results` says of a search."""
+
+    figures: tuple[NearFigure, ...] = ()
+    notices: tuple[str, ...] = ()
+    partial: bool = False
+
+
+def figures_near(
+    search: KnowledgeSearch, text: str, *, limit: int = 20, budget: float = PATIENT, **filters: Any
+) -> FoundFigures:
+    """List figures in sentences with the words of a query, the newest first.
+
+    A sentence must have one of the words, and together with its title as many as any other has. Of equal sentences
+    only the newest is listed.
+
+    Raises:
+        KnowledgeError: the knowledge base cannot be read.
+    """
+    answer = search.passages(text, budget=budget, **filters)
+    found: list[tuple[int, NearFigure]] = []
+    for passage, in_text, in_title in answer.found:
+        if passage.hit.kind != "query":
+            found += _figures(passage, in_text, {number for number, places in enumerate(in_title) if places})
+    most = max((words for words, _ in found), default=0)
+    newest = sorted(
+        (each for words, each in found if words == most),
+        key=lambda each: (each.day, each.hit.made_at),
+        reverse=True,
+    )
+    unique = {(each.figure, each.passage): each for each in reversed(newest)}
+    return FoundFigures(
+        figures=tuple([*unique.values()][::-1][:limit]), notices=answer.notices, partial=answer.partial
+    )
+
+
+def _figures(found: Found, words: Sequence[Spans], named: set[int]) -> Iterator[tuple[int, NearFigure]]:
+    """The figures of a passage, and how many words of the query are in the sentence of each or in the title."""
+    text = found.text
+    ends = [0, *(match.end() for match in _SENTENCE_END.finditer(text)), len(text)]
+    for first, last in pairwise(ends):
+        inside = [
+            (number, span) for number, spans in enumerate(words) for span in spans if first <= span[0] < last
+        ]
+        if not inside:
+            continue
+        known = {number for number, _ in inside}
+        without = [match.span() for match in _NO_FIGURE.finditer(text, first, last)]
+        for match in FIGURE.finditer(text, first, last):
+            figure = match[0].strip()
+            spans = [span for _, span in inside]
+            # A figure that was looked for is none that is near.
+            if any(a < match.end() and match.start() < b for a, b in (*spans, *without)):
+                continue
+            start, end = max(first, match.start() - _LONGEST), min(last, match.end() + _LONGEST)
+            start += len(text[start:end]) - len(text[start:end].lstrip())
+            at = match.end() - len(match[0].lstrip())
+            places = [(at, at + len(figure)), *((a, b) for a, b in spans if start <= a and b <= end)]
+            passage, (place, *marks) = on_one_line(
+                text[start:end].rstrip(), [(a - start, b - start) for a, b in places]
+            )
+            yield len(known | named), NearFigure(
+                figure=figure, passage=passage, place=place, marks=tuple(sorted(marks)), start=found.start + start,
+                hit=found.hit,
+            )  # fmt: skip

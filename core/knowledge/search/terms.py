@@ -1,0 +1,198 @@
+"""Turns what was typed into the terms that the index is asked for, and leaves out words that say nothing."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cache
+from pathlib import Path
+
+import msgspec
+
+from ua_tui.core.knowledge.search.database import Choice, Frequencies, Term
+from ua_tui.core.knowledge.search.query import SearchQuery, Typed
+from ua_tui.core.knowledge.search.tokens import Tokenizer
+
+_SHORTEST_BEGINNING = 3
+"""Letters; fewer are the beginning of so many words that their search takes too long and cannot be stopped."""
+_SHORTEST = 5
+_ENDINGS = (
+    *("e", "n", "on", "ion", "y", "ty", "ity", "s", "es", "ss", "ess", "ness", "d", "ed", "g", "ng", "ing", "t", "nt"),
+    *("ent", "ment", "l", "al", "ly", "lly", "ally", "r", "er", "or", "ive", "ous", "able", "ble", "le"),
+)  # fmt: skip
+"""What may be missing of a word that is not complete."""
+_LONG_ENDINGS = ("s", "ed", "ing", "er", "al", "ment", "ness", "ion", "ions", "ation", "ations", "ity")
+_OF_ANOTHER_LANGUAGE = 2
+"""Words that say nothing, from which on a query is taken to be in a language other than English."""
+_MISSPELT = 4
+_MISSPELT_TWICE = 8
+"""Letters of a word in which one letter, or two, may be wrong."""
+
+_GROUPED = re.compile(r"\b[1-9]\d{0,2}(?: \d{3})+\b", re.ASCII)
+_LONG = re.compile(r"\b[1-9]\d{3,14}\b", re.ASCII)
+"""Numbers among words, with their thousands apart and together."""
+
+
+class Terms(msgspec.Struct, frozen=True):
+    """The terms of a query.
+
+    Attributes:
+        words: what a document should have, in the order in which it was typed; phrases are among them.
+        without: what a document must not have.
+        is_empty: whether nothing that was typed has a letter or a digit.
+        is_short: whether the last word is being typed and has too few letters to be searched as the beginning of one.
+    """
+
+    words: tuple[Term, ...] = ()
+    without: tuple[Term, ...] = ()
+    is_empty: bool = False
+    is_short: bool = False
+
+    @property
+    def phrases(self) -> tuple[Term, ...]:
+        """What a document must have."""
+        return tuple(term for term in self.words if term.phrase)
+
+
+def make_terms(query: SearchQuery, tokenizer: Tokenizer, *, typing: bool) -> Terms:
+    """Give the terms of a query; with `typing` its last word may be the beginning of one."""
+    typed = _without_stop_words(query.terms)
+    if not typed and not query.is_timed:
+        typed = [*query.terms]
+    every = tokenizer.words([each.text for each in (*typed, *query.without)])
+    words: list[Term] = []
+    is_short = False
+    for each, found in zip(typed, every, strict=False):
+        if not found:
+            continue
+        is_last = typing and query.unfinished and each is query.terms[-1]
+        is_short = is_last and len(found[-1]) < _SHORTEST_BEGINNING
+        if is_last and not is_short:
+            words.append(_unfinished(each, found, tokenizer))
+        elif each.phrase or not _is_compound(each.text, found):
+            words.append(Term(tuple(_spellings(each.text, found)), phrase=each.phrase))
+        else:
+            words += [
+                Term((Choice(text, (word,)),)) for text, word in zip(_pieces(each.text), found, strict=True)
+            ]
+    without = [
+        Term((Choice(each.text, tuple(found)),))
+        for each, found in zip(query.without, every[len(typed) :], strict=True)
+        if found
+    ]
+    times = Counter(term.choices[0].words for term in words)
+    # Of words that are equal the last one stays, which may be unfinished.
+    unique = {term.choices[0].words: term for term in words}
+    counted = [msgspec.structs.replace(term, times=times[key]) for key, term in unique.items()]
+    return Terms(tuple(counted), tuple(without), bool(query.terms) and not words, is_short)
+
+
+def rarest(terms: Iterable[Term], frequencies: Frequencies, most: int, passages: int) -> list[Term]:
+    """The terms that are in the fewest passages: at most so many, and in at most so many passages together."""
+    chosen: list[Term] = []
+    for count, term in sorted(zip(frequencies.of, terms, strict=True), key=lambda each: each[0]):
+        passages -= count
+        if len(chosen) == most or (passages < 0 and chosen):
+            break
+        if count:
+            chosen.append(term)
+    return chosen
+
+
+def corrected(term: Term, similar: Callable[[str], Sequence[str]], tokenizer: Tokenizer) -> Term | None:
+    """The term with a word of the index instead of one that no passage has; None if none is spelt like it."""
+    typed, words = term.choices[0].text.lower(), term.choices[0].words
+    if term.phrase or len(words) > 1 or len(typed) < _MISSPELT or not typed.isalpha():
+        return None
+    # With a mistake, the word may have kept an ending that it does not have in the index.
+    forms = dict.fromkeys(
+        [words[0], *(typed.removesuffix(ending) for ending in _LONG_ENDINGS if typed.endswith(ending))]
+    )
+    found = []
+    for place, form in enumerate(forms):
+        most = 1 + (len(form) >= _MISSPELT_TWICE)
+        for number, other in enumerate(similar(form) if len(form) >= _MISSPELT else ()):
+            if (distance := _distance(form, other, most)) <= most:
+                found.append((distance, place, number, other))
+    for *_, other in sorted(found)[:3]:
+        # The tokenizer makes a word of the index of its own words: it is given one that becomes this one.
+        texts = [other, *(other + ending for ending in _ENDINGS)]
+        for text, (word, *_rest) in zip(texts, tokenizer.words(texts), strict=True):
+            if word == other:
+                return Term((Choice(text, (other,)),))
+    return None
+
+
+def _unfinished(typed: Typed, found: list[str], tokenizer: Tokenizer) -> Term:
+    """A term whose last word may become any word of the index that begins so, or a shorter one.
+
+    "generation" is "gener" in the index, which "generatio" is not.
+    """
+    choices = [*_spellings(typed.text, found)]
+    text = typed.text
+    if not typed.phrase and len(found) == 1 and len(text) >= _SHORTEST and text.isascii() and text.isalpha():
+        texts = [text + ending for ending in _ENDINGS]
+        stems = {words[0]: text for text, words in zip(texts, tokenizer.words(texts), strict=True)}
+        choices += [
+            Choice(stems[word], (word,))
+            for word in sorted(stems)
+            if found[0].startswith(word) and word != found[0]
+        ]
+    return Term(tuple(choices), prefix=True, phrase=typed.phrase)
+
+
+def _spellings(text: str, words: Sequence[str]) -> Iterator[Choice]:
+    """The words as they are, and a number with or without separators between its thousands."""
+    yield Choice(text, tuple(words))
+    plain = " ".join(words)
+    other = _GROUPED.sub(lambda found: found[0].replace(" ", ""), plain)
+    if other == plain:
+        other = _LONG.sub(lambda found: f"{int(found[0]):,}".replace(",", " "), plain)
+    if other != plain:
+        yield Choice(other, tuple(other.split()))
+
+
+def _is_compound(text: str, found: Sequence[str]) -> bool:
+    """Whether words with hyphens or other signs between them are searched one by one."""
+    pieces = _pieces(text)
+    return len(pieces) > 1 and len(pieces) == len(found) and all(map(str.isalpha, pieces)) and text.isascii()
+
+
+def _pieces(text: str) -> list[str]:
+    return "".join(sign if sign.isalnum() else " " for sign in text).split()
+
+
+@cache
+def _stop_words() -> dict[str, frozenset[str]]:
+    data = tomllib.loads(Path(__file__).with_name("stop_words.toml").read_text("utf-8"))
+    return {language: frozenset(words.split()) for language, words in data.items()}
+
+
+def _without_stop_words(typed: Sequence[Typed]) -> list[Typed]:
+    """Leave out what says nothing in English, and in another language if the query seems to be in it."""
+    pieces = [set() if each.phrase else set(_pieces(each.text.lower())) for each in typed]
+    dropped = set(_stop_words()["en"])
+    for words in _stop_words().values():
+        if sum(bool(each & words) for each in pieces) >= _OF_ANOTHER_LANGUAGE:
+            dropped |= words
+    return [each for each, found in zip(typed, pieces, strict=True) if not found or not found <= dropped]
+
+
+def _distance(one: str, other: str, most: int) -> int:
+    """The fewest letters to add, remove, change or swap with the next, to make one word of the other."""
+    before: list[int] = []
+    row: list[int] = [*range(len(other) + 1)]
+    for at, letter in enumerate(one):
+        last, older = row, before
+        row = [at + 1]
+        for place, sign in enumerate(other):
+            steps = min(last[place] + (letter != sign), last[place + 1] + 1, row[place] + 1)
+            if at and place and letter == other[place - 1] and one[at - 1] == sign:
+                steps = min(steps, older[place - 1] + 1)
+            row.append(steps)
+        before = last
+        if min(row) > most:
+            return most + 1
+    return row[-1]
