@@ -5,38 +5,45 @@ Each function is given the text of a file; a wrong format gives fewer documents,
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from itertools import islice
+import re
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from ua_tui.core.events.codec import to_json
-from ua_tui.core.knowledge.records import KnowledgeDocument, Trust
+from ua_tui.core.knowledge.records import Kind, KnowledgeDocument, Trust
 from ua_tui.core.toolkit.articles import decode_article
+from ua_tui.observers.decoding.truncated_json import CUT_OFF
+from ua_tui.observers.decoding.urls import is_web_url
 from ua_tui.observers.knowledge.cleaning import (
     LONGEST_TEXT,
     Cleaner,
     address_words,
     clean_text,
     clean_title,
-    heading_of,
     seconds_of,
+    short_title,
     texts_in,
+    title_in,
 )
-from ua_tui.observers.knowledge.json_items import read_object
+from ua_tui.observers.knowledge.contents import read_object
 
 ANSWER_PART, PANEL_PART = 0, -1
 """The parts of a file of search results that are no rows; the rows are numbered from 1."""
 
 _ROW_FIELDS = ("url", "title", "source", "date", "snippet", "extra")
 _PAGE_FIELDS = ("url", "title", "author", "source", "date", "timestamp", "tool_use_id", "content")
+ANSWER = "Answer to a search"
+_RUN = "Run in the sandbox"
 _DAY = 86_400.0
 _LONGEST_ROW = 20_000
-_LONGEST_HEADING = 100
 _LONGEST_DATE = 40
 _ROWS = 50
 _MOST_UPLOADS = 1_000
+_JSON_MARKS = re.compile(r'[{}\[\]"]+|\\[nt]')
+_NOTHING: Mapping[str, Any] = {}
 
 
 class SavedFile(msgspec.Struct, frozen=True, kw_only=True):
@@ -53,67 +60,71 @@ class SavedFile(msgspec.Struct, frozen=True, kw_only=True):
     sha256: str = ""
     seq: int = 0
 
+    def document(
+        self, kind: Kind, trust: Trust, says: Mapping[str, Any] = _NOTHING, **fields: Any
+    ) -> KnowledgeDocument:
+        """Make a document of this file with `fields`; when it was made, and by which call, it may say itself."""
+        seconds = seconds_of(says.get("timestamp"), self.at + _DAY)
+        return KnowledgeDocument(
+            kind=kind,
+            trust=trust,
+            path=self.path,
+            made_at=self.at if seconds is None else seconds,
+            tool_use_id=clean_title(says.get("tool_use_id")) or self.tool_use_id,
+            **fields,
+        )
+
 
 def search_documents(file: SavedFile, source: str, cleaner: Cleaner) -> Iterator[KnowledgeDocument]:
-    """Give a document for each row of search results, one for the provider's answer, and one for its panel."""
-    members, items = read_object(source, "results")
+    """Give a document for each row of search results, one for the provider's answer, and one for its panel.
+
+    A row without a title has none here.
+    """
+    members, rows = read_object(source, "results")
+    panel = members.pop("knowledge_panel", None)
     top = cleaner.value(members)
-    found = _Found(cleaner, file, top)
+    query = short_title(top.get("query"))
     answer = clean_text(top.get("answer"))
+    base = file.document(
+        "search_row", "web", top, part=ANSWER_PART, title=query or ANSWER, text=answer, context=query
+    )
     if answer:
-        yield found.document(ANSWER_PART, title=found.query, text=answer)
-    yield from found.rows(PANEL_PART, [members.get("knowledge_panel")])
-    part = 1
+        yield base
+    numbered = [(PANEL_PART, panel), *enumerate(rows, start=1)]
     # Masking many rows together is faster than one by one.
-    while rows := list(islice(items, _ROWS)):
-        yield from found.rows(part, rows)
-        part += len(rows)
+    for at in range(0, len(numbered), _ROWS):
+        some = numbered[at : at + _ROWS]
+        given = [_only(row, _ROW_FIELDS) for _, row in some]
+        for (part, _), raw, row in zip(some, given, cleaner.value(given), strict=True):
+            url = cleaner.address(raw.get("url"), row.get("url"))
+            if found := _row(replace(base, part=part, url=url), row, query):
+                yield found
 
 
-class _Found:
-    """What all rows of a file have in common."""
+def _row(base: KnowledgeDocument, row: dict[str, Any], query: str) -> KnowledgeDocument | None:
+    """The document of a row without secrets; None if it says nothing."""
+    # The text of the page is a document of its own, once it was read.
+    texts = [clean_text(row.get("snippet")), *map(clean_text, texts_in(row.get("extra")))]
+    text = "\n\n".join(filter(None, dict.fromkeys(texts)))
+    given = clean_title(row.get("title"), _LONGEST_ROW)
+    title = title_of(given, text)
+    if len(given) > len(title) and given not in text and not is_web_url(given):
+        # A whole post that a provider gives as the title.
+        text = f"{given}\n\n{text}".strip()
+    if not given and not text:
+        return None
+    return replace(
+        base,
+        title=title,
+        text=text[:_LONGEST_ROW],
+        context=_joined(query, clean_title(row.get("source")), address_words(base.url)),
+        date=clean_title(row.get("date"), _LONGEST_DATE),
+    )
 
-    def __init__(self, cleaner: Cleaner, file: SavedFile, top: dict[str, Any]) -> None:
-        self._cleaner = cleaner
-        self._file = file
-        self._tool_use_id = _call_of(top, file)
-        self._made_at = _made_at(top, file)
-        self.query = clean_title(top.get("query"))
 
-    def rows(self, first: int, rows: list[Any]) -> Iterator[KnowledgeDocument]:
-        # The text of the page is a document of its own, once it was read.
-        rows = [_only(row, _ROW_FIELDS) for row in rows]
-        for part, (raw, row) in enumerate(zip(rows, self._cleaner.value(rows), strict=True), start=first):
-            url = self._cleaner.address(raw.get("url"), row.get("url"))
-            texts = [clean_text(row.get("snippet")), *map(clean_text, texts_in(row.get("extra")))]
-            text = "\n\n".join(filter(None, dict.fromkeys(texts)))
-            title = clean_title(row.get("title")) or clean_title(heading_of(text), _LONGEST_HEADING)
-            if title:
-                yield self.document(
-                    part,
-                    title=title,
-                    text=text[:_LONGEST_ROW],
-                    url=url,
-                    source=clean_title(row.get("source")),
-                    date=clean_title(row.get("date"), _LONGEST_DATE),
-                )
-
-    def document(
-        self, part: int, *, title: str, text: str, url: str = "", source: str = "", date: str = ""
-    ) -> KnowledgeDocument:
-        return KnowledgeDocument(
-            kind="search_row",
-            path=self._file.path,
-            part=part,
-            title=title,
-            text=text,
-            context=_joined(self.query, source, address_words(url)),
-            made_at=self._made_at,
-            trust="web",
-            url=url,
-            date=date,
-            tool_use_id=self._tool_use_id,
-        )
+def title_of(given: object, text: str) -> str:
+    """The title that was given, unless it is an address, or that which the text begins with; empty without one."""
+    return short_title(given) if given and not is_web_url(given) else title_in(text)
 
 
 def page_documents(
@@ -123,22 +134,20 @@ def page_documents(
     raw = _crawled(source) if file.path.endswith(".md") else read_object(source)[0]
     page = cleaner.value(_only(raw, _PAGE_FIELDS))
     text = clean_text(page.get("content"))
-    title = clean_title(page.get("title")) or heading_of(text)
-    if not title:
-        return
     url = cleaner.address(raw.get("url"), page.get("url"))
-    yield KnowledgeDocument(
-        kind="article",
-        path=file.path,
+    title = title_of(page.get("title"), text)
+    if not title and not text:
+        return
+    yield file.document(
+        "article",
+        trust,
+        page,
         title=title,
         text=text,
         context=_joined(clean_title(page.get("source")), address_words(url)),
-        made_at=_made_at(page, file),
-        trust=trust,
         url=url,
         author=clean_title(page.get("author")),
         date=clean_title(page.get("date"), _LONGEST_DATE),
-        tool_use_id=_call_of(page, file),
         partial=len(str(page.get("content"))) > LONGEST_TEXT,
     )
 
@@ -148,59 +157,60 @@ def _crawled(source: str) -> dict[str, Any]:
     article = decode_article(source)
     if article is None:
         return {}
-    return {
-        "url": article.url,
-        "title": article.title,
-        "author": article.author,
-        "source": article.site,
-        "date": article.date,
-        "timestamp": article.fetched_at,
-        "content": article.text,
-    }
+    names = {"source": "site", "timestamp": "fetched_at", "content": "text"}
+    return {name: getattr(article, names.get(name, name), None) for name in _PAGE_FIELDS}
 
 
 def workbench_documents(
     file: SavedFile, source: str, cleaner: Cleaner, *, with_code: bool = True
 ) -> Iterator[KnowledgeDocument]:
     """Give the document of a run in the remote sandbox: its code and what it returned, or only what it printed."""
+    from ua_tui.observers.check.session_journal import readable
+
     run = cleaner.value(read_object(source)[0])
     given, output = (each if isinstance(each, dict) else {} for each in map(run.get, ("input", "output")))
     names = ("stdout", "results", "error", "stderr", "raw", "extra")
     # The errors of a run quote its code.
     values = [output.get(name) for name in (names if with_code else ("stdout", "results", "raw"))]
-    parts = map(_as_text, [given.get("code") if with_code else "", *values])
-    text = clean_text("\n\n".join(filter(str.strip, parts)))
-    purpose = clean_title(given.get("thought")) or clean_title(given.get("current_step"))
-    if title := purpose or heading_of(text):
-        yield KnowledgeDocument(
-            kind="workbench",
-            path=file.path,
-            title=title,
-            text=text,
-            made_at=_made_at(run, file),
-            trust="tool",
-            tool_use_id=_call_of(run, file),
+    printed = [readable(each if isinstance(each, str) else to_json(each)) for each in values if each]
+    code = given.get("code") if with_code else ""
+    text = clean_text("\n\n".join(filter(str.strip, [code if isinstance(code, str) else "", *printed])))
+    purpose = short_title(given.get("thought")) or short_title(given.get("current_step"))
+    if purpose or text:
+        yield file.document("workbench", "tool", run, title=purpose or _RUN, text=text)
+
+
+def unparsed_documents(file: SavedFile, source: str, cleaner: Cleaner) -> Iterator[KnowledgeDocument]:
+    """Give the document of the answer of a search in which no rows were recognised, below the reason for that."""
+    from ua_tui.observers.check.session_journal import readable
+    from ua_tui.observers.decoding.decode import decode_text
+
+    masked = cleaner.masked(source)
+    heading, _, answer = masked.partition("\n\n") if masked.find("\ntool: ") >= 0 else ("", "", masked)
+    decoded = decode_text(answer[:LONGEST_TEXT])
+    text = "\n\n".join([*map(readable, map(to_json, decoded.values)), decoded.prose])
+    if decoded.problem or CUT_OFF in text:
+        # All that is there, without the marks of JSON.
+        text = _JSON_MARKS.sub(" ", answer)
+    text = clean_text(text)
+    if text:
+        tool = next((line[6:] for line in heading.split("\n") if line.startswith("tool: ")), "")
+        title, is_cut = title_in(text) or ANSWER, len(answer) > LONGEST_TEXT
+        yield file.document(
+            "search_row", "web", title=title, text=text, context=address_words(tool), partial=is_cut
         )
 
 
 def upload_documents(file: SavedFile, source: str, cleaner: Cleaner) -> Iterator[KnowledgeDocument]:
     """Give a document for each file that was uploaded: its name, and where it went."""
     members, items = read_object(source, "files")
-    upload, files = cleaner.value([members, list(islice(items, _MOST_UPLOADS))])
+    upload, files = cleaner.value([members, items[:_MOST_UPLOADS]])
     for part, each in enumerate(files):
         name = clean_title(each.get("name")) if isinstance(each, dict) else ""
         if name:
             places = (clean_title(each.get(key)) for key in ("destination", "path"))
-            yield KnowledgeDocument(
-                kind="file",
-                path=file.path,
-                part=part,
-                title=name,
-                context=_joined(address_words(name), *map(address_words, places)),
-                made_at=_made_at(upload, file),
-                trust="tool",
-                tool_use_id=_call_of(upload, file),
-            )
+            context = _joined(address_words(name), *map(address_words, places))
+            yield file.document("file", "tool", upload, part=part, title=name, context=context)
 
 
 def _only(value: Any, names: tuple[str, ...]) -> dict[str, Any]:
@@ -208,18 +218,5 @@ def _only(value: Any, names: tuple[str, ...]) -> dict[str, Any]:
     return {name: value[name] for name in names if name in value} if isinstance(value, dict) else {}
 
 
-def _as_text(value: Any) -> str:
-    return value if isinstance(value, str) else "" if value in (None, [], {}) else to_json(value)
-
-
 def _joined(*texts: str) -> str:
     return "\n".join(filter(None, texts))
-
-
-def _made_at(value: dict[str, Any], file: SavedFile) -> float:
-    seconds = seconds_of(value.get("timestamp"), file.at + _DAY)
-    return file.at if seconds is None else seconds
-
-
-def _call_of(value: dict[str, Any], file: SavedFile) -> str | None:
-    return clean_title(value.get("tool_use_id")) or file.tool_use_id

@@ -14,11 +14,11 @@ import msgspec
 
 from ua_tui.core.errors import JournalError, KnowledgeError
 from ua_tui.core.history.lookup import named_entries
-from ua_tui.core.knowledge.access import AnyStore
 from ua_tui.core.knowledge.folders import folder_key, folder_path
+from ua_tui.core.knowledge.index.store import KnowledgeStore
 from ua_tui.core.knowledge.records import Cursor, KnowledgeDocument
 from ua_tui.core.redaction.redactor import Redactor
-from ua_tui.core.storage.folders import REPORT_CHECKS, WORKSPACES
+from ua_tui.core.storage.folders import WORKSPACES
 from ua_tui.core.storage.workspace import JOURNAL
 from ua_tui.observers.knowledge.journal import read_batch
 
@@ -36,7 +36,7 @@ class Piece(msgspec.Struct, frozen=True):
     busy: bool = False
 
 
-def index_piece(store: AnyStore, folder: Path, redactor: Redactor) -> Piece:
+def index_piece(store: KnowledgeStore, folder: Path, redactor: Redactor) -> Piece:
     """Read the next part of a session's journal into the store; a session that is gone is removed from a file.
 
     Raises:
@@ -62,7 +62,7 @@ def index_piece(store: AnyStore, folder: Path, redactor: Redactor) -> Piece:
 
 
 def catch_up(
-    store: AnyStore, base: Path, redactor: Redactor, *, besides: Path | None = None
+    store: KnowledgeStore, base: Path, redactor: Redactor, *, besides: Path | None = None
 ) -> Iterator[Piece]:
     """Index what is missing of the sessions below `base`, newest first, and remove those that are gone from a file.
 
@@ -79,8 +79,6 @@ def catch_up(
         return
     # A program that was killed, or that others kept waiting, has left it.
     store.finish_forgetting()
-    # Earlier versions indexed checks, which say again what reports and pages say.
-    store.remove_folder(REPORT_CHECKS)
     known = store.cursors()
     sessions = (base / WORKSPACES).resolve()
     # A folder without sessions may be that of a disk that is not mounted.
@@ -94,28 +92,35 @@ def catch_up(
         cursor = known.get(folder_key(store.path, folder), Cursor())
         if folder == besides or _size(folder) in (0, cursor.place):
             continue
-        yield from _index_session(store, folder, redactor)
+        yield from index_session(store, folder, redactor)
 
 
-def _index_session(store: AnyStore, folder: Path, redactor: Redactor) -> Iterator[Piece]:
+def index_session(
+    store: KnowledgeStore, folder: Path, redactor: Redactor, problems: list[str] | None = None
+) -> Iterator[Piece]:
+    """Index a session piece by piece; why it cannot be read any further is added to `problems`.
+
+    Raises:
+        KnowledgeError: the store cannot be written.
+    """
     more = True
     while more:
         try:
             piece = index_piece(store, folder, redactor)
-        except JournalError as error:
-            _log.info("%s is not indexed: %s", folder, error)
-            return
         except KnowledgeError:
             raise
-        except Exception:
+        except Exception as error:
             # What is in one session must not keep the others from being indexed.
-            _log.exception("%s is not indexed", folder)
+            is_known = isinstance(error, JournalError)
+            _log.info("%s is not indexed", folder, exc_info=None if is_known else error)
+            if problems is not None:
+                problems.append(str(error) if is_known else f"The session {folder.name} cannot be read.")
             return
         more = piece.more
         yield piece
 
 
-def _index(store: AnyStore, folder: Path, key: str, redactor: Redactor) -> Piece:
+def _index(store: KnowledgeStore, folder: Path, key: str, redactor: Redactor) -> Piece:
     before = store.cursor(key)
     batch = read_batch(folder, before, redactor)
     if batch.restarted:
@@ -153,21 +158,18 @@ def _claimed(folder: Path) -> Iterator[bool]:
         # What is wrong with it is found when it is read.
         yield True
         return
-    try:
-        yield _lock(descriptor)
-    finally:
-        os.close(descriptor)
-
-
-def _lock(descriptor: int) -> bool:
+    is_ours = True
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
-        return False
+        is_ours = False
     except OSError as error:
         # Without locks the store sees that another program was faster.
         _log.debug("a folder cannot be locked: %s", error)
-    return True
+    try:
+        yield is_ours
+    finally:
+        os.close(descriptor)
 
 
 def _is_folder(folder: Path) -> bool:

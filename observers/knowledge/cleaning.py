@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from datetime import UTC, datetime
+from itertools import islice
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
@@ -16,13 +17,19 @@ LONGEST_TEXT = 2_000_000
 """Characters of a document; the rest of a longer text is left out."""
 
 _PIECE = 64 << 10
-_LONGEST_TITLE = 300
+_LONGEST_TITLE = 150
+_LONGEST_FIRST_LINE = 90
+_LONGEST_SENTENCE = 60
 _LONGEST_ADDRESS = 2_000
 _MOST_ADDRESS_WORDS = 30
 _MOST_TEXTS = 100
 _WORD = re.compile(r"[^\W_]+")
 _NO_WORD = frozenset({"www", "com", "net", "org", "index", "html", "htm", "php", "aspx", "amp"})
 _MARK = re.compile(r"^[#>*\-\s|]+")
+_NO_END = (",", ";", ":", "{", "[")
+"""What a line that is a title does not end with."""
+_SENTENCE_WORDS = 3
+_LETTERS = re.compile(r"[^\W\d_]{2,}")
 
 
 class Cleaner:
@@ -59,9 +66,38 @@ def clean_text(text: object) -> str:
     return "".join(map(clean, _pieces(text[:LONGEST_TEXT]))).strip() if isinstance(text, str) else ""
 
 
-def clean_title(text: object, limit: int = _LONGEST_TITLE) -> str:
+def clean_title(text: object, limit: int = 300) -> str:
     """Return a text on one line; empty if it is none."""
     return clean_line(" ".join(text[: 8 * limit].split()), limit) if isinstance(text, str) else ""
+
+
+def short_title(text: object, limit: int = _LONGEST_TITLE) -> str:
+    """Return a title on one line, a long one cut between two words; empty if it is none."""
+    line = clean_title(text, 2 * limit)
+    if len(line) <= limit:
+        return line
+    end = line.rfind(" ", limit // 2, limit)
+    return f"{line[: end if end > 0 else limit - 1].rstrip(' ,;:–—-')}…"
+
+
+def title_in(text: str) -> str:
+    """Return the title that a text begins with, a heading or a short line; empty without one."""
+    lines = text[: 8 * _LONGEST_TITLE].split("\n")
+    line = next((line.strip() for line in lines if _WORD.search(line)), "")
+    if line.startswith("#"):
+        return short_title(_MARK.sub("", line))
+    line = _MARK.sub("", line).strip("*_ ")
+    is_title = len(line) <= (_LONGEST_SENTENCE if line.endswith(".") else _LONGEST_FIRST_LINE)
+    is_title = is_title and line[-1:] not in _NO_END and line[:1] not in ("{", "[", "<")
+    return short_title(line) if is_title else ""
+
+
+def address_title(url: str) -> str:
+    """Return an address as the title of a page that has none: without what all addresses have, and without a query."""
+    _, _, rest = url.partition("://")
+    return short_title(
+        unquote(re.split(r"[?#]", rest.removeprefix("www."))[0]).rstrip("/"), _LONGEST_FIRST_LINE
+    )
 
 
 def address_words(url: str) -> str:
@@ -69,12 +105,6 @@ def address_words(url: str) -> str:
     _, _, rest = url.rpartition("://")
     words = (word for word in _WORD.findall(unquote(rest)[:_LONGEST_ADDRESS]) if word.lower() not in _NO_WORD)
     return clean(" ".join(list(dict.fromkeys(words))[:_MOST_ADDRESS_WORDS]))
-
-
-def heading_of(text: str) -> str:
-    """Return the first line of a text that has words, without the marks of Markdown; empty if there is none."""
-    lines = (_MARK.sub("", line).strip() for line in text[: 4 * _LONGEST_TITLE].split("\n"))
-    return clean_line(next((line for line in lines if _WORD.search(line)), ""), _LONGEST_TITLE)
 
 
 def seconds_of(value: object, latest: float) -> float | None:
@@ -90,7 +120,7 @@ def seconds_of(value: object, latest: float) -> float | None:
 
 
 def texts_in(value: Any) -> Iterator[str]:
-    """Give the sentences in a value of JSON: texts of four words and more, at most a hundred.
+    """Give the sentences in a value of JSON, at most a hundred: no dates, identifiers or addresses, and no JSON.
 
     Members such as `related_titles` are about other things.
     """
@@ -98,13 +128,18 @@ def texts_in(value: Any) -> Iterator[str]:
     waiting = [value]
     while waiting and found < _MOST_TEXTS:
         item = waiting.pop()
-        if isinstance(item, str) and item.count(" ") >= 3:
+        if isinstance(item, str) and item.count(" ") >= _SENTENCE_WORDS and _is_sentence(item):
             found += 1
             yield item
         elif isinstance(item, dict):
             waiting += [item[name] for name in reversed(item) if not name.lower().startswith("related")]
         elif isinstance(item, list):
             waiting += reversed(item)
+
+
+def _is_sentence(text: str) -> bool:
+    words = islice(_LETTERS.finditer(text), _SENTENCE_WORDS)
+    return text.lstrip()[:1] not in ("{", "[") and len(list(words)) == _SENTENCE_WORDS
 
 
 def _pieces(text: str) -> Iterator[str]:

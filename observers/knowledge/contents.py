@@ -7,26 +7,23 @@ import hashlib
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from io import BufferedReader
+from typing import Any
 
 import msgspec
 
 from ua_tui.core.errors import WorkspaceError
+from ua_tui.core.events.codec import from_json
+from ua_tui.core.redaction.files import ENCODING_MARKS
 from ua_tui.core.storage.compression import SUFFIX, Unpacked
 from ua_tui.core.storage.files import Root
+from ua_tui.observers.decoding.truncated_json import CUT_OFF, repair
 
 LARGEST = 8 << 20
 """Bytes of a file that are read; of a longer one only its beginning is indexed."""
 
 _HEAD = 8 << 10
 _LONGEST_WORD = 64 << 10
-_MARKS = (
-    (codecs.BOM_UTF8, "utf-8"),
-    # The mark of UTF-32 begins as that of UTF-16 does.
-    (codecs.BOM_UTF32_LE, "utf-32-le"),
-    (codecs.BOM_UTF32_BE, "utf-32-be"),
-    (codecs.BOM_UTF16_LE, "utf-16-le"),
-    (codecs.BOM_UTF16_BE, "utf-16-be"),
-)
+_MARKS = ((codecs.BOM_UTF8, "utf-8"), *ENCODING_MARKS)
 
 
 class Content(msgspec.Struct, frozen=True):
@@ -94,3 +91,18 @@ def decoded(data: bytes) -> str:
         if data.startswith(mark):
             return data[len(mark) :].decode(encoding, "replace")
     return data.decode("utf-8", "replace")
+
+
+def read_object(text: str, items: str = "") -> tuple[dict[str, Any], list[Any]]:
+    """Return the members of a JSON object but the list named `items`, and the items of that list.
+
+    Of a text that is cut off or damaged it is what is complete before that place; nothing of what is no object.
+    """
+    found = from_json(text)
+    if found is None and text.lstrip()[:1] == "{":
+        found = from_json(repair(text.lstrip()) or "")
+    if not isinstance(found, dict):
+        return {}, []
+    found.pop(CUT_OFF, None)
+    listed = found.pop(items) if isinstance(found.get(items), list) else []
+    return found, [item for item in listed if not (isinstance(item, dict) and CUT_OFF in item)]

@@ -6,32 +6,40 @@ import posixpath
 import re
 from collections.abc import Callable, Iterator
 
+import msgspec
 from msgspec.structs import replace
 
 from ua_tui.core.errors import UniversalAgentError
 from ua_tui.core.events.types import QueryFinished, QueryReceived, QuerySteered
-from ua_tui.core.knowledge.records import Kind, KnowledgeDocument, Trust
+from ua_tui.core.knowledge.records import KnowledgeDocument, Trust
 from ua_tui.core.storage.compression import SUFFIX
 from ua_tui.core.storage.files import Root
-from ua_tui.core.storage.folders import REPORT_CHECKS
+from ua_tui.core.storage.folders import EXPORTS, REPORT_CHECKS
+from ua_tui.core.storage.large_results import FOLDER as TOOL_RESULTS
+from ua_tui.core.storage.workspace import is_record
 from ua_tui.core.toolkit.articles import ARTICLE_FOLDER, ARTICLE_PREFIX
 from ua_tui.observers.knowledge.artifacts import (
     SavedFile,
     page_documents,
     search_documents,
+    unparsed_documents,
     upload_documents,
     workbench_documents,
 )
 from ua_tui.observers.knowledge.cleaning import (
     LONGEST_TEXT,
     Cleaner,
+    address_title,
     address_words,
     clean_text,
     clean_title,
-    heading_of,
+    short_title,
+    title_in,
 )
 from ua_tui.observers.knowledge.contents import Content, opened, read_content, whole_words
-from ua_tui.observers.knowledge.searches import Searches
+from ua_tui.observers.knowledge.earlier import Earlier
+
+QueryEvent = QueryReceived | QuerySteered | QueryFinished
 
 _MOST_CITES = 500
 _LONGEST_HTML = 2 * LONGEST_TEXT
@@ -39,39 +47,42 @@ _FORMATS: dict[str, Callable[[SavedFile, str, Cleaner], Iterator[KnowledgeDocume
     "search_results": search_documents,
     "workbench_activity": workbench_documents,
     "upload": upload_documents,
+    "unparsed": unparsed_documents,
 }
-NAMES_CALL = frozenset({*_FORMATS, "article", "corpus"})
+NAMES_CALL = frozenset({"search_results", "workbench_activity", "upload", "article", "corpus"})
 """The kinds of artifacts that name the call which made them."""
 _NAMED_ONLY = frozenset({"download", "media", "attachment"})
-# The pages in a corpus are those of the articles.
-_SKIPPED = frozenset({"corpus"})
-_TEXT_KINDS: dict[str, tuple[Kind, Trust]] = {
-    "work_product": ("report", "own"),
-    "written": ("note", "own"),
-    "unparsed": ("search_row", "web"),
-}
+# The pages in a corpus are those of the articles, and checks and exports say again what reports and pages say.
+_SKIPPED_FOLDERS = frozenset({REPORT_CHECKS, EXPORTS, TOOL_RESULTS})
+_SKIPPED_ENDS = (".log", "expanded_corpus.json")
 _REPORTS = "work_products/"
 _HTML = (".html", ".htm", ".xhtml")
+_JSON, _JSON_LINES = (".json", ".geojson"), (".jsonl", ".ndjson")
 _ADDRESS = re.compile(r"https?://[^\s<>\"'`\])}|\\]{1,2000}", re.IGNORECASE)
 _PIECE = 64 << 10
+_JOINED = frozenset({"item", "row", "code"})
+
+
+class _Read(msgspec.Struct):
+    """What is read in a file: its title if it states one, its text, and the addresses that it links to."""
+
+    text: str
+    title: str = ""
+    links: tuple[str, ...] = ()
 
 
 def documents_of(
-    root: Root, file: SavedFile, cleaner: Cleaner, searches: Searches | None = None
+    root: Root, file: SavedFile, cleaner: Cleaner, earlier: Earlier | None = None
 ) -> Iterator[KnowledgeDocument]:
-    """Read the documents of a file in the folder of a session; `searches` are those that may have found its pages.
+    """Read the documents of a file in the folder of a session; `earlier` knows the searches that found its pages.
 
     A file that is missing or damaged gives fewer documents, and never an error. Links are not followed.
     """
     # A name with a secret cannot be stored, and without it the file would not be found.
-    if (
-        file.kind in _SKIPPED
-        or file.path.startswith(f"{REPORT_CHECKS}/")
-        or cleaner.masked(file.path) != file.path
-    ):
+    if _is_skipped(file) or cleaner.masked(file.path) != file.path:
         return
     try:
-        content = _read(root, file)
+        content = _content(root, file)
     except (UniversalAgentError, OSError, ValueError):
         return
     if content is None:
@@ -80,28 +91,37 @@ def documents_of(
         # An agent could put other addresses into it.
         trust: Trust = "web" if content.sha256 == file.sha256 else "own"
         for page in page_documents(file, content.text, cleaner, trust=trust):
-            found = searches.words_for(page.url, file.seq) if searches is not None and page.url else []
+            found = earlier.words_for(page.url, file.seq) if earlier is not None and page.url else []
             words = [text for text in found if text != page.title]
-            yield replace(page, context="\n".join([*words, page.context])) if words else page
+            yield _titled(replace(page, context="\n".join([*words, page.context])) if words else page)
     elif (read := _FORMATS.get(file.kind)) is not None:
-        yield from read(file, content.text, cleaner)
+        yield from map(_titled, read(file, content.text, cleaner))
     else:
         yield _text(file, content, cleaner)
 
 
-def event_document(
-    event: QueryReceived | QuerySteered | QueryFinished, cleaner: Cleaner
-) -> KnowledgeDocument | None:
+def _titled(document: KnowledgeDocument) -> KnowledgeDocument:
+    """The document with a title: without one that of its address, or else the query or the site that led to it."""
+    if document.title:
+        return document
+    led = document.context.partition("\n")[0]
+    return replace(document, title=address_title(document.url) or led or short_title(document.text))
+
+
+def event_document(event: QueryEvent, cleaner: Cleaner, earlier: Earlier) -> KnowledgeDocument | None:
     """Return the document of a query or of a final answer; None if it has no text."""
     masked = cleaner.masked(event.text)
     text = clean_text(masked)
     if not text:
         return None
     is_answer = isinstance(event, QueryFinished)
+    title = title_in(text)
+    if is_answer and not title:
+        title = short_title(cleaner.masked(earlier.query(event.query_id)))
     return KnowledgeDocument(
         kind="answer" if is_answer else "query",
         part=event.seq,
-        title=heading_of(text),
+        title=title or short_title(text),
         text=text,
         made_at=event.at.timestamp(),
         trust="own",
@@ -110,7 +130,14 @@ def event_document(
     )
 
 
-def _read(root: Root, file: SavedFile) -> Content | None:
+def _is_skipped(file: SavedFile) -> bool:
+    """Whether a file is a record of the program, and nothing that was found or written."""
+    path = file.path.removesuffix(SUFFIX).lower()
+    is_ours = path.partition("/")[0] in _SKIPPED_FOLDERS or is_record(path) or path.endswith(_SKIPPED_ENDS)
+    return is_ours or file.kind == "corpus"
+
+
+def _content(root: Root, file: SavedFile) -> Content | None:
     """The content of a file; None if it is not text, or only its name is of interest."""
     if file.kind not in _NAMED_ONLY:
         return read_content(root, file.path, digest=file.kind == "article")
@@ -128,48 +155,59 @@ def _named(file: SavedFile) -> KnowledgeDocument:
     """The document of a file whose text is not read: its name."""
     is_report = file.path.startswith(_REPORTS) and file.kind not in _NAMED_ONLY
     path = file.path.removesuffix(SUFFIX)
-    return KnowledgeDocument(
-        kind="report" if is_report else "file",
-        path=file.path,
-        title=clean_title(posixpath.basename(path)),
-        context=address_words(path),
-        made_at=file.at,
-        trust="own" if is_report else "tool",
-        tool_use_id=file.tool_use_id,
-    )
+    title, context = clean_title(posixpath.basename(path)), address_words(path)
+    if is_report:
+        return file.document("report", "own", title=title, context=context)
+    return file.document("file", "tool", title=title, context=context)
 
 
 def _text(file: SavedFile, content: Content, cleaner: Cleaner) -> KnowledgeDocument:
     """The document of a text: a report, a note of the agent, or what another program wrote."""
-    kind, trust = _TEXT_KINDS.get(file.kind, ("note", "tool"))
-    if file.kind == "written" and file.path.startswith(_REPORTS):
-        kind = "report"
+    is_own = file.kind in ("work_product", "written")
+    is_report = file.kind == "work_product" or (is_own and file.path.startswith(_REPORTS))
     path = file.path.removesuffix(SUFFIX)
-    title, read = "", content.text
-    links: tuple[str, ...] = ()
-    is_html = path.lower().endswith(_HTML)
-    if is_html:
-        from ua_tui.observers.knowledge.html_reading import read_html
-
-        page = read_html(whole_words(content.text, _LONGEST_HTML))
-        title, read, links = cleaner.masked(page.title), page.text, page.links
-    read = cleaner.masked(read)
-    text = clean_text(read)
+    read = _read(path, content.text, cleaner)
     name = posixpath.basename(path)
-    if kind in ("report", "note"):
-        title = title or heading_of(text)
-    return KnowledgeDocument(
-        kind=kind,
-        path=file.path,
-        title=clean_title(title) or clean_title(name),
-        text=text,
+    return file.document(
+        "report" if is_report else "note",
+        "own" if is_own else "tool",
+        title=short_title(read.title) or clean_title(name),
+        text=clean_text(read.text),
         context=address_words(posixpath.splitext(name)[0]),
-        made_at=file.at,
-        trust=trust,
-        tool_use_id=file.tool_use_id,
-        cites=_addresses(read, cleaner, links) if kind == "report" else (),
-        partial=content.is_cut or len(read) > LONGEST_TEXT or (is_html and len(content.text) > _LONGEST_HTML),
+        cites=_addresses(read.text, cleaner, read.links) if is_report else (),
+        partial=content.is_cut or len(read.text) > LONGEST_TEXT or len(content.text) > _LONGEST_HTML,
     )
+
+
+def _read(path: str, source: str, cleaner: Cleaner) -> _Read:
+    """Read a text by the ending of its path, and mask its secrets."""
+    ending = posixpath.splitext(path)[1].lower()
+    if ending in _HTML:
+        page = _page(whole_words(source, _LONGEST_HTML))
+        return _Read(cleaner.masked(page.text), cleaner.masked(page.title), page.links)
+    masked = cleaner.masked(source)
+    if ending in (*_JSON, *_JSON_LINES) and len(source) <= LONGEST_TEXT:
+        from ua_tui.observers.check.session_journal import readable
+
+        parts = masked.split("\n") if ending in _JSON_LINES else [masked]
+        return _Read("\n".join(map(readable, parts)))
+    return _Read(masked, title_in(masked))
+
+
+def _page(source: str) -> _Read:
+    """What a person sees of a page: headings begin with the mark of Markdown."""
+    from ua_tui.observers.check.reading import read_document
+
+    page = read_document(source, "text/html")
+    parts: list[str] = []
+    links: dict[str, None] = {}
+    before = ""
+    for block in page.blocks:
+        is_joined = block.kind in _JOINED and block.kind == before
+        parts += ["\n" if is_joined else "\n\n", "# " if block.kind == "heading" else "", block.text]
+        links |= {url: None for _, _, url in block.links if url.startswith(("https://", "http://"))}
+        before = block.kind
+    return _Read("".join(parts), page.title, tuple(links))
 
 
 def _addresses(text: str, cleaner: Cleaner, first: tuple[str, ...] = ()) -> tuple[str, ...]:

@@ -32,7 +32,6 @@ from ua_tui.core.events.types import (
     ToolCallStarted,
 )
 from ua_tui.core.events.units import quantity
-from ua_tui.core.knowledge.access import AnyStore, open_store
 from ua_tui.core.knowledge.folders import folder_key
 from ua_tui.core.knowledge.place import KnowledgePlace, Origin, shown_place, version_of
 from ua_tui.core.knowledge.problems import KnowledgeDamaged, KnowledgeForeign
@@ -41,6 +40,7 @@ from ua_tui.core.storage.names import short_id
 from ua_tui.core.text import clean_line
 
 if TYPE_CHECKING:
+    from ua_tui.core.knowledge.index.store import KnowledgeStore
     from ua_tui.observers.knowledge.catch_up import Piece
 
 T = TypeVar("T")
@@ -112,7 +112,7 @@ class KnowledgeFeed:
         self._publish = in_loop(self._publish_all)
         self._pace = pace
         self._schedule = Schedule("knowledge")
-        self._store: AnyStore | None = None
+        self._store: KnowledgeStore | None = None
         self._file: tuple[int, int] | None = None
         self._others: Iterator[Piece] | None = None
         self._failing: dict[Callable[[], None], int] = {}
@@ -185,7 +185,7 @@ class KnowledgeFeed:
         if piece is not None and (piece.more or piece.busy):
             self._schedule.plan(self._index, self._pace.wake if piece.busy else self._pace.pause)
 
-    def _index_piece(self, store: AnyStore) -> Piece:
+    def _index_piece(self, store: KnowledgeStore) -> Piece:
         begun = time.monotonic()
         from ua_tui.observers.knowledge.catch_up import index_piece
 
@@ -224,7 +224,7 @@ class KnowledgeFeed:
             # A check of very many sessions takes time, and is made less often.
             self._schedule.plan(self._catch_up, max(self._pace.check, 500 * took))
 
-    def _next_of_others(self, store: AnyStore) -> Piece | None:
+    def _next_of_others(self, store: KnowledgeStore) -> Piece | None:
         if self._others is None:
             from ua_tui.observers.knowledge.catch_up import catch_up
 
@@ -249,10 +249,10 @@ class KnowledgeFeed:
                 if passages:
                     self._publish(_run(call, passages, brought.milliseconds))
 
-    def _passages_of(self, call: str, store: AnyStore) -> int:
+    def _passages_of(self, call: str, store: KnowledgeStore) -> int:
         return store.passages_of(folder_key(self._database, self._folder), call)
 
-    def _try(self, work: Callable[[AnyStore], T], again: Callable[[], None] | None = None) -> T | None:
+    def _try(self, work: Callable[[KnowledgeStore], T], again: Callable[[], None] | None = None) -> T | None:
         """Do some work; None if that failed: then the task `again` repeats it later."""
         try:
             result = work(self._open_store())
@@ -296,14 +296,16 @@ class KnowledgeFeed:
             self._failure_is_known = True
             self._publish([error_raised(KNOWLEDGE, KnowledgeError(f"{error}; {_LATER}"), self._redactor)])
 
-    def _open_store(self) -> AnyStore:
+    def _open_store(self) -> KnowledgeStore:
         """The open store; a file that was removed or replaced meanwhile is opened again."""
         if self._store is not None and self._file != version_of(self._database):
             self._close_store()
         if self._store is None:
+            from ua_tui.core.knowledge.index.store import KnowledgeStore
+
             origin = self._origin()
             key = folder_key(self._database, self._folder)
-            self._store = open_store(self._database, None if origin is None else {key: origin})
+            self._store = KnowledgeStore(self._database, None if origin is None else {key: origin})
             self._file = version_of(self._database)
         return self._store
 

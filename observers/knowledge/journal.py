@@ -6,8 +6,8 @@ later one.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import closing, suppress
+from collections.abc import Iterable, Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Annotated
 
@@ -21,9 +21,6 @@ from ua_tui.core.events.types import (
     Event,
     FilesAttached,
     PlacedEvent,
-    QueryFinished,
-    QueryReceived,
-    QuerySteered,
     ToolCallFinished,
     ToolCallStarted,
 )
@@ -38,8 +35,8 @@ from ua_tui.core.storage.workspace import JOURNAL, is_record
 from ua_tui.core.text import clean_line
 from ua_tui.observers.knowledge.artifacts import SavedFile
 from ua_tui.observers.knowledge.cleaning import Cleaner, clean_title
-from ua_tui.observers.knowledge.documents import NAMES_CALL, documents_of, event_document
-from ua_tui.observers.knowledge.searches import Searches
+from ua_tui.observers.knowledge.documents import NAMES_CALL, QueryEvent, documents_of, event_document
+from ua_tui.observers.knowledge.earlier import Earlier
 
 MOST_FILES = 32
 """Files of a batch; a few more if many change at once."""
@@ -56,7 +53,7 @@ class Batch(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         after: the cursor at which the reading ended; that at which it began if there was nothing to read.
         facts: what is known of the session; None if it is not known when it began.
-        documents: each iteration reads the files again, one file at a time.
+        documents: read while they are asked for, one file at a time.
         replaced: the files whose earlier documents are replaced by these.
         more: whether the journal has more to read.
         restarted: whether the journal is not the one that the cursor is about: remove the session and read again from
@@ -80,26 +77,41 @@ def read_batch(folder: Path, cursor: Cursor, redactor: Redactor) -> Batch:
     """
     if folder.is_symlink():
         raise JournalError(f"The session in {folder} cannot be opened: it is a link, which is not followed.")
+    cleaner = Cleaner(redactor)
+    files: dict[str, SavedFile] = {}
+    calls: list[IndexedCall] = []
+    texts: list[QueryEvent] = []
     with closing(PastJournal(folder / JOURNAL)) as journal:
         if cursor != Cursor() and _seq_before(journal, cursor.place) != cursor.seq:
             return Batch(after=Cursor(), restarted=True)
-        end, events = journal.more(cursor.place)
-        if end == cursor.place:
+        place, events = journal.more(cursor.place)
+        if place == cursor.place:
             return Batch(after=cursor)
-        cleaner = Cleaner(redactor)
-        found = _Found(cleaner)
-        cut = found.add(events)
-        found.add_makers(folder, cursor.place)
-        place = end if cut is None else cut
+        for event in events:
+            if not 0 <= event.seq <= _LARGEST_SEQ:
+                continue
+            found = {file.path: file for file in _files_of(event, cleaner)}
+            is_full = len(files) >= MOST_FILES and not found.keys() <= files.keys()
+            if is_full and isinstance(event, PlacedEvent) and isinstance(event.place, int):
+                place = event.place
+                break
+            for path, file in found.items():
+                # A file that is named again comes last.
+                files.pop(path, None)
+                files[path] = file
+            calls += _calls_of(event, cleaner)
+            texts += [event] if isinstance(event, QueryEvent) else []
         after = Cursor(_seq_before(journal, place), place)
-        return Batch(
-            after=after,
-            facts=_facts(folder, redactor),
-            calls=tuple(found.calls.values()),
-            documents=_Documents(folder, place, tuple(found.texts), tuple(found.files.values()), cleaner),
-            replaced=tuple(found.files),
-            more=place < journal.size,
-        )
+        more = place < journal.size
+    documents = _documents(folder, texts, files.values(), Earlier(folder, place, cleaner), cleaner)
+    return Batch(
+        after=after,
+        facts=_facts(folder, redactor),
+        calls=tuple(calls),
+        documents=documents if is_own_session(folder) else _as_of_others(documents),
+        replaced=tuple(files),
+        more=more,
+    )
 
 
 class _Line(msgspec.Struct):
@@ -116,144 +128,75 @@ def _seq_before(journal: PastJournal, place: int) -> int:
         return 0
 
 
-class _Documents(msgspec.Struct, frozen=True):
-    """The documents of a batch: those of events, and then those of files, which are read one by one."""
-
-    folder: Path
-    end: int
-    texts: Sequence[KnowledgeDocument]
-    files: Sequence[SavedFile]
-    cleaner: Cleaner
-
-    def __iter__(self) -> Iterator[KnowledgeDocument]:
-        # What somebody else's journal says about who wrote a text does not count.
-        is_own = is_own_session(self.folder)
-        for document in self._read():
-            yield document if is_own else replace(document, trust="unknown")
-
-    def _read(self) -> Iterator[KnowledgeDocument]:
-        yield from self.texts
-        try:
-            root = Root(self.folder)
-        except WorkspaceError:
-            # The session was deleted.
-            return
-        searches = Searches(self.folder, lambda: _saved_before(self.folder, self.end), self.cleaner)
-        for file in self.files:
-            yield from documents_of(root, file, self.cleaner, searches)
+def _documents(
+    folder: Path, texts: Iterable[QueryEvent], files: Iterable[SavedFile], earlier: Earlier, cleaner: Cleaner
+) -> Iterator[KnowledgeDocument]:
+    """Give the documents of events, and then those of files, which are read one by one."""
+    for event in texts:
+        if (document := event_document(event, cleaner, earlier)) is not None:
+            yield document
+    try:
+        root = Root(folder)
+    except WorkspaceError:
+        # The session was deleted.
+        return
+    for file in files:
+        call = file.tool_use_id
+        if not call and file.kind not in NAMES_CALL:
+            # It only changed; an earlier event says which call made it.
+            call = _name(earlier.maker_of(file.path), cleaner) or None
+        yield from documents_of(root, replace(file, tool_use_id=call), cleaner, earlier)
 
 
-class _Found(msgspec.Struct):
-    """What the events of a batch are about."""
-
-    cleaner: Cleaner
-    calls: dict[str, IndexedCall] = msgspec.field(default_factory=dict)
-    texts: list[KnowledgeDocument] = msgspec.field(default_factory=list)
-    files: dict[str, SavedFile] = msgspec.field(default_factory=dict)
-
-    def add(self, events: Iterable[Event]) -> int | None:
-        """Add events, up to the first one with too many files; returns the place of that one's line."""
-        for event in events:
-            if not 0 <= event.seq <= _LARGEST_SEQ:
-                continue
-            files = list(_files_of(event))
-            is_full = len(self.files) >= MOST_FILES and any(file.path not in self.files for file in files)
-            if is_full and isinstance(event, PlacedEvent) and isinstance(event.place, int):
-                return event.place
-            for file in files:
-                self._add_file(file)
-            match event:
-                case ToolCallStarted():
-                    self._add_call(_started(event, self.cleaner))
-                case ToolCallFinished():
-                    self._add_call(_finished(event, self.cleaner))
-                case QueryReceived() | QuerySteered() | QueryFinished():
-                    document = event_document(event, self.cleaner)
-                    self.texts += [document] if document is not None else []
-                case _:
-                    pass
-        return None
-
-    def add_makers(self, folder: Path, end: int) -> None:
-        """Find the calls that made the files which only changed, in the journal up to a place in bytes."""
-        changed = {
-            path for path, file in self.files.items() if not file.tool_use_id and file.kind not in NAMES_CALL
-        }
-        if not changed:
-            return
-        for event in _saved_before(folder, end):
-            if event.path in changed and event.tool_use_id:
-                call = _name(event.tool_use_id, self.cleaner)
-                self.files[event.path] = replace(self.files[event.path], tool_use_id=call)
-
-    def _add_file(self, file: SavedFile) -> None:
-        before = self.files.pop(file.path, None)
-        call = _name(file.tool_use_id or "", self.cleaner) or (before.tool_use_id if before else None)
-        self.files[file.path] = replace(file, tool_use_id=call)
-
-    def _add_call(self, call: IndexedCall) -> None:
-        begun = self.calls.get(call.tool_use_id)
-        self.calls[call.tool_use_id] = (
-            call if begun is None else replace(begun, ms=call.ms, status=call.status)
-        )
+def _as_of_others(documents: Iterable[KnowledgeDocument]) -> Iterator[KnowledgeDocument]:
+    """What somebody else's journal says about who wrote a text does not count."""
+    return (replace(document, trust="unknown") for document in documents)
 
 
-def _saved_before(folder: Path, end: int) -> Iterator[ArtifactSaved]:
-    """The files that were saved before a place in the journal; those that can be read."""
-    with suppress(JournalError), closing(PastJournal(folder / JOURNAL)) as journal:
-        yield from (
-            event for event in journal.find(ArtifactSaved, end=end) if isinstance(event, ArtifactSaved)
-        )
-
-
-def _files_of(event: Event) -> Iterator[SavedFile]:
+def _files_of(event: Event, cleaner: Cleaner) -> Iterator[SavedFile]:
     """The files that an event names."""
     at, seq = event.at.timestamp(), event.seq
+    call = _name(getattr(event, "tool_use_id", None) or "", cleaner) or None
     match event:
-        case ArtifactSaved():
-            yield SavedFile(
-                path=event.path,
-                kind=event.kind,
-                at=at,
-                tool_use_id=event.tool_use_id,
-                sha256=event.sha256,
-                seq=seq,
-            )
-        case ArtifactChanged():
-            yield SavedFile(path=event.path, kind=event.kind, at=at, seq=seq)
-        case FilesAttached():
-            for each in event.files:
+        case ArtifactSaved(path=path, kind=kind, sha256=digest):
+            yield SavedFile(path=path, kind=kind, at=at, tool_use_id=call, sha256=digest, seq=seq)
+        case ArtifactChanged(path=path, kind=kind):
+            yield SavedFile(path=path, kind=kind, at=at, seq=seq)
+        case FilesAttached(files=attached):
+            for each in attached:
                 yield SavedFile(path=each.path, kind="attachment", at=at, seq=seq)
         case ToolCallFinished(status="success", observation=FileWriteObservation(path=str(path))):
             if path and not is_record(path):
-                yield SavedFile(path=path, kind="written", at=at, tool_use_id=event.tool_use_id, seq=seq)
+                yield SavedFile(path=path, kind="written", at=at, tool_use_id=call, seq=seq)
         case _:
             pass
 
 
-def _started(event: ToolCallStarted, cleaner: Cleaner) -> IndexedCall:
-    call = ToolCall(tool_use_id=event.tool_use_id, name=event.name, input=event.input)
-    from ua_tui.observers.search.tool_names import inner_tools
+def _calls_of(event: Event, cleaner: Cleaner) -> Iterator[IndexedCall]:
+    """The call that begins or ends with an event."""
+    match event:
+        case ToolCallStarted():
+            from ua_tui.observers.search.tool_names import inner_tools
 
-    slugs = dict.fromkeys(clean_title(slug, _LONGEST_NAME) for slug, _ in inner_tools(call) if slug)
-    return IndexedCall(
-        tool_use_id=_name(event.tool_use_id, cleaner),
-        tool=_name(event.name, cleaner),
-        slug=cleaner.masked(", ".join(list(slugs)[:_MOST_INNER])),
-        parent=_name(event.parent_tool_use_id or "", cleaner) or None,
-        started=event.at.timestamp(),
-    )
-
-
-def _finished(event: ToolCallFinished, cleaner: Cleaner) -> IndexedCall:
-    observation = event.observation
-    return IndexedCall(
-        tool_use_id=_name(event.tool_use_id, cleaner),
-        tool=_name(observation.tool_name, cleaner) if observation is not None else "",
-        started=event.at.timestamp() - event.duration_ms / 1000,
-        ms=event.duration_ms,
-        status=event.status,
-    )
+            call = ToolCall(tool_use_id=event.tool_use_id, name=event.name, input=event.input)
+            slugs = dict.fromkeys(clean_title(slug, _LONGEST_NAME) for slug, _ in inner_tools(call) if slug)
+            yield IndexedCall(
+                tool_use_id=_name(event.tool_use_id, cleaner),
+                tool=_name(event.name, cleaner),
+                slug=cleaner.masked(", ".join(list(slugs)[:_MOST_INNER])),
+                parent=_name(event.parent_tool_use_id or "", cleaner) or None,
+                started=event.at.timestamp(),
+            )
+        case ToolCallFinished(observation=observation):
+            yield IndexedCall(
+                tool_use_id=_name(event.tool_use_id, cleaner),
+                tool=_name(observation.tool_name, cleaner) if observation is not None else "",
+                started=event.at.timestamp() - event.duration_ms / 1000,
+                ms=event.duration_ms,
+                status=event.status,
+            )
+        case _:
+            pass
 
 
 def _name(name: str, cleaner: Cleaner) -> str:

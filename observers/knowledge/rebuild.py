@@ -1,46 +1,47 @@
-"""Makes the content of the knowledge base again from journals and artifacts, while other programs may use it."""
+"""Makes the content of the knowledge base again from journals and artifacts, while other programs may use it.
+
+A process of its own reads the sessions and prepares their documents, and this one stores them.
+"""
 
 from __future__ import annotations
 
 import fcntl
 import os
-import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from queue import Empty, Full, Queue
+from typing import TYPE_CHECKING, Any
 
 import msgspec
+from msgspec.structs import replace
 
-from ua_tui.core.concurrency.cancellation import Stop, Stopped
-from ua_tui.core.concurrency.threads import in_context
+from ua_tui.core.concurrency.cancellation import Stopped
 from ua_tui.core.concurrency.worker import WorkerFailed, WorkerProcess
 from ua_tui.core.errors import JournalError, KnowledgeError
 from ua_tui.core.history.lookup import session_names
-from ua_tui.core.knowledge.access import open_store
 from ua_tui.core.knowledge.folders import folder_key, folder_path
 from ua_tui.core.knowledge.index.database import connect, open_writer
-from ua_tui.core.knowledge.index.preparing import Prepared
+from ua_tui.core.knowledge.index.preparing import Prepared, prepared_groups
 from ua_tui.core.knowledge.index.store import KnowledgeStore
 from ua_tui.core.knowledge.place import KnowledgePlace
 from ua_tui.core.knowledge.problems import KnowledgeDamaged, reporting
+from ua_tui.core.knowledge.records import Cursor, Facts, IndexedCall
 from ua_tui.core.knowledge.status import read_status
 from ua_tui.core.postgres.address import Address
 from ua_tui.core.redaction.redactor import Redactor
 from ua_tui.core.storage.folders import WORKSPACES
-from ua_tui.core.storage.sqlite import sidecars
+from ua_tui.core.storage.sqlite import remove_file
 from ua_tui.core.storage.workspace import JOURNAL
-from ua_tui.observers.knowledge.catch_up import catch_up, index_piece
-from ua_tui.observers.knowledge.reading_child import Part
+from ua_tui.core.text import clean_line
+from ua_tui.observers.knowledge.catch_up import catch_up, index_session
+from ua_tui.observers.knowledge.journal import Batch, read_batch
 
-_LATER_IDS = 1_000_000
-"""The numbers of documents begin so far behind earlier ones, so that none means another document than before."""
-_TASK = "ua_tui.observers.knowledge.reading_child:read_sessions"
+if TYPE_CHECKING:
+    from ua_tui.core.concurrency.worker_child import TaskContext
+
+_TASK = "ua_tui.observers.knowledge.rebuild:read_sessions"
 _MEMORY = 2 << 30
-_AHEAD = 8
-"""Parts of sessions that are read before the earlier ones are stored."""
-_POLL_SECONDS = 0.1
 _LOCK_FLAGS = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
@@ -80,86 +81,136 @@ def rebuild(
         KnowledgeError: the file cannot be written, the sessions cannot be read, or another program makes the file
             again at that moment.
     """
-    if isinstance(place, Address):
-        return _read_again(place, base, redactor, on_progress, stopped)
-    database = place
-    known, last = _known(database)
     folders = [(base / WORKSPACES).resolve() / name for name in session_names(base)]
-    folders += [folder for folder in known if folder not in folders and (folder / JOURNAL).is_file()]
-    problems: list[str] = []
-    with _beside(database) as file:
-        with KnowledgeStore(database, file=file) as store:
-            store.number_from(last + _LATER_IDS)
-            with _Reading(folders, redactor, stopped) as parts:
-                try:
-                    _store(store, folders, parts, problems, on_progress)
-                except Stopped:
-                    return None
-            on_progress(len(folders), len(folders))
-            # What was forgotten meanwhile.
+    work = _Work(redactor, on_progress, stopped, [])
+    try:
+        if isinstance(place, Address):
+            work.read_again(place, folders)
+        else:
+            work.make_again(place, folders, base)
+    except Stopped:
+        return None
+    status = read_status(place)
+    return Rebuilt(
+        sessions=status.sessions,
+        documents=sum(status.documents.values()),
+        passages=status.passages,
+        problems=(*work.problems, *status.problems),
+    )
+
+
+class _Part(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, array_like=True):
+    """What is stored at once of a session, which is given by its index in the list of folders.
+
+    Only the last part of a batch moves the cursor, and only the first one has what is not about documents. `restarted`
+    says that what was read before of the session is void, and `problem` that it cannot be read.
+    """
+
+    session: int
+    before: Cursor = Cursor()
+    after: Cursor = Cursor()
+    group: list[Prepared] = []
+    facts: Facts | None = None
+    calls: tuple[IndexedCall, ...] = ()
+    replaced: tuple[str, ...] = ()
+    restarted: bool = False
+    problem: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class _Work:
+    redactor: Redactor
+    on_progress: Callable[[int, int], None]
+    stopped: Callable[[], bool]
+    problems: list[str]
+
+    def read_again(self, address: Address, folders: Sequence[Path]) -> None:
+        """Remove sessions from the database of a team one by one, and index each again."""
+        with KnowledgeStore(address) as store:
             store.remove_forgotten()
-        _replace(database, file)
-    with KnowledgeStore(database) as store:
-        store.remove_forgotten()
-        # What other programs have stored meanwhile is read again.
-        for _piece in catch_up(store, base, redactor):
-            pass
-    status = read_status(database)
-    return Rebuilt(
-        sessions=status.sessions,
-        documents=sum(status.documents.values()),
-        passages=status.passages,
-        problems=(*problems, *status.problems),
-    )
+            for done, folder in enumerate(_oldest_first(folders)):
+                self.on_progress(done, len(folders))
+                store.remove_session(folder_key(address, folder))
+                for _piece in index_session(store, folder, self.redactor, self.problems):
+                    self._check()
+        self.on_progress(len(folders), len(folders))
+
+    def make_again(self, database: Path, folders: Sequence[Path], base: Path) -> None:
+        """Replace the content of the file by that of a new one, which is made beside it."""
+        known = [folder for folder in _known(database) if (folder / JOURNAL).is_file()]
+        with _beside(database) as file:
+            with KnowledgeStore(database, file=file) as store:
+                self._fill(store, _oldest_first({*folders, *known}))
+                # What was forgotten meanwhile.
+                store.remove_forgotten()
+            _replace(database, file)
+        with KnowledgeStore(database) as store:
+            store.remove_forgotten()
+            # What other programs have stored meanwhile is read again.
+            for _piece in catch_up(store, base, self.redactor):
+                pass
+
+    def _fill(self, store: KnowledgeStore, folders: Sequence[Path]) -> None:
+        """Store what another process reads in sessions, which is one part ahead."""
+        decoder = msgspec.msgpack.Decoder(_Part)
+        current = -1
+
+        def take(data: bytes) -> None:
+            nonlocal current
+            self._check()
+            part = decoder.decode(data)
+            while current < part.session:
+                current += 1
+                self.on_progress(current, len(folders))
+            self._store(store, folders[part.session], part)
+
+        argument = {
+            "folders": [os.fspath(folder) for folder in folders],
+            "secrets": [value.encode("utf-8", "surrogatepass") for value in sorted(self.redactor.values)],
+        }
+        with closing(WorkerProcess(memory=_MEMORY)) as worker:
+            try:
+                worker.call(_TASK, argument, on_part=take)
+            except WorkerFailed as error:
+                raise KnowledgeError(f"the sessions could not be read ({error}): try again") from error
+        self.on_progress(len(folders), len(folders))
+
+    def _store(self, store: KnowledgeStore, folder: Path, part: _Part) -> None:
+        key = folder_key(store.path, folder)
+        # It may have been deleted while it was read.
+        if part.restarted or (part.problem and not folder.is_dir()):
+            store.remove_session(key)
+        elif part.problem:
+            self.problems.append(part.problem)
+        else:
+            store.apply(
+                key,
+                part.before,
+                part.after,
+                facts=part.facts,
+                calls=part.calls,
+                groups=[part.group],
+                replaced=part.replaced,
+            )
+
+    def _check(self) -> None:
+        if self.stopped():
+            raise Stopped
 
 
-def _read_again(
-    address: Address,
-    base: Path,
-    redactor: Redactor,
-    on_progress: Callable[[int, int], None],
-    stopped: Callable[[], bool],
-) -> Rebuilt | None:
-    """Remove the sessions below `base` from the database of a team one by one, and index each again."""
-    names = session_names(base)
-    problems: list[str] = []
-    with open_store(address) as store:
-        store.remove_forgotten()
-        for done, name in enumerate(names):
-            on_progress(done, len(names))
-            folder = (base / WORKSPACES).resolve() / name
-            store.remove_session(folder_key(address, folder))
-            more = True
-            while more:
-                if stopped():
-                    return None
-                try:
-                    more = index_piece(store, folder, redactor).more
-                except JournalError as error:
-                    problems.append(str(error))
-                    more = False
-        on_progress(len(names), len(names))
-    status = read_status(address)
-    return Rebuilt(
-        sessions=status.sessions,
-        documents=sum(status.documents.values()),
-        passages=status.passages,
-        problems=(*problems, *status.problems),
-    )
+def _oldest_first(folders: Iterable[Path]) -> list[Path]:
+    """The order in which vectors, which are made of the last passages first, come to the newest sessions first."""
+    return sorted(folders, key=lambda folder: folder.name)
 
 
-def _known(database: Path) -> tuple[list[Path], int]:
-    """The folders of the sessions that the file knows, and the number of its last document; makes a missing file."""
+def _known(database: Path) -> list[Path]:
+    """The folders of the sessions that the file knows; makes a missing file."""
     try:
         connection = open_writer(database)
     except KnowledgeDamaged:
         connection = open_writer(database)
     with closing(connection), reporting(database, "read"):
-        folders = [folder_path(database, key) for (key,) in connection.execute("SELECT folder FROM session")]
-        (last,) = connection.execute(
-            "SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = 'document'"
-        ).fetchone()
-    return folders, int(last)
+        return [folder_path(database, key) for (key,) in connection.execute("SELECT folder FROM session")]
 
 
 @contextmanager
@@ -180,10 +231,10 @@ def _beside(database: Path) -> Iterator[Path]:
                 f"another program makes the knowledge base {database} again: wait until it has finished"
             ) from error
         try:
-            _remove(file)
+            remove_file(file)
             yield file
         finally:
-            _remove(file)
+            remove_file(file)
             with suppress(FileNotFoundError):
                 os.unlink(lock)
     finally:
@@ -197,123 +248,6 @@ def _is_at(path: Path, descriptor: int) -> bool:
         return False
 
 
-def _remove(file: Path) -> None:
-    for each in (file, *sidecars(file)):
-        with suppress(FileNotFoundError):
-            os.unlink(each)
-
-
-class _Reading:
-    """The parts of the sessions in `folders`, which another process reads some parts ahead.
-
-    Raises:
-        KnowledgeError: that process cannot be started, or ended early; raised by the iteration.
-        Stopped: `stopped` returned true; raised by the iteration.
-    """
-
-    def __init__(self, folders: Sequence[Path], redactor: Redactor, stopped: Callable[[], bool]) -> None:
-        self._argument = {
-            "folders": [os.fspath(folder) for folder in folders],
-            "secrets": [value.encode("utf-8", "surrogatepass") for value in sorted(redactor.values)],
-        }
-        self._stopped = stopped
-        self._stop = Stop()
-        self._worker = WorkerProcess(memory=_MEMORY)
-        self._parts: Queue[bytes | WorkerFailed | None] = Queue(_AHEAD)
-        self._thread = threading.Thread(target=in_context(self._read), name="knowledge-reading", daemon=True)
-
-    def __enter__(self) -> Iterator[Part]:
-        self._thread.start()
-        return self._decoded()
-
-    def __exit__(self, *_error: object) -> None:
-        self._stop.set()
-        self._worker.close()
-        self._thread.join()
-
-    def _decoded(self) -> Iterator[Part]:
-        decoder = msgspec.msgpack.Decoder(Part)
-        while True:
-            if self._stopped():
-                raise Stopped
-            try:
-                part = self._parts.get(timeout=_POLL_SECONDS)
-            except Empty:
-                continue
-            if isinstance(part, WorkerFailed):
-                raise KnowledgeError(f"the sessions could not be read ({part}): try again") from part
-            if part is None:
-                return
-            yield decoder.decode(part)
-
-    def _read(self) -> None:
-        with suppress(Stopped):
-            try:
-                self._worker.call(_TASK, self._argument, on_part=self._put)
-            except WorkerFailed as error:
-                self._put(error)
-            else:
-                self._put(None)
-
-    def _put(self, part: bytes | WorkerFailed | None) -> None:
-        while True:
-            self._stop.check()
-            with suppress(Full):
-                self._parts.put(part, timeout=_POLL_SECONDS)
-                return
-
-
-class _Unreadable(Exception):
-    """A session cannot be read any further; the message says why."""
-
-
-def _store(
-    store: KnowledgeStore,
-    folders: Sequence[Path],
-    parts: Iterator[Part],
-    problems: list[str],
-    on_progress: Callable[[int, int], None],
-) -> None:
-    current = -1
-    for part in parts:
-        while current < part.session:
-            current += 1
-            on_progress(current, len(folders))
-        folder = folders[part.session]
-        key = folder_key(store.path, folder)
-        try:
-            if part.restarted:
-                store.remove_session(key)
-            elif part.is_first:
-                store.apply(
-                    key,
-                    part.before,
-                    part.after,
-                    facts=part.facts,
-                    calls=part.calls,
-                    groups=_groups(parts),
-                    replaced=part.replaced,
-                )
-            elif part.problem:
-                raise _Unreadable(part.problem)
-        except _Unreadable as error:
-            if folder.is_dir():
-                problems.append(str(error))
-            else:
-                # It was deleted while it was read.
-                store.remove_session(key)
-
-
-def _groups(parts: Iterator[Part]) -> Iterator[list[Prepared]]:
-    """Give the documents of a batch, up to its last part."""
-    for part in parts:
-        if part.problem:
-            raise _Unreadable(part.problem)
-        if part.is_last:
-            return
-        yield part.group
-
-
 def _replace(database: Path, file: Path) -> None:
     """Replace the content of the database in one transaction, which other programs see as any other."""
     with (
@@ -323,3 +257,38 @@ def _replace(database: Path, file: Path) -> None:
     ):
         made.backup(old)
         old.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
+
+def read_sessions(context: TaskContext, argument: dict[str, Any]) -> None:
+    """Read the sessions in `folders`, in order, and send their parts; `secrets` are masked."""
+    redactor = Redactor(secret.decode("utf-8", "surrogatepass") for secret in argument["secrets"])
+    for number, folder in enumerate(argument["folders"]):
+        for part in _parts(number, Path(folder), redactor):
+            context.say("part", msgspec.msgpack.encode(part))
+
+
+def _parts(number: int, folder: Path, redactor: Redactor) -> Iterator[_Part]:
+    cursor, more = Cursor(), True
+    try:
+        while more:
+            batch = read_batch(folder, cursor, redactor)
+            yield from _parts_of(number, cursor, batch)
+            cursor, more = batch.after, batch.more or batch.restarted
+    except JournalError as error:
+        yield _Part(session=number, problem=str(error))
+    except Exception as error:
+        # What is in one session must not keep the others from being read.
+        problem = f"The session {folder.name} cannot be read: {clean_line(str(error), 300)}"
+        yield _Part(session=number, problem=problem)
+
+
+def _parts_of(number: int, before: Cursor, batch: Batch) -> Iterator[_Part]:
+    empty = _Part(session=number, before=before, after=before)
+    if batch.restarted:
+        yield replace(empty, restarted=True)
+        return
+    part = replace(empty, facts=batch.facts, calls=batch.calls, replaced=batch.replaced)
+    for group in prepared_groups(batch.documents):
+        yield replace(part, group=group)
+        part = empty
+    yield replace(part, after=batch.after)

@@ -23,8 +23,8 @@ from ua_tui.core.events.types import (
     SessionFinished,
     SessionStarted,
 )
-from ua_tui.core.knowledge.access import AnyVectors, open_vectors
-from ua_tui.core.knowledge.index.vectors import Passage
+from ua_tui.core.knowledge.index.store import KnowledgeStore
+from ua_tui.core.knowledge.index.tables import Passage
 from ua_tui.core.knowledge.place import KnowledgePlace, is_made
 from ua_tui.core.knowledge.search.embeddings import Embedder, TextsRefused
 from ua_tui.core.redaction.redactor import Redactor, error_raised
@@ -109,7 +109,7 @@ class VectorFeed:
         wait = self._pace.check
         try:
             if is_made(self._database):
-                with open_vectors(self._database) as store:
+                with KnowledgeStore(self._database) as store:
                     self._fill_all(store)
             self._failures = 0
         except Exception as error:
@@ -118,18 +118,20 @@ class VectorFeed:
             self._report(error)
         self._schedule.plan(self._fill, wait, again=True)
 
-    def _fill_all(self, store: AnyVectors) -> None:
+    def _fill_all(self, store: KnowledgeStore) -> None:
         if store.identity != self._file:
             self._file, self._complete_to = store.identity, 0
-        last = up_to = store.last()
+        last = up_to = store.last_passage()
         while not self._schedule.is_stopped:
-            passages = store.missing(self._embedder.model, above=self._complete_to, up_to=up_to, limit=_BATCH)
+            passages = store.passages_without(
+                self._embedder.model, above=self._complete_to, up_to=up_to, limit=_BATCH
+            )
             if not passages:
                 self._complete_to = last
                 return
             begun = time.monotonic()
             vectors = self._vectors(passages)
-            store.put(self._embedder.model, passages, vectors)
+            store.put_vectors(self._embedder.model, passages, vectors)
             up_to = passages[-1].chunk - 1
             time.sleep(min(max(self._pace.pause, time.monotonic() - begun), self._pace.check))
 

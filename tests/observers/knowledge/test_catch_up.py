@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -13,10 +12,8 @@ from tests.observers.knowledge.recorded import Recorded, database_of, passages, 
 from ua_tui.core.errors import KnowledgeError
 from ua_tui.core.knowledge.index.database import adopt_knowledge
 from ua_tui.core.knowledge.index.store import KnowledgeStore
-from ua_tui.core.knowledge.records import KnowledgeDocument
-from ua_tui.core.knowledge.search.search import KnowledgeSearch
 from ua_tui.core.redaction.redactor import Redactor
-from ua_tui.core.storage.folders import REPORT_CHECKS, WORKSPACES
+from ua_tui.core.storage.folders import WORKSPACES
 from ua_tui.core.storage.workspace import JOURNAL
 from ua_tui.observers.knowledge.catch_up import catch_up, index_piece
 
@@ -149,24 +146,3 @@ def test_a_journal_that_cannot_be_read_does_not_keep_others_from_being_indexed(t
     (tmp_path / WORKSPACES / MIDDLE / JOURNAL).write_bytes(b"\0no event\n" * 100)
     index(tmp_path)
     assert [folder for folder, _, _ in passages(database_of(tmp_path), "quokka")] == [OLD]
-
-
-def test_checks_that_an_earlier_version_indexed_are_not_found_and_then_removed(tmp_path: Path) -> None:
-    Recorded(tmp_path, OLD).write_report("quokka", "The quokka smiles.")
-    index(tmp_path)
-    before = passages(database_of(tmp_path))
-    check = KnowledgeDocument(
-        kind="note",
-        path=f"{REPORT_CHECKS}/quokka.html.json",
-        title="quokka",
-        text="The quokka smiles.",
-        made_at=1.0,
-    )
-    with KnowledgeStore(database_of(tmp_path)) as store:
-        cursor = store.cursor(OLD)
-        assert store.apply(OLD, cursor, cursor, documents=[check])
-    with closing(KnowledgeSearch(database_of(tmp_path), budget=60)) as search:
-        assert [hit.path for hit in search.search("quokka").hits] == ["work_products/quokka.md"]
-    assert len(passages(database_of(tmp_path))) == len(before) + 1
-    index(tmp_path)
-    assert passages(database_of(tmp_path)) == before

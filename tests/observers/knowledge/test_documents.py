@@ -131,7 +131,7 @@ def test_a_run_in_the_workbench_is_a_document(tmp_path: Path) -> None:
            "output": {"stdout": "42\n", "results": {"fabs": 42}, "error": None, "stderr": ""}}  # fmt: skip
     (found,) = documents(tmp_path, "workbench_activity", run)
     assert (found.kind, found.trust, found.title) == ("workbench", "tool", "Count the fabs")
-    assert found.text == 'print(42)\n\n42\n\n\n{"fabs":42}'
+    assert found.text == "print(42)\n\n42\n\nfabs: 42"
     assert (found.made_at, found.tool_use_id) == (AT, "toolu_event")
 
 
@@ -309,6 +309,63 @@ def test_what_is_no_file_gives_no_document(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", ["report_check", "written"])
-def test_a_check_of_a_report_is_no_document(tmp_path: Path, kind: str) -> None:
+def test_records_of_the_program_are_no_documents(tmp_path: Path, kind: str) -> None:
     check = {"report": "work_products/a.html", "check": {"claims": [{"sentence": "Otters smile."}]}}
-    assert documents(tmp_path, kind, check, "report_checks/a.html.json") == []
+    paths = ("report_checks/a.html.json", "exports/session.json", "tool_results/toolu_1.json", "trace.json", "run.log",
+             "spans.jsonl", "expanded_corpus.json", "notes/build.log")  # fmt: skip
+    for path in paths:
+        assert documents(tmp_path, kind, check, path) == []
+
+
+SENTENCE = (
+    "The plant in Dresden is built by several companies together, and opens in the spring of the next year."
+)
+POST = f"Fab news of the day. {SENTENCE} {SENTENCE}"
+TITLES: dict[tuple[str, str], tuple[Any, str]] = {
+    # The rows of searches.
+    ("search_results", ""): (search(results=[{"title": "Fabs", "snippet": SENTENCE}]), "Fabs"),
+    ("search_results", "1"): (
+        search(results=[{"title": None, "url": "https://www.a.example/maps/fab.png?x=1", "snippet": SENTENCE}]),
+        "a.example/maps/fab.png",
+    ),
+    ("search_results", "2"): (
+        search(results=[{"title": "https://a.example/maps/", "url": "https://a.example/maps/", "snippet": SENTENCE}]),
+        "a.example/maps",
+    ),
+    ("search_results", "3"): (search(results=[{"title": "", "snippet": SENTENCE}]), "map of fabs"),
+    ("search_results", "4"): (
+        search(results=[{"title": POST, "snippet": ""}]),
+        f"Fab news of the day. {SENTENCE} The plant in Dresden is…",
+    ),
+    ("search_results", "5"): (search(query=None, answer=SENTENCE, results=[]), "Answer to a search"),
+    # Pages that were read.
+    ("article", ""): ({"title": "", "url": "https://a.example/x", "content": f"# X\n\n{SENTENCE}"}, "X"),
+    ("article", "1"): ({"title": None, "url": "https://a.example/x", "content": SENTENCE}, "a.example/x"),
+    # Runs, and answers that could not be parsed.
+    ("workbench_activity", ""): ({"input": {"code": "a = 1"}, "output": {"stdout": SENTENCE}}, "Run in the sandbox"),
+    ("unparsed", ""): (f'cut off\ntool: SEARCH\ntool_use_id: t\n\n{{"a": "{SENTENCE}"', "Answer to a search"),
+    # Texts of the agent.
+    ("written", ""): (SENTENCE, "idea.md"),
+    ("written", "notes/data.json"): ({"a": SENTENCE}, "data.json"),
+    ("work_product", ""): (f"<title>Fabs</title><p>{SENTENCE}</p>", "Fabs"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("given", TITLES)
+def test_a_title_is_no_sentence_address_or_json(tmp_path: Path, given: tuple[str, str]) -> None:
+    content, title = TITLES[given]
+    (found,) = documents(tmp_path, given[0], content, given[1] if "/" in given[1] else "")
+    assert (found.title, len(found.title) <= 150) == (title, True)
+    # What is searched and shown is what a person would read.
+    assert SENTENCE in found.text
+    assert not {"{", '"'} & {*found.text}
+
+
+def test_dates_and_names_in_the_further_fields_of_a_row_are_no_text(tmp_path: Path) -> None:
+    extra = {
+        "at": "10/07/2025, 01:06 PM, +0000 UTC",
+        "raw": '{"a b c d": "words of it"}',
+        "said": "It opens in May.",
+    }
+    (found,) = documents(tmp_path, "search_results", search(results=[{"title": "Fab", "extra": extra}]))
+    assert found.text == "It opens in May."

@@ -15,6 +15,7 @@ from tests.observers.knowledge.recorded import Recorded, database_of, passages, 
 from tests.waiting import PATIENCE, until, until_in_thread
 from ua_tui.core.bus import Bus
 from ua_tui.core.events import types as ev
+from ua_tui.core.knowledge.index import store
 from ua_tui.core.knowledge.index.database import open_writer
 from ua_tui.core.knowledge.place import Origin
 from ua_tui.core.postgres.address import Address
@@ -23,7 +24,7 @@ from ua_tui.core.redaction.redactor import Redactor
 from ua_tui.core.storage import sqlite
 from ua_tui.core.storage.sqlite import transaction
 from ua_tui.core.storage.workspace import JOURNAL
-from ua_tui.observers.knowledge import catch_up, feed
+from ua_tui.observers.knowledge import catch_up
 from ua_tui.observers.knowledge.feed import KnowledgeFeed, Pace
 
 PACE = Pace(wake=0.01, report=0.05, start=0.01, check=0.1, pause=0.001, retry=0.02)
@@ -98,7 +99,7 @@ def attempts_of_feeds(monkeypatch: pytest.MonkeyPatch) -> list[object]:
 
         return note
 
-    for module, name in ((catch_up, "index_piece"), (feed, "open_store")):
+    for module, name in ((catch_up, "index_piece"), (store, "KnowledgeStore")):
         monkeypatch.setattr(module, name, noted(getattr(module, name)))
     return made
 

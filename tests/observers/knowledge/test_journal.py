@@ -70,6 +70,14 @@ def test_queries_and_answers_are_documents_with_the_number_of_their_event(sessio
     assert (steered.kind, steered.text) == ("query", "And dogs?")
 
 
+def test_the_title_of_an_answer_is_its_query(session: Recorded) -> None:
+    before = end_of(session)
+    session.answer("The quokka smiles more than any other animal of its size that was seen.")
+    assert [each.title for each in documents(session)] == ["Which animals smile?"] * 2
+    # Also when the query is in an earlier batch.
+    assert [each.title for each in documents(session, before)] == ["Which animals smile?"]
+
+
 def test_a_call_is_given_when_it_begins_and_when_it_ends(session: Recorded) -> None:
     slugs = (
         {"tool_slug": "X_SEARCH", "arguments": {}}, {"tool_slug": f"Y_{SECRET}"}, {"tool_slug": "X_SEARCH"},
@@ -87,8 +95,8 @@ def test_a_call_is_given_when_it_begins_and_when_it_ends(session: Recorded) -> N
     assert second.calls == (
         IndexedCall(tool_use_id="t1", tool=MULTI, started=began + 0.75, ms=250.0, status="error"),
     )
-    ((both,),) = [batch.calls for batch in batches(session)]
-    assert (both.slug, both.parent, both.ms, both.status) == (slug, "t0", 250.0, "error")
+    (both,) = batches(session)
+    assert both.calls == (*first.calls, *second.calls)
 
 
 def test_a_saved_file_is_read_again_when_it_changed_and_keeps_its_call(session: Recorded) -> None:

@@ -16,8 +16,8 @@ from tests.observers.knowledge.test_feed import Live, attempts_of_feeds
 from tests.postgres_server import Cluster, Database
 from tests.waiting import until, until_in_thread
 from ua_tui.core.events.types import ErrorRaised, ObserverFinished, QueryFinished
-from ua_tui.core.knowledge.access import open_store
 from ua_tui.core.knowledge.folders import folder_key
+from ua_tui.core.knowledge.index.store import KnowledgeStore
 from ua_tui.core.knowledge.place import Origin
 from ua_tui.core.postgres.address import Address
 from ua_tui.core.redaction.redactor import Redactor
@@ -66,7 +66,7 @@ async def test_what_a_session_finds_is_in_the_database_as_that_of_the_team(
     assert {session for session, _ in found(address, "quokka")} == {folder_key(address, live.recorded.folder)}
     await live.end()
     # The same session on another machine goes on where this one ended.
-    with open_store(address, {THERE: ORIGIN}) as store:
+    with KnowledgeStore(address, {THERE: ORIGIN}) as store:
         assert store.cursor(THERE).seq >= 5
 
 
@@ -97,7 +97,7 @@ async def test_the_end_of_a_session_does_not_wait_for_a_database_that_is_away(
         await until(lambda: live.of(ErrorRaised))
         await live.end()
     # The next program that runs here stores the rest.
-    with open_store(address) as store:
+    with KnowledgeStore(address) as store:
         for _piece in catch_up(store, live.recorded.folder.parent.parent, Redactor()):
             pass
     assert found(address, "quokka smiles")
@@ -109,7 +109,7 @@ def test_a_folder_that_is_gone_here_is_kept_in_the_database(address: Address, tm
     fill(address, folder_key(address, gone), document("wombat", title="Gone"))
     fill(address, THERE, document("koala", title="Elsewhere"))
     recorded.write_report("quokka", "A quokka smiles.")
-    with open_store(address) as store:
+    with KnowledgeStore(address) as store:
         assert [*catch_up(store, tmp_path, Redactor())]
         assert [*catch_up(store, tmp_path, Redactor())] == []
     for words in ("wombat", "koala", "quokka"):

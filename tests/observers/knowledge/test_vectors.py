@@ -11,6 +11,7 @@ import pytest
 
 from tests.core.knowledge.stored import add, document
 from tests.embeddings_server import EmbeddingsServer, embeddings_server
+from tests.observers.knowledge.recorded import Recorded, database_of
 from tests.waiting import run_ready, until, until_in_thread
 from ua_tui.core.events.types import ErrorRaised, Event, QueryFinished, SessionFinished, SessionStarted
 from ua_tui.core.knowledge.index.database import open_reader
@@ -18,6 +19,7 @@ from ua_tui.core.knowledge.index.database_file import FILE
 from ua_tui.core.knowledge.index.store import KnowledgeStore
 from ua_tui.core.knowledge.search.embeddings import Embedder
 from ua_tui.core.redaction.redactor import Redactor
+from ua_tui.observers.knowledge.rebuild import rebuild
 from ua_tui.observers.knowledge.vectors import VectorFeed, VectorPace
 
 PACE = VectorPace(wake=0.01, check=0.05, pause=0.001, retry=0.01)
@@ -112,3 +114,21 @@ async def test_the_end_of_a_session_does_not_wait_for_an_answer(
     await run_ready()
     assert len(server.asked) == 1
     assert running.events == []
+
+
+async def test_after_a_rebuild_the_newest_sessions_come_first(
+    tmp_path: Path, server: EmbeddingsServer
+) -> None:
+    for day in (2, 1, 3):
+        recorded = Recorded(tmp_path, f"session_2026030{day}_120000")
+        recorded.write_report("report", f"Day {day}.")
+        recorded.answer(f"The end of day {day}.")
+    path = database_of(tmp_path)
+    rebuild(path, tmp_path, Redactor())
+    running = Running(path, server)
+    running.feed.handle_event(START)
+    await until_in_thread(lambda: len(vectors(path)) == 9)
+    running.feed.close()
+    order = [text for text in server.texts if "The end of day" in text or "Day" in text]
+    assert ["3" in text for text in order[:2]] == [True, True]
+    assert ["1" in text for text in order[-2:]] == [True, True]
