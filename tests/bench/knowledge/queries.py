@@ -9,8 +9,8 @@ from pathlib import Path
 
 from tests.bench.knowledge.corpus import CHUNKS, SITES
 from tests.bench.table import Row, median, quantile
-from ua_tui.core.knowledge.access import AnySearch
 from ua_tui.core.knowledge.index.database import open_reader
+from ua_tui.core.knowledge.search.search import KnowledgeSearch
 
 SEED = 5
 EACH = 40
@@ -22,7 +22,7 @@ MEDIAN, P95 = 20.0, 50.0
 
 
 def query_rows(
-    path: Path, search: AnySearch, where: str = "", most: tuple[float, float] = (MEDIAN, P95)
+    path: Path, search: KnowledgeSearch, where: str = "", most: tuple[float, float] = (MEDIAN, P95)
 ) -> list[Row]:
     """Ask queries of all forms in any order; the first ones only warm the machine up.
 

@@ -3,6 +3,7 @@ from __future__ import annotations
 from contextlib import closing
 from pathlib import Path
 
+from tests.bench.knowledge.collections import collection_rows
 from tests.bench.knowledge.corpus import CHUNKS, build_corpus
 from tests.bench.knowledge.finding import finding_rows
 from tests.bench.knowledge.queries import query_rows
@@ -25,4 +26,5 @@ def knowledge(base: Path, _runs: int) -> Section:
     rows.append(Row("knowledge: size of the file, to that of its texts", size / text, "times", SIZE, shown))
     of_team, without_team = team_rows(database)
     found, missed = finding_rows(base / "sessions")
-    return Section([*rows, *of_team, *found], [*missed, *without_team])
+    of_collections, without_collections = collection_rows(base / "collections")
+    return Section([*rows, *of_team, *found, *of_collections], [*missed, *without_team, *without_collections])
