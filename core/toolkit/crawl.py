@@ -216,15 +216,16 @@ async def _known(context: ToolContext, url: str, max_age: int) -> Crawled | None
     if base is None:
         return None
     # What only a crawl needs is imported by the first one.
-    from ua_tui.core.toolkit.knowledge.earlier_articles import earlier_article
+    from ua_tui.core.toolkit.knowledge.earlier_articles import earlier_copy
 
     try:
-        article = await asyncio.to_thread(earlier_article, base, _shown(url), now, max_age)
+        found = await asyncio.to_thread(earlier_copy, base, _shown(url), now, max_age)
     except KnowledgeError as error:
         logger.warning("the page is fetched: %s", error)
         return None
-    if article is None or article.fetched_at is None:
+    if found is None:
         return None
+    page, article = found
     written = context.workspace.write(article_path(url, context.workspace.redactor), encode_article(article))
     return Crawled(
         title=article.title,
@@ -235,7 +236,7 @@ async def _known(context: ToolContext, url: str, max_age: int) -> Crawled | None
         fetched_at=article.fetched_at,
         cached=True,
         from_knowledge=True,
-        age_seconds=int((now - datetime.fromisoformat(article.fetched_at)).total_seconds()),
+        age_seconds=int(now.timestamp() - page.made_at),
     )
 
 

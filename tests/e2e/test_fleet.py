@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+import os
+import shlex
 import signal
 import subprocess
 from collections.abc import Iterator, Sequence
@@ -13,9 +16,10 @@ from typing import Any
 import pytest
 
 from tests.e2e.jobs_at_work import SEND, add_outbox
-from tests.e2e.running import command, model_environment, program, run
+from tests.e2e.running import command, environment, model_environment, program, run
 from tests.e2e.scripted_model import Block, Text, Use, scripted_model
 from tests.e2e.terminal import terminal
+from tests.waiting import until
 
 QUERY = "Send the report to Ann"
 SENT = "ann@example.com: report\n"
@@ -65,3 +69,14 @@ def test_a_question_on_a_worker_is_answered_on_the_screen(tmp_path: Path) -> Non
     listed = command(tmp_path, "fleet", "--json", *there)
     (row,) = json.loads(listed.stdout)["sessions"]
     assert (row["state"], row["title"]) == ("done", QUERY)
+
+
+@pytest.mark.parametrize("name", ["sessions", "fleet"])
+async def test_a_list_ends_with_its_terminal(tmp_path: Path, name: str) -> None:
+    """Also if the program that started it ignores the signal, as `nohup` does."""
+    line = f"trap '' HUP; exec {shlex.quote(program())} {name}"
+    with terminal(tmp_path, "-c", line, command="bash", env=environment(tmp_path)) as screen:
+        await asyncio.to_thread(screen.wait_for, "Esc")
+        # The last end of the terminal's other side is closed.
+        os.dup2(os.open(os.devnull, os.O_RDWR), screen.child.fileno())
+        await until(lambda: not screen.child.isalive())

@@ -6,6 +6,7 @@ import asyncio
 import logging
 import time
 from collections.abc import Iterable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -13,7 +14,6 @@ from textual import events
 from textual.app import ComposeResult, SystemCommand
 from textual.binding import BindingType
 from textual.content import Content
-from textual.driver import Driver
 from textual.screen import Screen
 from textual.worker import Worker, WorkerState
 
@@ -45,10 +45,9 @@ from ua_tui.tui.panes.feed import EventFeed, Handler
 from ua_tui.tui.panes.spec import pane_specs
 from ua_tui.tui.panes.status.bar import StatusLine
 from ua_tui.tui.panes.status.notice import NoticeBar
-from ua_tui.tui.ports import Controls, SessionPort
+from ua_tui.tui.ports import SessionPort
 from ua_tui.tui.render.frames import forget_rows
 from ua_tui.tui.terminal.copy import copy_text
-from ua_tui.tui.terminal.driver import adapt_driver, guard_pastes
 from ua_tui.tui.widgets.input_line import focused_field
 from ua_tui.tui.workers import start_job
 
@@ -56,12 +55,15 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from ua_tui.core.events.types import Event
+    from ua_tui.core.knowledge.place import KnowledgePlace
+    from ua_tui.core.session.session import Session
     from ua_tui.core.view.session import SessionView
     from ua_tui.tui.app.controllers.attention import Attention
     from ua_tui.tui.app.session_source import SessionSource
     from ua_tui.tui.panes.conversation.pane import ConversationPane
     from ua_tui.tui.panes.prompt.pane import Prompt
     from ua_tui.tui.panes.trace.pane import TracePane
+    from ua_tui.tui.screens.knowledge.opening import SessionAccess
     from ua_tui.tui.screens.team.fleet import FleetScreen
     from ua_tui.tui.terminal.clipboard import Clipboard
     from ua_tui.tui.widgets.command import Command
@@ -69,7 +71,6 @@ if TYPE_CHECKING:
 AGAIN_SECONDS = 2.0
 NOTE_SECONDS = 20.0
 
-_NO_MOUSE = "".join(f"\x1b[?{mode}l" for mode in (1000, 1003, 1006, 1015))
 
 log = logging.getLogger(__name__)
 
@@ -97,7 +98,6 @@ class UaTuiApp(BaseApp):
         key_binding("copy", "ctrl+c", "copy_or_quit", "copy the selection; twice: quit", priority=True),
         key_binding("commands", "ctrl+p", "command_palette", "every command by name", priority=True),
         key_binding("restart", "ctrl+r", "restart", "restart the agent after it failed"),
-        key_binding("find.all", "f8,alt+g", "find", "find what any session found", priority=True),
         key_binding("report.open", "ctrl+o", "open_report", "open the newest report, chart or other result"),
         key_binding("session.mode", "alt+m", "permission_mode", "change the permission mode"),
         key_binding("stop", "escape", "escape", "prompt: stop the agent; pane: to the prompt"),
@@ -141,16 +141,10 @@ class UaTuiApp(BaseApp):
         self.model_selection = ModelSelection(self)
         self.permission_mode = PermissionModeSelection(self)
         self.questions = Questions(self, self.permission_mode)
-        self.navigation = Navigation(self, self.shutdown, lambda folder: open_read_only(self, folder))
+        self.navigation = Navigation(self, self.shutdown, partial(open_read_only, self))
         close = self.shutdown.request if source.closes_on_escape else None
         self.escape = Escape(self, close, self._interrupt)
         self._key_hints = KeyHints(self, self.escape)
-
-    def get_driver_class(self) -> type[Driver]:
-        """Read the terminal so that nothing in a paste counts as a key, and write to it even if it is gone."""
-        guard_pastes()
-        adapt_driver()
-        return super().get_driver_class()
 
     # -- the screen -------------------------------------------------------------------------------
 
@@ -313,7 +307,7 @@ class UaTuiApp(BaseApp):
         return self.feed.view
 
     @property
-    def controls(self) -> Controls | None:
+    def controls(self) -> Session | None:
         """Controls the session; None until it is made, and if it is read-only."""
         return self._session.controls if self._session is not None else None
 
@@ -429,19 +423,6 @@ class UaTuiApp(BaseApp):
         if self.attention is not None:
             self.attention.focused = False
 
-    def write_to_terminal(self, text: str) -> None:
-        """Send a sequence to the terminal, if there is one: not before the start, nor after the end."""
-        if self._driver is not None:
-            self._driver.write(text)
-
-    def restore_terminal(self) -> None:
-        """Leave the terminal as it was before, from any thread, also if the app hangs while it does so itself."""
-        if self._driver is not None:
-            # The driver ends the mouse's reports only in the main thread.
-            self._driver.write(_NO_MOUSE)
-            self._driver.stop_application_mode()
-            self._driver.close()
-
     def action_escape(self) -> None:
         """In the prompt stop the agent, in a pane go to the prompt."""
         self.escape.press()
@@ -464,13 +445,20 @@ class UaTuiApp(BaseApp):
         if self.attention is not None:
             self.attention.announce("a session of the fleet needs you")
 
-    def open_find(self, words: str = "") -> None:
-        """Show what any session found for these words."""
-        self.navigation.open_find(words)
+    @property
+    def knowledge(self) -> KnowledgePlace | None:
+        """The knowledge base of the settings."""
+        from ua_tui.core.knowledge.place import place_of
 
-    def action_find(self) -> None:
-        """Find what any session found."""
-        self.open_find()
+        return place_of(self.settings)
+
+    def session_access(self) -> SessionAccess:
+        """How sessions are opened: this one by closing what is above its panes."""
+        from ua_tui.tui.screens.knowledge.opening import SessionAccess
+
+        current = self._session.workspace.path if self._session is not None else None
+        read_only = self.session_folder is None
+        return SessionAccess(partial(open_read_only, self), self.show_panes, current, is_read_only=read_only)
 
     def on_status_line_opened(self, event: StatusLine.Opened) -> None:
         """Run the command of the clicked cell; show the whole status if it has none."""

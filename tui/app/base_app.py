@@ -14,6 +14,7 @@ from textual.app import App, ScreenStackError, SuspendNotSupported
 from textual.binding import BindingType
 from textual.css.query import NoMatches
 from textual.dom import NoScreen
+from textual.driver import Driver
 from textual.errors import NoWidget
 from textual.filter import LineFilter
 from textual.notifications import SeverityLevel
@@ -22,6 +23,7 @@ from textual.worker import WorkerFailed
 
 from ua_tui.core.settings.theme_names import OWN_THEMES
 from ua_tui.core.text import clean_line
+from ua_tui.tui.app.open_session import open_read_only
 from ua_tui.tui.keys.keymap import ActiveBindings, Keys
 from ua_tui.tui.keys.ordering import KeyQueue
 from ua_tui.tui.keys.places import ANYWHERE, KeyPlace, key_binding
@@ -29,6 +31,7 @@ from ua_tui.tui.render.format import first_sentence, middle_cut
 from ua_tui.tui.render.frames import improve_frames
 from ua_tui.tui.render.strips import improve_strips
 from ua_tui.tui.terminal.copy import Copying, copy_text
+from ua_tui.tui.terminal.driver import adapt_driver, guard_pastes
 from ua_tui.tui.terminal.links import browse
 from ua_tui.tui.terminal.output_filter import ControlFilter
 from ua_tui.tui.terminal.suspend import repaint_when_continued, suspend_process
@@ -41,11 +44,14 @@ if TYPE_CHECKING:
     from textual.command import CommandPalette
     from textual.theme import Theme
 
+    from ua_tui.core.knowledge.place import KnowledgePlace
+    from ua_tui.tui.screens.knowledge.opening import SessionAccess
     from ua_tui.tui.terminal.clipboard import Clipboard
 
 STYLES = Path(__file__).parents[2] / "styles"
 _GONE = (NoMatches, NoScreen, NoWidget, ScreenStackError, MountError)
 """What is raised about widgets and screens that were removed."""
+_NO_MOUSE = "".join(f"\x1b[?{mode}l" for mode in (1000, 1003, 1006, 1015))
 FIRST_STYLES = ("app.tcss", "status.tcss")
 LONGEST_NOTIFICATION = 240
 """Cells; only paths and other values make a sentence as long as that."""
@@ -74,6 +80,7 @@ class BaseApp(App[str]):
     PLACE: ClassVar[KeyPlace] = ANYWHERE
     BINDINGS: ClassVar[list[BindingType]] = [
         key_binding("app.suspend", "ctrl+z", "suspend_process", "suspend (fg resumes)", priority=True),
+        key_binding("find.all", "f8,alt+g", "find", "find what any session found", priority=True),
     ]
     stylesheet: CachedStylesheet
     CSS_PATH: ClassVar[list[str | Path]] = [STYLES / name for name in FIRST_STYLES]  # type: ignore[assignment]  # a list of paths
@@ -97,6 +104,22 @@ class BaseApp(App[str]):
         self.theme_store: Callable[[str], str] | None = None
         self.chosen_theme: str | None = None
         self._storing = asyncio.Lock()
+
+    # -- the terminal -----------------------------------------------------------------------------
+
+    def get_driver_class(self) -> type[Driver]:
+        """Read the terminal so that nothing in a paste counts as a key, and write to it even if it is gone."""
+        guard_pastes()
+        adapt_driver()
+        return super().get_driver_class()
+
+    def restore_terminal(self) -> None:
+        """Leave the terminal as it was before, from any thread, also if the app hangs while it does so itself."""
+        if self._driver is not None:
+            # The driver ends the mouse's reports only in the main thread.
+            self._driver.write(_NO_MOUSE)
+            self._driver.stop_application_mode()
+            self._driver.close()
 
     # -- keys -------------------------------------------------------------------------------------
 
@@ -166,9 +189,37 @@ class BaseApp(App[str]):
         else:
             browse(self, url)
 
+    def write_to_terminal(self, text: str) -> None:
+        """Send a sequence to the terminal, if there is one: not before the start, nor after the end."""
+        if self._driver is not None:
+            self._driver.write(text)
+
     def copy_to_clipboard(self, text: str) -> None:
         """Copy what an input has cut or copied."""
         copy_text(self, text, "Text")
+
+    # -- what sessions found ----------------------------------------------------------------------
+
+    @property
+    def knowledge(self) -> KnowledgePlace | None:
+        """The knowledge base; None if there is none."""
+        return None
+
+    def session_access(self) -> SessionAccess:
+        """How sessions are opened from what they found."""
+        from ua_tui.tui.screens.knowledge.opening import SessionAccess
+
+        return SessionAccess(partial(open_read_only, self))
+
+    def open_find(self, words: str = "") -> None:
+        """Show what any session found for these words."""
+        from ua_tui.tui.screens.knowledge.find import show_find
+
+        show_find(self, self.knowledge, self.session_access(), words)
+
+    def action_find(self) -> None:
+        """Find what any session found."""
+        self.open_find()
 
     # -- styles -----------------------------------------------------------------------------------
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
+import signal
 import time
 from collections.abc import Callable
 from datetime import tzinfo
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,6 +15,7 @@ from textual import events
 
 from ua_tui.tui.app.base_app import BaseApp
 from ua_tui.tui.app.controllers.attention import Attention
+from ua_tui.tui.app.controllers.shutdown import end_within
 from ua_tui.tui.app.open_session import open_fleet_row, open_read_only
 from ua_tui.tui.app.port import resume_result
 
@@ -29,7 +33,7 @@ class FleetApp(BaseApp):
 
     Args:
         source: has the sessions.
-        settings: the theme, and how to notify.
+        settings: the theme, how to notify, and where the knowledge base is.
         keys: the active keys.
         zone: the time zone of what is shown; by default that of this machine.
         now: the time, in seconds since the epoch.
@@ -48,7 +52,8 @@ class FleetApp(BaseApp):
         now: Callable[[], float] = time.time,
     ) -> None:
         super().__init__(None, settings.theme, keys)
-        self.attention = Attention(settings, self._write)
+        self.attention = Attention(settings, self.write_to_terminal)
+        self._settings = settings
         self._source = source
         self._zone = zone
         self._now = now
@@ -58,10 +63,18 @@ class FleetApp(BaseApp):
         from ua_tui.tui.screens.team.fleet import FleetScreen
 
         self.read_other_styles()
+        end_on_signals(self)
         screen = FleetScreen(
             self._source, lambda row: open_fleet_row(self, row, self._source), zone=self._zone, now=self._now
         )
         self.push_screen(screen, lambda _: self.exit())
+
+    @property
+    def knowledge(self) -> KnowledgePlace | None:
+        """The knowledge base of the settings."""
+        from ua_tui.core.knowledge.place import place_of
+
+        return place_of(self._settings)
 
     def on_fleet_screen_asked(self, event: FleetScreen.Asked) -> None:
         """Call the user back."""
@@ -80,10 +93,6 @@ class FleetApp(BaseApp):
     def on_app_blur(self) -> None:
         """Note that the terminal has lost the focus."""
         self.attention.focused = False
-
-    def _write(self, text: str) -> None:
-        if self._driver is not None:
-            self._driver.write(text)
 
 
 class SessionsApp(BaseApp):
@@ -111,21 +120,43 @@ class SessionsApp(BaseApp):
     ) -> None:
         super().__init__(None, theme, keys)
         self._index = index
-        self._database = database
+        self._knowledge = database
         self._zone = zone
+
+    @property
+    def knowledge(self) -> KnowledgePlace | None:
+        """The knowledge base."""
+        return self._knowledge
 
     def on_mount(self) -> None:
         """Show the sessions."""
         from ua_tui.tui.screens.session.sessions import SessionsScreen
 
         self.read_other_styles()
+        end_on_signals(self)
         screen = SessionsScreen(
             self._index,
-            lambda folder: open_read_only(self, folder),
-            database=self._database,
+            partial(open_read_only, self),
+            database=self._knowledge,
             zone=self._zone,
         )
         self.push_screen(screen, self._on_closed)
 
     def _on_closed(self, folder: Path | None) -> None:
         self.exit(None if folder is None else resume_result(folder))
+
+
+def end_on_signals(app: BaseApp) -> None:
+    """End an application when a signal asks for it, and when its terminal is gone.
+
+    Textual reads a terminal that is gone without end, if the program that started this one ignores the signal.
+    """
+
+    def end(number: signal.Signals) -> None:
+        end_within(4.0, 128 + number, app.restore_terminal)
+        app.exit(return_code=128 + number)
+
+    if not app.is_headless:
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGTERM, signal.SIGHUP):
+            loop.add_signal_handler(number, end, number)

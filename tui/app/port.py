@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from ua_tui.core.concurrency.spawn import Work
     from ua_tui.core.events.types import Event
+    from ua_tui.core.session.session import Session
     from ua_tui.core.view.session import SessionView
     from ua_tui.tui.app.event_pump import EventPump
     from ua_tui.tui.keys.keymap import Keys
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from ua_tui.tui.panes.feed import EventFeed
     from ua_tui.tui.panes.status.bar import StatusLine
     from ua_tui.tui.panes.status.notice import NoticeBar
-    from ua_tui.tui.ports import Controls, SessionPort
+    from ua_tui.tui.ports import SessionPort
 
 DEMO = "demo"
 """The user asked for the demo."""
@@ -59,7 +60,7 @@ class AppPort(Protocol):
         """The session; None until it is made."""
 
     @property
-    def controls(self) -> Controls | None:
+    def controls(self) -> Session | None:
         """Controls the session; None until it is made, and if it is read-only."""
 
     @property
@@ -163,7 +164,7 @@ class SessionHost(AppPort, Protocol):
         """Close the session, then the application."""
 
 
-def controls_or_notify(app: AppPort) -> Controls | None:
+def controls_or_notify(app: AppPort) -> Session | None:
     """The controls of the session that a person wants to change; without any, the person is notified why."""
     if app.controls is None:
         app.notify("The session has not started yet." if app.session is None else app.refusal, markup=False)

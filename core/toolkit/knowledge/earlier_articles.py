@@ -24,35 +24,25 @@ if TYPE_CHECKING:
 _LARGEST = 32 << 20
 
 
-class _ArticleFile(msgspec.Struct):
+class _ArticleFile(msgspec.Struct, rename={"text": "content", "site": "source"}):
     """What is needed of an article that an observer saved as JSON."""
 
     title: str
-    content: str
+    text: str
     author: str | None = None
-    source: str | None = None
+    site: str | None = None
     date: str | None = None
     links: tuple[Reference, ...] = ()
-
-
-def earlier_article(base: KnowledgeBase, url: str, now: datetime, max_age: float) -> Article | None:
-    """Return the newest article of a page that an earlier session read at most `max_age` seconds ago; blocks.
-
-    It is that of the session's file, opened without following links, unless the file was changed after it was saved:
-    then the text is that of the knowledge base, without links. A page whose file was deleted or is a link is not
-    returned.
-
-    Raises:
-        KnowledgeError: the knowledge base cannot be read.
-    """
-    found = earlier_copy(base, url, now, max_age)
-    return None if found is None else found[1]
 
 
 def earlier_copy(
     base: KnowledgeBase, url: str, now: datetime, max_age: float
 ) -> tuple[FoundPage, Article] | None:
-    """Return the same article together with what the knowledge base says of this copy of the page; blocks.
+    """Return the newest copy of a page that an earlier session read at most `max_age` seconds ago; blocks.
+
+    The article is that of the session's file, opened without following links, unless the file was changed after it was
+    saved: then the text is that of the knowledge base, without links. A page whose file was deleted or is a link is not
+    returned.
 
     Raises:
         KnowledgeError: the knowledge base cannot be read.
@@ -130,12 +120,4 @@ def _decoded(data: bytes) -> Article | None:
         found = msgspec.json.decode(data, type=_ArticleFile)
     except (msgspec.DecodeError, ValueError, RecursionError):
         return None
-    return Article(
-        title=found.title,
-        url="",
-        author=found.author,
-        site=found.source,
-        date=found.date,
-        text=found.content,
-        links=found.links,
-    )
+    return Article(url="", **msgspec.structs.asdict(found))

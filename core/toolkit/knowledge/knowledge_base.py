@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ua_tui.core.knowledge.folders import folder_key, folder_path, is_here
-from ua_tui.core.knowledge.records import FoundDocument, FoundPage, Kind, Results
+from ua_tui.core.knowledge.records import FoundDocument, FoundPage, Results
 
 if TYPE_CHECKING:
-    from ua_tui.core.knowledge.access import AnySearch
     from ua_tui.core.knowledge.place import KnowledgePlace
     from ua_tui.core.knowledge.search.embeddings import Embedder
+    from ua_tui.core.knowledge.search.search import KnowledgeSearch
 
 _log = logging.getLogger(__name__)
 
@@ -50,24 +50,10 @@ class KnowledgeBase:
         self._embeddings_file = embeddings_file
         self._add_secret = add_secret
 
-    def search(
-        self,
-        query: str,
-        *,
-        limit: int,
-        kinds: Sequence[Kind] = (),
-        sites: Sequence[str] = (),
-        since: float | None = None,
-    ) -> Results:
-        """Answer a query."""
+    def search(self, query: str, *, limit: int, **filters: Any) -> Results:
+        """Answer a query; `filters` are those of `KnowledgeSearch.search`."""
         return self._file.search(
-            query,
-            limit=limit,
-            demo=self._demo,
-            kinds=kinds,
-            sites=sites,
-            since=since,
-            without_session=self._session,
+            query, limit=limit, demo=self._demo, without_session=self._session, **filters
         )
 
     def read(self, number: int) -> tuple[FoundDocument, str] | None:
@@ -91,7 +77,7 @@ class KnowledgeBase:
             self._file.close()
 
     @cached_property
-    def _file(self) -> AnySearch:
+    def _file(self) -> KnowledgeSearch:
         from ua_tui.core.knowledge.access import open_search
         from ua_tui.core.knowledge.search.search import PATIENT
 

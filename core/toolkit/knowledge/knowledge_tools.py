@@ -10,6 +10,7 @@ import msgspec
 from msgspec import Meta
 
 from ua_tui.core.errors import KnowledgeError
+from ua_tui.core.events.units import quantity
 from ua_tui.core.knowledge.records import FoundDocument, Hit, Kind
 from ua_tui.core.text import clean, clean_line
 from ua_tui.core.toolkit.context import ToolContext
@@ -41,8 +42,9 @@ async def knowledge_search(
     """Search what earlier sessions found and wrote: articles, search results, reports, answers, files.
 
     Ask it before you search the web or read pages. Returns JSON: notice, and hits, the best first (id, kind, title,
-    url, date, fetched_at, age_days, session, passage, start (the place of the passage), and trust: web, tool or own (an
-    agent or a person)); relaxed if some words were left out, partial if the search was stopped early, notes. What this
+    url, date, fetched_at, age_days, fresh (how old it is, in words), older (what an older copy of the page said: the
+    hit has what is true now), session, passage, start (the place of the passage), and trust: web, tool or own (an agent
+    or a person)); relaxed if some words were left out, partial if the search was stopped early, notes. What this
     session itself found is not in it: read the files of its workspace.
 
     Raises:
@@ -157,8 +159,16 @@ def _part(text: str, place: int) -> tuple[int, int]:
 
 
 def _row(hit: Hit, now: datetime) -> dict[str, Any]:
+    facts = _facts(hit, now)
+    days = facts["age_days"]
+    verb = "fetched" if hit.kind in ("article", "search_row") else "made"
+    fresh = f"{verb} {quantity(days, 'day')} ago" if days else f"{verb} today"
+    if hit.date:
+        fresh += f", published {clean_line(hit.date, 40).partition('T')[0]}"
+    # Text of the page, as the passage.
+    older = {"older": clean_line(hit.older, 200)} if hit.older else {}
     passage = " ".join(clean(hit.passage).split())
-    return {**_facts(hit, now), "start": hit.start, "passage": passage}
+    return {**facts, "fresh": fresh, **older, "start": hit.start, "passage": passage}
 
 
 def _facts(hit: Hit | FoundDocument, now: datetime) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from ua_tui.core.errors import KnowledgeError
 from ua_tui.core.events.codec import encode_event
 from ua_tui.core.events.types import ArtifactSaved
 from ua_tui.core.knowledge.index.store import KnowledgeStore
-from ua_tui.core.knowledge.records import Cursor, Facts, KnowledgeDocument
+from ua_tui.core.knowledge.records import Cursor, Facts, Hit, KnowledgeDocument
 from ua_tui.core.knowledge.search import embeddings
 from ua_tui.core.net.client import Fetcher
 from ua_tui.core.redaction.redactor import Redactor
@@ -141,6 +141,7 @@ async def test_what_earlier_sessions_found_is_found_and_read(context: ToolContex
     assert {key: hit[key] for key in hit if key not in ("id", "start", "passage")} == {
         "kind": "article", "title": "HBM4 yields", "url": PAGE, "date": "2026-11-19", "age_days": 3, "trust": "web",
         "fetched_at": "2026-11-20T12:00:00+00:00", "session": EARLIER,
+        "fresh": "fetched 3 days ago, published 2026-11-19",
     }  # fmt: skip
     assert "71 percent" in hit["passage"]
     found = await read(context, hit["id"])
@@ -153,6 +154,17 @@ async def test_what_earlier_sessions_found_is_found_and_read(context: ToolContex
     # Any text is a query.
     for query in ('"', "*", "NEAR(", "^x", "a AND", "kind:", "-", "", "x" * 20_000, "\0\x1b[2J"):
         assert isinstance((await search(context, query))["hits"], list)
+
+
+def test_an_older_copy_that_differs_is_named_in_plain_text() -> None:
+    hit = Hit(
+        id=1, kind="article", title="Copper", made_at=(NOW - timedelta(hours=2)).timestamp(), trust="web", session="s",
+        older="was $9,450\x1b[2J on 3 Nov",
+    )  # fmt: skip
+    row = tools._row(hit, NOW)
+    assert row["fresh"] == "fetched today"
+    assert row["older"].startswith("was $9,450")
+    assert "\x1b" not in row["older"]
 
 
 async def test_a_long_text_is_read_in_parts_without_a_gap(context: ToolContext, earlier: Earlier) -> None:

@@ -10,7 +10,7 @@ from tests.core.knowledge.postgres.stored import HERE, address_of, fill
 from tests.postgres_server import Database
 from ua_tui.core.knowledge.folders import folder_key
 from ua_tui.core.knowledge.records import KnowledgeDocument
-from ua_tui.core.toolkit.knowledge.earlier_articles import earlier_article
+from ua_tui.core.toolkit.knowledge.earlier_articles import earlier_copy
 from ua_tui.core.toolkit.knowledge.knowledge_base import KnowledgeBase
 
 NOW = datetime(2026, 11, 23, 12, tzinfo=UTC)
@@ -25,10 +25,11 @@ def test_an_article_of_another_machine_comes_from_the_base(tmp_path: Path, team_
     address = address_of(team_database)
     fill(address, HERE, ARTICLE)
     base = KnowledgeBase(address, session=tmp_path / "session_9", demo=False)
-    article = earlier_article(base, PAGE, NOW, 7 * 86_400)
-    assert article is not None
+    found = earlier_copy(base, PAGE, NOW, 7 * 86_400)
+    assert found is not None
+    article = found[1]
     assert (article.title, article.text) == ("HBM4 yields", ARTICLE.text)
-    assert earlier_article(base, PAGE, NOW, 3_600) is None
+    assert earlier_copy(base, PAGE, NOW, 3_600) is None
     base.close()
 
 

@@ -31,7 +31,7 @@ SLOW = (
     "ua_tui.core.net.client", "ua_tui.core.toolkit.sources.reading", "ua_tui.core.toolkit.knowledge.earlier_articles",
     "multiprocessing", "http.client", "urllib.request", "ua_tui.core.connections.oauth.flow",
     "ua_tui.core.knowledge.search.query", "ua_tui.observers.search_results", "ua_tui.observers.search.tool_names",
-    "ua_tui.observers.decoding.decode", "ua_tui.observers.output.ledger", "ua_tui.observers.knowledge.html_reading",
+    "ua_tui.observers.decoding.decode", "ua_tui.observers.output.ledger", "ua_tui.observers.check.reading",
     "opentelemetry.propagate",
 )  # fmt: skip
 """What a session that only answers may not import, nor the local toolkit that it starts."""

@@ -103,7 +103,7 @@ async def test_tools_are_checked_again_when_a_server_answers_and_files_when_they
         assert app.session is not None
         assert app.controls is not None
         answered = McpServer(name="composio", status="connected", tool_names=["COMPOSIO_SEARCH_TOOLS"])
-        app.controls.servers.known = [SERVERS[0], answered]  # type: ignore[misc]  # the one of a fake session
+        app.controls.servers.known = [SERVERS[0], answered]  # type: ignore[misc, assignment]  # the one of a fake session
         app.session.bus.publish(McpStatus(servers=[SERVERS[0], answered]))
         await until(lambda: "composio has failed" not in screen_text(app))
         assert "there is no tool Reed" in screen_text(app)

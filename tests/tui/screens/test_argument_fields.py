@@ -10,8 +10,7 @@ import pytest
 from tests.tui.screens.test_dialogs import Stage
 from ua_tui.core.errors import FormError
 from ua_tui.core.events.types import PermissionAsked
-from ua_tui.tui.screens.requests.argument_fields import fields_of, with_texts
-from ua_tui.tui.screens.requests.arguments_editor import ArgumentsEditor
+from ua_tui.tui.screens.requests.arguments_editor import ArgumentsEditor, fields_of, with_texts
 from ua_tui.tui.screens.requests.permission import PermissionAnswer, PermissionScreen
 
 MAIL: dict[str, Any] = {

@@ -1,11 +1,11 @@
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+import json
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 
-import msgspec
 import pytest
 from textual.pilot import Pilot
 from textual.widgets import Input
@@ -15,9 +15,11 @@ from tests.tui.fixture_types import Patch
 from tests.tui.theme.test_contrast import quiet_colours, unreadable
 from tests.tui.viewers.claims.checked_report import CLAIMS, REPORT, decisions_in, write_session
 from tests.waiting import until
-from ua_tui.core.claims.files import ReportCheck
+from ua_tui.core.claims.checked_report import CheckedReport
+from ua_tui.core.claims.ledger import Ledger
 from ua_tui.core.claims.opinion import Opinions, questions_about, read_reply
 from ua_tui.core.claims.records import Claim, TextQuote
+from ua_tui.core.errors import SettingsError
 from ua_tui.core.redaction.redactor import Redactor
 from ua_tui.core.session import opinion as session_opinion
 from ua_tui.core.settings.model import Settings
@@ -147,41 +149,34 @@ async def test_a_report_without_claims_has_nothing_to_decide(tmp_path: Path) -> 
         assert decisions_in(session, ()) == []
 
 
-class Prepared:
-    """A second opinion that costs something and says that every claim with a passage agrees."""
-
-    question = "Ask small about 3 claims in 1 request, for about $0.01?"
-
-    def __init__(self, check: ReportCheck, questions: int) -> None:
-        self.questions = [None] * questions
-        self._check = check
-
-    async def ask(self) -> Opinions:
-        (question,) = questions_about(self._check.claims, Redactor())
-        reply = {
-            "opinions": [{"id": number, "opinion": "not in the passage"} for number in question.passages]
-        }
-        found = read_reply(question, self._check.claims, msgspec.json.encode(reply).decode())
-        return Opinions(
-            report=REPORT, at=datetime.now(UTC), model="small", cost_usd=0.01, opinions=tuple(found)
-        )
-
-
 async def test_a_second_opinion_is_asked_for_its_price_and_changes_no_state(
     tmp_path: Path, monkeypatch: Patch
 ) -> None:
-    questions = [0, 1, 1]
+    outcomes = [False, True, True]
 
     @asynccontextmanager
     async def terms(*given: object) -> AsyncIterator[None]:
         yield None
 
-    @asynccontextmanager
-    async def prepared(given: None, check: ReportCheck) -> AsyncIterator[Prepared]:
-        yield Prepared(check, questions.pop(0))
+    async def ask(
+        terms: object, report: CheckedReport, agrees: Callable[[str], Awaitable[bool]]
+    ) -> Ledger | None:
+        if not outcomes.pop(0):
+            raise SettingsError("no claim has a passage")
+        if not await agrees("Ask small about 3 claims in 1 request, for about $0.01?"):
+            return None
+        assert "asking the model" in screen_text(app)
+        (question,) = questions_about(report.claims, Redactor())
+        reply = [{"id": number, "opinion": "not in the passage"} for number in question.passages]
+        found = read_reply(question, report.claims, json.dumps({"opinions": reply}))
+        ledger = Ledger(None, REPORT)
+        ledger.add(
+            Opinions(at=datetime.now(UTC), model="small", cost_usd=0.01, opinions=tuple(found)), Redactor()
+        )
+        return ledger
 
     monkeypatch.setattr(session_opinion, "terms_of_past_session", terms)
-    monkeypatch.setattr(session_opinion, "second_opinion", prepared)
+    monkeypatch.setattr(session_opinion, "ask_opinion", ask)
     monkeypatch.setattr(Host, "settings", Settings(), raising=False)
     async with claims_table(tmp_path) as (app, pilot, viewer, _):
         table = app.screen
@@ -189,10 +184,10 @@ async def test_a_second_opinion_is_asked_for_its_price_and_changes_no_state(
         await until(lambda: app.shown_text and "no claim has a passage" in app.shown_text[-1])
         await pilot.press("m")
         await until(lambda: "about $0.01?" in screen_text(app) and not app.screen.has_class("-quiet"))
+        assert "the model…" not in screen_text(app)
         await pilot.press("n")
         await until(lambda: app.screen is table)
-        assert viewer.evidence.signing.file is not None
-        assert viewer.evidence.signing.file.opinions == ()
+        assert viewer.evidence.signing.report.second_opinion == ""
         await pilot.press("m")
         await until(lambda: "about $0.01?" in screen_text(app) and not app.screen.has_class("-quiet"))
         await pilot.press("y")

@@ -10,7 +10,7 @@ from tests.tui.screens.test_dialogs import Stage
 from tests.waiting import until
 from ua_tui.core.agent.messages.context_usage import ContextPart, ContextUsage
 from ua_tui.core.errors import ConnectionFailed
-from ua_tui.tui.ports import Controls
+from ua_tui.core.session.session import Session
 from ua_tui.tui.screens.session.context import ContextScreen, describe_usage
 
 PARTS = (
@@ -34,7 +34,7 @@ async def test_the_agent_is_asked_what_fills_the_context(tmp_path: Path) -> None
             (unknown, "not connected"), (None, "not connected"),
             (Silent(session.workspace), "did not say what fills the context: it is gone"),
         ):  # fmt: skip
-            await app.ask(pilot, ContextScreen(cast("Controls | None", asked)))
+            await app.ask(pilot, ContextScreen(cast("Session | None", asked)))
             await until(lambda wanted=wanted: wanted in app.shown())  # type: ignore[misc]  # of this turn
             await pilot.press("escape")
 

@@ -29,7 +29,7 @@ from ua_tui.tui.screens.requests.question import QuestionScreen
 from ua_tui.tui.screens.requests.server_request import ServerLinkScreen
 from ua_tui.tui.screens.requests.text_answer import TextAnswer
 from ua_tui.tui.screens.session.confirm import DeleteScreen, QuitScreen
-from ua_tui.tui.screens.session.mode import SkipScreen
+from ua_tui.tui.screens.session.mode import confirm_skip
 from ua_tui.tui.widgets.dialog import Dialog
 
 HOLD = 0.5
@@ -52,7 +52,7 @@ DIALOGS: dict[str, Callable[[], Dialog[Any]]] = {
     "error": lambda: ErrorScreen("it died"),
     "quit": lambda: QuitScreen(1),
     "delete": lambda: DeleteScreen("a.txt", "1K."),
-    "skip": SkipScreen,
+    "skip": confirm_skip,
 }
 
 

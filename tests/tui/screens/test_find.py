@@ -9,6 +9,7 @@ from datetime import UTC
 from pathlib import Path
 from typing import Any
 
+import pytest
 from msgspec.structs import replace
 from textual.app import App
 from textual.pilot import Pilot
@@ -22,17 +23,24 @@ from tests.tui.pictured import DARK, SMALL, Compare, Size, Stage, looks, no_blin
 from tests.tui.screens.found_sessions import DOCUMENTS, MADE_AT, NAME, REPORT, fill, lay_session
 from tests.waiting import until
 from ua_tui.core.errors import JournalError
-from ua_tui.core.knowledge.access import open_store
+from ua_tui.core.history.index import SessionIndex
 from ua_tui.core.knowledge.folders import folder_key
+from ua_tui.core.knowledge.index.store import KnowledgeStore
 from ua_tui.core.knowledge.place import KnowledgePlace
 from ua_tui.core.knowledge.records import Cursor, KnowledgeDocument
 from ua_tui.core.postgres.address import Address
+from ua_tui.core.settings.model import Settings
 from ua_tui.core.storage.folders import WORKSPACES
+from ua_tui.core.team.fleet.source import FleetSource
 from ua_tui.tui.app.commands import commands_of
+from ua_tui.tui.app.list_apps import FleetApp, SessionsApp
+from ua_tui.tui.screens.files.article import ArticleScreen
 from ua_tui.tui.screens.files.viewer import ViewerScreen
 from ua_tui.tui.screens.knowledge.find import FindScreen
 from ua_tui.tui.screens.knowledge.hit_list import HitList
 from ua_tui.tui.screens.knowledge.opening import SessionAccess
+from ua_tui.tui.screens.session.sessions import SessionsScreen
+from ua_tui.tui.screens.team.fleet import FleetScreen
 from ua_tui.tui.screens.tool_call.screen import ToolCallScreen
 from ua_tui.tui.widgets.command import typed_command
 
@@ -87,9 +95,9 @@ async def test_hits_appear_while_one_types_with_their_passage_and_what_they_are(
         # What is typed in the list goes to the line.
         await pilot.press("tab", "space", *"rec")
         assert screen.query_one(Input).value == "velomax rec"
-        # Of few documents with all words, those with some of them follow.
+        # The document with all words is first, and those with some of them follow.
         await pilot.press(*"alled")
-        await until(lambda: kinds(screen)[:1] == ["search_row"] and "not all words" in screen_text(app))
+        await until(lambda: kinds(screen)[:1] == ["search_row"] and len(kinds(screen)) == 4)
         # Titles and passages are text and no markup.
         await pilot.press("ctrl+u", *"kilometres")
         await until(lambda: kinds(screen) == ["article"])
@@ -104,22 +112,27 @@ async def test_the_database_of_a_team_is_searched_while_one_types(
     address = Address.parse(team_database.url)
     here = folder_key(address, lay_session(tmp_path))
     for key, text in ((here, "The Velomax of Ada."), ("elsewhere:/home/session_7", "The Velomax of Bob.")):
-        with open_store(address) as store:
+        with KnowledgeStore(address) as store:
             title = key.rpartition("/")[2]
             found = KnowledgeDocument(kind="note", path=REPORT, title=title, text=text, made_at=MADE_AT)
             assert store.apply(key, Cursor(), Cursor(1, 1), documents=[found])
     async with finding(address) as (app, screen, pilot):
         await pilot.press(*"velomax bob")
-        await until(lambda: "session_7" in screen_text(app))
-        await pilot.press("enter")
+        await until(lambda: screen_text(app).partition(NAME)[0].count("session_7"))
+        await pilot.press("alt+s")
         await until(lambda: "It is on another machine, elsewhere" in "".join(app.shown_text))
-        await pilot.press("ctrl+u", *"ada")
+        # Its text is in the database.
+        await pilot.press("enter")
+        await until(
+            lambda: isinstance(app.screen, ArticleScreen) and "The Velomax of Bob" in screen_text(app)
+        )
+        await pilot.press("q", "ctrl+u", *"ada")
         await until(lambda: NAME in screen_text(app) and kinds(screen) == ["note"])
         await pilot.press("enter")
         await opened_viewer(app)
         # What is stored meanwhile appears.
         await pilot.press("escape")
-        with open_store(address) as store:
+        with KnowledgeStore(address) as store:
             more = KnowledgeDocument(
                 kind="report", path="r.md", title="R", text="Another of ada", made_at=MADE_AT
             )
@@ -171,14 +184,16 @@ async def test_enter_opens_a_hit_at_its_place_and_waits_for_the_hits_of_what_was
         await until(lambda: "strongest motor" in screen_text(app))
 
 
-async def test_the_session_of_a_hit_is_opened_also_for_one_without_a_file(tmp_path: Path) -> None:
+async def test_the_session_of_a_hit_is_opened_and_what_has_no_file_is_a_page(tmp_path: Path) -> None:
     folder, opened = lay_session(tmp_path), list[Path]()
-    async with finding(fill(tmp_path), "velomax", read=opened.append) as (_app, screen, pilot):
+    async with finding(fill(tmp_path), "velomax", read=opened.append) as (app, screen, pilot):
         await pilot.press("alt+s")
         await until(lambda: opened == [folder])
         await choose(screen, pilot, "query")
         await pilot.press("enter")
-        await until(lambda: opened == [folder, folder])
+        await until(lambda: isinstance(app.screen, ArticleScreen) and "1 of 1" in screen_text(app))
+        assert "Compare bicycles such as the Velomax" in screen_text(app)
+        assert "Query" in screen_text(app)
 
 
 async def test_a_deleted_file_and_a_deleted_session_are_reported(tmp_path: Path) -> None:
@@ -263,6 +278,25 @@ async def test_the_key_and_the_command_open_the_search(tmp_path: Path) -> None:
         assert command is not None
         command.run()
         await until(lambda: isinstance(app.screen, FindScreen) and kinds(app.screen) == ["report"])
+
+
+@pytest.mark.parametrize("of", ["sessions", "fleet"])
+async def test_the_key_opens_the_search_in_the_lists_of_sessions_too(tmp_path: Path, of: str) -> None:
+    lay_session(tmp_path)
+    database, index = fill(tmp_path), SessionIndex(tmp_path, tmp_path / "cache")
+    settings = Settings(workspace_base=tmp_path)
+    app = (
+        SessionsApp(index, database=database)
+        if of == "sessions"
+        else FleetApp(FleetSource(index, None), settings)
+    )
+    async with app.run_test(size=(120, 40)) as pilot:
+        await pilot.press("f8", *"recalled")
+        await until(lambda: isinstance(app.screen, FindScreen) and kinds(app.screen) == ["search_row"])
+        await pilot.press("enter")
+        await opened_viewer(app)
+        await pilot.press("f8", "escape")
+        await until(lambda: isinstance(app.screen, SessionsScreen | FleetScreen))
 
 
 @looks(DARK)

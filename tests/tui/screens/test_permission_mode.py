@@ -17,7 +17,8 @@ from ua_tui.core.events.types import PermissionAsked
 from ua_tui.tui.app.app import UaTuiApp
 from ua_tui.tui.plain.questions import Answer, question_of
 from ua_tui.tui.screens.requests.plan import PlanScreen
-from ua_tui.tui.screens.session.mode import ModeScreen, SkipScreen
+from ua_tui.tui.screens.session.confirm import ConfirmScreen
+from ua_tui.tui.screens.session.mode import ModeScreen
 
 PLAN = PermissionAsked(
     request_id="p1", tool_name="ExitPlanMode", input={"plan": "# Tides\n\n1. Search\n2. Write"}
@@ -111,11 +112,11 @@ async def test_skipping_every_check_needs_a_confirmation(tmp_path: Path, monkeyp
         await opens(app, pilot)
         for answer, mode in (("n", "default"), ("y", "bypassPermissions")):
             await pilot.press("end", "enter")
-            await until(lambda: isinstance(app.screen, SkipScreen))
+            await until(lambda: isinstance(app.screen, ConfirmScreen))
             assert session.permission_mode == "default"
             await answerable(app)
             await pilot.press(answer)
-            await until(lambda: not isinstance(app.screen, SkipScreen))
+            await until(lambda: not isinstance(app.screen, ConfirmScreen))
             await until(partial(_holds, session, mode))
             if mode == "default":
                 await opens(app, pilot)

@@ -265,13 +265,16 @@ async def test_the_search_shows_the_passage_that_the_knowledge_base_has(tmp_path
         kind="note", path="n.md", title="Notes", text="The oxbow bends.", made_at=1.0, trust="own"
     )
     database = fill(tmp_path, note, name=name(3))
+    fill(tmp_path, replace(note, text="Another oxbow."), name=name(2))
     app = SessionsApp(SessionIndex(tmp_path, tmp_path / "cache"), database=database, zone=UTC)
     async with app.run_test(size=(120, 30)) as pilot:
         await until(lambda: isinstance(app.screen, SessionsScreen) and "reading" not in screen_text(app))
         screen = app.screen
         assert isinstance(screen, SessionsScreen)
-        await pilot.press("slash", *"oxbow")
-        await until(lambda: listed(screen) == [3] and "note: The oxbow bends." in screen_text(app))
+        await pilot.press("slash", *"oxbow bends")
+        # In the row and below the list; one word of the two is no match.
+        await until(lambda: listed(screen) == [3] and screen_text(app).count("The oxbow bends.") == 2)
+        assert "note: The oxbow bends." in screen_text(app)
         # What is not in the knowledge base is found in the journals.
         screen.query_one(Input).value = "paris"
         await until(lambda: listed(screen) == [1] and "oxbow" not in screen_text(app))

@@ -22,15 +22,18 @@ from tests.tui.viewers.claims.checked_report import (
     write_session,
 )
 from tests.waiting import until
-from ua_tui.core.claims.files import ReportCheck, check_path, decisions_path
+from ua_tui.core.claims.checked_report import CheckedReport
+from ua_tui.core.claims.files import ReportCheck, check_path, ledger_path
+from ua_tui.core.claims.ledger import Ledger
 from ua_tui.core.claims.records import Check, Claim, Passage, TextQuote
 from ua_tui.core.concurrency.cancellation import Stop
 from ua_tui.core.errors import WorkspaceError
 from ua_tui.core.events.types import ClaimsDecided, Event
+from ua_tui.core.history.versions import TextOrigin
 from ua_tui.tui.panes.workspace.preview import PreviewPane
 from ua_tui.tui.screens.files import evidence
 from ua_tui.tui.screens.files.viewer import ViewerScreen
-from ua_tui.tui.viewers.claims.checked import CheckedFile
+from ua_tui.tui.viewers.claims.checked import FoundCheck
 from ua_tui.tui.viewers.claims.marks import MarkedBody
 
 
@@ -230,7 +233,7 @@ async def test_decisions_of_an_unchanged_sentence_survive_the_next_version(tmp_p
 async def test_decisions_of_somebody_else_sign_nothing_and_stay_as_they_are(tmp_path: Path) -> None:
     session = write_session(tmp_path)
     decide(session, [1], "accepted")
-    file = session / decisions_path(REPORT)
+    file = session / ledger_path(REPORT)
     file.write_text(file.read_text().replace("accepted", "rejected"))
     planted = file.read_bytes()
     async with reading(tmp_path, (120, 40)) as (app, pilot, _, __):
@@ -253,14 +256,14 @@ async def test_without_a_check_keys_say_what_to_do(tmp_path: Path, monkeypatch: 
     other.write_text("# Other\n\nIt grew by 58 percent.\n", encoding="utf-8")
     screen = ViewerScreen(other, session)
 
-    def check(path: Path, known: CheckedFile, stop: Stop, *, knowledge: Path | None) -> CheckedFile:
+    def check(path: Path, origin: TextOrigin, stop: Stop, *, knowledge: Path | None) -> FoundCheck:
         assert path == other
         if not done:
             done.append(True)
             raise WorkspaceError("the disk [red]is gone[/]")
         claim = Claim(kind="figure", state="not found", quote=TextQuote("58 percent"))
-        found = ReportCheck(report=known.report, sha256="", check=Check(claims=(claim,)))
-        return CheckedFile(known.session, known.report, found, True, (None,))
+        found = ReportCheck(report=origin.source, sha256="", check=Check(claims=(claim,)))
+        return FoundCheck(origin, CheckedReport.of(found, Ledger(None, origin.source)), True)
 
     done: list[bool] = []
     monkeypatch.setattr(evidence, "check_again", check)

@@ -77,34 +77,6 @@ class Navigation:
             return
         self._app.push_screen(FleetScreen(source, lambda row: open_row(row, source)))
 
-    def open_find(self, words: str) -> None:
-        """Show what any session found for these words; a search that is open already is shown again."""
-        from ua_tui.core.knowledge.place import place_of
-        from ua_tui.tui.screens.knowledge.find import FindScreen
-        from ua_tui.tui.screens.knowledge.opening import SessionAccess
-        from ua_tui.tui.widgets.dialog import Dialog
-
-        stack = self._app.screen_stack
-        opened = next((screen for screen in stack if isinstance(screen, FindScreen)), None)
-        if opened is not None:
-            above = stack[stack.index(opened) + 1 :]
-            if any(isinstance(screen, Dialog) for screen in above):
-                self._app.notify("Answer or close this question first.", markup=False)
-                return
-            for screen in reversed(above):
-                screen.dismiss(None)
-            opened.search_for(words)
-            return
-        session = self._app.session
-        current = session.workspace.path if session is not None else None
-        sessions = SessionAccess(
-            self._read_session,
-            self._app.show_panes,
-            current,
-            is_read_only=self._app.session_folder is None,
-        )
-        self._app.push_screen(FindScreen(place_of(self._app.settings), sessions, words))
-
     def _resume_session(self, folder: Path | None) -> None:
         """End this session, and resume the one in `folder`."""
         if folder is None:

@@ -11,8 +11,9 @@ from ua_tui.core.view.session import SessionView
 from ua_tui.tui.app.port import controls_or_notify
 
 if TYPE_CHECKING:
+    from ua_tui.core.session.session import Session
     from ua_tui.tui.app.port import AppPort
-    from ua_tui.tui.ports import Controls, Inbox
+    from ua_tui.tui.ports import Inbox
     from ua_tui.tui.screens.session.queue import QueueScreen
 
 _ACCEPTS = ("idle", "running", "stopping")
@@ -82,7 +83,7 @@ class Queries:
         if (controls := controls_or_notify(self._app)) is not None:
             self._app.spawn(partial(self._stop_subagent, controls, tool_use_id), "stop", "agent")
 
-    async def _stop_subagent(self, controls: Controls, tool_use_id: str) -> None:
+    async def _stop_subagent(self, controls: Session, tool_use_id: str) -> None:
         try:
             if await controls.stop_subagent(tool_use_id):
                 return

@@ -150,7 +150,7 @@ class PermissionModeSelection:
 
     def choose(self, mode: str) -> None:
         """Change the mode, after a confirmation if it skips every check."""
-        from ua_tui.tui.screens.session.mode import SkipScreen
+        from ua_tui.tui.screens.session.mode import confirm_skip
 
         session = self._app.session
         if controls_or_notify(self._app) is None or session is None:
@@ -166,7 +166,7 @@ class PermissionModeSelection:
         except SettingsError as error:
             self._app.notify(str(error), severity="warning", markup=False)
         else:
-            self._app.push_screen(SkipScreen(), lambda confirmed: self.change(_SKIP) if confirmed else None)
+            self._app.push_screen(confirm_skip(), lambda confirmed: self.change(_SKIP) if confirmed else None)
 
     def change(self, mode: str) -> None:
         """Change the mode of the session."""

@@ -3,30 +3,41 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Iterator, Sequence
+from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import msgspec
+
 from ua_tui.core.errors import KnowledgeError
+from ua_tui.core.knowledge.folders import folder_path, is_here
 from ua_tui.core.knowledge.records import KINDS
+from ua_tui.core.text import clean_line
 from ua_tui.tui.cli.arguments import WrongUsage, add_sessions_folder, whole_number, workspace_settings
-from ua_tui.tui.cli.knowledge.page import HitPage
-from ua_tui.tui.cli.output import complain, print_json, print_line
+from ua_tui.tui.cli.output import complain, page_width, print_json, print_line, print_table, wrapped
+from ua_tui.tui.render.format import tail_cut
+from ua_tui.tui.screens.knowledge.hit_text import day_of, notes_of, pieces_of, title_of
 from ua_tui.tui.terminal.exit_codes import EXIT_FAILED, EXIT_USAGE
 
 if TYPE_CHECKING:
     from ua_tui.core.knowledge.place import KnowledgePlace
-    from ua_tui.core.knowledge.records import Facet, Hit, Kind, Results
+    from ua_tui.core.knowledge.records import Hit, Kind, Results
+    from ua_tui.core.knowledge.search.figures import FoundFigures, NearFigure
 
+_INDENT = "    "
 EXAMPLES = """\
-The words can also have "phrases" in quotes, -word for what must not be there, and site: kind: session: since: until:
-tool:. Quote them for the shell.
+The words can also have "phrases" in quotes, -word for what must not be there, a time in words such as last week, and
+site: kind: session: tool: since: until: (when it was found) and published:2026-10 or published:2026-10..2026-11 (the
+day that the source states; either end may be missing, as in published:2026-10..). Quote them for the shell.
 
 examples:
   ua-tui find AI chips
   ua-tui find '"export controls" -china since:30d'
   ua-tui find AI chips --kind article --site reuters.com --limit 5
   ua-tui find AI chips --json | jq -r '.hits[].url'
+  ua-tui find --figures "price of copper published:2026-10.."
 """
 
 
@@ -34,6 +45,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the command to the parser."""
     parser.add_argument(
         "words", nargs="*", metavar="WORDS", help="what to find; with options alone the newest are shown"
+    )
+    parser.add_argument(
+        "--figures",
+        action="store_true",
+        help="list the figures near the words, with date and source, newest first",
     )
     parser.add_argument(
         "--kind",
@@ -71,6 +87,7 @@ def run(args: argparse.Namespace) -> int:
     """
     from ua_tui.core.knowledge.access import open_search
     from ua_tui.core.knowledge.search.embeddings import embedder_of
+    from ua_tui.core.knowledge.search.figures import figures_near
     from ua_tui.core.knowledge.search.search import PATIENT
     from ua_tui.tui.cli.knowledge.place import find_database, session_key
 
@@ -85,29 +102,31 @@ def run(args: argparse.Namespace) -> int:
     if args.tool:
         query += f' tool:"{args.tool}"'
     settings = workspace_settings(args)
-    path = find_database(settings)
+    place = find_database(settings)
     try:
-        session = session_key(path, settings.workspace_base, args.session) if args.session else ""
-        search = open_search(path, budget=PATIENT, embedder=embedder_of(settings))
-        try:
-            results = search.search(
-                query,
-                limit=args.limit,
-                kinds=kinds,
-                sites=tuple(args.site),
-                session=session,
-                since=since,
-                until=until,
-            )
-        finally:
-            search.close()
+        session = session_key(place, settings.workspace_base, args.session) if args.session else ""
+        filters: dict[str, Any] = {
+            "limit": args.limit,
+            "kinds": kinds,
+            "sites": tuple(args.site),
+            "session": session,
+            "since": since,
+            "until": until,
+        }
+        with closing(open_search(place, budget=PATIENT, embedder=embedder_of(settings))) as search:
+            if args.figures:
+                return _show_figures(figures_near(search, query, **filters), query, place, as_json=args.json)
+            results = search.search(query, **filters)
     except KnowledgeError as error:
         return complain(str(error), EXIT_USAGE)
     if args.json:
-        print_json(_fields(query, results, path))
-    else:
-        _print(results, path)
-    return 0 if results.hits else EXIT_FAILED
+        print_json(_fields(query, results, place))
+        return 0 if results.hits else EXIT_FAILED
+    for number, hit in enumerate(results.hits):
+        for line in (*([""] if number else []), *hit_lines(hit, place, page_width(100))):
+            print_line(line)
+    relaxed = ["no document has all of the words: these have some of them"] if results.relaxed else []
+    return _explain(bool(results.hits), (*relaxed, *results.notices), partial=results.partial)
 
 
 def _kinds(given: list[str], now: datetime) -> tuple[Kind, ...]:
@@ -135,33 +154,98 @@ def _moment(option: str, text: str | None, now: datetime) -> float | None:
     return moment
 
 
-def _print(results: Results, database: KnowledgePlace) -> None:
-    page = HitPage.of_output(database)
-    for number, hit in enumerate(results.hits):
-        if number:
-            print_line("")
-        for line in page.lines(hit):
-            print_line(line)
-    if not results.hits:
-        complain("nothing was found")
-    if results.relaxed:
-        complain("few documents have all of the words, so some words were left out")
-    if results.partial:
-        complain("the search was stopped early, so there may be more")
-    for notice in results.notices:
+def _explain(found: bool, notices: Sequence[str], *, partial: bool) -> int:
+    """Say on standard error why there is nothing, or not everything; returns the exit code."""
+    stopped = ["the search was stopped early, so there may be more"] if partial else []
+    for notice in (*([] if found else ["nothing was found"]), *stopped, *notices):
         complain(notice)
+    return 0 if found else EXIT_FAILED
 
 
-def _fields(query: str, results: Results, database: KnowledgePlace) -> dict[str, Any]:
-    def facets(found: tuple[Facet, ...]) -> list[dict[str, Any]]:
-        return [{"value": facet.value, "count": facet.count} for facet in found]
+def hit_lines(hit: Hit, place: KnowledgePlace, width: int | None) -> Iterator[str]:
+    """Give the lines of a hit: its title, what it is, its address, the passage, and its file.
 
+    They are wrapped and marked for a terminal of `width` cells; without a width they are plain and of any length.
+    """
+    yield from wrapped([(title_of(hit), True)], width)
+    name = Path(hit.session).name
+    origin = (f"demo {name}" if hit.demo else name, hit.session_title)
+    facts = (hit.kind.replace("_", " "), hit.site, day_of(hit), *notes_of(hit), *origin)
+    yield from wrapped([(" · ".join(clean_line(fact, 120) for fact in facts if fact), False)], width, _INDENT)
+    # An address or a path in one piece can be clicked and copied.
+    if hit.url:
+        yield _INDENT + clean_line(hit.url, 2000)
+    if pieces := pieces_of(hit):
+        yield from wrapped(pieces, width, _INDENT)
+    yield _INDENT + clean_line(_shown_file(hit, place), 4000)
+
+
+def _shown_file(hit: Hit, place: KnowledgePlace) -> str:
+    """The path of the file, or of the session's folder for what is only in the journal."""
+    if not is_here(place, hit.session):
+        return f"{hit.session}/{hit.path}".rstrip("/")
+    path = folder_path(place, hit.session) / hit.path
+    try:
+        return str(path.relative_to(Path.cwd()))
+    except (OSError, ValueError):
+        return str(path)
+
+
+def _show_figures(found: FoundFigures, query: str, place: KnowledgePlace, *, as_json: bool) -> int:
+    if as_json:
+        hidden = ("passage", "marks", "start", "copies", "same_address", "older", "score")
+        rows = [
+            {
+                "figure": each.figure,
+                "day": each.day,
+                "passage": each.passage,
+                "place": list(each.place),
+                "marks": [list(mark) for mark in each.marks],
+                "start": each.start,
+                **{name: value for name, value in _hit_fields(each.hit, place).items() if name not in hidden},
+            }
+            for each in found.figures
+        ]
+        print_json(
+            {"query": query, "figures": rows, "partial": found.partial, "notices": list(found.notices)}
+        )
+        return 0 if rows else EXIT_FAILED
+    if found.figures:
+        print_figures(found.figures, page_width(200))
+    return _explain(bool(found.figures), found.notices, partial=found.partial)
+
+
+def print_figures(figures: Sequence[NearFigure], width: int | None) -> None:
+    """Print a table of figures; for a terminal of `width` cells the sentences are cut around the figures."""
+    rows = [
+        (
+            clean_line(each.day, 10),
+            clean_line(each.figure, 40),
+            clean_line(each.hit.site or each.hit.session_title or each.hit.session, 40),
+        )
+        for each in figures
+    ]
+    used = sum(
+        max(map(len, column)) + 2 for column in zip(*(("DATE", "FIGURE", "SOURCE"), *rows), strict=True)
+    )
+    table = [("DATE", "FIGURE", "SOURCE", "SENTENCE")]
+    for row, each in zip(rows, figures, strict=True):
+        room = len(each.passage) if width is None else max(width - used, 20)
+        first = max(0, min(each.place[1] + 10, len(each.passage)) - room)
+        sentence = f"{'…' if first else ''}{each.passage[first:].lstrip()}"
+        table.append((*row, tail_cut(clean_line(sentence, 1000), room)))
+    print_table(table)
+
+
+def _fields(query: str, results: Results, place: KnowledgePlace) -> dict[str, Any]:
+    facets = {"kinds": results.kinds, "sites": results.sites, "sessions": results.sessions}
     return {
         "query": query,
-        "hits": [_hit_fields(hit, database) for hit in results.hits],
-        "kinds": facets(results.kinds),
-        "sites": facets(results.sites),
-        "sessions": facets(results.sessions),
+        "hits": [_hit_fields(hit, place) for hit in results.hits],
+        **{
+            name: [{"value": each.value, "count": each.count} for each in found]
+            for name, found in facets.items()
+        },
         "relaxed": results.relaxed,
         "partial": results.partial,
         "notices": list(results.notices),
@@ -169,33 +253,20 @@ def _fields(query: str, results: Results, database: KnowledgePlace) -> dict[str,
     }
 
 
-def _hit_fields(hit: Hit, database: KnowledgePlace) -> dict[str, Any]:
-    from ua_tui.core.knowledge.folders import folder_path, is_here
-
+def _hit_fields(hit: Hit, place: KnowledgePlace) -> dict[str, Any]:
     # The files of another machine are not here.
-    is_local = is_here(database, hit.session)
-    folder: Path | str = folder_path(database, hit.session) if is_local else hit.session
+    is_local = is_here(place, hit.session)
+    folder = folder_path(place, hit.session) if is_local else None
+    fields = msgspec.structs.asdict(hit)
+    for name in ("more", "full", "path"):
+        del fields[name]
     return {
-        "id": hit.id,
-        "kind": hit.kind,
-        "title": hit.title,
-        "url": hit.url or None,
-        "site": hit.site or None,
-        "author": hit.author or None,
-        "date": hit.date or None,
+        **fields,
+        **{name: fields[name] or None for name in ("url", "site", "author", "date", "tool", "older")},
         "made_at": datetime.fromtimestamp(hit.made_at, UTC).isoformat(timespec="seconds"),
-        "trust": hit.trust,
-        "session": str(folder),
-        "session_title": hit.session_title,
-        "demo": hit.demo,
-        "tool": hit.tool or None,
-        "tool_use_id": hit.tool_use_id,
-        "file": str(folder / hit.path) if hit.path and isinstance(folder, Path) else None,
-        "part": hit.part,
-        "start": hit.start,
-        "passage": hit.passage,
+        "session": hit.session if folder is None else str(folder),
+        "file": str(folder / hit.path) if folder is not None and hit.path else None,
         "marks": [list(mark) for mark in hit.marks],
-        "copies": hit.copies,
-        "same_address": hit.same_address,
+        "same_address": hit.more,
         "score": round(hit.score, 4),
     }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterator
+from collections.abc import Sequence
 from dataclasses import asdict
 from functools import partial
 from typing import TYPE_CHECKING
@@ -76,27 +76,20 @@ def run_forget(settings: Settings, args: argparse.Namespace) -> int:
 def _print(found: Forgotten, *, done: bool, as_json: bool) -> None:
     if as_json:
         print_json({"forgotten": done, **asdict(found)})
-    else:
-        for line in _lines(found, done=done):
-            print_line(line)
-
-
-def _lines(found: Forgotten, *, done: bool) -> Iterator[str]:
+        return
     documents, passages = quantity(found.documents, "document"), quantity(found.passages, "passage")
-    yield f"{'Forgotten' if done else 'To forget'}: {documents} with {passages}."
+    print_line(f"{'Forgotten' if done else 'To forget'}: {documents} with {passages}.")
     if not done:
-        yield from _named("Titles", found.titles)
-        yield from _named(f"Sessions ({len(found.sessions):,})", found.sessions)
+        _print_names("Titles", found.titles)
+        _print_names(f"Sessions ({len(found.sessions):,})", found.sessions)
     name = "Deleted files" if done else "Files to delete"
-    yield from _named(f"{name} ({len(found.files):,})", [str(path) for path in found.files])
+    _print_names(f"{name} ({len(found.files):,})", [str(path) for path in found.files])
     for sentence in found.kept:
         line = clean_line(sentence, 1000)
-        yield f"{line[:1].upper()}{line[1:]}."
+        print_line(f"{line[:1].upper()}{line[1:]}.")
 
 
-def _named(what: str, names: tuple[str, ...] | list[str]) -> Iterator[str]:
-    if names:
-        yield f"{what}:"
-        yield from (f"  {clean_line(name, 300)}" for name in names[:_SHOWN])
-        if len(names) > _SHOWN:
-            yield "  and others"
+def _print_names(what: str, names: Sequence[str]) -> None:
+    shown = [f"  {clean_line(name, 300)}" for name in names[:_SHOWN]]
+    for line in ([f"{what}:"] if shown else []) + shown + (["  and others"] if len(names) > _SHOWN else []):
+        print_line(line)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import signal
 import sys
 from collections.abc import Callable, Iterator
@@ -21,6 +22,9 @@ if TYPE_CHECKING:
     from ua_tui.core.settings.model import Settings
 
 _FORGET_OPTIONS = ("session", "source", "match", "files", "dry_run", "yes")
+_SHOWN = (
+    "exists", "version", "sessions", "passages", "sources", "journal_mode", "forgotten", "notes", "problems",
+)  # fmt: skip
 EXAMPLES = """\
 examples:
   ua-tui knowledge
@@ -102,87 +106,66 @@ def _show(settings: Settings, *, as_json: bool) -> int:
 def _fields(status: Status, embedder: Embedder | None) -> dict[str, Any]:
     from ua_tui.core.knowledge.place import written_place
 
+    meaning = embedder and {"model": embedder.model, "host": embedder.host, "vectors": status.vectors}
+    updated = status.updated and datetime.fromtimestamp(status.updated, UTC).isoformat(timespec="seconds")
     return {
+        **{name: getattr(status, name) for name in _SHOWN},
         "path": written_place(status.path),
-        "exists": status.exists,
         "bytes": status.size,
-        "version": status.version,
-        "sessions": status.sessions,
         "documents": dict(status.documents),
-        "passages": status.passages,
-        "sources": status.sources,
-        "updated": None
-        if status.updated is None
-        else datetime.fromtimestamp(status.updated, UTC).isoformat(timespec="seconds"),
-        "journal_mode": status.journal_mode,
-        "forgotten": status.forgotten,
-        "meaning": None
-        if embedder is None
-        else {"model": embedder.model, "host": embedder.host, "vectors": status.vectors},
+        "updated": updated,
+        "meaning": meaning,
         "lagging": [{"session": lag.session, "missing_bytes": lag.missing} for lag in status.lagging],
         "set_aside": [str(path) for path in status.set_aside],
-        "notes": list(status.notes),
-        "problems": list(status.problems),
     }
 
 
 def _lines(status: Status, embedder: Embedder | None) -> Iterator[str]:
-    from ua_tui.core.events.units import quantity, size
     from ua_tui.core.knowledge.place import shown_place
 
-    def row(name: str, value: str) -> str:
-        return f"  {name:<13}{clean_line(value, 2000)}"
-
     yield clean_line(shown_place(status.path), 1000)
-    if not status.exists:
-        yield row("state", "not made yet: the next session makes it, or `ua-tui knowledge update`")
+    for name, value in _rows(status, embedder):
+        yield f"  {name:<13}{clean_line(value, 2000)}"
+
+
+def _rows(status: Status, embedder: Embedder | None) -> Iterator[tuple[str, str]]:
+    from ua_tui.core.events.units import quantity, size
+
+    if status.exists:
+        yield "size", size(status.size)
     else:
-        yield row("size", size(status.size))
+        yield "state", "not made yet: the next session makes it, or `ua-tui knowledge update`"
     # A file that cannot be read has no version.
     if status.version:
-        kinds = ", ".join(
-            quantity(number, *_NOUNS.get(kind, (kind, kind)))
-            for kind, number in status.documents.items()
-            if number
-        )
-        yield row("documents", f"{sum(status.documents.values()):,}{f' ({kinds})' if kinds else ''}")
-        yield row("passages", f"{status.passages:,}")
-        yield row("sources", f"{status.sources:,}")
-        yield row("sessions", f"{status.sessions:,}")
+        named = {"query": ("query", "queries"), "workbench": ("workbench run",)}
+        counted = {each: number for each, number in status.documents.items() if number}
+        kinds = [
+            quantity(number, *named.get(each, (each.replace("_", " "),))) for each, number in counted.items()
+        ]
+        listed = f" ({', '.join(kinds)})" if kinds else ""
+        yield "documents", f"{sum(counted.values()):,}{listed}"
+        for name in ("passages", "sources", "sessions"):
+            yield name, f"{getattr(status, name):,}"
         if status.updated is not None:
-            yield row("updated", local_time(datetime.fromtimestamp(status.updated, UTC)))
+            yield "updated", local_time(datetime.fromtimestamp(status.updated, UTC))
     if embedder is not None:
         count = f"{status.vectors:,} of {quantity(status.embeddable, 'passage')} have vectors"
-        yield row("by meaning", f"on, {embedder.model} at {embedder.host}; {count}")
+        yield "by meaning", f"on, {embedder.model} at {embedder.host}; {count}"
     if status.lagging:
-        named = [f"{lag.session} ({size(lag.missing)})" for lag in status.lagging[:5]]
-        more = len(status.lagging) - len(named)
-        yield row("not read yet", ", ".join(named) + (f" and {more} more" if more else ""))
-        yield row("", "a session reads them in the background; `ua-tui knowledge update` does it at once")
+        first = ", ".join(f"{lag.session} ({size(lag.missing)})" for lag in status.lagging[:5])
+        more = len(status.lagging) - 5
+        yield "not read yet", first + (f" and {more} more" if more > 0 else "")
+        yield "", "a session reads them in the background; `ua-tui knowledge update` does it at once"
     if status.forgotten:
-        yield row("forgotten", quantity(status.forgotten, "time"))
+        yield "forgotten", quantity(status.forgotten, "time")
     for path in status.set_aside:
-        yield row("damaged file", f"{path}: delete it when you no longer need it")
-    for note in status.notes:
-        yield row("note", note)
-    for problem in status.problems:
-        yield row("problem", problem)
-
-
-_NOUNS: dict[str, tuple[str, str]] = {
-    "report": ("report", "reports"),
-    "article": ("article", "articles"),
-    "search_row": ("search row", "search rows"),
-    "answer": ("answer", "answers"),
-    "query": ("query", "queries"),
-    "note": ("note", "notes"),
-    "workbench": ("workbench run", "workbench runs"),
-    "file": ("file", "files"),
-}
+        yield "damaged file", f"{path}: delete it when you no longer need it"
+    yield from (("note", note) for note in status.notes)
+    yield from (("problem", problem) for problem in status.problems)
 
 
 def _update(settings: Settings, *, as_json: bool) -> int:
-    from ua_tui.core.knowledge.access import open_store
+    from ua_tui.core.knowledge.index.store import KnowledgeStore
     from ua_tui.core.knowledge.problems import KnowledgeDamaged
     from ua_tui.core.knowledge.status import read_status
     from ua_tui.observers.knowledge.catch_up import catch_up
@@ -190,10 +173,10 @@ def _update(settings: Settings, *, as_json: bool) -> int:
 
     path = find_database(settings, must_exist=False)
     try:
-        store = open_store(path)
+        store = KnowledgeStore(path)
     except KnowledgeDamaged as error:
         complain(str(error))
-        store = open_store(path)
+        store = KnowledgeStore(path)
     done, missing = 0, len(read_status(path, settings.workspace_base).lagging)
     with _interruptible() as stopped, _progress() as show, store:
         for piece in catch_up(store, settings.workspace_base, redactor_of(settings)):
@@ -219,20 +202,11 @@ def _rebuild(settings: Settings, *, as_json: bool) -> int:
     if rebuilt is None:
         return complain("interrupted: the knowledge base is as it was", EXIT_INTERRUPTED)
     if as_json:
-        result = {
-            "path": written_place(path),
-            "sessions": rebuilt.sessions,
-            "documents": rebuilt.documents,
-            "passages": rebuilt.passages,
-            "problems": list(rebuilt.problems),
-        }
-        print_json(result)
+        print_json({"path": written_place(path), **dataclasses.asdict(rebuilt)})
     else:
         documents, passages = quantity(rebuilt.documents, "document"), quantity(rebuilt.passages, "passage")
-        sessions = quantity(rebuilt.sessions, "session")
-        print_line(
-            f"Rebuilt {clean_line(shown_place(path), 1000)}: {documents} in {passages}, from {sessions}."
-        )
+        made = f"{documents} in {passages}, from {quantity(rebuilt.sessions, 'session')}"
+        print_line(f"Rebuilt {clean_line(shown_place(path), 1000)}: {made}.")
     for problem in rebuilt.problems:
         complain(problem)
     return EXIT_FAILED if rebuilt.problems else 0

@@ -7,9 +7,9 @@ from pathlib import Path
 
 from ua_tui.core.errors import SettingsError
 from ua_tui.core.history.lookup import find_session
-from ua_tui.core.knowledge.access import open_store
 from ua_tui.core.knowledge.folders import folder_key
 from ua_tui.core.knowledge.index.database import open_reader
+from ua_tui.core.knowledge.index.store import KnowledgeStore
 from ua_tui.core.knowledge.place import KnowledgePlace, is_made, place_of, shown_place
 from ua_tui.core.knowledge.problems import reporting
 from ua_tui.core.postgres.address import Address
@@ -57,7 +57,7 @@ def session_key(database: KnowledgePlace, base: Path, wanted: str) -> str:
 
 def _sessions(database: KnowledgePlace) -> set[str]:
     if isinstance(database, Address):
-        with open_store(database) as store:
+        with KnowledgeStore(database) as store:
             return {*store.cursors()}
     with reporting(database, "read"), closing(open_reader(database)) as connection:
         return {folder for (folder,) in connection.execute("SELECT folder FROM session")}

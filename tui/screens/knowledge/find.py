@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterator
-from dataclasses import replace
+from collections.abc import Callable, Sequence
 from datetime import tzinfo
 from functools import partial
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 from textual import events, on
-from textual.app import ComposeResult
+from textual.app import App, ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal
 from textual.content import Content
@@ -18,19 +17,21 @@ from textual.widgets import Input, Static
 
 from ua_tui.core.events.tool_names import tool_name
 from ua_tui.core.events.units import quantity
-from ua_tui.core.knowledge.records import Hit
+from ua_tui.core.knowledge.records import Facet
 from ua_tui.core.text import clean_line
 from ua_tui.tui.keys.keymap import keys_of
 from ua_tui.tui.keys.places import LINK, TO_PROMPT, KeyPlace, key_binding, moving
 from ua_tui.tui.ports import ScreenHost
 from ua_tui.tui.render.format import tail_cut
 from ua_tui.tui.screens.files.link import follow_link
-from ua_tui.tui.screens.knowledge.facet_list import DIMENSIONS, FacetList, Facets, toggled
-from ua_tui.tui.screens.knowledge.hit_list import HitList, moment
+from ua_tui.tui.screens.knowledge.facet_list import DIMENSIONS, FacetList
+from ua_tui.tui.screens.knowledge.hit_list import HitList
+from ua_tui.tui.screens.knowledge.hit_text import KIND_NAMES, moment
 from ua_tui.tui.screens.knowledge.opening import HitOpener, SessionAccess
-from ua_tui.tui.screens.knowledge.reader import KnowledgeReader, Narrowing, SearchAnswer
+from ua_tui.tui.screens.knowledge.reader import KnowledgeReader, SearchAnswer
 from ua_tui.tui.terminal.copy import copy_text
 from ua_tui.tui.viewers.view.chrome import KeyLine, TitleLine
+from ua_tui.tui.widgets.dialog import Dialog
 from ua_tui.tui.widgets.modal import Modal
 from ua_tui.tui.workers import start_job
 
@@ -43,8 +44,7 @@ MOST_HITS = 50
 _FACETS_FROM = 120
 """Cells of a screen that has a column of facets."""
 _LONGEST = 4_000
-_SHOWN = 400
-_PLACEHOLDER = 'words, "a phrase", -without, site: kind: session: tool: since: until:'
+_PLACEHOLDER = 'words, "a phrase", -without, last week, site: kind: session: tool: since: published:'
 _EMPTY = "There is nothing yet. What sessions find or write appears here as it is saved."
 _NARROW = Binding.Group("only this kind, site, session; again: all")
 
@@ -57,6 +57,24 @@ def open_screen(app: ScreenHost) -> None:
 def choose(app: ScreenHost, words: str) -> None:
     """Open the search with these words."""
     app.open_find(words)
+
+
+def show_find(
+    app: App[str], database: KnowledgePlace | None, sessions: SessionAccess, words: str = ""
+) -> None:
+    """Show what any session found for these words; a search that is open already is shown again."""
+    stack = app.screen_stack
+    opened = next((screen for screen in stack if isinstance(screen, FindScreen)), None)
+    if opened is None:
+        app.push_screen(FindScreen(database, sessions, words))
+        return
+    above = stack[stack.index(opened) + 1 :]
+    if any(isinstance(screen, Dialog) for screen in above):
+        app.notify("Answer or close this question first.", markup=False)
+        return
+    for screen in reversed(above):
+        screen.dismiss(None)
+    opened.search_for(words)
 
 
 class _Words(Input):
@@ -81,13 +99,10 @@ class FindScreen(Modal[None]):
         zone: the time zone of the times shown; by default that of this machine.
     """
 
-    PLACE: ClassVar[KeyPlace] = KeyPlace(
-        "In what sessions found",
-        parts=(HitList,),
-    )
+    PLACE: ClassVar[KeyPlace] = KeyPlace("In what sessions found", parts=(HitList,))
     BINDINGS: ClassVar[list[BindingType]] = [
-        key_binding("hit.call", "p,alt+p", "call", "the tool call that found it"),
-        key_binding("hit.session", "s,alt+s", "session", "its session"),
+        key_binding("hit.call", "p,alt+p", "open('call')", "the tool call that found it"),
+        key_binding("hit.session", "s,alt+s", "open('session')", "its session"),
         key_binding("hit.cite", "y,alt+y", "cite", "copy a citation"),
         key_binding("link.open", "o", "open_link", "open in the browser", LINK),
         key_binding("hit.kind", "f,alt+k", "next_kind", "next kind"),
@@ -100,8 +115,8 @@ class FindScreen(Modal[None]):
         *moving(
             up="move('cursor_up')",
             down="move('cursor_down')",
-            page_up="move('cursor_page(-1)')",
-            page_down="move('cursor_page(1)')",
+            page_up="move('cursor_page', -1)",
+            page_down="move('cursor_page', 1)",
         ),
         key_binding("screen.leave", "escape", "leave", "back"),
         key_binding("screen.close", "q", "close", "back"),
@@ -119,15 +134,17 @@ class FindScreen(Modal[None]):
     ) -> None:
         super().__init__()
         self._reader = KnowledgeReader(database)
-        self._opener = HitOpener(self, database, sessions) if database is not None else None
-        self._words = clean_line(words, _LONGEST)
+        self._opener = HitOpener(self, database, self._reader, sessions) if database is not None else None
         self._zone = zone
-        self._narrowing = Narrowing()
-        self._facets = Facets()
+        self._narrowing: dict[str, str] = {}
+        self._facets: dict[str, Sequence[Facet]] = {}
+        self._titles: dict[str, str] = {}
         self._answer = SearchAnswer()
         self._asked = ""
         self._waits = False
         self._opens_first = False
+        self._words = clean_line(words, _LONGEST)
+        self._column = FacetList(id="find-facets")
         self._list = HitList(zone=zone, id="find-hits")
 
     def compose(self) -> ComposeResult:
@@ -136,7 +153,7 @@ class FindScreen(Modal[None]):
         yield _Words(self._words, _PLACEHOLDER, id="find-line", compact=True, select_on_focus=False)
         yield Static(id="find-notice")
         with Horizontal(id="find-main"):
-            yield FacetList(id="find-facets")
+            yield self._column
             yield self._list
         yield Static(id="find-detail")
         yield KeyLine()
@@ -156,10 +173,6 @@ class FindScreen(Modal[None]):
     def _line(self) -> Input:
         return self.query_one("#find-line", Input)
 
-    @property
-    def _is_typing(self) -> bool:
-        return self.focused is self._line
-
     # -- searching ---------------------------------------------------------------------------------
 
     def search_for(self, words: str) -> None:
@@ -178,31 +191,34 @@ class FindScreen(Modal[None]):
         """Ask again after a pause in typing; a question that has no answer yet is stopped."""
         self._asked = self._line.value
         self._waits, self._opens_first = True, False
-        start_job(self, partial(self._search, self._asked, self._narrowing, delay, keep=keep), "search")
+        start_job(self, partial(self._search, self._asked, dict(self._narrowing), delay, keep=keep), "search")
 
-    async def _search(self, words: str, narrowing: Narrowing, delay: float, *, keep: bool) -> None:
+    async def _search(self, words: str, narrowing: dict[str, str], delay: float, *, keep: bool) -> None:
         await asyncio.sleep(delay)
         answer = await self._reader.search(words, narrowing, limit=MOST_HITS)
-        self._show(words, narrowing, answer, keep=keep)
+        self._show(answer, keep=keep)
         if answer.results.partial:
             # The person waits, as the next key would have stopped this.
-            complete = await self._reader.search(words, narrowing, limit=MOST_HITS, patient=True)
-            self._show(words, narrowing, complete, keep=True)
+            answer = await self._reader.search(words, narrowing, limit=MOST_HITS, patient=True)
+            self._show(answer, keep=True)
 
-    def _show(self, words: str, narrowing: Narrowing, answer: SearchAnswer, *, keep: bool) -> None:
+    def _show(self, answer: SearchAnswer, *, keep: bool) -> None:
         self._waits = False
-        if answer.results.unfinished and self._list.chosen is not None:
+        results = answer.results
+        if results.unfinished and self._list.chosen is not None:
             # The hits of the text before stay until the word is longer.
             return
-        self._facets = self._facets.after(answer.results, narrowing)
+        # In a dimension that is narrowed, the facets of the answer before that stay.
+        found = {"kind": results.kinds, "site": results.sites, "session": results.sessions}
+        self._facets |= {each: facets for each, facets in found.items() if each not in self._narrowing}
+        self._titles |= {hit.session: hit.session_title for hit in results.hits if hit.session_title}
         self._answer = answer
-        self._list.show(answer.results.hits, self._messages(words, answer), keep=keep)
+        self._list.show(results.hits, self._messages(answer), keep=keep)
         self._show_facets()
         self._show_title()
-        notice = " ".join(answer.results.notices)
         line = self.query_one("#find-notice", Static)
-        line.display = bool(notice)
-        line.update(Content(clean_line(notice, _SHOWN)))
+        line.display = bool(results.notices)
+        line.update(Content(clean_line(" ".join(results.notices), 400)))
         if self._opens_first:
             self.action_open()
 
@@ -213,20 +229,28 @@ class FindScreen(Modal[None]):
             if self.is_current and not self._waits and await self._reader.changed():
                 self._ask(delay=0, keep=True)
 
-    def _messages(self, words: str, answer: SearchAnswer) -> list[str]:
+    def _messages(self, answer: SearchAnswer) -> list[str]:
         if answer.problem:
             return [clean_line(answer.problem, 1_000)]
-        if not words.strip() and self._narrowing == Narrowing():
+        if self._narrowing:
+            back = keys_of(self.app).shown("screen.leave")
+            return ["Nothing found with these filters.", f"{back} shows all kinds, sites and sessions again."]
+        if not self._asked.strip():
             return [_EMPTY]
-        advice = [f"{keys_of(self.app).shown('screen.leave')} shows all kinds, sites and sessions again."]
-        found = "Nothing found" + (" with these filters." if self._narrowing != Narrowing() else ".")
-        if self._narrowing == Narrowing():
-            advice = ["Try fewer or other words; a part of a word finds nothing unless it is its beginning."]
-        return [found, *advice]
+        return [
+            "Nothing found.",
+            "Try other words; a part of a word finds nothing unless it is its beginning.",
+        ]
 
-    # -- facets ------------------------------------------------------------------------------------
+    # -- narrowing ---------------------------------------------------------------------------------
 
-    def _narrow(self, narrowing: Narrowing) -> None:
+    def _narrow(self, dimension: str, value: str) -> None:
+        """Narrow to a value, or no longer if that is the one that narrows already, or empty."""
+        others = {each: wanted for each, wanted in self._narrowing.items() if each != dimension}
+        is_new = value and self._narrowing.get(dimension) != value
+        self._narrow_to({**others, dimension: value} if is_new else others)
+
+    def _narrow_to(self, narrowing: dict[str, str]) -> None:
         self._narrowing = narrowing
         self._show_facets()
         self._show_title()
@@ -234,35 +258,42 @@ class FindScreen(Modal[None]):
 
     def on_facet_list_chosen(self, event: FacetList.Chosen) -> None:
         """Narrow by a facet, or no longer."""
-        self._narrow(toggled(self._narrowing, event.dimension, event.value))
+        self._narrow(event.dimension, event.value)
 
     def action_next_kind(self) -> None:
         """Narrow to the next kind that there is; after the last one show all."""
-        kinds = ["", *(each.value for each in self._facets.kind)]
-        current = self._narrowing.kind
+        kinds = ["", *(each.value for each in self._facets.get("kind", ()))]
+        current = self._narrowing.get("kind", "")
         at = kinds.index(current) if current in kinds else 0
-        self._narrow(replace(self._narrowing, kind=kinds[(at + 1) % len(kinds)]))
+        self._narrow("kind", kinds[(at + 1) % len(kinds)])
 
     def action_only(self, dimension: str) -> None:
         """Narrow to the kind, the site or the session of the hit under the cursor, or no longer."""
-        hit = self._list.chosen
-        if getattr(self._narrowing, dimension):
-            self._narrow(replace(self._narrowing, **{dimension: ""}))
-        elif hit is not None and getattr(hit, dimension):
-            self._narrow(toggled(self._narrowing, dimension, getattr(hit, dimension)))
-        elif hit is not None:
+        value = self._narrowing.get(dimension) or getattr(self._list.chosen, dimension, None)
+        if value:
+            self._narrow(dimension, value)
+        elif value is not None:
             self.notify(f"This has no {dimension}.", markup=False)
 
+    def _shown_name(self, dimension: str, value: str) -> str:
+        names = KIND_NAMES if dimension == "kind" else self._titles
+        return clean_line(names.get(value, value))
+
     def _show_facets(self) -> None:
-        column = self.query_one(FacetList)
-        column.display = self.size.width >= _FACETS_FROM
-        if column.display:
-            column.show(self._facets, self._narrowing)
+        self._column.display = self.size.width >= _FACETS_FROM
+        if self._column.display:
+            rows = []
+            for dimension in DIMENSIONS:
+                facets, chosen = self._facets.get(dimension, ()), self._narrowing.get(dimension)
+                missing = chosen and all(each.value != chosen for each in facets)
+                facets = [*([Facet(chosen, 0)] if chosen and missing else []), *facets]
+                rows += [(dimension, each, self._shown_name(dimension, each.value)) for each in facets]
+            self._column.show(rows, self._narrowing)
 
     def on_resize(self, event: events.Resize) -> None:
         """Show or hide the facets."""
         if self.is_mounted:
-            if event.size.width < _FACETS_FROM and self.focused is self.query_one(FacetList):
+            if event.size.width < _FACETS_FROM and self.focused is self._column:
                 self._list.focus()
             self._show_facets()
             self._show_detail()
@@ -270,24 +301,20 @@ class FindScreen(Modal[None]):
     # -- title, details and keys -------------------------------------------------------------------
 
     def _show_title(self) -> None:
-        results, narrowing = self._answer.results, self._narrowing
-        only = [
-            tail_cut(clean_line(self._facets.name(each, value)), 30)
-            for each in DIMENSIONS
-            if (value := getattr(narrowing, each))
-        ]
-        facts = [f"only {', '.join(only)}"] if only else []
-        if results.relaxed:
-            facts.append("not all words")
-        if results.partial:
-            facts.append("stopped early, more may match")
-        if results.hits:
-            counted = quantity(len(results.hits), "hit")
-            if not self._line.value.strip():
-                facts.append("the newest")
-            else:
-                facts.append(f"first {counted}" if len(results.hits) >= MOST_HITS else counted)
-        self.query_one(TitleLine).show("Find", place="in all sessions", facts=" · ".join(facts))
+        results = self._answer.results
+        only = [tail_cut(self._shown_name(each, value), 30) for each, value in self._narrowing.items()]
+        counted = quantity(len(results.hits), "hit")
+        if not self._line.value.strip():
+            counted = "the newest"
+        elif len(results.hits) >= MOST_HITS:
+            counted = f"first {counted}"
+        facts = (
+            f"only {', '.join(only)}" if only else "",
+            "not all words" if results.relaxed else "",
+            "stopped early, more may match" if results.partial else "",
+            counted if results.hits else "",
+        )
+        self.query_one(TitleLine).show("Find", place="in all sessions", facts=" · ".join(filter(None, facts)))
 
     def on_hit_list_moved(self) -> None:
         """Show the details of the hit under the cursor."""
@@ -299,47 +326,44 @@ class FindScreen(Modal[None]):
         if hit is None:
             detail.update("")
             return
-        width = max(1, self.size.width - 2)
-        where = clean_line(hit.url or hit.path or hit.session_title or hit.session, 1_000)
-        facts = " · ".join(self._facts(hit))
-        detail.update(Content("\n").join([Content(tail_cut(where, width)), Content(tail_cut(facts, width))]))
-
-    def _facts(self, hit: Hit) -> Iterator[str]:
         verb = {"article": "fetched", "query": "asked", "answer": "answered"}.get(hit.kind, "saved")
-        yield f"{verb} {moment(hit.made_at, self._zone)}"
-        if hit.author:
-            yield f"by {clean_line(hit.author, 60)}"
-        if hit.tool:
-            yield clean_line(tool_name(hit.tool).short, 60)
-        if title := hit.session_title or hit.session:
-            yield f"session: {clean_line(title, 120)}"
+        title = hit.session_title or hit.session
+        facts = (
+            f"{verb} {moment(hit.made_at, self._zone)}",
+            f"by {clean_line(hit.author, 60)}" if hit.author else "",
+            clean_line(tool_name(hit.tool).short, 60) if hit.tool else "",
+            f"session: {clean_line(title, 120)}" if title else "",
+        )
+        where = clean_line(hit.url or hit.path or title, 1_000)
+        lines = (where, " · ".join(filter(None, facts)))
+        width = max(1, self.size.width - 2)
+        detail.update(Content("\n").join(Content(tail_cut(line, width)) for line in lines))
 
     def on_descendant_focus(self) -> None:
         """Offer the keys of the focused part."""
         self._offer_keys()
 
     def _offer_keys(self) -> None:
-        hit, typing = self._list.chosen, self._is_typing
-        keys: list[tuple[str, str, str]] = []
+        hit, typing = self._list.chosen, self.focused is self._line
+        alt = "Alt+" if typing else ""
+        keys = []
         if hit is not None:
-            keys.append(("Enter", "open" if hit.path else "open session", "screen.open"))
-            alt = "Alt+" if typing else ""
-            if hit.tool_use_id is not None:
-                keys.append((f"{alt}p", "call", "screen.call"))
-            keys += [(f"{alt}s", "session", "screen.session"), (f"{alt}y", "cite", "screen.cite")]
-            keys.append((f"{alt}k" if typing else "f", "kind", "screen.next_kind"))
-        if typing:
-            keys.append(("Tab", "to the hits", "screen.step(1)"))
-        else:
-            keys.append(("/", "words", "screen.edit"))
-        keys.append(("Esc", "back", "screen.leave"))
-        self.query_one(KeyLine).show_keys(*keys)
+            call = [(f"{alt}p", "call", "screen.open('call')")] if hit.tool_use_id is not None else []
+            keys = [
+                ("Enter", "open", "screen.open"),
+                *call,
+                (f"{alt}s", "session", "screen.open('session')"),
+                (f"{alt}y", "cite", "screen.cite"),
+                ("Alt+k" if typing else "f", "kind", "screen.next_kind"),
+            ]
+        keys.append(("Tab", "to the hits", "screen.step(1)") if typing else ("/", "words", "screen.edit"))
+        self.query_one(KeyLine).show_keys(*keys, ("Esc", "back", "screen.leave"))
 
     # -- keys --------------------------------------------------------------------------------------
 
     async def on_key(self, event: events.Key) -> None:
         """Add what is typed in the list, or before anything has the focus, to the words."""
-        if self._is_typing or not event.is_printable or event.character is None:
+        if self.focused is self._line or not event.is_printable or event.character is None:
             return
         event.stop()
         event.prevent_default()
@@ -347,16 +371,14 @@ class FindScreen(Modal[None]):
             self._line.focus()
             self._line.insert_text_at_cursor(event.character)
 
-    def action_move(self, action: str) -> None:
+    def action_move(self, action: str, *by: int) -> None:
         """Move in the list while the line has the focus."""
-        name, _, argument = action.rstrip(")").partition("(")
-        method: Callable[..., None] = getattr(self._list, f"action_{name}")
-        method(*([int(argument)] if argument else []))
+        move: Callable[..., None] = getattr(self._list, f"action_{action}")
+        move(*by)
 
     def action_step(self, by: int) -> None:
         """Focus the next part."""
-        facets = self.query_one(FacetList)
-        parts = [self._line, self._list, *([facets] if facets.display else [])]
+        parts = [self._line, self._list, *([self._column] if self._column.display else [])]
         at = parts.index(self.focused) if self.focused in parts else -1
         parts[(at + by) % len(parts)].focus()
 
@@ -365,39 +387,18 @@ class FindScreen(Modal[None]):
         self._line.focus()
 
     @on(Input.Submitted, "#find-line")
-    def _submitted(self, event: Input.Submitted) -> None:
+    @on(HitList.Opened)
+    def _opened(self, event: Input.Submitted | HitList.Opened) -> None:
         event.stop()
         self.action_open()
 
-    def on_hit_list_opened(self) -> None:
-        """Open the hit that was clicked or entered."""
-        self.action_open()
-
-    def action_open(self) -> None:
-        """Open the file of the hit at the passage."""
-        if self._waits:
+    def action_open(self, what: Literal["passage", "call", "session"] = "passage") -> None:
+        """Open the hit at its passage, its tool call or its session."""
+        if self._waits and what == "passage":
             # The hits on screen are those of other words.
             self._opens_first = True
-        elif self._opener is not None:
-            self._open(self._opener.open_file)
-
-    def action_call(self) -> None:
-        """Show the tool call of the hit."""
-        if self._opener is not None:
-            self._open(self._opener.open_call)
-
-    def action_session(self) -> None:
-        """Show the session of the hit."""
-        if self._opener is not None:
-            self._open(self._opener.open_session)
-
-    def _open(self, way: Callable[[Hit], Awaitable[None]]) -> None:
-        if (hit := self._list.chosen) is not None:
-
-            async def work() -> None:
-                await way(hit)
-
-            start_job(self, work, "open")
+        elif self._opener is not None and (hit := self._list.chosen) is not None:
+            start_job(self, partial(self._opener.open, hit, what), "open")
 
     def action_cite(self) -> None:
         """Copy a citation of the hit."""
@@ -416,7 +417,7 @@ class FindScreen(Modal[None]):
 
     def action_leave(self) -> None:
         """Show everything again if the search is narrowed, else close."""
-        if self._narrowing != Narrowing():
-            self._narrow(Narrowing())
+        if self._narrowing:
+            self._narrow_to({})
         else:
             self.dismiss(None)

@@ -2,39 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, tzinfo
 from typing import ClassVar
 
 from rich.segment import Segment
 from rich.style import Style
-from textual.content import Content
 from textual.message import Message
 
-from ua_tui.core.events.units import quantity
 from ua_tui.core.knowledge.records import Hit
-from ua_tui.core.knowledge.search.plain_passage import plain_passage
-from ua_tui.core.text import clean, clean_line
+from ua_tui.core.text import clean_line
 from ua_tui.tui.render.format import middle_cut, tail_cut
 from ua_tui.tui.render.layout import PLAIN, Line, cut_line, width_of, wrap
+from ua_tui.tui.screens.knowledge.hit_text import (
+    DAY_CELLS,
+    KIND_NAMES,
+    day_of,
+    notes_of,
+    pieces_of,
+    title_of,
+)
 from ua_tui.tui.virtual_list.source import EntryList, RowSource
 from ua_tui.tui.virtual_list.virtual_list import VirtualList
 
-KIND_NAMES: Mapping[str, str] = {
-    "report": "report",
-    "article": "article",
-    "search_row": "search",
-    "answer": "answer",
-    "query": "query",
-    "note": "note",
-    "workbench": "sandbox",
-    "file": "file",
-}
 _KIND_CELLS = 7
-_DATE_CELLS = 10
 _PASSAGE_LINES = 2
-_ELLIPSIS = "…"
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,19 +66,11 @@ class _Hits(RowSource[FoundHit]):
         hit, muted = entry.hit, self._style("lines--muted")
         indent = " " * (_KIND_CELLS + 2)
         room = max(1, width - len(indent))
-        lines: list[Line] = [[], self._head(hit, width)]
         below = self._passage(hit, room)
-        others = []
-        # Copies of a page have its address, too.
-        if hit.copies > hit.same_address:
-            others.append(f"same text, {quantity(hit.copies + 1, 'source')}")
-        if hit.same_address:
-            others.append(f"same address, {quantity(hit.same_address + 1, 'result')}")
-        if others:
-            below.append([Segment(" · ".join(others), muted)])
-        if hit.demo and not below:
-            below.append([])
-        for number, line in enumerate(below):
+        if notes := " · ".join(notes_of(hit)):
+            below += wrap([(notes, muted)], room)
+        lines: list[Line] = [[], self._head(hit, width)]
+        for number, line in enumerate(below or [[]] * hit.demo):
             # Below the kind.
             left = f"{'demo':<{len(indent)}}" if hit.demo and not number else indent
             lines.append(cut_line([Segment(left, muted), *line], width))
@@ -95,16 +80,12 @@ class _Hits(RowSource[FoundHit]):
         """Say why there are no hits, and what to do."""
         if self.rows.items:
             return []
-        muted = self._style("lines--muted")
-        lines: list[Line] = [[]]
-        for text in self.message:
-            lines += wrap([(text, muted)], max(1, width - 2))
-        return lines
+        texts = [(text, self._style("lines--muted")) for text in self.message]
+        return [[], *(line for text in texts for line in wrap([text], max(1, width - 2)))]
 
     def _head(self, hit: Hit, width: int) -> Line:
         muted = self._style("lines--muted")
-        kind = KIND_NAMES.get(hit.kind, hit.kind)
-        date = f"  {day(hit, self.now, self._zone):>{_DATE_CELLS}}"
+        date = f"  {tail_cut(day_of(hit, self._zone, self.now), DAY_CELLS):>{DAY_CELLS}}"
         room = max(1, width - _KIND_CELLS - 2 - len(date))
         title = tail_cut(title_of(hit), room)
         # The site gets what the title leaves.
@@ -112,7 +93,7 @@ class _Hits(RowSource[FoundHit]):
         site = middle_cut(clean_line(hit.site), left) if left >= 12 else ""
         gap = " " * (room - width_of(title) - width_of(site))
         line = [
-            Segment(f"{kind:<{_KIND_CELLS}}  ", self._style("hits--kind")),
+            Segment(f"{KIND_NAMES.get(hit.kind, hit.kind):<{_KIND_CELLS}}  ", self._style("hits--kind")),
             Segment(title, self._style("hits--title")),
             Segment(f"{gap}{site}{date}", muted),
         ]
@@ -120,14 +101,11 @@ class _Hits(RowSource[FoundHit]):
 
     def _passage(self, hit: Hit, room: int) -> list[Line]:
         plain, found = self._style("hits--passage"), self._style("lines--found")
-        pieces = [(text, found if is_match else plain) for text, is_match in marked(hit, title_of(hit))]
-        if not pieces:
-            return []
-        lines = wrap(pieces, room)
+        lines = wrap([(text, found if is_match else plain) for text, is_match in pieces_of(hit)], room)
         if len(lines) > _PASSAGE_LINES:
             last = Segment.adjust_line_length(lines[_PASSAGE_LINES - 1], room - 1, pad=False)
-            lines = [*lines[: _PASSAGE_LINES - 1], [*last, Segment(_ELLIPSIS, plain)]]
-        return lines
+            lines = [*lines[: _PASSAGE_LINES - 1], [*last, Segment("…", plain)]]
+        return lines if any(part.text.strip() for line in lines for part in line) else []
 
     def _style(self, name: str) -> Style:
         return self._palette.get(name, PLAIN)
@@ -188,56 +166,3 @@ class HitList(VirtualList[FoundHit]):
     def open_entry(self, entry: FoundHit) -> None:
         """Open the hit."""
         self.post_message(self.Opened())
-
-
-def title_of(hit: Hit) -> str:
-    """Return the title of a hit on one line, or the next best name."""
-    return clean_line(hit.title or hit.url or hit.path.rpartition("/")[2] or "(no title)", 300)
-
-
-def marked(hit: Hit, without: str = "") -> Iterator[tuple[str, bool]]:
-    """Give the parts of the passage, on one line, and whether each matches; none if it is the text `without`."""
-    passage, marks = plain_passage(hit.passage[:600], hit.marks)
-    at = 0
-    if " ".join(passage.split()) == without:
-        return
-    for first, last in marks:
-        start, end = max(first, at), min(last, len(passage))
-        if start < end:
-            yield from _part(passage[at:start], is_match=False)
-            yield from _part(passage[start:end], is_match=True)
-            at = end
-    yield from _part(passage[at:], is_match=False)
-
-
-def passage_line(hit: Hit) -> Content:
-    """Return the kind of a hit and its passage on one line, with the words that match marked."""
-    kind = KIND_NAMES.get(hit.kind, hit.kind)
-    parts = [(text, "$text-accent bold" if is_match else "") for text, is_match in marked(hit)]
-    return Content.assemble((f"{kind}: ", "$text-muted"), *parts)
-
-
-def _part(text: str, *, is_match: bool) -> Iterator[tuple[str, bool]]:
-    """Give a part of a passage with white space on one line."""
-    text = clean(text)
-    if text:
-        inner = " ".join(text.split())
-        lead = " " if text[0].isspace() else ""
-        tail = " " if inner and text[-1].isspace() else ""
-        yield f"{lead}{inner}{tail}", is_match
-
-
-def day(hit: Hit, now: datetime, zone: tzinfo | None) -> str:
-    """Return the day of publication, or else when the text was found: the time if that was today."""
-    if hit.date:
-        return clean_line(hit.date[:_DATE_CELLS], _DATE_CELLS)
-    shown = moment(hit.made_at, zone)
-    return shown[11:] if shown.startswith(moment(now.timestamp(), zone)[:10]) else shown[:10]
-
-
-def moment(seconds: float, zone: tzinfo | None) -> str:
-    """Return a time as `2026-11-21 14:02`; nothing if it has none."""
-    try:
-        return f"{datetime.fromtimestamp(seconds, UTC).astimezone(zone):%Y-%m-%d %H:%M}"
-    except (OverflowError, ValueError, OSError):
-        return ""

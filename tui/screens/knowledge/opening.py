@@ -1,4 +1,4 @@
-"""Opens what a hit is from: its file at the passage, its tool call, or its session."""
+"""Opens a hit at its passage, in its file or as a page, and what it is from: its tool call, or its session."""
 
 from __future__ import annotations
 
@@ -7,16 +7,20 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from ua_tui.core.concurrency.cancellation import in_thread
-from ua_tui.core.errors import UniversalAgentError
+from ua_tui.core.errors import KnowledgeError, UniversalAgentError
 from ua_tui.core.knowledge.folders import folder_path, is_here
 from ua_tui.core.knowledge.records import Hit
 from ua_tui.core.records.journal_reader import read_call
 from ua_tui.core.text import clean_line
+from ua_tui.core.toolkit.articles import Article
+from ua_tui.tui.screens.files.article import ArticleScreen
 from ua_tui.tui.screens.files.artifact_list import missing_reason
 from ua_tui.tui.screens.files.viewer import ViewerScreen
+from ua_tui.tui.screens.knowledge.hit_text import KIND_NAMES, title_of
+from ua_tui.tui.screens.knowledge.reader import KnowledgeReader
 from ua_tui.tui.screens.tool_call.screen import ToolCallScreen
 from ua_tui.tui.viewers.passage import Passage
 from ua_tui.tui.widgets.modal import Modal
@@ -38,7 +42,7 @@ class SessionAccess:
     """
 
     read: Callable[[Path], None]
-    show_current: Callable[[], None]
+    show_current: Callable[[], object] = lambda: None
     current: Path | None = None
     is_read_only: bool = False
 
@@ -48,91 +52,96 @@ class HitOpener:
 
     Args:
         screen: the screen that the others are opened above.
-        database: the knowledge base with the hits.
+        place: the knowledge base with the hits.
+        reader: reads it.
         sessions: how sessions are opened.
     """
 
-    def __init__(self, screen: Modal[None], database: KnowledgePlace, sessions: SessionAccess) -> None:
+    def __init__(
+        self, screen: Modal[None], place: KnowledgePlace, reader: KnowledgeReader, sessions: SessionAccess
+    ) -> None:
         self._screen = screen
-        self._database = database
+        self._place = place
+        self._reader = reader
         self._sessions = sessions
 
-    async def open_file(self, hit: Hit) -> None:
-        """Show the file of a hit at its passage; the session of one that has no file."""
-        folder = self._folder(hit)
-        if not hit.path:
-            await self.open_session(hit)
-        elif why := await self._why_not(hit, hit.path):
-            self._screen.warn(why)
-        else:
-            self._view(folder, hit.path, passage_of(hit))
+    async def open(self, hit: Hit, what: Literal["passage", "call", "session"]) -> None:
+        """Show a hit at its passage, its tool call, or its session."""
+        try:
+            match what:
+                case "passage":
+                    await self._open_passage(hit)
+                case "call":
+                    await self._open_call(hit)
+                case "session":
+                    await self._open_session(hit)
+        except UniversalAgentError as error:
+            self._screen.warn(clean_line(str(error), 400))
 
-    async def open_call(self, hit: Hit) -> None:
-        """Show the tool call that a hit came from."""
-        folder = self._folder(hit)
+    async def _open_passage(self, hit: Hit) -> None:
+        """Show the file at the passage; the text of the knowledge base for what has no file on this machine."""
+        if hit.path and is_here(self._place, hit.session):
+            await self._check(hit, hit.path)
+            self._view(self._folder(hit), hit.path, passage_of(hit))
+            return
+        found = await self._reader.read(hit.id)
+        if found is None:
+            raise KnowledgeError("This is not in the knowledge base any more.")
+        document, text = found
+        article = Article(
+            title=title_of(hit), url=hit.url, author=hit.author, site=hit.site, date=document.date, text=text
+        )
+        kind = KIND_NAMES.get(hit.kind, hit.kind).capitalize()
+        self._screen.app.push_screen(ArticleScreen(article, kind, passage=passage_of(hit)))
+
+    async def _open_call(self, hit: Hit) -> None:
         if hit.tool_use_id is None:
             self._screen.notify("No tool call made this: it is not the result of a tool.", markup=False)
             return
-        if why := await self._why_not(hit):
-            self._screen.warn(why)
-            return
-        try:
-            call = await in_thread(partial(read_call, folder, hit.tool_use_id))
-        except UniversalAgentError as error:
-            self._screen.warn(clean_line(str(error), 400))
-            return
-        if call is None:
-            self._screen.warn("The call that made this is not in the journal of its session.")
-            return
-        screen = ToolCallScreen(
-            call,
-            folder=folder,
-            read_only=not self._is_writable(folder),
-        )
-
-        def after(path: str | None) -> None:
-            if path is not None:
-                self._view(folder, path)
-
-        self._screen.app.push_screen(screen, after)
-
-    async def open_session(self, hit: Hit) -> None:
-        """Show the session that a hit is from."""
+        await self._check(hit)
         folder = self._folder(hit)
-        if self._is_current(folder):
+        call = await in_thread(partial(read_call, folder, hit.tool_use_id))
+        if call is None:
+            raise KnowledgeError("The call that made this is not in the journal of its session.")
+        screen = ToolCallScreen(call, folder=folder, read_only=not self._is_writable(folder))
+        self._screen.app.push_screen(screen, lambda path: self._view(folder, path) if path else None)
+
+    async def _open_session(self, hit: Hit) -> None:
+        if self._is_current(self._folder(hit)):
             self._sessions.show_current()
-        elif why := await self._why_not(hit):
-            self._screen.warn(why)
         else:
-            try:
-                self._sessions.read(folder)
-            except UniversalAgentError as error:
-                self._screen.warn(clean_line(str(error), 400))
+            await self._check(hit)
+            self._sessions.read(self._folder(hit))
 
     def _folder(self, hit: Hit) -> Path:
-        return folder_path(self._database, hit.session)
+        return folder_path(self._place, hit.session)
 
-    async def _why_not(self, hit: Hit, path: str = "") -> str:
-        """Why the session of a hit, or a file of it, cannot be opened; empty if it can."""
-        if not is_here(self._database, hit.session):
-            host, _, folder = hit.session.partition(":")
-            return (
-                f"It is on another machine, {clean_line(host, 60)}, in the folder {clean_line(folder, 200)}."
+    async def _check(self, hit: Hit, path: str = "") -> None:
+        """Check that the session of a hit, or a file of it, can be opened; raises a `KnowledgeError` if it cannot."""
+        if not is_here(self._place, hit.session):
+            host, _, there = hit.session.partition(":")
+            raise KnowledgeError(
+                f"It is on another machine, {clean_line(host, 60)}, in the folder {clean_line(there, 200)}."
             )
-        return await asyncio.to_thread(_missing, self._folder(hit), path)
+        folder = self._folder(hit)
+        if not await asyncio.to_thread(folder.is_dir):
+            name = clean_line(folder.name, 80)
+            raise KnowledgeError(f"The session {name} no longer exists: it was deleted or moved.")
+        if path and (why := await asyncio.to_thread(missing_reason, folder, path)):
+            raise KnowledgeError(why)
 
     def _is_current(self, folder: Path) -> bool:
         current = self._sessions.current
         return current is not None and current.resolve() == folder.resolve()
+
+    def _is_writable(self, folder: Path) -> bool:
+        return self._is_current(folder) and not self._sessions.is_read_only
 
     def _view(self, folder: Path, path: str, passage: Passage | None = None) -> None:
         read_only = not self._is_writable(folder)
         self._screen.app.push_screen(
             ViewerScreen(folder / path, folder, read_only=read_only, passage=passage)
         )
-
-    def _is_writable(self, folder: Path) -> bool:
-        return self._is_current(folder) and not self._sessions.is_read_only
 
 
 def passage_of(hit: Hit) -> Passage | None:
@@ -142,10 +151,3 @@ def passage_of(hit: Hit) -> Passage | None:
     if not (row or hit.passage):
         return None
     return Passage(hit.passage, at=start, word=hit.passage[start:end].strip(), row=row)
-
-
-def _missing(folder: Path, path: str = "") -> str:
-    """Why a session, or a file of it, cannot be opened; empty if it can. Blocks."""
-    if not folder.is_dir():
-        return f"The session {clean_line(folder.name, 80)} no longer exists: it was deleted or moved."
-    return missing_reason(folder, path) if path else ""

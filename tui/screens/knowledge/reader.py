@@ -3,37 +3,23 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import partial
 from typing import TYPE_CHECKING
 
 from ua_tui.core.concurrency.cancellation import Stop, in_thread
 from ua_tui.core.errors import KnowledgeError
-from ua_tui.core.knowledge.records import KINDS, Kind, Results
+from ua_tui.core.knowledge.records import KINDS, FoundDocument, Results
 
 if TYPE_CHECKING:
-    from ua_tui.core.knowledge.access import AnySearch
     from ua_tui.core.knowledge.place import KnowledgePlace
+    from ua_tui.core.knowledge.search.search import KnowledgeSearch
 
-OFF = 'The knowledge base is off. Write knowledge = "on" into your settings to find what sessions found.'
-MISSING = (
+_OFF = 'The knowledge base is off. Write knowledge = "on" into your settings to find what sessions found.'
+_MISSING = (
     "Nothing is indexed yet. What a session finds appears here as it is saved; "
     "`ua-tui knowledge rebuild` indexes past sessions."
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Narrowing:
-    """The facets that hits must have; an empty one does not matter."""
-
-    kind: str = ""
-    site: str = ""
-    session: str = ""
-
-    @property
-    def kinds(self) -> tuple[Kind, ...]:
-        """The kind, as the search wants it."""
-        return tuple(kind for kind in KINDS if kind == self.kind)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,27 +34,83 @@ class KnowledgeReader:
     """Reads one knowledge base; a question that is cancelled is stopped in its thread, too.
 
     Args:
-        database: the file, or the database of a team; None if the settings turn the knowledge base off.
+        place: the file, or the database of a team; None if the settings turn the knowledge base off.
     """
 
-    def __init__(self, database: KnowledgePlace | None) -> None:
-        self.database = database
-        self._search: AnySearch | None = None
+    def __init__(self, place: KnowledgePlace | None) -> None:
+        self._place = place
+        self._search: KnowledgeSearch | None = None
         self._turn = threading.Lock()
         self._closed = False
 
     async def search(
-        self, text: str, narrowing: Narrowing | None = None, *, limit: int, patient: bool = False
+        self, text: str, narrowing: Mapping[str, str] | None = None, *, limit: int, patient: bool = False
     ) -> SearchAnswer:
         """Return the hits for a text that a person types, at most `limit`; the newest documents for an empty one.
 
-        A search that is not `patient` may give a part of them, while the person types on.
+        They have the `kind`, `site` and `session` that `narrowing` has. A search that is not `patient` may give a part
+        of them, while the person types on.
         """
-        return await in_thread(partial(self._find, text, narrowing or Narrowing(), limit, patient))
+        given = narrowing or {}
+
+        def find(stop: Stop) -> SearchAnswer:
+            from ua_tui.core.knowledge.search.search import BUDGET, PATIENT
+
+            with self._turn:
+                # The question may have been cancelled while it waited for its turn.
+                stop.check()
+                try:
+                    if (search := self._opened()) is None:
+                        return SearchAnswer(problem=_MISSING if self._place is not None else _OFF)
+                    results = search.search(
+                        text,
+                        limit=limit,
+                        typing=True,
+                        budget=PATIENT if patient else BUDGET,
+                        kinds=[each for each in KINDS if each == given.get("kind")],
+                        sites=[each for each in (given.get("site"),) if each],
+                        session=given.get("session", ""),
+                        stopped=lambda: stop.is_set,
+                    )
+                except KnowledgeError as error:
+                    self._close()
+                    reason = str(error)
+                    return SearchAnswer(problem=f"{reason[:1].upper()}{reason[1:].rstrip('.')}.")
+                return SearchAnswer(results)
+
+        return await in_thread(find)
+
+    async def read(self, number: int) -> tuple[FoundDocument, str] | None:
+        """Return a document and its text; None if it is not there any more.
+
+        Raises:
+            KnowledgeError: the knowledge base cannot be read.
+        """
+
+        def read(_stop: Stop) -> tuple[FoundDocument, str] | None:
+            with self._turn:
+                search = self._opened()
+                document = search.document(number) if search is not None else None
+                if search is None or document is None:
+                    return None
+                return document, search.text(number, limit=document.length)
+
+        return await in_thread(read)
 
     async def changed(self) -> bool:
         """Whether something was stored since the last question."""
-        return await in_thread(self._check)
+
+        def check(_stop: Stop) -> bool:
+            with self._turn:
+                is_new = self._search is None
+                try:
+                    search = self._opened()
+                    return search is not None and (is_new or search.changed())
+                except KnowledgeError:
+                    self._close()
+                    return True
+
+        return await in_thread(check)
 
     def close(self) -> None:
         """Close the file. Blocks until a running question has stopped."""
@@ -76,55 +118,14 @@ class KnowledgeReader:
             self._closed = True
             self._close()
 
-    def _find(self, text: str, narrowing: Narrowing, limit: int, patient: bool, stop: Stop) -> SearchAnswer:
-        with self._turn:
-            # The question may have been cancelled while it waited for its turn.
-            stop.check()
-            if self._closed:
-                return SearchAnswer()
-            if self.database is None:
-                return SearchAnswer(problem=OFF)
-            from ua_tui.core.knowledge.place import is_made
+    def _opened(self) -> KnowledgeSearch | None:
+        """The knowledge base; None if it is off or not made yet, and after the end."""
+        from ua_tui.core.knowledge.place import is_made
 
-            if self._search is None and not is_made(self.database):
-                return SearchAnswer(problem=MISSING)
-            from ua_tui.core.knowledge.search.search import BUDGET, PATIENT
-
-            try:
-                results = self._opened(self.database).search(
-                    text,
-                    limit=limit,
-                    typing=True,
-                    budget=PATIENT if patient else BUDGET,
-                    kinds=narrowing.kinds,
-                    sites=(narrowing.site,) if narrowing.site else (),
-                    session=narrowing.session,
-                    stopped=lambda: stop.is_set,
-                )
-            except KnowledgeError as error:
-                self._close()
-                return SearchAnswer(problem=_sentence(str(error)))
-            return SearchAnswer(results)
-
-    def _check(self, _stop: Stop) -> bool:
-        with self._turn:
-            if self._closed or self.database is None:
-                return False
-            if self._search is None:
-                from ua_tui.core.knowledge.place import is_made
-
-                return is_made(self.database)
-            try:
-                return self._search.changed()
-            except KnowledgeError:
-                self._close()
-                return True
-
-    def _opened(self, database: KnowledgePlace) -> AnySearch:
-        if self._search is None:
+        if self._search is None and self._place is not None and not self._closed and is_made(self._place):
             from ua_tui.core.knowledge.access import open_search
 
-            self._search = open_search(database)
+            self._search = open_search(self._place)
             # What is stored from here on is reported.
             self._search.changed()
         return self._search
@@ -133,7 +134,3 @@ class KnowledgeReader:
         if self._search is not None:
             self._search.close()
             self._search = None
-
-
-def _sentence(text: str) -> str:
-    return f"{text[:1].upper()}{text[1:].rstrip('.')}."

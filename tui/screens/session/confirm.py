@@ -49,6 +49,36 @@ class DeleteScreen(Dialog[bool]):
             )
 
 
+class ConfirmScreen(Dialog[bool]):
+    """Asks a `question` with yes and no, where no has the focus.
+
+    `yes` and `no` are what the answers are called; with `risky` the box looks like that of a failure.
+    """
+
+    PLACE: ClassVar[KeyPlace] = KeyPlace("Before something is confirmed")
+    FIRST = "no"
+    BINDINGS: ClassVar[list[BindingType]] = [
+        key_binding("confirm.yes", "y", "answer(True)", "yes"),
+        key_binding("confirm.no", "n,escape,q", "answer(False)", "no"),
+    ]
+
+    def __init__(
+        self, title: str, question: str, advice: str, *, yes: str, no: str, risky: bool = False
+    ) -> None:
+        # A key that was held down must not be an answer.
+        super().__init__(requested=True, quiet=QUIET_SECONDS)
+        self._texts = question, advice
+        self._box = Box(title, "-fails" if risky else "-asks")
+        self._choices = Choice("n", no, "no", "answer(False)"), Choice("y", yes, "yes", "answer(True)")
+
+    def compose(self) -> ComposeResult:
+        """Show what is asked."""
+        with self._box:
+            for text, kind in zip(self._texts, ("heading", "advice"), strict=True):
+                yield Static(Content(clean(text)), classes=kind)
+            yield Foot(*self._choices)
+
+
 ADVICE = (
     "The session can be resumed with a new conversation in the same folder. Its files and journal are kept, "
     "but the agent does not know what was said before."

@@ -14,12 +14,13 @@ from ua_tui.core.errors import UniversalAgentError
 from ua_tui.core.events.units import count
 from ua_tui.core.text import clean_line
 from ua_tui.tui.keys.places import KeyPlace, key_binding
-from ua_tui.tui.ports import Controls, ScreenHost
+from ua_tui.tui.ports import ScreenHost
 from ua_tui.tui.widgets.dialog import Box, Choice, Dialog, Foot
 from ua_tui.tui.workers import start_job
 
 if TYPE_CHECKING:
     from ua_tui.core.agent.messages.context_usage import ContextUsage
+    from ua_tui.core.session.session import Session
 
 _NAME = 28
 
@@ -36,7 +37,7 @@ class ContextScreen(Dialog[None]):
     FIRST = "close"
     BINDINGS: ClassVar[list[BindingType]] = [key_binding("context.close", "escape,q", "close", "back")]
 
-    def __init__(self, controls: Controls | None) -> None:
+    def __init__(self, controls: Session | None) -> None:
         super().__init__(requested=True)
         self._controls = controls
         self._shown = Static(Content("Asking the agent…"))

@@ -13,10 +13,10 @@ from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
 from ua_tui.core.events.describe import MODE_RULES
-from ua_tui.tui.keys.places import KeyPlace, key_binding
 from ua_tui.tui.ports import ScreenHost
+from ua_tui.tui.screens.session.confirm import ConfirmScreen
 from ua_tui.tui.widgets.choice_list import LetterKeyList
-from ua_tui.tui.widgets.dialog import QUIET_SECONDS, Box, Choice, Dialog, Foot
+from ua_tui.tui.widgets.dialog import Box, Dialog, Foot
 
 _IN_USE = "●"
 _NAMES = {"bypassPermissions": "skip every check"}
@@ -84,29 +84,10 @@ class ModeScreen(Dialog[str | None]):
         self.dismiss(event.option_id)
 
 
-class SkipScreen(Dialog[bool]):
-    """Asks for confirmation before every check is skipped; going back has the focus."""
-
-    PLACE: ClassVar[KeyPlace] = KeyPlace("When every permission check is to be skipped")
-    FIRST = "back"
-    BINDINGS: ClassVar[list[BindingType]] = [
-        key_binding("skip.back", "n,escape", "answer(False)", "go back"),
-        key_binding("skip.confirm", "y", "answer(True)", "skip every check"),
-    ]
-
-    def __init__(self) -> None:
-        # Enter chose the mode; held down it must not confirm it.
-        super().__init__(requested=True, quiet=QUIET_SECONDS)
-
-    def compose(self) -> ComposeResult:
-        """Show what it means."""
-        with Box("Permission mode", "-fails"):
-            yield Static(Content("Skip every permission check?"), classes="heading")
-            yield Static(Content(_SKIP), classes="advice")
-            yield Foot(
-                Choice("n", "Back", "back", "answer(False)"),
-                Choice("y", "Skip every check", "skip", "answer(True)"),
-            )
+def confirm_skip() -> ConfirmScreen:
+    """The question before every check is skipped."""
+    skip = "Skip every permission check?"
+    return ConfirmScreen("Permission mode", skip, _SKIP, yes="Skip every check", no="Back", risky=True)
 
 
 def _name(mode: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, tzinfo
 from typing import ClassVar
 
@@ -26,7 +26,11 @@ _WHEN = 16
 
 
 class SessionList(ColumnList[Summary]):
-    """Shows summaries in columns."""
+    """Shows summaries in columns.
+
+    Attributes:
+        found: the line that a search has found in a session, by its name; none without a search.
+    """
 
     BINDINGS: ClassVar[list[BindingType]] = [key_binding("move.open", "enter", "open", "read the session")]
     COMPONENT_CLASSES: ClassVar[set[str]] = {"sessions--running", "sessions--crashed", "sessions--corrupt"}
@@ -34,14 +38,15 @@ class SessionList(ColumnList[Summary]):
     def __init__(self, *, zone: tzinfo | None = None, id: str | None = None) -> None:
         super().__init__(id=id)
         self._zone = zone
+        self.found: Mapping[str, str] = {}
 
     def name_of(self, row: Summary) -> str:
         """The name of the session."""
         return row.name
 
     def columns(self, width: int) -> Sequence[Column[Summary]]:
-        """When, what, how long, for how much; more counts where there is room."""
-        muted = self.muted
+        """When, what, how long, for how much, more counts where there is room; of a search, what it has found."""
+        muted, found = self.muted, self.found
         right = [
             # The time that the session was open, and not the time that the agent worked.
             Column("duration", 8, _time, muted, right=True),
@@ -53,12 +58,17 @@ class SessionList(ColumnList[Summary]):
                 Column("files", 5, lambda row: _count(row.artifacts), muted, right=True),
                 Column("state", 8, lambda row: MARKS[row.state][1], lambda row: self.mark(row)[1]),
             ]
-        room = max(1, width - 2 - _WHEN - 2 - sum(column.width + column.gap for column in right))
+        room = width - 2 - _WHEN - 2
+        if found:
+            line = Column[Summary](
+                "found", max(1, room - room // 3 - 2), lambda row: found.get(row.name, ""), muted
+            )
+            right = [line]
         return [
             Column("when", _WHEN, self._when, muted, gap=0),
             Column(
                 "title or first query",
-                room,
+                max(1, room - sum(column.width + column.gap for column in right)),
                 lambda row: row.line,
                 lambda row: self.rich_style if row.heading else muted,
             ),

@@ -27,7 +27,7 @@ from ua_tui.tui.keys.places import TO_PROMPT, KeyPlace, key_binding
 from ua_tui.tui.ports import ScreenHost
 from ua_tui.tui.render.format import tail_cut
 from ua_tui.tui.screens.files.export import export_session
-from ua_tui.tui.screens.knowledge.hit_list import passage_line
+from ua_tui.tui.screens.knowledge.hit_text import KIND_NAMES, line_of, pieces_of
 from ua_tui.tui.screens.knowledge.reader import KnowledgeReader
 from ua_tui.tui.screens.session.confirm import DeleteScreen
 from ua_tui.tui.screens.session.session_list import MARKS, SessionList
@@ -42,7 +42,7 @@ SORTS = ("newest", "longest", "most expensive", "by title")
 REDRAW_SECONDS = 0.1
 REFRESH_SECONDS = 2.0
 """How often the list is refreshed."""
-MOST_HITS = 100
+MOST_HITS = 200
 """Hits of the knowledge base that a search looks at."""
 TYPING_SECONDS = 0.2
 """The pause in typing after which journals are searched."""
@@ -75,7 +75,7 @@ class SessionsScreen(Modal[Path | None]):
         key_binding("sessions.delete", "d,delete", "delete", "delete it (asks first)"),
         key_binding("sessions.export", "x", "export", "write it as one page, with report and evidence"),
         key_binding("sessions.sort", "s", "sort", "change the order"),
-        key_binding("find.search", "slash", "search", "search titles, queries, answers"),
+        key_binding("find.search", "slash", "search", "search titles, and what they found"),
         key_binding("screen.leave", "escape", "leave", "back"),
         key_binding("screen.close", "q", "close", "back"),
         TO_PROMPT,
@@ -179,6 +179,7 @@ class SessionsScreen(Modal[Path | None]):
 
     def _show(self, at: str | None = None) -> None:
         found = self._found
+        self._list.found = {name: line_of(hit) for name, hit in self._passages.items()}
         rows = [row for row in self._all.values() if found is None or row.name in found]
         match SORTS[self._sort]:
             case "longest":
@@ -224,7 +225,8 @@ class SessionsScreen(Modal[Path | None]):
             facts.append(quantity(chosen.artifacts, "file"))
         below = Content(chosen.query if chosen.title else "")
         if self._found is not None and (hit := self._passages.get(chosen.name)) is not None:
-            below = passage_line(hit)
+            marked = [(text, "$text-accent bold" if is_match else "") for text, is_match in pieces_of(hit)]
+            below = Content.assemble((f"{KIND_NAMES.get(hit.kind, hit.kind)}: ", "$text-muted"), *marked)
         detail.update(Content("\n").join([Content(" · ".join(facts)), below]))
 
     def action_sort(self) -> None:
@@ -314,8 +316,8 @@ class SessionsScreen(Modal[Path | None]):
     # -- the line ----------------------------------------------------------------------------------
 
     def action_search(self) -> None:
-        """Search titles, queries and answers."""
-        self._open_line("search", "search titles, queries and answers", self._query)
+        """Search titles, and what the sessions found and wrote."""
+        self._open_line("search", "search titles, and what sessions found and wrote", self._query)
 
     def action_rename(self) -> None:
         """Give the session under the cursor a title."""
@@ -409,11 +411,13 @@ class SessionsScreen(Modal[Path | None]):
     async def _search_knowledge(self, query: str) -> None:
         """Add the sessions with hits in the knowledge base; those that are not in it are found in their journals."""
         answer = await self._reader.search(query, limit=MOST_HITS, patient=True)
-        if query != self._query or self._found is None or answer.results.relaxed:
+        if query != self._query or self._found is None:
             return
         for hit in answer.results.hits:
-            if hit.session in self._all:
-                self._passages.setdefault(hit.session, hit)
+            name = hit.session.rpartition("/")[2]
+            # One with some of the words tells more about a session that is listed anyway.
+            if name in self._all and (hit.full or name in self._found):
+                self._passages.setdefault(name, hit)
         self._found |= self._passages.keys()
         self._show()
 

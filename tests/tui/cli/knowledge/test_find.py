@@ -16,7 +16,8 @@ from tests.tui.fixture_types import Output, Patch
 from ua_tui.core.knowledge.records import Hit
 from ua_tui.core.storage.folders import WORKSPACES
 from ua_tui.tui.cli import main
-from ua_tui.tui.cli.knowledge.page import HitPage
+from ua_tui.tui.cli.knowledge.find import hit_lines
+from ua_tui.tui.screens.knowledge.hit_text import pieces_of
 
 SESSION = "session_20260310_120000"
 ESCAPE = re.compile(r"\x1b\[[0-9;]*m")
@@ -133,6 +134,30 @@ def test_a_session_without_a_folder_and_a_damaged_database(tmp_path: Path, capsy
     assert "ua-tui knowledge rebuild" in error
 
 
+def test_figures_are_a_table_with_day_and_source(tmp_path: Path, capsys: Output) -> None:
+    recorded = Recorded(tmp_path)
+    recorded.write_report(
+        "copper", "# Metals\n\nThe price of copper rose to $9,810 a tonne. Tin had no buyers."
+    )
+    Recorded(tmp_path, "session_20260311_120000").write_report(
+        "more", "The price of copper is $9,450 a tonne."
+    )
+    assert main(["knowledge", "update", "--workspace", str(tmp_path)]) == 0
+    capsys.readouterr()
+    assert find(tmp_path, "--figures", "price of copper", "--kind", "report") == 0
+    head, *rows = [line.split(maxsplit=3) for line in capsys.readouterr().out.splitlines()]
+    assert head == ["DATE", "FIGURE", "SOURCE", "SENTENCE"]
+    assert sorted(row[:2] for row in rows) == [["2026-03-10", "$9,450"], ["2026-03-10", "$9,810"]]
+    assert find(tmp_path, "--figures", "price of copper", "--kind", "report", "--json") == 0
+    first, _ = json.loads(capsys.readouterr().out)["figures"]
+    start, end = first["place"]
+    assert first["passage"][start:end] == first["figure"]
+    assert (first["day"], first["url"]) == ("2026-03-10", None)
+    assert Path(first["file"]).is_file()
+    assert find(tmp_path, "--figures", "zyzzyva") == 1
+    assert capsys.readouterr().err.startswith("ua-tui: nothing was found")
+
+
 @pytest.mark.parametrize(("words", "problem"), [
     ([" "], "the query is empty"),
     (["a", "--kind", "poem"], "--kind: 'poem' is none of report"),
@@ -177,10 +202,24 @@ def test_hostile_titles_and_passages_cannot_steer_the_terminal() -> None:
         marks=((4, 10),),
     )  # fmt: skip
     for width in (None, 40):
-        text = ESCAPE.sub("", "\n".join(HitPage(Path("/k/knowledge.db"), width).lines(hit)))
+        text = ESCAPE.sub("", "\n".join(hit_lines(hit, Path("/k/knowledge.db"), width)))
         for part in ("\x1b", "\x9b", "\x07"):
             assert part not in text
         assert "[red]x[/]" in text
+
+
+def test_a_hit_names_what_an_older_copy_said_and_leaves_its_title_out_of_the_passage() -> None:
+    hit = Hit(
+        id=1, kind="article", title="Copper up", made_at=0.0, trust="web", session="session_1", date="2026-11-20",
+        passage="Metals Copper up The price is $9,810. Copper up again.", marks=((21, 26), (46, 52)), more=2, copies=2,
+        older="was $9,450\x1b[2J on 3 Nov",
+    )  # fmt: skip
+    title, facts, passage, _ = hit_lines(hit, Path("/k/knowledge.db"), None)
+    assert (title, passage) == ("Copper up", "    The price is $9,810. Copper up again.")
+    assert facts.startswith("    article · 2026-11-20 · was $9,450")
+    assert "· +2 more from this page · session_1" in facts
+    assert "\x1b" not in facts
+    assert pieces_of(hit)[1] == ("price", True)
 
 
 def test_a_terminal_gets_marked_words_in_lines_that_fit() -> None:
@@ -188,7 +227,7 @@ def test_a_terminal_gets_marked_words_in_lines_that_fit() -> None:
         id=1, kind="report", title="Kängurus 在澳大利亚", made_at=0.0, trust="own", session="session_1",
         passage="The quokka smiles. " * 10, marks=((4, 10),), path="work_products/q.md",
     )  # fmt: skip
-    lines = list(HitPage(Path("/k/knowledge.db"), 40).lines(hit))
+    lines = list(hit_lines(hit, Path("/k/knowledge.db"), 40))
     assert "\x1b[1mquokka\x1b[0m" in "\n".join(lines)
     assert all(len(ESCAPE.sub("", line)) <= 40 for line in lines[:-1])
     assert ESCAPE.sub("", lines[-1]).strip() == "/k/session_1/work_products/q.md"

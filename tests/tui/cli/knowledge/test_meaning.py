@@ -6,7 +6,7 @@ from pathlib import Path
 from tests.embeddings_server import embeddings_server
 from tests.observers.knowledge.recorded import Recorded, database_of
 from tests.tui.fixture_types import Output, Patch
-from ua_tui.core.knowledge.index.vectors import VectorStore
+from ua_tui.core.knowledge.index.store import KnowledgeStore
 from ua_tui.core.knowledge.search import embeddings
 from ua_tui.core.knowledge.search.embeddings import Embedder
 from ua_tui.tui.cli import main
@@ -34,10 +34,12 @@ def test_it_is_shown_when_on_and_used_by_find(tmp_path: Path, capsys: Output, mo
         printed = capsys.readouterr().out
         assert f"on, m at {host}; 0 of " in printed
         assert server.asked == []
-        with VectorStore(database_of(tmp_path)) as store:
-            passages = store.missing("m", above=0, up_to=store.last(), limit=100)
+        with KnowledgeStore(database_of(tmp_path)) as store:
+            passages = store.passages_without("m", above=0, up_to=store.last_passage(), limit=100)
             assert f"0 of {len(passages)} passages have vectors" in printed
-            store.put("m", passages, Embedder(server.url, "m").embed([each.text for each in passages]))
+            store.put_vectors(
+                "m", passages, Embedder(server.url, "m").embed([each.text for each in passages])
+            )
         assert main(["knowledge", "--json", "--workspace", str(tmp_path)]) == 0
         state = capsys.readouterr().out
         assert json.loads(state)["meaning"] == {"model": "m", "host": host, "vectors": len(passages)}

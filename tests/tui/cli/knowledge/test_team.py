@@ -12,7 +12,7 @@ from tests.core.knowledge.stored import document
 from tests.observers.knowledge.recorded import Recorded
 from tests.postgres_server import Database
 from tests.tui.fixture_types import Output, Patch
-from ua_tui.core.knowledge.access import open_store
+from ua_tui.core.knowledge.index.store import KnowledgeStore
 from ua_tui.tui.cli import main
 
 SESSION = "session_20260310_120000"
@@ -75,7 +75,7 @@ def test_it_is_forgotten_and_read_again(base: Path, team_database: Database, cap
     assert run(base, "knowledge", "rebuild") == 0
     assert "Rebuilt" in capsys.readouterr().out
     assert found(address, "quokka")
-    with open_store(address) as store:
+    with KnowledgeStore(address) as store:
         assert store.cursors()[THERE].seq == 1
 
 

@@ -47,7 +47,7 @@ def test_it_makes_the_tables_once(cluster: Cluster, capsys: Output) -> None:
         cluster.drop(empty)
     lines = capsys.readouterr().out.splitlines()
     made = [line.removeprefix("applied: ") for line in lines if line.startswith("applied: ")]
-    assert made == ["tables of the queue", *(f"tables of version {each}" for each in range(1, LATEST + 1))]
+    assert made == ["tables of the queue", "tables of version 1", f"tables of version {LATEST}"]
     assert [line for line in lines if "now has" in line or "already has" in line] == [
         f"{empty.name} on {cluster.folder} now has tables of version {LATEST}",
         f"{empty.name} on {cluster.folder} already has tables of version {LATEST}",

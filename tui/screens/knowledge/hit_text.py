@@ -1,0 +1,107 @@
+"""What a person reads of a hit, on the screen or in a shell: its title, day, passage, and what else is known of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime, tzinfo
+
+from ua_tui.core.events.units import quantity
+from ua_tui.core.knowledge.records import Hit
+from ua_tui.core.knowledge.search.plain_passage import plain_passage
+from ua_tui.core.text import clean, clean_line
+
+KIND_NAMES: Mapping[str, str] = {
+    "report": "report",
+    "article": "article",
+    "search_row": "search",
+    "answer": "answer",
+    "query": "query",
+    "note": "note",
+    "workbench": "sandbox",
+    "file": "file",
+}
+DAY_CELLS = 10
+_LONGEST = 600
+_BETWEEN = " .:–-"
+_BEFORE = 16
+"""Characters of a line before the first word that matches."""
+_HEADING = 40
+"""The most characters of a passage before the title of its document that are left out with the title."""
+
+
+def title_of(hit: Hit) -> str:
+    """Return the title of a hit on one line, or the next best name."""
+    return clean_line(hit.title or hit.url or hit.path.rpartition("/")[2] or "(no title)", 300)
+
+
+def pieces_of(hit: Hit) -> list[tuple[str, bool]]:
+    """Return the parts of the passage on one line, and whether each matches; without the title that it begins with."""
+    passage, marks = plain_passage(hit.passage[:_LONGEST], hit.marks)
+    pieces, at = [], 0
+    for first, last in (*marks, (len(passage), len(passage))):
+        start, end = max(first, at), min(last, len(passage))
+        pieces += [(_on_one_line(passage[at:start]), False), (_on_one_line(passage[start:end]), True)]
+        at = max(at, end)
+    left = _length_of_title("".join(text for text, _ in pieces), title_of(hit))
+    shown: list[tuple[str, bool]] = []
+    for text, is_match in pieces:
+        rest = text[left:]
+        left = max(0, left - len(text))
+        if rest := rest if shown else rest.lstrip(_BETWEEN):
+            # A passage from the middle of a text may begin within a sentence.
+            cut = "…" if not shown and hit.start and rest[0].islower() else ""
+            shown.append((cut + rest, is_match))
+    return shown
+
+
+def line_of(hit: Hit) -> str:
+    """Return the passage for a line, from a little before the first word that matches."""
+    line, place = "", None
+    for text, is_match in pieces_of(hit):
+        place = len(line) if is_match and place is None else place
+        line += text
+    start = line.rfind(" ", 0, max(0, (place or 0) - _BEFORE)) + 1
+    return f"…{line[start:]}" if start else line
+
+
+def notes_of(hit: Hit) -> Iterator[str]:
+    """Give what is known of the other documents: what an older one said, how many have the same text or address."""
+    if hit.older:
+        yield clean_line(hit.older, 120)
+    # Copies of a page have its address, too.
+    if hit.copies > hit.more:
+        yield f"same text, {quantity(hit.copies + 1, 'source')}"
+    if hit.more:
+        yield f"+{hit.more:,} more from this page"
+
+
+def day_of(hit: Hit, zone: tzinfo | None = None, now: datetime | None = None) -> str:
+    """Return the date of publication, or else when the text was found: the time if that is the day of `now`."""
+    if hit.date:
+        # A source may state the time, too, or a date in words.
+        return clean_line(hit.date[:DAY_CELLS] if hit.date[4:5] == "-" else hit.date, 40)
+    shown = moment(hit.made_at, zone)
+    is_today = now is not None and shown.startswith(moment(now.timestamp(), zone)[:DAY_CELLS])
+    return shown[DAY_CELLS + 1 :] if is_today else shown[:DAY_CELLS]
+
+
+def moment(seconds: float, zone: tzinfo | None = None) -> str:
+    """Return a time as `2026-11-21 14:02`; nothing if it has none."""
+    try:
+        return f"{datetime.fromtimestamp(seconds, UTC).astimezone(zone):%Y-%m-%d %H:%M}"
+    except (OverflowError, ValueError, OSError):
+        return ""
+
+
+def _length_of_title(passage: str, title: str) -> int:
+    """The characters to the end of the title with which a passage begins; 0 if it is a part of a sentence, too."""
+    place = passage.find(title)
+    end = place + len(title)
+    follows = passage[end:].lstrip(_BETWEEN)[:1]
+    return end if 0 <= place <= _HEADING and not follows.islower() else 0
+
+
+def _on_one_line(text: str) -> str:
+    text = clean(text)
+    inner = " ".join(text.split())
+    return f"{' ' if text[:1].isspace() else ''}{inner}{' ' if inner and text[-1].isspace() else ''}"
